@@ -1,0 +1,51 @@
+# A thin front: tools/build.sh builds, tools/run_tests.py tests.
+#
+#   SAN=asan or SAN=tsan   check under AddressSanitizer + UBSan, ThreadSanitizer
+#   CI=1                   warnings are errors
+#   PREFIX, DESTDIR        where to install
+
+PREFIX ?= /usr/local
+variant := $(or $(SAN),release)
+
+.PHONY: all run test check check-long lint format bench cover install clean help
+
+all: ## build build/muster
+	@tools/build.sh $(variant)
+
+run: all ## build, then watch a training run survive on eight local workers
+	@build/muster train --demo
+
+check: ## unit tests, short simulations, command-line goldens: half a minute
+	@tools/run_tests.py $(if $(SAN),--variant $(SAN)) check
+
+test: ## everything a change must pass: check, lint, sanitizers, real processes
+	@tools/run_tests.py test
+
+check-long: ## test, and the long campaigns
+	@tools/run_tests.py long
+
+lint: ## format, static analysis, layers, banned calls
+	@tools/lint.py
+
+format: ## let clang-format lay out the sources
+	@tools/deps.sh lint
+	@find src include tests examples bench \( -name '*.[ch]' -o -name '*.inc' \) \
+		2>/dev/null | xargs clang-format -i
+
+bench: all ## measure
+	@build/muster bench
+
+cover: ## line and branch coverage of check, for each layer
+	@tools/coverage.py
+
+install: all ## install under PREFIX
+	@meson configure build/release -Dprefix=$(PREFIX)
+	@tools/build.sh release
+	@meson install --quiet --no-rebuild -C build/release \
+		$(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+clean: ## remove build/
+	@rm -rf build
+
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 14

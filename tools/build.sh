@@ -1,0 +1,64 @@
+#!/bin/sh
+# build.sh VARIANT [tests] - build build/VARIANT/muster, or that and the tests.
+#
+# Each variant has its own folder, set up on first use.  With CI set in the
+# environment warnings are errors.
+set -eu
+cd "$(dirname "$0")/.."
+
+# Meson is talkative; it is heard when it fails.
+aloud_on_failure() {
+    "$@" >"$dir/setup.log" 2>&1 || {
+        grep ERROR "$dir/setup.log" >&2 || tail -n 20 "$dir/setup.log" >&2
+        exit 1
+    }
+}
+
+variant=$1
+what=${2:-program}
+dir=build/$variant
+case $variant in
+release) set -- ;;
+asan) set -- -Db_sanitize=address,undefined ;;
+tsan) set -- -Db_sanitize=thread ;;
+cover) set -- -Db_coverage=true -Doptimization=1 ;;
+bugs) set -- -Dbugs=true ;;
+*)
+    echo "build.sh: no variant named $variant;" \
+         "there are release asan tsan cover bugs" >&2
+    exit 2 ;;
+esac
+[ -z "${CI:-}" ] || set -- "$@" -Dci=true
+
+mkdir -p "$dir"
+exec 9>"$dir/lock" && flock 9 # One build at a time in each folder.
+
+tools/deps.sh build
+if [ "$what" = tests ]; then
+    tools/deps.sh test
+    set -- "$@" -Dtests=true
+fi
+
+# Configure when the folder is new or lacks an option that is wanted now.
+options=$dir/options.txt
+for option in "$@"; do
+    grep -qxFe "$option" "$options" 2>/dev/null || rm -f "$options"
+done
+if [ ! -e "$options" ] || [ ! -e "$dir/build.ninja" ]; then
+    echo "configuring $dir"
+    again=
+    [ ! -e "$dir/build.ninja" ] || again=--reconfigure
+    aloud_on_failure meson setup $again "$@" "$dir"
+    printf '%s\n' "$@" >"$options"
+fi
+
+target=all
+[ "$what" = tests ] || ! [ -e src/cli/main.c ] || target=muster
+echo "building $dir"
+aloud_on_failure ninja -C "$dir" build.ninja # Some meson.build was edited.
+quiet=--quiet # Warnings only; on a terminal, a line of progress too.
+[ ! -t 1 ] || quiet=
+ninja -C "$dir" $quiet $target
+if [ "$variant" = release ] && [ -e "$dir/muster" ]; then
+    ln -sfn release/muster build/muster
+fi

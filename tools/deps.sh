@@ -1,0 +1,67 @@
+#!/bin/sh
+# deps.sh GROUP... - make sure that the Debian packages of the groups are there.
+# Root installs what is missing; anybody else is told what to install.
+set -eu
+
+packages_of() {
+    case $1 in
+    build)
+        echo gcc libc6-dev pkg-config meson ninja-build libuv1-dev libssl-dev \
+             liblapacke-dev libopenblas-dev zlib1g-dev libjansson-dev ;;
+    test)
+        echo libcmocka-dev valgrind qemu-user-static gcc-aarch64-linux-gnu \
+             libc6-dev-arm64-cross ;;
+    lint)
+        echo clang-format clang-tidy cppcheck ;;
+    bench)
+        ;;
+    *)
+        echo "deps.sh: no group named $1; there are build test lint bench" >&2
+        exit 2 ;;
+    esac
+}
+
+# Print those of the arguments that are not installed.
+missing() {
+    installed=" $(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" \
+                  2>/dev/null | sed -n 's/^installed //p' | tr '\n' ' ') " ||
+        true
+    for package in "$@"; do
+        case $installed in
+        *" $package "*) ;;
+        *) printf '%s ' "$package" ;;
+        esac
+    done
+}
+
+install() {
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1
+}
+
+command -v dpkg-query >/dev/null || exit 0 # Not Debian: meson will tell.
+wanted=
+for group in "$@"; do
+    wanted="$wanted $(packages_of "$group")"
+done
+[ -n "${wanted# }" ] || exit 0
+absent=$(missing $wanted)
+absent=${absent% }
+[ -n "$absent" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+    echo "deps.sh: missing packages: $absent; please run:" \
+         "sudo apt-get install $absent" >&2
+    exit 1
+fi
+echo "installing $absent"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Package lists may be missing (a fresh image) or too old; then fetch them.
+ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 && install $absent || {
+    apt-get update -qq >"$log" 2>&1 && install $absent || {
+        echo "deps.sh: apt-get could not install $absent:" >&2
+        tail -n 20 "$log" >&2
+        exit 1
+    }
+}

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Run the static checks; one TAP line each, findings as file:line above it.
+
+    lint.py [CHECK...]
+
+Slow checks remember, under build/lint/, the files that passed: a file is looked
+at again when it, a header of ours that it includes, or the settings change.
+"""
+
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / "build" / "lint"
+BUILD = ROOT / "build" / "release"
+JOBS = max(2, os.cpu_count() or 2)
+FOLDERS = ["src", "include", "tests", "examples", "bench"]
+INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+INCLUDE_DIRS = [ROOT / "src", ROOT / "include", ROOT / "tests" / "unit"]
+
+
+def files(*suffixes):
+    """All our C files with one of the suffixes, relative to the root."""
+    return sorted(path.relative_to(ROOT) for folder in FOLDERS
+                  for path in (ROOT / folder).rglob("*")
+                  if path.suffix in suffixes)
+
+
+def call(argv):
+    """Run a tool in the root; return what it had to say, or None."""
+    done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode == 0:
+        return None
+    return done.stdout.strip() or f"{argv[0]}: exit status {done.returncode}"
+
+
+def digest(path, seen):
+    """Feed a file and the headers of ours that it includes to a hash."""
+    if path in seen or not path.is_file():
+        return b""
+    seen.add(path)
+    text = path.read_bytes()
+    parts = [hashlib.sha256(text).digest()]
+    for name in INCLUDE.findall(text):
+        for folder in [path.parent, *INCLUDE_DIRS]:
+            parts.append(digest(folder / name.decode(), seen))
+    return b"".join(parts)
+
+
+def remembering(check, path, argv, settings=""):
+    """Call argv for path, unless it passed before in the same words."""
+    key = hashlib.sha256(" ".join(map(str, argv)).encode() +
+                         settings.encode() + digest(ROOT / path, set()))
+    mark = CACHE / check / key.hexdigest()
+    if mark.exists():
+        return None
+    said = call(argv)
+    if said is None:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    return said
+
+
+def for_each(function, items):
+    """Apply function to the items side by side; return what it said."""
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        return [said for said in pool.map(function, items) if said]
+
+
+def compile_flags():
+    """For each source that is built: the flags that decide its meaning.
+
+    Warnings and code generation are left out; clang does not know all of
+    gcc's.
+    """
+    flags = {}
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        folder = Path(entry["directory"])
+        source = Path(os.path.normpath(folder / entry["file"]))
+        kept = []
+        for word in shlex.split(entry["command"])[1:]:
+            if word.startswith("-I"):
+                path = Path(os.path.normpath(folder / word[2:]))
+                if path in INCLUDE_DIRS or ROOT not in path.parents:
+                    kept.append(f"-I{os.path.relpath(path, ROOT)}"
+                                if ROOT in path.parents else word)
+            elif word.startswith(("-D", "-std=", "-m", "-isystem")) and \
+                    not word.startswith("-D_FORTIFY"):
+                kept.append(word)
+        flags.setdefault(source.relative_to(ROOT), kept)
+    return flags
+
+
+def check_format():
+    return call(["clang-format", "--dry-run", "-Werror",
+                 *map(str, files(".c", ".h", ".inc"))])
+
+
+def check_layers():
+    return call(["tools/check_layers.sh"])
+
+
+def check_banned():
+    return call(["tools/check_banned.py"])
+
+
+def check_headers():
+    """Each header compiles alone."""
+    return for_each(lambda path: remembering("headers", path, [
+        "gcc", "-std=c17", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra",
+        "-Werror", "-Isrc", "-Iinclude", "-Itests/unit", "-fsyntax-only",
+        "-x", "c", str(path)]), files(".h"))
+
+
+def check_built():
+    """Each source under src/ and tests/unit/ belongs to the build."""
+    built = compile_flags()
+    return [f"{path}: named in no meson.build" for path in files(".c")
+            if path.parts[0] == "src" or path.parts[:2] == ("tests", "unit")
+            if path not in built]
+
+
+def check_cppcheck():
+    cache = CACHE / "cppcheck"
+    cache.mkdir(parents=True, exist_ok=True)
+    return call(["cppcheck", f"-j{JOBS}", "--quiet", "--std=c11",
+                 "--enable=warning,performance,portability", "--inline-suppr",
+                 "--error-exitcode=1", f"--cppcheck-build-dir={cache}",
+                 # It takes a vector type for its element.
+                 "--suppress=bufferAccessOutOfBounds:src/math/dense.inc",
+                 "--template=gcc", "-D_POSIX_C_SOURCE=200809L",
+                 "-D__x86_64__", "-Isrc", "-Iinclude", "src"])
+
+
+def check_analyzer():
+    """gcc's own analyzer, which follows one source file at a time."""
+    return for_each(lambda item: remembering("analyzer", item[0], [
+        "gcc", *item[1], "-O1", "-fanalyzer", "-Werror", "-c", "-o",
+        "/dev/null", str(item[0])]),
+        [item for item in compile_flags().items() if item[0].parts[0] == "src"])
+
+
+def check_tidy():
+    settings = (ROOT / ".clang-tidy").read_text()
+    return for_each(lambda item: remembering("tidy", item[0], [
+        "clang-tidy", "--quiet", str(item[0]), "--", *item[1]], settings),
+        compile_flags().items())
+
+
+@functools.cache
+def build():
+    return call(["tools/build.sh", "release", "tests"])
+
+
+def after_build(check):
+    """Checks that ask meson how a file is compiled need a build that works."""
+    return lambda: build() or check()
+
+
+CHECKS = {
+    "format": check_format,
+    "layers": check_layers,
+    "banned": check_banned,
+    "headers": check_headers,
+    "cppcheck": check_cppcheck,
+    "built": after_build(check_built),
+    "analyzer": after_build(check_analyzer),
+    "tidy": after_build(check_tidy),
+}
+
+
+def main():
+    names = sys.argv[1:] or list(CHECKS)
+    for name in names:
+        if name not in CHECKS:
+            sys.exit(f"lint.py: no check named {name}; "
+                     f"there are {' '.join(CHECKS)}")
+    if said := call(["tools/deps.sh", "lint"]):
+        sys.exit(said)
+    print(f"1..{len(names)}", flush=True)
+    failed = 0
+    for number, name in enumerate(names, 1):
+        said = CHECKS[name]()
+        if said:
+            failed += 1
+            print(said if isinstance(said, str) else "\n".join(said))
+        print(f"{'not ok' if said else 'ok'} {number} - {name}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

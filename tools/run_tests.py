@@ -1,0 +1,403 @@
+#!/usr/bin/env python3
+"""Run the tests listed in tests/suites.txt and count them.
+
+    run_tests.py [--variant V] [--only TEXT] [--update] [TIER]
+
+TIER is check, test or long, each with all before it.  --variant runs the
+suites of the release build on another one.  --only keeps the programs whose
+"suite program" contains TEXT.  --update accepts the present output of the
+goldens.
+
+Every program speaks TAP (the Test Anything Protocol): a plan `1..N` and N
+lines `ok` or `not ok`.  A program that crashes, overruns its time, breaks its
+plan or leaves a process behind has failed, whatever it printed.  The last line
+is `N passed, M failed, K skipped`, counted in TAP lines.
+"""
+
+import argparse
+import concurrent.futures
+import difflib
+import functools
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TIERS = ["check", "test", "long"]
+GRACE_S = 0.5  # How long after a program's end its children may still die.
+TAIL_LINES = 40  # How much of a failed program's output is shown.
+
+sessions = set()  # Of the programs that are running now.
+
+POINT = re.compile(r"^(not )?ok\b[ \t]*\d*[ \t]*(?:-[ \t]*)?([^#]*)(#.*)?$")
+PLAN = re.compile(r"^1\.\.(\d+)[ \t]*(#.*)?$")
+SKIP = re.compile(r"^#[ \t]*skip\b", re.IGNORECASE)
+
+
+@dataclass
+class Suite:
+    name: str
+    tier: str
+    variant: str
+    jobs: int
+    timeout_s: float
+    kind: str
+    argument: str
+
+
+@dataclass
+class Program:
+    """One thing to run, and what its output means."""
+
+    suite: Suite
+    name: str
+    argv: list
+    golden: Path = None  # The script whose goldens the output must equal.
+    tap: bool = True
+
+    @property
+    def title(self):
+        return f"{self.suite.name} {self.name}"
+
+
+@dataclass
+class Result:
+    passed: int = 0
+    skipped: int = 0
+    failures: list = field(default_factory=list)
+    output: str = ""
+    seconds: float = 0.0
+
+
+def read_suites(path):
+    suites = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        words = line.split(None, 5)
+        if len(words) < 6 or words[1] not in TIERS:
+            sys.exit(f"{path}: line {number}: expected name, tier "
+                     f"({', '.join(TIERS)}), variant, jobs, timeout, what")
+        name, tier, variant, jobs, timeout, what = words
+        kind, _, argument = what.partition(" ")
+        if kind not in ("unit", "dir", "golden", "tap", "exit"):
+            sys.exit(f"{path}: line {number}: no kind of suite named {kind}")
+        suites.append(Suite(name, tier, variant, int(jobs), float(timeout),
+                            kind, argument.strip()))
+    return suites
+
+
+def build_dir(suite):
+    return ROOT / "build" / suite.variant
+
+
+def script_argv(path):
+    return [sys.executable if path.suffix == ".py" else "bash", str(path)]
+
+
+def unit_tests(build):
+    """Ask meson: the folder may still hold programs of deleted tests."""
+    targets = json.loads((build / "meson-info/intro-targets.json").read_text())
+    return sorted(Path(target["filename"][0]) for target in targets
+                  if target["type"] == "executable"
+                  and "/tests/unit/" in target["defined_in"])
+
+
+def programs_of(suite):
+    if suite.kind == "unit":
+        return [Program(suite, path.name, [str(path)])
+                for path in unit_tests(build_dir(suite))]
+    if suite.kind == "dir":
+        folder = ROOT / suite.argument
+        return [Program(suite, path.name, script_argv(path))
+                for path in sorted(folder.glob("*.[sp][hy]"))]
+    if suite.kind == "golden":
+        folder = ROOT / suite.argument
+        return [Program(suite, path.stem, script_argv(path), golden=path,
+                        tap=False) for path in sorted(folder.glob("*.sh"))]
+    return [Program(suite, "", ["sh", "-c", suite.argument],
+                    tap=suite.kind == "tap")]
+
+
+def environment(suite, folder):
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith(("MUSTER", "MAKE", "MFLAGS"))}
+    build = build_dir(suite)
+    env.update(
+        ROOT=str(ROOT), BUILD=str(build), MUSTER=str(build / "muster"),
+        TMPDIR=folder, HOME=folder, LC_ALL="C", TZ="UTC", NO_COLOR="1",
+        COLUMNS="80", CMOCKA_MESSAGE_OUTPUT="TAP", OPENBLAS_NUM_THREADS="1",
+        ASAN_OPTIONS="detect_leaks=1:abort_on_error=1:strict_string_checks=1",
+        UBSAN_OPTIONS="print_stacktrace=1",
+        TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1")
+    return env
+
+
+@functools.cache
+def launcher(variant):
+    """What to put before the command line of a program of the variant."""
+    # ThreadSanitizer of gcc 12 cannot live with much address randomness; some
+    # containers forbid to switch it off.
+    fixed = ["setarch", "--addr-no-randomize"]
+    if variant == "tsan" and \
+            subprocess.run([*fixed, "true"], stderr=subprocess.DEVNULL,
+                           check=False).returncode == 0:
+        return fixed
+    return []
+
+
+def alive_in(session, mark):
+    """Processes of a session, or that inherited its environment mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            stat = (entry / "stat").read_text()
+            state, _, _, sid = stat[stat.rindex(")") + 2:].split()[:4]
+            if state == "Z":
+                continue
+            if int(sid) != session and not (
+                    mark and mark in (entry / "environ").read_bytes()):
+                continue
+            name = stat[stat.index("(") + 1:stat.rindex(")")]
+            found.append((int(entry.name), name))
+        except OSError:
+            continue  # It ended while we looked, or is not ours to look at.
+    return found
+
+
+def kill_all(processes):
+    for pid, _ in processes:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def sweep(session, mark):
+    """Wait a moment for stragglers, kill what is left, and name it."""
+    deadline = time.monotonic() + GRACE_S
+    while (left := alive_in(session, mark)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    kill_all(left)
+    return left
+
+
+def execute(program):
+    """Run in a fresh directory; return (stdout, stderr, status, trouble)."""
+    suite = program.suite
+    trouble = None
+    with tempfile.TemporaryDirectory(prefix="muster-test-",
+                                     ignore_cleanup_errors=True) as folder, \
+            tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        work = Path(folder) / "work"
+        work.mkdir()
+        env = environment(suite, folder)
+        # Files, not pipes: a forgotten child must not keep us waiting.
+        process = subprocess.Popen(
+            [*launcher(suite.variant), *program.argv], cwd=work, env=env,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+            start_new_session=True)
+        sessions.add(process.pid)
+        try:
+            status = process.wait(suite.timeout_s)
+        except subprocess.TimeoutExpired:
+            trouble = f"killed after {suite.timeout_s:g} s"
+            os.killpg(process.pid, signal.SIGKILL)
+            status = process.wait()
+        sessions.discard(process.pid)
+        left = sweep(process.pid, f"TMPDIR={folder}\0".encode())
+        if left and not trouble:
+            names = ", ".join(f"{name} ({pid})" for pid, name in left)
+            trouble = f"left processes behind: {names}"
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode("utf-8", "replace"))
+    return (*texts, status, trouble)
+
+
+def status_text(status):
+    if status >= 0:
+        return f"exit status {status}"
+    return f"ended by {signal.Signals(-status).name}"
+
+
+def read_tap(text, status, result):
+    """Count the lines of TAP; return what is wrong with the whole, or None."""
+    planned = None
+    points = 0
+    for line in text.splitlines():
+        if plan := PLAN.match(line):
+            planned = (planned or 0) + int(plan[1])
+            if int(plan[1]) == 0 and plan[2]:
+                result.skipped += 1
+        elif point := POINT.match(line):
+            points += 1
+            if point[3] and SKIP.match(point[3]):
+                result.skipped += 1
+            elif point[1]:
+                result.failures.append(point[2].strip() or f"test {points}")
+            else:
+                result.passed += 1
+        elif line.startswith("Bail out!"):
+            result.failures.append(line)
+    if planned is None:
+        return f"printed no plan; {status_text(status)}"
+    if planned != points:
+        return f"planned {planned} tests, ran {points}; {status_text(status)}"
+    if status != 0 and not result.failures:
+        return status_text(status)
+    return None
+
+
+def compare_golden(program, out, err, status, result, update):
+    actual = {".stdout": out, ".stderr": err, ".exit": f"{status}\n"}
+    default = {".stdout": "", ".stderr": None, ".exit": "0\n"}
+    differ = []
+    for suffix, text in actual.items():
+        path = program.golden.with_suffix(suffix)
+        expected = path.read_text() if path.exists() else default[suffix]
+        if expected is None or text == expected:
+            continue
+        if update:
+            path.write_text(text)
+            continue
+        differ.append(path.name)
+        result.output += diff_text(expected, text, path.name)
+    if differ:
+        result.failures.append(f"other than {', '.join(differ)}")
+
+
+def diff_text(expected, actual, name):
+    return "\n".join(difflib.unified_diff(
+        expected.splitlines(), actual.splitlines(), name, "actual",
+        lineterm="")) + "\n"
+
+
+def run(program, update=False):
+    result = Result()
+    start = time.monotonic()
+    out, err, status, trouble = execute(program)
+    result.seconds = time.monotonic() - start
+    wrong = None
+    if program.golden:
+        compare_golden(program, out, err, status, result, update)
+        result.output += err
+    else:
+        result.output = out + err
+        if program.tap:
+            wrong = read_tap(out, status, result)
+        elif status != 0:
+            wrong = status_text(status)
+    if trouble or wrong:
+        result.failures.append(trouble or wrong)
+    if not program.tap and not result.failures:
+        result.passed = 1
+    return result
+
+
+def report(program, result):
+    counts = [f"{result.passed} passed"]
+    if result.failures:
+        counts.append(f"{len(result.failures)} FAILED")
+    if result.skipped:
+        counts.append(f"{result.skipped} skipped")
+    print(f"{program.title:<40} {result.seconds:6.2f} s  {', '.join(counts)}")
+    if result.failures:
+        for failure in result.failures:
+            print(f"    {failure}")
+        lines = result.output.splitlines()
+        if len(lines) > TAIL_LINES:
+            print(f"    | ... {len(lines) - TAIL_LINES} lines before")
+        for line in lines[-TAIL_LINES:]:
+            print(f"    | {line}")
+        print("    again: tools/run_tests.py --only "
+              f"{shlex.quote(program.title)} {program.suite.tier}")
+    sys.stdout.flush()
+
+
+def build(variant):
+    """Build a variant with its tests; return whether that went well."""
+    sys.stdout.flush()
+    return subprocess.run([ROOT / "tools" / "build.sh", variant, "tests"],
+                          stdin=subprocess.DEVNULL).returncode == 0
+
+
+def interrupted(number, _frame):
+    """Take the running programs along, then die as asked."""
+    for session in list(sessions):
+        kill_all(alive_in(session, None))
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def chosen_suites(options):
+    tiers = TIERS[:TIERS.index(options.tier) + 1]
+    for suite in read_suites(ROOT / "tests" / "suites.txt"):
+        if suite.tier not in tiers:
+            continue
+        # "net kill.sh" names its suite: spare the builds of the others.
+        first, space, _ = options.only.partition(" ")
+        if space and not suite.name.endswith(first):
+            continue
+        if options.variant and suite.variant == "release":
+            suite.variant = options.variant
+        yield suite
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("tier", nargs="?", choices=TIERS, default="check")
+    parser.add_argument("--variant")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
+
+    total = Result()
+    failed = []
+    built = {"-": True}
+    for suite in chosen_suites(options):
+        if suite.kind in ("dir", "golden") and not programs_of(suite):
+            continue
+        if suite.variant not in built:
+            built[suite.variant] = build(suite.variant)
+            if not built[suite.variant]:
+                total.failures.append("")
+                failed.append(f"build {suite.variant}")
+        if not built[suite.variant]:
+            continue
+        programs = [program for program in programs_of(suite)
+                    if options.only in program.title]
+        with concurrent.futures.ThreadPoolExecutor(suite.jobs) as pool:
+            running = {pool.submit(run, program, options.update): program
+                       for program in programs}
+            for done in concurrent.futures.as_completed(running):
+                program, result = running[done], done.result()
+                report(program, result)
+                total.passed += result.passed
+                total.skipped += result.skipped
+                total.failures += result.failures
+                failed += [f"{program.title}: {failure}"
+                           for failure in result.failures]
+    for line in failed:
+        print(f"FAILED {line}")
+    print(f"{total.passed} passed, {len(total.failures)} failed, "
+          f"{total.skipped} skipped")
+    return 1 if total.failures or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
