@@ -1,0 +1,86 @@
+/*
+ * SHA-256 is held against the examples of FIPS 180-4, whole and in pieces; the
+ * hashes of numbers against hand-written canonical bytes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+static void assert_hex(const struct digest *digest, const char *hex)
+{
+    char text[DIGEST_TEXT];
+
+    assert_string_equal(digest_text(digest, text), hex);
+}
+
+static void test_published_examples(void **state)
+{
+    const struct digest empty = hash_bytes("", 0);
+    const struct digest abc = hash_bytes("abc", 3);
+
+    (void)state;
+    assert_hex(&empty, "e3b0c44298fc1c149afbf4c8996fb924"
+                       "27ae41e4649b934ca495991b7852b855");
+    assert_hex(&abc, "ba7816bf8f01cfea414140de5dae2223"
+                     "b00361a396177a9cb410ff61f20015ad");
+    assert_true(digest_short(&abc) == UINT64_C(0xeacf018fbf1678ba));
+    assert_true(digest_equal(&abc, &abc));
+    assert_false(digest_equal(&abc, &empty));
+}
+
+static void test_pieces_equal_whole(void **state)
+{
+    const struct digest whole = hash_bytes("abc", 3);
+    struct hasher hasher;
+    struct digest pieces;
+
+    (void)state;
+    hasher_init(&hasher);
+    hasher_add(&hasher, "a", 1);
+    hasher_add(&hasher, "", 0);
+    hasher_add(&hasher, "bc", 2);
+    pieces = hasher_end(&hasher);
+    assert_true(digest_equal(&whole, &pieces));
+}
+
+static void test_numbers_are_canonical(void **state)
+{
+    static const uint8_t one[] = {0, 0, 0, 0, 0, 0, 0xf0, 0x3f};
+    static const uint8_t minus_two[] = {0xfe, 0xff, 0xff, 0xff,
+                                        0xff, 0xff, 0xff, 0xff};
+    const double x = 1;
+    const int64_t n = -2;
+    const struct digest by_bytes = hash_bytes(one, sizeof one);
+    const struct digest by_value = hash_f64(&x, 1);
+    const struct digest integer_bytes = hash_bytes(minus_two, sizeof minus_two);
+    struct hasher hasher;
+    struct digest integer;
+
+    (void)state;
+    assert_true(digest_equal(&by_bytes, &by_value));
+    hasher_init(&hasher);
+    hasher_add_i64(&hasher, &n, 1);
+    integer = hasher_end(&hasher);
+    assert_true(digest_equal(&integer_bytes, &integer));
+    hasher_init(&hasher);
+    hasher_add_f64(&hasher, &x, 1);
+    integer = hasher_end(&hasher);
+    assert_true(digest_equal(&by_value, &integer));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_published_examples),
+        cmocka_unit_test(test_pieces_equal_whole),
+        cmocka_unit_test(test_numbers_are_canonical),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
