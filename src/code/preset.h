@@ -1,0 +1,38 @@
+/*
+ * preset.h - the names people know, as rows of one table.
+ *
+ * uncoded  ignore (ksync)  frc  rep  cyclic  agc (erasurehead)  steal
+ * No preset is known outside this table.
+ */
+#ifndef CODE_PRESET_H
+#define CODE_PRESET_H
+
+#include "code/code.h"
+
+struct preset {
+    const char *name;
+    const char *alias; /* NULL if none. */
+    const char *line;  /* One line for `muster codes` and --help. */
+    enum placement placement;
+    enum schedule schedule;
+    enum stop stop;
+    enum estimate estimate;
+    bool divisible;
+};
+
+struct preset_options {
+    const char *name;
+    uint32_t stragglers;  /* s */
+    uint32_t collect;     /* K of collect:k; 0 = not given. */
+    const char *estimate; /* NULL = the preset's. */
+    uint32_t workers;     /* n, for defaults such as first:(n - s). */
+    uint64_t seed;
+};
+
+const struct preset *preset_list(uint32_t *count);
+
+/* ERR_UNKNOWN (the sentence lists the names), ERR_SHAPE. */
+MUST_CHECK enum err preset_spec(const struct preset_options *options,
+                                struct code_spec *spec, struct why *why);
+
+#endif /* CODE_PRESET_H */
