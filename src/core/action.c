@@ -1,0 +1,53 @@
+#include "core/action.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+enum err actions_init(struct actions *actions, uint32_t capacity)
+{
+    struct action *list = mem_new(capacity, sizeof *list);
+
+    if (list == NULL)
+        return ERR_NOMEM;
+    *actions = (struct actions){.list = list, .capacity = capacity};
+    return ERR_OK;
+}
+
+void actions_close(struct actions *actions)
+{
+    mem_free(actions->list);
+    *actions = (struct actions){0};
+}
+
+struct action *actions_add(struct actions *actions, enum action_kind kind)
+{
+    struct action *action;
+
+    if (actions->count == actions->capacity) {
+        struct action *list =
+            mem_grow(actions->list, actions->count, actions->count + 1,
+                     sizeof *list, &actions->capacity);
+
+        /* A machine cannot take back half a step: end, and be restarted. */
+        CHECK(list != NULL);
+        actions->list = list;
+    }
+    action = &actions->list[actions->count++];
+    memset(action, 0, sizeof *action);
+    action->kind = kind;
+    return action;
+}
+
+const char *trace_name(enum trace_kind kind)
+{
+#define TRACE_CASE(code, text)                                                 \
+    case code:                                                                 \
+        return text;
+    switch (kind) {
+        TRACE_LIST(TRACE_CASE)
+    }
+#undef TRACE_CASE
+    return "unknown";
+}

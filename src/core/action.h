@@ -1,0 +1,93 @@
+/*
+ * action.h - what a step machine is told, and what it asks for.
+ *
+ * One core, two drivers: src/node feeds events from sockets and clocks, src/sim
+ * from a seed.  A machine reads no clock, no socket, no global; it is told the
+ * time, answers with a list of actions, and the driver carries them out in
+ * order before it calls again (SEND has copied the message when it returns).
+ */
+#ifndef CORE_ACTION_H
+#define CORE_ACTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/time.h"
+#include "core/msg.h"
+#include "core/trace.h"
+
+enum event_kind {
+    EVENT_START,
+    EVENT_TIME,      /* The time asked for with ACTION_TIMER has come. */
+    EVENT_LINK_UP,   /* Worker: connected to the coordinator. */
+    EVENT_LINK_DOWN, /* Socket error or end; coordinator: of `link`. */
+    EVENT_MESSAGE,
+    EVENT_COMPUTED,     /* Worker: the piece is in the tally, or not (err). */
+    EVENT_JOURNALED,    /* Coordinator: the record is written (err). */
+    EVENT_CHECKPOINTED, /* Coordinator: `step` is durable (err). */
+    EVENT_LEAVE,        /* Worker: SIGTERM or spot notice. */
+    EVENT_STOP,         /* Coordinator: end at the next step boundary. */
+};
+
+struct event {
+    enum event_kind kind;
+    time_us now;
+    uint32_t link;         /* Coordinator: who. */
+    const struct msg *msg; /* EVENT_MESSAGE. */
+    enum err err;          /* COMPUTED, JOURNALED, CHECKPOINTED. */
+    int64_t compute_us;    /* COMPUTED. */
+    uint32_t step;         /* CHECKPOINTED. */
+};
+
+enum action_kind {
+    ACTION_SEND,  /* msg to link. */
+    ACTION_CLOSE, /* Drop the connection of link; no EVENT_LINK_DOWN comes. */
+    ACTION_TIMER, /* EVENT_TIME at `at`; replaces the last one asked for. */
+    ACTION_TRACE,
+    ACTION_SHIP,       /* Coordinator: DATA of chunks [first, end) to link. */
+    ACTION_JOURNAL,    /* Coordinator: append bytes; `sync`: make durable. */
+    ACTION_CHECKPOINT, /* Coordinator: bytes of `step`, via core/store.h. */
+    ACTION_FINISH,     /* The machine is done; err and reason say how. */
+    ACTION_CONNECT,    /* Worker: dial; LINK_UP or LINK_DOWN follows. */
+    ACTION_OPEN,       /* Worker: the job is known; make room for its data. */
+    ACTION_STORE,      /* Worker: keep msg->data; the machine counts it held. */
+    ACTION_COMPUTE,    /* Worker: add chunks [first, end) to `tally`. */
+    ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
+};
+
+struct action {
+    enum action_kind kind;
+    uint32_t link;
+    struct msg msg;       /* SEND; STORE. */
+    time_us at;           /* TIMER. */
+    struct trace trace;   /* TRACE. */
+    uint32_t first, end;  /* SHIP, COMPUTE. */
+    const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
+    size_t size;
+    bool sync;
+    uint32_t step;         /* CHECKPOINT. */
+    enum err err;          /* FINISH. */
+    const char *reason;    /* FINISH: one sentence. */
+    const double *weights; /* COMPUTE, valid until COMPUTED. */
+    const int16_t *exponent;
+    struct tally *tally;   /* COMPUTE: cleared, the driver's until COMPUTED. */
+    const struct job *job; /* OPEN. */
+};
+
+/* A list the driver owns; machines only add.  It grows to what the busiest
+ * step so far needed and stays there; pointers from actions_add are good until
+ * the next one. */
+struct actions {
+    struct action *list;
+    size_t capacity;
+    uint32_t count;
+};
+
+MUST_CHECK enum err actions_init(struct actions *actions, uint32_t capacity);
+void actions_close(struct actions *actions);
+/* A zeroed action of that kind at the end of the list. */
+struct action *actions_add(struct actions *actions, enum action_kind kind);
+
+#endif /* CORE_ACTION_H */

@@ -1,0 +1,8 @@
+#include "core/bugs.h"
+
+#ifdef MUSTER_PLANTED_BUGS
+enum planted_bug planted_bug = BUG_NONE;
+#endif
+
+/* A translation unit must declare something. */
+typedef int bugs_not_empty;

@@ -1,0 +1,26 @@
+/*
+ * bugs.h - bugs planted on purpose, to test the tests.
+ *
+ * Compiled in only with MUSTER_PLANTED_BUGS (the `bugs` build), and all off
+ * until a test sets `planted_bug`.  Each must be caught by the simulator.
+ */
+#ifndef CORE_BUGS_H
+#define CORE_BUGS_H
+
+enum planted_bug {
+    BUG_NONE,
+    BUG_APPLY_DUPLICATE,  /* Count a tally twice. */
+    BUG_STALE_VIEW,       /* Accept an answer of an older view. */
+    BUG_MERGE_OVERLAP,    /* Add sums whose chunk sets overlap. */
+    BUG_SKIP_FOLDER_SYNC, /* Rename without making the name durable. */
+    BUG_SKIP_FINITE,      /* Let NaN and out-of-bound answers in. */
+};
+
+#ifdef MUSTER_PLANTED_BUGS
+extern enum planted_bug planted_bug;
+#define BUG(x) (planted_bug == (x))
+#else
+#define BUG(x) 0
+#endif
+
+#endif /* CORE_BUGS_H */

@@ -1,0 +1,329 @@
+/*
+ * commit.c - from a covered round to the next one.
+ *
+ * Decode, feed the optimiser, write the receipt.  Exact steps need not wait
+ * for the disk: a step that was lost can be computed again to the same bits,
+ * and the journal's hashes prove it.  Approximate steps cannot, so they are
+ * durable before anyone hears of them.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "core/bugs.h"
+#include "core/coordinator_parts.h"
+#include "math/vec.h"
+
+/* --- decoding ------------------------------------------------------------ */
+
+struct outcome {
+    enum exactness exactness;
+    double loss;
+    double residual;
+    double rescale;
+    uint32_t answered;
+    uint32_t chunks;
+};
+
+static uint64_t rows_in(const struct coordinator *c)
+{
+    const struct job *job = &c->options.job;
+    const uint32_t last = job->chunks - 1;
+    uint64_t rows = (uint64_t)c->total.chunks.members * job->chunk_rows;
+
+    if (chunkset_has(&c->total.chunks, last))
+        rows -= (uint64_t)job->chunks * job->chunk_rows - job->rows;
+    return rows;
+}
+
+/* TALLY-5: rescaled once, in fp64, after the merge. */
+static void decode_tally(struct coordinator *c, struct outcome *out)
+{
+    out->chunks = c->total.chunks.members;
+    out->answered = c->slots_in;
+    out->exactness =
+        chunkset_full(&c->total.chunks) ? EXACT_BITWISE : EXACT_APPROX;
+    out->rescale =
+        out->exactness == EXACT_BITWISE
+            ? 1
+            : code_rescale(&c->code, rows_in(c), c->options.job.rows);
+    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->loss = tally_loss_value(&c->total);
+    if (out->exactness == EXACT_BITWISE)
+        return;
+    for (uint32_t j = 0; j < c->options.job.dims; j++)
+        c->gradient[j] *= out->rescale;
+    out->loss *= out->rescale;
+}
+
+static enum err decode_rows(struct coordinator *c, struct outcome *out)
+{
+    const size_t width = (size_t)c->options.job.dims + 1;
+    enum err err = code_decode(&c->code, c->slot_in, c->decode, &out->residual);
+
+    if (err != ERR_OK)
+        return err;
+    memset(c->gradient, 0, width * sizeof *c->gradient);
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const double *row = c->rows + slot * width;
+
+        if (!c->slot_in[slot] || c->decode[slot] == 0)
+            continue;
+        for (size_t j = 0; j < width; j++)
+            c->gradient[j] += c->decode[slot] * row[j];
+    }
+    out->loss = c->gradient[width - 1];
+    out->exactness =
+        out->residual <= CODE_RESIDUAL_MAX ? EXACT_NUMERIC : EXACT_APPROX;
+    out->answered = c->slots_in;
+    out->chunks = c->options.job.chunks;
+    out->rescale = 1;
+    return ERR_OK;
+}
+
+/* --- journal and checkpoint ---------------------------------------------- */
+
+void commit_journal(struct coordinator *c, const struct record *record,
+                    bool sync, struct actions *actions)
+{
+    struct action *action;
+
+    CHECK(c->records_used < RECORDS_MAX);
+    record_encode(record, &c->chain, c->records[c->records_used]);
+    action = actions_add(actions, ACTION_JOURNAL);
+    action->bytes = c->records[c->records_used++];
+    action->size = RECORD_BYTES;
+    action->sync = sync;
+    c->journal_wait++;
+}
+
+static bool checkpoint_due(const struct coordinator *c)
+{
+    return !c->checkpoint_busy && !c->journal_broken &&
+           (c->optim.step - c->checkpoint_step >= c->options.checkpoint_steps ||
+            c->now - c->checkpoint_at >= c->options.checkpoint_us);
+}
+
+static void ask_checkpoint(struct coordinator *c, struct actions *actions)
+{
+    struct writer state = writer_on(c->state, optim_state_bytes(&c->optim));
+    struct checkpoint checkpoint = {
+        .job = c->options.job.id,
+        .config = c->options.config,
+        .view = c->view,
+        .step = c->optim.step,
+        .weights = hash_f64(optim_weights(&c->optim), c->options.job.dims),
+        .state = c->state,
+    };
+    struct action *action;
+
+    optim_save(&c->optim, &state);
+    CHECK(state.ok);
+    checkpoint.state_size = state.size;
+    action = actions_add(actions, ACTION_CHECKPOINT);
+    action->bytes = c->checkpoint;
+    action->size = checkpoint_encode(&checkpoint, c->checkpoint);
+    action->step = c->optim.step;
+    c->checkpoint_busy = true;
+    c->checkpoint_at = c->now;
+}
+
+void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
+                         struct actions *actions)
+{
+    CHECK(c->checkpoint_busy);
+    c->checkpoint_busy = false;
+    c->checkpoint_step = step;
+    if (err == ERR_OK) {
+        coordinator_trace(c, actions, TRACE_CHECKPOINT, LINK_NONE)->key.step =
+            step;
+    } else {
+        c->stats.alarms++;
+        (void)coordinator_trace(c, actions, TRACE_ALARM, LINK_NONE);
+    }
+    if (c->phase == COORDINATOR_COMMITTING && c->journal_wait == 0)
+        commit_advance(c, actions);
+}
+
+/* --- receipts ------------------------------------------------------------ */
+
+static struct record receipt(const struct coordinator *c,
+                             const struct outcome *out)
+{
+    struct record record = {
+        .kind = RECORD_STEP,
+        .job = c->options.job.id,
+        .view = c->view,
+        .step = c->optim.step,
+        .attempt = c->key.attempt,
+        .slots = c->code.slots,
+        .answered = out->answered,
+        .chunks = out->chunks,
+        .exactness = (uint32_t)out->exactness,
+        .scale = c->key.scale,
+        .residual = out->residual,
+        .rescale = out->rescale,
+        .objective = c->optim.objective,
+        .weights = hash_f64(optim_weights(&c->optim), c->options.job.dims),
+    };
+
+    memcpy(record.code, c->code.spec.name, sizeof record.code);
+    return record;
+}
+
+/* INV-5: a step computed again gives the bits the journal promised.  True if
+ * the step is such a one (and so is not journaled twice). */
+static bool replayed(struct coordinator *c, const struct record *record,
+                     struct actions *actions)
+{
+    const uint32_t at = record->step - c->replay_first;
+
+    if (record->step < c->replay_first || at >= c->replay_count)
+        return false;
+    if (!digest_equal(&c->replay[at], &record->weights))
+        coordinator_fail(c, actions, ERR_MISMATCH,
+                         "step %u, computed again, gives another model than "
+                         "the journal says: this machine or its disk is "
+                         "faulty",
+                         record->step);
+    return true;
+}
+
+static void call_off(struct coordinator *c, struct actions *actions)
+{
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        if (!member_here(c, link) || c->members[link].outstanding == 0)
+            continue;
+        coordinator_send(actions, link, MSG_CANCEL)->cancel.key = c->key;
+        round_unassign(c, link);
+    }
+}
+
+static void count_step(struct coordinator *c, const struct outcome *out,
+                       struct actions *actions)
+{
+    struct trace *trace;
+
+    c->stats.exactness[out->exactness]++;
+    c->stats.chunks_covered += out->chunks;
+    if (out->residual > c->stats.worst_residual)
+        c->stats.worst_residual = out->residual;
+    trace = coordinator_trace(c, actions, TRACE_COMMIT, LINK_NONE);
+    trace->key.step = c->optim.step;
+    trace->a = (uint64_t)out->exactness;
+    trace->b = out->chunks;
+    trace->value = c->optim.objective;
+}
+
+void commit_step(struct coordinator *c, struct actions *actions)
+{
+    struct outcome out = {.exactness = EXACT_BITWISE};
+    struct record record;
+    bool sync;
+
+    if (c->code.carrier == CARRIER_TALLY)
+        decode_tally(c, &out);
+    else if (decode_rows(c, &out) != ERR_OK)
+        return; /* These answers do not suffice: wait for one more. */
+    if (!BUG(BUG_SKIP_FINITE) &&
+        !(vec_finite(c->gradient, c->options.job.dims) && isfinite(out.loss))) {
+        coordinator_fail(c, actions, ERR_RANGE,
+                         "step %u: the decoded gradient is not finite",
+                         c->key.step);
+        return;
+    }
+    call_off(c, actions);
+    optim_feed(&c->optim, c->gradient, out.loss);
+    record = receipt(c, &out);
+    c->phase = COORDINATOR_COMMITTING;
+    count_step(c, &out, actions);
+    c->key.attempt = 0;
+    sync = c->options.sync || c->stopping || out.exactness != EXACT_BITWISE ||
+           checkpoint_due(c) || optim_next(&c->optim).kind == ASK_DONE;
+    if (!replayed(c, &record, actions) && !c->journal_broken)
+        commit_journal(c, &record, sync, actions);
+    if (c->phase == COORDINATOR_FAILED)
+        return;
+    if (c->journal_wait == 0 || !sync)
+        commit_advance(c, actions);
+}
+
+static void journal_failed(struct coordinator *c, enum err err,
+                           struct actions *actions)
+{
+    c->stats.alarms++;
+    (void)coordinator_trace(c, actions, TRACE_ALARM, LINK_NONE);
+    if (c->phase == COORDINATOR_VIEWING || c->phase == COORDINATOR_GATHERING)
+        coordinator_fail(c, actions, err,
+                         "the journal cannot be written (%s): a new view must "
+                         "be durable before it is used; free disk space and "
+                         "go on with --resume",
+                         err_text(err));
+    c->journal_broken = true;
+}
+
+void commit_journaled(struct coordinator *c, enum err err,
+                      struct actions *actions)
+{
+    CHECK(c->journal_wait > 0);
+    c->journal_wait--;
+    if (err != ERR_OK && !c->journal_broken)
+        journal_failed(c, err, actions);
+    if (c->journal_wait > 0)
+        return;
+    if (c->phase == COORDINATOR_VIEWING)
+        view_journaled(c, actions);
+    else if (c->phase == COORDINATOR_COMMITTING)
+        commit_advance(c, actions);
+    else if (c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
+}
+
+/* --- on ------------------------------------------------------------------ */
+
+static void finish(struct coordinator *c, struct actions *actions)
+{
+    const bool done = optim_next(&c->optim).kind == ASK_DONE;
+    struct action *action;
+
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        struct msg *bye;
+
+        if (!member_here(c, link))
+            continue;
+        bye = coordinator_send(actions, link, MSG_BYE);
+        bye->bye.finished = done;
+        memcpy(bye->bye.reason, done ? "done" : "stopped", done ? 5 : 8);
+    }
+    (void)coordinator_trace(c, actions, TRACE_DONE, LINK_NONE);
+    action = actions_add(actions, ACTION_FINISH);
+    action->err = done ? ERR_OK : ERR_CANCELLED;
+    action->reason = done ? "done" : "stopped; the state is saved";
+    c->phase = COORDINATOR_DONE;
+}
+
+/* The last state is durable before anyone hears that the job is over. */
+static void end_job(struct coordinator *c, struct actions *actions)
+{
+    c->phase = COORDINATOR_COMMITTING;
+    if (c->checkpoint_busy)
+        return;
+    if (c->checkpoint_step == c->optim.step || c->journal_broken)
+        finish(c, actions);
+    else
+        ask_checkpoint(c, actions);
+}
+
+void commit_advance(struct coordinator *c, struct actions *actions)
+{
+    if (c->stopping || optim_next(&c->optim).kind == ASK_DONE) {
+        end_job(c, actions);
+        return;
+    }
+    if (c->phase == COORDINATOR_COMMITTING && checkpoint_due(c))
+        ask_checkpoint(c, actions);
+    if (c->view_dirty || !c->code_built)
+        view_form(c, actions);
+    else
+        round_open(c, actions);
+}

@@ -1,0 +1,448 @@
+#include "core/coordinator.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/coordinator_parts.h"
+
+#define TICK_US (10 * MS_US)
+
+/* --- shared by the parts ------------------------------------------------- */
+
+struct msg *coordinator_send(struct actions *actions, uint32_t link,
+                             enum msg_kind kind)
+{
+    struct action *action = actions_add(actions, ACTION_SEND);
+
+    action->link = link;
+    action->msg.kind = kind;
+    return &action->msg;
+}
+
+struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
+                                enum trace_kind kind, uint32_t link)
+{
+    struct trace *trace = &actions_add(actions, ACTION_TRACE)->trace;
+
+    trace->now = c->now;
+    trace->kind = kind;
+    trace->key = c->key;
+    trace->link = link == LINK_NONE ? -1 : (int32_t)link;
+    if (link != LINK_NONE)
+        memcpy(trace->name, c->members[link].name, NAME_SIZE);
+    return trace;
+}
+
+void coordinator_fail(struct coordinator *c, struct actions *actions,
+                      enum err err, const char *format, ...)
+{
+    struct action *action;
+    va_list args;
+
+    if (c->phase == COORDINATOR_FAILED)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(c->reason, sizeof c->reason, format, args);
+    va_end(args);
+    c->phase = COORDINATOR_FAILED;
+    (void)coordinator_trace(c, actions, TRACE_FAILED, LINK_NONE);
+    /* A coordinator that was replaced has no right to send workers home. */
+    for (uint32_t link = 0; err != ERR_STALE && link < c->options.links_max;
+         link++) {
+        struct msg *bye;
+
+        if (!member_here(c, link))
+            continue;
+        bye = coordinator_send(actions, link, MSG_BYE);
+        memcpy(bye->bye.reason, c->reason, sizeof bye->bye.reason);
+    }
+    action = actions_add(actions, ACTION_FINISH);
+    action->err = err;
+    action->reason = c->reason;
+}
+
+/* --- init ---------------------------------------------------------------- */
+
+static enum err make_members(struct coordinator *c)
+{
+    const uint32_t links = c->options.links_max;
+
+    c->members = mem_new(links, sizeof *c->members);
+    c->slot_link = mem_new(links, sizeof *c->slot_link);
+    c->slot_in = mem_new(links, sizeof *c->slot_in);
+    c->slot_todo = mem_new(links, sizeof *c->slot_todo);
+    c->slot_alive = mem_new(links, sizeof *c->slot_alive);
+    c->decode = mem_new(links, sizeof *c->decode);
+    if (c->members == NULL || c->slot_link == NULL || c->slot_in == NULL ||
+        c->slot_todo == NULL || c->slot_alive == NULL || c->decode == NULL)
+        return ERR_NOMEM;
+    for (uint32_t link = 0; link < links; link++) {
+        const enum err err =
+            chunkset_init(&c->members[link].held, c->options.job.chunks);
+
+        if (err != ERR_OK)
+            return err;
+        c->slot_link[link] = LINK_NONE;
+    }
+    return ERR_OK;
+}
+
+static enum err make_vectors(struct coordinator *c)
+{
+    const struct job *job = &c->options.job;
+    const size_t state_size = optim_state_bytes(&c->optim);
+    enum err err = tally_init(&c->total, job->dims, job->chunks);
+
+    if (err == ERR_OK)
+        err = tally_init(&c->arrived, job->dims, job->chunks);
+    if (err != ERR_OK)
+        return err;
+    c->exponent = mem_new(job->dims, sizeof *c->exponent);
+    c->gradient = mem_new((size_t)job->dims + 1, sizeof *c->gradient);
+    c->state = mem_new(state_size, 1);
+    c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
+    if (c->exponent == NULL || c->gradient == NULL || c->state == NULL ||
+        c->checkpoint == NULL)
+        return ERR_NOMEM;
+    return ERR_OK;
+}
+
+static bool promises_bits(const struct coordinator_options *options)
+{
+    return options->code.estimate == ESTIMATE_EXACT &&
+           options->code.placement != PLACE_CYCLIC;
+}
+
+struct replay_walk {
+    struct coordinator *coordinator;
+};
+
+static void note_replay(void *context, const struct record *record)
+{
+    struct coordinator *c = ((struct replay_walk *)context)->coordinator;
+
+    if (record->kind == RECORD_STEP && record->step >= c->replay_first)
+        c->replay[record->step - c->replay_first] = record->weights;
+}
+
+/* Exact steps after the checkpoint are computed again and must match. */
+static enum err prepare_replay(struct coordinator *c,
+                               const struct recovery *recovery)
+{
+    struct replay_walk walk = {c};
+    struct journal_summary summary;
+
+    c->replay_first = c->optim.step + 1;
+    c->replay_count = recovery->journal.step - c->optim.step;
+    c->replay = mem_new(c->replay_count, sizeof *c->replay);
+    if (c->replay == NULL)
+        return ERR_NOMEM;
+    return journal_scan(recovery->journal_bytes, recovery->journal.valid_bytes,
+                        note_replay, &walk, &summary);
+}
+
+static enum err load_checkpoint(struct coordinator *c,
+                                const struct checkpoint *checkpoint,
+                                struct why *why)
+{
+    struct reader in = reader_on(checkpoint->state, checkpoint->state_size);
+    enum err err = optim_load(&c->optim, &in);
+
+    if (err == ERR_OK && c->optim.step != checkpoint->step)
+        err = ERR_FORMAT;
+    if (err != ERR_OK)
+        return why_set(why, err, "checkpoint: it is not of this optimiser");
+    c->checkpoint_step = checkpoint->step;
+    return ERR_OK;
+}
+
+static enum err resume(struct coordinator *c, const struct recovery *recovery,
+                       struct why *why)
+{
+    const struct checkpoint *checkpoint = &recovery->checkpoint;
+    enum err err = ERR_OK;
+
+    if (!digest_equal(&recovery->journal.config, &c->options.config))
+        return why_set(why, ERR_MISMATCH,
+                       "the run there has other data or options; resume with "
+                       "the same ones or choose another --out");
+    if (recovery->has_checkpoint && (checkpoint->job != recovery->journal.job ||
+                                     checkpoint->step > recovery->journal.step))
+        return why_set(why, ERR_MISMATCH,
+                       "its checkpoint (step %u) and its journal (step %u) do "
+                       "not belong together",
+                       checkpoint->step, recovery->journal.step);
+    c->options.job.id = recovery->journal.job;
+    c->chain = recovery->journal.chain;
+    c->view = recovery->journal.view;
+    c->resumed = true;
+    if (recovery->has_checkpoint)
+        err = load_checkpoint(c, checkpoint, why);
+    if (err != ERR_OK)
+        return err;
+    if (promises_bits(&c->options))
+        return prepare_replay(c, recovery);
+    c->rollback = recovery->journal.step > c->optim.step;
+    return ERR_OK;
+}
+
+enum err coordinator_init(struct coordinator *coordinator,
+                          const struct coordinator_options *options,
+                          const struct recovery *recovery, struct why *why)
+{
+    struct coordinator *c = coordinator;
+    enum err err;
+
+    CHECK(options->slots > 0 && options->slots <= options->links_max);
+    CHECK(options->links_max <= COORDINATOR_LINKS_MAX);
+    CHECK(options->job.dims > 0 && options->job.chunks > 0);
+    CHECK(options->checkpoint_steps > 0);
+    *c = (struct coordinator){.options = *options};
+    err = optim_init(&c->optim, &options->optim, options->job.dims);
+    if (err == ERR_OK)
+        err = make_members(c);
+    if (err == ERR_OK)
+        err = make_vectors(c);
+    if (err == ERR_OK && recovery != NULL && recovery->found)
+        err = resume(c, recovery, why);
+    if (err == ERR_NOMEM)
+        (void)why_set(why, err, "not enough memory for the coordinator");
+    if (err != ERR_OK)
+        coordinator_close(c);
+    return err;
+}
+
+static void free_retired(struct coordinator *c)
+{
+    while (c->retired_count > 0)
+        mem_free(c->retired[--c->retired_count]);
+}
+
+void coordinator_close(struct coordinator *coordinator)
+{
+    struct coordinator *c = coordinator;
+
+    for (uint32_t i = 0; c->members != NULL && i < c->options.links_max; i++)
+        chunkset_close(&c->members[i].held);
+    free_retired(c);
+    code_close(&c->code);
+    optim_close(&c->optim);
+    tally_close(&c->total);
+    tally_close(&c->arrived);
+    mem_free(c->members);
+    mem_free(c->slot_link);
+    mem_free(c->slot_in);
+    mem_free(c->slot_todo);
+    mem_free(c->slot_alive);
+    mem_free(c->decode);
+    mem_free(c->exponent);
+    mem_free(c->gradient);
+    mem_free(c->state);
+    mem_free(c->checkpoint);
+    mem_free(c->replay);
+    mem_free(c->pieces);
+    mem_free(c->assignees);
+    mem_free(c->piece_in);
+    mem_free(c->ids);
+    mem_free(c->items);
+    mem_free(c->rows);
+    *c = (struct coordinator){0};
+}
+
+/* --- step ---------------------------------------------------------------- */
+
+/* The first record of a run, or a note that an approximate one goes back to
+ * its checkpoint. */
+static void on_start(struct coordinator *c, struct actions *actions)
+{
+    struct record record = {
+        .kind = c->resumed ? RECORD_ROLLBACK : RECORD_JOB,
+        .job = c->options.job.id,
+        .view = c->view,
+        .step = c->optim.step,
+        .slots = c->options.slots,
+        .weights = c->options.config,
+    };
+
+    c->checkpoint_at = c->now;
+    c->gather_until = c->now + c->options.gather_us;
+    memcpy(record.code, c->options.code.name, sizeof record.code);
+    if (c->rollback) {
+        c->stats.rollbacks++;
+        coordinator_trace(c, actions, TRACE_ROLLBACK, LINK_NONE)->key.step =
+            c->optim.step;
+    }
+    if (!c->resumed || c->rollback)
+        commit_journal(c, &record, true, actions);
+    else
+        view_gather(c, actions);
+}
+
+static void on_member_message(struct coordinator *c, uint32_t link,
+                              const struct msg *msg, struct actions *actions)
+{
+    switch (msg->kind) {
+    case MSG_BEAT:
+        roster_beat(c, link, &msg->beat, actions);
+        break;
+    case MSG_TALLY:
+        round_tally(c, link, &msg->tally, actions);
+        break;
+    case MSG_ROW:
+        round_row(c, link, &msg->row, actions);
+        break;
+    case MSG_REFUSE:
+        round_refuse(c, link, &msg->refuse, actions);
+        break;
+    case MSG_NEED:
+        round_need(c, link, &msg->need, actions);
+        break;
+    case MSG_HELLO:
+    case MSG_WELCOME:
+    case MSG_REJECT:
+    case MSG_ECHO:
+    case MSG_DATA:
+    case MSG_ROUND:
+    case MSG_WORK:
+    case MSG_DROP:
+    case MSG_CANCEL:
+    case MSG_LEAVE:
+    case MSG_BYE:
+    case MSG_ASK:
+    case MSG_STATUS:
+        break; /* Not for a coordinator, or handled before. */
+    }
+}
+
+static void on_message(struct coordinator *c, uint32_t link,
+                       const struct msg *msg, struct actions *actions)
+{
+    if (msg->kind == MSG_HELLO) {
+        roster_hello(c, link, &msg->hello, actions);
+        return;
+    }
+    if (msg->kind == MSG_LEAVE) {
+        roster_leave(c, link, actions);
+        return;
+    }
+    if (!member_here(c, link))
+        return; /* It was declared dead; it will say HELLO again. */
+    c->members[link].heard_at = c->now;
+    on_member_message(c, link, msg, actions);
+}
+
+static void on_link_down(struct coordinator *c, uint32_t link,
+                         struct actions *actions)
+{
+    if (!member_here(c, link))
+        return;
+    roster_remove(c, link, TRACE_DIED, actions);
+    round_rebalance(c, actions);
+}
+
+static void on_time(struct coordinator *c, struct actions *actions)
+{
+    roster_watch(c, actions);
+    if (c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
+    else if (c->phase == COORDINATOR_ROUND)
+        round_rebalance(c, actions);
+    if (c->phase == COORDINATOR_ROUND && c->alive == 0 &&
+        c->options.local_only && c->now >= c->gather_until)
+        coordinator_fail(c, actions, ERR_CLOSED,
+                         "all workers are gone; the state is saved, go on "
+                         "with --resume");
+}
+
+static void on_stop(struct coordinator *c, struct actions *actions)
+{
+    c->stopping = true;
+    if (c->phase == COORDINATOR_GATHERING && c->journal_wait == 0)
+        commit_advance(c, actions);
+}
+
+static time_us next_time(const struct coordinator *c)
+{
+    const bool ticking =
+        c->options.job.beat_us > 0 || c->options.code.schedule == SCHED_STEAL;
+
+    if (c->phase == COORDINATOR_DONE || c->phase == COORDINATOR_FAILED)
+        return TIME_NEVER;
+    if (c->phase == COORDINATOR_GATHERING && !ticking)
+        return c->gather_until > c->now ? c->gather_until : TIME_NEVER;
+    return ticking ? c->now + TICK_US : TIME_NEVER;
+}
+
+/* The numbered invariants of docs/protocol.md that one machine can see. */
+static void coordinator_check(const struct coordinator *c)
+{
+    if (c->phase == COORDINATOR_ROUND) {
+        CHECK(c->code_built);
+        CHECK(c->pieces_in <= c->code.piece_count); /* INV-1 */
+        CHECK(c->slots_in <= c->code.slots);        /* INV-1 */
+        CHECK(c->key.view == c->view);              /* INV-2 */
+        CHECK(c->key.step == c->optim.step);        /* INV-3 */
+    }
+    CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
+    CHECK(c->checkpoint_step <= c->optim.step);
+}
+
+static void dispatch(struct coordinator *c, const struct event *event,
+                     struct actions *actions)
+{
+    switch (event->kind) {
+    case EVENT_START:
+        on_start(c, actions);
+        break;
+    case EVENT_TIME:
+        on_time(c, actions);
+        break;
+    case EVENT_LINK_DOWN:
+        on_link_down(c, event->link, actions);
+        break;
+    case EVENT_MESSAGE:
+        CHECK(event->link < c->options.links_max);
+        on_message(c, event->link, event->msg, actions);
+        break;
+    case EVENT_JOURNALED:
+        commit_journaled(c, event->err, actions);
+        break;
+    case EVENT_CHECKPOINTED:
+        commit_checkpointed(c, event->step, event->err, actions);
+        break;
+    case EVENT_STOP:
+        on_stop(c, actions);
+        break;
+    case EVENT_LINK_UP:
+        break; /* HELLO says more. */
+    case EVENT_COMPUTED:
+    case EVENT_LEAVE:
+        CHECK(!"an event of a worker");
+    }
+}
+
+void coordinator_step(struct coordinator *coordinator,
+                      const struct event *event, struct actions *actions)
+{
+    struct coordinator *c = coordinator;
+
+    actions->count = 0;
+    if (c->phase == COORDINATOR_DONE || c->phase == COORDINATOR_FAILED)
+        return;
+    CHECK(event->now >= c->now);
+    c->now = event->now;
+    c->items_used = 0;
+    c->records_used = 0;
+    free_retired(c);
+    dispatch(c, event, actions);
+    actions_add(actions, ACTION_TIMER)->at = next_time(c);
+    coordinator_check(c);
+}
+
+const double *coordinator_weights(const struct coordinator *coordinator)
+{
+    return optim_weights(&coordinator->optim);
+}

@@ -1,0 +1,199 @@
+/*
+ * coordinator.h - the coordinator as a pure step machine.
+ *
+ * It calls the roll, opens a round (weights and pieces to everyone), merges the
+ * tallies that come back, ends the step as soon as the code allows, feeds the
+ * optimiser, writes the receipt and opens the next round.  Whoever dies, stalls
+ * or joins in between changes who computes, never what is computed.
+ *
+ *   GATHERING --enough--> VIEWING --view durable--> ROUND <--+
+ *       ^                    ^                        |      | next step
+ *       |                    +-- membership changed --+      |
+ *       +-- nobody left ------------------------------+   COMMITTING
+ *                                                     +------^  (approximate
+ *   any --> DONE | FAILED                                        steps wait
+ *                                                                for the disk)
+ *
+ * Invariants INV-n are listed in docs/protocol.md and checked by
+ * coordinator_check() after every step.
+ */
+#ifndef CORE_COORDINATOR_H
+#define CORE_COORDINATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/chunkset.h"
+#include "code/code.h"
+#include "core/action.h"
+#include "core/journal.h"
+#include "core/store.h"
+#include "math/tally.h"
+#include "optim/optim.h"
+#include "plan/delay.h"
+
+#define COORDINATOR_LINKS_MAX 10240u
+#define ASSIGNEES_SPARE       4u /* Beyond those the code itself asks for. */
+#define RETIRED_MAX           4u
+#define STRIKES_MAX           3u
+#define BANNED_MAX            64u
+#define RECORDS_MAX           4u /* Journal records one step can write. */
+
+/* Tally exponents for a round at w; pure.  ERR_RANGE: w is not finite. */
+typedef enum err (*scale_function)(void *context, const double *w,
+                                   int16_t *exponent);
+
+struct coordinator_options {
+    struct job job;           /* id, shape, data digest, beat and dead times. */
+    struct digest config;     /* Of everything that decides the bits. */
+    struct digest arithmetic; /* Workers must compute these bits. */
+    struct code_spec code;
+    uint32_t slots;     /* n wanted at the start. */
+    uint32_t links_max; /* Worker sessions at once. */
+    struct optim_options optim;
+    scale_function scale;
+    void *scale_context;
+    struct delay delay;
+    time_us suspect_us;        /* Silence: hedge.  Adapts upwards to jitter. */
+    time_us resend_us;         /* Assignment or answer believed lost. */
+    time_us gather_us;         /* Start with fewer than `slots` after this. */
+    uint32_t checkpoint_steps; /* At most so many steps ... */
+    time_us checkpoint_us;     /* ... or so much time between checkpoints. */
+    bool sync;                 /* Every step durable before the next. */
+    bool local_only;           /* Nobody can join: all gone is the end. */
+};
+
+enum member_state {
+    MEMBER_NONE,   /* No session on this link. */
+    MEMBER_READY,  /* In, without a slot. */
+    MEMBER_ACTIVE, /* Fills a slot of the code. */
+};
+
+struct member {
+    enum member_state state;
+    char name[NAME_SIZE];
+    uint64_t incarnation;
+    uint32_t pid;
+    uint32_t slot; /* ACTIVE. */
+    bool suspect;
+    uint32_t strikes;
+    struct chunkset held; /* Data it has or was sent. */
+    time_us heard_at;
+    double gap_mean_us; /* Between beats; for the adaptive limit. */
+    double gap_dev_us;
+    uint64_t beat_sequence;
+    time_us beat_at;     /* When the last beat came. */
+    bool in_round;       /* Was sent the weights of this round. */
+    time_us answered_at; /* Last answer, or the opening of the round. */
+    uint32_t answered;   /* Answers in this round. */
+    uint64_t assignment; /* Last sent. */
+    time_us assigned_at;
+    uint32_t outstanding; /* Pieces assigned this round and not answered. */
+    uint32_t idle_beats;
+    uint64_t chunks_done; /* As last beaten. */
+    uint32_t answers;     /* Tallies and rows merged, for status. */
+};
+
+struct piece_state {
+    bool in;
+    uint32_t assignee_count;
+    uint32_t *assignee; /* Links; assignees_max of them. */
+};
+
+struct coordinator_stats {
+    uint32_t joined, left, died, alive_max;
+    uint32_t exactness[3]; /* Steps by enum exactness. */
+    double worst_residual;
+    uint64_t chunks_covered; /* Summed over steps, for mean coverage. */
+    uint64_t duplicates, stale, poison, hedged, stolen, resent;
+    uint64_t pieces_merged, pieces_assigned;
+    uint32_t views, rollbacks, alarms, redone;
+};
+
+enum coordinator_phase {
+    COORDINATOR_GATHERING,
+    COORDINATOR_VIEWING,
+    COORDINATOR_ROUND,
+    COORDINATOR_COMMITTING,
+    COORDINATOR_DONE,
+    COORDINATOR_FAILED,
+};
+
+struct coordinator {
+    struct coordinator_options options;
+    enum coordinator_phase phase;
+    time_us now;
+    bool stopping; /* EVENT_STOP came: end at the next boundary. */
+
+    struct member *members; /* links_max of them; index = link. */
+    uint32_t alive;         /* READY or ACTIVE. */
+    time_us gather_until;
+    char banned[BANNED_MAX][NAME_SIZE]; /* Three strikes. */
+    uint32_t banned_count;
+
+    struct code code;
+    bool code_built;
+    uint32_t *slot_link; /* Slot -> link, or LINK_NONE. */
+    uint64_t view;
+    bool view_dirty; /* Membership changed: look again at the boundary. */
+
+    struct optim optim;
+    struct round_key key;
+    int16_t *exponent;
+    struct tally total;   /* Merged so far. */
+    struct tally arrived; /* One message, laid over its buffers. */
+    double *rows;         /* Numeric codes: slots x (dims + 1). */
+    double *gradient;
+    double *decode; /* Weights of the slots' rows. */
+    struct piece_state *pieces;
+    uint32_t *assignees; /* Behind pieces[].assignee. */
+    uint32_t assignees_max;
+    uint32_t pieces_in;
+    bool *piece_in;
+    bool *slot_in;
+    uint32_t *slot_todo; /* Initial pieces the slot still owes. */
+    uint32_t slots_in;
+    bool *slot_alive;   /* Scratch for code_feasible. */
+    uint32_t *ids;      /* Scratch for code_work. */
+    struct item *items; /* Message bodies of one step; reset by step. */
+    uint32_t items_used, items_capacity;
+    void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */
+    uint32_t retired_count;
+    uint32_t refusals;
+
+    struct digest chain;
+    uint32_t journal_wait; /* JOURNALED events to come. */
+    bool journal_broken;   /* The disk failed: no more records. */
+    uint8_t records[RECORDS_MAX][RECORD_BYTES];
+    uint32_t records_used;    /* Of this step. */
+    uint8_t *checkpoint;      /* Encoded bytes. */
+    uint8_t *state;           /* Optimiser state, before encoding. */
+    bool checkpoint_busy;     /* CHECKPOINTED is to come. */
+    uint32_t checkpoint_step; /* Last durable, or tried for the last time. */
+    time_us checkpoint_at;    /* When the last one was asked for. */
+    bool resumed;             /* Began from what was on disk. */
+    bool rollback;            /* ... with steps that cannot be redone. */
+    struct digest *replay;    /* Journaled hashes of steps to redo. */
+    uint32_t replay_first, replay_count;
+
+    time_us step_began_at;
+    char reason[REASON_SIZE];
+    struct coordinator_stats stats;
+};
+
+/* `recovery` (or NULL for a fresh run) is only read here.  ERR_MISMATCH if it
+ * belongs to another configuration; the sentence says so. */
+MUST_CHECK enum err coordinator_init(struct coordinator *coordinator,
+                                     const struct coordinator_options *options,
+                                     const struct recovery *recovery,
+                                     struct why *why);
+void coordinator_close(struct coordinator *coordinator);
+
+/* Advance by one event.  `actions` is emptied first. */
+void coordinator_step(struct coordinator *coordinator,
+                      const struct event *event, struct actions *actions);
+
+/* The model so far: job.dims doubles. */
+const double *coordinator_weights(const struct coordinator *coordinator);
+
+#endif /* CORE_COORDINATOR_H */

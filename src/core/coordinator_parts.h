@@ -1,0 +1,87 @@
+/*
+ * coordinator_parts.h - the coordinator's files to each other; nobody else's.
+ *
+ *   coordinator.c  init, close, step: events in, checks out
+ *   roster.c       who is here: HELLO, beats, suspicion, death, leave
+ *   view.c         which slots they fill: gathering, codes for the living
+ *   round.c        who computes what: assignment, stealing, hedging, answers
+ *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
+ */
+#ifndef CORE_COORDINATOR_PARTS_H
+#define CORE_COORDINATOR_PARTS_H
+
+#include "core/coordinator.h"
+
+#define LINK_NONE UINT32_MAX
+
+/* coordinator.c */
+struct msg *coordinator_send(struct actions *actions, uint32_t link,
+                             enum msg_kind kind);
+struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
+                                enum trace_kind kind, uint32_t link);
+__attribute__((format(printf, 4, 5))) void
+coordinator_fail(struct coordinator *c, struct actions *actions, enum err err,
+                 const char *format, ...);
+
+/* roster.c */
+bool member_here(const struct coordinator *c, uint32_t link);
+bool member_healthy(const struct coordinator *c, uint32_t link);
+/* The session on `link` is over; its pieces go back, its slot is empty. */
+void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
+                   struct actions *actions);
+void roster_hello(struct coordinator *c, uint32_t link,
+                  const struct msg_hello *hello, struct actions *actions);
+void roster_beat(struct coordinator *c, uint32_t link,
+                 const struct msg_beat *beat, struct actions *actions);
+void roster_leave(struct coordinator *c, uint32_t link,
+                  struct actions *actions);
+/* Suspicion and death by silence. */
+void roster_watch(struct coordinator *c, struct actions *actions);
+/* One more broken or lying answer; the third ends the session. */
+void roster_strike(struct coordinator *c, uint32_t link,
+                   struct actions *actions);
+
+/* view.c */
+/* Start, if enough are here or patience is over. */
+void view_gather(struct coordinator *c, struct actions *actions);
+/* At a step boundary: give slots to the living, rebuild the code if it cannot
+ * serve them, make the view durable; then open the round. */
+void view_form(struct coordinator *c, struct actions *actions);
+void view_journaled(struct coordinator *c, struct actions *actions);
+/* Could the round end if only the living (the healthy) answer? */
+bool view_feasible(struct coordinator *c, bool healthy_only);
+
+/* round.c */
+void round_open(struct coordinator *c, struct actions *actions);
+void round_tally(struct coordinator *c, uint32_t link,
+                 const struct msg_tally *msg, struct actions *actions);
+void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
+               struct actions *actions);
+void round_refuse(struct coordinator *c, uint32_t link,
+                  const struct msg_refuse *msg, struct actions *actions);
+void round_need(struct coordinator *c, uint32_t link,
+                const struct msg_need *msg, struct actions *actions);
+/* Everything outstanding of `link` once more: it was lost on the way. */
+void round_resend(struct coordinator *c, uint32_t link,
+                  struct actions *actions);
+/* Forget what `link` was to answer. */
+void round_unassign(struct coordinator *c, uint32_t link);
+/* Membership or time changed: pieces nobody healthy works on are given out,
+ * a coded round that cannot end any more is begun anew. */
+void round_rebalance(struct coordinator *c, struct actions *actions);
+
+/* commit.c */
+/* Append a record; `sync` makes it durable.  Either is answered by
+ * EVENT_JOURNALED. */
+void commit_journal(struct coordinator *c, const struct record *record,
+                    bool sync, struct actions *actions);
+/* The code says the step may end: end it. */
+void commit_step(struct coordinator *c, struct actions *actions);
+void commit_journaled(struct coordinator *c, enum err err,
+                      struct actions *actions);
+void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
+                         struct actions *actions);
+/* To the next step, or to the end. */
+void commit_advance(struct coordinator *c, struct actions *actions);
+
+#endif /* CORE_COORDINATOR_PARTS_H */

@@ -1,0 +1,77 @@
+/*
+ * journal.h - the hash-chained record of a run, as bytes.
+ *
+ * A journal is a sequence of fixed-size records.  Each ends with
+ *     chain = SHA-256(chain of the record before || this record's body)
+ * so that a torn, reordered or altered record ends the valid prefix and two
+ * journals of one run can be compared by their last link.
+ *
+ * Rules (checked by journal_scan, and by the simulator against its own books):
+ *   JOUR-1  the first record is JOB; all carry its job and configuration.
+ *   JOUR-2  views only grow; a STEP's view is that of the last VIEW.
+ *   JOUR-3  steps go up by one, except after ROLLBACK (to an earlier step).
+ */
+#ifndef CORE_JOURNAL_H
+#define CORE_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+
+#define JOURNAL_FILE     "journal"
+#define RECORD_BYTES     256u
+#define RECORD_CODE_SIZE 32u
+
+enum record_kind {
+    RECORD_JOB = 1,
+    RECORD_VIEW,
+    RECORD_STEP,
+    RECORD_ROLLBACK,
+};
+
+/* A receipt is the STEP record: who answered, what was covered, how exactly. */
+struct record {
+    enum record_kind kind;
+    uint64_t job;
+    uint64_t view;
+    uint32_t step; /* Updates made once this record holds. */
+    uint32_t attempt;
+    uint32_t slots;     /* n of the code. */
+    uint32_t answered;  /* Slots whose answer was used. */
+    uint32_t chunks;    /* Covered. */
+    uint32_t exactness; /* enum exactness. */
+    uint64_t scale;
+    double residual; /* Numeric codes: max |a^T B - 1|. */
+    double rescale;  /* Factor on the sum; 1 unless approximate. */
+    double objective;
+    struct digest weights; /* After the step; JOB: of the configuration. */
+    char code[RECORD_CODE_SIZE];
+};
+
+/* Encode after `chain`, which becomes the new last link. */
+void record_encode(const struct record *record, struct digest *chain,
+                   uint8_t out[RECORD_BYTES]);
+
+typedef void (*record_visitor)(void *context, const struct record *record);
+
+struct journal_summary {
+    size_t valid_bytes; /* Cut the file to this before appending. */
+    uint32_t records;
+    struct digest chain;
+    uint64_t job;
+    struct digest config;
+    uint64_t view; /* Highest. */
+    uint32_t step; /* Of the last STEP or ROLLBACK. */
+    bool torn;     /* Bytes after the valid prefix were dropped. */
+};
+
+/* Walk the valid prefix.  ERR_FORMAT if a JOUR rule is broken by a record
+ * whose chain is intact: then the journal was not written by this protocol. */
+MUST_CHECK enum err journal_scan(const uint8_t *data, size_t size,
+                                 record_visitor visit, void *context,
+                                 struct journal_summary *summary);
+
+#endif /* CORE_JOURNAL_H */

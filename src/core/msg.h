@@ -1,0 +1,214 @@
+/*
+ * msg.h - everything that coordinator and worker say to each other.
+ *
+ * Pointers in a message are views: of the sender's buffers in an action, of
+ * the receiver's decode buffers in an event.  They are valid only during the
+ * call.  Bytes on the wire: wire/codec.h.
+ *
+ *      worker                              coordinator
+ *        | -- HELLO ---------------------------> |   who I am, what I have
+ *        | <--------------- WELCOME or REJECT -- |   the job
+ *        | -- BEAT (every 50 ms) --------------> |   progress
+ *        | <------------------------------ ECHO -|
+ *        | <------------------- DATA (chunks) -- |   bulk
+ *        | <------- ROUND (weights and pieces) --|   bulk
+ *        | -- TALLY (a piece), or ROW (coded) -> |   bulk
+ *        | <------------ WORK, DROP (pieces) --- |   bulk, after ROUND
+ *        | <---------------------------- CANCEL -|   control: overtakes
+ *        | -- LEAVE ---------------------------> |
+ *        | <------------------------------ BYE --|
+ */
+#ifndef CORE_MSG_H
+#define CORE_MSG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "core/key.h"
+#include "math/tally.h"
+
+#define MSG_VERSION 1u
+#define NAME_SIZE   65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
+#define REASON_SIZE 256u
+#define DIMS_MAX    (UINT32_C(1) << 24)
+#define ITEMS_MAX   65536u /* Pieces in one message. */
+#define STATUS_SIZE 65536u /* Text of a STATUS answer. */
+
+enum msg_kind {
+    MSG_HELLO = 1,
+    MSG_WELCOME,
+    MSG_REJECT,
+    MSG_BEAT,
+    MSG_ECHO,
+    MSG_DATA,
+    MSG_NEED,
+    MSG_ROUND,
+    MSG_WORK,
+    MSG_DROP,
+    MSG_CANCEL,
+    MSG_TALLY,
+    MSG_ROW,
+    MSG_REFUSE,
+    MSG_LEAVE,
+    MSG_BYE,
+    MSG_ASK,    /* A client asks for status, or asks to stop. */
+    MSG_STATUS, /* The answer: JSON text. */
+};
+
+/* One piece of work. */
+struct item {
+    uint32_t id;
+    uint32_t first, end; /* Chunks [first, end). */
+    double coefficient;  /* 1 for tally codes. */
+};
+
+struct msg_hello {
+    uint32_t version;
+    char name[NAME_SIZE];
+    uint64_t incarnation;     /* One life of one process: random. */
+    uint32_t pid;             /* For the screen's invitation; 0 = unknown. */
+    struct digest arithmetic; /* golden_digest of the variant in use. */
+    bool resident;            /* Holds all data already ... */
+    struct digest data;       /* ... of this digest. */
+    uint64_t view_seen;       /* Highest view ever obeyed; fences us. */
+};
+
+/* All a worker needs to know of the job. */
+struct job {
+    uint64_t id;
+    uint32_t rows, cols, chunk_rows;
+    uint32_t dims; /* Length of weights and tallies (padded columns). */
+    uint32_t chunks;
+    uint32_t model; /* enum model_kind, opaque to core. */
+    struct digest data;
+    int64_t beat_us;
+    int64_t dead_us; /* Silence after which the other side is gone. */
+};
+
+struct msg_reject {
+    char reason[REASON_SIZE];
+};
+
+struct msg_beat {
+    uint64_t sequence;
+    int64_t sent_us; /* The worker's clock; echoed. */
+    uint64_t view;   /* Of the round it works on. */
+    uint32_t step, attempt;
+    uint64_t assignment;  /* Last assignment taken in. */
+    uint32_t queued;      /* Pieces accepted and not yet delivered. */
+    uint64_t chunks_done; /* Since birth: the progress counter. */
+};
+
+struct msg_echo {
+    uint64_t sequence;
+    int64_t sent_us;
+};
+
+struct msg_data {
+    uint32_t chunk;
+    const uint8_t *bytes;
+    size_t size;
+};
+
+struct msg_need {
+    uint32_t first, end; /* Chunks the worker lacks. */
+};
+
+struct msg_round {
+    struct round_key key;
+    uint64_t assignment; /* Counts ROUNDs and WORKs sent to this worker. */
+    bool coded;          /* Answer with one ROW, not with TALLYs. */
+    double delay_s;      /* Injected: once, before the first send. */
+    double delay_factor; /* Injected: times the compute time. */
+    uint32_t count;
+    const struct item *items;
+    uint32_t dims;
+    const int16_t *exponent;
+    const double *weights;
+};
+
+struct msg_work { /* Also DROP. */
+    struct round_key key;
+    uint64_t assignment;
+    uint32_t count;
+    const struct item *items;
+};
+
+/* All rounds up to and including this one are over. */
+struct msg_cancel {
+    struct round_key key;
+};
+
+struct msg_tally {
+    struct round_key key;
+    uint32_t piece;
+    uint32_t first, end;
+    int64_t compute_us;
+    uint32_t dims;
+    const int64_t *sum;
+    tally_loss loss;
+};
+
+struct msg_row {
+    struct round_key key;
+    int64_t compute_us;
+    uint32_t dims;
+    const double *row; /* dims of them, then the coded loss. */
+};
+
+/* A chunk of the piece does not fit its scale, or is not finite. */
+struct msg_refuse {
+    struct round_key key;
+    uint32_t piece;
+};
+
+struct msg_bye {
+    bool finished; /* The job is done; false: this worker is let go. */
+    char reason[REASON_SIZE];
+};
+
+enum ask_what { ASK_STATUS = 1, ASK_STOP = 2 };
+
+struct msg_ask {
+    uint32_t version;
+    enum ask_what what;
+};
+
+struct msg_status {
+    const char *text; /* Not NUL-terminated. */
+    size_t size;
+};
+
+struct msg {
+    enum msg_kind kind;
+    union {
+        struct msg_hello hello;
+        struct job welcome;
+        struct msg_reject reject;
+        struct msg_beat beat;
+        struct msg_echo echo;
+        struct msg_data data;
+        struct msg_need need;
+        struct msg_round round;
+        struct msg_work work;
+        struct msg_work drop;
+        struct msg_cancel cancel;
+        struct msg_tally tally;
+        struct msg_row row;
+        struct msg_refuse refuse;
+        struct msg_bye bye;
+        struct msg_ask ask;
+        struct msg_status status;
+    };
+};
+
+/* Does this message travel on the bulk connection? */
+static inline bool msg_is_bulk(enum msg_kind kind)
+{
+    return kind == MSG_DATA || kind == MSG_ROUND || kind == MSG_WORK ||
+           kind == MSG_DROP || kind == MSG_TALLY || kind == MSG_ROW;
+}
+
+#endif /* CORE_MSG_H */

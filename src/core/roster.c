@@ -1,0 +1,303 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "core/coordinator_parts.h"
+
+#define GAP_WEIGHT     (1.0 / 16) /* Of the newest gap in mean and deviation. */
+#define GAP_DEVIATIONS 6.0
+
+bool member_here(const struct coordinator *c, uint32_t link)
+{
+    return link < c->options.links_max && c->members[link].state != MEMBER_NONE;
+}
+
+bool member_healthy(const struct coordinator *c, uint32_t link)
+{
+    return member_here(c, link) && !c->members[link].suspect;
+}
+
+/* --- in ------------------------------------------------------------------ */
+
+static void reject(struct coordinator *c, uint32_t link, const char *reason,
+                   struct actions *actions)
+{
+    struct msg *msg = coordinator_send(actions, link, MSG_REJECT);
+
+    (void)c;
+    (void)snprintf(msg->reject.reason, sizeof msg->reject.reason, "%s", reason);
+}
+
+static bool banned(const struct coordinator *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->banned_count; i++) {
+        if (strcmp(c->banned[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* NULL if the worker may come in. */
+static const char *objection(const struct coordinator *c,
+                             const struct msg_hello *hello)
+{
+    if (hello->version != MSG_VERSION)
+        return "this coordinator speaks another protocol version; use the "
+               "same release of muster on both machines";
+    if (!digest_equal(&hello->arithmetic, &c->options.arithmetic))
+        return "this machine computes other bits than the coordinator; use "
+               "the same release of muster and no special floating-point mode";
+    if (hello->resident && !digest_equal(&hello->data, &c->options.job.data))
+        return "this worker holds other data than the coordinator trains on";
+    if (banned(c, hello->name))
+        return "this worker sent broken answers three times; start it under "
+               "another name once its machine is repaired";
+    return NULL;
+}
+
+static void welcome(struct coordinator *c, uint32_t link,
+                    struct actions *actions)
+{
+    coordinator_send(actions, link, MSG_WELCOME)->welcome = c->options.job;
+}
+
+/* The same process on a new connection, or a new one under the same name: the
+ * old session is over.  Its data is still there if the process is the same. */
+static void replace_old(struct coordinator *c, uint32_t link,
+                        const struct msg_hello *hello, struct actions *actions)
+{
+    for (uint32_t old = 0; old < c->options.links_max; old++) {
+        if (!member_here(c, old) ||
+            strcmp(c->members[old].name, hello->name) != 0)
+            continue;
+        if (c->members[old].incarnation == hello->incarnation)
+            chunkset_copy(&c->members[link].held, &c->members[old].held);
+        actions_add(actions, ACTION_CLOSE)->link = old;
+        roster_remove(c, old, TRACE_DIED, actions);
+    }
+}
+
+static void admit(struct coordinator *c, uint32_t link,
+                  const struct msg_hello *hello)
+{
+    struct member *member = &c->members[link];
+    const struct chunkset held = member->held;
+
+    *member = (struct member){
+        .state = MEMBER_READY,
+        .held = held,
+        .incarnation = hello->incarnation,
+        .pid = hello->pid,
+        .heard_at = c->now,
+        .gap_mean_us = (double)c->options.job.beat_us,
+    };
+    memcpy(member->name, hello->name, NAME_SIZE);
+    if (hello->resident)
+        chunkset_fill(&member->held);
+    c->alive++;
+    c->stats.joined++;
+    if (c->alive > c->stats.alive_max)
+        c->stats.alive_max = c->alive;
+    c->view_dirty = true;
+}
+
+void roster_hello(struct coordinator *c, uint32_t link,
+                  const struct msg_hello *hello, struct actions *actions)
+{
+    const char *problem = objection(c, hello);
+
+    if (problem != NULL) {
+        reject(c, link, problem, actions);
+        return;
+    }
+    /* INV-6: a worker that obeyed a later view has another coordinator. */
+    if (hello->view_seen > c->view) {
+        coordinator_fail(c, actions, ERR_STALE,
+                         "another coordinator has taken over this job");
+        return;
+    }
+    if (member_here(c, link) &&
+        c->members[link].incarnation == hello->incarnation) {
+        welcome(c, link, actions); /* HELLO was said twice. */
+        return;
+    }
+    if (member_here(c, link))
+        roster_remove(c, link, TRACE_DIED, actions);
+    chunkset_clear(&c->members[link].held);
+    replace_old(c, link, hello, actions);
+    admit(c, link, hello);
+    welcome(c, link, actions);
+    (void)coordinator_trace(c, actions, TRACE_JOINED, link);
+    if (c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
+    else if (c->phase == COORDINATOR_ROUND)
+        round_rebalance(c, actions);
+}
+
+/* --- out ----------------------------------------------------------------- */
+
+void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
+                   struct actions *actions)
+{
+    struct member *member = &c->members[link];
+
+    CHECK(member_here(c, link));
+    (void)coordinator_trace(c, actions, kind, link);
+    if (kind == TRACE_LEFT)
+        c->stats.left++;
+    else
+        c->stats.died++;
+    round_unassign(c, link);
+    if (member->state == MEMBER_ACTIVE)
+        c->slot_link[member->slot] = LINK_NONE;
+    member->state = MEMBER_NONE;
+    c->view_dirty = true;
+    if (--c->alive == 0)
+        c->gather_until = c->now + c->options.job.dead_us;
+}
+
+void roster_leave(struct coordinator *c, uint32_t link, struct actions *actions)
+{
+    struct msg *bye = coordinator_send(actions, link, MSG_BYE);
+
+    (void)snprintf(bye->bye.reason, sizeof bye->bye.reason, "left");
+    if (!member_here(c, link))
+        return; /* LEAVE was said twice. */
+    roster_remove(c, link, TRACE_LEFT, actions);
+    round_rebalance(c, actions);
+}
+
+void roster_strike(struct coordinator *c, uint32_t link,
+                   struct actions *actions)
+{
+    struct member *member = &c->members[link];
+
+    c->stats.poison++;
+    (void)coordinator_trace(c, actions, TRACE_POISON, link);
+    if (++member->strikes < STRIKES_MAX)
+        return;
+    if (c->banned_count < BANNED_MAX)
+        memcpy(c->banned[c->banned_count++], member->name, NAME_SIZE);
+    reject(c, link, "three broken answers: this machine is not trusted",
+           actions);
+    actions_add(actions, ACTION_CLOSE)->link = link;
+    roster_remove(c, link, TRACE_DIED, actions);
+}
+
+/* --- beats --------------------------------------------------------------- */
+
+/* Silence that is still normal for this member: the configured limit, or what
+ * its own beats have taught us on a slow or jittery road. */
+static time_us suspect_limit(const struct coordinator *c,
+                             const struct member *member)
+{
+    const double usual =
+        member->gap_mean_us + GAP_DEVIATIONS * member->gap_dev_us;
+    const time_us limit = c->options.suspect_us;
+
+    return usual > (double)limit ? (time_us)usual : limit;
+}
+
+static time_us dead_limit(const struct coordinator *c,
+                          const struct member *member)
+{
+    const time_us adapted = 4 * suspect_limit(c, member);
+    const time_us limit = c->options.job.dead_us;
+
+    return adapted > limit ? adapted : limit;
+}
+
+static void learn_gap(struct coordinator *c, struct member *member)
+{
+    /* One long pause must not make us patient for ever. */
+    const double most = 2 * (double)c->options.suspect_us;
+    double gap = (double)(c->now - member->beat_at);
+    double off;
+
+    if (member->beat_sequence == 0)
+        gap = (double)c->options.job.beat_us;
+    gap = gap > most ? most : gap;
+    off = gap - member->gap_mean_us;
+    member->gap_mean_us += GAP_WEIGHT * off;
+    off = off < 0 ? -off : off;
+    member->gap_dev_us += GAP_WEIGHT * (off - member->gap_dev_us);
+}
+
+static void clear_suspicion(struct coordinator *c, uint32_t link,
+                            struct actions *actions)
+{
+    if (!c->members[link].suspect)
+        return;
+    c->members[link].suspect = false;
+    (void)coordinator_trace(c, actions, TRACE_CLEARED, link);
+}
+
+/* A worker that has taken in all we sent, has nothing queued and yet owes
+ * answers has lost some on the way; one that never took in the assignment has
+ * not got it.  On TCP neither happens unless the link breaks, so we are slow
+ * to conclude it. */
+static void repair(struct coordinator *c, uint32_t link,
+                   const struct msg_beat *beat, struct actions *actions)
+{
+    struct member *member = &c->members[link];
+    const bool current = beat->view == c->key.view &&
+                         beat->step == c->key.step &&
+                         beat->attempt == c->key.attempt;
+    const bool working =
+        current && beat->queued > 0 && beat->assignment >= member->assignment;
+
+    if (c->phase != COORDINATOR_ROUND || member->outstanding == 0 || working) {
+        member->idle_beats = 0;
+        return;
+    }
+    if (++member->idle_beats < 2 ||
+        c->now - member->assigned_at < c->options.resend_us)
+        return;
+    member->idle_beats = 0;
+    round_resend(c, link, actions);
+}
+
+void roster_beat(struct coordinator *c, uint32_t link,
+                 const struct msg_beat *beat, struct actions *actions)
+{
+    struct member *member = &c->members[link];
+    struct msg *echo;
+
+    if (beat->sequence <= member->beat_sequence)
+        return;
+    learn_gap(c, member);
+    member->beat_sequence = beat->sequence;
+    member->beat_at = c->now;
+    member->chunks_done = beat->chunks_done;
+    echo = coordinator_send(actions, link, MSG_ECHO);
+    echo->echo.sequence = beat->sequence;
+    echo->echo.sent_us = beat->sent_us;
+    clear_suspicion(c, link, actions);
+    repair(c, link, beat, actions);
+}
+
+void roster_watch(struct coordinator *c, struct actions *actions)
+{
+    bool changed = false;
+
+    if (c->options.job.beat_us == 0)
+        return;
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        struct member *member = &c->members[link];
+        const time_us silence = c->now - member->heard_at;
+
+        if (member->state == MEMBER_NONE)
+            continue;
+        if (silence >= dead_limit(c, member)) {
+            actions_add(actions, ACTION_CLOSE)->link = link;
+            roster_remove(c, link, TRACE_DIED, actions);
+            changed = true;
+        } else if (silence >= suspect_limit(c, member) && !member->suspect) {
+            member->suspect = true;
+            (void)coordinator_trace(c, actions, TRACE_SUSPECT, link);
+            changed = true;
+        }
+    }
+    if (changed)
+        round_rebalance(c, actions);
+}

@@ -1,0 +1,205 @@
+#include "core/store.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/bugs.h"
+
+#define CHECKPOINT_MAGIC UINT64_C(0x31504b4352545355) /* "USTRCKP1" */
+#define CHECKPOINT_HEAD  (8u + 8 + DIGEST_BYTES + 8 + 8 + DIGEST_BYTES + 8)
+#define CHECKPOINT_TMP   "checkpoint.tmp"
+
+static const char *const checkpoint_file[2] = {"checkpoint.0", "checkpoint.1"};
+
+size_t checkpoint_bytes(size_t state_size)
+{
+    return CHECKPOINT_HEAD + state_size + DIGEST_BYTES;
+}
+
+size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out)
+{
+    const size_t size = checkpoint_bytes(checkpoint->state_size);
+    struct writer to = writer_on(out, size);
+    struct digest digest;
+
+    put_u64(&to, CHECKPOINT_MAGIC);
+    put_u64(&to, checkpoint->job);
+    put_bytes(&to, checkpoint->config.bytes, DIGEST_BYTES);
+    put_u64(&to, checkpoint->view);
+    put_u64(&to, checkpoint->step);
+    put_bytes(&to, checkpoint->weights.bytes, DIGEST_BYTES);
+    put_u64(&to, checkpoint->state_size);
+    put_bytes(&to, checkpoint->state, checkpoint->state_size);
+    digest = hash_bytes(out, to.size);
+    put_bytes(&to, digest.bytes, DIGEST_BYTES);
+    CHECK(to.ok && to.size == size);
+    return size;
+}
+
+enum err checkpoint_decode(const uint8_t *data, size_t size,
+                           struct checkpoint *checkpoint)
+{
+    struct reader in = reader_on(data, size);
+    struct checkpoint read = {0};
+    struct digest said;
+    struct digest is;
+    uint64_t step;
+
+    if (get_u64(&in) != CHECKPOINT_MAGIC)
+        return ERR_FORMAT;
+    read.job = get_u64(&in);
+    get_bytes(&in, read.config.bytes, DIGEST_BYTES);
+    read.view = get_u64(&in);
+    step = get_u64(&in);
+    get_bytes(&in, read.weights.bytes, DIGEST_BYTES);
+    read.state_size = get_u64(&in);
+    read.state = get_view(&in, read.state_size);
+    is = hash_bytes(data, in.ok ? in.at : 0);
+    get_bytes(&in, said.bytes, DIGEST_BYTES);
+    if (!reader_done(&in) || step > UINT32_MAX || !digest_equal(&said, &is))
+        return ERR_FORMAT;
+    read.step = (uint32_t)step;
+    *checkpoint = read;
+    return ERR_OK;
+}
+
+/* Which of the two files to write over: the one that is not the newest whole
+ * one.  Steps alternate when all goes well; after a crash the newest may be
+ * either, so the choice is made by looking, not by counting. */
+static enum err load(struct disk *disk, const char *name, uint8_t **data,
+                     struct checkpoint *checkpoint)
+{
+    size_t size;
+    enum err err = disk->ops->read(disk, name, data, &size);
+
+    if (err != ERR_OK)
+        return err;
+    err = checkpoint_decode(*data, size, checkpoint);
+    if (err != ERR_OK) {
+        mem_free(*data);
+        *data = NULL;
+    }
+    return err;
+}
+
+/* Index of the newest whole checkpoint, -1 if there is none.  ERR_IO and
+ * ERR_NOMEM are real failures; a missing or broken file is not. */
+static enum err newest(struct disk *disk, int *index, uint8_t **data,
+                       struct checkpoint *checkpoint)
+{
+    *index = -1;
+    *data = NULL;
+    for (int i = 0; i < 2; i++) {
+        struct checkpoint found;
+        uint8_t *file = NULL;
+        const enum err err = load(disk, checkpoint_file[i], &file, &found);
+
+        if (err == ERR_NOTFOUND || err == ERR_FORMAT)
+            continue;
+        if (err != ERR_OK) {
+            mem_free(*data);
+            *data = NULL;
+            return err;
+        }
+        if (*index < 0 || found.step > checkpoint->step) {
+            mem_free(*data);
+            *data = file;
+            *checkpoint = found;
+            *index = i;
+        } else {
+            mem_free(file);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err store_save(struct disk *disk, const uint8_t *checkpoint, size_t size)
+{
+    const struct disk_ops *ops = disk->ops;
+    struct checkpoint last;
+    uint8_t *data;
+    int index;
+    enum err err = newest(disk, &index, &data, &last);
+
+    mem_free(data);
+    if (err == ERR_OK)
+        err = ops->write_new(disk, CHECKPOINT_TMP, checkpoint, size);
+    if (err == ERR_OK)
+        err = ops->sync(disk, CHECKPOINT_TMP);
+    if (err == ERR_OK)
+        err = ops->rename(disk, CHECKPOINT_TMP,
+                          checkpoint_file[index == 0 ? 1 : 0]);
+    if (err == ERR_OK && !BUG(BUG_SKIP_FOLDER_SYNC))
+        err = ops->sync_folder(disk);
+    return err;
+}
+
+enum err store_append(struct disk *disk, const uint8_t *records, size_t size,
+                      bool sync)
+{
+    enum err err = disk->ops->append(disk, JOURNAL_FILE, records, size);
+
+    if (err == ERR_OK && sync)
+        err = disk->ops->sync(disk, JOURNAL_FILE);
+    if (err == ERR_OK && sync && !BUG(BUG_SKIP_FOLDER_SYNC))
+        err = disk->ops->sync_folder(disk);
+    return err;
+}
+
+static enum err recover_journal(struct disk *disk, struct recovery *found,
+                                struct why *why)
+{
+    size_t size = 0;
+    enum err err =
+        disk->ops->read(disk, JOURNAL_FILE, &found->journal_bytes, &size);
+
+    if (err == ERR_NOTFOUND)
+        return ERR_OK;
+    if (err != ERR_OK)
+        return why_set(why, err, "%s: %s", JOURNAL_FILE, err_text(err));
+    err = journal_scan(found->journal_bytes, size, NULL, NULL, &found->journal);
+    if (err != ERR_OK)
+        return why_set(why, err,
+                       "%s: record %u breaks the rules of a journal; it was "
+                       "altered or is not Muster's",
+                       JOURNAL_FILE, found->journal.records + 1);
+    found->found = found->journal.records > 0;
+    if (found->journal.torn) {
+        err = disk->ops->cut(disk, JOURNAL_FILE, found->journal.valid_bytes);
+        if (err == ERR_OK)
+            err = disk->ops->sync(disk, JOURNAL_FILE);
+        if (err != ERR_OK)
+            return why_set(why, err, "%s: cannot cut its torn end: %s",
+                           JOURNAL_FILE, err_text(err));
+    }
+    return ERR_OK;
+}
+
+enum err store_recover(struct disk *disk, struct recovery *out, struct why *why)
+{
+    struct recovery found = {0};
+    int index;
+    enum err err = recover_journal(disk, &found, why);
+
+    if (err == ERR_OK) {
+        err = newest(disk, &index, &found.file, &found.checkpoint);
+        found.has_checkpoint = err == ERR_OK && index >= 0;
+        if (err != ERR_OK)
+            (void)why_set(why, err, "checkpoint: %s", err_text(err));
+    }
+    if (err != ERR_OK) {
+        recovery_close(&found);
+        return err;
+    }
+    *out = found;
+    return ERR_OK;
+}
+
+void recovery_close(struct recovery *recovery)
+{
+    mem_free(recovery->file);
+    mem_free(recovery->journal_bytes);
+    *recovery = (struct recovery){0};
+}

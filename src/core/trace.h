@@ -1,0 +1,52 @@
+/*
+ * trace.h - typed events for machines: the screen, the simulator's checkers,
+ * tests and --trace all subscribe to this one stream.
+ */
+#ifndef CORE_TRACE_H
+#define CORE_TRACE_H
+
+#include <stdint.h>
+
+#include "base/time.h"
+#include "core/key.h"
+#include "core/msg.h"
+
+#define TRACE_LIST(X)                                                          \
+    X(TRACE_JOINED, "joined")       /* worker said HELLO and was let in */     \
+    X(TRACE_DIED, "died")           /* socket error or silence */              \
+    X(TRACE_LEFT, "left")           /* in good order */                        \
+    X(TRACE_SUSPECT, "suspect")     /* silent past the limit */                \
+    X(TRACE_CLEARED, "cleared")     /* suspect heard of again */               \
+    X(TRACE_VIEW, "view")           /* membership agreed; a = slots */         \
+    X(TRACE_STEP, "step")           /* round opened */                         \
+    X(TRACE_TALLY, "tally")         /* merged; a = piece, b = chunks */        \
+    X(TRACE_DUPLICATE, "duplicate") /* covered already, dropped */             \
+    X(TRACE_STALE, "stale")         /* other key, dropped */                   \
+    X(TRACE_POISON, "poison")       /* not finite or out of bound */           \
+    X(TRACE_HEDGED, "hedged")       /* a = piece given to worker too */        \
+    X(TRACE_STOLEN, "stolen")       /* a = piece taken over by worker */       \
+    X(TRACE_RESENT, "resent")       /* assignment sent again */                \
+    X(TRACE_COMMIT, "commit")       /* step done; a = class, b = chunks in */  \
+    X(TRACE_CHECKPOINT, "checkpoint") /* durable; step says up to where */     \
+    X(TRACE_ROLLBACK, "rollback")     /* approximate run back to step */       \
+    X(TRACE_ALARM, "alarm")           /* disk trouble; training goes on */     \
+    X(TRACE_DONE, "done")             /* weights final */                      \
+    X(TRACE_FAILED, "failed")
+
+#define TRACE_ENUM(code, text) code,
+enum trace_kind { TRACE_LIST(TRACE_ENUM) };
+#undef TRACE_ENUM
+
+struct trace {
+    time_us now;
+    enum trace_kind kind;
+    int32_t link; /* The worker concerned, -1 if none. */
+    struct round_key key;
+    uint64_t a, b;
+    double value;         /* COMMIT: objective. */
+    char name[NAME_SIZE]; /* The worker's name, or "". */
+};
+
+const char *trace_name(enum trace_kind kind);
+
+#endif /* CORE_TRACE_H */

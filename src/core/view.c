@@ -1,0 +1,294 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/coordinator_parts.h"
+
+/* --- room for a code ----------------------------------------------------- */
+
+static void room_free(struct coordinator *c)
+{
+    mem_free(c->pieces);
+    mem_free(c->assignees);
+    mem_free(c->piece_in);
+    mem_free(c->ids);
+    mem_free(c->rows);
+    /* Messages of this very step may still point at the items. */
+    CHECK(c->retired_count < RETIRED_MAX);
+    c->retired[c->retired_count++] = c->items;
+    c->pieces = NULL;
+    c->assignees = NULL;
+    c->piece_in = NULL;
+    c->ids = NULL;
+    c->items = NULL;
+    c->rows = NULL;
+}
+
+/* How many workers may be asked for one piece at once: all whom the schedule
+ * asks, and a few for hedging. */
+static uint32_t assignees_max(const struct code *code)
+{
+    uint32_t most = 1;
+
+    if (code->spec.placement == PLACE_CYCLIC)
+        most = code->spec.stragglers + 1;
+    for (uint32_t i = 0; i < code->group_count; i++) {
+        const struct group *group = &code->groups[i];
+
+        if (code->spec.schedule == SCHED_ALL &&
+            group->slot_end - group->slot_first > most)
+            most = group->slot_end - group->slot_first;
+    }
+    return most + ASSIGNEES_SPARE;
+}
+
+static uint32_t work_total(const struct code *code, uint32_t *ids)
+{
+    uint32_t total = 0;
+
+    for (uint32_t slot = 0; slot < code->slots; slot++)
+        total += code_work(code, slot, ids, code->piece_count);
+    return total;
+}
+
+/* Besides init, the only place where the coordinator allocates: a new code
+ * has other tables.  It happens at a step boundary, never inside a round. */
+static enum err room_make(struct coordinator *c, const struct code *code)
+{
+    const uint32_t pieces = code->piece_count;
+    const size_t width = (size_t)c->options.job.dims + 1;
+
+    room_free(c);
+    c->pieces = mem_new(pieces, sizeof *c->pieces);
+    c->piece_in = mem_new(pieces, sizeof *c->piece_in);
+    c->ids = mem_new(pieces, sizeof *c->ids);
+    c->assignees_max = assignees_max(code);
+    c->assignees =
+        mem_new((size_t)pieces * c->assignees_max, sizeof *c->assignees);
+    if (c->pieces == NULL || c->piece_in == NULL || c->ids == NULL ||
+        c->assignees == NULL)
+        return ERR_NOMEM;
+    for (uint32_t id = 0; id < pieces; id++)
+        c->pieces[id].assignee = c->assignees + (size_t)id * c->assignees_max;
+    c->items_used = 0;
+    c->items_capacity =
+        2 * work_total(code, c->ids) + 2 * pieces + 4 * code->slots + 64;
+    c->items = mem_new(c->items_capacity, sizeof *c->items);
+    if (code->carrier == CARRIER_F64)
+        c->rows = mem_new(code->slots * width, sizeof *c->rows);
+    if (c->items == NULL || (code->carrier == CARRIER_F64 && c->rows == NULL))
+        return ERR_NOMEM;
+    return ERR_OK;
+}
+
+/* The user's code, fitted to another number of slots: as many stragglers as
+ * the number allows, and the rules that counted on n counted anew. */
+static struct code_spec spec_for(const struct coordinator *c, uint32_t slots)
+{
+    struct code_spec spec = c->options.code;
+
+    if (slots == c->options.slots)
+        return spec;
+    spec.divisible = false;
+    if (spec.stragglers > slots - 1)
+        spec.stragglers = slots - 1;
+    if (spec.stop == STOP_FIRST)
+        spec.k = slots - spec.stragglers;
+    if (spec.stop == STOP_COLLECT && spec.k > slots)
+        spec.k = slots;
+    return spec;
+}
+
+static enum err code_for(struct coordinator *c, uint32_t slots,
+                         struct code *code, struct why *why)
+{
+    struct code_spec spec = spec_for(c, slots);
+    enum err err = code_build(code, &spec, slots, c->options.job.chunks, why);
+
+    if (err == ERR_OK || spec.placement != PLACE_CYCLIC || !c->code_built)
+        return err;
+    /* No certificate for this many: replication is exact for any number. */
+    spec.placement = PLACE_REP;
+    spec.stop = STOP_COVER;
+    spec.k = 0;
+    (void)snprintf(spec.name, sizeof spec.name, "rep");
+    return code_build(code, &spec, slots, c->options.job.chunks, why);
+}
+
+static bool rebuild(struct coordinator *c, uint32_t slots,
+                    struct actions *actions)
+{
+    struct code code = {0};
+    struct why why = {0};
+    enum err err = code_for(c, slots, &code, &why);
+
+    if (err == ERR_OK)
+        err = room_make(c, &code);
+    if (err != ERR_OK) {
+        code_close(&code);
+        coordinator_fail(c, actions, err, "no code for %u workers: %s", slots,
+                         why.text[0] != '\0' ? why.text : err_text(err));
+        return false;
+    }
+    code_close(&c->code);
+    c->code = code;
+    c->code_built = true;
+    return true;
+}
+
+/* --- who fills which slot ------------------------------------------------ */
+
+/* Worker "w3" belongs in slot 3: delays and pictures then mean the same slot
+ * in every life of the job. */
+static uint32_t slot_by_name(const char *name)
+{
+    char *end;
+    unsigned long slot;
+
+    if (name[0] != 'w' || name[1] < '0' || name[1] > '9')
+        return UINT32_MAX;
+    slot = strtoul(name + 1, &end, 10);
+    return *end == '\0' && slot < UINT32_MAX ? (uint32_t)slot : UINT32_MAX;
+}
+
+static void place(struct coordinator *c, uint32_t link, uint32_t slot)
+{
+    CHECK(c->slot_link[slot] == LINK_NONE);
+    c->slot_link[slot] = link;
+    c->members[link].state = MEMBER_ACTIVE;
+    c->members[link].slot = slot;
+}
+
+static bool slot_free(const struct coordinator *c, uint32_t slot)
+{
+    return slot < c->code.slots && c->slot_link[slot] == LINK_NONE;
+}
+
+/* Everyone who can has a slot; returns how many are left over. */
+static uint32_t fill_slots(struct coordinator *c, bool *changed)
+{
+    uint32_t spare = 0;
+    uint32_t slot = 0;
+
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        const uint32_t own = slot_by_name(c->members[link].name);
+
+        if (c->members[link].state == MEMBER_READY && slot_free(c, own)) {
+            place(c, link, own);
+            *changed = true;
+        }
+    }
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        if (c->members[link].state != MEMBER_READY)
+            continue;
+        while (slot < c->code.slots && !slot_free(c, slot))
+            slot++;
+        if (slot < c->code.slots) {
+            place(c, link, slot);
+            *changed = true;
+        } else {
+            spare++;
+        }
+    }
+    return spare;
+}
+
+static void empty_slots(struct coordinator *c)
+{
+    for (uint32_t slot = 0; slot < c->options.links_max; slot++)
+        c->slot_link[slot] = LINK_NONE;
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        if (c->members[link].state == MEMBER_ACTIVE)
+            c->members[link].state = MEMBER_READY;
+    }
+}
+
+bool view_feasible(struct coordinator *c, bool healthy_only)
+{
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const uint32_t link = c->slot_link[slot];
+
+        c->slot_alive[slot] =
+            link != LINK_NONE && (!healthy_only || member_healthy(c, link));
+    }
+    return code_feasible(&c->code, c->slot_alive);
+}
+
+/* --- forming ------------------------------------------------------------- */
+
+static void journal_view(struct coordinator *c, struct actions *actions)
+{
+    struct record record = {
+        .kind = RECORD_VIEW,
+        .job = c->options.job.id,
+        .view = c->view,
+        .step = c->optim.step,
+        .slots = c->code.slots,
+        .answered = c->alive,
+    };
+
+    memcpy(record.code, c->code.spec.name, sizeof record.code);
+    c->phase = COORDINATOR_VIEWING;
+    commit_journal(c, &record, true, actions);
+}
+
+/* Slots for the living; false if the job has failed. */
+static bool settle(struct coordinator *c, struct actions *actions)
+{
+    bool changed = false;
+
+    if (!c->code_built && !rebuild(c, c->options.slots, actions))
+        return false;
+    if (fill_slots(c, &changed) == 0 && view_feasible(c, false))
+        return true;
+    if (!rebuild(c, c->alive, actions))
+        return false;
+    empty_slots(c);
+    return fill_slots(c, &changed) == 0;
+}
+
+void view_form(struct coordinator *c, struct actions *actions)
+{
+    struct trace *trace;
+
+    if (c->alive == 0) {
+        c->phase = COORDINATOR_GATHERING;
+        c->gather_until = c->now + c->options.job.dead_us;
+        return;
+    }
+    if (!settle(c, actions))
+        return;
+    c->view_dirty = false;
+    c->view++;
+    c->stats.views++;
+    trace = coordinator_trace(c, actions, TRACE_VIEW, LINK_NONE);
+    trace->key.view = c->view;
+    trace->a = c->code.slots;
+    trace->b = c->alive;
+    journal_view(c, actions);
+}
+
+void view_journaled(struct coordinator *c, struct actions *actions)
+{
+    if (c->view_dirty)
+        view_form(c, actions); /* Someone came or went meanwhile. */
+    else
+        round_open(c, actions);
+}
+
+void view_gather(struct coordinator *c, struct actions *actions)
+{
+    if (c->journal_wait > 0)
+        return; /* The JOB record comes first. */
+    if (c->alive >= c->options.slots ||
+        (c->alive > 0 && c->now >= c->gather_until)) {
+        commit_advance(c, actions);
+        return;
+    }
+    if (c->options.local_only && c->now >= c->gather_until)
+        coordinator_fail(c, actions, ERR_CLOSED,
+                         "all workers are gone; the state is saved, go on "
+                         "with --resume");
+}

@@ -1,0 +1,758 @@
+#include "core/worker.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#define LEAVE_RESEND_US (200 * MS_US)
+#define LEAVE_WAIT_US   (2 * SECOND_US)
+#define HELLO_RESEND_US (500 * MS_US)
+#define NEED_RESEND_US  (200 * MS_US)
+#define QUEUE_MIN       16u
+
+/* --- helpers ------------------------------------------------------------- */
+
+static struct msg *send(struct actions *actions, enum msg_kind kind)
+{
+    struct action *action = actions_add(actions, ACTION_SEND);
+
+    action->msg.kind = kind;
+    return &action->msg;
+}
+
+static void finish(struct worker *worker, struct actions *actions, enum err err,
+                   const char *reason)
+{
+    struct action *action = actions_add(actions, ACTION_FINISH);
+
+    action->err = err;
+    action->reason = reason;
+    worker->phase = WORKER_DONE;
+}
+
+static time_us sooner(time_us a, time_us b)
+{
+    return a < b ? a : b;
+}
+
+void worker_init(struct worker *worker, const struct worker_options *options)
+{
+    CHECK(options->name[0] != '\0');
+    CHECK(options->retry_us > 0);
+    *worker = (struct worker){
+        .options = *options,
+        .phase = WORKER_DIALLING,
+        .retry_us = options->retry_us,
+        .dial_at = TIME_NEVER,
+    };
+}
+
+void worker_close(struct worker *worker)
+{
+    chunkset_close(&worker->held);
+    tally_close(&worker->tally);
+    mem_free(worker->row);
+    mem_free(worker->gradient);
+    mem_free(worker->queue);
+    for (int i = 0; i < 2; i++) {
+        mem_free(worker->weights[i]);
+        mem_free(worker->exponent[i]);
+    }
+    *worker = (struct worker){0};
+}
+
+/* --- the round ----------------------------------------------------------- */
+
+/* Forget the round.  What is being computed is called off; its buffer comes
+ * back with EVENT_COMPUTED. */
+static void round_end(struct worker *worker, struct actions *actions)
+{
+    if (worker->computing && !worker->cancelling) {
+        worker->cancelling = true;
+        (void)actions_add(actions, ACTION_CANCEL);
+    }
+    worker->in_round = false;
+    worker->holding = false;
+    worker->queue_count = 0;
+    worker->at = 0;
+}
+
+static uint32_t queued(const struct worker *worker)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = worker->at; i < worker->queue_count; i++)
+        count += !worker->queue[i].dropped;
+    return count;
+}
+
+static struct worker_item *find(struct worker *worker, uint32_t id)
+{
+    for (uint32_t i = worker->at; i < worker->queue_count; i++) {
+        if (worker->queue[i].item.id == id)
+            return &worker->queue[i];
+    }
+    return NULL;
+}
+
+static bool item_fits(const struct worker *worker, const struct item *item)
+{
+    return item->first < item->end && item->end <= worker->job.chunks;
+}
+
+/* A piece already queued is not queued twice, but one that was answered is:
+ * if the coordinator asks again, the answer was lost. */
+static void enqueue(struct worker *worker, const struct item *items,
+                    uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct worker_item *known = find(worker, items[i].id);
+
+        if (!item_fits(worker, &items[i]))
+            continue;
+        if (known != NULL) {
+            known->dropped = false;
+            continue;
+        }
+        if (worker->queue_count == worker->queue_capacity && worker->at > 0) {
+            worker->queue_count -= worker->at;
+            memmove(worker->queue, worker->queue + worker->at,
+                    worker->queue_count * sizeof *worker->queue);
+            worker->at = 0;
+        }
+        if (worker->queue_count == worker->queue_capacity)
+            return; /* More pieces than chunks: nothing sane asks for it. */
+        worker->queue[worker->queue_count++] =
+            (struct worker_item){.item = items[i]};
+    }
+}
+
+static void start_next(struct worker *worker, struct actions *actions);
+
+/* Ask for the chunks of a piece that never came. */
+static void ask_for_chunks(struct worker *worker, const struct item *item,
+                           struct actions *actions)
+{
+    struct msg *msg;
+
+    if (worker->now < worker->need_at)
+        return;
+    worker->need_at = worker->now + NEED_RESEND_US;
+    msg = send(actions, MSG_NEED);
+    msg->need.first = item->first;
+    msg->need.end = item->end;
+}
+
+static void start_compute(struct worker *worker, const struct item *item,
+                          struct actions *actions)
+{
+    struct action *action = actions_add(actions, ACTION_COMPUTE);
+
+    tally_clear(&worker->tally);
+    action->first = item->first;
+    action->end = item->end;
+    action->weights = worker->weights[worker->live];
+    action->exponent = worker->exponent[worker->live];
+    action->tally = &worker->tally;
+    worker->in_use = worker->live;
+    worker->computing = true;
+}
+
+static void start_next(struct worker *worker, struct actions *actions)
+{
+    if (!worker->in_round || worker->computing || worker->holding)
+        return;
+    while (worker->at < worker->queue_count &&
+           worker->queue[worker->at].dropped)
+        worker->at++;
+    if (worker->at == worker->queue_count)
+        return;
+    if (!chunkset_has_range(&worker->held, worker->queue[worker->at].item.first,
+                            worker->queue[worker->at].item.end)) {
+        ask_for_chunks(worker, &worker->queue[worker->at].item, actions);
+        return;
+    }
+    start_compute(worker, &worker->queue[worker->at].item, actions);
+}
+
+static void send_tally(struct worker *worker, const struct item *item,
+                       struct actions *actions)
+{
+    struct msg_tally *tally = &send(actions, MSG_TALLY)->tally;
+
+    tally->key = worker->key;
+    tally->piece = item->id;
+    tally->first = item->first;
+    tally->end = item->end;
+    tally->compute_us = worker->compute_us;
+    tally->dims = worker->job.dims;
+    tally->sum = worker->tally.sum;
+    tally->loss = worker->tally.loss;
+}
+
+static void send_row(struct worker *worker, struct actions *actions)
+{
+    struct msg_row *row = &send(actions, MSG_ROW)->row;
+
+    row->key = worker->key;
+    row->compute_us = worker->compute_us;
+    row->dims = worker->job.dims;
+    row->row = worker->row;
+}
+
+/* Coded rounds: row += coefficient * gradient of the piece, in the order of
+ * the pieces.  Each piece's gradient is exact; only these few operations
+ * round. */
+static void add_to_row(struct worker *worker, const struct item *item)
+{
+    const uint32_t dims = worker->job.dims;
+
+    tally_gradient(&worker->tally, worker->exponent[worker->live],
+                   worker->gradient);
+    for (uint32_t j = 0; j < dims; j++)
+        worker->row[j] += item->coefficient * worker->gradient[j];
+    worker->row[dims] += item->coefficient * tally_loss_value(&worker->tally);
+}
+
+/* The piece at hand is computed and any delay is over: answer it. */
+static void deliver(struct worker *worker, struct actions *actions)
+{
+    const struct item *item = &worker->queue[worker->at].item;
+
+    worker->holding = false;
+    if (!worker->coded)
+        send_tally(worker, item, actions);
+    else if (worker->at + 1 == worker->queue_count && !worker->coded_failed)
+        send_row(worker, actions);
+    worker->at++;
+    if (!worker->coded)
+        worker->compute_us = 0;
+    start_next(worker, actions);
+}
+
+/* Injected slowness: the additive delay once per round before the first send,
+ * the proportional one for every piece. */
+static time_us delay_of(struct worker *worker, int64_t compute_us)
+{
+    double delay_us = worker->delay_factor * (double)compute_us;
+    const bool last = worker->at + 1 == worker->queue_count;
+
+    if (!worker->delayed && (!worker->coded || last)) {
+        delay_us += worker->delay_s * 1e6;
+        worker->delayed = true;
+    }
+    return delay_us < 1 ? 0 : (time_us)delay_us;
+}
+
+static void refuse(struct worker *worker, struct actions *actions)
+{
+    struct msg_refuse *msg = &send(actions, MSG_REFUSE)->refuse;
+
+    msg->key = worker->key;
+    msg->piece = worker->queue[worker->at].item.id;
+    worker->coded_failed = worker->coded;
+    worker->at++;
+    start_next(worker, actions);
+}
+
+static void on_computed(struct worker *worker, const struct event *event,
+                        struct actions *actions)
+{
+    const struct item *item;
+    time_us delay_us;
+
+    CHECK(worker->computing);
+    worker->computing = false;
+    if (worker->cancelling) {
+        worker->cancelling = false;
+        start_next(worker, actions);
+        return;
+    }
+    CHECK(worker->in_round);
+    item = &worker->queue[worker->at].item;
+    if (event->err != ERR_OK) {
+        refuse(worker, actions);
+        return;
+    }
+    worker->chunks_done += item->end - item->first;
+    worker->compute_us += event->compute_us;
+    if (worker->coded)
+        add_to_row(worker, item);
+    delay_us = worker->leaving ? 0 : delay_of(worker, event->compute_us);
+    if (delay_us == 0) {
+        deliver(worker, actions);
+        return;
+    }
+    worker->holding = true;
+    worker->release_at = worker->now + delay_us;
+}
+
+static void round_open(struct worker *worker, const struct msg_round *msg,
+                       struct actions *actions)
+{
+    const uint32_t dims = worker->job.dims;
+
+    round_end(worker, actions);
+    /* A compute that was called off may still be reading its weights. */
+    worker->live = worker->computing ? 1 - worker->in_use : worker->live;
+    memcpy(worker->weights[worker->live], msg->weights,
+           dims * sizeof *msg->weights);
+    memcpy(worker->exponent[worker->live], msg->exponent,
+           dims * sizeof *msg->exponent);
+    worker->in_round = true;
+    worker->key = msg->key;
+    worker->coded = msg->coded;
+    worker->coded_failed = false;
+    worker->delay_s = msg->delay_s;
+    worker->delay_factor = msg->delay_factor;
+    worker->delayed = false;
+    worker->compute_us = 0;
+    worker->need_at = worker->now + NEED_RESEND_US;
+    memset(worker->row, 0, (dims + 1) * sizeof *worker->row);
+}
+
+/* WORK-1: obey no view lower than one obeyed before; WORK-2: no round that was
+ * called off.  Both can arrive late, from a coordinator that has been replaced
+ * or over the slower connection. */
+static bool round_is_current(const struct worker *worker,
+                             const struct round_key *key)
+{
+    return worker->open && key->job == worker->job.id &&
+           key->view >= worker->view_seen && key_order(key, &worker->over) > 0;
+}
+
+static void on_round(struct worker *worker, const struct msg_round *msg,
+                     struct actions *actions)
+{
+    const bool again = worker->in_round && key_equal(&msg->key, &worker->key);
+
+    if (worker->phase != WORKER_SERVING || worker->leaving)
+        return;
+    if (!round_is_current(worker, &msg->key) || msg->dims != worker->job.dims)
+        return;
+    if (worker->in_round && !again && key_order(&msg->key, &worker->key) < 0)
+        return;
+    /* A coded row asked for again is computed again whole. */
+    if (again && msg->coded && msg->assignment > worker->assignment &&
+        worker->at == worker->queue_count)
+        round_open(worker, msg, actions);
+    if (!again)
+        round_open(worker, msg, actions);
+    worker->view_seen = msg->key.view;
+    if (msg->assignment > worker->assignment)
+        worker->assignment = msg->assignment;
+    enqueue(worker, msg->items, msg->count);
+    start_next(worker, actions);
+}
+
+static void on_work(struct worker *worker, const struct msg_work *msg,
+                    struct actions *actions)
+{
+    if (!worker->in_round || worker->leaving ||
+        !key_equal(&msg->key, &worker->key))
+        return;
+    if (msg->assignment > worker->assignment)
+        worker->assignment = msg->assignment;
+    enqueue(worker, msg->items, msg->count);
+    start_next(worker, actions);
+}
+
+/* Pieces another worker has taken over.  One that is being computed goes on:
+ * the first answer counts. */
+static void on_drop(struct worker *worker, const struct msg_work *msg)
+{
+    if (!worker->in_round || !key_equal(&msg->key, &worker->key))
+        return;
+    for (uint32_t i = 0; i < msg->count; i++) {
+        struct worker_item *item = find(worker, msg->items[i].id);
+        const bool begun = item == &worker->queue[worker->at] &&
+                           (worker->computing || worker->holding);
+
+        if (item != NULL && !begun)
+            item->dropped = true;
+    }
+}
+
+static void on_cancel(struct worker *worker, const struct msg_cancel *msg,
+                      struct actions *actions)
+{
+    if (!worker->open || msg->key.job != worker->job.id)
+        return;
+    if (key_order(&msg->key, &worker->over) > 0)
+        worker->over = msg->key;
+    if (worker->in_round && key_order(&worker->key, &worker->over) <= 0)
+        round_end(worker, actions);
+}
+
+/* --- the job ------------------------------------------------------------- */
+
+static enum err job_room(struct worker *worker, const struct job *job)
+{
+    enum err err = chunkset_init(&worker->held, job->chunks);
+
+    if (err == ERR_OK)
+        err = tally_init(&worker->tally, job->dims, job->chunks);
+    if (err != ERR_OK)
+        return err;
+    worker->queue_capacity = job->chunks + QUEUE_MIN;
+    worker->queue = mem_new(worker->queue_capacity, sizeof *worker->queue);
+    worker->row = mem_new(job->dims + 1, sizeof *worker->row);
+    worker->gradient = mem_new(job->dims, sizeof *worker->gradient);
+    for (int i = 0; i < 2; i++) {
+        worker->weights[i] = mem_new(job->dims, sizeof **worker->weights);
+        worker->exponent[i] = mem_new(job->dims, sizeof **worker->exponent);
+        if (worker->weights[i] == NULL || worker->exponent[i] == NULL)
+            return ERR_NOMEM;
+    }
+    if (worker->queue == NULL || worker->row == NULL ||
+        worker->gradient == NULL)
+        return ERR_NOMEM;
+    return ERR_OK;
+}
+
+/* The one place where a worker allocates: once, when it learns its job. */
+static void job_open(struct worker *worker, const struct job *job,
+                     struct actions *actions)
+{
+    if (job_room(worker, job) != ERR_OK) {
+        finish(worker, actions, ERR_NOMEM,
+               "not enough memory for the model and its tallies");
+        return;
+    }
+    worker->job = *job;
+    worker->open = true;
+    if (worker->options.resident)
+        chunkset_fill(&worker->held);
+    actions_add(actions, ACTION_OPEN)->job = &worker->job;
+}
+
+static void on_welcome(struct worker *worker, const struct job *job,
+                       struct actions *actions)
+{
+    if (worker->phase != WORKER_GREETING)
+        return;
+    if (worker->open &&
+        (job->id != worker->job.id || job->dims != worker->job.dims ||
+         job->chunks != worker->job.chunks)) {
+        finish(worker, actions, ERR_MISMATCH,
+               "the coordinator now runs another job; join again");
+        return;
+    }
+    if (worker->options.resident &&
+        !digest_equal(&job->data, &worker->options.data)) {
+        finish(worker, actions, ERR_MISMATCH,
+               "the coordinator trains on other data");
+        return;
+    }
+    worker->phase = WORKER_SERVING;
+    if (!worker->open)
+        job_open(worker, job, actions);
+    worker->assignment = 0;
+    worker->retry_us = worker->options.retry_us;
+    worker->beat_at = worker->now;
+}
+
+static void on_data(struct worker *worker, const struct msg *msg,
+                    struct actions *actions)
+{
+    struct action *action;
+
+    if (!worker->open || msg->data.chunk >= worker->job.chunks ||
+        chunkset_has(&worker->held, msg->data.chunk))
+        return;
+    action = actions_add(actions, ACTION_STORE);
+    action->msg = *msg;
+    chunkset_add(&worker->held, msg->data.chunk);
+    start_next(worker, actions);
+}
+
+/* --- the link ------------------------------------------------------------ */
+
+static void say_hello(struct worker *worker, struct actions *actions)
+{
+    struct msg_hello *hello = &send(actions, MSG_HELLO)->hello;
+
+    hello->version = MSG_VERSION;
+    memcpy(hello->name, worker->options.name, NAME_SIZE);
+    hello->incarnation = worker->options.incarnation;
+    hello->pid = worker->options.pid;
+    hello->arithmetic = worker->options.arithmetic;
+    hello->resident = worker->options.resident;
+    hello->data = worker->options.data;
+    hello->view_seen = worker->view_seen;
+    worker->hello_at = worker->now + HELLO_RESEND_US;
+}
+
+static void on_link_up(struct worker *worker, struct actions *actions)
+{
+    if (worker->phase != WORKER_DIALLING)
+        return;
+    worker->phase = WORKER_GREETING;
+    worker->heard_at = worker->now;
+    say_hello(worker, actions);
+}
+
+static void redial(struct worker *worker, struct actions *actions)
+{
+    round_end(worker, actions);
+    if (worker->leaving) {
+        finish(worker, actions, ERR_OK, "left while the coordinator was away");
+        return;
+    }
+    worker->phase = WORKER_DIALLING;
+    worker->dial_at = worker->now + worker->retry_us;
+    worker->retry_us =
+        sooner(worker->retry_us * 2, worker->options.retry_max_us);
+}
+
+static void on_link_down(struct worker *worker, struct actions *actions)
+{
+    if (worker->phase == WORKER_DONE)
+        return;
+    if (worker->phase == WORKER_SERVING)
+        worker->lost_at = worker->now;
+    redial(worker, actions);
+}
+
+static void dial(struct worker *worker, struct actions *actions)
+{
+    if (worker->options.give_up_us != TIME_NEVER &&
+        worker->now - worker->lost_at >= worker->options.give_up_us) {
+        finish(worker, actions, ERR_TIMEOUT,
+               "the coordinator cannot be reached");
+        return;
+    }
+    worker->dial_at = TIME_NEVER;
+    (void)actions_add(actions, ACTION_CONNECT);
+}
+
+static void beat(struct worker *worker, struct actions *actions)
+{
+    struct msg_beat *msg = &send(actions, MSG_BEAT)->beat;
+
+    msg->sequence = ++worker->sequence;
+    msg->sent_us = worker->now;
+    msg->view = worker->in_round ? worker->key.view : 0;
+    msg->step = worker->in_round ? worker->key.step : 0;
+    msg->attempt = worker->in_round ? worker->key.attempt : 0;
+    msg->assignment = worker->assignment;
+    msg->queued = queued(worker);
+    msg->chunks_done = worker->chunks_done;
+    worker->beat_at = worker->now + worker->job.beat_us;
+}
+
+/* Nothing unsent is left: say goodbye.  Said again until BYE or patience ends.
+ */
+static void say_leave(struct worker *worker, struct actions *actions)
+{
+    if (worker->phase == WORKER_SERVING) {
+        worker->phase = WORKER_LEAVING;
+        worker->leave_until = worker->now + LEAVE_WAIT_US;
+    }
+    send(actions, MSG_LEAVE);
+    worker->leave_at = worker->now + LEAVE_RESEND_US;
+}
+
+/* Leave in good order: the piece at hand is finished and sent (a delay is cut
+ * short), the rest goes back to the coordinator with LEAVE. */
+static void on_leave(struct worker *worker, struct actions *actions)
+{
+    if (worker->leaving || worker->phase == WORKER_DONE)
+        return;
+    worker->leaving = true;
+    if (worker->phase != WORKER_SERVING) {
+        finish(worker, actions, ERR_OK, "left before the job began");
+        return;
+    }
+    if (worker->coded)
+        round_end(worker, actions); /* Part of a coded row is of no use. */
+    if (worker->at < worker->queue_count)
+        worker->queue_count =
+            worker->at + (worker->computing || worker->holding ? 1 : 0);
+    if (worker->holding)
+        deliver(worker, actions);
+}
+
+static bool busy(const struct worker *worker)
+{
+    return worker->in_round && worker->at < worker->queue_count;
+}
+
+/* --- time ---------------------------------------------------------------- */
+
+static bool silent_too_long(const struct worker *worker)
+{
+    return worker->job.beat_us > 0 && worker->job.dead_us > 0 &&
+           worker->now - worker->heard_at >= worker->job.dead_us;
+}
+
+static void on_time_serving(struct worker *worker, struct actions *actions)
+{
+    if (worker->holding && worker->now >= worker->release_at)
+        deliver(worker, actions);
+    if (worker->in_round && !worker->computing && !worker->holding)
+        start_next(worker, actions);
+    if (worker->job.beat_us > 0 && worker->now >= worker->beat_at)
+        beat(worker, actions);
+    if (silent_too_long(worker)) {
+        (void)actions_add(actions, ACTION_CLOSE);
+        worker->lost_at = worker->now;
+        redial(worker, actions);
+    }
+}
+
+static void on_time(struct worker *worker, struct actions *actions)
+{
+    switch (worker->phase) {
+    case WORKER_DIALLING:
+        if (worker->now >= worker->dial_at)
+            dial(worker, actions);
+        break;
+    case WORKER_GREETING:
+        if (worker->now >= worker->hello_at)
+            say_hello(worker, actions);
+        break;
+    case WORKER_SERVING:
+        on_time_serving(worker, actions);
+        break;
+    case WORKER_LEAVING:
+        if (worker->now >= worker->leave_until)
+            finish(worker, actions, ERR_OK, "left without an answer");
+        else if (worker->now >= worker->leave_at)
+            say_leave(worker, actions);
+        break;
+    case WORKER_DONE:
+        break;
+    }
+}
+
+static time_us next_time(const struct worker *worker)
+{
+    time_us next = TIME_NEVER;
+
+    switch (worker->phase) {
+    case WORKER_DIALLING:
+        return worker->dial_at;
+    case WORKER_GREETING:
+        return worker->hello_at;
+    case WORKER_LEAVING:
+        return sooner(worker->leave_at, worker->leave_until);
+    case WORKER_DONE:
+        return TIME_NEVER;
+    case WORKER_SERVING:
+        break;
+    }
+    if (worker->job.beat_us > 0)
+        next = worker->beat_at;
+    if (worker->holding)
+        next = sooner(next, worker->release_at);
+    if (busy(worker) && !worker->computing && !worker->holding)
+        next = sooner(next, worker->need_at);
+    return next;
+}
+
+/* --- step ---------------------------------------------------------------- */
+
+static void on_message(struct worker *worker, const struct msg *msg,
+                       struct actions *actions)
+{
+    worker->heard_at = worker->now;
+    switch (msg->kind) {
+    case MSG_WELCOME:
+        on_welcome(worker, &msg->welcome, actions);
+        break;
+    case MSG_REJECT:
+        memcpy(worker->reason, msg->reject.reason, sizeof worker->reason);
+        finish(worker, actions, ERR_DENIED, worker->reason);
+        break;
+    case MSG_ROUND:
+        on_round(worker, &msg->round, actions);
+        break;
+    case MSG_WORK:
+        on_work(worker, &msg->work, actions);
+        break;
+    case MSG_DROP:
+        on_drop(worker, &msg->drop);
+        break;
+    case MSG_CANCEL:
+        on_cancel(worker, &msg->cancel, actions);
+        break;
+    case MSG_DATA:
+        on_data(worker, msg, actions);
+        break;
+    case MSG_BYE:
+        round_end(worker, actions);
+        memcpy(worker->reason, msg->bye.reason, sizeof worker->reason);
+        finish(worker, actions, ERR_OK, worker->reason);
+        break;
+    case MSG_ECHO:
+        break;
+    case MSG_HELLO:
+    case MSG_BEAT:
+    case MSG_NEED:
+    case MSG_TALLY:
+    case MSG_ROW:
+    case MSG_REFUSE:
+    case MSG_LEAVE:
+    case MSG_ASK:
+    case MSG_STATUS:
+        break; /* Not for a worker. */
+    }
+}
+
+static void worker_check(const struct worker *worker)
+{
+    CHECK(worker->at <= worker->queue_count);
+    CHECK(!worker->cancelling || worker->computing);
+    CHECK(!(worker->holding && worker->computing));
+    CHECK(!worker->in_round || worker->open);
+    CHECK(!worker->in_round || worker->key.view <= worker->view_seen);
+}
+
+void worker_step(struct worker *worker, const struct event *event,
+                 struct actions *actions)
+{
+    actions->count = 0;
+    if (worker->phase == WORKER_DONE) {
+        if (event->kind == EVENT_COMPUTED)
+            worker->computing = worker->cancelling = false;
+        return;
+    }
+    CHECK(event->now >= worker->now);
+    worker->now = event->now;
+    switch (event->kind) {
+    case EVENT_START:
+        worker->lost_at = worker->now;
+        dial(worker, actions);
+        break;
+    case EVENT_TIME:
+        on_time(worker, actions);
+        break;
+    case EVENT_LINK_UP:
+        on_link_up(worker, actions);
+        break;
+    case EVENT_LINK_DOWN:
+        on_link_down(worker, actions);
+        break;
+    case EVENT_MESSAGE:
+        on_message(worker, event->msg, actions);
+        break;
+    case EVENT_COMPUTED:
+        on_computed(worker, event, actions);
+        break;
+    case EVENT_LEAVE:
+        on_leave(worker, actions);
+        break;
+    case EVENT_JOURNALED:
+    case EVENT_CHECKPOINTED:
+    case EVENT_STOP:
+        CHECK(!"an event of the coordinator");
+    }
+    if (worker->phase == WORKER_SERVING && worker->leaving && !busy(worker) &&
+        !worker->computing)
+        say_leave(worker, actions);
+    if (worker->phase != WORKER_DONE)
+        actions_add(actions, ACTION_TIMER)->at = next_time(worker);
+    worker_check(worker);
+}

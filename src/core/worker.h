@@ -1,0 +1,110 @@
+/*
+ * worker.h - the worker as a pure step machine.
+ *
+ * A worker dials the coordinator, says who it is, takes pieces of work in the
+ * order given, computes one at a time and answers each with a tally (or all of
+ * them together with one coded row).  It decides nothing: who computes what is
+ * the coordinator's business.  Invariants WORK-n are in docs/protocol.md.
+ *
+ *     DIALLING --LINK_UP--> GREETING --WELCOME--> SERVING --LEAVE--> LEAVING
+ *         ^---------------------+---- LINK_DOWN, silence ----+          |
+ *                                                            BYE --> DONE
+ */
+#ifndef CORE_WORKER_H
+#define CORE_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/chunkset.h"
+#include "core/action.h"
+#include "math/tally.h"
+
+#define WORKER_ACTIONS_MAX 64u
+
+struct worker_options {
+    char name[NAME_SIZE];
+    uint64_t incarnation;
+    uint32_t pid;
+    struct digest arithmetic;
+    bool resident;      /* All chunks are here already (forked locally). */
+    struct digest data; /* Of what is resident. */
+    time_us retry_us;   /* First wait before dialling again; doubles. */
+    time_us retry_max_us;
+    time_us give_up_us; /* Unreachable for so long: FINISH; TIME_NEVER. */
+};
+
+enum worker_phase {
+    WORKER_DIALLING,
+    WORKER_GREETING,
+    WORKER_SERVING,
+    WORKER_LEAVING,
+    WORKER_DONE,
+};
+
+struct worker_item {
+    struct item item;
+    bool dropped; /* Taken over by another before it was started. */
+};
+
+struct worker {
+    struct worker_options options;
+    enum worker_phase phase;
+    time_us now;
+
+    /* The link. */
+    time_us dial_at; /* DIALLING: when to try next; NEVER = trying. */
+    time_us retry_us;
+    time_us lost_at; /* When the coordinator was last known good. */
+    time_us heard_at;
+    time_us hello_at;
+    time_us beat_at; /* Next beat is due. */
+    uint64_t sequence;
+    uint64_t view_seen; /* WORK-1: never obey a lower view. */
+
+    /* The job; opened by the first WELCOME, kept over reconnects. */
+    bool open;
+    struct job job;
+    struct chunkset held;
+    struct tally tally;   /* In the driver's hands while `computing`. */
+    double *row;          /* dims + 1, coded rounds. */
+    double *gradient;     /* dims, scratch. */
+    double *weights[2];   /* [live] of this round; the other may still be */
+    int16_t *exponent[2]; /* read by a compute that was called off. */
+    uint32_t live;
+    uint32_t in_use; /* While computing: the one it reads. */
+
+    /* The round. */
+    bool in_round;
+    struct round_key key;
+    struct round_key over; /* Rounds up to this one were cancelled. */
+    uint64_t assignment;
+    bool coded;
+    double delay_s, delay_factor;
+    bool delayed; /* The additive delay of this round is spent. */
+    struct worker_item *queue;
+    uint32_t queue_count, queue_capacity;
+    uint32_t at;     /* queue[at] is computed now or next. */
+    bool computing;  /* ACTION_COMPUTE is out. */
+    bool cancelling; /* ... and its result is not wanted any more. */
+    bool holding;    /* Computed, waiting for the injected delay. */
+    time_us release_at;
+    int64_t compute_us; /* Of the piece, or of the coded round so far. */
+    time_us need_at;    /* Not before: ask again for missing chunks. */
+    bool coded_failed;  /* A piece of the coded round was refused. */
+
+    uint64_t chunks_done;
+    bool leaving;
+    time_us leave_at;         /* Next LEAVE is due. */
+    time_us leave_until;      /* Go without BYE after this. */
+    char reason[REASON_SIZE]; /* Behind ACTION_FINISH. */
+};
+
+void worker_init(struct worker *worker, const struct worker_options *options);
+void worker_close(struct worker *worker);
+
+/* Advance by one event.  `actions` is emptied first. */
+void worker_step(struct worker *worker, const struct event *event,
+                 struct actions *actions);
+
+#endif /* CORE_WORKER_H */

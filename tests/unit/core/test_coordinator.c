@@ -1,0 +1,443 @@
+/*
+ * The test plays the workers and the disk, one event at a time, and looks at
+ * what the coordinator asks for.  Whole runs with faults are the simulator's;
+ * here are the rules one can point at: what is dropped, who is hedged, what
+ * must be durable first.
+ */
+#include "core/coordinator.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stage.h"
+
+struct play {
+    struct coordinator coordinator;
+    struct actions actions;
+    time_us now;
+    struct round_key key; /* Of the last ROUND seen. */
+    uint32_t views;       /* VIEW records written. */
+};
+
+static void step(struct play *play, struct event event)
+{
+    event.now = play->now;
+    coordinator_step(&play->coordinator, &event, &play->actions);
+}
+
+static void say(struct play *play, uint32_t link, const struct msg *msg)
+{
+    step(play, (struct event){.kind = EVENT_MESSAGE, .link = link, .msg = msg});
+    if (stage_find(&play->actions, MSG_ROUND) != NULL)
+        play->key = stage_find(&play->actions, MSG_ROUND)->round.key;
+}
+
+static void journaled(struct play *play)
+{
+    step(play, (struct event){.kind = EVENT_JOURNALED});
+    if (stage_find(&play->actions, MSG_ROUND) != NULL)
+        play->key = stage_find(&play->actions, MSG_ROUND)->round.key;
+}
+
+static void hello(struct play *play, uint32_t link, uint64_t incarnation)
+{
+    struct msg msg = {.kind = MSG_HELLO};
+
+    msg.hello.version = MSG_VERSION;
+    msg.hello.incarnation = incarnation;
+    msg.hello.resident = true;
+    (void)snprintf(msg.hello.name, NAME_SIZE, "w%u", link);
+    say(play, link, &msg);
+}
+
+static void open_play(struct play *play, const char *preset, uint32_t slots,
+                      uint32_t stragglers)
+{
+    const struct coordinator_options options =
+        stage_options(preset, slots, stragglers, 3);
+    struct why why;
+
+    memset(play, 0, sizeof *play);
+    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
+    assert_int_equal(coordinator_init(&play->coordinator, &options, NULL, &why),
+                     ERR_OK);
+    step(play, (struct event){.kind = EVENT_START});
+    assert_int_equal(stage_count(&play->actions, ACTION_JOURNAL), 1);
+    journaled(play);
+    for (uint32_t link = 0; link < slots; link++)
+        hello(play, link, link + 1);
+    assert_int_equal(play->coordinator.phase, COORDINATOR_VIEWING);
+    journaled(play);
+    assert_int_equal(play->coordinator.phase, COORDINATOR_ROUND);
+}
+
+static void close_play(struct play *play)
+{
+    coordinator_close(&play->coordinator);
+    actions_close(&play->actions);
+}
+
+static void answer(struct play *play, uint32_t link, uint32_t piece,
+                   struct round_key key, int64_t value)
+{
+    const struct piece *place = &play->coordinator.code.pieces[piece];
+    const int64_t sum[8] = {value, 0, 0, 0, 0, 0, 0, 0};
+    struct msg msg = {.kind = MSG_TALLY};
+
+    msg.tally = (struct msg_tally){
+        .key = key,
+        .piece = piece,
+        .first = place->first,
+        .end = place->end,
+        .dims = 8,
+        .sum = sum,
+    };
+    say(play, link, &msg);
+}
+
+/* INV-2: nothing is sent in a view that is not durable. */
+static void test_view_before_round(void **state)
+{
+    const struct coordinator_options options =
+        stage_options("uncoded", 2, 0, 3);
+    struct play play = {0};
+    struct why why;
+
+    (void)state;
+    assert_int_equal(actions_init(&play.actions, 4), ERR_OK);
+    assert_int_equal(coordinator_init(&play.coordinator, &options, NULL, &why),
+                     ERR_OK);
+    step(&play, (struct event){.kind = EVENT_START});
+    journaled(&play);
+    hello(&play, 0, 1);
+    hello(&play, 1, 2);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 0);
+    assert_true(stage_find_action(&play.actions, ACTION_JOURNAL)->sync);
+    journaled(&play);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
+    close_play(&play);
+}
+
+static void test_step_commits_when_covered(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    answer(&play, 0, 0, play.key, 100);
+    assert_int_equal(play.coordinator.optim.step, 0);
+    answer(&play, 1, 1, play.key, -20);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    /* b = 0 - (eta / N) * g = -(0.5 / 16) * 80 */
+    assert_true(coordinator_weights(&play.coordinator)[0] == -2.5);
+    assert_int_equal(play.key.step, 1);
+    close_play(&play);
+}
+
+static void test_duplicates_are_dropped(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "frc", 4, 1);
+    answer(&play, 0, 0, play.key, 100);
+    answer(&play, 1, 0, play.key, 100); /* Same group. */
+    answer(&play, 0, 0, play.key, 100); /* Said twice. */
+    assert_int_equal(play.coordinator.stats.duplicates, 2);
+    answer(&play, 3, 1, play.key, 0);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_true(coordinator_weights(&play.coordinator)[0] == -100 * 0.5 / 32);
+    close_play(&play);
+}
+
+/* TALLY-3, field by field. */
+static void test_stale_keys_are_dropped(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    for (int field = 0; field < 7; field++) {
+        struct round_key key = play.key;
+
+        key.job += field == 0;
+        key.view += field == 1;
+        key.step += field == 2;
+        key.round += field == 3;
+        key.attempt += field == 4;
+        key.scale += field == 5;
+        key.weights += field == 6;
+        answer(&play, 0, 0, key, 1);
+        assert_int_equal(play.coordinator.stats.stale, field + 1);
+        assert_int_equal(play.coordinator.pieces_in, 0);
+    }
+    close_play(&play);
+}
+
+static void test_out_of_bound_is_poison(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    for (uint32_t strike = 1; strike <= STRIKES_MAX; strike++) {
+        answer(&play, 0, 0, play.key, INT64_MIN);
+        assert_int_equal(play.coordinator.stats.poison, strike);
+    }
+    assert_int_equal(play.coordinator.members[0].state, MEMBER_NONE);
+    assert_int_equal(stage_count(&play.actions, ACTION_CLOSE), 1);
+    hello(&play, 0, 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REJECT), 1);
+    close_play(&play);
+}
+
+static void test_death_is_hedged_at_once(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+    assert_int_equal(stage_count_msg(&play.actions, MSG_WORK), 1);
+    answer(&play, 1, 1, play.key, 1);
+    answer(&play, 1, 0, play.key, 1);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.stats.died, 1);
+    close_play(&play);
+}
+
+static void beat(struct play *play, uint32_t link)
+{
+    struct msg msg = {.kind = MSG_BEAT};
+
+    msg.beat.sequence = (uint64_t)play->now;
+    msg.beat.queued = 1;
+    msg.beat.view = play->key.view;
+    msg.beat.step = play->key.step;
+    msg.beat.assignment = 100;
+    say(play, link, &msg);
+}
+
+static void test_silence_is_suspected_then_dead(void **state)
+{
+    struct play play;
+    uint32_t suspected = 0;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    while (play.now < SECOND_US) {
+        play.now += 50 * MS_US;
+        beat(&play, 0);
+        step(&play, (struct event){.kind = EVENT_TIME});
+        if (stage_count_trace(&play.actions, TRACE_SUSPECT) > 0) {
+            suspected++;
+            assert_int_equal(play.now, 300 * MS_US);
+            assert_int_equal(stage_count_msg(&play.actions, MSG_WORK), 1);
+        }
+    }
+    assert_int_equal(suspected, 1);
+    assert_int_equal(play.coordinator.stats.died, 0);
+    beat(&play, 1); /* Reversible. */
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_CLEARED), 1);
+    while (play.now < 4 * SECOND_US) {
+        play.now += 50 * MS_US;
+        beat(&play, 0);
+        step(&play, (struct event){.kind = EVENT_TIME});
+    }
+    assert_int_equal(play.coordinator.stats.died, 1);
+    close_play(&play);
+}
+
+static void test_joiner_takes_the_empty_slot(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "frc", 4, 1);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+    hello(&play, 5, 99);
+    answer(&play, 1, 0, play.key, 1);
+    answer(&play, 2, 1, play.key, 1);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
+    while (play.coordinator.phase == COORDINATOR_VIEWING)
+        journaled(&play);
+    assert_int_equal(play.coordinator.slot_link[0], 5);
+    assert_int_equal(play.key.view, 2);
+    close_play(&play);
+}
+
+static void test_spares_make_the_code_grow(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    hello(&play, 3, 99);
+    answer(&play, 0, 0, play.key, 1);
+    answer(&play, 1, 1, play.key, 1);
+    while (play.coordinator.phase == COORDINATOR_VIEWING)
+        journaled(&play);
+    assert_int_equal(play.coordinator.code.slots, 3);
+    close_play(&play);
+}
+
+static void test_idle_worker_steals(void **state)
+{
+    struct play play;
+    uint32_t stolen = 0;
+
+    (void)state;
+    open_play(&play, "steal", 2, 1); /* 4 chunks: two pieces each. */
+    play.now += MS_US;
+    answer(&play, 0, 0, play.key, 1);
+    stolen += stage_count_msg(&play.actions, MSG_WORK);
+    assert_int_equal(stolen, 1); /* Piece 3: last of the other's. */
+    assert_int_equal(stage_find(&play.actions, MSG_WORK)->work.items[0].id, 3);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_DROP), 1);
+    answer(&play, 0, 1, play.key, 1);
+    answer(&play, 0, 3, play.key, 1);
+    answer(&play, 1, 2, play.key, 1);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    close_play(&play);
+}
+
+static void answer_row(struct play *play, uint32_t link, double value)
+{
+    const double row[9] = {value};
+    struct msg msg = {.kind = MSG_ROW};
+
+    msg.row = (struct msg_row){.key = play->key, .dims = 8, .row = row};
+    say(play, link, &msg);
+}
+
+static void test_coded_round_begins_anew(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "cyclic", 3, 1);
+    answer_row(&play, 0, 1);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 2});
+    assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
+    journaled(&play);
+    assert_int_equal(play.key.attempt, 1);
+    assert_int_equal(play.key.step, 0);
+    assert_int_equal(play.coordinator.code.slots, 1);
+    close_play(&play);
+}
+
+static void test_nan_row_is_poison(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "cyclic", 3, 1);
+    answer_row(&play, 0, NAN);
+    assert_int_equal(play.coordinator.stats.poison, 1);
+    assert_int_equal(play.coordinator.slots_in, 0);
+    answer_row(&play, 0, 1);
+    assert_int_equal(play.coordinator.slots_in, 1);
+    close_play(&play);
+}
+
+/* INV-7: an approximate step is durable before the next round. */
+static void test_approximate_steps_wait_for_the_disk(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "ignore", 3, 1);
+    answer(&play, 0, 0, play.key, 1);
+    answer(&play, 2, 2, play.key, 1);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_COMMITTING);
+    assert_true(stage_find_action(&play.actions, ACTION_JOURNAL)->sync);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 0);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_CANCEL), 1);
+    journaled(&play);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 3);
+    assert_int_equal(play.coordinator.stats.exactness[EXACT_APPROX], 1);
+    close_play(&play);
+}
+
+static void test_stop_saves_and_ends(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 1, 0);
+    step(&play, (struct event){.kind = EVENT_STOP});
+    answer(&play, 0, 0, play.key, 1);
+    journaled(&play);
+    assert_int_equal(stage_count(&play.actions, ACTION_CHECKPOINT), 1);
+    step(&play, (struct event){.kind = EVENT_CHECKPOINTED, .step = 1});
+    assert_int_equal(stage_count_msg(&play.actions, MSG_BYE), 1);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_FINISH)->err,
+                     ERR_CANCELLED);
+    close_play(&play);
+}
+
+/* INV-6 */
+static void test_replaced_coordinator_stops(void **state)
+{
+    struct msg msg = {.kind = MSG_HELLO};
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    msg.hello.version = MSG_VERSION;
+    msg.hello.view_seen = 1000;
+    memcpy(msg.hello.name, "late", 5);
+    say(&play, 3, &msg);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_BYE), 0);
+    close_play(&play);
+}
+
+static void test_other_arithmetic_is_refused(void **state)
+{
+    struct msg msg = {.kind = MSG_HELLO};
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    msg.hello.version = MSG_VERSION;
+    msg.hello.arithmetic.bytes[0] = 1;
+    memcpy(msg.hello.name, "odd", 4);
+    say(&play, 3, &msg);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REJECT), 1);
+    assert_int_equal(play.coordinator.alive, 2);
+    close_play(&play);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_view_before_round),
+        cmocka_unit_test(test_step_commits_when_covered),
+        cmocka_unit_test(test_duplicates_are_dropped),
+        cmocka_unit_test(test_stale_keys_are_dropped),
+        cmocka_unit_test(test_out_of_bound_is_poison),
+        cmocka_unit_test(test_death_is_hedged_at_once),
+        cmocka_unit_test(test_silence_is_suspected_then_dead),
+        cmocka_unit_test(test_joiner_takes_the_empty_slot),
+        cmocka_unit_test(test_spares_make_the_code_grow),
+        cmocka_unit_test(test_idle_worker_steals),
+        cmocka_unit_test(test_coded_round_begins_anew),
+        cmocka_unit_test(test_nan_row_is_poison),
+        cmocka_unit_test(test_approximate_steps_wait_for_the_disk),
+        cmocka_unit_test(test_stop_saves_and_ends),
+        cmocka_unit_test(test_replaced_coordinator_stops),
+        cmocka_unit_test(test_other_arithmetic_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

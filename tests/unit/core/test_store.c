@@ -1,0 +1,158 @@
+/*
+ * Checkpoints are saved with the disk failing at every operation in turn: what
+ * is loaded afterwards must be the old one or the new one, whole.  Damage to a
+ * file must be seen and the older one used.
+ */
+#include "core/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "memory_disk.h"
+
+#define STATE_SIZE 100u
+
+static size_t encode(uint32_t step, uint8_t *out)
+{
+    uint8_t state[STATE_SIZE];
+    const struct checkpoint checkpoint = {
+        .job = 9,
+        .view = 2,
+        .step = step,
+        .state = state,
+        .state_size = sizeof state,
+    };
+
+    memset(state, (int)step, sizeof state);
+    return checkpoint_encode(&checkpoint, out);
+}
+
+static enum err save(struct memory_disk *disk, uint32_t step)
+{
+    uint8_t bytes[1024];
+
+    assert_true(checkpoint_bytes(STATE_SIZE) <= sizeof bytes);
+    return store_save(&disk->disk, bytes, encode(step, bytes));
+}
+
+/* The step of the checkpoint that is loaded; 0 if there is none. */
+static uint32_t loaded(struct memory_disk *disk)
+{
+    struct recovery found;
+    struct why why;
+    uint32_t step = 0;
+
+    assert_int_equal(store_recover(&disk->disk, &found, &why), ERR_OK);
+    if (found.has_checkpoint) {
+        step = found.checkpoint.step;
+        assert_int_equal(found.checkpoint.state_size, STATE_SIZE);
+        assert_int_equal(found.checkpoint.state[STATE_SIZE - 1], step);
+    }
+    recovery_close(&found);
+    return step;
+}
+
+static void test_newest_wins(void **state)
+{
+    struct memory_disk disk;
+
+    (void)state;
+    memory_disk_init(&disk);
+    assert_int_equal(loaded(&disk), 0);
+    for (uint32_t step = 1; step <= 5; step++) {
+        assert_int_equal(save(&disk, step), ERR_OK);
+        assert_int_equal(loaded(&disk), step);
+    }
+    memory_disk_close(&disk);
+}
+
+static void test_old_or_new(void **state)
+{
+    int points = 0;
+
+    (void)state;
+    for (int fail = 0;; fail++) {
+        struct memory_disk disk;
+        enum err err;
+        uint32_t step;
+
+        memory_disk_init(&disk);
+        assert_int_equal(save(&disk, 1), ERR_OK);
+        assert_int_equal(save(&disk, 2), ERR_OK);
+        disk.operations = 0;
+        disk.fail_after = fail;
+        err = save(&disk, 3);
+        disk.fail_after = -1;
+        step = loaded(&disk);
+        assert_true(step == 2 || step == 3);
+        memory_disk_close(&disk);
+        if (err == ERR_OK) {
+            assert_int_equal(step, 3);
+            break;
+        }
+        points++;
+    }
+    assert_int_equal(points, 4); /* Write, sync, rename, folder. */
+}
+
+static void test_damage_is_seen(void **state)
+{
+    struct memory_disk disk;
+    struct memory_file *newest;
+
+    (void)state;
+    memory_disk_init(&disk);
+    assert_int_equal(save(&disk, 1), ERR_OK);
+    assert_int_equal(save(&disk, 2), ERR_OK);
+    newest = memory_disk_find(&disk, "checkpoint.1");
+    assert_non_null(newest);
+    for (size_t at = 0; at < newest->size; at++) {
+        newest->data[at] ^= 1;
+        assert_int_equal(loaded(&disk), 1);
+        newest->data[at] ^= 1;
+    }
+    assert_int_equal(loaded(&disk), 2);
+    memory_disk_close(&disk);
+}
+
+static void test_torn_journal_is_cut(void **state)
+{
+    const struct record job = {.kind = RECORD_JOB, .job = 9};
+    struct digest chain = {{0}};
+    uint8_t bytes[RECORD_BYTES];
+    struct memory_disk disk;
+    struct recovery found;
+    struct why why;
+
+    (void)state;
+    memory_disk_init(&disk);
+    record_encode(&job, &chain, bytes);
+    assert_int_equal(store_append(&disk.disk, bytes, sizeof bytes, true),
+                     ERR_OK);
+    assert_int_equal(store_append(&disk.disk, bytes, 100, false), ERR_OK);
+    assert_int_equal(store_recover(&disk.disk, &found, &why), ERR_OK);
+    assert_true(found.found);
+    assert_true(found.journal.torn);
+    assert_int_equal(found.journal.records, 1);
+    assert_int_equal(memory_disk_find(&disk, JOURNAL_FILE)->size, RECORD_BYTES);
+    recovery_close(&found);
+    memory_disk_close(&disk);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_newest_wins),
+        cmocka_unit_test(test_old_or_new),
+        cmocka_unit_test(test_damage_is_seen),
+        cmocka_unit_test(test_torn_journal_is_cut),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

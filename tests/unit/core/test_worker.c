@@ -1,0 +1,367 @@
+/*
+ * The test plays the coordinator and the compute thread, one event at a time.
+ * Each test is one rule of docs/protocol.md about workers.
+ */
+#include "core/worker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stage.h"
+
+struct play {
+    struct worker worker;
+    struct actions actions;
+    time_us now;
+    double weights[8];
+    int16_t exponent[8];
+};
+
+static void step(struct play *play, struct event event)
+{
+    event.now = play->now;
+    worker_step(&play->worker, &event, &play->actions);
+}
+
+static void hear(struct play *play, const struct msg *msg)
+{
+    step(play, (struct event){.kind = EVENT_MESSAGE, .msg = msg});
+}
+
+static void welcome(struct play *play)
+{
+    struct msg msg = {.kind = MSG_WELCOME};
+
+    msg.welcome = stage_job(8);
+    hear(play, &msg);
+}
+
+static void open_play(struct play *play, bool resident)
+{
+    const struct worker_options options = {
+        .name = "w0",
+        .incarnation = 5,
+        .resident = resident,
+        .retry_us = 10 * MS_US,
+        .retry_max_us = 100 * MS_US,
+        .give_up_us = TIME_NEVER,
+    };
+
+    memset(play, 0, sizeof *play);
+    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
+    worker_init(&play->worker, &options);
+    step(play, (struct event){.kind = EVENT_START});
+    assert_int_equal(stage_count(&play->actions, ACTION_CONNECT), 1);
+    step(play, (struct event){.kind = EVENT_LINK_UP});
+    assert_int_equal(stage_count_msg(&play->actions, MSG_HELLO), 1);
+    welcome(play);
+    assert_int_equal(stage_count(&play->actions, ACTION_OPEN), 1);
+    assert_int_equal(play->worker.phase, WORKER_SERVING);
+}
+
+static void close_play(struct play *play)
+{
+    worker_close(&play->worker);
+    actions_close(&play->actions);
+}
+
+static struct round_key key_of(uint64_t view, uint32_t step_number)
+{
+    return (struct round_key){.job = 77, .view = view, .step = step_number};
+}
+
+static struct msg make_round(struct play *play, struct round_key key,
+                             const struct item *items, uint32_t count)
+{
+    struct msg msg = {.kind = MSG_ROUND};
+
+    msg.round = (struct msg_round){
+        .key = key,
+        .assignment = 1,
+        .count = count,
+        .items = items,
+        .dims = 8,
+        .exponent = play->exponent,
+        .weights = play->weights,
+    };
+    return msg;
+}
+
+static const struct item two[] = {{0, 0, 2, 1}, {1, 2, 4, 1}};
+
+static void give(struct play *play, struct round_key key, uint32_t count)
+{
+    const struct msg msg = make_round(play, key, two, count);
+
+    hear(play, &msg);
+}
+
+static void computed(struct play *play, enum err err)
+{
+    step(play,
+         (struct event){.kind = EVENT_COMPUTED, .err = err, .compute_us = 100});
+}
+
+static void test_pieces_in_order(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    give(&play, key_of(1, 0), 2);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)->end, 2);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.piece, 0);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)->end, 4);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.piece, 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    close_play(&play);
+}
+
+/* WORK-1 */
+static void test_lower_view_is_ignored(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    give(&play, key_of(3, 0), 1);
+    computed(&play, ERR_OK);
+    give(&play, key_of(2, 9), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    give(&play, key_of(3, 1), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+}
+
+static void cancel(struct play *play, struct round_key key)
+{
+    struct msg msg = {.kind = MSG_CANCEL};
+
+    msg.cancel.key = key;
+    hear(play, &msg);
+}
+
+/* WORK-2: CANCEL overtakes its ROUND on the other connection. */
+static void test_cancel_may_come_first(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    cancel(&play, key_of(1, 0));
+    give(&play, key_of(1, 0), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    give(&play, key_of(1, 1), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+}
+
+/* WORK-3: the next round waits for the buffers of the last. */
+static void test_one_compute_at_a_time(void **state)
+{
+    const struct action *compute;
+    const double *first;
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    give(&play, key_of(1, 0), 1);
+    first = stage_find_action(&play.actions, ACTION_COMPUTE)->weights;
+    cancel(&play, key_of(1, 0));
+    assert_int_equal(stage_count(&play.actions, ACTION_CANCEL), 1);
+    give(&play, key_of(1, 1), 1);
+    give(&play, key_of(1, 2), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    computed(&play, ERR_CANCELLED);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
+    compute = stage_find_action(&play.actions, ACTION_COMPUTE);
+    assert_non_null(compute);
+    assert_ptr_not_equal(compute->weights, first);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.key.step, 2);
+    close_play(&play);
+}
+
+static void test_delay_before_first_send(void **state)
+{
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true);
+    msg = make_round(&play, key_of(1, 0), two, 2);
+    msg.round.delay_s = 0.5;
+    hear(&play, &msg);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
+    play.now += 499 * MS_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_BEAT), 1);
+    play.now += MS_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    computed(&play, ERR_OK); /* Once per round. */
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    close_play(&play);
+}
+
+static void test_dropped_piece_is_skipped(void **state)
+{
+    struct play play;
+    struct msg msg = {.kind = MSG_DROP};
+
+    (void)state;
+    open_play(&play, true);
+    give(&play, key_of(1, 0), 2);
+    msg.drop = (struct msg_work){.key = key_of(1, 0), .count = 2, .items = two};
+    hear(&play, &msg); /* The first has begun and goes on. */
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    close_play(&play);
+}
+
+static void test_missing_chunks_are_asked_for(void **state)
+{
+    const uint8_t byte = 0;
+    struct play play;
+    struct msg msg = {.kind = MSG_DATA};
+
+    (void)state;
+    open_play(&play, false);
+    give(&play, key_of(1, 0), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    play.now += SECOND_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_find(&play.actions, MSG_NEED)->need.end, 2);
+    msg.data = (struct msg_data){.chunk = 0, .bytes = &byte, .size = 1};
+    hear(&play, &msg);
+    assert_int_equal(stage_count(&play.actions, ACTION_STORE), 1);
+    msg.data.chunk = 1;
+    hear(&play, &msg);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+}
+
+/* WORK-4 */
+static void test_leave_sends_what_is_done(void **state)
+{
+    struct msg bye = {.kind = MSG_BYE};
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    give(&play, key_of(1, 0), 2);
+    step(&play, (struct event){.kind = EVENT_LEAVE});
+    assert_int_equal(stage_count_msg(&play.actions, MSG_LEAVE), 0);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_LEAVE), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    hear(&play, &bye);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_FINISH)->err,
+                     ERR_OK);
+    close_play(&play);
+}
+
+static void test_leave_does_not_wait_for_ever(void **state)
+{
+    struct play play;
+    uint32_t said = 0;
+
+    (void)state;
+    open_play(&play, true);
+    step(&play, (struct event){.kind = EVENT_LEAVE});
+    for (int i = 0; i < 100 && play.worker.phase != WORKER_DONE; i++) {
+        said += stage_count_msg(&play.actions, MSG_LEAVE);
+        play.now += 100 * MS_US;
+        step(&play, (struct event){.kind = EVENT_TIME});
+    }
+    assert_int_equal(play.worker.phase, WORKER_DONE);
+    assert_in_range(said, 5, 15);
+    close_play(&play);
+}
+
+static void test_silent_coordinator_is_dialled_again(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    give(&play, key_of(1, 0), 1);
+    play.now += 3 * SECOND_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count(&play.actions, ACTION_CLOSE), 1);
+    assert_int_equal(play.worker.phase, WORKER_DIALLING);
+    computed(&play, ERR_CANCELLED);
+    play.now += SECOND_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count(&play.actions, ACTION_CONNECT), 1);
+    step(&play, (struct event){.kind = EVENT_LINK_UP});
+    assert_int_equal(stage_find(&play.actions, MSG_HELLO)->hello.view_seen, 1);
+    welcome(&play);
+    assert_int_equal(stage_count(&play.actions, ACTION_OPEN), 0);
+    close_play(&play);
+}
+
+static void test_coded_round_is_one_row(void **state)
+{
+    static const struct item coded[] = {{0, 0, 2, 2.0}, {1, 2, 4, -1.0}};
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true);
+    msg = make_round(&play, key_of(1, 0), coded, 2);
+    msg.round.coded = true;
+    hear(&play, &msg);
+    play.worker.tally.sum[0] = 10;
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 0);
+    play.worker.tally.sum[0] = 3;
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
+    assert_true(stage_find(&play.actions, MSG_ROW)->row.row[0] == 17.0);
+    close_play(&play);
+}
+
+static void test_refusal_goes_on_with_the_next(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    give(&play, key_of(1, 0), 2);
+    computed(&play, ERR_RANGE);
+    assert_int_equal(stage_find(&play.actions, MSG_REFUSE)->refuse.piece, 0);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces_in_order),
+        cmocka_unit_test(test_lower_view_is_ignored),
+        cmocka_unit_test(test_cancel_may_come_first),
+        cmocka_unit_test(test_one_compute_at_a_time),
+        cmocka_unit_test(test_delay_before_first_send),
+        cmocka_unit_test(test_dropped_piece_is_skipped),
+        cmocka_unit_test(test_missing_chunks_are_asked_for),
+        cmocka_unit_test(test_leave_sends_what_is_done),
+        cmocka_unit_test(test_leave_does_not_wait_for_ever),
+        cmocka_unit_test(test_silent_coordinator_is_dialled_again),
+        cmocka_unit_test(test_coded_round_is_one_row),
+        cmocka_unit_test(test_refusal_goes_on_with_the_next),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
