@@ -1,0 +1,287 @@
+/*
+ * bounds.c - how large a coordinate of the gradient can get, proved.
+ *
+ * With u = 2^-53 the unit roundoff and n operations the computed sum of
+ * non-negative terms is within a factor 1 +- n u of the true one.  No sum here
+ * or in the kernel has more than 2^30 terms (rows of a chunk) or 2^24 + 8
+ * (columns), so each of the factors
+ *     |x_i| computed, U_j and V_j of a chunk computed, z_i computed,
+ *     r_i computed from z_i, g_j of a chunk computed
+ * errs by less than 2^-22, and SLACK = 1 + 2^-18 covers all of them together.
+ * It is applied twice: to each chunk's part of U and V (then rounded up to an
+ * integer, so that the sum over chunks has neither rounding nor order) and to
+ * the final bound, where it also leaves room for the half unit by which each
+ * of at most CHUNKS_MAX chunks is rounded in a tally.
+ *
+ * Underflow: fp32 products cannot underflow in binary64, products with y or w
+ * can, by less than 2^-1074 each; TINY added to every bound covers 2^50 of
+ * them.  A column of zeros has V_j = 0 exactly and a gradient of 0 exactly.
+ * Overflow: beyond HUGE_BOUND the bound is refused, for then z itself might
+ * overflow although the bound does not.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "model/problem.h"
+
+#define SLACK      (1 + 0x1p-18)
+#define TINY       0x1p-1022
+#define HUGE_BOUND 0x1p960
+
+enum err bounds_init(struct bounds *bounds, uint32_t dims)
+{
+    struct bounds made = {.dims = dims};
+
+    made.u = mem_new(dims, sizeof *made.u);
+    made.v = mem_new(dims, sizeof *made.v);
+    if (made.u == NULL || made.v == NULL) {
+        bounds_close(&made);
+        return ERR_NOMEM;
+    }
+    *bounds = made;
+    return ERR_OK;
+}
+
+void bounds_close(struct bounds *bounds)
+{
+    mem_free(bounds->u);
+    mem_free(bounds->v);
+    *bounds = (struct bounds){0};
+}
+
+/* One thread's share: maxima from the first pass, then integer sums. */
+struct part {
+    float *x_max;         /* Per column. */
+    double y_max, x_norm; /* Largest |y_i| and |x_i|. */
+    double *u, *v;        /* Of the chunk at hand. */
+    int64_t *u_sum, *v_sum;
+};
+
+struct measure {
+    const struct dataset *data;
+    struct part *parts; /* One per thread. */
+    uint32_t threads;
+    int16_t *u_exponent, *v_exponent;
+};
+
+static double row_norm(const float *x, uint32_t count)
+{
+    double sum = 0;
+
+    for (uint32_t j = 0; j < count; j++)
+        sum += (double)x[j] * (double)x[j];
+    return sqrt(sum);
+}
+
+/* fmaxf is a call because it must mind NaN; there is none here. */
+static float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+/* First pass: maxima, which have no order either. */
+static void find_maxima(void *context, uint32_t thread, uint32_t chunk)
+{
+    const struct measure *const measure = context;
+    struct part *const part = &measure->parts[thread];
+    const struct dense_rows rows = dataset_chunk(measure->data, chunk);
+
+    for (uint32_t i = 0; i < rows.rows; i++) {
+        const float *const x = rows.x + (size_t)i * rows.stride;
+
+        for (uint32_t j = 0; j < rows.stride; j++)
+            part->x_max[j] = larger(part->x_max[j], fabsf(x[j]));
+        part->x_norm = fmax(part->x_norm, row_norm(x, rows.stride));
+        part->y_max = fmax(part->y_max, fabs(rows.y[i]));
+    }
+}
+
+/* The integer at or above value * 2^exponent. */
+static int64_t round_up(double value, int16_t exponent)
+{
+    const double scaled = ceil(ldexp(value * SLACK, exponent));
+
+    CHECK(scaled < 0x1p63);
+    return (int64_t)scaled;
+}
+
+/* Second pass: sum_i |x_ij||y_i| and sum_i |x_ij||x_i| of one chunk. */
+static void add_chunk(void *context, uint32_t thread, uint32_t chunk)
+{
+    const struct measure *const measure = context;
+    struct part *const part = &measure->parts[thread];
+    const struct dense_rows rows = dataset_chunk(measure->data, chunk);
+
+    memset(part->u, 0, rows.stride * sizeof *part->u);
+    memset(part->v, 0, rows.stride * sizeof *part->v);
+    for (uint32_t i = 0; i < rows.rows; i++) {
+        const float *const x = rows.x + (size_t)i * rows.stride;
+        const double label = fabs(rows.y[i]);
+        const double norm = row_norm(x, rows.stride);
+
+        for (uint32_t j = 0; j < rows.stride; j++) {
+            part->u[j] += fabs((double)x[j]) * label;
+            part->v[j] += fabs((double)x[j]) * norm;
+        }
+    }
+    for (uint32_t j = 0; j < rows.stride; j++) {
+        part->u_sum[j] += round_up(part->u[j], measure->u_exponent[j]);
+        part->v_sum[j] += round_up(part->v[j], measure->v_exponent[j]);
+    }
+}
+
+static void measure_close(struct measure *measure)
+{
+    for (uint32_t t = 0; measure->parts != NULL && t < measure->threads; t++) {
+        struct part *const part = &measure->parts[t];
+
+        mem_free(part->x_max);
+        mem_free(part->u);
+        mem_free(part->v);
+        mem_free(part->u_sum);
+        mem_free(part->v_sum);
+    }
+    mem_free(measure->parts);
+    mem_free(measure->u_exponent);
+    mem_free(measure->v_exponent);
+}
+
+static bool part_init(struct part *part, uint32_t dims)
+{
+    part->x_max = mem_new(dims, sizeof *part->x_max);
+    part->u = mem_new(dims, sizeof *part->u);
+    part->v = mem_new(dims, sizeof *part->v);
+    part->u_sum = mem_new(dims, sizeof *part->u_sum);
+    part->v_sum = mem_new(dims, sizeof *part->v_sum);
+    return part->x_max != NULL && part->u != NULL && part->v != NULL &&
+           part->u_sum != NULL && part->v_sum != NULL;
+}
+
+static enum err measure_init(struct measure *measure, uint32_t dims)
+{
+    bool ok;
+
+    measure->parts = mem_new(measure->threads, sizeof *measure->parts);
+    measure->u_exponent = mem_new(dims, sizeof *measure->u_exponent);
+    measure->v_exponent = mem_new(dims, sizeof *measure->v_exponent);
+    ok = measure->parts != NULL && measure->u_exponent != NULL &&
+         measure->v_exponent != NULL;
+    for (uint32_t t = 0; ok && t < measure->threads; t++)
+        ok = part_init(&measure->parts[t], dims);
+    return ok ? ERR_OK : ERR_NOMEM;
+}
+
+/* Scales from the crude bound rows * max * max, which no sum exceeds.  One bit
+ * is left for SLACK and the rounding up of each chunk. */
+static enum err choose_scales(struct measure *measure)
+{
+    const struct dataset *const data = measure->data;
+    const struct part *const all = &measure->parts[0];
+
+    for (uint32_t t = 1; t < measure->threads; t++) {
+        const struct part *const part = &measure->parts[t];
+
+        for (uint32_t j = 0; j < data->stride; j++)
+            all->x_max[j] = larger(all->x_max[j], part->x_max[j]);
+        measure->parts[0].x_norm = fmax(all->x_norm, part->x_norm);
+        measure->parts[0].y_max = fmax(all->y_max, part->y_max);
+    }
+    for (uint32_t j = 0; j < data->stride; j++) {
+        const double each = 2 * (double)data->rows * (double)all->x_max[j];
+
+        if (!(each * all->y_max < HUGE_BOUND))
+            return ERR_RANGE;
+        measure->u_exponent[j] = tally_exponent(each * all->y_max);
+        measure->v_exponent[j] = tally_exponent(each * all->x_norm);
+    }
+    return ERR_OK;
+}
+
+static void sum_parts(const struct measure *measure, struct bounds *bounds)
+{
+    for (uint32_t j = 0; j < bounds->dims; j++) {
+        int64_t u = 0;
+        int64_t v = 0;
+
+        for (uint32_t t = 0; t < measure->threads; t++) {
+            u += measure->parts[t].u_sum[j];
+            v += measure->parts[t].v_sum[j];
+        }
+        /* The conversion may round down by 2^-53: bounds_exponents' SLACK. */
+        bounds->u[j] = ldexp((double)u, -measure->u_exponent[j]);
+        bounds->v[j] = ldexp((double)v, -measure->v_exponent[j]);
+    }
+}
+
+enum err bounds_measure(struct bounds *bounds, const struct dataset *data,
+                        struct pool *pool)
+{
+    struct measure measure = {.data = data, .threads = pool->threads};
+    enum err err;
+
+    CHECK(bounds->dims == data->stride);
+    CHECK(chunkset_full(&data->present));
+    err = measure_init(&measure, data->stride);
+    if (err == ERR_OK) {
+        pool->run(pool, find_maxima, &measure, dataset_chunks(data));
+        err = choose_scales(&measure);
+    }
+    if (err == ERR_OK) {
+        pool->run(pool, add_chunk, &measure, dataset_chunks(data));
+        sum_parts(&measure, bounds);
+    }
+    measure_close(&measure);
+    return err;
+}
+
+/* |w| without underflow or overflow on the way: scaled by the largest
+ * coordinate. */
+static double weight_norm(const double *w, uint32_t count)
+{
+    double largest = 0;
+    double sum = 0;
+
+    for (uint32_t j = 0; j < count; j++) {
+        if (!isfinite(w[j]))
+            return HUGE_VAL;
+        largest = fmax(largest, fabs(w[j]));
+    }
+    if (largest == 0)
+        return 0;
+    for (uint32_t j = 0; j < count; j++)
+        sum += (w[j] / largest) * (w[j] / largest);
+    return largest * sqrt(sum);
+}
+
+/* The bound on coordinate j; HUGE_VAL if it, or a score, might overflow. */
+static double coordinate_bound(const struct bounds *bounds,
+                               const struct model_ops *model, double norm,
+                               uint32_t j)
+{
+    const double score = norm * bounds->v[j];
+    const double bound =
+        model->bound_label * bounds->u[j] + model->bound_score * score;
+
+    if (!(score < HUGE_BOUND && bound < HUGE_BOUND))
+        return HUGE_VAL;
+    return bounds->v[j] == 0 ? 0 : bound * SLACK + TINY;
+}
+
+enum err bounds_exponents(const struct bounds *bounds,
+                          const struct model_ops *model, const double *w,
+                          int16_t *exponent)
+{
+    const double norm = weight_norm(w, bounds->dims);
+
+    if (!(norm < HUGE_BOUND))
+        return ERR_RANGE;
+    for (uint32_t j = 0; j < bounds->dims; j++) {
+        if (!isfinite(coordinate_bound(bounds, model, norm, j)))
+            return ERR_RANGE;
+    }
+    for (uint32_t j = 0; j < bounds->dims; j++)
+        exponent[j] = tally_exponent(coordinate_bound(bounds, model, norm, j));
+    return ERR_OK;
+}

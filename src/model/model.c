@@ -1,0 +1,52 @@
+/*
+ * model.c - the table of models.
+ *
+ * Residual bounds |r| <= a|y| + b|x||w|, by |z| <= |x||w|:
+ *     linear    r = 2 (z - y)                  a = 2, b = 2
+ *     logistic  r = -y / (1 + exp(y z))        a = 1, b = 0   (|y| = 1)
+ *     svm       r = -2 y max(0, 1 - y z)       a = 2, b = 2   (|y| = 1)
+ */
+#include "model/problem.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+static const struct model_ops kinds[] = {
+    [MODEL_LINEAR] = {.name = "linear",
+                      .loss = LOSS_SQUARED,
+                      .bound_label = 2,
+                      .bound_score = 2,
+                      .curvature = 2,
+                      .metric = "mse"},
+    [MODEL_LOGISTIC] = {.name = "logistic",
+                        .loss = LOSS_LOGISTIC,
+                        .bound_label = 1,
+                        .bound_score = 0,
+                        .curvature = 0.25,
+                        .metric = "accuracy"},
+    [MODEL_SVM] = {.name = "svm",
+                   .loss = LOSS_SQUARED_HINGE,
+                   .bound_label = 2,
+                   .bound_score = 2,
+                   .curvature = 2,
+                   .metric = "accuracy"},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const struct model_ops *model_ops(enum model_kind kind)
+{
+    CHECK((unsigned)kind < KINDS);
+    return &kinds[kind];
+}
+
+enum err model_parse(const char *name, enum model_kind *kind)
+{
+    for (unsigned i = 0; i < KINDS; i++) {
+        if (strcmp(name, kinds[i].name) == 0) {
+            *kind = (enum model_kind)i;
+            return ERR_OK;
+        }
+    }
+    return ERR_UNKNOWN;
+}

@@ -1,0 +1,165 @@
+/*
+ * problem.c - chunk gradients into tallies, and the default rate.
+ */
+#include "model/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "math/vec.h"
+
+enum {
+    RATE_CHUNKS = 16,     /* Chunks looked at for the default rate. */
+    RATE_ITERATIONS = 40, /* Of power iteration, at most. */
+};
+#define RATE_MARGIN 1.1
+#define RATE_CHANGE 1e-3 /* Relative; stop when the estimate moves less. */
+#define RATE_SEED   UINT64_C(0x7261746531)
+
+static size_t up_to_line(size_t bytes)
+{
+    return (bytes + MEM_LINE - 1) / MEM_LINE * MEM_LINE;
+}
+
+/* The gradient of the chunk, then the kernel's own scratch. */
+static size_t gradient_bytes(const struct problem *problem)
+{
+    return up_to_line(problem->data->stride * sizeof(double));
+}
+
+size_t problem_scratch_bytes(const struct problem *problem)
+{
+    return gradient_bytes(problem) +
+           up_to_line(kernel_scratch_bytes(problem->data->stride));
+}
+
+enum err problem_add_chunk(const struct problem *problem, const double *w,
+                           uint32_t chunk, const int16_t *exponent,
+                           void *scratch, struct tally *tally)
+{
+    const struct dense_rows rows = dataset_chunk(problem->data, chunk);
+    double *const g = scratch;
+    double loss = 0;
+
+    CHECK(tally->dims <= rows.stride);
+    kernel_gradient(problem->isa, problem->model->loss, &rows, w, g, &loss,
+                    (char *)scratch + gradient_bytes(problem));
+    return tally_add_chunk(tally, chunk, g, loss, exponent);
+}
+
+/* Buffers of the power iteration. */
+struct power {
+    double *v;    /* Unit vector. */
+    double *hv;   /* X'X v / rows, over the chunks looked at. */
+    double *g;    /* Of one chunk. */
+    double *zero; /* Labels of 0 turn the squared loss's gradient into 2X'Xv. */
+    void *scratch;
+};
+
+static enum err power_init(struct power *power, const struct problem *problem)
+{
+    const uint32_t stride = problem->data->stride;
+
+    power->v = mem_new(stride, sizeof *power->v);
+    power->hv = mem_new(stride, sizeof *power->hv);
+    power->g = mem_new(stride, sizeof *power->g);
+    power->zero = mem_new(problem->data->rows < problem->data->chunk_rows
+                              ? problem->data->rows
+                              : problem->data->chunk_rows,
+                          sizeof *power->zero);
+    power->scratch = mem_new(kernel_scratch_bytes(stride), 1);
+    if (power->v == NULL || power->hv == NULL || power->g == NULL ||
+        power->zero == NULL || power->scratch == NULL)
+        return ERR_NOMEM;
+    for (uint32_t j = 0; j < problem->data->cols; j++)
+        power->v[j] = rng_normal_at(RATE_SEED, j, 0);
+    return ERR_OK;
+}
+
+static void power_close(struct power *power)
+{
+    mem_free(power->v);
+    mem_free(power->hv);
+    mem_free(power->g);
+    mem_free(power->zero);
+    mem_free(power->scratch);
+}
+
+/* hv = X'X v / rows over at most RATE_CHUNKS evenly spaced chunks. */
+static void power_apply(const struct power *power,
+                        const struct problem *problem)
+{
+    const uint32_t chunks = dataset_chunks(problem->data);
+    const uint32_t taken = chunks < RATE_CHUNKS ? chunks : RATE_CHUNKS;
+    const uint32_t stride = problem->data->stride;
+    double rows_seen = 0;
+
+    memset(power->hv, 0, stride * sizeof *power->hv);
+    for (uint32_t k = 0; k < taken; k++) {
+        const uint32_t chunk = (uint32_t)((uint64_t)k * chunks / taken);
+        struct dense_rows rows = dataset_chunk(problem->data, chunk);
+        double loss;
+
+        rows.y = power->zero;
+        kernel_gradient(problem->isa, LOSS_SQUARED, &rows, power->v, power->g,
+                        &loss, power->scratch);
+        for (uint32_t j = 0; j < stride; j++)
+            power->hv[j] += power->g[j];
+        rows_seen += (double)rows.rows;
+    }
+    for (uint32_t j = 0; j < stride; j++)
+        power->hv[j] /= 2 * rows_seen;
+}
+
+/* Scale v to length 1; false if it has none. */
+static bool normalise(double *v, uint32_t count)
+{
+    const double norm = vec_norm(v, count);
+
+    if (!(norm > 0))
+        return false;
+    for (uint32_t j = 0; j < count; j++)
+        v[j] /= norm;
+    return true;
+}
+
+/* The largest eigenvalue of X'X / rows, from below. */
+static double power_iterate(const struct power *power,
+                            const struct problem *problem)
+{
+    const uint32_t stride = problem->data->stride;
+    double lambda = 0;
+
+    for (int i = 0; i < RATE_ITERATIONS; i++) {
+        const double last = lambda;
+
+        if (!normalise(power->v, stride))
+            break;
+        power_apply(power, problem);
+        lambda = vec_norm(power->hv, stride);
+        memcpy(power->v, power->hv, stride * sizeof *power->v);
+        if (fabs(lambda - last) <= RATE_CHANGE * lambda)
+            break;
+    }
+    return lambda;
+}
+
+enum err problem_default_rate(const struct problem *problem, double l2,
+                              double *rate)
+{
+    struct power power = {0};
+    const enum err err = power_init(&power, problem);
+
+    if (err == ERR_OK) {
+        const double lambda = power_iterate(&power, problem);
+        const double lipschitz = problem->model->curvature * lambda + 2 * l2;
+
+        /* Data of zeros and no penalty: any rate will do. */
+        *rate = lipschitz > 0 ? 1 / (RATE_MARGIN * lipschitz) : 1;
+    }
+    power_close(&power);
+    return err;
+}

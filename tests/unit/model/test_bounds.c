@@ -1,0 +1,296 @@
+/*
+ * For random data over many scales and random weights the sum of |g_j| over
+ * all chunks, in long double, must stay below 2^62 of the chosen scale, and no
+ * chunk may be refused.  The same bounds must come out whatever the order of
+ * the chunks and the number of threads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/make_data.h"
+#include "model/problem.h"
+
+enum { SEEDS = 400, DIMS_MAX = 24 };
+
+/* What a round needs, for one random problem. */
+struct round {
+    struct dataset data;
+    struct bounds bounds;
+    double w[DIMS_MAX];
+    int16_t exponent[DIMS_MAX];
+};
+
+static void round_init(struct round *round, struct rng *rng, bool real,
+                       int spread)
+{
+    const uint32_t rows = 1 + (uint32_t)rng_below(rng, 60);
+    const uint32_t cols = 1 + (uint32_t)rng_below(rng, DIMS_MAX);
+
+    round->data = make_data(rng, rows, cols, spread, real);
+    assert_int_equal(bounds_init(&round->bounds, round->data.stride), ERR_OK);
+    assert_int_equal(
+        bounds_measure(&round->bounds, &round->data, pool_serial()), ERR_OK);
+    memset(round->w, 0, sizeof round->w);
+}
+
+static void round_close(struct round *round)
+{
+    bounds_close(&round->bounds);
+    dataset_close(&round->data);
+}
+
+static void assert_proved(struct round *round, const struct model_ops *model,
+                          uint64_t seed)
+{
+    const uint32_t stride = round->data.stride;
+    long double total[DIMS_MAX] = {0};
+    double g[DIMS_MAX];
+    double loss;
+
+    assert_int_equal(
+        bounds_exponents(&round->bounds, model, round->w, round->exponent),
+        ERR_OK);
+    for (uint32_t k = 0; k < dataset_chunks(&round->data); k++) {
+        const struct dense_rows rows = dataset_chunk(&round->data, k);
+
+        kernel_gradient_ref(model->loss, &rows, round->w, g, &loss);
+        for (uint32_t j = 0; j < stride; j++)
+            total[j] += fabsl((long double)g[j]);
+    }
+    for (uint32_t j = 0; j < stride; j++) {
+        if (!(ldexpl(total[j], round->exponent[j]) < 0x1p62L))
+            fail_msg("seed %llu: %s: coordinate %u: sum %Lg exponent %d",
+                     (unsigned long long)seed, model->name, j, total[j],
+                     round->exponent[j]);
+    }
+}
+
+/* The loss has a range of its own, below 2^67: the callers' scales keep within
+ * it. */
+static void assert_never_refused(struct round *round,
+                                 const struct model_ops *model, uint64_t seed)
+{
+    const struct problem problem = {&round->data, model, isa_best()};
+    void *scratch = mem_new(problem_scratch_bytes(&problem), 1);
+    struct tally tally;
+
+    assert_non_null(scratch);
+    assert_int_equal(
+        tally_init(&tally, round->data.stride, dataset_chunks(&round->data)),
+        ERR_OK);
+    for (uint32_t k = 0; k < dataset_chunks(&round->data); k++) {
+        if (problem_add_chunk(&problem, round->w, k, round->exponent, scratch,
+                              &tally) != ERR_OK)
+            fail_msg("seed %llu: %s: chunk %u refused",
+                     (unsigned long long)seed, model->name, k);
+    }
+    assert_true(tally_in_bound(&tally));
+    tally_close(&tally);
+    mem_free(scratch);
+}
+
+static void test_bounds_hold(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        const enum model_kind kind = (enum model_kind)(seed % 3);
+        const int spread = (int)(seed / 3 % 4) * 2;
+        struct round round;
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        round_init(&round, &rng, kind == MODEL_LINEAR, spread);
+        for (int i = 0; i < 3; i++) {
+            const int scale = (int)rng_between(&rng, -12, 4);
+
+            assert_proved(&round, model_ops(kind), seed);
+            assert_never_refused(&round, model_ops(kind), seed);
+            for (uint32_t j = 0; j < round.data.cols; j++)
+                round.w[j] = ldexp(rng_normal_at(rng_next(&rng), 0, 0), scale);
+        }
+        round_close(&round);
+    }
+}
+
+/* Far beyond what a loss can hold, the bound itself must still be true. */
+static void test_bounds_hold_at_the_edges(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1000; seed < 1000 + SEEDS; seed++) {
+        const enum model_kind kind = (enum model_kind)(seed % 3);
+        struct round round;
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        round_init(&round, &rng, kind == MODEL_LINEAR, 30);
+        for (uint32_t j = 0; j < round.data.cols; j++)
+            round.w[j] = ldexp(rng_normal_at(rng_next(&rng), 0, 0),
+                               (int)rng_between(&rng, -1074, 300));
+        assert_proved(&round, model_ops(kind), seed);
+        round_close(&round);
+    }
+}
+
+/* Aligned signs make the sum of |g_j| nearly the bound: 62 bits are used. */
+static void test_bound_is_tight(void **state)
+{
+    struct round round;
+    struct rng rng;
+    static const double zero[DIMS_MAX];
+    int16_t exponent[DIMS_MAX];
+
+    (void)state;
+    rng_init(&rng, 5);
+    round_init(&round, &rng, false, 3);
+    assert_int_equal(bounds_exponents(&round.bounds, model_ops(MODEL_LOGISTIC),
+                                      zero, exponent),
+                     ERR_OK);
+    for (uint32_t j = 0; j < round.data.cols; j++) {
+        long double true_u = 0;
+
+        for (uint32_t i = 0; i < round.data.rows; i++)
+            true_u +=
+                fabsl((long double)round.data.x[i * round.data.stride + j]);
+        assert_true((long double)round.bounds.u[j] >= true_u);
+        assert_true((long double)round.bounds.u[j] <= true_u * 1.0001L);
+        if (true_u > 0)
+            assert_true(ldexpl(true_u, exponent[j]) >= 0x1p60L);
+    }
+    round_close(&round);
+}
+
+/* U is never below the true sum, though fp64 sums of such spread round down
+ * half the time. */
+static void test_sums_are_rounded_up(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct round round;
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        round_init(&round, &rng, false, 18);
+        for (uint32_t j = 0; j < round.data.cols; j++) {
+            long double true_u = 0;
+
+            for (uint32_t i = 0; i < round.data.rows; i++)
+                true_u +=
+                    fabsl((long double)round.data.x[i * round.data.stride + j]);
+            if ((long double)round.bounds.u[j] < true_u)
+                fail_msg("seed %llu: coordinate %u", (unsigned long long)seed,
+                         j);
+        }
+        round_close(&round);
+    }
+}
+
+/* Rows along w make |z| = |x||w|: the bound is met but for rounding. */
+static void test_bound_holds_along_w(void **state)
+{
+    struct round round = {.bounds = {0}};
+
+    (void)state;
+    assert_int_equal(dataset_init(&round.data, 9, DIMS_MAX, 4), ERR_OK);
+    for (uint32_t i = 0; i < 9 * DIMS_MAX; i++)
+        round.data.x[i] = 1.1f;
+    for (uint32_t j = 0; j < DIMS_MAX; j++)
+        round.w[j] = -0.7;
+    chunkset_fill(&round.data.present);
+    assert_int_equal(bounds_init(&round.bounds, DIMS_MAX), ERR_OK);
+    assert_int_equal(bounds_measure(&round.bounds, &round.data, pool_serial()),
+                     ERR_OK);
+    assert_proved(&round, model_ops(MODEL_LINEAR), 0);
+    assert_never_refused(&round, model_ops(MODEL_LINEAR), 0);
+    round_close(&round);
+}
+
+/* A pool that hands items to "threads" in a scrambled order. */
+static void scrambled_run(struct pool *pool, pool_item item, void *context,
+                          uint32_t items)
+{
+    for (uint32_t i = items; i-- > 0;)
+        item(context, (i * 7 + 3) % pool->threads, i);
+}
+
+static void test_same_bits_for_any_threads(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct pool pool = {.threads = 1 + (uint32_t)(seed % 5),
+                            .run = scrambled_run};
+        struct bounds other;
+        struct round round;
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        round_init(&round, &rng, seed % 2 == 0, 8);
+        assert_int_equal(bounds_init(&other, round.data.stride), ERR_OK);
+        assert_int_equal(bounds_measure(&other, &round.data, &pool), ERR_OK);
+        assert_memory_equal(other.u, round.bounds.u,
+                            other.dims * sizeof *other.u);
+        assert_memory_equal(other.v, round.bounds.v,
+                            other.dims * sizeof *other.v);
+        bounds_close(&other);
+        round_close(&round);
+    }
+}
+
+static void test_weights_that_are_not_finite(void **state)
+{
+    static const double bad[] = {HUGE_VAL, -HUGE_VAL, 1e300};
+    struct round round;
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 6);
+    round_init(&round, &rng, true, 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        round.w[0] = bad[i];
+        assert_int_equal(bounds_exponents(&round.bounds,
+                                          model_ops(MODEL_LOGISTIC), round.w,
+                                          round.exponent),
+                         ERR_RANGE);
+    }
+    round.w[0] = nan("");
+    assert_int_equal(bounds_exponents(&round.bounds, model_ops(MODEL_LINEAR),
+                                      round.w, round.exponent),
+                     ERR_RANGE);
+    round_close(&round);
+}
+
+static void test_labels_too_large(void **state)
+{
+    struct round round;
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 7);
+    round_init(&round, &rng, true, 0);
+    round.data.y[0] = 1e300;
+    assert_int_equal(bounds_measure(&round.bounds, &round.data, pool_serial()),
+                     ERR_RANGE);
+    round_close(&round);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bounds_hold),
+        cmocka_unit_test(test_bounds_hold_at_the_edges),
+        cmocka_unit_test(test_bound_is_tight),
+        cmocka_unit_test(test_sums_are_rounded_up),
+        cmocka_unit_test(test_bound_holds_along_w),
+        cmocka_unit_test(test_same_bits_for_any_threads),
+        cmocka_unit_test(test_weights_that_are_not_finite),
+        cmocka_unit_test(test_labels_too_large),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

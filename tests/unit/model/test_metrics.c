@@ -1,0 +1,220 @@
+/*
+ * AUC by sorting is compared with the definition over all pairs on scores full
+ * of ties; the other metrics with a second, plain computation in long double.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/make_data.h"
+#include "model/metrics.h"
+#include "model/problem.h"
+
+static double naive_auc(const struct scored *rows, size_t count)
+{
+    double wins = 0;
+    double pairs = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            if (!rows[i].positive || rows[j].positive)
+                continue;
+            pairs += 1;
+            if (rows[i].score > rows[j].score)
+                wins += 1;
+            else if (rows[i].score == rows[j].score)
+                wins += 0.5;
+        }
+    }
+    return wins / pairs;
+}
+
+static void test_auc_is_its_definition(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct scored rows[60];
+        struct rng rng;
+        size_t count;
+        double wanted;
+
+        rng_init(&rng, seed);
+        count = 2 + (size_t)rng_below(&rng, 58);
+        for (size_t i = 0; i < count; i++)
+            rows[i] = (struct scored){(double)rng_between(&rng, -4, 4) *
+                                          (seed % 2 == 0 ? 1 : 1e-9),
+                                      rng_chance(&rng, 0.4)};
+        rows[0].positive = true;
+        rows[1].positive = false;
+        wanted = naive_auc(rows, count);
+        if (!(fabs(metrics_auc(rows, count) - wanted) < 1e-15))
+            fail_msg("seed %llu", (unsigned long long)seed);
+    }
+}
+
+static void test_auc_corners(void **state)
+{
+    struct scored rows[4] = {{1, true}, {0, false}, {-0.0, true}, {-1, false}};
+
+    (void)state;
+    assert_true(metrics_auc(rows, 4) == 0.875);
+    rows[0].positive = rows[1].positive = rows[2].positive = rows[3].positive =
+        true;
+    assert_true(isnan(metrics_auc(rows, 4)));
+    assert_true(isnan(metrics_auc(rows, 0)));
+}
+
+/* Sums over rows, in long double, from scores by a plain loop. */
+struct plain {
+    long double logloss, mse;
+    int right, said, were, both;
+};
+
+static struct plain plain_metrics(const struct dataset *data, const double *w)
+{
+    struct plain plain = {0};
+
+    for (uint32_t i = 0; i < data->rows; i++) {
+        const long double y = (long double)data->y[i];
+        long double z = 0;
+
+        for (uint32_t j = 0; j < data->cols; j++)
+            z += (long double)data->x[i * data->stride + j] * (long double)w[j];
+        plain.logloss += log1pl(expl(-y * z));
+        plain.mse += (z - y) * (z - y);
+        plain.right += (z > 0) == (y > 0);
+        plain.said += z > 0;
+        plain.were += y > 0;
+        plain.both += z > 0 && y > 0;
+    }
+    plain.logloss /= data->rows;
+    plain.mse /= data->rows;
+    return plain;
+}
+
+static void measure(enum model_kind kind, uint64_t seed, struct metrics *got,
+                    struct plain *plain, uint32_t *rows)
+{
+    struct rng rng;
+    struct dataset data;
+    double w[24] = {0};
+
+    rng_init(&rng, seed);
+    data = make_data(&rng, 100, 17, 0, kind == MODEL_LINEAR);
+    for (uint32_t j = 0; j < data.cols; j++)
+        w[j] = 0.3 * rng_normal_at(seed, j, 7);
+    {
+        const struct problem problem = {&data, model_ops(kind), isa_best()};
+
+        assert_int_equal(metrics_measure(got, &problem, w), ERR_OK);
+    }
+    *plain = plain_metrics(&data, w);
+    *rows = data.rows;
+    dataset_close(&data);
+}
+
+static bool near(double got, long double wanted)
+{
+    return fabsl((long double)got - wanted) < 1e-12L * (1 + fabsl(wanted));
+}
+
+static void test_classifiers(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const enum model_kind kind = seed % 2 == 0 ? MODEL_LOGISTIC : MODEL_SVM;
+        struct metrics got;
+        struct plain plain;
+        uint32_t rows;
+
+        measure(kind, seed, &got, &plain, &rows);
+        assert_true(near(got.accuracy, (long double)plain.right / rows));
+        assert_true(near(got.precision, (long double)plain.both / plain.said));
+        assert_true(near(got.recall, (long double)plain.both / plain.were));
+        assert_true(
+            near(got.f1, 2.0L * plain.both / (plain.said + plain.were)));
+        assert_true(got.auc >= 0 && got.auc <= 1);
+        assert_true(isnan(got.mse));
+        if (kind == MODEL_LOGISTIC)
+            assert_true(near(got.logloss, plain.logloss));
+        else
+            assert_true(isnan(got.logloss));
+    }
+}
+
+static void test_regression(void **state)
+{
+    struct metrics got;
+    struct plain plain;
+    uint32_t rows;
+
+    (void)state;
+    measure(MODEL_LINEAR, 4, &got, &plain, &rows);
+    assert_true(near(got.mse, plain.mse));
+    assert_true(isnan(got.accuracy) && isnan(got.auc) && isnan(got.logloss) &&
+                isnan(got.precision) && isnan(got.recall) && isnan(got.f1));
+}
+
+/* Scores of 0 say -1: nothing is said to be positive, which is no error. */
+static void test_zero_weights(void **state)
+{
+    struct rng rng;
+    struct dataset data;
+    const double w[8] = {0};
+    struct metrics got;
+
+    (void)state;
+    rng_init(&rng, 9);
+    data = make_data(&rng, 30, 8, 0, false);
+    {
+        const struct problem problem = {&data, model_ops(MODEL_LOGISTIC),
+                                        ISA_PORTABLE};
+
+        assert_int_equal(metrics_measure(&got, &problem, w), ERR_OK);
+    }
+    assert_true(got.precision == 0 && got.recall == 0 && got.f1 == 0);
+    assert_true(got.auc == 0.5);
+    assert_true(fabs(got.logloss - log(2)) < 1e-14);
+    dataset_close(&data);
+}
+
+static void test_scores_that_overflow(void **state)
+{
+    struct rng rng;
+    struct dataset data;
+    double w[8];
+    struct metrics got;
+
+    (void)state;
+    rng_init(&rng, 9);
+    data = make_data(&rng, 30, 8, 0, false);
+    for (int j = 0; j < 8; j++)
+        w[j] = 1.7e308;
+    {
+        const struct problem problem = {&data, model_ops(MODEL_LOGISTIC),
+                                        ISA_PORTABLE};
+
+        assert_int_equal(metrics_measure(&got, &problem, w), ERR_RANGE);
+    }
+    dataset_close(&data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_auc_is_its_definition),
+        cmocka_unit_test(test_auc_corners),
+        cmocka_unit_test(test_classifiers),
+        cmocka_unit_test(test_regression),
+        cmocka_unit_test(test_zero_weights),
+        cmocka_unit_test(test_scores_that_overflow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

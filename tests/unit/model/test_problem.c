@@ -1,0 +1,205 @@
+/*
+ * The gradient that comes out of a full tally is compared with central
+ * differences of the tally's own loss; the default rate with the eigenvalue
+ * of a matrix that is known by construction.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/make_data.h"
+#include "model/problem.h"
+
+enum { DIMS_MAX = 24 };
+
+/* Gradient and loss over all chunks at w, through a tally. */
+static double evaluate(const struct problem *problem,
+                       const struct bounds *bounds, const double *w, double *g)
+{
+    const uint32_t chunks = dataset_chunks(problem->data);
+    void *scratch = mem_new(problem_scratch_bytes(problem), 1);
+    int16_t exponent[DIMS_MAX];
+    struct tally tally;
+    double loss;
+
+    assert_non_null(scratch);
+    assert_int_equal(tally_init(&tally, problem->data->stride, chunks), ERR_OK);
+    assert_int_equal(bounds_exponents(bounds, problem->model, w, exponent),
+                     ERR_OK);
+    for (uint32_t k = chunks; k-- > 0;)
+        assert_int_equal(
+            problem_add_chunk(problem, w, k, exponent, scratch, &tally),
+            ERR_OK);
+    tally_gradient(&tally, exponent, g);
+    loss = tally_loss_value(&tally);
+    tally_close(&tally);
+    mem_free(scratch);
+    return loss;
+}
+
+static void assert_differences(enum model_kind kind, uint64_t seed)
+{
+    struct rng rng;
+    struct dataset data;
+    struct bounds bounds;
+    double w[DIMS_MAX] = {0};
+    double g[DIMS_MAX], unused[DIMS_MAX];
+
+    rng_init(&rng, seed);
+    data = make_data(&rng, 40, 11, 0, kind == MODEL_LINEAR);
+    assert_int_equal(bounds_init(&bounds, data.stride), ERR_OK);
+    assert_int_equal(bounds_measure(&bounds, &data, pool_serial()), ERR_OK);
+    for (uint32_t j = 0; j < data.cols; j++)
+        w[j] = rng_normal_at(seed, j, 1);
+    {
+        const struct problem problem = {&data, model_ops(kind), isa_best()};
+
+        (void)evaluate(&problem, &bounds, w, g);
+        for (uint32_t j = 0; j < data.cols; j++) {
+            const double step = 1e-5;
+            const double at = w[j];
+            double up, down;
+
+            w[j] = at + step;
+            up = evaluate(&problem, &bounds, w, unused);
+            w[j] = at - step;
+            down = evaluate(&problem, &bounds, w, unused);
+            w[j] = at;
+            if (fabs((up - down) / (2 * step) - g[j]) >
+                2e-4 + 1e-6 * fabs(g[j]))
+                fail_msg("seed %llu: coordinate %u: %g against %g",
+                         (unsigned long long)seed, j, (up - down) / (2 * step),
+                         g[j]);
+        }
+    }
+    bounds_close(&bounds);
+    dataset_close(&data);
+}
+
+static void test_gradient_is_a_derivative(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 30; seed++)
+        assert_differences((enum model_kind)(seed % 3), seed);
+}
+
+static void test_errors_pass_through(void **state)
+{
+    struct rng rng;
+    struct dataset data;
+    struct tally tally;
+    double w[DIMS_MAX] = {0};
+    int16_t exponent[DIMS_MAX];
+    void *scratch;
+
+    (void)state;
+    rng_init(&rng, 1);
+    data = make_data(&rng, 20, 8, 0, false);
+    {
+        const struct problem problem = {&data, model_ops(MODEL_LOGISTIC),
+                                        ISA_PORTABLE};
+
+        scratch = mem_new(problem_scratch_bytes(&problem), 1);
+        assert_non_null(scratch);
+        assert_int_equal(tally_init(&tally, 8, dataset_chunks(&data)), ERR_OK);
+        for (int j = 0; j < 8; j++)
+            exponent[j] = 200; /* Far too fine a scale. */
+        assert_int_equal(
+            problem_add_chunk(&problem, w, 0, exponent, scratch, &tally),
+            ERR_RANGE);
+        memset(exponent, 0, sizeof exponent);
+        assert_int_equal(
+            problem_add_chunk(&problem, w, 0, exponent, scratch, &tally),
+            ERR_OK);
+        assert_int_equal(
+            problem_add_chunk(&problem, w, 0, exponent, scratch, &tally),
+            ERR_OVERLAP);
+    }
+    tally_close(&tally);
+    mem_free(scratch);
+    dataset_close(&data);
+}
+
+/* Column j alone in every 4th row: X'X / rows is diagonal, largest 9/4. */
+static void test_default_rate_of_a_diagonal(void **state)
+{
+    static const float scale[4] = {1, 3, 2, 0.5f};
+    struct dataset data = {0};
+
+    (void)state;
+    assert_int_equal(dataset_init(&data, 400, 4, 8), ERR_OK);
+    for (uint32_t i = 0; i < 400; i++)
+        data.x[i * data.stride + i % 4] = scale[i % 4];
+    chunkset_fill(&data.present);
+    for (int kind = 0; kind < 3; kind++) {
+        const struct model_ops *model = model_ops((enum model_kind)kind);
+        const struct problem problem = {&data, model, ISA_PORTABLE};
+        const double wanted = 1 / (1.1 * (model->curvature * 2.25 + 0.02));
+        double rate = 0;
+
+        assert_int_equal(problem_default_rate(&problem, 0.01, &rate), ERR_OK);
+        assert_true(fabs(rate / wanted - 1) < 5e-3);
+    }
+    dataset_close(&data);
+}
+
+static void test_default_rate_is_the_same_everywhere(void **state)
+{
+    struct rng rng;
+    struct dataset data;
+    double rate[3] = {0};
+
+    (void)state;
+    rng_init(&rng, 3);
+    data = make_data(&rng, 500, 21, 4, false);
+    for (int isa = ISA_PORTABLE; isa <= ISA_AVX512; isa++) {
+        const struct problem problem = {&data, model_ops(MODEL_LOGISTIC),
+                                        (enum isa)isa};
+
+        if (!isa_runs((enum isa)isa)) {
+            rate[isa] = rate[0];
+            continue;
+        }
+        assert_int_equal(problem_default_rate(&problem, 1e-3, &rate[isa]),
+                         ERR_OK);
+    }
+    assert_true(rate[0] > 0 && rate[0] == rate[1] && rate[1] == rate[2]);
+    dataset_close(&data);
+}
+
+static void test_default_rate_of_zeros(void **state)
+{
+    struct dataset data = {0};
+    double rate = 0;
+
+    (void)state;
+    assert_int_equal(dataset_init(&data, 4, 4, 8), ERR_OK);
+    chunkset_fill(&data.present);
+    {
+        const struct problem problem = {&data, model_ops(MODEL_LINEAR),
+                                        ISA_PORTABLE};
+
+        assert_int_equal(problem_default_rate(&problem, 0, &rate), ERR_OK);
+        assert_true(rate == 1);
+    }
+    dataset_close(&data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradient_is_a_derivative),
+        cmocka_unit_test(test_errors_pass_through),
+        cmocka_unit_test(test_default_rate_of_a_diagonal),
+        cmocka_unit_test(test_default_rate_is_the_same_everywhere),
+        cmocka_unit_test(test_default_rate_of_zeros),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
