@@ -32,8 +32,8 @@ format: ## let clang-format lay out the sources
 	@find src include tests examples bench \( -name '*.[ch]' -o -name '*.inc' \) \
 		2>/dev/null | xargs clang-format -i
 
-bench: all ## measure
-	@build/muster bench
+bench: all ## measure: ratios to limits and peers; BENCH="delays ..." for some
+	@bench/run.sh $(BENCH)
 
 cover: ## line and branch coverage of check, for each layer
 	@tools/coverage.py

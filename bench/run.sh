@@ -1,0 +1,18 @@
+#!/bin/bash
+# bench/run.sh [NAME...] - run the benches, all of them without a name.
+# Machines are noisy: every bench compares with a limit or a peer in the same
+# run and prints ratios.  docs/performance.md has the figures seen.
+set -eu
+cd "$(dirname "$0")/.."
+export MUSTER=$PWD/build/muster
+names=${*:-dense delays recovery}
+for name in $names; do
+    echo "== $name (load $(cut -d' ' -f1-3 /proc/loadavg))"
+    case $name in
+    dense)
+        for shape in "400000 500" "900000 219" "3000000 54"; do
+            build/release/bench/dense $shape
+        done ;;
+    *) python3 "bench/$name.py" ;;
+    esac
+done

@@ -1,0 +1,220 @@
+/*
+ * tally.c - rounding to the grid, once per chunk, and integer sums.
+ *
+ * Sums are kept modulo 2^64 (2^128 for the loss), which no order can change
+ * either: with a proved bound they never wrap, and a peer that sends more
+ * than its bound is caught by tally_in_bound, not by undefined behaviour.
+ */
+#include "math/tally.h"
+
+#include <assert.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/mem.h"
+#include "math/unroll.h"
+
+#define EXPONENT_MAX   1022  /* 2^e and 2^-e are normal numbers. */
+#define EXPONENT_FIELD 0x7ff /* Of binary64; all ones: NaN, infinite. */
+#define BIAS           1023
+#define LOSS_LIMIT     0x1p60
+#define DIGEST_NAME    "muster tally 1"
+
+static_assert(DBL_MANT_DIG == 53, "grid arithmetic is IEEE binary64");
+static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
+              "wider temporaries would round twice (16: only _Float16 is)");
+static_assert(TALLY_LOSS_FRACTION == 60, "tally_loss_round scales by 2^60");
+
+__extension__ typedef unsigned __int128 loss_word;
+
+enum err tally_init(struct tally *tally, uint32_t dims, uint32_t chunk_count)
+{
+    struct tally made = {.dims = dims};
+    enum err err = chunkset_init(&made.chunks, chunk_count);
+
+    if (err != ERR_OK)
+        return err;
+    made.sum = mem_new(dims, sizeof *made.sum);
+    if (made.sum == NULL) {
+        chunkset_close(&made.chunks);
+        return ERR_NOMEM;
+    }
+    *tally = made;
+    return ERR_OK;
+}
+
+void tally_close(struct tally *tally)
+{
+    chunkset_close(&tally->chunks);
+    mem_free(tally->sum);
+    *tally = (struct tally){0};
+}
+
+void tally_clear(struct tally *tally)
+{
+    chunkset_clear(&tally->chunks);
+    memset(tally->sum, 0, tally->dims * sizeof *tally->sum);
+    tally->loss = 0;
+}
+
+int16_t tally_exponent(double bound)
+{
+    int power = 0;
+
+    CHECK(isfinite(bound));
+    CHECK(bound >= 0.0);
+    if (bound == 0.0)
+        return 0;
+    /* bound = m 2^power with m in [1/2, 1): m 2^62 is the answer's value. */
+    (void)frexp(bound, &power);
+    if (TALLY_BITS - power > EXPONENT_MAX)
+        return EXPONENT_MAX;
+    return (int16_t)(TALLY_BITS - power);
+}
+
+/* 2^exponent, by its bits: a call of ldexp would cost more than the rest. */
+static inline double power_of_two(int exponent)
+{
+    const uint64_t bits = (uint64_t)(int64_t)(exponent + BIAS) << 52;
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* True if |g_j 2^exponent[j]| < 2^62 for all j and nothing is NaN or infinite.
+ * Scaling by a power of two only moves the exponent, so the exponents tell;
+ * comparing integers costs a third of multiplying.  A denormal's field is 0,
+ * too small to fail. */
+static bool gradient_fits(const double *gradient, const int16_t *exponent,
+                          uint32_t dims)
+{
+    int top_field = 0;
+    int top_scaled = INT_MIN;
+
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++) {
+        uint64_t bits;
+        int field;
+        int scaled;
+
+        memcpy(&bits, &gradient[j], sizeof bits);
+        field = (int)(bits >> 52 & EXPONENT_FIELD);
+        scaled = field + exponent[j];
+        top_field = field > top_field ? field : top_field;
+        top_scaled = scaled > top_scaled ? scaled : top_scaled;
+    }
+    return top_field < EXPONENT_FIELD && top_scaled < TALLY_BITS + BIAS;
+}
+
+/* 2^60, or less if that many losses of so many chunks could wrap the 128-bit
+ * sum.  A constant of the job: no chunk's verdict depends on another chunk. */
+static double loss_limit(uint32_t chunk_count)
+{
+    double limit = 0x1p67;
+
+    for (uint32_t covered = 1; covered < chunk_count; covered *= 2)
+        limit *= 0.5;
+    return limit < LOSS_LIMIT ? limit : LOSS_LIMIT;
+}
+
+/* Both steps are exact but for the one rounding to an integer, half to even. */
+static tally_loss loss_round(double loss)
+{
+    return (tally_loss)rint(loss * 0x1p60);
+}
+
+enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
+                         const double *gradient, double loss,
+                         const int16_t *exponent)
+{
+    CHECK(chunk < tally->chunks.count);
+    if (chunkset_has(&tally->chunks, chunk))
+        return ERR_OVERLAP;
+    if (!(fabs(loss) < loss_limit(tally->chunks.count)) ||
+        !gradient_fits(gradient, exponent, tally->dims))
+        return ERR_RANGE;
+
+    /* From here on nothing can fail.  llrint is one instruction and rounds
+     * half to even, the mode golden_check insists on; products of 2^53 and
+     * more are integers already. */
+    UNROLL
+    for (uint32_t j = 0; j < tally->dims; j++) {
+        const double v = gradient[j] * power_of_two(exponent[j]);
+        const int64_t rounded = llrint(v);
+
+        tally->sum[j] = (int64_t)((uint64_t)tally->sum[j] + (uint64_t)rounded);
+    }
+    tally->loss =
+        (tally_loss)((loss_word)tally->loss + (loss_word)loss_round(loss));
+    chunkset_add(&tally->chunks, chunk);
+    return ERR_OK;
+}
+
+enum err tally_merge(struct tally *into, const struct tally *from)
+{
+    CHECK(into->dims == from->dims);
+    CHECK(into->chunks.count == from->chunks.count);
+    if (!chunkset_disjoint(&into->chunks, &from->chunks))
+        return ERR_OVERLAP;
+
+    for (uint32_t j = 0; j < into->dims; j++)
+        into->sum[j] =
+            (int64_t)((uint64_t)into->sum[j] + (uint64_t)from->sum[j]);
+    into->loss = (tally_loss)((loss_word)into->loss + (loss_word)from->loss);
+    chunkset_unite(&into->chunks, &from->chunks);
+    return ERR_OK;
+}
+
+bool tally_in_bound(const struct tally *tally)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    int bad = 0;
+
+    for (uint32_t j = 0; j < tally->dims; j++)
+        bad |= tally->sum[j] <= -limit || tally->sum[j] >= limit;
+    return bad == 0;
+}
+
+void tally_gradient(const struct tally *tally, const int16_t *exponent,
+                    double *gradient)
+{
+    /* The conversion rounds; the product is a normal number or 0, exact. */
+    for (uint32_t j = 0; j < tally->dims; j++)
+        gradient[j] = (double)tally->sum[j] * power_of_two(-exponent[j]);
+}
+
+double tally_loss_value(const struct tally *tally)
+{
+    return (double)tally->loss * 0x1p-60;
+}
+
+struct digest tally_digest(const struct tally *tally)
+{
+    const struct chunkset *chunks = &tally->chunks;
+    const loss_word loss = (loss_word)tally->loss;
+    uint8_t bytes[64];
+    struct writer out = writer_on(bytes, sizeof bytes);
+    struct hasher hasher;
+
+    put_text(&out, DIGEST_NAME);
+    put_u32(&out, tally->dims);
+    put_u32(&out, chunks->count);
+    put_u64(&out, (uint64_t)loss);
+    put_u64(&out, (uint64_t)(loss >> 64));
+    CHECK(out.ok);
+
+    hasher_init(&hasher);
+    hasher_add(&hasher, bytes, out.size);
+    for (uint32_t i = 0; i < (chunks->count + 63) / 64; i++) {
+        out = writer_on(bytes, sizeof bytes);
+        put_u64(&out, chunks->words[i]);
+        hasher_add(&hasher, bytes, out.size);
+    }
+    hasher_add_i64(&hasher, tally->sum, tally->dims);
+    return hasher_end(&hasher);
+}

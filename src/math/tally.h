@@ -1,0 +1,73 @@
+/*
+ * tally.h - a set of chunks and the integer sum of their gradients.
+ *
+ * Integer sums have no rounding and no order:
+ *
+ *     tally(A) + tally(B) = tally(A u B)     for disjoint A, B
+ *
+ * the same bits, whoever added what to what.  Invariants (TALLY-n) in
+ * docs/protocol.md; this file enforces TALLY-1 (merge only disjoint sets) and
+ * TALLY-4 (a chunk that does not fit its scale is refused alone, never judged
+ * on the running sum).
+ *
+ * Coordinate j of a gradient is written as round(g_j * 2^exponent[j]).  The
+ * exponents come from a proved bound A_j >= sum |g_j| with
+ * A_j * 2^exponent[j] < 2^62, so no sum of chunks can overflow.
+ */
+#ifndef MATH_TALLY_H
+#define MATH_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/chunkset.h"
+#include "base/err.h"
+#include "base/hash.h"
+
+#define TALLY_BITS          62 /* |any sum| < 2^62 by TALLY-4. */
+#define TALLY_LOSS_FRACTION 60 /* Fraction bits of the 128-bit loss. */
+
+__extension__ typedef __int128 tally_loss;
+
+struct tally {
+    uint32_t dims;
+    struct chunkset chunks;
+    int64_t *sum; /* dims of them. */
+    tally_loss loss;
+};
+
+MUST_CHECK enum err tally_init(struct tally *tally, uint32_t dims,
+                               uint32_t chunk_count);
+void tally_close(struct tally *tally); /* Zeroed memory is safe to close. */
+void tally_clear(struct tally *tally);
+
+/* The largest e with bound * 2^e < 2^62, clamped so that 2^e and 2^-e are
+ * normal; 0 for a zero bound.  bound must be finite and not negative. */
+int16_t tally_exponent(double bound);
+
+/* Add one chunk's gradient.  ERR_RANGE if a coordinate or the loss is NaN,
+ * infinite or does not fit: the tally is then unchanged (refused whole).
+ * ERR_OVERLAP if the chunk is in already.  A loss fits if it is less than
+ * 2^60, or than 2^67 / chunks if there are more than 128 of them: then no sum
+ * of losses overflows either. */
+MUST_CHECK enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
+                                    const double *gradient, double loss,
+                                    const int16_t *exponent);
+
+/* TALLY-1: ERR_OVERLAP unless disjoint; `into` is then unchanged. */
+MUST_CHECK enum err tally_merge(struct tally *into, const struct tally *from);
+
+/* True if |sum_j| < 2^62 for all j: what a proved bound guarantees, so that a
+ * peer that sends more is broken or lying (promise P9). */
+bool tally_in_bound(const struct tally *tally);
+
+/* gradient[j] = sum_j * 2^-exponent[j], rounded once. */
+void tally_gradient(const struct tally *tally, const int16_t *exponent,
+                    double *gradient);
+double tally_loss_value(const struct tally *tally);
+
+/* Chunk set, sums and loss, canonical bytes. */
+struct digest tally_digest(const struct tally *tally);
+
+#endif /* MATH_TALLY_H */

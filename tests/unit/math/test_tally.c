@@ -1,0 +1,405 @@
+/*
+ * Random chunks are tallied and merged in shuffled orders and groupings: the
+ * digest must never change.  Every refusal (overlap, NaN, overflow) must leave
+ * the digest as it was; rounding is compared with exact long double results.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+
+#include "base/rng.h"
+#include "math/tally.h"
+
+#define DIMS   37u
+#define CHUNKS 24u
+
+struct job {
+    double gradient[CHUNKS][DIMS];
+    double loss[CHUNKS];
+    int16_t exponent[DIMS];
+};
+
+static void job_make(struct job *job, uint64_t seed)
+{
+    double bound[DIMS] = {0};
+    struct rng rng;
+
+    rng_init(&rng, seed);
+    for (unsigned c = 0; c < CHUNKS; c++) {
+        job->loss[c] = ldexp(rng_unit(&rng), (int)rng_between(&rng, -70, 40));
+        for (unsigned j = 0; j < DIMS; j++) {
+            job->gradient[c][j] =
+                ldexp(rng_unit(&rng) - 0.5, (int)rng_between(&rng, -60, 3) * 9);
+            bound[j] += fabs(job->gradient[c][j]);
+        }
+    }
+    for (unsigned j = 0; j < DIMS; j++)
+        job->exponent[j] = tally_exponent(bound[j] * 1.01);
+}
+
+static struct tally tally_new(void)
+{
+    struct tally tally = {0};
+
+    assert_int_equal(tally_init(&tally, DIMS, CHUNKS), ERR_OK);
+    return tally;
+}
+
+static void add(struct tally *tally, const struct job *job, uint32_t chunk)
+{
+    assert_int_equal(tally_add_chunk(tally, chunk, job->gradient[chunk],
+                                     job->loss[chunk], job->exponent),
+                     ERR_OK);
+}
+
+static struct digest digest_in_order(const struct job *job)
+{
+    struct tally tally = tally_new();
+    struct digest digest;
+
+    for (uint32_t c = 0; c < CHUNKS; c++)
+        add(&tally, job, c);
+    assert_true(tally_in_bound(&tally));
+    assert_true(chunkset_full(&tally.chunks));
+    digest = tally_digest(&tally);
+    tally_close(&tally);
+    return digest;
+}
+
+/* Chunks in random order over four tallies, merged in random order. */
+static struct digest digest_shuffled(const struct job *job, struct rng *rng)
+{
+    struct tally part[4];
+    uint32_t order[CHUNKS];
+    struct digest digest;
+
+    for (uint32_t c = 0; c < CHUNKS; c++) {
+        const uint32_t at = (uint32_t)rng_below(rng, c + 1);
+
+        order[c] = order[at];
+        order[at] = c;
+    }
+    for (unsigned p = 0; p < 4; p++)
+        part[p] = tally_new();
+    for (uint32_t c = 0; c < CHUNKS; c++)
+        add(&part[rng_below(rng, 4)], job, order[c]);
+    for (unsigned left = 4; left > 1; left--) {
+        const unsigned from = (unsigned)rng_below(rng, left);
+        const struct tally moved = part[from];
+
+        part[from] = part[left - 1];
+        part[left - 1] = moved;
+        assert_int_equal(
+            tally_merge(&part[rng_below(rng, left - 1)], &part[left - 1]),
+            ERR_OK);
+    }
+    digest = tally_digest(&part[0]);
+    for (unsigned p = 0; p < 4; p++)
+        tally_close(&part[p]);
+    return digest;
+}
+
+static void test_order_is_free(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct digest want;
+        struct rng rng;
+        struct job job;
+
+        job_make(&job, seed);
+        want = digest_in_order(&job);
+        rng_init(&rng, seed);
+        for (unsigned n = 0; n < 10; n++) {
+            const struct digest got = digest_shuffled(&job, &rng);
+
+            if (!digest_equal(&want, &got))
+                fail_msg("seed %llu: order %u differs",
+                         (unsigned long long)seed, n);
+        }
+    }
+}
+
+static void test_digest_sees_all(void **state)
+{
+    struct tally tally = tally_new();
+    struct digest digest[5];
+    struct job job;
+
+    (void)state;
+    job_make(&job, 1);
+    digest[0] = tally_digest(&tally);
+    add(&tally, &job, 3);
+    digest[1] = tally_digest(&tally);
+    tally.sum[DIMS - 1] ^= 1;
+    digest[2] = tally_digest(&tally);
+    tally.loss += (tally_loss)1 << 100;
+    digest[3] = tally_digest(&tally);
+    chunkset_add(&tally.chunks, CHUNKS - 1);
+    digest[4] = tally_digest(&tally);
+    for (unsigned i = 1; i < 5; i++)
+        assert_false(digest_equal(&digest[i - 1], &digest[i]));
+    tally_clear(&tally);
+    digest[1] = tally_digest(&tally);
+    assert_true(digest_equal(&digest[0], &digest[1]));
+    tally_close(&tally);
+}
+
+static void test_overlap_refused(void **state)
+{
+    struct tally a = tally_new();
+    struct tally b = tally_new();
+    struct digest before;
+    struct digest after;
+    struct job job;
+
+    (void)state;
+    job_make(&job, 2);
+    add(&a, &job, 0);
+    add(&a, &job, 5);
+    add(&b, &job, 5);
+    add(&b, &job, 6);
+    before = tally_digest(&a);
+    assert_int_equal(tally_merge(&a, &b), ERR_OVERLAP);
+    assert_int_equal(
+        tally_add_chunk(&a, 5, job.gradient[5], job.loss[5], job.exponent),
+        ERR_OVERLAP);
+    after = tally_digest(&a);
+    assert_true(digest_equal(&before, &after));
+    tally_close(&a);
+    tally_close(&b);
+}
+
+static void test_misfits_refused(void **state)
+{
+    const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY,
+                          0x1p62,      -0x1p62,          DBL_MAX};
+    const double bad_loss[] = {(double)NAN, (double)INFINITY, 0x1p60, -0x1p60};
+    const int16_t exponent[DIMS] = {0};
+    const int16_t tiny[DIMS] = {-1022};
+    struct tally tally = tally_new();
+    struct digest before;
+    struct digest after;
+    double gradient[DIMS] = {1.0, -2.0};
+
+    (void)state;
+    assert_int_equal(tally_add_chunk(&tally, 1, gradient, 1.0, exponent),
+                     ERR_OK);
+    before = tally_digest(&tally);
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        for (unsigned j = 0; j < DIMS; j++) {
+            const double kept = gradient[j];
+
+            gradient[j] = bad[i];
+            assert_int_equal(
+                tally_add_chunk(&tally, 2, gradient, 1.0, exponent), ERR_RANGE);
+            gradient[j] = kept;
+        }
+    }
+    for (unsigned i = 0; i < sizeof bad_loss / sizeof *bad_loss; i++)
+        assert_int_equal(
+            tally_add_chunk(&tally, 2, gradient, bad_loss[i], exponent),
+            ERR_RANGE);
+    gradient[0] = (double)INFINITY; /* However small the scale. */
+    assert_int_equal(tally_add_chunk(&tally, 2, gradient, 1.0, tiny),
+                     ERR_RANGE);
+    after = tally_digest(&tally);
+    assert_true(digest_equal(&before, &after));
+
+    gradient[0] = 0x1.fffffffffffffp61; /* The largest that fits. */
+    assert_int_equal(
+        tally_add_chunk(&tally, 2, gradient, 0x1.fffffffffffffp59, exponent),
+        ERR_OK);
+    assert_int_equal(tally.sum[0], INT64_C(0x3ffffffffffffe00) + 1);
+    tally_close(&tally);
+}
+
+/* More chunks, smaller losses: the 128-bit sum cannot wrap. */
+static void test_loss_limit(void **state)
+{
+    struct tally tally = {0};
+    const double gradient[1] = {0.0};
+    const int16_t exponent[1] = {0};
+
+    (void)state;
+    assert_int_equal(tally_init(&tally, 1, CHUNKS_MAX), ERR_OK);
+    assert_int_equal(tally_add_chunk(&tally, 0, gradient, 0x1p51, exponent),
+                     ERR_RANGE);
+    for (uint32_t c = 0; c < CHUNKS_MAX; c++)
+        assert_int_equal(tally_add_chunk(&tally, c, gradient,
+                                         0x1.fffffffffffffp50, exponent),
+                         ERR_OK);
+    assert_true(tally_loss_value(&tally) == 0x1.fffffffffffffp66);
+    tally_close(&tally);
+}
+
+static void test_rounding(void **state)
+{
+    const double values[] = {0.5,
+                             1.5,
+                             2.5,
+                             -0.5,
+                             -1.5,
+                             -2.5,
+                             0x1p51 + 0.5,
+                             0x1p51 + 1.5,
+                             -0x1p51 - 0.5,
+                             0x1p52 + 1.0,
+                             0x1p53 + 2.0,
+                             0x1.8p60,
+                             0.49999999999999994,
+                             -0.0,
+                             0x1p-1074,
+                             1e18,
+                             -1e18,
+                             0.75};
+    const int64_t want[] = {0,
+                            2,
+                            2,
+                            0,
+                            -2,
+                            -2,
+                            INT64_C(1) << 51,
+                            (INT64_C(1) << 51) + 2,
+                            -(INT64_C(1) << 51),
+                            (INT64_C(1) << 52) + 1,
+                            (INT64_C(1) << 53) + 2,
+                            INT64_C(3) << 59,
+                            0,
+                            0,
+                            0,
+                            INT64_C(1000000000000000000),
+                            INT64_C(-1000000000000000000),
+                            1};
+    enum { COUNT = sizeof values / sizeof *values };
+    const int16_t shifts[] = {0, 900, -400};
+    struct tally tally = {0};
+
+    (void)state;
+    for (unsigned s = 0; s < 3; s++) {
+        double gradient[COUNT];
+        int16_t exponent[COUNT];
+
+        assert_int_equal(tally_init(&tally, COUNT, 1), ERR_OK);
+        for (unsigned j = 0; j < COUNT; j++) {
+            exponent[j] = shifts[s];
+            gradient[j] = ldexp(values[j], -shifts[s]);
+        }
+        assert_int_equal(tally_add_chunk(&tally, 0, gradient, 0.0, exponent),
+                         ERR_OK);
+        assert_memory_equal(tally.sum, want, sizeof want);
+        tally_close(&tally);
+    }
+}
+
+static void test_gradient_back(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 100; seed < 140; seed++) {
+        struct tally tally = tally_new();
+        double gradient[DIMS];
+        long double loss = 0.0L;
+        struct job job;
+
+        job_make(&job, seed);
+        for (uint32_t c = 0; c < CHUNKS; c++) {
+            add(&tally, &job, c);
+            loss += (long double)job.loss[c];
+        }
+        tally_gradient(&tally, job.exponent, gradient);
+        for (unsigned j = 0; j < DIMS; j++) {
+            long double sum = 0.0L;
+            long double bound = 0.0L;
+
+            for (unsigned c = 0; c < CHUNKS; c++) {
+                sum += (long double)job.gradient[c][j];
+                bound += fabsl((long double)job.gradient[c][j]);
+            }
+            if (fabsl((long double)gradient[j] - sum) > 2e-16L * bound)
+                fail_msg("seed %llu: coordinate %u", (unsigned long long)seed,
+                         j);
+        }
+        if (fabsl((long double)tally_loss_value(&tally) - loss) >
+            2e-16L * loss + 0x1p-55L)
+            fail_msg("seed %llu: loss", (unsigned long long)seed);
+        tally_close(&tally);
+    }
+}
+
+static void test_loss_fraction(void **state)
+{
+    struct tally tally = tally_new();
+    const double zero[DIMS] = {0};
+    const int16_t exponent[DIMS] = {0};
+
+    (void)state;
+    assert_int_equal(tally_add_chunk(&tally, 0, zero, 0x1p-60, exponent),
+                     ERR_OK);
+    assert_true(tally.loss == 1);
+    assert_int_equal(tally_add_chunk(&tally, 1, zero, 0x1p-61, exponent),
+                     ERR_OK); /* Half of it: to even, 0. */
+    assert_true(tally.loss == 1);
+    assert_int_equal(tally_add_chunk(&tally, 2, zero, -0x1.8p-60, exponent),
+                     ERR_OK); /* -1.5: to even, -2. */
+    assert_true(tally.loss == -1);
+    assert_true(tally_loss_value(&tally) == -0x1p-60);
+    tally_close(&tally);
+}
+
+static void test_exponents(void **state)
+{
+    (void)state;
+    assert_int_equal(tally_exponent(0.0), 0);
+    assert_int_equal(tally_exponent(1.0), 61);
+    assert_int_equal(tally_exponent(0x1.fffffffffffffp-1), 62);
+    assert_int_equal(tally_exponent(2.0), 60);
+    assert_int_equal(tally_exponent(DBL_MAX), 62 - 1024);
+    assert_int_equal(tally_exponent(0x1p-1074), 1022);
+    for (int p = -950; p < 1000; p++) {
+        const double bound = ldexp(1.7, p);
+        const int e = tally_exponent(bound);
+
+        assert_true(ldexp(bound, e) < 0x1p62);
+        assert_true(ldexp(bound, e + 1) >= 0x1p62);
+    }
+}
+
+static void test_bound(void **state)
+{
+    struct tally tally = tally_new();
+
+    (void)state;
+    assert_true(tally_in_bound(&tally));
+    tally.sum[DIMS - 1] = (INT64_C(1) << 62) - 1;
+    assert_true(tally_in_bound(&tally));
+    tally.sum[DIMS - 1] = INT64_C(1) << 62;
+    assert_false(tally_in_bound(&tally));
+    tally.sum[DIMS - 1] = -(INT64_C(1) << 62);
+    assert_false(tally_in_bound(&tally));
+    tally.sum[DIMS - 1] = INT64_MIN;
+    assert_false(tally_in_bound(&tally));
+    tally_close(&tally);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order_is_free),
+        cmocka_unit_test(test_digest_sees_all),
+        cmocka_unit_test(test_overlap_refused),
+        cmocka_unit_test(test_misfits_refused),
+        cmocka_unit_test(test_loss_limit),
+        cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_gradient_back),
+        cmocka_unit_test(test_loss_fraction),
+        cmocka_unit_test(test_exponents),
+        cmocka_unit_test(test_bound),
+    };
+
+    return cmocka_run_group_tests_name("math/tally", tests, NULL, NULL);
+}
