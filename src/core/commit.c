@@ -1,10 +1,11 @@
 /*
  * commit.c - from a covered round to the next one.
  *
- * Decode, feed the optimiser, write the receipt.  Exact steps need not wait
- * for the disk: a step that was lost can be computed again to the same bits,
- * and the journal's hashes prove it.  Approximate steps cannot, so they are
- * durable before anyone hears of them.
+ * Decode, feed the optimiser, write the receipt.  Steps of an exact run need
+ * not wait for the disk: one that was lost can be computed again to the same
+ * bits, and the journal's hashes prove it.  Those of an approximate run cannot
+ * (not even one that happened to cover everything: the next time it may not),
+ * so they are durable before anyone hears of them.
  */
 #include <math.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static void ask_checkpoint(struct coordinator *c, struct actions *actions)
         .config = c->options.config,
         .view = c->view,
         .step = c->optim.step,
-        .weights = hash_f64(optim_weights(&c->optim), c->options.job.dims),
+        .weights = coordinator_hash(c),
         .state = c->state,
     };
     struct action *action;
@@ -164,7 +165,7 @@ static struct record receipt(const struct coordinator *c,
         .residual = out->residual,
         .rescale = out->rescale,
         .objective = c->optim.objective,
-        .weights = hash_f64(optim_weights(&c->optim), c->options.job.dims),
+        .weights = coordinator_hash(c),
     };
 
     memcpy(record.code, c->code.spec.name, sizeof record.code);
@@ -215,6 +216,33 @@ static void count_step(struct coordinator *c, const struct outcome *out,
     trace->value = c->optim.objective;
 }
 
+/* False if there was no update: the weights diverged, or the gradient is small
+ * enough (--tol) and the job is over.  Then what the journal has must be
+ * durable before the last checkpoint (STORE-2); an empty write does that. */
+static bool feed_went_on(struct coordinator *c, struct actions *actions)
+{
+    struct action *action;
+
+    if (c->optim.diverged) {
+        coordinator_fail(c, actions, ERR_RANGE,
+                         "the training diverged at step %u: weights or loss "
+                         "are not finite; a smaller --lr helps",
+                         c->optim.step);
+        return false;
+    }
+    if (!optim_converged(&c->optim))
+        return true;
+    if (c->journal_broken) {
+        commit_advance(c, actions);
+        return false;
+    }
+    action = actions_add(actions, ACTION_JOURNAL);
+    action->bytes = c->records[0];
+    action->sync = true;
+    c->journal_wait++;
+    return false;
+}
+
 void commit_step(struct coordinator *c, struct actions *actions)
 {
     struct outcome out = {.exactness = EXACT_BITWISE};
@@ -234,11 +262,13 @@ void commit_step(struct coordinator *c, struct actions *actions)
     }
     call_off(c, actions);
     optim_feed(&c->optim, c->gradient, out.loss);
-    record = receipt(c, &out);
     c->phase = COORDINATOR_COMMITTING;
-    count_step(c, &out, actions);
     c->key.attempt = 0;
-    sync = c->options.sync || c->stopping || out.exactness != EXACT_BITWISE ||
+    if (!feed_went_on(c, actions))
+        return;
+    record = receipt(c, &out);
+    count_step(c, &out, actions);
+    sync = c->options.sync || c->stopping || !coordinator_promises_bits(c) ||
            checkpoint_due(c) || optim_next(&c->optim).kind == ASK_DONE;
     if (!replayed(c, &record, actions) && !c->journal_broken)
         commit_journal(c, &record, sync, actions);
@@ -248,18 +278,27 @@ void commit_step(struct coordinator *c, struct actions *actions)
         commit_advance(c, actions);
 }
 
+/* Without a journal exact steps go on, they can be computed again; a view or an
+ * approximate step must be durable before anyone hears of it. */
+void commit_fail_disk(struct coordinator *c, enum err err,
+                      struct actions *actions)
+{
+    coordinator_fail(c, actions, err,
+                     "the journal cannot be written (%s): a new view or an "
+                     "approximate step must be durable before it is used; "
+                     "free disk space and go on with --resume",
+                     err_text(err));
+}
+
 static void journal_failed(struct coordinator *c, enum err err,
                            struct actions *actions)
 {
     c->stats.alarms++;
     (void)coordinator_trace(c, actions, TRACE_ALARM, LINK_NONE);
-    if (c->phase == COORDINATOR_VIEWING || c->phase == COORDINATOR_GATHERING)
-        coordinator_fail(c, actions, err,
-                         "the journal cannot be written (%s): a new view must "
-                         "be durable before it is used; free disk space and "
-                         "go on with --resume",
-                         err_text(err));
     c->journal_broken = true;
+    if (c->phase == COORDINATOR_VIEWING || c->phase == COORDINATOR_GATHERING ||
+        !coordinator_promises_bits(c))
+        commit_fail_disk(c, err, actions);
 }
 
 void commit_journaled(struct coordinator *c, enum err err,

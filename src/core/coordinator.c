@@ -110,10 +110,10 @@ static enum err make_vectors(struct coordinator *c)
     return ERR_OK;
 }
 
-static bool promises_bits(const struct coordinator_options *options)
+bool coordinator_promises_bits(const struct coordinator *c)
 {
-    return options->code.estimate == ESTIMATE_EXACT &&
-           options->code.placement != PLACE_CYCLIC;
+    return c->options.code.estimate == ESTIMATE_EXACT &&
+           c->options.code.placement != PLACE_CYCLIC;
 }
 
 struct replay_walk {
@@ -183,7 +183,7 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
         err = load_checkpoint(c, checkpoint, why);
     if (err != ERR_OK)
         return err;
-    if (promises_bits(&c->options))
+    if (coordinator_promises_bits(c))
         return prepare_replay(c, recovery);
     c->rollback = recovery->journal.step > c->optim.step;
     return ERR_OK;
@@ -440,6 +440,12 @@ void coordinator_step(struct coordinator *coordinator,
     dispatch(c, event, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);
     coordinator_check(c);
+}
+
+struct digest coordinator_hash(const struct coordinator *coordinator)
+{
+    return hash_f64(optim_weights(&coordinator->optim),
+                    coordinator->options.job.cols);
 }
 
 const double *coordinator_weights(const struct coordinator *coordinator)

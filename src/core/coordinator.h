@@ -193,6 +193,9 @@ void coordinator_close(struct coordinator *coordinator);
 void coordinator_step(struct coordinator *coordinator,
                       const struct event *event, struct actions *actions);
 
+/* The hash people see: of the job.cols weights, not of their padding. */
+struct digest coordinator_hash(const struct coordinator *coordinator);
+
 /* The model so far: job.dims doubles. */
 const double *coordinator_weights(const struct coordinator *coordinator);
 

@@ -22,6 +22,8 @@ struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
 __attribute__((format(printf, 4, 5))) void
 coordinator_fail(struct coordinator *c, struct actions *actions, enum err err,
                  const char *format, ...);
+/* Does every step of this run, computed again, give the same bits? */
+bool coordinator_promises_bits(const struct coordinator *c);
 
 /* roster.c */
 bool member_here(const struct coordinator *c, uint32_t link);
@@ -78,6 +80,9 @@ void commit_journal(struct coordinator *c, const struct record *record,
 /* The code says the step may end: end it. */
 void commit_step(struct coordinator *c, struct actions *actions);
 void commit_journaled(struct coordinator *c, enum err err,
+                      struct actions *actions);
+/* Give up: what must be durable now cannot be. */
+void commit_fail_disk(struct coordinator *c, enum err err,
                       struct actions *actions);
 void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions);

@@ -366,6 +366,16 @@ static uint32_t steal_worth(const struct coordinator *c, uint32_t id,
     return worth_repeating(c, thief, victim) ? 1 : 0;
 }
 
+/* The victim is told to skip the piece, so it does not count as working on it
+ * any more: if the thief dies, the piece is nobody's and is given out again.
+ * Should the victim have begun it, its answer is as good as any. */
+static void take_from(struct coordinator *c, uint32_t victim, uint32_t id,
+                      struct actions *actions)
+{
+    send_drop(c, victim, id, actions);
+    unassign(c, id, victim);
+}
+
 static void steal_for(struct coordinator *c, uint32_t link,
                       struct actions *actions)
 {
@@ -391,10 +401,9 @@ static void steal_for(struct coordinator *c, uint32_t link,
     }
     if (best == 0)
         return;
-    if (c->pieces[best_id].assignee_count == 1)
-        send_drop(c, c->pieces[best_id].assignee[0], best_id, actions);
-    if (!assign(c, best_id, link))
-        return;
+    if (best > 1 && c->pieces[best_id].assignee_count == 1)
+        take_from(c, c->pieces[best_id].assignee[0], best_id, actions);
+    CHECK(assign(c, best_id, link));
     c->stats.stolen++;
     coordinator_trace(c, actions, TRACE_STOLEN, link)->a = best_id;
     send_piece(c, link, best_id, actions);
@@ -448,9 +457,23 @@ static void begin_anew(struct coordinator *c, struct actions *actions)
     view_form(c, actions);
 }
 
+/* Could the step end with the slots that have answered and those that still
+ * will: healthy, and with something left to answer? */
+static bool can_end(struct coordinator *c)
+{
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const uint32_t link = c->slot_link[slot];
+
+        c->slot_alive[slot] =
+            c->slot_in[slot] || (link != LINK_NONE && member_healthy(c, link) &&
+                                 c->members[link].outstanding > 0);
+    }
+    return code_feasible(&c->code, c->slot_alive);
+}
+
 static bool must_hedge(struct coordinator *c)
 {
-    return c->code.spec.estimate == ESTIMATE_EXACT || !view_feasible(c, true);
+    return c->code.spec.estimate == ESTIMATE_EXACT || !can_end(c);
 }
 
 void round_rebalance(struct coordinator *c, struct actions *actions)

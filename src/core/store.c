@@ -10,6 +10,7 @@
 #define CHECKPOINT_MAGIC UINT64_C(0x31504b4352545355) /* "USTRCKP1" */
 #define CHECKPOINT_HEAD  (8u + 8 + DIGEST_BYTES + 8 + 8 + DIGEST_BYTES + 8)
 #define CHECKPOINT_TMP   "checkpoint.tmp"
+#define JOURNAL_TMP      "journal.tmp"
 
 static const char *const checkpoint_file[2] = {"checkpoint.0", "checkpoint.1"};
 
@@ -148,6 +149,24 @@ enum err store_append(struct disk *disk, const uint8_t *records, size_t size,
     return err;
 }
 
+/* The valid prefix into a new file.  What was read may be in memory only: a
+ * sync that failed in an earlier life has marked those pages clean, and no
+ * later sync of that file would write them.  It drops a torn end, too. */
+static enum err rewrite_journal(struct disk *disk, const uint8_t *records,
+                                size_t size)
+{
+    const struct disk_ops *ops = disk->ops;
+    enum err err = ops->write_new(disk, JOURNAL_TMP, records, size);
+
+    if (err == ERR_OK)
+        err = ops->sync(disk, JOURNAL_TMP);
+    if (err == ERR_OK)
+        err = ops->rename(disk, JOURNAL_TMP, JOURNAL_FILE);
+    if (err == ERR_OK)
+        err = ops->sync_folder(disk);
+    return err;
+}
+
 static enum err recover_journal(struct disk *disk, struct recovery *found,
                                 struct why *why)
 {
@@ -166,14 +185,13 @@ static enum err recover_journal(struct disk *disk, struct recovery *found,
                        "altered or is not Muster's",
                        JOURNAL_FILE, found->journal.records + 1);
     found->found = found->journal.records > 0;
-    if (found->journal.torn) {
-        err = disk->ops->cut(disk, JOURNAL_FILE, found->journal.valid_bytes);
-        if (err == ERR_OK)
-            err = disk->ops->sync(disk, JOURNAL_FILE);
-        if (err != ERR_OK)
-            return why_set(why, err, "%s: cannot cut its torn end: %s",
-                           JOURNAL_FILE, err_text(err));
-    }
+    if (size == 0)
+        return ERR_OK;
+    err =
+        rewrite_journal(disk, found->journal_bytes, found->journal.valid_bytes);
+    if (err != ERR_OK)
+        return why_set(why, err, "%s: cannot be written anew: %s", JOURNAL_FILE,
+                       err_text(err));
     return ERR_OK;
 }
 

@@ -54,8 +54,9 @@ struct recovery {
     uint8_t *journal_bytes; /* Valid prefix. */
 };
 
-/* Read, choose, cut the journal's torn end (durably).  A folder without a
- * journal is not an error: found is false. */
+/* Read, choose, write the journal's valid prefix into a new file (durably): to
+ * be called by the one who goes on with the run.  A folder without a journal is
+ * not an error: found is false. */
 MUST_CHECK enum err store_recover(struct disk *disk, struct recovery *out,
                                   struct why *why);
 void recovery_close(struct recovery *recovery);

@@ -258,6 +258,10 @@ void view_form(struct coordinator *c, struct actions *actions)
         c->gather_until = c->now + c->options.job.dead_us;
         return;
     }
+    if (c->journal_broken) {
+        commit_fail_disk(c, ERR_IO, actions);
+        return;
+    }
     if (!settle(c, actions))
         return;
     c->view_dirty = false;

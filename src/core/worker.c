@@ -52,6 +52,7 @@ void worker_close(struct worker *worker)
 {
     chunkset_close(&worker->held);
     tally_close(&worker->tally);
+    tally_close(&worker->sent);
     mem_free(worker->row);
     mem_free(worker->gradient);
     mem_free(worker->queue);
@@ -148,7 +149,11 @@ static void start_compute(struct worker *worker, const struct item *item,
                           struct actions *actions)
 {
     struct action *action = actions_add(actions, ACTION_COMPUTE);
+    const struct tally before = worker->tally;
 
+    /* A TALLY of this very step still points at the sums of the last piece. */
+    worker->tally = worker->sent;
+    worker->sent = before;
     tally_clear(&worker->tally);
     action->first = item->first;
     action->end = item->end;
@@ -326,6 +331,7 @@ static void on_round(struct worker *worker, const struct msg_round *msg,
                      struct actions *actions)
 {
     const bool again = worker->in_round && key_equal(&msg->key, &worker->key);
+    bool anew;
 
     if (worker->phase != WORKER_SERVING || worker->leaving)
         return;
@@ -333,16 +339,17 @@ static void on_round(struct worker *worker, const struct msg_round *msg,
         return;
     if (worker->in_round && !again && key_order(&msg->key, &worker->key) < 0)
         return;
-    /* A coded row asked for again is computed again whole. */
-    if (again && msg->coded && msg->assignment > worker->assignment &&
-        worker->at == worker->queue_count)
-        round_open(worker, msg, actions);
-    if (!again)
+    /* A coded row asked for again is computed again whole, or not at all: a
+     * piece queued a second time would be in the row twice. */
+    anew = !again || (msg->coded && msg->assignment > worker->assignment &&
+                      worker->at == worker->queue_count);
+    if (anew)
         round_open(worker, msg, actions);
     worker->view_seen = msg->key.view;
     if (msg->assignment > worker->assignment)
         worker->assignment = msg->assignment;
-    enqueue(worker, msg->items, msg->count);
+    if (anew || !msg->coded)
+        enqueue(worker, msg->items, msg->count);
     start_next(worker, actions);
 }
 
@@ -393,6 +400,8 @@ static enum err job_room(struct worker *worker, const struct job *job)
 
     if (err == ERR_OK)
         err = tally_init(&worker->tally, job->dims, job->chunks);
+    if (err == ERR_OK)
+        err = tally_init(&worker->sent, job->dims, job->chunks);
     if (err != ERR_OK)
         return err;
     worker->queue_capacity = job->chunks + QUEUE_MIN;

@@ -67,6 +67,7 @@ struct worker {
     struct job job;
     struct chunkset held;
     struct tally tally;   /* In the driver's hands while `computing`. */
+    struct tally sent;    /* The one before: its answer may just be leaving. */
     double *row;          /* dims + 1, coded rounds. */
     double *gradient;     /* dims, scratch. */
     double *weights[2];   /* [live] of this round; the other may still be */

@@ -308,6 +308,26 @@ static void test_idle_worker_steals(void **state)
     close_play(&play);
 }
 
+/* Found by bench/recovery.py: a stolen piece whose thief died waited a second
+ * for its former owner, who had been told to skip it. */
+static void test_stolen_piece_of_a_dead_thief(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "steal", 2, 1);
+    play.now += MS_US;
+    answer(&play, 0, 0, play.key, 1); /* w0 takes piece 3 from w1 ... */
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+    assert_int_equal(stage_count_msg(&play.actions, MSG_WORK), 2);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_HEDGED), 2);
+    answer(&play, 1, 2, play.key, 1);
+    answer(&play, 1, 3, play.key, 1); /* ... and w1 gets it back. */
+    answer(&play, 1, 1, play.key, 1);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    close_play(&play);
+}
+
 static void answer_row(struct play *play, uint32_t link, double value)
 {
     const double row[9] = {value};
@@ -431,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_joiner_takes_the_empty_slot),
         cmocka_unit_test(test_spares_make_the_code_grow),
         cmocka_unit_test(test_idle_worker_steals),
+        cmocka_unit_test(test_stolen_piece_of_a_dead_thief),
         cmocka_unit_test(test_coded_round_begins_anew),
         cmocka_unit_test(test_nan_row_is_poison),
         cmocka_unit_test(test_approximate_steps_wait_for_the_disk),

@@ -1,0 +1,666 @@
+/*
+ * codec.c - one function that writes and one that reads for each message.
+ *
+ * Both sides are lists of fields in the same order; reading them side by side
+ * is the check that they agree.  Layout of the large ones (sizes in bytes):
+ *
+ *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 16
+ *            | count 4 | items 20 each | dims 4 | exponents 2 each
+ *            | weights 8 each
+ *     TALLY  kind 1 | key 44 | piece 4 | first 4 | end 4 | compute 8 | dims 4
+ *            | loss 16 | packed sums, to the end
+ *     DATA   kind 1 | chunk 4 | bytes, to the end
+ *
+ * The reader accepts exactly what the writer can produce: decoding and
+ * encoding again gives the same bytes, which is what the fuzzer checks.
+ * Weights and rows pass as bits; whether they are finite the core judges.
+ */
+#include "wire/codec.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/chunkset.h"
+#include "base/mem.h"
+#include "math/pack.h"
+
+#define ITEM_BYTES     20u
+#define SMALL_BYTES    512u /* More than any message without a vector. */
+#define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
+
+static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
+static_assert(SMALL_BYTES > 3 * DIGEST_BYTES + NAME_SIZE + 64,
+              "HELLO and WELCOME are small messages");
+
+enum err codec_room_init(struct codec_room *room, uint32_t dims,
+                         uint32_t items_max)
+{
+    struct codec_room made = {.dims = dims, .items_max = items_max};
+
+    if (dims > DIMS_MAX || items_max > ITEMS_MAX)
+        return ERR_TOOBIG;
+    made.weights = mem_new((size_t)dims + 1, sizeof *made.weights);
+    made.exponent = mem_new(dims, sizeof *made.exponent);
+    made.sum = mem_new(dims, sizeof *made.sum);
+    made.items = mem_new(items_max, sizeof *made.items);
+    if (made.weights == NULL || made.exponent == NULL || made.sum == NULL ||
+        made.items == NULL) {
+        codec_room_close(&made);
+        return ERR_NOMEM;
+    }
+    *room = made;
+    return ERR_OK;
+}
+
+void codec_room_close(struct codec_room *room)
+{
+    mem_free(room->weights);
+    mem_free(room->exponent);
+    mem_free(room->sum);
+    mem_free(room->items);
+    *room = (struct codec_room){0};
+}
+
+bool codec_name_valid(const char *name)
+{
+    const size_t size = strlen(name);
+
+    if (size == 0 || size >= NAME_SIZE)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        const char c = name[i];
+
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+              (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'))
+            return false;
+    }
+    return true;
+}
+
+static void must(struct reader *in, bool holds)
+{
+    if (!holds)
+        in->ok = false;
+}
+
+static bool control_character(char c)
+{
+    return ((unsigned char)c < 0x20) || c == 0x7f;
+}
+
+static void put_bool(struct writer *out, bool value)
+{
+    put_u8(out, value ? 1 : 0);
+}
+
+static bool get_bool(struct reader *in)
+{
+    const uint8_t value = get_u8(in);
+
+    must(in, value <= 1);
+    return value == 1;
+}
+
+static void put_digest(struct writer *out, const struct digest *digest)
+{
+    put_bytes(out, digest->bytes, DIGEST_BYTES);
+}
+
+static void get_digest(struct reader *in, struct digest *digest)
+{
+    get_bytes(in, digest->bytes, DIGEST_BYTES);
+}
+
+/* A sentence for people: what could move a terminal's cursor is replaced. */
+static void put_sentence(struct writer *out, const char *text)
+{
+    char clean[REASON_SIZE];
+    size_t size = strnlen(text, REASON_SIZE - 1);
+
+    for (size_t i = 0; i < size; i++)
+        clean[i] = control_character(text[i]) ? '?' : text[i];
+    clean[size] = '\0';
+    put_text(out, clean);
+}
+
+static void get_sentence(struct reader *in, char text[REASON_SIZE])
+{
+    get_text(in, text, REASON_SIZE);
+    for (const char *c = text; *c != '\0'; c++)
+        must(in, !control_character(*c));
+}
+
+static void put_key(struct writer *out, const struct round_key *key)
+{
+    put_u64(out, key->job);
+    put_u64(out, key->view);
+    put_u32(out, key->step);
+    put_u32(out, key->round);
+    put_u32(out, key->attempt);
+    put_u64(out, key->scale);
+    put_u64(out, key->weights);
+}
+
+static void get_key(struct reader *in, struct round_key *key)
+{
+    key->job = get_u64(in);
+    key->view = get_u64(in);
+    key->step = get_u32(in);
+    key->round = get_u32(in);
+    key->attempt = get_u32(in);
+    key->scale = get_u64(in);
+    key->weights = get_u64(in);
+}
+
+/* Chunks [first, end). */
+static void get_range(struct reader *in, uint32_t *first, uint32_t *end)
+{
+    *first = get_u32(in);
+    *end = get_u32(in);
+    must(in, *first <= *end && *end <= CHUNKS_MAX);
+}
+
+static int64_t get_duration(struct reader *in)
+{
+    const int64_t value = get_i64(in);
+
+    must(in, value >= 0);
+    return value;
+}
+
+static void put_hello(struct writer *out, const struct msg_hello *hello)
+{
+    put_u32(out, hello->version);
+    put_text(out, hello->name);
+    put_u64(out, hello->incarnation);
+    put_u32(out, hello->pid);
+    put_digest(out, &hello->arithmetic);
+    put_bool(out, hello->resident);
+    put_digest(out, &hello->data);
+    put_u64(out, hello->view_seen);
+}
+
+static void get_hello(struct reader *in, struct msg_hello *hello)
+{
+    hello->version = get_u32(in);
+    get_text(in, hello->name, sizeof hello->name);
+    must(in, codec_name_valid(hello->name));
+    hello->incarnation = get_u64(in);
+    hello->pid = get_u32(in);
+    get_digest(in, &hello->arithmetic);
+    hello->resident = get_bool(in);
+    get_digest(in, &hello->data);
+    hello->view_seen = get_u64(in);
+}
+
+static void put_job(struct writer *out, const struct job *job)
+{
+    put_u64(out, job->id);
+    put_u32(out, job->rows);
+    put_u32(out, job->cols);
+    put_u32(out, job->chunk_rows);
+    put_u32(out, job->dims);
+    put_u32(out, job->chunks);
+    put_u32(out, job->model);
+    put_digest(out, &job->data);
+    put_i64(out, job->beat_us);
+    put_i64(out, job->dead_us);
+}
+
+static void get_job(struct reader *in, struct job *job)
+{
+    job->id = get_u64(in);
+    job->rows = get_u32(in);
+    job->cols = get_u32(in);
+    job->chunk_rows = get_u32(in);
+    job->dims = get_u32(in);
+    job->chunks = get_u32(in);
+    job->model = get_u32(in);
+    get_digest(in, &job->data);
+    job->beat_us = get_i64(in);
+    job->dead_us = get_i64(in);
+    must(in, job->dims > 0 && job->dims <= DIMS_MAX);
+    must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
+    must(in, job->beat_us >= 0 && job->dead_us > 0);
+}
+
+static void put_beat(struct writer *out, const struct msg_beat *beat)
+{
+    put_u64(out, beat->sequence);
+    put_i64(out, beat->sent_us);
+    put_u64(out, beat->view);
+    put_u32(out, beat->step);
+    put_u32(out, beat->attempt);
+    put_u64(out, beat->assignment);
+    put_u32(out, beat->queued);
+    put_u64(out, beat->chunks_done);
+}
+
+static void get_beat(struct reader *in, struct msg_beat *beat)
+{
+    beat->sequence = get_u64(in);
+    beat->sent_us = get_i64(in);
+    beat->view = get_u64(in);
+    beat->step = get_u32(in);
+    beat->attempt = get_u32(in);
+    beat->assignment = get_u64(in);
+    beat->queued = get_u32(in);
+    beat->chunks_done = get_u64(in);
+}
+
+static void put_data(struct writer *out, const struct msg_data *data)
+{
+    put_u32(out, data->chunk);
+    put_bytes(out, data->bytes, data->size);
+}
+
+static void get_data(struct reader *in, struct msg_data *data)
+{
+    data->chunk = get_u32(in);
+    must(in, data->chunk < CHUNKS_MAX);
+    data->size = in->size - in->at;
+    data->bytes = get_view(in, data->size);
+}
+
+static void put_items(struct writer *out, const struct item *items,
+                      uint32_t count)
+{
+    put_u32(out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_u32(out, items[i].id);
+        put_u32(out, items[i].first);
+        put_u32(out, items[i].end);
+        put_f64(out, items[i].coefficient);
+    }
+}
+
+static void get_items(struct reader *in, const struct codec_room *room,
+                      uint32_t *count, const struct item **items)
+{
+    const uint32_t declared = get_u32(in);
+
+    must(in, declared <= room->items_max);
+    for (uint32_t i = 0; in->ok && i < declared; i++) {
+        struct item *item = &room->items[i];
+
+        item->id = get_u32(in);
+        get_range(in, &item->first, &item->end);
+        item->coefficient = get_f64(in);
+        must(in, isfinite(item->coefficient));
+    }
+    *count = declared;
+    *items = room->items;
+}
+
+/* The length of a vector must be the job's, which nobody declares. */
+static uint32_t get_dims(struct reader *in, const struct codec_room *room)
+{
+    const uint32_t dims = get_u32(in);
+
+    must(in, dims > 0 && dims == room->dims);
+    return dims;
+}
+
+static void put_vector(struct writer *out, const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        put_f64(out, values[i]);
+}
+
+static void get_vector(struct reader *in, double *values, size_t count)
+{
+    for (size_t i = 0; in->ok && i < count; i++)
+        values[i] = get_f64(in);
+}
+
+static double get_delay(struct reader *in)
+{
+    const double value = get_f64(in);
+
+    must(in, isfinite(value) && value >= 0.0);
+    return value;
+}
+
+static void put_round(struct writer *out, const struct msg_round *round)
+{
+    put_key(out, &round->key);
+    put_u64(out, round->assignment);
+    put_bool(out, round->coded);
+    put_f64(out, round->delay_s);
+    put_f64(out, round->delay_factor);
+    put_items(out, round->items, round->count);
+    put_u32(out, round->dims);
+    for (uint32_t j = 0; j < round->dims; j++)
+        put_u16(out, (uint16_t)round->exponent[j]);
+    put_vector(out, round->weights, round->dims);
+}
+
+static void get_exponents(struct reader *in, int16_t *exponent, uint32_t dims)
+{
+    for (uint32_t j = 0; in->ok && j < dims; j++) {
+        exponent[j] = (int16_t)get_u16(in);
+        must(in,
+             exponent[j] >= -EXPONENT_LIMIT && exponent[j] <= EXPONENT_LIMIT);
+    }
+}
+
+static void get_round(struct reader *in, const struct codec_room *room,
+                      struct msg_round *round)
+{
+    get_key(in, &round->key);
+    round->assignment = get_u64(in);
+    round->coded = get_bool(in);
+    round->delay_s = get_delay(in);
+    round->delay_factor = get_delay(in);
+    get_items(in, room, &round->count, &round->items);
+    round->dims = get_dims(in, room);
+    if (!in->ok)
+        return;
+    get_exponents(in, room->exponent, round->dims);
+    get_vector(in, room->weights, round->dims);
+    round->exponent = room->exponent;
+    round->weights = room->weights;
+}
+
+static void put_work(struct writer *out, const struct msg_work *work)
+{
+    put_key(out, &work->key);
+    put_u64(out, work->assignment);
+    put_items(out, work->items, work->count);
+}
+
+static void get_work(struct reader *in, const struct codec_room *room,
+                     struct msg_work *work)
+{
+    get_key(in, &work->key);
+    work->assignment = get_u64(in);
+    get_items(in, room, &work->count, &work->items);
+}
+
+static void put_loss(struct writer *out, tally_loss loss)
+{
+    put_u64(out, (uint64_t)loss);
+    put_u64(out, (uint64_t)(loss >> 64));
+}
+
+static tally_loss get_loss(struct reader *in)
+{
+    const uint64_t low = get_u64(in);
+    const int64_t high = get_i64(in);
+
+    return (tally_loss)high * ((tally_loss)1 << 64) + (tally_loss)low;
+}
+
+static void put_tally(struct writer *out, const struct msg_tally *tally)
+{
+    put_key(out, &tally->key);
+    put_u32(out, tally->piece);
+    put_u32(out, tally->first);
+    put_u32(out, tally->end);
+    put_i64(out, tally->compute_us);
+    put_u32(out, tally->dims);
+    put_loss(out, tally->loss);
+    CHECK(out->ok && out->capacity - out->size >= pack_bound(tally->dims));
+    out->size += pack_i64(tally->sum, tally->dims, out->data + out->size);
+}
+
+static void get_tally(struct reader *in, const struct codec_room *room,
+                      struct msg_tally *tally)
+{
+    size_t used;
+
+    get_key(in, &tally->key);
+    tally->piece = get_u32(in);
+    get_range(in, &tally->first, &tally->end);
+    tally->compute_us = get_duration(in);
+    tally->dims = get_dims(in, room);
+    tally->loss = get_loss(in);
+    if (!in->ok)
+        return;
+    must(in, unpack_i64(in->data + in->at, in->size - in->at, tally->dims,
+                        room->sum, &used) == ERR_OK);
+    if (in->ok)
+        in->at += used;
+    tally->sum = room->sum;
+}
+
+static void put_row(struct writer *out, const struct msg_row *row)
+{
+    put_key(out, &row->key);
+    put_i64(out, row->compute_us);
+    put_u32(out, row->dims);
+    put_vector(out, row->row, (size_t)row->dims + 1);
+}
+
+static void get_row(struct reader *in, const struct codec_room *room,
+                    struct msg_row *row)
+{
+    get_key(in, &row->key);
+    row->compute_us = get_duration(in);
+    row->dims = get_dims(in, room);
+    if (!in->ok)
+        return;
+    get_vector(in, room->weights, (size_t)row->dims + 1);
+    row->row = room->weights;
+}
+
+static void get_ask(struct reader *in, struct msg_ask *ask)
+{
+    uint8_t what;
+
+    ask->version = get_u32(in);
+    what = get_u8(in);
+    must(in, what == ASK_STATUS || what == ASK_STOP);
+    ask->what = what == ASK_STOP ? ASK_STOP : ASK_STATUS;
+}
+
+static void get_status(struct reader *in, struct msg_status *status)
+{
+    status->size = in->size - in->at;
+    must(in, status->size <= STATUS_SIZE);
+    status->text = (const char *)get_view(in, status->size);
+}
+
+static size_t round_bound(uint32_t items, uint32_t dims)
+{
+    return SMALL_BYTES + (size_t)items * ITEM_BYTES + (size_t)dims * 10;
+}
+
+size_t codec_bound(const struct msg *msg)
+{
+    switch (msg->kind) {
+    case MSG_DATA:
+        return SMALL_BYTES + msg->data.size;
+    case MSG_ROUND:
+        return round_bound(msg->round.count, msg->round.dims);
+    case MSG_WORK:
+    case MSG_DROP:
+        return round_bound(msg->work.count, 0);
+    case MSG_TALLY:
+        return SMALL_BYTES + pack_bound(msg->tally.dims);
+    case MSG_ROW:
+        return SMALL_BYTES + ((size_t)msg->row.dims + 1) * 8;
+    case MSG_STATUS:
+        return SMALL_BYTES + msg->status.size;
+    case MSG_HELLO:
+    case MSG_WELCOME:
+    case MSG_REJECT:
+    case MSG_BEAT:
+    case MSG_ECHO:
+    case MSG_NEED:
+    case MSG_CANCEL:
+    case MSG_REFUSE:
+    case MSG_LEAVE:
+    case MSG_BYE:
+    case MSG_ASK:
+        break;
+    }
+    return SMALL_BYTES;
+}
+
+static void put_body(struct writer *out, const struct msg *msg)
+{
+    switch (msg->kind) {
+    case MSG_HELLO:
+        put_hello(out, &msg->hello);
+        break;
+    case MSG_WELCOME:
+        put_job(out, &msg->welcome);
+        break;
+    case MSG_REJECT:
+        put_sentence(out, msg->reject.reason);
+        break;
+    case MSG_BEAT:
+        put_beat(out, &msg->beat);
+        break;
+    case MSG_ECHO:
+        put_u64(out, msg->echo.sequence);
+        put_i64(out, msg->echo.sent_us);
+        break;
+    case MSG_DATA:
+        put_data(out, &msg->data);
+        break;
+    case MSG_NEED:
+        put_u32(out, msg->need.first);
+        put_u32(out, msg->need.end);
+        break;
+    case MSG_ROUND:
+        put_round(out, &msg->round);
+        break;
+    case MSG_WORK:
+    case MSG_DROP:
+        put_work(out, &msg->work);
+        break;
+    case MSG_CANCEL:
+        put_key(out, &msg->cancel.key);
+        break;
+    case MSG_TALLY:
+        put_tally(out, &msg->tally);
+        break;
+    case MSG_ROW:
+        put_row(out, &msg->row);
+        break;
+    case MSG_REFUSE:
+        put_key(out, &msg->refuse.key);
+        put_u32(out, msg->refuse.piece);
+        break;
+    case MSG_LEAVE:
+        break;
+    case MSG_BYE:
+        put_bool(out, msg->bye.finished);
+        put_sentence(out, msg->bye.reason);
+        break;
+    case MSG_ASK:
+        put_u32(out, msg->ask.version);
+        put_u8(out, (uint8_t)msg->ask.what);
+        break;
+    case MSG_STATUS:
+        put_bytes(out, msg->status.text, msg->status.size);
+        break;
+    }
+}
+
+size_t codec_encode(const struct msg *msg, uint8_t *out)
+{
+    struct writer writer = writer_on(out, codec_bound(msg));
+
+    put_u8(&writer, (uint8_t)msg->kind);
+    put_body(&writer, msg);
+    CHECK(writer.ok);
+    return writer.size;
+}
+
+static void get_body(struct reader *in, const struct codec_room *room,
+                     struct msg *msg)
+{
+    switch (msg->kind) {
+    case MSG_HELLO:
+        get_hello(in, &msg->hello);
+        return;
+    case MSG_WELCOME:
+        get_job(in, &msg->welcome);
+        return;
+    case MSG_REJECT:
+        get_sentence(in, msg->reject.reason);
+        return;
+    case MSG_BEAT:
+        get_beat(in, &msg->beat);
+        return;
+    case MSG_ECHO:
+        msg->echo.sequence = get_u64(in);
+        msg->echo.sent_us = get_i64(in);
+        return;
+    case MSG_DATA:
+        get_data(in, &msg->data);
+        return;
+    case MSG_NEED:
+        get_range(in, &msg->need.first, &msg->need.end);
+        return;
+    case MSG_ROUND:
+        get_round(in, room, &msg->round);
+        return;
+    case MSG_WORK:
+    case MSG_DROP:
+        get_work(in, room, &msg->work);
+        return;
+    case MSG_CANCEL:
+        get_key(in, &msg->cancel.key);
+        return;
+    case MSG_TALLY:
+        get_tally(in, room, &msg->tally);
+        return;
+    case MSG_ROW:
+        get_row(in, room, &msg->row);
+        return;
+    case MSG_REFUSE:
+        get_key(in, &msg->refuse.key);
+        msg->refuse.piece = get_u32(in);
+        return;
+    case MSG_LEAVE:
+        return;
+    case MSG_BYE:
+        msg->bye.finished = get_bool(in);
+        get_sentence(in, msg->bye.reason);
+        return;
+    case MSG_ASK:
+        get_ask(in, &msg->ask);
+        return;
+    case MSG_STATUS:
+        get_status(in, &msg->status);
+        return;
+    }
+    in->ok = false; /* No such kind. */
+}
+
+enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
+                      struct msg *msg)
+{
+    struct reader in = reader_on(data, size);
+    struct msg made;
+
+    memset(&made, 0, sizeof made);
+    made.kind = (enum msg_kind)get_u8(&in);
+    if (in.ok)
+        get_body(&in, room, &made);
+    if (!reader_done(&in))
+        return ERR_FORMAT;
+    *msg = made;
+    return ERR_OK;
+}
+
+size_t codec_message_max(uint32_t dims, uint32_t items_max, size_t chunk_bytes)
+{
+    const size_t sizes[] = {
+        SMALL_BYTES + STATUS_SIZE,      SMALL_BYTES + chunk_bytes,
+        SMALL_BYTES + pack_bound(dims), SMALL_BYTES + ((size_t)dims + 1) * 8,
+        round_bound(items_max, dims),
+    };
+    size_t most = 0;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        most = sizes[i] > most ? sizes[i] : most;
+    return most;
+}

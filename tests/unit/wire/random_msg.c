@@ -1,0 +1,254 @@
+#include "wire/random_msg.h"
+
+#include <string.h>
+
+#include "base/chunkset.h"
+
+static uint32_t random_u32(struct rng *rng)
+{
+    return (uint32_t)rng_next(rng);
+}
+
+/* Small values and extreme ones turn up more often than uniform draws would. */
+static uint64_t random_u64(struct rng *rng)
+{
+    return rng_next(rng) >> rng_below(rng, 64);
+}
+
+static double random_bits(struct rng *rng)
+{
+    const uint64_t bits = rng_next(rng);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void random_name(struct rng *rng, char *name, size_t capacity)
+{
+    static const char letters[] = "ABCXYZabcxyz0189._-";
+    const size_t size = 1 + (size_t)rng_below(rng, capacity - 1);
+
+    for (size_t i = 0; i < size; i++)
+        name[i] = letters[rng_below(rng, sizeof letters - 1)];
+    name[size] = '\0';
+}
+
+static void random_sentence(struct rng *rng, char *text)
+{
+    const size_t size = (size_t)rng_below(rng, REASON_SIZE);
+
+    for (size_t i = 0; i < size; i++)
+        text[i] = (char)(' ' + (char)rng_below(rng, 90));
+    text[size] = '\0';
+}
+
+static void random_range(struct rng *rng, uint32_t *first, uint32_t *end)
+{
+    *end = (uint32_t)rng_below(rng, CHUNKS_MAX + 1);
+    *first = (uint32_t)rng_below(rng, (uint64_t)*end + 1);
+}
+
+static void random_digest(struct rng *rng, struct digest *digest)
+{
+    for (uint32_t i = 0; i < DIGEST_BYTES; i++)
+        digest->bytes[i] = (uint8_t)rng_next(rng);
+}
+
+static void random_key(struct rng *rng, struct round_key *key)
+{
+    *key = (struct round_key){.job = rng_next(rng),
+                              .view = random_u64(rng),
+                              .step = random_u32(rng),
+                              .round = random_u32(rng),
+                              .attempt = random_u32(rng),
+                              .scale = rng_next(rng),
+                              .weights = rng_next(rng)};
+}
+
+static void random_job(struct rng *rng, struct job *job)
+{
+    job->id = rng_next(rng);
+    job->rows = random_u32(rng);
+    job->cols = random_u32(rng);
+    job->chunk_rows = random_u32(rng);
+    job->dims = 1 + (uint32_t)rng_below(rng, DIMS_MAX);
+    job->chunks = 1 + (uint32_t)rng_below(rng, CHUNKS_MAX);
+    job->model = random_u32(rng);
+    random_digest(rng, &job->data);
+    job->beat_us = 1 + (int64_t)(random_u64(rng) >> 2);
+    job->dead_us = 1 + (int64_t)(random_u64(rng) >> 2);
+}
+
+static void random_hello(struct rng *rng, struct msg_hello *hello)
+{
+    hello->version = random_u32(rng);
+    random_name(rng, hello->name, NAME_SIZE);
+    hello->incarnation = rng_next(rng);
+    hello->pid = random_u32(rng);
+    random_digest(rng, &hello->arithmetic);
+    hello->resident = rng_chance(rng, 0.5);
+    random_digest(rng, &hello->data);
+    hello->view_seen = random_u64(rng);
+}
+
+static void random_beat(struct rng *rng, struct msg_beat *beat)
+{
+    beat->sequence = random_u64(rng);
+    beat->sent_us = (int64_t)rng_next(rng);
+    beat->view = random_u64(rng);
+    beat->step = random_u32(rng);
+    beat->attempt = random_u32(rng);
+    beat->assignment = random_u64(rng);
+    beat->queued = random_u32(rng);
+    beat->chunks_done = random_u64(rng);
+}
+
+static uint32_t random_items(struct rng *rng, struct random_room *room)
+{
+    const uint32_t count = (uint32_t)rng_below(rng, RANDOM_ITEMS + 1);
+
+    for (uint32_t i = 0; i < count; i++) {
+        room->items[i].id = random_u32(rng);
+        random_range(rng, &room->items[i].first, &room->items[i].end);
+        room->items[i].coefficient = rng_unit(rng) * 4.0 - 2.0;
+    }
+    return count;
+}
+
+static void random_vectors(struct rng *rng, struct random_room *room)
+{
+    for (uint32_t j = 0; j < RANDOM_DIMS; j++) {
+        room->exponent[j] = (int16_t)rng_between(rng, -1022, 1022);
+        room->sum[j] = (int64_t)random_u64(rng);
+        if (rng_chance(rng, 0.5))
+            room->sum[j] = -(room->sum[j] >> 1);
+    }
+    for (uint32_t j = 0; j <= RANDOM_DIMS; j++)
+        room->weights[j] = random_bits(rng);
+}
+
+static void random_round(struct rng *rng, struct random_room *room,
+                         struct msg_round *round)
+{
+    random_vectors(rng, room);
+    random_key(rng, &round->key);
+    round->assignment = random_u64(rng);
+    round->coded = rng_chance(rng, 0.5);
+    round->delay_s = rng_unit(rng);
+    round->delay_factor = rng_unit(rng);
+    round->count = random_items(rng, room);
+    round->items = room->items;
+    round->dims = RANDOM_DIMS;
+    round->exponent = room->exponent;
+    round->weights = room->weights;
+}
+
+static void random_work(struct rng *rng, struct random_room *room,
+                        struct msg_work *work)
+{
+    random_key(rng, &work->key);
+    work->assignment = random_u64(rng);
+    work->count = random_items(rng, room);
+    work->items = room->items;
+}
+
+static void random_tally(struct rng *rng, struct random_room *room,
+                         struct msg_tally *tally)
+{
+    random_vectors(rng, room);
+    random_key(rng, &tally->key);
+    tally->piece = random_u32(rng);
+    random_range(rng, &tally->first, &tally->end);
+    tally->compute_us = (int64_t)(rng_next(rng) >> 1);
+    tally->dims = RANDOM_DIMS;
+    tally->sum = room->sum;
+    tally->loss = (tally_loss)(int64_t)rng_next(rng) * ((tally_loss)1 << 62) +
+                  (int64_t)rng_next(rng);
+}
+
+static void random_row(struct rng *rng, struct random_room *room,
+                       struct msg_row *row)
+{
+    random_vectors(rng, room);
+    random_key(rng, &row->key);
+    row->compute_us = (int64_t)(rng_next(rng) >> 1);
+    row->dims = RANDOM_DIMS;
+    row->row = room->weights;
+}
+
+static size_t random_bytes(struct rng *rng, struct random_room *room)
+{
+    const size_t size = (size_t)rng_below(rng, RANDOM_BYTES + 1);
+
+    for (size_t i = 0; i < size; i++)
+        room->bytes[i] = (uint8_t)rng_next(rng);
+    return size;
+}
+
+void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
+                struct msg *msg)
+{
+    memset(msg, 0, sizeof *msg);
+    msg->kind = kind;
+    switch (kind) {
+    case MSG_HELLO:
+        random_hello(rng, &msg->hello);
+        break;
+    case MSG_WELCOME:
+        random_job(rng, &msg->welcome);
+        break;
+    case MSG_REJECT:
+        random_sentence(rng, msg->reject.reason);
+        break;
+    case MSG_BEAT:
+        random_beat(rng, &msg->beat);
+        break;
+    case MSG_ECHO:
+        msg->echo.sequence = random_u64(rng);
+        msg->echo.sent_us = (int64_t)rng_next(rng);
+        break;
+    case MSG_DATA:
+        msg->data.chunk = (uint32_t)rng_below(rng, CHUNKS_MAX);
+        msg->data.size = random_bytes(rng, room);
+        msg->data.bytes = room->bytes;
+        break;
+    case MSG_NEED:
+        random_range(rng, &msg->need.first, &msg->need.end);
+        break;
+    case MSG_ROUND:
+        random_round(rng, room, &msg->round);
+        break;
+    case MSG_WORK:
+    case MSG_DROP:
+        random_work(rng, room, &msg->work);
+        break;
+    case MSG_CANCEL:
+        random_key(rng, &msg->cancel.key);
+        break;
+    case MSG_TALLY:
+        random_tally(rng, room, &msg->tally);
+        break;
+    case MSG_ROW:
+        random_row(rng, room, &msg->row);
+        break;
+    case MSG_REFUSE:
+        random_key(rng, &msg->refuse.key);
+        msg->refuse.piece = random_u32(rng);
+        break;
+    case MSG_LEAVE:
+        break;
+    case MSG_BYE:
+        msg->bye.finished = rng_chance(rng, 0.5);
+        random_sentence(rng, msg->bye.reason);
+        break;
+    case MSG_ASK:
+        msg->ask.version = random_u32(rng);
+        msg->ask.what = rng_chance(rng, 0.5) ? ASK_STOP : ASK_STATUS;
+        break;
+    case MSG_STATUS:
+        msg->status.size = random_bytes(rng, room);
+        msg->status.text = (const char *)room->bytes;
+        break;
+    }
+}

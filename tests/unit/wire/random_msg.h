@@ -1,0 +1,27 @@
+/*
+ * random_msg.h - random messages of every kind, for round trips and corpora.
+ */
+#ifndef WIRE_RANDOM_MSG_H
+#define WIRE_RANDOM_MSG_H
+
+#include "base/rng.h"
+#include "core/msg.h"
+
+#define RANDOM_DIMS  70u /* More than one block of math/pack.h. */
+#define RANDOM_ITEMS 9u
+#define RANDOM_BYTES 300u
+
+/* Buffers behind the pointers of a random message. */
+struct random_room {
+    struct item items[RANDOM_ITEMS];
+    int16_t exponent[RANDOM_DIMS];
+    double weights[RANDOM_DIMS + 1];
+    int64_t sum[RANDOM_DIMS];
+    uint8_t bytes[RANDOM_BYTES];
+};
+
+/* Fill `msg` with a valid message of `kind`; vectors are RANDOM_DIMS long. */
+void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
+                struct msg *msg);
+
+#endif /* WIRE_RANDOM_MSG_H */

@@ -1,0 +1,304 @@
+/*
+ * Round trips of random messages of every kind, then damage: every truncation
+ * must be refused, a flipped bit must give a message or ERR_FORMAT, and what
+ * still decodes must encode to the same bytes.  Then the rules one by one.
+ */
+#include "wire/codec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/chunkset.h"
+#include "base/mem.h"
+#include "wire/random_msg.h"
+
+#define ROUNDS 200u
+
+struct fixture {
+    struct codec_room room;
+    struct random_room random;
+    struct rng rng;
+    uint8_t *bytes;
+    uint8_t *again;
+    size_t size;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = mem_new(1, sizeof *f);
+    const size_t most =
+        codec_message_max(RANDOM_DIMS, RANDOM_ITEMS, RANDOM_BYTES);
+
+    assert_non_null(f);
+    assert_int_equal(codec_room_init(&f->room, RANDOM_DIMS, RANDOM_ITEMS),
+                     ERR_OK);
+    f->bytes = mem_new(most, 1);
+    f->again = mem_new(most, 1);
+    assert_non_null(f->bytes);
+    assert_non_null(f->again);
+    rng_init(&f->rng, 7);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    codec_room_close(&f->room);
+    mem_free(f->bytes);
+    mem_free(f->again);
+    mem_free(f);
+    return 0;
+}
+
+static void make(struct fixture *f, enum msg_kind kind, struct msg *msg)
+{
+    random_msg(&f->rng, kind, &f->random, msg);
+    assert_true(codec_bound(msg) <=
+                codec_message_max(RANDOM_DIMS, RANDOM_ITEMS, RANDOM_BYTES));
+    f->size = codec_encode(msg, f->bytes);
+    assert_true(f->size <= codec_bound(msg));
+}
+
+/* Does it decode, and to a message of the same bytes? */
+static bool decodes(struct fixture *f, const uint8_t *data, size_t size)
+{
+    struct msg msg;
+
+    if (codec_decode(data, size, &f->room, &msg) != ERR_OK)
+        return false;
+    assert_int_equal(codec_encode(&msg, f->again), size);
+    assert_memory_equal(f->again, data, size);
+    return true;
+}
+
+static void test_every_kind_survives_the_wire(void **state)
+{
+    struct fixture *f = *state;
+    struct msg msg;
+
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+            make(f, (enum msg_kind)kind, &msg);
+            assert_true(decodes(f, f->bytes, f->size));
+        }
+    }
+}
+
+static void test_fields_land_where_they_belong(void **state)
+{
+    struct fixture *f = *state;
+    struct msg sent, got;
+
+    make(f, MSG_TALLY, &sent);
+    assert_int_equal(codec_decode(f->bytes, f->size, &f->room, &got), ERR_OK);
+    assert_true(key_equal(&sent.tally.key, &got.tally.key));
+    assert_true(sent.tally.loss == got.tally.loss);
+    assert_memory_equal(sent.tally.sum, got.tally.sum,
+                        RANDOM_DIMS * sizeof *sent.tally.sum);
+
+    make(f, MSG_ROUND, &sent);
+    assert_int_equal(codec_decode(f->bytes, f->size, &f->room, &got), ERR_OK);
+    assert_memory_equal(sent.round.weights, got.round.weights,
+                        RANDOM_DIMS * sizeof *sent.round.weights);
+    assert_memory_equal(sent.round.exponent, got.round.exponent,
+                        RANDOM_DIMS * sizeof *sent.round.exponent);
+    assert_int_equal(sent.round.count, got.round.count);
+
+    make(f, MSG_HELLO, &sent);
+    assert_int_equal(codec_decode(f->bytes, f->size, &f->room, &got), ERR_OK);
+    assert_string_equal(sent.hello.name, got.hello.name);
+    assert_true(digest_equal(&sent.hello.data, &got.hello.data));
+}
+
+/* DATA and STATUS end where the bytes end: shorter ones are other messages. */
+static void test_every_truncation_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct msg msg;
+
+    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+        make(f, (enum msg_kind)kind, &msg);
+        for (size_t size = 0; size < f->size; size++) {
+            /* In a buffer of its own size, where a sanitizer sees overruns. */
+            uint8_t *cut = mem_new(size, 1);
+
+            memcpy(cut, f->bytes, size);
+            if (kind == MSG_DATA || kind == MSG_STATUS)
+                (void)decodes(f, cut, size);
+            else
+                assert_false(decodes(f, cut, size));
+            mem_free(cut);
+        }
+    }
+}
+
+static void test_trailing_bytes_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct msg msg;
+
+    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+        if (kind == MSG_DATA || kind == MSG_STATUS)
+            continue;
+        make(f, (enum msg_kind)kind, &msg);
+        f->bytes[f->size] = 0;
+        assert_false(decodes(f, f->bytes, f->size + 1));
+    }
+}
+
+static void test_flipped_bits_do_no_harm(void **state)
+{
+    struct fixture *f = *state;
+    struct msg msg;
+
+    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+        make(f, (enum msg_kind)kind, &msg);
+        for (size_t bit = 0; bit < f->size * 8; bit++) {
+            f->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            (void)decodes(f, f->bytes, f->size);
+            f->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+    }
+}
+
+static void test_unknown_kinds_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t bytes[2] = {0};
+
+    assert_false(decodes(f, bytes, 0));
+    assert_false(decodes(f, bytes, 1));
+    bytes[0] = MSG_STATUS + 1;
+    assert_false(decodes(f, bytes, 1));
+    bytes[0] = 0xff;
+    assert_false(decodes(f, bytes, 2));
+}
+
+static void test_vectors_need_a_job(void **state)
+{
+    struct fixture *f = *state;
+    struct codec_room none;
+    struct msg msg, got;
+
+    assert_int_equal(codec_room_init(&none, 0, 0), ERR_OK);
+    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+        const bool vector =
+            kind == MSG_ROUND || kind == MSG_TALLY || kind == MSG_ROW;
+
+        make(f, (enum msg_kind)kind, &msg);
+        if (kind == MSG_WORK || kind == MSG_DROP) {
+            msg.work.count = 0;
+            f->size = codec_encode(&msg, f->bytes);
+        }
+        assert_int_equal(codec_decode(f->bytes, f->size, &none, &got),
+                         vector ? ERR_FORMAT : ERR_OK);
+    }
+    codec_room_close(&none);
+}
+
+static void test_too_many_items_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct codec_room small;
+    struct msg msg, got;
+
+    assert_int_equal(codec_room_init(&small, RANDOM_DIMS, 1), ERR_OK);
+    do
+        make(f, MSG_WORK, &msg);
+    while (msg.work.count < 2);
+    assert_int_equal(codec_decode(f->bytes, f->size, &small, &got), ERR_FORMAT);
+    codec_room_close(&small);
+    assert_int_equal(codec_room_init(&small, DIMS_MAX + 1, 1), ERR_TOOBIG);
+    assert_int_equal(codec_room_init(&small, 1, ITEMS_MAX + 1), ERR_TOOBIG);
+}
+
+static void test_rules(void **state)
+{
+    struct fixture *f = *state;
+    struct msg msg;
+
+    make(f, MSG_NEED, &msg);
+    msg.need.first = 2;
+    msg.need.end = 1;
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+    msg.need.first = 1;
+    msg.need.end = CHUNKS_MAX + 1;
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+
+    make(f, MSG_WELCOME, &msg);
+    msg.welcome.beat_us = -1; /* 0: no beats. */
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+    make(f, MSG_WELCOME, &msg);
+    msg.welcome.dims = DIMS_MAX + 1;
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+
+    make(f, MSG_HELLO, &msg);
+    memcpy(msg.hello.name, "w 1", 4);
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+    msg.hello.name[0] = '\0';
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+
+    make(f, MSG_BYE, &msg);
+    f->bytes[1] = 2; /* Neither true nor false. */
+    assert_false(decodes(f, f->bytes, f->size));
+
+    make(f, MSG_ROUND, &msg);
+    msg.round.delay_s = -1.0;
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+    make(f, MSG_ROUND, &msg);
+    f->random.exponent[3] = 1023;
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+}
+
+static void test_control_characters_do_not_travel(void **state)
+{
+    struct fixture *f = *state;
+    struct msg msg = {.kind = MSG_REJECT}, got;
+
+    memcpy(msg.reject.reason, "a\x1b[2Jb", 7);
+    f->size = codec_encode(&msg, f->bytes);
+    assert_int_equal(codec_decode(f->bytes, f->size, &f->room, &got), ERR_OK);
+    assert_string_equal(got.reject.reason, "a?[2Jb");
+    f->bytes[4] = '\n';
+    assert_false(decodes(f, f->bytes, f->size));
+}
+
+static void test_names(void **state)
+{
+    char name[NAME_SIZE + 1];
+
+    (void)state;
+    assert_true(codec_name_valid("w0"));
+    assert_true(codec_name_valid("A.b_c-9"));
+    assert_false(codec_name_valid(""));
+    assert_false(codec_name_valid("a/b"));
+    memset(name, 'a', sizeof name);
+    name[NAME_SIZE] = '\0';
+    assert_false(codec_name_valid(name));
+    name[NAME_SIZE - 1] = '\0';
+    assert_true(codec_name_valid(name));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_kind_survives_the_wire),
+        cmocka_unit_test(test_fields_land_where_they_belong),
+        cmocka_unit_test(test_every_truncation_is_refused),
+        cmocka_unit_test(test_trailing_bytes_are_refused),
+        cmocka_unit_test(test_flipped_bits_do_no_harm),
+        cmocka_unit_test(test_unknown_kinds_are_refused),
+        cmocka_unit_test(test_vectors_need_a_job),
+        cmocka_unit_test(test_too_many_items_are_refused),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_control_characters_do_not_travel),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
