@@ -1,0 +1,40 @@
+/*
+ * chaos.h - faults on purpose: `--chaos kill:w3@20,stop:w2@10+5,kill=0.5/s`.
+ *
+ *     kill:NAME@STEP          kill -9 when STEP opens (NAME: w0.. or
+ * coordinator) stop:NAME@STEP+STEPS    SIGSTOP, SIGCONT STEPS steps later
+ *     leave:NAME@STEP         SIGTERM: leaves in good order
+ *     join@STEP               one more local worker
+ *     kill=R/s stop=R/s join=R/s coordinator=R/s   at random, R a second
+ *     seed=N                  of the random ones
+ */
+#ifndef NODE_CHAOS_H
+#define NODE_CHAOS_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/msg.h"
+
+#define CHAOS_MAX 256u
+
+enum chaos_kind { CHAOS_KILL, CHAOS_STOP, CHAOS_LEAVE, CHAOS_JOIN };
+
+struct chaos_event {
+    enum chaos_kind kind;
+    char name[NAME_SIZE]; /* "coordinator" or a worker; "" for join. */
+    uint32_t step;
+    uint32_t steps; /* STOP: for how long. */
+};
+
+struct chaos {
+    uint32_t count;
+    struct chaos_event events[CHAOS_MAX];
+    double kill_rate, stop_rate, join_rate, coordinator_rate;
+    uint64_t seed;
+};
+
+MUST_CHECK enum err chaos_parse(const char *text, struct chaos *chaos,
+                                struct why *why);
+
+#endif /* NODE_CHAOS_H */

@@ -1,0 +1,87 @@
+#include "node/compute.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+
+enum err compute_init(struct compute *compute, const struct problem *problem,
+                      uint32_t dims, uint32_t chunks, struct pool *pool)
+{
+    const uint32_t threads = pool->threads;
+    struct compute made = {
+        .problem = *problem, .pool = pool, .threads = threads};
+    enum err err = ERR_OK;
+
+    made.parts = mem_new(threads, sizeof *made.parts);
+    made.scratch = mem_new(threads, sizeof *made.scratch);
+    made.errs = mem_new(threads, sizeof *made.errs);
+    if (made.parts == NULL || made.scratch == NULL || made.errs == NULL)
+        err = ERR_NOMEM;
+    for (uint32_t i = 0; err == ERR_OK && i < threads; i++) {
+        made.scratch[i] = mem_new(problem_scratch_bytes(problem), 1);
+        if (made.scratch[i] == NULL)
+            err = ERR_NOMEM;
+        else if (threads > 1)
+            err = tally_init(&made.parts[i], dims, chunks);
+    }
+    if (err == ERR_OK)
+        *compute = made;
+    else
+        compute_close(&made);
+    return err;
+}
+
+void compute_close(struct compute *compute)
+{
+    for (uint32_t i = 0; i < compute->threads; i++) {
+        if (compute->parts != NULL)
+            tally_close(&compute->parts[i]);
+        if (compute->scratch != NULL)
+            mem_free(compute->scratch[i]);
+    }
+    mem_free(compute->parts);
+    mem_free(compute->scratch);
+    mem_free(compute->errs);
+    *compute = (struct compute){0};
+}
+
+struct run {
+    struct compute *compute;
+    const struct compute_work *work;
+    const struct flag *cancel;
+};
+
+static void one_chunk(void *context, uint32_t thread, uint32_t item)
+{
+    const struct run *run = context;
+    struct compute *compute = run->compute;
+    enum err *err = &compute->errs[thread];
+
+    if (*err == ERR_OK && run->cancel != NULL && flag_raised(run->cancel))
+        *err = ERR_CANCELLED;
+    if (*err == ERR_OK)
+        *err = problem_add_chunk(
+            &compute->problem, run->work->weights, run->work->first + item,
+            run->work->exponent, compute->scratch[thread],
+            compute->threads > 1 ? &compute->parts[thread] : run->work->tally);
+}
+
+enum err compute_run(struct compute *compute, const struct compute_work *work,
+                     const struct flag *cancel)
+{
+    struct run run = {.compute = compute, .work = work, .cancel = cancel};
+    enum err err = ERR_OK;
+
+    for (uint32_t i = 0; i < compute->threads; i++) {
+        compute->errs[i] = ERR_OK;
+        if (compute->threads > 1)
+            tally_clear(&compute->parts[i]);
+    }
+    compute->pool->run(compute->pool, one_chunk, &run, work->end - work->first);
+    for (uint32_t i = 0; i < compute->threads && err == ERR_OK; i++) {
+        err = compute->errs[i];
+        if (err == ERR_OK && compute->threads > 1)
+            err = tally_merge(work->tally, &compute->parts[i]);
+    }
+    CHECK(err != ERR_OVERLAP); /* Each chunk is one item. */
+    return err;
+}

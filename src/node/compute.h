@@ -1,0 +1,45 @@
+/*
+ * compute.h - chunks into a tally, with as many threads as there are.
+ *
+ * Each thread adds its chunks to a tally of its own; the parts are merged at
+ * the end.  Integers: any order gives the same bits.
+ */
+#ifndef NODE_COMPUTE_H
+#define NODE_COMPUTE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "math/tally.h"
+#include "model/problem.h"
+#include "os/threads.h"
+
+struct compute {
+    struct problem problem;
+    struct pool *pool;   /* Borrowed. */
+    struct tally *parts; /* One per thread; of one thread: none. */
+    uint8_t **scratch;   /* One per thread. */
+    enum err *errs;      /* One per thread. */
+    uint32_t threads;
+};
+
+struct compute_work {
+    uint32_t first, end; /* Chunks. */
+    const double *weights;
+    const int16_t *exponent;
+    struct tally *tally; /* Cleared. */
+};
+
+MUST_CHECK enum err compute_init(struct compute *compute,
+                                 const struct problem *problem, uint32_t dims,
+                                 uint32_t chunks, struct pool *pool);
+void compute_close(struct compute *compute);
+
+/* ERR_CANCELLED once `cancel` (may be NULL) is raised, looked at between
+ * chunks; ERR_RANGE if a chunk does not fit its scale. */
+MUST_CHECK enum err compute_run(struct compute *compute,
+                                const struct compute_work *work,
+                                const struct flag *cancel);
+
+#endif /* NODE_COMPUTE_H */

@@ -1,0 +1,614 @@
+/*
+ * coordinator_node.c - events in, actions out.
+ *
+ * Nothing in os/link calls back from inside a call (LINK-1), so a step's
+ * actions are carried out to the end before the next event; only what the
+ * actions themselves answer at once (JOURNALED) is kept in a short queue.
+ */
+#include "node/coordinator_node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "node/result_file.h"
+#include "node/session.h"
+#include "node/status.h"
+#include "os/clock.h"
+#include "os/folder.h"
+#include "os/link.h"
+#include "os/log.h"
+#include "os/loop.h"
+#include "wire/codec.h"
+
+#define ACTIONS_FIRST 256u
+#define JOURNALED_MAX (4 * RECORDS_MAX)
+#define TRACE_BATCH   256u
+#define TRACE_BACKLOG                                                          \
+    (256u << 10) /* Beyond it the frequent kinds are lost.                     \
+                  */
+#define FINISH_US   (500 * MS_US)
+#define FINISH_LOOK (5 * MS_US)
+
+struct node {
+    const struct coordinator_node_options *options;
+    struct coordinator core;
+    struct actions actions;
+    struct loop *loop;
+    struct timer *timer;  /* The core's. */
+    struct timer *ending; /* Of the last half second. */
+    struct alerts *alerts;
+    struct link_hub *hub;
+    struct outlet *outlet;     /* NULL: no trace. */
+    struct session **sessions; /* By the core's link; NULL = free. */
+    struct codec_room room;
+    struct envelope envelope;
+    size_t message_max;
+    enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
+    uint32_t journaled_count;
+    struct trace *traces; /* Of the step at hand. */
+    uint32_t trace_count;
+
+    struct folder folder; /* Journal. */
+    struct folder checkpoint_folder;
+    struct task *checkpoint; /* Its thread owns the fields below while busy. */
+    uint8_t *checkpoint_bytes;
+    size_t checkpoint_size, checkpoint_capacity;
+    uint32_t checkpoint_step;
+    enum err checkpoint_err;
+
+    bool finished;
+    time_us ending_until;
+    enum err err; /* No result could be written. */
+    struct why *why;
+};
+
+static void feed(struct node *node, const struct event *event);
+
+/* Sessions. */
+
+static void session_drop(struct node *node, struct session *session)
+{
+    if (session->index != SESSION_NO_INDEX)
+        node->sessions[session->index] = NULL;
+    link_set_user(session->link, NULL);
+    link_close(session->link);
+    session_free(session);
+}
+
+/* The peer broke a rule or we cannot serve it: as if its socket had failed. */
+static void session_break(struct node *node, struct session *session)
+{
+    const uint32_t index = session->index;
+    const struct event event = {.kind = EVENT_LINK_DOWN, .link = index};
+
+    session_drop(node, session);
+    if (index != SESSION_NO_INDEX)
+        feed(node, &event);
+}
+
+static uint32_t free_index(const struct node *node)
+{
+    const uint32_t most = node->options->core.links_max;
+
+    for (uint32_t i = 0; i < most; i++) {
+        if (node->sessions[i] == NULL)
+            return i;
+    }
+    return SESSION_NO_INDEX;
+}
+
+static void reject(struct node *node, struct session *session,
+                   const char *reason)
+{
+    struct msg msg = {.kind = MSG_REJECT};
+
+    (void)snprintf(msg.reject.reason, sizeof msg.reject.reason, "%s", reason);
+    (void)!session_send(session, &node->envelope, &msg);
+    session_drop(node, session);
+}
+
+/* S1: the token of one worker lets in that worker alone. */
+static bool may_be(const struct link *link, const char *name)
+{
+    const char *peer = link_peer(link);
+
+    return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
+           strcmp(peer, name) == 0;
+}
+
+static void hello(struct node *node, struct session *session,
+                  const struct msg *msg)
+{
+    const uint32_t index = free_index(node);
+    struct event event = {.kind = EVENT_MESSAGE, .msg = msg};
+
+    if (!may_be(session->link, msg->hello.name)) {
+        reject(node, session, "the token is another worker's; use its name");
+        return;
+    }
+    if (index == SESSION_NO_INDEX ||
+        session_open(session, index, node->options->core.job.chunks) !=
+            ERR_OK) {
+        reject(node, session,
+               "the coordinator has no room for one more worker");
+        return;
+    }
+    node->sessions[index] = session;
+    link_trust(session->link, node->message_max);
+    event.link = index;
+    feed(node, &event);
+}
+
+static size_t answer_stop(const struct node *node, bool allowed, char *text,
+                          size_t capacity)
+{
+    int size;
+
+    if (allowed)
+        size = snprintf(text, capacity, "{\"stopping\":true,\"step\":%u}",
+                        node->core.optim.step);
+    else
+        size = snprintf(text, capacity,
+                        "{\"error\":\"only the cluster token may stop a "
+                        "run\"}");
+    return (size_t)size;
+}
+
+static void answer(struct node *node, struct session *session,
+                   const struct msg_ask *ask)
+{
+    static char text[STATUS_SIZE];
+    const struct event event = {.kind = EVENT_STOP};
+    const bool stop = ask->what == ASK_STOP;
+    const bool allowed = may_be(session->link, TOKEN_CLUSTER);
+    struct msg msg = {.kind = MSG_STATUS, .status = {.text = text}};
+
+    if (stop)
+        msg.status.size = answer_stop(node, allowed, text, sizeof text);
+    else
+        msg.status.size =
+            status_json(&node->core, clock_now_us(), text, sizeof text);
+    (void)!session_send(session, &node->envelope, &msg);
+    session_drop(node, session);
+    if (stop && allowed)
+        feed(node, &event);
+}
+
+static void first_message(struct node *node, struct session *session,
+                          const struct msg *msg)
+{
+    if (msg->kind == MSG_HELLO)
+        hello(node, session, msg);
+    else if (msg->kind == MSG_ASK)
+        answer(node, session, &msg->ask);
+    else
+        session_drop(node, session);
+}
+
+/* What the links report. */
+
+static void on_up(void *context, struct link *link)
+{
+    struct node *node = context;
+    struct session *session = session_new(link);
+
+    if (session == NULL || node->finished) {
+        if (session != NULL)
+            session_free(session);
+        link_close(link);
+        return;
+    }
+    link_set_user(link, session);
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct node *node = context;
+    struct session *session = link_user(link);
+    struct msg msg;
+    struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
+
+    if (session == NULL)
+        return;
+    if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
+        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+        log_line("%s sent what is no message; dropped", link_address(link));
+        session_break(node, session);
+        return;
+    }
+    if (session->index == SESSION_NO_INDEX) {
+        first_message(node, session, &msg);
+        return;
+    }
+    event.link = session->index;
+    feed(node, &event);
+}
+
+static void on_down(void *context, struct link *link, enum link_end how,
+                    const char *why)
+{
+    struct node *node = context;
+    struct session *session = link_user(link);
+    struct event event = {.kind = EVENT_LINK_DOWN};
+
+    (void)how;
+    (void)why;
+    if (session == NULL)
+        return;
+    event.link = session->index;
+    if (session->index != SESSION_NO_INDEX)
+        node->sessions[session->index] = NULL;
+    session_free(session);
+    if (event.link != SESSION_NO_INDEX)
+        feed(node, &event);
+}
+
+static void on_drained(void *context, struct link *link)
+{
+    struct node *node = context;
+    struct session *session = link_user(link);
+
+    if (session != NULL &&
+        session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+        session_break(node, session);
+}
+
+static void on_refused(void *context, const char *why)
+{
+    (void)context;
+    log_line("%s", why);
+}
+
+static const struct link_events link_events = {
+    .up = on_up,
+    .message = on_message,
+    .down = on_down,
+    .drained = on_drained,
+    .refused = on_refused,
+};
+
+/* Actions. */
+
+static struct session *session_of(struct node *node, uint32_t index)
+{
+    CHECK(index < node->options->core.links_max);
+    return node->sessions[index];
+}
+
+static void do_send(struct node *node, const struct action *action)
+{
+    struct session *session = session_of(node, action->link);
+    const enum msg_kind kind = action->msg.kind;
+    enum err err;
+
+    if (session == NULL)
+        return;
+    err = session_send(session, &node->envelope, &action->msg);
+    /* After a last word the link is of no use; what is queued is still sent.
+     * Without memory it is of no use either: the worker will dial again. */
+    if (err != ERR_OK || kind == MSG_REJECT || kind == MSG_BYE)
+        session_drop(node, session);
+}
+
+static void do_ship(struct node *node, const struct action *action)
+{
+    struct session *session = session_of(node, action->link);
+
+    if (session == NULL)
+        return;
+    session_ship(session, action->first, action->end);
+    if (session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+        session_drop(node, session); /* It will dial again. */
+}
+
+static void do_close(struct node *node, const struct action *action)
+{
+    struct session *session = session_of(node, action->link);
+
+    if (session != NULL)
+        session_drop(node, session);
+}
+
+static void do_journal(struct node *node, const struct action *action)
+{
+    CHECK(node->journaled_count < JOURNALED_MAX);
+    node->journaled[node->journaled_count++] = store_append(
+        &node->folder.disk, action->bytes, action->size, action->sync);
+}
+
+static void save_checkpoint(void *context)
+{
+    struct node *node = context;
+
+    node->checkpoint_err =
+        store_save(&node->checkpoint_folder.disk, node->checkpoint_bytes,
+                   node->checkpoint_size);
+}
+
+static void checkpoint_saved(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_CHECKPOINTED,
+                                .err = node->checkpoint_err,
+                                .step = node->checkpoint_step};
+
+    feed(node, &event);
+}
+
+static void do_checkpoint(struct node *node, const struct action *action)
+{
+    CHECK(!task_busy(node->checkpoint));
+    CHECK(action->size <= node->checkpoint_capacity);
+    memcpy(node->checkpoint_bytes, action->bytes, action->size);
+    node->checkpoint_size = action->size;
+    node->checkpoint_step = action->step;
+    task_start(node->checkpoint);
+}
+
+static bool frequent(enum trace_kind kind)
+{
+    return kind == TRACE_TALLY || kind == TRACE_STALE ||
+           kind == TRACE_DUPLICATE;
+}
+
+static void send_traces(struct node *node)
+{
+    if (node->trace_count > 0 && node->outlet != NULL)
+        (void)outlet_send(node->outlet, node->traces,
+                          node->trace_count * sizeof *node->traces);
+    node->trace_count = 0;
+}
+
+static void do_trace(struct node *node, const struct trace *trace)
+{
+    if (node->outlet == NULL ||
+        (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG))
+        return;
+    if (node->trace_count == TRACE_BATCH)
+        send_traces(node);
+    node->traces[node->trace_count++] = *trace;
+}
+
+static void do_finish(struct node *node, const struct action *action)
+{
+    struct run_result result = {
+        .err = action->err,
+        .steps = node->core.optim.step,
+        .objective = node->core.optim.objective,
+        .stats = node->core.stats,
+        .dims = node->options->core.job.dims,
+    };
+
+    result.weights = mem_new(result.dims, sizeof *result.weights);
+    if (result.weights == NULL) {
+        node->err = why_set(node->why, ERR_NOMEM, "out of memory at the end");
+    } else {
+        memcpy(result.weights, coordinator_weights(&node->core),
+               result.dims * sizeof *result.weights);
+        (void)snprintf(result.reason, sizeof result.reason, "%s",
+                       action->reason);
+        node->err = result_write(node->options->folder, &result, node->why);
+        mem_free(result.weights);
+    }
+    node->finished = true;
+}
+
+static void carry_out(struct node *node, const struct action *action)
+{
+    switch (action->kind) {
+    case ACTION_SEND:
+        do_send(node, action);
+        return;
+    case ACTION_CLOSE:
+        do_close(node, action);
+        return;
+    case ACTION_TIMER:
+        timer_at(node->timer, action->at);
+        return;
+    case ACTION_TRACE:
+        do_trace(node, &action->trace);
+        return;
+    case ACTION_SHIP:
+        do_ship(node, action);
+        return;
+    case ACTION_JOURNAL:
+        do_journal(node, action);
+        return;
+    case ACTION_CHECKPOINT:
+        do_checkpoint(node, action);
+        return;
+    case ACTION_FINISH:
+        do_finish(node, action);
+        return;
+    case ACTION_CONNECT:
+    case ACTION_OPEN:
+    case ACTION_STORE:
+    case ACTION_COMPUTE:
+    case ACTION_CANCEL:
+        break;
+    }
+    CHECK(!"an action of a worker");
+}
+
+static void end_look(void *context)
+{
+    struct node *node = context;
+    const time_us now = clock_now_us();
+    const bool drained =
+        node->outlet == NULL || outlet_queued(node->outlet) == 0;
+
+    if ((link_hub_open(node->hub) == 0 && drained) || now >= node->ending_until)
+        loop_stop(node->loop);
+    else
+        timer_at(node->ending, now + FINISH_LOOK);
+}
+
+/* Let the last words out, but not for ever. */
+static void begin_end(struct node *node)
+{
+    link_hub_stop_listening(node->hub);
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        if (node->sessions[i] != NULL)
+            session_drop(node, node->sessions[i]);
+    }
+    timer_at(node->timer, TIME_NEVER);
+    node->ending_until = clock_now_us() + FINISH_US;
+    timer_at(node->ending, clock_now_us() + FINISH_LOOK);
+}
+
+static void step(struct node *node, const struct event *event)
+{
+    struct event timed = *event;
+
+    timed.now = clock_now_us();
+    coordinator_step(&node->core, &timed, &node->actions);
+    for (uint32_t i = 0; i < node->actions.count; i++)
+        carry_out(node, &node->actions.list[i]);
+}
+
+static void feed(struct node *node, const struct event *event)
+{
+    if (node->finished)
+        return;
+    step(node, event);
+    while (node->journaled_count > 0 && !node->finished) {
+        const struct event done = {.kind = EVENT_JOURNALED,
+                                   .err = node->journaled[0]};
+
+        node->journaled_count--;
+        memmove(node->journaled, node->journaled + 1,
+                node->journaled_count * sizeof *node->journaled);
+        step(node, &done);
+    }
+    send_traces(node);
+    if (node->finished)
+        begin_end(node);
+}
+
+static void on_time(void *context)
+{
+    const struct event event = {.kind = EVENT_TIME};
+
+    feed(context, &event);
+}
+
+static void on_alert(void *context)
+{
+    const struct event event = {.kind = EVENT_STOP};
+
+    feed(context, &event);
+}
+
+/* Set-up. */
+
+static enum err open_core(struct node *node, struct why *why)
+{
+    const struct coordinator_node_options *options = node->options;
+    struct recovery recovery = {0};
+    enum err err = folder_open(&node->folder, options->folder, why);
+
+    if (err == ERR_OK)
+        err = folder_open(&node->checkpoint_folder, options->folder, why);
+    if (err == ERR_OK)
+        err = store_recover(&node->folder.disk, &recovery, why);
+    if (err == ERR_OK)
+        err = coordinator_init(&node->core, &options->core, &recovery, why);
+    recovery_close(&recovery);
+    return err == ERR_OK ? err : why_in(why, err, "%s", options->folder);
+}
+
+static enum err make_room(struct node *node)
+{
+    const struct coordinator_options *core = &node->options->core;
+    enum err err = actions_init(&node->actions, ACTIONS_FIRST);
+
+    if (err == ERR_OK)
+        err = codec_room_init(&node->room, core->job.dims, 0);
+    node->message_max = codec_message_max(core->job.dims, 0, 0);
+    node->checkpoint_capacity =
+        checkpoint_bytes(optim_state_bytes(&node->core.optim));
+    node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);
+    node->sessions = mem_new(core->links_max, sizeof *node->sessions);
+    node->traces = mem_new(TRACE_BATCH, sizeof *node->traces);
+    if (err == ERR_OK && (node->checkpoint_bytes == NULL ||
+                          node->sessions == NULL || node->traces == NULL))
+        err = ERR_NOMEM;
+    return err;
+}
+
+static enum err open_loop(struct node *node)
+{
+    const struct coordinator_node_options *options = node->options;
+    const struct link_options links = {
+        .token = options->token, .events = &link_events, .context = node};
+    struct link_options with_loop = links;
+    enum err err = loop_new(&node->loop);
+
+    with_loop.loop = node->loop;
+    if (err == ERR_OK)
+        err = timer_new(node->loop, on_time, node, &node->timer);
+    if (err == ERR_OK)
+        err = timer_new(node->loop, end_look, node, &node->ending);
+    if (err == ERR_OK)
+        err = alerts_new(node->loop, false, on_alert, node, &node->alerts);
+    if (err == ERR_OK)
+        err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
+                       &node->checkpoint);
+    if (err == ERR_OK && options->trace_fd >= 0)
+        err = outlet_new(node->loop, options->trace_fd, &node->outlet);
+    if (err == ERR_OK)
+        err = link_hub_new(&with_loop, &node->hub);
+    if (err == ERR_OK)
+        err = link_hub_listen(node->hub, options->listen_fd);
+    return err;
+}
+
+static void node_close(struct node *node)
+{
+    for (uint32_t i = 0;
+         node->sessions != NULL && i < node->options->core.links_max; i++) {
+        if (node->sessions[i] != NULL)
+            session_drop(node, node->sessions[i]);
+    }
+    task_free(node->checkpoint);
+    link_hub_free(node->hub);
+    outlet_free(node->outlet);
+    alerts_free(node->alerts);
+    timer_free(node->timer);
+    timer_free(node->ending);
+    loop_free(node->loop);
+    coordinator_close(&node->core);
+    actions_close(&node->actions);
+    codec_room_close(&node->room);
+    envelope_close(&node->envelope);
+    folder_close(&node->folder);
+    folder_close(&node->checkpoint_folder);
+    mem_free(node->checkpoint_bytes);
+    mem_free(node->sessions);
+    mem_free(node->traces);
+}
+
+enum err coordinator_node_run(const struct coordinator_node_options *options,
+                              struct why *why)
+{
+    const struct event start = {.kind = EVENT_START};
+    struct node node = {.options = options, .why = why};
+    enum err err = open_core(&node, why);
+
+    if (err == ERR_OK)
+        err = make_room(&node);
+    if (err == ERR_OK)
+        err = open_loop(&node);
+    if (err == ERR_OK) {
+        feed(&node, &start);
+        loop_run(node.loop);
+        err = node.err;
+    }
+    if (err == ERR_NOMEM)
+        (void)why_set(why, err, "not enough memory for the coordinator");
+    node_close(&node);
+    return err;
+}

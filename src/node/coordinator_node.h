@@ -1,0 +1,34 @@
+/*
+ * coordinator_node.h - core/coordinator.h on sockets, a clock and a disk.
+ *
+ *     links --messages--> coordinator_step --actions--> links, disk, trace
+ *
+ * One thread, one loop; only checkpoints are written by a second thread.
+ */
+#ifndef NODE_COORDINATOR_NODE_H
+#define NODE_COORDINATOR_NODE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/coordinator.h"
+#include "data/dataset.h"
+#include "os/token.h"
+
+struct coordinator_node_options {
+    struct coordinator_options core;
+    const struct dataset *data; /* All chunks. */
+    const char *folder;         /* Journal, checkpoints, result. */
+    const struct token *token;  /* NULL: plain, loopback. */
+    int listen_fd;
+    int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
+};
+
+/* Run one life to its end: from what the folder holds, until the job is done,
+ * stopped (SIGTERM or MSG_ASK) or has failed.  The outcome is in the result
+ * file; what is returned says only whether there is one. */
+MUST_CHECK enum err
+coordinator_node_run(const struct coordinator_node_options *options,
+                     struct why *why);
+
+#endif /* NODE_COORDINATOR_NODE_H */

@@ -1,0 +1,177 @@
+#include "node/crew.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "node/result_file.h"
+#include "os/log.h"
+
+#define CREW_FIRST 16u
+#define TITLE_SIZE 16u
+
+enum err crew_init(struct crew *crew)
+{
+    *crew = (struct crew){0};
+    crew->capacity = CREW_FIRST;
+    crew->members = mem_new(CREW_FIRST, sizeof *crew->members);
+    if (crew->members == NULL)
+        return ERR_NOMEM;
+    crew->count = 1;
+    (void)snprintf(crew->members[0].process.name, NAME_SIZE, "%s",
+                   CREW_COORDINATOR);
+    return ERR_OK;
+}
+
+void crew_close(struct crew *crew)
+{
+    for (uint32_t i = 0; i < crew->count; i++)
+        process_kill(crew->members[i].process.pid);
+    for (uint32_t i = 0; i < crew->count; i++) {
+        if (crew->members[i].process.pid > 0)
+            process_reap(crew->members[i].process.pid);
+    }
+    mem_free(crew->members);
+    mem_free(crew->view);
+    *crew = (struct crew){0};
+}
+
+struct crew_member *crew_find(struct crew *crew, const char *name)
+{
+    for (uint32_t i = 0; i < crew->count; i++) {
+        if (strcmp(crew->members[i].process.name, name) == 0)
+            return &crew->members[i];
+    }
+    return NULL;
+}
+
+static struct crew_member *crew_add(struct crew *crew)
+{
+    struct crew_member *grown;
+
+    if (crew->count == crew->capacity) {
+        grown = mem_grow(crew->members, crew->count, crew->count + 1,
+                         sizeof *grown, &crew->capacity);
+        if (grown == NULL)
+            return NULL;
+        crew->members = grown;
+    }
+    return &crew->members[crew->count++];
+}
+
+static enum err start(struct crew_member *member,
+                      const struct process_start *how, struct why *why)
+{
+    CHECK(member->process.pid == 0);
+    member->end = (struct process_end){0};
+    member->reported = false;
+    member->resume_at = 0;
+    return process_fork(how, &member->process.pid, why);
+}
+
+/* A life that could not begin leaves its reason as the result. */
+static int coordinator_main(void *context)
+{
+    const struct coordinator_node_options *options = context;
+    struct run_result result = {0};
+    struct why why = {0};
+
+    log_name(CREW_COORDINATOR);
+    result.err = coordinator_node_run(options, &why);
+    if (result.err == ERR_OK)
+        return 0;
+    (void)snprintf(result.reason, sizeof result.reason, "%.255s",
+                   why.text[0] != '\0' ? why.text : err_text(result.err));
+    if (result_write(options->folder, &result, &why) != ERR_OK)
+        log_line("%s", result.reason);
+    return 1;
+}
+
+enum err crew_start_coordinator(struct crew *crew,
+                                const struct coordinator_node_options *options,
+                                struct why *why)
+{
+    const int keep[] = {options->listen_fd, options->trace_fd};
+    struct coordinator_node_options copy = *options;
+    const struct process_start how = {
+        .title = "muster:coord",
+        .keep = keep,
+        .keep_count = options->trace_fd >= 0 ? 2 : 1,
+        .main = coordinator_main,
+        .context = &copy,
+    };
+
+    return start(&crew->members[0], &how, why);
+}
+
+static int worker_main(void *context)
+{
+    const struct worker_node_options *options = context;
+    struct why why = {0};
+    enum err err;
+
+    log_name(options->name);
+    err = worker_node_run(options, &why);
+    if (err == ERR_OK)
+        return 0;
+    log_line("%s", why.text[0] != '\0' ? why.text : err_text(err));
+    return 1;
+}
+
+enum err crew_start_worker(struct crew *crew, const char *name,
+                           const struct worker_node_options *base,
+                           struct why *why)
+{
+    struct worker_node_options options = *base;
+    struct crew_member *member = name != NULL ? crew_find(crew, name) : NULL;
+    char title[TITLE_SIZE];
+    struct process_start how = {
+        .title = title, .main = worker_main, .context = &options};
+
+    if (name != NULL)
+        CHECK(member != NULL);
+    else
+        member = crew_add(crew);
+    if (member == NULL)
+        return ERR_NOMEM;
+    if (name == NULL)
+        (void)snprintf(member->process.name, NAME_SIZE, "w%u",
+                       crew->workers_made++);
+    memcpy(options.name, member->process.name, NAME_SIZE);
+    (void)snprintf(title, sizeof title, "muster:%.8s", options.name);
+    return start(member, &how, why);
+}
+
+void crew_reap(struct crew *crew)
+{
+    for (uint32_t i = 0; i < crew->count; i++) {
+        struct crew_member *member = &crew->members[i];
+
+        if (member->process.pid > 0 &&
+            process_ended(member->process.pid, &member->end))
+            member->process.pid = 0;
+    }
+}
+
+uint32_t crew_workers_alive(const struct crew *crew)
+{
+    uint32_t alive = 0;
+
+    for (uint32_t i = 1; i < crew->count; i++)
+        alive += crew->members[i].process.pid > 0 ? 1 : 0;
+    return alive;
+}
+
+const struct train_process *crew_processes(struct crew *crew, uint32_t *count)
+{
+    if (crew->view_capacity < crew->count) {
+        mem_free(crew->view);
+        crew->view = mem_new(crew->capacity, sizeof *crew->view);
+        crew->view_capacity = crew->view != NULL ? crew->capacity : 0;
+    }
+    *count = crew->view != NULL ? crew->count : 0;
+    for (uint32_t i = 0; i < *count; i++)
+        crew->view[i] = crew->members[i].process;
+    return crew->view;
+}

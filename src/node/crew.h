@@ -1,0 +1,57 @@
+/*
+ * crew.h - the processes of a run: one coordinator, local workers.
+ *
+ * The supervisor forks them all and reaps them all; crew_close leaves none,
+ * however the run ended.
+ */
+#ifndef NODE_CREW_H
+#define NODE_CREW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "node/coordinator_node.h"
+#include "node/train.h"
+#include "node/worker_node.h"
+#include "os/process.h"
+
+#define CREW_COORDINATOR "coordinator"
+
+struct crew_member {
+    struct train_process process; /* pid 0 = gone. */
+    struct process_end end;       /* Once it is gone. */
+    bool reported;                /* Its end was taken note of. */
+    time_us resume_at;            /* Stopped until then; 0 = not stopped. */
+    uint32_t resume_step;         /* ... or until this step. */
+};
+
+struct crew {
+    struct crew_member *members; /* [0] is the coordinator. */
+    struct train_process *view;  /* For train_processes. */
+    size_t view_capacity;
+    uint32_t count;
+    size_t capacity;
+    uint32_t workers_made;
+};
+
+MUST_CHECK enum err crew_init(struct crew *crew);
+/* Kill and reap whoever is left. */
+void crew_close(struct crew *crew);
+
+MUST_CHECK enum err
+crew_start_coordinator(struct crew *crew,
+                       const struct coordinator_node_options *options,
+                       struct why *why);
+/* Next free name w0, w1, ...; or `name` again. */
+MUST_CHECK enum err crew_start_worker(struct crew *crew, const char *name,
+                                      const struct worker_node_options *base,
+                                      struct why *why);
+
+struct crew_member *crew_find(struct crew *crew, const char *name);
+/* Take note of whoever has ended. */
+void crew_reap(struct crew *crew);
+uint32_t crew_workers_alive(const struct crew *crew);
+const struct train_process *crew_processes(struct crew *crew, uint32_t *count);
+
+#endif /* NODE_CREW_H */

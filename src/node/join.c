@@ -1,0 +1,122 @@
+/*
+ * join.c - `muster join`: from what the user typed to a running worker.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "node/worker_node.h"
+#include "os/log.h"
+#include "os/net.h"
+#include "os/process.h"
+#include "os/threads.h"
+#include "wire/codec.h"
+
+#define HOST_LETTERS 48
+
+/* The host's name up to the first dot and the process id: unique and told
+ * apart at a glance. */
+static void default_name(char name[NAME_SIZE])
+{
+    char host[NET_HOST_SIZE];
+    size_t size;
+
+    net_own_name(host);
+    size = strcspn(host, ".");
+    for (size_t i = 0; i < size; i++) {
+        const char one[2] = {host[i], '\0'};
+
+        if (!codec_name_valid(one))
+            host[i] = '-';
+    }
+    (void)snprintf(name, NAME_SIZE, "%.*s-%u",
+                   (int)(size < HOST_LETTERS ? size : HOST_LETTERS), host,
+                   process_own_pid());
+}
+
+static enum err choose_name(const struct join_options *options,
+                            const struct token *token, char name[NAME_SIZE],
+                            struct why *why)
+{
+    if (options->name != NULL && !codec_name_valid(options->name))
+        return why_set(why, ERR_FORMAT,
+                       "\"%.80s\" is not a worker name; use letters, digits, "
+                       "'.', '_' and '-', at most 64",
+                       options->name);
+    if (options->name != NULL)
+        (void)snprintf(name, NAME_SIZE, "%s", options->name);
+    else if (token != NULL && !token_is_cluster(token))
+        (void)snprintf(name, NAME_SIZE, "%s", token->name);
+    else
+        default_name(name);
+    if (token != NULL && !token_is_cluster(token) &&
+        strcmp(token->name, name) != 0)
+        return why_set(why, ERR_DENIED,
+                       "the token is for worker %s, not for %s; leave out "
+                       "--name",
+                       token->name, name);
+    return ERR_OK;
+}
+
+static enum err choose_isa(const struct join_options *options, enum isa *isa,
+                           struct why *why)
+{
+    *isa = isa_best();
+    if (options->isa == NULL)
+        return ERR_OK;
+    if (!isa_parse(options->isa, isa))
+        return why_set(why, ERR_UNKNOWN,
+                       "no kernels for \"%.80s\"; there are portable, avx2 "
+                       "and avx512",
+                       options->isa);
+    if (!isa_runs(*isa))
+        return why_set(why, ERR_UNSUPPORTED, "this machine has no %s",
+                       options->isa);
+    return ERR_OK;
+}
+
+static enum err run_with(const struct join_options *options,
+                         const struct token *token, struct why *why)
+{
+    struct worker_node_options node = {
+        .token = token,
+        .threads = options->threads,
+        .give_up_us = options->give_up_us,
+        .interrupt = true,
+    };
+    enum err err = net_parse(options->address, &node.address, why);
+
+    if (err == ERR_OK && node.address.port == 0)
+        err = why_set(why, ERR_FORMAT, "%.200s: which port? write HOST:PORT",
+                      options->address);
+    if (err == ERR_OK)
+        err = choose_name(options, token, node.name, why);
+    if (err == ERR_OK)
+        err = choose_isa(options, &node.isa, why);
+    if (err != ERR_OK)
+        return err;
+    if (node.threads == 0)
+        node.threads = threads_available();
+    if (node.threads > THREADS_MAX)
+        node.threads = THREADS_MAX;
+    if (node.give_up_us == 0)
+        node.give_up_us = TIME_NEVER;
+    log_name(node.name);
+    return worker_node_run(&node, why);
+}
+
+enum err join_run(const struct join_options *options, struct why *why)
+{
+    struct token token = {0};
+    enum err err = ERR_OK;
+
+    if (options->token_file != NULL) {
+        token_guard_process();
+        err = token_load(options->token_file, false, &token, why);
+    }
+    if (err == ERR_OK)
+        err =
+            run_with(options, options->token_file != NULL ? &token : NULL, why);
+    token_close(&token);
+    return err;
+}

@@ -1,0 +1,277 @@
+#include "node/ledger.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/journal.h"
+#include "os/folder.h"
+
+struct ledger_name {
+    char name[NAME_SIZE];
+    bool in;
+    bool local;
+};
+
+void ledger_close(struct ledger *ledger)
+{
+    mem_free(ledger->names);
+    *ledger = (struct ledger){0};
+}
+
+static struct ledger_name *name_find(struct ledger *ledger, const char *name)
+{
+    for (uint32_t i = 0; i < ledger->count; i++) {
+        if (strcmp(ledger->names[i].name, name) == 0)
+            return &ledger->names[i];
+    }
+    return NULL;
+}
+
+static struct ledger_name *name_of(struct ledger *ledger, const char *name)
+{
+    struct ledger_name *found = name_find(ledger, name);
+
+    if (found != NULL)
+        return found;
+    if (ledger->count == ledger->capacity) {
+        found = mem_grow(ledger->names, ledger->count, ledger->count + 1,
+                         sizeof *found, &ledger->capacity);
+        if (found == NULL)
+            return NULL; /* Counted no more; the run goes on. */
+        ledger->names = found;
+    }
+    found = &ledger->names[ledger->count++];
+    (void)snprintf(found->name, sizeof found->name, "%s", name);
+    return found;
+}
+
+/* A worker that dials a new life of the coordinator has not joined anew. */
+static void joined(struct ledger *ledger, const char *name, bool local)
+{
+    struct ledger_name *who = name_of(ledger, name);
+
+    if (who == NULL || who->in)
+        return;
+    who->in = true;
+    who->local = local;
+    ledger->joined++;
+    ledger->alive++;
+    if (ledger->alive > ledger->alive_max)
+        ledger->alive_max = ledger->alive;
+}
+
+static void gone(struct ledger *ledger, const char *name, uint32_t *counter)
+{
+    struct ledger_name *who = name_find(ledger, name);
+
+    if (who == NULL || !who->in)
+        return;
+    who->in = false;
+    ledger->alive--;
+    (*counter)++;
+}
+
+void ledger_worker_ended(struct ledger *ledger, const char *name, bool died)
+{
+    uint32_t uncounted = 0;
+
+    gone(ledger, name, &uncounted);
+    ledger->died += died ? 1 : 0;
+}
+
+static void committed(struct ledger *ledger, const struct trace *trace)
+{
+    const time_us pause = trace->now - ledger->committed_at;
+
+    if (trace->key.step <= ledger->step && ledger->committed_at != 0)
+        return; /* A step done again after a restart is no progress. */
+    if (ledger->committed_at != 0 && pause > ledger->worst_pause_us)
+        ledger->worst_pause_us = pause;
+    ledger->committed_at = trace->now;
+    ledger->step = trace->key.step;
+    ledger->objective = trace->value;
+}
+
+static void count(struct coordinator_stats *stats, const struct trace *trace)
+{
+    switch (trace->kind) {
+    case TRACE_DUPLICATE:
+        stats->duplicates++;
+        break;
+    case TRACE_STALE:
+        stats->stale++;
+        break;
+    case TRACE_POISON:
+        stats->poison++;
+        break;
+    case TRACE_HEDGED:
+        stats->hedged++;
+        break;
+    case TRACE_STOLEN:
+        stats->stolen++;
+        break;
+    case TRACE_RESENT:
+        stats->resent++;
+        break;
+    case TRACE_TALLY:
+        stats->pieces_merged++;
+        break;
+    case TRACE_VIEW:
+        stats->views++;
+        break;
+    case TRACE_ROLLBACK:
+        stats->rollbacks++;
+        break;
+    case TRACE_ALARM:
+        stats->alarms++;
+        break;
+    case TRACE_JOINED:
+    case TRACE_DIED:
+    case TRACE_LEFT:
+    case TRACE_SUSPECT:
+    case TRACE_CLEARED:
+    case TRACE_STEP:
+    case TRACE_COMMIT:
+    case TRACE_CHECKPOINT:
+    case TRACE_DONE:
+    case TRACE_FAILED:
+        break;
+    }
+}
+
+void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local)
+{
+    count(&ledger->life, trace);
+    if (trace->kind == TRACE_JOINED)
+        joined(ledger, trace->name, local);
+    else if (trace->kind == TRACE_LEFT)
+        gone(ledger, trace->name, &ledger->left);
+    else if (trace->kind == TRACE_DIED && !local)
+        gone(ledger, trace->name, &ledger->died);
+    else if (trace->kind == TRACE_COMMIT)
+        committed(ledger, trace);
+    else if (trace->kind == TRACE_STEP && ledger->began_at == 0)
+        ledger->began_at = trace->now;
+}
+
+static void add_stats(struct coordinator_stats *to,
+                      const struct coordinator_stats *from)
+{
+    to->duplicates += from->duplicates;
+    to->stale += from->stale;
+    to->poison += from->poison;
+    to->hedged += from->hedged;
+    to->stolen += from->stolen;
+    to->resent += from->resent;
+    to->pieces_merged += from->pieces_merged;
+    to->pieces_assigned += from->pieces_assigned;
+    to->views += from->views;
+    to->rollbacks += from->rollbacks;
+    to->alarms += from->alarms;
+    to->redone += from->redone;
+}
+
+void ledger_coordinator_died(struct ledger *ledger)
+{
+    ledger->coordinator_deaths++;
+    add_stats(&ledger->past, &ledger->life);
+    ledger->life = (struct coordinator_stats){0};
+}
+
+uint32_t ledger_strangers_alive(const struct ledger *ledger)
+{
+    uint32_t alive = 0;
+
+    for (uint32_t i = 0; i < ledger->count; i++)
+        alive += ledger->names[i].in && !ledger->names[i].local ? 1 : 0;
+    return alive;
+}
+
+/* What each step that still stands was worth. */
+struct worth {
+    uint32_t exactness;
+    uint32_t chunks;
+    double residual;
+};
+
+struct worths {
+    struct worth *steps; /* [0] is step 1. */
+    size_t count, capacity;
+};
+
+static void note_record(void *context, const struct record *record)
+{
+    struct worths *all = context;
+    struct worth *grown;
+
+    if (record->kind == RECORD_ROLLBACK && record->step < all->count)
+        all->count = record->step;
+    if (record->kind != RECORD_STEP || record->step != all->count + 1 ||
+        record->exactness > EXACT_APPROX)
+        return;
+    if (all->count == all->capacity) {
+        grown = mem_grow(all->steps, all->count, all->count + 1, sizeof *grown,
+                         &all->capacity);
+        if (grown == NULL)
+            return;
+        all->steps = grown;
+    }
+    all->steps[all->count++] = (struct worth){.exactness = record->exactness,
+                                              .chunks = record->chunks,
+                                              .residual = record->residual};
+}
+
+static void sum_worths(const struct worths *all,
+                       struct coordinator_stats *stats)
+{
+    memset(stats->exactness, 0, sizeof stats->exactness);
+    stats->chunks_covered = 0;
+    stats->worst_residual = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct worth *worth = &all->steps[i];
+
+        stats->exactness[worth->exactness]++;
+        stats->chunks_covered += worth->chunks;
+        if (worth->residual > stats->worst_residual)
+            stats->worst_residual = worth->residual;
+    }
+}
+
+static void read_journal(const char *path, struct coordinator_stats *stats)
+{
+    struct folder folder;
+    struct journal_summary summary;
+    struct worths all = {0};
+    uint8_t *data = NULL;
+    size_t size;
+    enum err err = folder_open(&folder, path, NULL);
+
+    if (err == ERR_OK)
+        err = folder.disk.ops->read(&folder.disk, JOURNAL_FILE, &data, &size);
+    if (err == ERR_OK)
+        err = journal_scan(data, size, note_record, &all, &summary);
+    if (err == ERR_OK)
+        sum_worths(&all, stats);
+    mem_free(all.steps);
+    mem_free(data);
+    folder_close(&folder);
+}
+
+void ledger_report(const struct ledger *ledger, const char *folder,
+                   const struct coordinator_stats *last,
+                   struct train_result *result)
+{
+    result->stats = last != NULL ? *last : ledger->life;
+    add_stats(&result->stats, &ledger->past);
+    read_journal(folder, &result->stats);
+    result->stats.joined = ledger->joined;
+    result->stats.left = ledger->left;
+    result->stats.died = ledger->died;
+    result->stats.alive_max = ledger->alive_max;
+    result->coordinator_deaths = ledger->coordinator_deaths;
+    result->worst_pause_s = (double)ledger->worst_pause_us / (double)SECOND_US;
+    if (ledger->committed_at > ledger->began_at && ledger->began_at != 0)
+        result->elapsed_s = (double)(ledger->committed_at - ledger->began_at) /
+                            (double)SECOND_US;
+}

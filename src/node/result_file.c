@@ -1,0 +1,123 @@
+#include "node/result_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/mem.h"
+#include "os/file.h"
+
+#define RESULT_MAGIC UINT64_C(0x31544c5352545355) /* "USTRSLT1" */
+#define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 8 + 4)
+#define RESULT_MAX                                                             \
+    (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
+     DIMS_MAX * sizeof(double) + DIGEST_BYTES)
+#define PATH_SIZE 4096u
+
+static void result_path(const char *folder, char path[PATH_SIZE])
+{
+    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, RESULT_FILE);
+}
+
+static size_t result_size(uint32_t dims)
+{
+    return RESULT_HEAD + sizeof(struct coordinator_stats) +
+           dims * sizeof(double) + DIGEST_BYTES;
+}
+
+static void result_encode(const struct run_result *result, struct writer *out)
+{
+    struct digest digest;
+
+    put_u64(out, RESULT_MAGIC);
+    put_u32(out, (uint32_t)result->err);
+    put_bytes(out, result->reason, REASON_SIZE);
+    put_u32(out, result->steps);
+    put_f64(out, result->objective);
+    put_u32(out, result->dims);
+    put_bytes(out, &result->stats, sizeof result->stats);
+    for (uint32_t j = 0; j < result->dims; j++)
+        put_f64(out, result->weights[j]);
+    digest = hash_bytes(out->data, out->size);
+    put_bytes(out, digest.bytes, DIGEST_BYTES);
+    CHECK(out->ok && out->size == out->capacity);
+}
+
+enum err result_write(const char *folder, const struct run_result *result,
+                      struct why *why)
+{
+    const size_t size = result_size(result->dims);
+    uint8_t *bytes = mem_new(size, 1);
+    struct writer out = writer_on(bytes, size);
+    char path[PATH_SIZE];
+    enum err err;
+
+    if (bytes == NULL)
+        return ERR_NOMEM;
+    result_encode(result, &out);
+    result_path(folder, path);
+    err = file_write_atomic(path, bytes, size, 0600, why);
+    mem_free(bytes);
+    return err;
+}
+
+static enum err result_decode(struct reader *in, struct run_result *result)
+{
+    struct run_result made = {0};
+    struct digest said, is;
+
+    if (get_u64(in) != RESULT_MAGIC)
+        return ERR_FORMAT;
+    made.err = (enum err)get_u32(in);
+    get_bytes(in, made.reason, REASON_SIZE);
+    made.reason[REASON_SIZE - 1] = '\0';
+    made.steps = get_u32(in);
+    made.objective = get_f64(in);
+    made.dims = get_u32(in);
+    get_bytes(in, &made.stats, sizeof made.stats);
+    if (!in->ok || made.dims > DIMS_MAX || result_size(made.dims) != in->size)
+        return ERR_FORMAT;
+    made.weights = mem_new(made.dims, sizeof *made.weights);
+    if (made.weights == NULL)
+        return ERR_NOMEM;
+    for (uint32_t j = 0; j < made.dims; j++)
+        made.weights[j] = get_f64(in);
+    is = hash_bytes(in->data, in->at);
+    get_bytes(in, said.bytes, DIGEST_BYTES);
+    if (!reader_done(in) || !digest_equal(&said, &is)) {
+        mem_free(made.weights);
+        return ERR_FORMAT;
+    }
+    *result = made;
+    return ERR_OK;
+}
+
+enum err result_read(const char *folder, struct run_result *result,
+                     struct why *why)
+{
+    char path[PATH_SIZE];
+    uint8_t *bytes;
+    size_t size;
+    struct reader in;
+    enum err err;
+
+    result_path(folder, path);
+    err = file_read(path, RESULT_MAX, &bytes, &size, why);
+    if (err != ERR_OK)
+        return err;
+    in = reader_on(bytes, size);
+    err = result_decode(&in, result);
+    mem_free(bytes);
+    if (err != ERR_OK)
+        return why_set(why, err, "%s: %s", path, err_text(err));
+    return ERR_OK;
+}
+
+void result_remove(const char *folder)
+{
+    char path[PATH_SIZE];
+
+    result_path(folder, path);
+    file_remove(path);
+}

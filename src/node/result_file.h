@@ -1,0 +1,35 @@
+/*
+ * result_file.h - how a coordinator's last life hands over what it made.
+ *
+ * Written in one step before the coordinator says goodbye to anyone, read by
+ * the supervisor once it is gone.
+ */
+#ifndef NODE_RESULT_FILE_H
+#define NODE_RESULT_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/coordinator.h"
+
+#define RESULT_FILE "result"
+
+struct run_result {
+    enum err err; /* ERR_OK: finished; ERR_CANCELLED: stopped, state saved. */
+    char reason[REASON_SIZE];
+    uint32_t steps;
+    double objective;
+    struct coordinator_stats stats; /* Of that life. */
+    uint32_t dims;
+    double *weights; /* Read: from mem_new. */
+};
+
+MUST_CHECK enum err result_write(const char *folder,
+                                 const struct run_result *result,
+                                 struct why *why);
+/* ERR_NOTFOUND if the coordinator died before it wrote one. */
+MUST_CHECK enum err result_read(const char *folder, struct run_result *result,
+                                struct why *why);
+void result_remove(const char *folder);
+
+#endif /* NODE_RESULT_FILE_H */

@@ -1,0 +1,134 @@
+#include "node/single.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "node/compute.h"
+
+struct single {
+    struct compute compute;
+    struct bounds bounds;
+    struct optim optim;
+    struct tally tally;
+    int16_t *exponent;
+    double *gradient;
+};
+
+static enum err single_init(struct single *s, const struct problem *problem,
+                            struct pool *pool,
+                            const struct optim_options *options)
+{
+    const uint32_t dims = problem->data->stride;
+    const uint32_t chunks = dataset_chunks(problem->data);
+    enum err err = bounds_init(&s->bounds, dims);
+
+    if (err == ERR_OK)
+        err = bounds_measure(&s->bounds, problem->data, pool);
+    if (err == ERR_OK)
+        err = compute_init(&s->compute, problem, dims, chunks, pool);
+    if (err == ERR_OK)
+        err = optim_init(&s->optim, options, dims);
+    if (err == ERR_OK)
+        err = tally_init(&s->tally, dims, chunks);
+    s->exponent = mem_new(dims, sizeof *s->exponent);
+    s->gradient = mem_new(dims, sizeof *s->gradient);
+    if (err == ERR_OK && (s->exponent == NULL || s->gradient == NULL))
+        err = ERR_NOMEM;
+    return err;
+}
+
+static void single_close(struct single *s)
+{
+    compute_close(&s->compute);
+    bounds_close(&s->bounds);
+    optim_close(&s->optim);
+    tally_close(&s->tally);
+    mem_free(s->exponent);
+    mem_free(s->gradient);
+}
+
+static enum err single_step(struct single *s, const double *point)
+{
+    const struct problem *problem = &s->compute.problem;
+    const struct compute_work work = {
+        .first = 0,
+        .end = dataset_chunks(problem->data),
+        .weights = point,
+        .exponent = s->exponent,
+        .tally = &s->tally,
+    };
+    enum err err =
+        bounds_exponents(&s->bounds, problem->model, point, s->exponent);
+
+    tally_clear(&s->tally);
+    if (err == ERR_OK)
+        err = compute_run(&s->compute, &work, NULL);
+    if (err != ERR_OK)
+        return err;
+    tally_gradient(&s->tally, s->exponent, s->gradient);
+    optim_feed(&s->optim, s->gradient, tally_loss_value(&s->tally));
+    return ERR_OK;
+}
+
+static enum err single_loop(struct single *s, single_watch watch, void *context,
+                            struct why *why)
+{
+    struct ask ask;
+
+    while ((ask = optim_next(&s->optim)).kind != ASK_DONE) {
+        const enum err err = single_step(s, ask.point);
+
+        if (err == ERR_RANGE)
+            return why_set(why, err,
+                           "the weights are not finite after step %u: the "
+                           "training diverged; a smaller --lr helps",
+                           s->optim.step);
+        if (err != ERR_OK)
+            return err;
+        if (watch != NULL && !watch(context, &s->optim))
+            return ERR_OK;
+    }
+    return ERR_OK;
+}
+
+static enum err single_report(const struct single *s,
+                              struct single_result *result)
+{
+    const uint32_t dims = s->optim.dims;
+    double *weights = mem_new(dims, sizeof *weights);
+
+    if (weights == NULL)
+        return ERR_NOMEM;
+    memcpy(weights, optim_weights(&s->optim), dims * sizeof *weights);
+    *result = (struct single_result){
+        .weights = weights,
+        .dims = dims,
+        .steps = s->optim.step,
+        .objective = s->optim.objective,
+        .hash = hash_f64(weights, s->compute.problem.data->cols),
+    };
+    return ERR_OK;
+}
+
+enum err single_train(const struct dataset *data, enum model_kind model,
+                      enum isa isa, struct pool *pool,
+                      const struct optim_options *options, single_watch watch,
+                      void *context, struct single_result *result,
+                      struct why *why)
+{
+    const struct problem problem = {
+        .data = data, .model = model_ops(model), .isa = isa};
+    struct single s = {0};
+    enum err err = single_init(&s, &problem, pool, options);
+
+    if (err == ERR_OK)
+        err = single_loop(&s, watch, context, why);
+    if (err == ERR_OK)
+        err = single_report(&s, result);
+    if (err == ERR_NOMEM)
+        (void)why_set(why, err, "not enough memory to train");
+    single_close(&s);
+    return err;
+}

@@ -1,0 +1,132 @@
+/*
+ * status.c - JSON by hand, because it must fit a message of fixed size.
+ *
+ * All texts are ours or names of [A-Za-z0-9._-], so nothing needs escaping.
+ */
+#include "node/status.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/check.h"
+
+#define TAIL_BYTES   64u  /* `],"more":N}` */
+#define WORKER_BYTES 400u /* The most one worker takes. */
+
+struct text {
+    char *to;
+    size_t size, capacity;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text,
+                                                      const char *format, ...)
+{
+    va_list args;
+    int size;
+
+    va_start(args, format);
+    size = vsnprintf(text->to + text->size, text->capacity - text->size, format,
+                     args);
+    va_end(args);
+    CHECK(size >= 0 && (size_t)size < text->capacity - text->size);
+    text->size += (size_t)size;
+}
+
+/* JSON has no NaN. */
+static void add_number(struct text *text, const char *name, double value)
+{
+    if (isfinite(value))
+        add(text, "\"%s\":%.17g,", name, value);
+    else
+        add(text, "\"%s\":null,", name);
+}
+
+const char *coordinator_phase_name(enum coordinator_phase phase)
+{
+    switch (phase) {
+    case COORDINATOR_GATHERING:
+        return "gathering";
+    case COORDINATOR_VIEWING:
+        return "viewing";
+    case COORDINATOR_ROUND:
+        return "round";
+    case COORDINATOR_COMMITTING:
+        return "committing";
+    case COORDINATOR_DONE:
+        return "done";
+    case COORDINATOR_FAILED:
+        return "failed";
+    }
+    return "unknown";
+}
+
+static const char *state_name(const struct member *member)
+{
+    if (member->suspect)
+        return "suspect";
+    return member->state == MEMBER_ACTIVE ? "active" : "ready";
+}
+
+/* How long this step has waited for the worker, and why. */
+static double behind(const struct coordinator *c, const struct member *member,
+                     time_us now, const char **cause)
+{
+    const time_us silence = now - member->heard_at;
+
+    *cause = "";
+    if (member->suspect) {
+        *cause = "silent";
+        return (double)silence / (double)SECOND_US;
+    }
+    if (c->phase != COORDINATOR_ROUND || member->outstanding == 0)
+        return 0;
+    *cause = "computing";
+    return (double)(now - c->step_began_at) / (double)SECOND_US;
+}
+
+static void add_worker(struct text *text, const struct coordinator *c,
+                       const struct member *member, time_us now, bool first)
+{
+    const char *cause;
+    const double behind_s = behind(c, member, now, &cause);
+
+    add(text, "%s{\"name\":\"%s\",\"state\":\"%s\",", first ? "" : ",",
+        member->name, state_name(member));
+    add_number(text, "behind_s", behind_s);
+    add(text, "\"cause\":\"%s\",", cause);
+    if (member->state == MEMBER_ACTIVE)
+        add(text, "\"slot\":%" PRIu32 ",", member->slot);
+    add(text, "\"pid\":%" PRIu32 ",\"answers\":%" PRIu32 "}", member->pid,
+        member->answers);
+}
+
+size_t status_json(const struct coordinator *coordinator, time_us now,
+                   char *text, size_t capacity)
+{
+    const struct coordinator *c = coordinator;
+    struct text out = {.to = text, .capacity = capacity};
+    uint32_t shown = 0, more = 0;
+
+    CHECK(capacity >= 1024);
+    add(&out, "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",", c->optim.step,
+        c->options.optim.steps);
+    add_number(&out, "objective", c->optim.objective);
+    add(&out, "\"phase\":\"%s\",\"code\":\"%.31s\",\"view\":%" PRIu64 ",",
+        coordinator_phase_name(c->phase), c->options.code.name, c->view);
+    add(&out, "\"workers\":[");
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        const struct member *member = &c->members[link];
+
+        if (member->state == MEMBER_NONE)
+            continue;
+        if (capacity - out.size < WORKER_BYTES + TAIL_BYTES) {
+            more++;
+            continue;
+        }
+        add_worker(&out, c, member, now, shown++ == 0);
+    }
+    add(&out, "],\"more\":%" PRIu32 "}", more);
+    return out.size;
+}

@@ -1,0 +1,348 @@
+#include "node/supervisor.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "node/result_file.h"
+#include "os/clock.h"
+#include "os/log.h"
+#include "os/process.h"
+
+#define TICK_US     (100 * MS_US)
+#define STOP_US     (10 * SECOND_US) /* For the step at hand and the disk. */
+#define DESERTED_US (2 * SECOND_US)
+#define PARTING_US  (2 * SECOND_US) /* For workers, once the job is done. */
+#define DEATHS_US   (10 * SECOND_US)
+#define BACKOFF_US  (100 * MS_US)
+#define REGATHER_US (200 * MS_US)
+#define READ_TRACES 64u
+
+static void end(struct supervisor *s, enum err err)
+{
+    s->over = true;
+    s->err = err;
+}
+
+static void watch(struct supervisor *s, const struct trace *trace)
+{
+    if (s->options->watch != NULL)
+        s->options->watch(s->options->watch_context, trace);
+}
+
+/* The trace stream. */
+
+static bool is_local(struct supervisor *s, const char *name)
+{
+    return crew_find(&s->crew, name) != NULL;
+}
+
+static void on_trace(struct supervisor *s, const struct trace *trace)
+{
+    ledger_trace(&s->ledger, trace, is_local(s, trace->name));
+    if (trace->kind == TRACE_COMMIT)
+        s->death_count = 0;
+    watch(s, trace);
+    if (trace->kind == TRACE_STEP && !s->stopping)
+        chaos_run_step(&s->chaos, trace->key.step, clock_now_us());
+}
+
+/* Records come whole or in parts, never mixed: one process writes them. */
+static void take_bytes(struct supervisor *s, const uint8_t *data, size_t size)
+{
+    while (size > 0) {
+        const size_t missing = sizeof s->partial - s->partial_size;
+        const size_t take = size < missing ? size : missing;
+        struct trace trace;
+
+        memcpy(s->partial + s->partial_size, data, take);
+        s->partial_size += take;
+        data += take;
+        size -= take;
+        if (s->partial_size < sizeof s->partial)
+            return;
+        memcpy(&trace, s->partial, sizeof trace);
+        s->partial_size = 0;
+        on_trace(s, &trace);
+    }
+}
+
+/* At most one buffer, so that signals are looked at in between. */
+static bool read_traces(struct supervisor *s)
+{
+    uint8_t data[READ_TRACES * sizeof(struct trace)];
+    bool ended = false;
+    size_t size;
+
+    if (s->trace_fd < 0)
+        return false;
+    size = wait_read(s->trace_fd, data, sizeof data, &ended);
+    take_bytes(s, data, size);
+    if (ended)
+        wait_close(&s->trace_fd);
+    return size > 0;
+}
+
+/* Children. */
+
+static enum err start_coordinator(struct supervisor *s)
+{
+    int writer;
+    enum err err = wait_pipe(&s->trace_fd, &writer, s->why);
+
+    if (err != ERR_OK)
+        return err;
+    s->coordinator.trace_fd = writer;
+    s->partial_size = 0;
+    s->restart_at = 0;
+    /* The living are waiting at the door; do not wait for the dead. */
+    if (s->lives++ > 0)
+        s->coordinator.core.gather_us = REGATHER_US;
+    err = crew_start_coordinator(&s->crew, &s->coordinator, s->why);
+    wait_close(&writer);
+    return err;
+}
+
+static void start_worker(struct supervisor *s, const char *name)
+{
+    struct why why = {0};
+
+    if (crew_start_worker(&s->crew, name, &s->worker, &why) != ERR_OK)
+        log_line("a worker could not be started: %s", why.text);
+}
+
+static void join_one(void *context)
+{
+    start_worker(context, NULL);
+}
+
+static bool dies_in_vain(struct supervisor *s, time_us now)
+{
+    const uint32_t most = SUPERVISOR_DEATHS_MAX;
+
+    s->deaths[s->death_count++ % most] = now;
+    return s->death_count >= most &&
+           now - s->deaths[s->death_count % most] < DEATHS_US;
+}
+
+static void coordinator_killed(struct supervisor *s, int number)
+{
+    const time_us now = clock_now_us();
+
+    ledger_coordinator_died(&s->ledger);
+    if (s->stopping) {
+        end(s, ERR_OK); /* Journal and checkpoint are what was asked for. */
+        return;
+    }
+    if (dies_in_vain(s, now)) {
+        end(s, why_set(s->why, ERR_CLOSED,
+                       "the coordinator died %u times in a row (signal %d) "
+                       "without finishing a step; the state is saved, go on "
+                       "with --resume",
+                       s->death_count, number));
+        return;
+    }
+    s->restart_at =
+        now + (s->death_count > 1 ? BACKOFF_US << (s->death_count - 2) : 0);
+}
+
+static void check_coordinator(struct supervisor *s)
+{
+    struct crew_member *member = &s->crew.members[0];
+
+    if (member->process.pid > 0 || member->reported)
+        return;
+    member->reported = true;
+    while (read_traces(s))
+        continue; /* Its last words; nobody writes any more. */
+    wait_close(&s->trace_fd);
+    if (member->end.signal != 0)
+        coordinator_killed(s, member->end.signal);
+    else
+        end(s, ERR_OK); /* The result file says how. */
+}
+
+static void check_workers(struct supervisor *s)
+{
+    for (uint32_t i = 1; i < s->crew.count; i++) {
+        struct crew_member *member = &s->crew.members[i];
+        char name[NAME_SIZE];
+        bool died;
+
+        if (member->process.pid > 0 || member->reported)
+            continue;
+        member->reported = true;
+        died = member->end.signal != 0 || member->end.code != 0;
+        memcpy(name, member->process.name, NAME_SIZE);
+        ledger_worker_ended(&s->ledger, name, died);
+        if (died && s->options->respawn && !s->stopping && !s->over)
+            start_worker(s, name);
+    }
+}
+
+/* A run that nobody can help any more must say so, not wait. */
+static void check_deserted(struct supervisor *s, time_us now)
+{
+    const bool hope = crew_workers_alive(&s->crew) > 0 ||
+                      s->options->listen != NULL || s->options->respawn ||
+                      chaos_run_joins(&s->chaos) ||
+                      ledger_strangers_alive(&s->ledger) > 0;
+
+    if (hope)
+        s->deserted_at = 0;
+    else if (s->deserted_at == 0)
+        s->deserted_at = now;
+    else if (now - s->deserted_at >= DESERTED_US)
+        end(s, why_set(s->why, ERR_CLOSED,
+                       "all workers are gone; the state is saved, go on with "
+                       "--resume"));
+}
+
+static void check_children(struct supervisor *s)
+{
+    crew_reap(&s->crew);
+    check_coordinator(s);
+    check_workers(s);
+}
+
+/* The end on request. */
+
+static void stop(struct supervisor *s, int number)
+{
+    const int pid = s->crew.members[0].process.pid;
+
+    s->stopping = true;
+    s->signal = number;
+    s->stop_until = clock_now_us() + STOP_US;
+    s->restart_at = 0;
+    if (pid == 0) {
+        end(s, ERR_OK); /* Between two lives: nothing to wait for. */
+        return;
+    }
+    process_terminate(pid);
+    process_resume(pid);
+}
+
+static void on_signal(struct supervisor *s, int number)
+{
+    if (!s->stopping) {
+        stop(s, number);
+        return;
+    }
+    s->signal = number;
+    end(s, ERR_OK);
+}
+
+static void check_time(struct supervisor *s, time_us now)
+{
+    if (s->over)
+        return;
+    if (s->restart_at != 0 && now >= s->restart_at) {
+        const enum err err = start_coordinator(s);
+
+        if (err != ERR_OK)
+            end(s, err);
+    }
+    if (!s->stopping && now >= s->max_time_at)
+        stop(s, 0);
+    if (s->stopping && now >= s->stop_until)
+        end(s, ERR_OK); /* It hangs; what is on disk is the state. */
+    if (!s->stopping)
+        chaos_run_time(&s->chaos, now);
+    check_deserted(s, now);
+    if (now >= s->tick_at) {
+        watch(s, NULL);
+        s->tick_at = now + TICK_US;
+    }
+}
+
+static time_us sooner(time_us a, time_us b)
+{
+    return a < b ? a : b;
+}
+
+static time_us next_time(const struct supervisor *s)
+{
+    time_us next = sooner(s->tick_at, chaos_run_next(&s->chaos));
+
+    if (s->restart_at != 0)
+        next = sooner(next, s->restart_at);
+    if (s->stopping)
+        next = sooner(next, s->stop_until);
+    return sooner(next, s->max_time_at);
+}
+
+static void serve(struct supervisor *s)
+{
+    while (!s->over) {
+        const struct wake wake =
+            waiter_wait(&s->waiter, s->trace_fd, next_time(s));
+
+        if (wake.signal != 0)
+            on_signal(s, wake.signal);
+        if (wake.readable)
+            (void)read_traces(s);
+        if (wake.child)
+            check_children(s);
+        check_time(s, clock_now_us());
+    }
+}
+
+/* Workers have got their BYE and go by themselves; not for ever. */
+static void part(struct supervisor *s)
+{
+    const time_us until = clock_now_us() + PARTING_US;
+
+    if (s->crew.members[0].process.pid > 0)
+        return; /* Ended in haste: they are killed. */
+    for (uint32_t i = 1; i < s->crew.count; i++) {
+        if (s->crew.members[i].resume_at != 0)
+            process_resume(s->crew.members[i].process.pid);
+    }
+    crew_reap(&s->crew);
+    while (crew_workers_alive(&s->crew) > 0 && clock_now_us() < until) {
+        const struct wake wake = waiter_wait(&s->waiter, -1, until);
+
+        if (wake.signal != 0)
+            return;
+        crew_reap(&s->crew);
+    }
+    check_workers(s);
+}
+
+static enum err start_all(struct supervisor *s)
+{
+    enum err err = start_coordinator(s);
+
+    for (uint32_t i = 0; i < s->options->local_workers && err == ERR_OK; i++)
+        err = crew_start_worker(&s->crew, NULL, &s->worker, s->why);
+    return err;
+}
+
+enum err supervisor_run(struct supervisor *supervisor, struct why *why)
+{
+    struct supervisor *s = supervisor;
+    const time_us now = clock_now_us();
+    enum err err;
+
+    s->trace_fd = -1;
+    s->why = why;
+    s->max_time_at = s->options->max_time_us > 0 ? now + s->options->max_time_us
+                                                 : TIME_NEVER;
+    s->tick_at = now + TICK_US;
+    err = crew_init(&s->crew);
+    if (err == ERR_OK)
+        err = waiter_open(&s->waiter, why);
+    if (err == ERR_OK) {
+        chaos_run_init(&s->chaos, &s->options->chaos, &s->crew, join_one, s);
+        err = start_all(s);
+    }
+    if (err == ERR_OK) {
+        serve(s);
+        err = s->err;
+        part(s);
+    }
+    crew_close(&s->crew);
+    wait_close(&s->trace_fd);
+    waiter_close(&s->waiter);
+    return err;
+}

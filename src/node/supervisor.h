@@ -1,0 +1,61 @@
+/*
+ * supervisor.h - watches over the processes of a run until it ends.
+ *
+ * One poll() on the coordinator's trace pipe, signals and children; no loop
+ * and no thread, so that a fork copies nothing that runs.
+ *
+ *     coordinator killed   start the next life, at once the first time
+ *     worker killed        the core deals with it; --respawn starts it again
+ *     SIGINT, SIGTERM,     ask the coordinator to end at a step boundary;
+ *     SIGHUP, SIGUSR1      a second one ends everything at once
+ *     --max-time           the same as a signal
+ */
+#ifndef NODE_SUPERVISOR_H
+#define NODE_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node/chaos_run.h"
+#include "node/crew.h"
+#include "node/ledger.h"
+#include "node/train.h"
+#include "os/wait.h"
+
+#define SUPERVISOR_DEATHS_MAX 5u
+
+struct supervisor {
+    const struct train_options *options;
+    struct coordinator_node_options coordinator; /* Of the next life. */
+    struct worker_node_options worker;           /* Of any local worker. */
+    struct waiter waiter;
+    struct crew crew;
+    struct chaos_run chaos;
+    struct ledger ledger;
+
+    int trace_fd; /* -1 = none. */
+    uint8_t partial[sizeof(struct trace)];
+    size_t partial_size;
+
+    time_us restart_at; /* Of the coordinator; 0 = not waiting. */
+    time_us deaths[SUPERVISOR_DEATHS_MAX];
+    uint32_t death_count; /* Without a commit since. */
+    uint32_t lives;
+
+    bool stopping;
+    int signal;
+    time_us stop_until;
+    time_us max_time_at;
+    time_us deserted_at; /* Nobody is left to compute; 0 = somebody is. */
+    time_us tick_at;
+    bool over;
+    enum err err;
+    struct why *why;
+};
+
+/* The run, from the first fork to the last wait.  What it came to is in the
+ * result file, if the coordinator wrote one.  No child is left. */
+MUST_CHECK enum err supervisor_run(struct supervisor *supervisor,
+                                   struct why *why);
+
+#endif /* NODE_SUPERVISOR_H */

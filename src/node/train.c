@@ -1,0 +1,349 @@
+/*
+ * train.c - what must stand before the first fork, and what is left after the
+ * last wait.
+ */
+#include "node/train.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/store.h"
+#include "math/golden.h"
+#include "node/result_file.h"
+#include "node/supervisor.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/folder.h"
+#include "os/log.h"
+#include "os/net.h"
+#include "os/random.h"
+#include "os/threads.h"
+#include "os/token.h"
+
+#define PATH_SIZE        4096u
+#define ADDRESS_FILE     "address"
+#define LOCK_FILE        "lock"
+#define BEAT_US          (50 * MS_US)
+#define DEAD_US          (2 * SECOND_US)
+#define SUSPECT_US       (300 * MS_US)
+#define RESEND_US        SECOND_US
+#define GATHER_US        (5 * SECOND_US)
+#define GATHER_REMOTE_US (60 * SECOND_US)
+#define CHECKPOINT_STEPS 10u
+#define CHECKPOINT_US    (2 * SECOND_US)
+#define LINKS_SPARE      16u /* Old sessions not yet gone. */
+
+struct train {
+    const struct train_options *options;
+    struct supervisor supervisor;
+    struct token token;
+    struct net_listener listener;
+    struct bounds bounds;
+    struct coordinator_options core;
+    int lock; /* -1 = not held. */
+};
+
+/* For train_processes, which the screen calls from inside `watch`. */
+static struct train *running;
+
+const struct train_process *train_processes(uint32_t *count)
+{
+    *count = 0;
+    if (running == NULL)
+        return NULL;
+    return crew_processes(&running->supervisor.crew, count);
+}
+
+static void path_in(const struct train *train, const char *name,
+                    char path[PATH_SIZE])
+{
+    (void)snprintf(path, PATH_SIZE, "%s/%s", train->options->out, name);
+}
+
+static enum err open_folder(struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    char path[PATH_SIZE];
+    enum err err = file_make_folder(options->out, why);
+    bool there;
+
+    if (err != ERR_OK)
+        return err;
+    path_in(train, LOCK_FILE, path);
+    err = file_lock(path, &train->lock, why);
+    if (err == ERR_EXISTS)
+        return why_set(why, err,
+                       "%s: a run is going on in this folder; choose another "
+                       "--out",
+                       options->out);
+    if (err != ERR_OK)
+        return err;
+    path_in(train, JOURNAL_FILE, path);
+    there = file_exists(path);
+    if (there && !options->resume)
+        return why_set(why, ERR_EXISTS,
+                       "%s: holds a run already; go on with it with --resume "
+                       "or choose another --out",
+                       options->out);
+    if (!there && options->resume)
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: holds no run to go on with; leave out --resume",
+                       options->out);
+    result_remove(options->out);
+    return ERR_OK;
+}
+
+static enum err write_address(struct train *train, struct why *why)
+{
+    char path[PATH_SIZE], text[NET_TEXT_SIZE + 1];
+    const size_t size = strlen(net_text(&train->listener.local, text));
+
+    text[size] = '\n';
+    path_in(train, ADDRESS_FILE, path);
+    return file_write_atomic(path, text, size + 1, 0600, why);
+}
+
+static enum err open_door(struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    struct net_address wanted;
+    enum err err = ERR_OK;
+
+    if (options->token_file != NULL) {
+        token_guard_process();
+        err = token_load(options->token_file, true, &train->token, why);
+    }
+    if (err == ERR_OK)
+        err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
+                        why);
+    if (err == ERR_OK)
+        err = net_listen(&wanted, options->token_file == NULL, &train->listener,
+                         why);
+    if (err != ERR_OK)
+        return err;
+    if (train->listener.moved)
+        log_line("port %u is not free; listening on port %u instead",
+                 (unsigned)wanted.port, (unsigned)train->listener.bound.port);
+    return write_address(train, why);
+}
+
+static enum err scale(void *context, const double *w, int16_t *exponent)
+{
+    const struct train *train = context;
+
+    return bounds_exponents(&train->bounds, model_ops(train->options->model), w,
+                            exponent);
+}
+
+/* Bounds are taken once, before the forks; every life shares them. */
+static enum err measure(struct train *train)
+{
+    const struct dataset *data = train->options->data;
+    struct pool *pool;
+    enum err err = bounds_init(&train->bounds, data->stride);
+
+    if (err == ERR_OK)
+        err = threads_new(threads_available(), &pool);
+    if (err != ERR_OK)
+        return err;
+    err = bounds_measure(&train->bounds, data, pool);
+    threads_free(pool);
+    return err;
+}
+
+static struct job describe_job(const struct train_options *options)
+{
+    const struct dataset *data = options->data;
+
+    return (struct job){
+        .id = options->job != 0 ? options->job : random_u64(),
+        .rows = data->rows,
+        .cols = data->cols,
+        .chunk_rows = data->chunk_rows,
+        .dims = data->stride,
+        .chunks = dataset_chunks(data),
+        .model = (uint32_t)options->model,
+        .data = dataset_digest(data),
+        .beat_us = BEAT_US,
+        .dead_us = DEAD_US,
+    };
+}
+
+static uint32_t links_max(const struct train_options *options)
+{
+    uint64_t links = options->workers_max;
+
+    if (links < options->slots)
+        links = options->slots;
+    if (links < options->local_workers)
+        links = options->local_workers;
+    links = 2 * links + LINKS_SPARE;
+    return links > COORDINATOR_LINKS_MAX ? COORDINATOR_LINKS_MAX
+                                         : (uint32_t)links;
+}
+
+static void describe_core(struct train *train)
+{
+    const struct train_options *options = train->options;
+    const bool remote = options->local_workers < options->slots;
+
+    train->core = (struct coordinator_options){
+        .job = describe_job(options),
+        .config = options->config,
+        .arithmetic = golden_digest(options->isa),
+        .code = options->code,
+        .slots = options->slots,
+        .links_max = links_max(options),
+        .optim = options->optim,
+        .scale = scale,
+        .scale_context = train,
+        .delay = options->delay,
+        .suspect_us = SUSPECT_US,
+        .resend_us = RESEND_US,
+        .gather_us = remote ? GATHER_REMOTE_US : GATHER_US,
+        .checkpoint_steps = CHECKPOINT_STEPS,
+        .checkpoint_us = CHECKPOINT_US,
+        .sync = options->sync,
+        /* The supervisor knows better who can still come. */
+        .local_only = false,
+    };
+}
+
+static void describe_processes(struct train *train)
+{
+    const struct train_options *options = train->options;
+    const struct token *token =
+        options->token_file != NULL ? &train->token : NULL;
+
+    train->supervisor.options = options;
+    train->supervisor.coordinator = (struct coordinator_node_options){
+        .core = train->core,
+        .data = options->data,
+        .folder = options->out,
+        .token = token,
+        .listen_fd = train->listener.fd,
+    };
+    train->supervisor.worker = (struct worker_node_options){
+        .address = train->listener.local,
+        .token = token,
+        .isa = options->isa,
+        .threads = options->threads > 0 ? options->threads : 1,
+        .resident = options->data,
+        .data = train->core.job.data,
+        .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
+    };
+}
+
+/* Without a last word of the coordinator: what the disk holds. */
+static enum err report_from_disk(struct train *train,
+                                 struct train_result *result, struct why *why)
+{
+    const uint32_t dims = train->core.job.dims;
+    struct coordinator core;
+    struct recovery recovery = {0};
+    struct folder folder;
+    enum err err = folder_open(&folder, train->options->out, why);
+
+    if (err == ERR_OK)
+        err = store_recover(&folder.disk, &recovery, why);
+    folder_close(&folder);
+    if (err == ERR_OK)
+        err = coordinator_init(&core, &train->core, &recovery, why);
+    recovery_close(&recovery);
+    if (err != ERR_OK)
+        return err;
+    result->weights = mem_new(dims, sizeof *result->weights);
+    if (result->weights != NULL)
+        memcpy(result->weights, coordinator_weights(&core),
+               dims * sizeof *result->weights);
+    result->dims = dims;
+    result->steps = core.optim.step;
+    result->objective = core.optim.objective;
+    coordinator_close(&core);
+    return result->weights != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static enum err report(struct train *train, struct train_result *result,
+                       struct why *why)
+{
+    struct run_result last = {0};
+    const char *folder = train->options->out;
+    enum err err = result_read(folder, &last, NULL);
+    const bool spoke = err == ERR_OK;
+
+    if (spoke && last.err != ERR_OK && last.err != ERR_CANCELLED) {
+        mem_free(last.weights);
+        return why_set(why, last.err, "%s", last.reason);
+    }
+    if (spoke) {
+        result->finished = last.err == ERR_OK;
+        result->steps = last.steps;
+        result->objective = last.objective;
+        result->weights = last.weights;
+        result->dims = last.dims;
+        err = ERR_OK;
+    } else {
+        err = report_from_disk(train, result, why);
+    }
+    if (err != ERR_OK)
+        return err;
+    ledger_report(&train->supervisor.ledger, folder, spoke ? &last.stats : NULL,
+                  result);
+    result->hash = hash_f64(result->weights, train->options->data->cols);
+    result->signal = result->finished ? 0 : train->supervisor.signal;
+    result->port = train->listener.bound.port;
+    return ERR_OK;
+}
+
+static void train_close(struct train *train)
+{
+    char path[PATH_SIZE];
+
+    if (train->listener.fd > 0) {
+        path_in(train, ADDRESS_FILE, path);
+        file_remove(path);
+    }
+    net_close(&train->listener);
+    bounds_close(&train->bounds);
+    ledger_close(&train->supervisor.ledger);
+    token_close(&train->token);
+    if (train->lock >= 0)
+        file_unlock(train->lock);
+}
+
+enum err train_run(const struct train_options *options,
+                   struct train_result *result, struct why *why)
+{
+    struct train *train = mem_new(1, sizeof *train);
+    struct train_result made = {0};
+    enum err err = train != NULL ? ERR_OK : ERR_NOMEM;
+
+    CHECK(running == NULL); /* One run at a time in a process. */
+    if (err != ERR_OK)
+        return err;
+    train->options = options;
+    train->lock = -1;
+    err = open_folder(train, why);
+    if (err == ERR_OK)
+        err = open_door(train, why);
+    if (err == ERR_OK)
+        err = measure(train);
+    if (err == ERR_OK) {
+        describe_core(train);
+        describe_processes(train);
+        running = train;
+        err = supervisor_run(&train->supervisor, why);
+        running = NULL;
+    }
+    if (err == ERR_OK)
+        err = report(train, &made, why);
+    if (err == ERR_OK)
+        *result = made;
+    else
+        mem_free(made.weights);
+    train_close(train);
+    mem_free(train);
+    return err;
+}

@@ -1,0 +1,84 @@
+/*
+ * train.h - a training run with real processes.
+ *
+ * `muster train` is a supervisor: it loads the data, then forks the
+ * coordinator and the local workers, so that they share its pages and so that
+ * nothing outlives it.  A coordinator that dies is started again from journal
+ * and checkpoint; workers dial it anew.
+ *
+ *     muster train (supervisor: screen, chaos, restarts)
+ *       |-- coordinator     core/coordinator.h on sockets and a disk
+ *       |-- worker w0 ..    core/worker.h on a socket and a compute thread
+ *       '-- worker w7            ^ the same code as `muster join`
+ *
+ * The supervisor sees the run through the coordinator's trace stream.
+ */
+#ifndef NODE_TRAIN_H
+#define NODE_TRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/coordinator.h"
+#include "core/trace.h"
+#include "data/dataset.h"
+#include "model/problem.h"
+#include "node/chaos.h"
+#include "plan/delay.h"
+
+struct train_options {
+    const struct dataset *data;
+    enum model_kind model;
+    enum isa isa;
+    uint32_t threads; /* Of each worker. */
+    struct optim_options optim;
+    struct code_spec code;
+    uint32_t slots;         /* n of the code. */
+    uint32_t local_workers; /* Forked here; 0 with --listen alone. */
+    uint32_t workers_max;
+    const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
+    const char *token_file; /* NULL: only on loopback. */
+    const char *out;        /* Run folder, made if need be. */
+    bool resume;
+    bool respawn; /* Restart local workers that died. */
+    bool sync;
+    uint64_t job;         /* 0 = draw one. */
+    struct digest config; /* Of everything that decides the bits. */
+    struct delay delay;
+    struct chaos chaos;
+    time_us max_time_us; /* End at a step boundary after this; 0 = never. */
+    /* Called by the supervisor for every trace event, and with NULL every
+     * 100 ms or so for animation. */
+    void (*watch)(void *context, const struct trace *trace);
+    void *watch_context;
+};
+
+/* Who runs where, for the screen and its invitation. */
+struct train_process {
+    char name[NAME_SIZE];
+    int pid; /* 0 = gone. */
+};
+
+struct train_result {
+    bool finished; /* false: stopped or preempted, state saved. */
+    int signal;    /* The signal that ended it, 0 = none. */
+    struct digest hash;
+    uint32_t steps;
+    double elapsed_s; /* First broadcast to last commit. */
+    double objective;
+    double worst_pause_s; /* Longest gap between two commits. */
+    uint32_t coordinator_deaths;
+    struct coordinator_stats stats; /* Summed over coordinator lives. */
+    double *weights;                /* job dims; mem_free. */
+    uint32_t dims;
+    uint32_t port;
+};
+
+MUST_CHECK enum err train_run(const struct train_options *options,
+                              struct train_result *result, struct why *why);
+
+/* The processes of the run in progress (call from watch only). */
+const struct train_process *train_processes(uint32_t *count);
+
+#endif /* NODE_TRAIN_H */

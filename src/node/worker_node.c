@@ -1,0 +1,452 @@
+/*
+ * worker_node.c - events in, actions out, and the compute thread.
+ *
+ * The compute thread reads the data set through a copy of its description
+ * whose set of present chunks was taken when the piece was started: chunks
+ * that arrive meanwhile are written where nobody is reading.
+ */
+#include "node/worker_node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/worker.h"
+#include "math/golden.h"
+#include "model/problem.h"
+#include "node/compute.h"
+#include "node/session.h"
+#include "os/clock.h"
+#include "os/link.h"
+#include "os/log.h"
+#include "os/loop.h"
+#include "os/process.h"
+#include "os/random.h"
+#include "os/threads.h"
+#include "wire/codec.h"
+
+#define ACTIONS_FIRST 32u
+#define RETRY_US      (10 * MS_US)
+#define RETRY_MAX_US  (500 * MS_US)
+#define FINISH_US     SECOND_US
+#define FINISH_LOOK   (5 * MS_US)
+
+struct node {
+    const struct worker_node_options *options;
+    struct worker core;
+    struct actions actions;
+    struct loop *loop;
+    struct timer *timer;
+    struct timer *ending;
+    struct alerts *alerts;
+    struct link_hub *hub;
+    struct link *link; /* NULL: none. */
+    bool up;
+    struct codec_room room;
+    struct envelope envelope;
+    size_t message_max;
+
+    bool open;                  /* The job is known; all below is made. */
+    struct dataset own;         /* Shipped rows. */
+    const struct dataset *data; /* `own`, or the resident rows. */
+    struct pool *pool;
+    struct compute compute;
+    struct task *task;   /* Its thread owns the fields below while busy. */
+    struct dataset seen; /* `data` as it was when the piece was started. */
+    struct compute_work work;
+    enum err compute_err;
+    int64_t compute_us;
+    struct flag cancel;
+
+    bool finished;
+    time_us ending_until;
+    enum err err;
+    struct why *why;
+};
+
+static void feed(struct node *node, const struct event *event);
+
+static void finish(struct node *node, enum err err, const char *reason)
+{
+    if (node->finished)
+        return;
+    node->finished = true;
+    node->err = err == ERR_OK ? ERR_OK : why_set(node->why, err, "%s", reason);
+}
+
+/* The link. */
+
+static void on_up(void *context, struct link *link)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_LINK_UP};
+
+    CHECK(link == node->link);
+    node->up = true;
+    feed(node, &event);
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct node *node = context;
+    struct msg msg;
+    struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
+
+    if (link != node->link)
+        return;
+    if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
+        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+        finish(node, ERR_FORMAT, "the coordinator sent what is no message");
+        feed(node, NULL);
+        return;
+    }
+    feed(node, &event);
+    /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
+    if (msg.kind == MSG_WELCOME && node->open && node->link == link)
+        link_trust(link, node->message_max);
+}
+
+static void on_down(void *context, struct link *link, enum link_end how,
+                    const char *why)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_LINK_DOWN};
+
+    if (link != node->link)
+        return;
+    node->link = NULL;
+    node->up = false;
+    if (how == LINK_REFUSED)
+        finish(node, ERR_DENIED, why);
+    feed(node, &event);
+}
+
+static const struct link_events link_events = {
+    .up = on_up, .message = on_message, .down = on_down};
+
+static void do_connect(struct node *node)
+{
+    CHECK(node->link == NULL);
+    if (link_dial(node->hub, &node->options->address, &node->link) != ERR_OK)
+        finish(node, ERR_NOMEM, "out of memory");
+}
+
+static void do_close(struct node *node)
+{
+    if (node->link != NULL)
+        link_close(node->link);
+    node->link = NULL;
+    node->up = false;
+}
+
+static void do_send(struct node *node, const struct msg *msg)
+{
+    const size_t size = envelope_fill(&node->envelope, msg);
+
+    if (size == 0)
+        finish(node, ERR_NOMEM, "out of memory");
+    else if (node->up)
+        link_send(node->link,
+                  msg_is_bulk(msg->kind) ? PLANE_BULK : PLANE_CONTROL,
+                  node->envelope.bytes, size);
+}
+
+/* The job. */
+
+static void compute_work(void *context)
+{
+    struct node *node = context;
+    const time_us began = clock_now_us();
+
+    node->compute_err = compute_run(&node->compute, &node->work, &node->cancel);
+    node->compute_us = clock_now_us() - began;
+}
+
+static void compute_done(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_COMPUTED,
+                                .err = node->compute_err,
+                                .compute_us = node->compute_us};
+
+    feed(node, &event);
+}
+
+static void do_compute(struct node *node, const struct action *action)
+{
+    node->work = (struct compute_work){
+        .first = action->first,
+        .end = action->end,
+        .weights = action->weights,
+        .exponent = action->exponent,
+        .tally = action->tally,
+    };
+    chunkset_copy(&node->seen.present, &node->data->present);
+    flag_lower(&node->cancel);
+    task_start(node->task);
+}
+
+/* A coordinator may describe only what its numbers add up to. */
+static enum err check_job(const struct job *job, const struct dataset *data)
+{
+    if (job->model > MODEL_SVM || job->rows != data->rows ||
+        job->cols != data->cols || job->chunk_rows != data->chunk_rows ||
+        job->dims != data->stride || job->chunks != dataset_chunks(data))
+        return ERR_SHAPE;
+    return ERR_OK;
+}
+
+static enum err open_data(struct node *node, const struct job *job)
+{
+    enum err err = ERR_OK;
+
+    if (node->options->resident != NULL) {
+        node->data = node->options->resident;
+    } else {
+        if (job->rows == 0 || job->cols == 0 || job->chunk_rows == 0)
+            return ERR_SHAPE;
+        err = dataset_init(&node->own, job->rows, job->cols, job->chunk_rows);
+        node->data = &node->own;
+    }
+    if (err == ERR_OK)
+        err = check_job(job, node->data);
+    return err;
+}
+
+static enum err open_compute(struct node *node, const struct job *job)
+{
+    const struct problem problem = {.data = &node->seen,
+                                    .model =
+                                        model_ops((enum model_kind)job->model),
+                                    .isa = node->options->isa};
+    enum err err;
+
+    node->seen = *node->data;
+    node->seen.present = (struct chunkset){0};
+    err = chunkset_init(&node->seen.present, job->chunks);
+    if (err == ERR_OK)
+        err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        err = compute_init(&node->compute, &problem, job->dims, job->chunks,
+                           node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
+static size_t chunk_bytes_max(const struct dataset *data)
+{
+    return dataset_chunk_bytes(data, 0); /* Only the last may be shorter. */
+}
+
+static void do_open(struct node *node, const struct job *job)
+{
+    struct codec_room room;
+    enum err err = open_data(node, job);
+
+    if (err == ERR_OK)
+        err = open_compute(node, job);
+    if (err == ERR_OK)
+        err = codec_room_init(&room, job->dims, job->chunks);
+    if (err == ERR_OK) {
+        codec_room_close(&node->room);
+        node->room = room;
+        node->message_max = codec_message_max(job->dims, job->chunks,
+                                              chunk_bytes_max(node->data));
+        node->open = true;
+        return;
+    }
+    finish(node, err,
+           err == ERR_SHAPE ? "the coordinator describes a job that cannot be"
+                            : "not enough memory for this job's data");
+}
+
+static void do_store(struct node *node, const struct msg_data *msg)
+{
+    if (node->data != &node->own)
+        return; /* All rows are here. */
+    if (dataset_chunk_decode(&node->own, msg->chunk, msg->bytes, msg->size) !=
+        ERR_OK)
+        finish(node, ERR_FORMAT, "the coordinator sent a broken chunk of data");
+}
+
+static void carry_out(struct node *node, const struct action *action)
+{
+    switch (action->kind) {
+    case ACTION_SEND:
+        do_send(node, &action->msg);
+        return;
+    case ACTION_CLOSE:
+        do_close(node);
+        return;
+    case ACTION_TIMER:
+        timer_at(node->timer, action->at);
+        return;
+    case ACTION_TRACE:
+        return;
+    case ACTION_CONNECT:
+        do_connect(node);
+        return;
+    case ACTION_OPEN:
+        do_open(node, action->job);
+        return;
+    case ACTION_STORE:
+        do_store(node, &action->msg.data);
+        return;
+    case ACTION_COMPUTE:
+        do_compute(node, action);
+        return;
+    case ACTION_CANCEL:
+        flag_raise(&node->cancel);
+        return;
+    case ACTION_FINISH:
+        finish(node, action->err, action->reason);
+        return;
+    case ACTION_SHIP:
+    case ACTION_JOURNAL:
+    case ACTION_CHECKPOINT:
+        break;
+    }
+    CHECK(!"an action of the coordinator");
+}
+
+static void end_look(void *context)
+{
+    struct node *node = context;
+    const time_us now = clock_now_us();
+
+    if (link_hub_open(node->hub) == 0 || now >= node->ending_until)
+        loop_stop(node->loop);
+    else
+        timer_at(node->ending, now + FINISH_LOOK);
+}
+
+static void begin_end(struct node *node)
+{
+    do_close(node);
+    flag_raise(&node->cancel);
+    timer_at(node->timer, TIME_NEVER);
+    node->ending_until = clock_now_us() + FINISH_US;
+    timer_at(node->ending, clock_now_us());
+}
+
+/* NULL: only see whether it is over. */
+static void feed(struct node *node, const struct event *event)
+{
+    struct event timed;
+
+    if (node->ending_until != 0)
+        return;
+    if (!node->finished && event != NULL) {
+        timed = *event;
+        timed.now = clock_now_us();
+        worker_step(&node->core, &timed, &node->actions);
+        for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
+            carry_out(node, &node->actions.list[i]);
+    }
+    if (node->finished)
+        begin_end(node);
+}
+
+static void on_time(void *context)
+{
+    const struct event event = {.kind = EVENT_TIME};
+
+    feed(context, &event);
+}
+
+static void on_alert(void *context)
+{
+    const struct event event = {.kind = EVENT_LEAVE};
+
+    feed(context, &event);
+}
+
+/* Set-up. */
+
+static enum err open_core(struct node *node, struct why *why)
+{
+    const struct worker_node_options *options = node->options;
+    struct worker_options core = {
+        .incarnation = random_u64(),
+        .pid = process_own_pid(),
+        .resident = options->resident != NULL,
+        .data = options->data,
+        .retry_us = RETRY_US,
+        .retry_max_us = RETRY_MAX_US,
+        .give_up_us = options->give_up_us,
+    };
+    enum err err = golden_check(options->isa, why);
+
+    if (err != ERR_OK)
+        return err;
+    core.arithmetic = golden_digest(options->isa);
+    memcpy(core.name, options->name, NAME_SIZE);
+    worker_init(&node->core, &core);
+    err = actions_init(&node->actions, ACTIONS_FIRST);
+    if (err == ERR_OK)
+        err = codec_room_init(&node->room, 0, 0);
+    return err;
+}
+
+static enum err open_loop(struct node *node)
+{
+    struct link_options links = {
+        .token = node->options->token, .events = &link_events, .context = node};
+    enum err err = loop_new(&node->loop);
+
+    links.loop = node->loop;
+    if (err == ERR_OK)
+        err = timer_new(node->loop, on_time, node, &node->timer);
+    if (err == ERR_OK)
+        err = timer_new(node->loop, end_look, node, &node->ending);
+    if (err == ERR_OK)
+        err = alerts_new(node->loop, node->options->interrupt, on_alert, node,
+                         &node->alerts);
+    if (err == ERR_OK)
+        err = link_hub_new(&links, &node->hub);
+    return err;
+}
+
+static void node_close(struct node *node)
+{
+    flag_raise(&node->cancel);
+    task_free(node->task);
+    compute_close(&node->compute);
+    threads_free(node->pool);
+    link_hub_free(node->hub);
+    alerts_free(node->alerts);
+    timer_free(node->timer);
+    timer_free(node->ending);
+    loop_free(node->loop);
+    worker_close(&node->core);
+    actions_close(&node->actions);
+    codec_room_close(&node->room);
+    envelope_close(&node->envelope);
+    chunkset_close(&node->seen.present);
+    dataset_close(&node->own);
+}
+
+enum err worker_node_run(const struct worker_node_options *options,
+                         struct why *why)
+{
+    const struct event start = {.kind = EVENT_START};
+    struct node node = {.options = options, .why = why};
+    enum err err = open_core(&node, why);
+
+    CHECK(options->threads > 0 && codec_name_valid(options->name));
+    if (err == ERR_OK)
+        err = open_loop(&node);
+    if (err == ERR_OK) {
+        feed(&node, &start);
+        loop_run(node.loop);
+        err = node.err;
+    }
+    if (err == ERR_NOMEM && why != NULL && why->text[0] == '\0')
+        (void)why_set(why, err, "not enough memory for a worker");
+    node_close(&node);
+    return err;
+}

@@ -1,0 +1,59 @@
+/*
+ * worker_node.h - core/worker.h on a socket and a compute thread.
+ *
+ * `muster join` and the local workers of `muster train` are this one function.
+ *
+ *     loop thread                      compute thread (+ its pool)
+ *       messages, beats, timers  --->    chunks [first, end) into the tally
+ *       CANCEL: raise a flag             looks at the flag between chunks
+ *                                <---    done
+ *
+ * Heartbeats are the loop thread's only real work, so that no amount of
+ * computing delays them.
+ */
+#ifndef NODE_WORKER_NODE_H
+#define NODE_WORKER_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/time.h"
+#include "core/msg.h"
+#include "data/dataset.h"
+#include "math/kernel.h"
+#include "os/net.h"
+#include "os/token.h"
+
+struct worker_node_options {
+    struct net_address address; /* Of the coordinator. */
+    const struct token *token;  /* NULL: loopback only. */
+    char name[NAME_SIZE];
+    enum isa isa;
+    uint32_t threads;
+    const struct dataset *resident; /* All rows are here; NULL: shipped. */
+    struct digest data;             /* Of the resident rows. */
+    time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
+    bool interrupt;     /* SIGINT, too, means leave. */
+};
+
+/* Serve until the job is done or this worker is let go (ERR_OK), or until it
+ * cannot go on (the sentence says why). */
+MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
+                                    struct why *why);
+
+/* For `muster join`: parse, load the token, choose a name if NULL, run. */
+struct join_options {
+    const char *address;
+    const char *token_file;
+    const char *name; /* NULL: the host's name and the process id. */
+    const char *isa;  /* NULL: the best. */
+    uint32_t threads; /* 0: all processors. */
+    time_us give_up_us;
+};
+
+MUST_CHECK enum err join_run(const struct join_options *options,
+                             struct why *why);
+
+#endif /* NODE_WORKER_NODE_H */

@@ -1,0 +1,79 @@
+/*
+ * conn.h - one TCP connection that carries messages, half of a link (os/ only).
+ */
+#ifndef OS_CONN_H
+#define OS_CONN_H
+
+#include <uv.h>
+
+#include "os/link.h"
+#include "os/tls.h"
+
+#define CONN_HEADER_BYTES 4u
+#define CONN_WHY_SIZE     256u
+
+struct conn;
+
+/* Called by the loop, except `failed`, which may come from inside a send: it
+ * only marks and closes. */
+struct conn_ops {
+    /* Connected and, with TLS, both sides proved their key. */
+    void (*open)(struct conn *conn);
+    void (*message)(struct conn *conn, const uint8_t *data, size_t size);
+    void (*failed)(struct conn *conn, enum link_end how, const char *why);
+    void (*written)(struct conn *conn);
+    void (*closed)(struct conn *conn); /* Free what hangs on it. */
+};
+
+struct conn {
+    uv_tcp_t tcp;
+    uv_connect_t connect;
+    uv_shutdown_t shutdown;
+    const struct conn_ops *ops;
+    struct tls *tls;
+    bool server;
+    bool open;
+    bool finishing; /* Input is thrown away; closes at the peer's end. */
+    bool closing;
+    size_t limit;  /* Largest message taken. */
+    size_t heard;  /* Bytes read, while a stranger. */
+    uint8_t first; /* The first byte ever read. */
+    size_t queued; /* Bytes handed to libuv and not yet written. */
+
+    uint8_t header[CONN_HEADER_BYTES];
+    size_t header_size;
+    size_t frame_left;
+    bool more;
+    uint8_t *message; /* Of several reads or frames. */
+    size_t size, capacity;
+
+    /* The link's business. */
+    struct link_hub *hub;
+    struct link *link; /* NULL: a stranger that has not greeted. */
+    enum plane plane;
+    bool half; /* Counted among the strangers. */
+    time_us deadline;
+    struct sockaddr_storage peer;
+    struct conn *prev, *next;
+};
+
+/* One buffer per loop thread serves all reads. */
+struct conn_scratch {
+    char raw[65536];
+    uint8_t plain[16384];
+};
+
+MUST_CHECK enum err conn_new(struct loop *loop, const struct conn_ops *ops,
+                             struct conn **conn);
+/* The socket is connected: shake hands (`context`; NULL: plain) and read. */
+void conn_begin(struct conn *conn, struct tls_context *context, bool server);
+void conn_send(struct conn *conn, const void *data, size_t size);
+void conn_pause(struct conn *conn);
+void conn_resume(struct conn *conn);
+/* Send what is queued, then close when the peer has closed. */
+void conn_finish(struct conn *conn);
+void conn_close(struct conn *conn);
+/* Report and let the owner close. */
+void conn_fail(struct conn *conn, enum link_end how, const char *why);
+
+#endif /* OS_CONN_H */

@@ -1,0 +1,221 @@
+/*
+ * file.c - reading and replacing whole files.
+ *
+ * Replacing is: write PATH.tmp.RANDOM, sync it, rename it over PATH, sync the
+ * folder.  A crash in between leaves the old file and at most a stray one.
+ */
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/random.h"
+#include "os/transfer.h"
+
+#define PATH_SIZE 4096u
+
+static enum err error_code(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return ERR_NOTFOUND;
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+        return ERR_DENIED;
+    case EEXIST:
+        return ERR_EXISTS;
+    case ENOMEM:
+        return ERR_NOMEM;
+    case EFBIG:
+        return ERR_TOOBIG;
+    default:
+        return ERR_IO;
+    }
+}
+
+enum err file_failed(struct why *why, const char *path, int error)
+{
+    return why_set(why, error_code(error), "%s: %s", path, strerror(error));
+}
+
+static enum err read_open(int fd, const char *path, size_t max, uint8_t **data,
+                          size_t *size, struct why *why)
+{
+    enum err err = transfer_read_all(fd, max, data, size);
+
+    if (err == ERR_TOOBIG)
+        return why_set(why, err, "%s: larger than %zu bytes", path, max);
+    if (err == ERR_NOMEM)
+        return why_set(why, err, "%s: out of memory", path);
+    if (err != ERR_OK)
+        return file_failed(why, path, errno);
+    return ERR_OK;
+}
+
+enum err file_read(const char *path, size_t max, uint8_t **data, size_t *size,
+                   struct why *why)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    enum err err;
+
+    if (fd < 0)
+        return file_failed(why, path, errno);
+    err = read_open(fd, path, max, data, size, why);
+    (void)close(fd);
+    return err;
+}
+
+/* `path`'s folder, opened. */
+static int open_parent(const char *path)
+{
+    char copy[PATH_SIZE];
+
+    if (snprintf(copy, sizeof copy, "%s", path) >= (int)sizeof copy) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int write_synced(const char *path, const void *data, size_t size,
+                        unsigned mode)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    int error = 0;
+
+    if (fd < 0)
+        return errno;
+    if (transfer_write_all(fd, data, size) != ERR_OK || fsync(fd) != 0)
+        error = errno;
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    return error;
+}
+
+static int sync_parent(const char *path)
+{
+    const int fd = open_parent(path);
+    int error = 0;
+
+    if (fd < 0)
+        return errno;
+    if (fsync(fd) != 0)
+        error = errno;
+    (void)close(fd);
+    return error;
+}
+
+enum err file_write_atomic(const char *path, const void *data, size_t size,
+                           unsigned mode, struct why *why)
+{
+    char temporary[PATH_SIZE];
+    int error;
+
+    if (snprintf(temporary, sizeof temporary, "%s.tmp.%016" PRIx64, path,
+                 random_u64()) >= (int)sizeof temporary)
+        return file_failed(why, path, ENAMETOOLONG);
+    error = write_synced(temporary, data, size, mode);
+    if (error == 0 && rename(temporary, path) != 0)
+        error = errno;
+    if (error != 0) {
+        (void)unlink(temporary);
+        return file_failed(why, path, error);
+    }
+    error = sync_parent(path);
+    return error == 0 ? ERR_OK : file_failed(why, path, error);
+}
+
+static int make_one(const char *path)
+{
+    struct stat info;
+
+    if (mkdir(path, 0700) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return errno;
+    if (stat(path, &info) != 0)
+        return errno;
+    return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+}
+
+enum err file_make_folder(const char *path, struct why *why)
+{
+    char part[PATH_SIZE];
+    int error;
+
+    if (path[0] == '\0')
+        return file_failed(why, path, ENOENT);
+    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
+        return file_failed(why, path, ENAMETOOLONG);
+    for (char *slash = strchr(part + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        error = make_one(part);
+        *slash = '/';
+        if (error != 0)
+            return file_failed(why, path, error);
+    }
+    error = make_one(part);
+    return error == 0 ? ERR_OK : file_failed(why, path, error);
+}
+
+bool file_exists(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0;
+}
+
+void file_remove(const char *path)
+{
+    (void)unlink(path);
+}
+
+enum err file_check_private(const char *path, struct why *why)
+{
+    struct stat info;
+
+    if (lstat(path, &info) != 0)
+        return file_failed(why, path, errno);
+    if (!S_ISREG(info.st_mode))
+        return why_set(why, ERR_DENIED, "%s: not a plain file", path);
+    if (info.st_uid != geteuid())
+        return why_set(why, ERR_DENIED,
+                       "%s: belongs to another user; a secret must be yours",
+                       path);
+    if ((info.st_mode & 077) != 0)
+        return why_set(why, ERR_DENIED,
+                       "%s: others may read it (mode %03o); run chmod 600 on "
+                       "it, or make a new one",
+                       path, (unsigned)(info.st_mode & 0777));
+    return ERR_OK;
+}
+
+enum err file_lock(const char *path, int *fd, struct why *why)
+{
+    const int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    if (made < 0)
+        return file_failed(why, path, errno);
+    if (flock(made, LOCK_EX | LOCK_NB) != 0) {
+        (void)close(made);
+        return why_set(why, ERR_EXISTS, "%s: held by another process", path);
+    }
+    *fd = made;
+    return ERR_OK;
+}
+
+void file_unlock(int fd)
+{
+    (void)close(fd);
+}

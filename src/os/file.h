@@ -1,0 +1,46 @@
+/*
+ * file.h - whole files by path, for what people see and name.
+ *
+ * Run folders with journal and checkpoint go through os/folder.h instead.
+ */
+#ifndef OS_FILE_H
+#define OS_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* The whole file, with a NUL after its last byte that does not count, from
+ * mem_new.  ERR_NOTFOUND, ERR_TOOBIG (more than `max` bytes), ERR_DENIED,
+ * ERR_IO; the sentence names the path. */
+MUST_CHECK enum err file_read(const char *path, size_t max, uint8_t **data,
+                              size_t *size, struct why *why);
+
+/* Replace the file, durably and in one step: readers see the old or the new.
+ * New files get `mode`, 0600 or 0644. */
+MUST_CHECK enum err file_write_atomic(const char *path, const void *data,
+                                      size_t size, unsigned mode,
+                                      struct why *why);
+
+/* Make a folder of mode 0700 and its missing parents; fine if it is there. */
+MUST_CHECK enum err file_make_folder(const char *path, struct why *why);
+
+bool file_exists(const char *path);
+/* Fine if there is none. */
+void file_remove(const char *path);
+
+/* ERR_DENIED with a sentence unless the file is a plain one, ours and closed
+ * to everyone else (S4). */
+MUST_CHECK enum err file_check_private(const char *path, struct why *why);
+
+/* Hold `path` (made if need be) until the process ends or `fd` is closed with
+ * file_unlock.  ERR_EXISTS if another process holds it. */
+MUST_CHECK enum err file_lock(const char *path, int *fd, struct why *why);
+void file_unlock(int fd);
+
+/* The sentence for a failed system call on `path`. */
+enum err file_failed(struct why *why, const char *path, int error);
+
+#endif /* OS_FILE_H */

@@ -1,0 +1,28 @@
+/*
+ * folder.h - base/disk.h on a real folder.
+ *
+ * Everything is relative to one open directory, links are not followed, files
+ * are 0600.  The file last appended to stays open.  One thread at a time: two
+ * threads on one run folder take a folder each.
+ */
+#ifndef OS_FOLDER_H
+#define OS_FOLDER_H
+
+#include "base/disk.h"
+
+#define FOLDER_NAME_SIZE 64u
+#define FOLDER_FILE_MAX  (UINT64_C(1) << 36) /* Refuse to read larger ones. */
+
+struct folder {
+    struct disk disk; /* First: ops get a pointer to it. */
+    int fd;
+    int append_fd; /* -1 = none. */
+    char append_name[FOLDER_NAME_SIZE];
+};
+
+/* Opens `path`, which must be there.  Close accepts what open refused. */
+MUST_CHECK enum err folder_open(struct folder *folder, const char *path,
+                                struct why *why);
+void folder_close(struct folder *folder);
+
+#endif /* OS_FOLDER_H */

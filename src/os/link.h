@@ -1,0 +1,109 @@
+/*
+ * link.h - sessions between two processes: messages, not bytes.
+ *
+ * A link is two TCP connections, so that a heartbeat never waits behind a
+ * gradient (behind 64 MiB sends they came 1.4 s late):
+ *
+ *     dialler                                    hub that listens
+ *       | -- control: [TLS] "MUSTER-1" 0 cookie ---> |
+ *       | -- bulk:    [TLS] "MUSTER-1" 1 cookie ---> |  pairs by cookie
+ *       | <------------------- control: "MUSTER-1" - |
+ *      up                                           up
+ *
+ * Messages travel as frames of at most 1 MiB: u32 little-endian, bits 0..20
+ * the size, bit 31 "the message goes on", then the bytes.
+ *
+ * Strangers (P11): until link_trust a peer may have 5 s and 16 KiB, at most
+ * LINK_STRANGERS_MAX connections are in that state (the rest wait in the
+ * kernel), and its bulk connection is not read at all.
+ *
+ * Rules of lifetime:
+ *   LINK-1  no callback runs inside a call into this file.
+ *   LINK-2  `down` comes exactly once for a link that was dialled or was up,
+ *           unless link_close was called; after either the link is gone.
+ *   LINK-3  sending never blocks; a peer that does not read is cut off at
+ *           LINK_QUEUE_MAX bytes.
+ */
+#ifndef OS_LINK_H
+#define OS_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "os/loop.h"
+#include "os/net.h"
+#include "os/token.h"
+
+#define LINK_FRAME_BYTES    (1u << 20)
+#define LINK_STRANGER_BYTES 16384u
+#define LINK_STRANGER_US    (5 * SECOND_US)
+#define LINK_STRANGERS_MAX  64u
+#define LINK_PER_HOST_MAX   8u /* Of those, from one address off loopback. */
+#define LINK_QUEUE_MAX      (UINT64_C(1) << 29)
+#define LINK_LOW_BYTES      (4u << 20)
+#define LINK_FINISH_US      (2 * SECOND_US)
+
+enum plane { PLANE_CONTROL, PLANE_BULK, PLANES };
+
+/* LOST: may work another time.  REFUSED: will not (token, protocol). */
+enum link_end { LINK_LOST, LINK_REFUSED };
+
+struct link_hub;
+struct link;
+
+struct link_events {
+    void (*up)(void *context, struct link *link);
+    void (*message)(void *context, struct link *link, enum plane plane,
+                    const uint8_t *data, size_t size);
+    void (*down)(void *context, struct link *link, enum link_end how,
+                 const char *why);
+    /* The bulk queue of a link fell below LINK_LOW_BYTES.  May be NULL. */
+    void (*drained)(void *context, struct link *link);
+    /* Someone was turned away before there was a link.  May be NULL. */
+    void (*refused)(void *context, const char *why);
+};
+
+struct link_options {
+    struct loop *loop;
+    const struct token *token; /* NULL: plain, loopback only.  Borrowed. */
+    const struct link_events *events;
+    void *context;
+};
+
+MUST_CHECK enum err link_hub_new(const struct link_options *options,
+                                 struct link_hub **hub);
+/* Accept on a listening socket, which stays the caller's. */
+MUST_CHECK enum err link_hub_listen(struct link_hub *hub, int fd);
+void link_hub_stop_listening(struct link_hub *hub);
+/* Closes all its links without events. */
+void link_hub_free(struct link_hub *hub);
+/* Links and connections that are not gone yet. */
+uint32_t link_hub_open(const struct link_hub *hub);
+
+/* `up` or `down` follows. */
+MUST_CHECK enum err link_dial(struct link_hub *hub,
+                              const struct net_address *address,
+                              struct link **link);
+
+/* The peer is who it should be: messages up to `message_max`, bulk too. */
+void link_trust(struct link *link, size_t message_max);
+bool link_trusted(const struct link *link);
+
+/* Copies.  A link that is going down swallows it; `down` will tell. */
+void link_send(struct link *link, enum plane plane, const void *data,
+               size_t size);
+size_t link_queued(const struct link *link, enum plane plane);
+
+/* No more events.  What is queued is still sent, for LINK_FINISH_US. */
+void link_close(struct link *link);
+
+void *link_user(const struct link *link);
+void link_set_user(struct link *link, void *user);
+/* The name on the peer's token; "" without TLS and for a dialled link. */
+const char *link_peer(const struct link *link);
+/* Where it is, "127.0.0.1:4711". */
+const char *link_address(const struct link *link);
+
+#endif /* OS_LINK_H */

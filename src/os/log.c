@@ -1,0 +1,65 @@
+#include "os/log.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "os/transfer.h"
+
+#define LINE_SIZE  1024
+#define BURST      10u
+#define BURST_US   SECOND_US
+#define NAME_BYTES 80u
+
+static struct {
+    char name[NAME_BYTES];
+    bool quiet;
+    time_us began; /* Of the present burst. */
+    uint32_t said; /* In it. */
+    uint64_t dropped;
+} log_state;
+
+void log_name(const char *name)
+{
+    (void)snprintf(log_state.name, sizeof log_state.name, "%s%s", name,
+                   name[0] != '\0' ? ": " : "");
+}
+
+void log_quiet(bool quiet)
+{
+    log_state.quiet = quiet;
+}
+
+static bool too_many(void)
+{
+    const time_us now = clock_now_us();
+
+    if (now - log_state.began >= BURST_US) {
+        log_state.began = now;
+        log_state.said = 0;
+    }
+    if (log_state.said >= BURST) {
+        log_state.dropped++;
+        return true;
+    }
+    log_state.said++;
+    return false;
+}
+
+void log_line(const char *format, ...)
+{
+    char text[LINE_SIZE], line[LINE_SIZE + NAME_BYTES + 16];
+    va_list args;
+
+    if (log_state.quiet || too_many())
+        return;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)snprintf(line, sizeof line, "muster: %s%s\n", log_state.name, text);
+    if (transfer_write_all(STDERR_FILENO, line, strlen(line)) != ERR_OK)
+        log_state.dropped++;
+}

@@ -1,0 +1,131 @@
+#define _GNU_SOURCE
+#include "os/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STANDARD_FDS 3 /* Input, output, error. */
+
+static bool kept(const struct process_start *start, int fd)
+{
+    for (uint32_t i = 0; i < start->keep_count; i++) {
+        if (start->keep[i] == fd)
+            return true;
+    }
+    return false;
+}
+
+/* A socket that stays open in a sibling hides a death from its peer. */
+static void close_others(const struct process_start *start)
+{
+    int last = STANDARD_FDS - 1;
+
+    for (uint32_t i = 0; i < start->keep_count; i++)
+        last = start->keep[i] > last ? start->keep[i] : last;
+    for (int fd = STANDARD_FDS; fd <= last; fd++) {
+        if (!kept(start, fd))
+            (void)close(fd);
+    }
+    (void)close_range((unsigned)last + 1, ~0u, 0);
+}
+
+static void fresh_signals(void)
+{
+    sigset_t none;
+
+    for (int number = 1; number < NSIG; number++)
+        (void)signal(number, SIG_DFL);
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+__attribute__((noreturn)) static void child(const struct process_start *start,
+                                            pid_t parent)
+{
+    /* The parent may have died before the request was made. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
+        _exit(1);
+    (void)prctl(PR_SET_NAME, start->title, 0, 0, 0);
+    fresh_signals();
+    close_others(start);
+    _exit(start->main(start->context));
+}
+
+enum err process_fork(const struct process_start *start, int *pid,
+                      struct why *why)
+{
+    const pid_t parent = getpid();
+    const pid_t made = fork();
+
+    if (made < 0)
+        return why_set(why, ERR_NOMEM, "cannot start a process: %s",
+                       strerror(errno));
+    if (made == 0)
+        child(start, parent);
+    *pid = made;
+    return ERR_OK;
+}
+
+bool process_ended(int pid, struct process_end *end)
+{
+    int status;
+    const pid_t got = waitpid(pid, &status, WNOHANG);
+
+    *end = (struct process_end){0};
+    if (got == 0 || (got < 0 && errno == EINTR))
+        return false;
+    if (got < 0) {
+        end->code = 1; /* Somebody else reaped it. */
+        return true;
+    }
+    if (WIFSIGNALED(status))
+        end->signal = WTERMSIG(status);
+    else
+        end->code = WEXITSTATUS(status);
+    return true;
+}
+
+void process_reap(int pid)
+{
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+/* Never 0 or less: that would be a whole group. */
+static void send_signal(int pid, int number)
+{
+    if (pid > 0)
+        (void)kill(pid, number);
+}
+
+void process_kill(int pid)
+{
+    send_signal(pid, SIGKILL);
+}
+
+void process_terminate(int pid)
+{
+    send_signal(pid, SIGTERM);
+}
+
+void process_stop(int pid)
+{
+    send_signal(pid, SIGSTOP);
+}
+
+void process_resume(int pid)
+{
+    send_signal(pid, SIGCONT);
+}
+
+uint32_t process_own_pid(void)
+{
+    return (uint32_t)getpid();
+}

@@ -1,0 +1,49 @@
+/*
+ * process.h - children without exec: they share our pages and cannot outlive
+ * us.
+ *
+ * The kernel kills a child with SIGKILL when the thread that forked it ends,
+ * whatever ended it (PR_SET_PDEATHSIG).  So fork from a thread that lives as
+ * long as the run.
+ */
+#ifndef OS_PROCESS_H
+#define OS_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* What it returns is the exit code. */
+typedef int (*process_main)(void *context);
+
+struct process_start {
+    const char *title; /* As ps shows it, at most 15 letters. */
+    const int *keep;   /* Descriptors to keep besides 0, 1 and 2. */
+    uint32_t keep_count;
+    process_main main;
+    void *context;
+};
+
+struct process_end {
+    int signal; /* 0 = it ended by itself, with `code`. */
+    int code;
+};
+
+/* In the child signals are as at a program's start, but SIGINT is ignored: a
+ * Ctrl-C reaches the whole group, and what to do about it the parent says. */
+MUST_CHECK enum err process_fork(const struct process_start *start, int *pid,
+                                 struct why *why);
+/* Has the child ended?  If so it is reaped. */
+bool process_ended(int pid, struct process_end *end);
+/* Wait for it; for use after process_kill. */
+void process_reap(int pid);
+
+void process_kill(int pid);      /* SIGKILL */
+void process_terminate(int pid); /* SIGTERM */
+void process_stop(int pid);      /* SIGSTOP */
+void process_resume(int pid);    /* SIGCONT */
+
+uint32_t process_own_pid(void);
+
+#endif /* OS_PROCESS_H */

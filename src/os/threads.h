@@ -1,0 +1,37 @@
+/*
+ * threads.h - real threads behind base/pool.h, and one flag between threads.
+ *
+ * A pool is used by one thread at a time, its owner; the owner's own thread is
+ * number 0 and works too.  Every other thread takes part in every run and says
+ * so, which makes a run a full barrier: what items wrote is visible to the
+ * owner afterwards, and nothing of a run is touched after it returned.
+ */
+#ifndef OS_THREADS_H
+#define OS_THREADS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+
+#define THREADS_MAX 1024u
+
+/* 1 <= threads <= THREADS_MAX.  ERR_NOMEM also if the system has no thread to
+ * give. */
+MUST_CHECK enum err threads_new(uint32_t threads, struct pool **pool);
+void threads_free(struct pool *pool); /* Accepts NULL. */
+
+/* Processors this process may use, at least 1. */
+uint32_t threads_available(void);
+
+/* A flag that any thread may raise, lower and look at. */
+struct flag {
+    int raised; /* Atomic; by the functions below only. */
+};
+
+void flag_raise(struct flag *flag);
+void flag_lower(struct flag *flag);
+bool flag_raised(const struct flag *flag);
+
+#endif /* OS_THREADS_H */

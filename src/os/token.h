@@ -1,0 +1,50 @@
+/*
+ * token.h - the secret that lets a machine in (S1, S4).
+ *
+ * A token file is one line, `muster-token-1 NAME HEX64`.  NAME is `cluster`
+ * for the token of a coordinator, or the name of the one worker it is for:
+ *
+ *     key of worker W = HKDF-SHA256(cluster key, "muster worker W")
+ *
+ * so a coordinator knows every worker's key, and a stolen worker token can
+ * pose neither as a coordinator nor as another worker.
+ */
+#ifndef OS_TOKEN_H
+#define OS_TOKEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define TOKEN_KEY_BYTES 32u
+#define TOKEN_NAME_SIZE 65u /* [A-Za-z0-9._-]{1,64} */
+#define TOKEN_CLUSTER   "cluster"
+
+struct token {
+    char name[TOKEN_NAME_SIZE];
+    uint8_t key[TOKEN_KEY_BYTES];
+};
+
+/* Write a new token file (0600); ERR_EXISTS if there is one.  `name` NULL or
+ * "cluster": a fresh cluster token.  Otherwise the token of worker `name`,
+ * derived from the cluster token in file `from`. */
+MUST_CHECK enum err token_new(const char *path, const char *name,
+                              const char *from, struct why *why);
+
+/* The file must be ours and 0600.  `coordinator`: only a cluster token will
+ * do.  Wipe with token_close. */
+MUST_CHECK enum err token_load(const char *path, bool coordinator,
+                               struct token *token, struct why *why);
+void token_close(struct token *token);
+
+bool token_is_cluster(const struct token *token);
+/* From a cluster token the key of `name` ("cluster": its own).  False if that
+ * is not a name. */
+bool token_key_of(const struct token *cluster, const char *name,
+                  uint8_t key[TOKEN_KEY_BYTES]);
+
+/* Keep this process's memory out of core files and other processes' reach. */
+void token_guard_process(void);
+
+#endif /* OS_TOKEN_H */

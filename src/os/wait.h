@@ -1,0 +1,38 @@
+/*
+ * wait.h - what a supervisor waits for, without a loop that fork would copy:
+ * a pipe, signals, the end of a child, the time.
+ */
+#ifndef OS_WAIT_H
+#define OS_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/time.h"
+
+/* Signals that end a run arrive here while it is open. */
+struct waiter {
+    int fd; /* signalfd */
+    uint64_t old_mask[16];
+};
+
+struct wake {
+    bool readable; /* The pipe has something, or its end. */
+    bool child;    /* A child changed. */
+    int signal;    /* SIGINT, SIGTERM, SIGHUP or SIGUSR1 came; 0 = none. */
+};
+
+MUST_CHECK enum err waiter_open(struct waiter *waiter, struct why *why);
+void waiter_close(struct waiter *waiter);
+/* Until one of them or `until`; fd -1 = no pipe. */
+struct wake waiter_wait(struct waiter *waiter, int fd, time_us until);
+
+/* A pipe; the reading end does not block. */
+MUST_CHECK enum err wait_pipe(int *reader, int *writer, struct why *why);
+/* Bytes read; 0 = none now; *ended once no writer is left. */
+size_t wait_read(int fd, void *data, size_t capacity, bool *ended);
+void wait_close(int *fd);
+
+#endif /* OS_WAIT_H */

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""kill -9, again and again (must hold 3): workers and the coordinator, at
+random moments, checkpoints included (every step is made durable, so most kills
+of the coordinator hit disk work).  At least 100 kills; every run must end on
+the fault-free hash and count its dead workers."""
+
+import os
+import random
+import select
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
+from cluster import Tap, Train, alive, kill, train
+
+KILLS = 100
+SEED = int(os.environ.get("MUSTER_TEST_SEED", "1"))
+DATA = ["gen:gmm:20000,50", "--seed", 4, "--chunk-rows", 64, "--steps", 400]
+
+
+def one_run(rng, number, tap, hash_wanted):
+    """Kill at random until the run ends; returns (workers, coordinators)."""
+    job = Train(*DATA, "-n", 4, "--respawn", "--sync", "--out", f"run{number}")
+    killed = {"w": 0, "c": 0}
+    job.wait_child("coordinator")
+    while job.process.poll() is None and killed["w"] + killed["c"] < 25:
+        select.select([], [], [], rng.uniform(0.01, 0.06))
+        family = [(n, p) for n, p in job.children()
+                  if n[0] == "w" and n[1:].isdigit() or n == "coordinator"]
+        if not family:
+            continue
+        # A coordinator needs time to come back; kill it less often.
+        name, pid = rng.choice(family)
+        if name == "coordinator" and rng.random() < 0.3:
+            continue
+        if kill(pid):
+            killed[name[0]] += 1
+    result = job.finish()
+    tap.ok(result["exit"] == 0 and result.get("hash") == hash_wanted,
+           f"run {number}: {killed['w']} workers and {killed['c']} "
+           "coordinators killed, same hash",
+           f"seed {SEED}: {result}")
+    died = result.get("workers", {}).get("died", -1)
+    # The last victim may fall after the run was over.
+    tap.ok(killed["w"] - 1 <= died <= killed["w"],
+           f"run {number}: workers.died counts them",
+           f"seed {SEED}: killed {killed['w']}, died {died}")
+    return killed["w"] + killed["c"]
+
+
+def main():
+    tap = Tap()
+    rng = random.Random(SEED)
+    wanted = train(*DATA)["hash"]
+    kills = runs = 0
+    while kills < KILLS and runs < 20:
+        kills += one_run(rng, runs, tap, wanted)
+        runs += 1
+    tap.ok(kills >= KILLS, f"{kills} kills in {runs} runs")
+    tap.done()
+
+
+main()

@@ -1,0 +1,162 @@
+"""Real processes for the tests: start, watch, kill, compare.
+
+Waiting is always for an event (a line, a file, an exit, a state in /proc) with
+a deadline; nothing is synchronised by sleeping.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+MUSTER = os.environ["MUSTER"]
+DEADLINE_S = 60
+
+
+class Tap:
+    """Counts and prints test points; the plan comes last."""
+
+    def __init__(self):
+        self.count = 0
+        self.failed = 0
+
+    def ok(self, good, name, detail=""):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}")
+        if not good and detail:
+            for line in str(detail).splitlines():
+                print(f"# {line}")
+        sys.stdout.flush()
+        return good
+
+    def equal(self, got, wanted, name):
+        return self.ok(got == wanted, name, f"got {got!r}, wanted {wanted!r}")
+
+    def skip(self, name, reason):
+        self.count += 1
+        print(f"ok {self.count} - {name} # SKIP {reason}")
+
+    def done(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed else 0)
+
+
+def run(*args, timeout=DEADLINE_S, **kwargs):
+    """Run muster to its end: (exit code, stdout, stderr)."""
+    done = subprocess.run([MUSTER, *map(str, args)], capture_output=True,
+                          text=True, timeout=timeout, **kwargs)
+    return done.returncode, done.stdout, done.stderr
+
+
+def train(*args, timeout=DEADLINE_S):
+    """`muster train ... --format json`; the parsed object, with its code."""
+    code, out, err = run("train", *args, "--format", "json", timeout=timeout)
+    try:
+        result = json.loads(out)
+    except ValueError:
+        raise AssertionError(f"exit {code}, no JSON: {out!r} {err!r}")
+    result["exit"] = code
+    result["stderr"] = err
+    return result
+
+
+class Train:
+    """A `muster train` in progress."""
+
+    def __init__(self, *args, stdin=subprocess.DEVNULL):
+        self.process = subprocess.Popen(
+            [MUSTER, "train", *map(str, args), "--format", "json"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=stdin,
+            text=True)
+        self.pid = self.process.pid
+
+    def children(self):
+        return children(self.pid)
+
+    def wait_child(self, name, but=None):
+        """The process id of the child called `name`, once there is one."""
+        return wait_for(lambda: next((p for n, p in self.children()
+                                      if n == name and p != but), None),
+                        f"a process {name}")
+
+    def finish(self, timeout=DEADLINE_S):
+        try:
+            out, err = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise AssertionError("muster train did not end")
+        result = json.loads(out) if out.strip() else {}
+        result["exit"] = self.process.returncode
+        result["stderr"] = err
+        return result
+
+
+def wait_for(look, what, deadline_s=DEADLINE_S):
+    """Poll until look() is true; a deadline, not a delay."""
+    end = time.monotonic() + deadline_s
+    while time.monotonic() < end:
+        found = look()
+        if found:
+            return found
+        select.select([], [], [], 0.002)
+    raise AssertionError(f"waited {deadline_s} s for {what}")
+
+
+def stat(pid):
+    """(name, state, parent) from /proc, or None if it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            text = file.read()
+    except OSError:
+        return None
+    name = text[text.index("(") + 1:text.rindex(")")]
+    rest = text[text.rindex(")") + 2:].split()
+    return name, rest[0], int(rest[1])
+
+
+def children(parent):
+    """[(name, pid)] of living children; names without the "muster:"."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        what = stat(entry)
+        if what and what[2] == parent and what[1] not in "ZX":
+            name = what[0].removeprefix("muster:")
+            # The kernel keeps 15 characters of a name.
+            name = "coordinator" if name.startswith("coord") else name
+            found.append((name, int(entry)))
+    return found
+
+
+def alive(pid):
+    what = stat(pid)
+    return what is not None and what[1] not in "ZX"
+
+
+def kill(pid, number=signal.SIGKILL):
+    """Send a signal to a process we started; False if it was gone."""
+    try:
+        os.kill(pid, number)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def status(folder):
+    """`muster status` of a run, or None while it does not answer."""
+    code, out, _ = run("status", folder, "--format", "json")
+    return json.loads(out) if code == 0 else None
+
+
+def wait_step(folder, step):
+    """Wait until the run has made `step` updates; its status then."""
+    def look():
+        now = status(folder)
+        return now if now and now["step"] >= step else None
+    return wait_for(look, f"step {step}")

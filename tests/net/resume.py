@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Ends and new beginnings: stop, resume, kill of the whole family, refusal to
+overwrite a run or to resume another one; and nothing outlives `muster train`,
+however it ends."""
+
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
+from cluster import (Tap, Train, alive, kill, run, train, wait_for,
+                     wait_step)
+
+ONE = ["gen:gmm:4000,20", "--seed", 6, "--chunk-rows", 64, "--steps", 120]
+DATA = [*ONE, "--delay", "exp:0.01"]
+
+
+def gone(pids):
+    wait_for(lambda: not any(alive(p) for p in pids), "children to be gone", 5)
+    return True
+
+
+def start(folder):
+    job = Train(*DATA, "-n", 3, "--out", folder)
+    job.wait_child("coordinator")
+    job.wait_child("w2")
+    wait_step(folder, 5)
+    return job, [pid for _, pid in job.children()]
+
+
+def main():
+    tap = Tap()
+    wanted = train(*ONE)["hash"]
+
+    job, family = start("a")
+    code, out, err = run("stop", "a")
+    result = job.finish()
+    tap.equal(code, 0, "`muster stop` answers")
+    tap.equal(result["exit"], 75, "a stopped run says: saved, start again")
+    tap.ok(gone(family), "stop leaves no process")
+    again = train(*DATA, "-n", 3, "--resume", "a")
+    tap.equal(again.get("hash"), wanted, "stopped and resumed: same hash")
+    twice = train(*DATA, "-n", 2, "--resume", "a")
+    tap.equal(twice.get("hash"), wanted, "resuming a finished run: same hash")
+
+    for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGINT,
+                                                       "SIGINT")):
+        job, family = start(name)
+        kill(job.pid, number)
+        result = job.finish()
+        tap.ok(result["exit"] in (75, 128 + number),
+               f"{name}: state saved ({result['exit']})", result)
+        tap.ok(gone(family), f"{name} leaves no process")
+        again = train(*DATA, "-n", 3, "--resume", name)
+        tap.equal(again.get("hash"), wanted, f"{name}, resumed: same hash")
+
+    job, family = start("b")
+    kill(job.pid)
+    job.finish()
+    tap.ok(gone(family), "kill -9 of `muster train` leaves no process")
+    again = train(*DATA, "-n", 3, "--resume", "b")
+    tap.equal(again.get("hash"), wanted, "killed and resumed: same hash")
+
+    refused = train(*DATA, "-n", 2, "--out", "b")
+    tap.ok(refused["exit"] == 2 or refused["exit"] == 1 and
+           "resume" in refused.get("error", ""),
+           "a folder with a run in it is not overwritten", refused)
+    other = train(*DATA, "-n", 2, "--resume", "a", "--l2", "0.5")
+    tap.ok(other["exit"] != 0 and "error" in other,
+           "other options do not resume it", other)
+    tap.done()
+
+
+main()

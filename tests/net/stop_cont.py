@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""SIGSTOP is invisible to sockets: a stopped worker must be suspected, hedged,
+declared dead, and come back after SIGCONT without anyone's help; a stopped and
+continued coordinator likewise.  Always on the fault-free hash."""
+
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
+from cluster import Tap, Train, kill, status, train, wait_for, wait_step
+
+ONE = ["gen:gmm:4000,20", "--seed", 5, "--chunk-rows", 64, "--steps", 150]
+DATA = [*ONE, "--delay", "exp:0.02"]
+
+
+def worker_state(folder, name):
+    now = status(folder)
+    return next((w["state"] for w in (now or {}).get("workers", [])
+                 if w["name"] == name), "gone")
+
+
+def main():
+    tap = Tap()
+    wanted = train(*ONE)["hash"]
+
+    job = Train(*DATA, "-n", 4, "--code", "uncoded", "--out", "a")
+    victim = job.wait_child("w1")
+    wait_step("a", 5)
+    kill(victim, signal.SIGSTOP)
+    wait_for(lambda: worker_state("a", "w1") in ("suspect", "gone", "dead"),
+             "w1 to be suspected")
+    tap.ok(True, "a stopped worker is suspected")
+    before = status("a")["step"]
+    wait_step("a", before + 3)
+    tap.ok(True, "the run goes on without it")
+    kill(victim, signal.SIGCONT)
+    wait_for(lambda: worker_state("a", "w1") not in ("suspect", "gone",
+                                                     "dead"),
+             "w1 to be back")
+    tap.ok(True, "continued, it is back by itself")
+    result = job.finish()
+    tap.equal(result.get("hash"), wanted, "stopped worker: same hash")
+
+    job = Train(*DATA, "-n", 3, "--out", "b")
+    coordinator = job.wait_child("coordinator")
+    wait_step("b", 5)
+    kill(coordinator, signal.SIGSTOP)
+    kill(coordinator, signal.SIGCONT)
+    for round_number in range(3):
+        kill(job.wait_child(f"w{round_number}"), signal.SIGSTOP)
+        kill(job.wait_child(f"w{round_number}"), signal.SIGCONT)
+    result = job.finish()
+    tap.equal(result.get("hash"), wanted, "short stops everywhere: same hash")
+    tap.done()
+
+
+main()

@@ -1,0 +1,338 @@
+/*
+ * Machines that come from outside: their data is shipped, they may be killed,
+ * and the hash stays that of one perfect machine.  They are processes of this
+ * test that run what `muster join` runs.
+ */
+#include "node/worker_node.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "node/client.h"
+#include "node/runs.h"
+#include "os/file.h"
+#include "os/process.h"
+#include "os/token.h"
+
+#define JOINERS 3u
+
+struct joiner {
+    char address[128];
+    char name[16];
+    const char *token_file;
+};
+
+/* What a test does while the run goes on. */
+struct outside {
+    struct runs *runs;
+    uint32_t wanted; /* Joiners to start on the first tick. */
+    uint32_t started;
+    int pid[JOINERS];
+    const char *token_file;
+    uint32_t kill_step; /* Kill joiner 0 then; 0 = never. */
+    uint32_t leave_step;
+    uint32_t ask_step;
+    enum ask_what ask;
+    char *answer;
+};
+
+static int joiner_main(void *context)
+{
+    const struct joiner *joiner = context;
+    const struct join_options options = {.address = joiner->address,
+                                         .token_file = joiner->token_file,
+                                         .name = joiner->name,
+                                         .threads = 1,
+                                         .give_up_us = 20 * SECOND_US};
+    struct why why = {0};
+
+    if (join_run(&options, &why) == ERR_OK)
+        return 0;
+    (void)!write(STDERR_FILENO, why.text, strlen(why.text));
+    return 1;
+}
+
+static void read_address(const struct outside *outside, char address[128])
+{
+    char path[300];
+    uint8_t *text;
+    size_t size;
+
+    (void)snprintf(path, sizeof path, "%s/address", outside->runs->out);
+    assert_int_equal(file_read(path, 100, &text, &size, NULL), ERR_OK);
+    (void)snprintf(address, 128, "%.*s", (int)size - 1, (char *)text);
+    mem_free(text);
+}
+
+static void start_joiners(struct outside *outside)
+{
+    while (outside->started < outside->wanted) {
+        struct joiner joiner = {.token_file = outside->token_file};
+        const struct process_start start = {
+            .title = "joiner", .main = joiner_main, .context = &joiner};
+
+        read_address(outside, joiner.address);
+        (void)snprintf(joiner.name, sizeof joiner.name, "far-%u",
+                       outside->started);
+        assert_int_equal(
+            process_fork(&start, &outside->pid[outside->started], NULL),
+            ERR_OK);
+        outside->started++;
+    }
+}
+
+static void watch(void *context, const struct trace *trace)
+{
+    struct outside *outside = context;
+    const uint32_t step = trace == NULL ? 0 : trace->key.step;
+
+    start_joiners(outside);
+    if (trace == NULL || trace->kind != TRACE_COMMIT)
+        return;
+    if (step == outside->kill_step)
+        process_kill(outside->pid[0]);
+    if (step == outside->leave_step)
+        process_terminate(outside->pid[0]);
+    if (step == outside->ask_step && outside->answer == NULL)
+        assert_int_equal(client_ask(outside->runs->out, outside->token_file,
+                                    outside->ask, &outside->answer, NULL),
+                         ERR_OK);
+}
+
+static void wait_joiners(struct outside *outside, int first_signal)
+{
+    for (uint32_t i = 0; i < outside->started; i++) {
+        int status;
+
+        assert_int_equal(waitpid(outside->pid[i], &status, 0), outside->pid[i]);
+        if (i == 0 && first_signal != 0) {
+            assert_true(WIFSIGNALED(status));
+            assert_int_equal(WTERMSIG(status), first_signal);
+        } else {
+            assert_true(WIFEXITED(status));
+            assert_int_equal(WEXITSTATUS(status), 0);
+        }
+    }
+}
+
+static void open_outside(struct outside *outside, struct runs *runs,
+                         uint32_t steps, uint32_t local, uint32_t joiners)
+{
+    struct why why = {0};
+
+    runs_open(runs, steps);
+    memset(outside, 0, sizeof *outside);
+    outside->runs = runs;
+    outside->wanted = joiners;
+    runs->options.local_workers = local;
+    runs->options.slots = local > 0 ? local : joiners;
+    runs->options.listen = "127.0.0.1:0";
+    runs->options.watch = watch;
+    runs->options.watch_context = outside;
+    runs_code(runs, "steal", runs->options.slots > 1 ? 1 : 0);
+    /* Slow enough that a joiner takes part. */
+    assert_int_equal(delay_parse("exp:0.002", 1, &runs->options.delay, &why),
+                     ERR_OK);
+}
+
+static void test_only_joiners(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+
+    (void)state;
+    open_outside(&outside, &runs, 40, 0, 3);
+    runs_expect_same(&runs, &result);
+    wait_joiners(&outside, 0);
+    assert_int_equal(result.stats.joined, 3);
+    assert_int_equal(result.stats.died, 0);
+    runs_close(&runs);
+}
+
+static void test_joiners_beside_local_workers(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+
+    (void)state;
+    open_outside(&outside, &runs, 150, 2, 2);
+    runs_expect_same(&runs, &result);
+    wait_joiners(&outside, 0);
+    assert_int_equal(result.stats.joined, 4);
+    runs_close(&runs);
+}
+
+static void test_a_joiner_is_killed(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+
+    (void)state;
+    open_outside(&outside, &runs, 60, 0, 3);
+    outside.kill_step = 10;
+    runs_expect_same(&runs, &result);
+    wait_joiners(&outside, SIGKILL);
+    assert_int_equal(result.stats.died, 1);
+    runs_close(&runs);
+}
+
+static void test_a_joiner_leaves(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+
+    (void)state;
+    open_outside(&outside, &runs, 60, 0, 3);
+    outside.leave_step = 10;
+    runs_expect_same(&runs, &result);
+    wait_joiners(&outside, 0);
+    assert_int_equal(result.stats.left, 1);
+    assert_int_equal(result.stats.died, 0);
+    runs_close(&runs);
+}
+
+static void test_joiners_outlive_the_coordinator(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+
+    (void)state;
+    open_outside(&outside, &runs, 60, 0, 3);
+    runs_chaos(&runs, "kill:coordinator@10,kill:coordinator@25");
+    runs_expect_same(&runs, &result);
+    wait_joiners(&outside, 0);
+    assert_int_equal(result.coordinator_deaths, 2);
+    assert_int_equal(result.stats.joined, 3);
+    runs_close(&runs);
+}
+
+static void test_sealed(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+    struct why why = {0};
+    char path[300];
+
+    (void)state;
+    open_outside(&outside, &runs, 40, 0, 2);
+    (void)snprintf(path, sizeof path, "%s/token", runs.out);
+    assert_int_equal(token_new(path, NULL, NULL, &why), ERR_OK);
+    outside.token_file = path;
+    runs.options.token_file = path;
+    runs_expect_same(&runs, &result);
+    wait_joiners(&outside, 0);
+    assert_int_equal(result.stats.joined, 2);
+    runs_close(&runs);
+}
+
+static void test_status(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+    json_t *answer, *workers;
+
+    (void)state;
+    open_outside(&outside, &runs, 60, 3, 0);
+    outside.ask_step = 10;
+    outside.ask = ASK_STATUS;
+    runs_expect_same(&runs, &result);
+    assert_non_null(outside.answer);
+    answer = json_loads(outside.answer, 0, NULL);
+    assert_non_null(answer);
+    assert_true(json_integer_value(json_object_get(answer, "step")) >= 10);
+    assert_int_equal(json_integer_value(json_object_get(answer, "steps")), 60);
+    workers = json_object_get(answer, "workers");
+    assert_int_equal(json_array_size(workers), 3);
+    assert_true(
+        json_is_string(json_object_get(json_array_get(workers, 0), "state")));
+    json_decref(answer);
+    mem_free(outside.answer);
+    runs_close(&runs);
+}
+
+static void test_stop(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    open_outside(&outside, &runs, 1000, 3, 0);
+    outside.ask_step = 10;
+    outside.ask = ASK_STOP;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_OK);
+    assert_false(result.finished);
+    assert_true(result.steps < 1000);
+    mem_free(result.weights);
+    mem_free(outside.answer);
+    runs_close(&runs);
+}
+
+static void test_nobody_answers(void **state)
+{
+    struct why why = {0};
+    char *answer;
+
+    (void)state;
+    assert_int_not_equal(client_ask("no-such-folder-or-host.invalid:1", NULL,
+                                    ASK_STATUS, &answer, &why),
+                         ERR_OK);
+    assert_true(why.text[0] != '\0');
+}
+
+static void test_join_mistakes(void **state)
+{
+    struct why why = {0};
+    struct join_options options = {.address = "127.0.0.1", .threads = 1};
+
+    (void)state;
+    assert_int_equal(join_run(&options, &why), ERR_FORMAT); /* No port. */
+    options.address = "127.0.0.1:1";
+    options.name = "a b";
+    assert_int_equal(join_run(&options, &why), ERR_FORMAT);
+    options.name = NULL;
+    options.isa = "abacus";
+    assert_int_equal(join_run(&options, &why), ERR_UNKNOWN);
+    options.isa = NULL;
+    options.give_up_us = 100 * MS_US;
+    assert_int_equal(join_run(&options, &why), ERR_TIMEOUT);
+    assert_non_null(strstr(why.text, "cannot be reached"));
+    options.address = "192.0.2.1:1"; /* Another machine, no token. */
+    assert_int_equal(join_run(&options, &why), ERR_DENIED);
+    assert_non_null(strstr(why.text, "--token-file"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_joiners),
+        cmocka_unit_test(test_joiners_beside_local_workers),
+        cmocka_unit_test(test_a_joiner_is_killed),
+        cmocka_unit_test(test_a_joiner_leaves),
+        cmocka_unit_test(test_joiners_outlive_the_coordinator),
+        cmocka_unit_test(test_sealed),
+        cmocka_unit_test(test_status),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_nobody_answers),
+        cmocka_unit_test(test_join_mistakes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

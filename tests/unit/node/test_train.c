@@ -1,0 +1,280 @@
+/*
+ * Real processes on loopback, killed, stopped and restarted at given steps.
+ * The oracle is one hash: what one perfect machine computes.
+ */
+#include "node/train.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "node/runs.h"
+#include "os/token.h"
+
+static void test_nothing_happens(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+
+    (void)state;
+    runs_open(&runs, 20);
+    runs_expect_same(&runs, &result);
+    assert_int_equal(result.stats.joined, 4);
+    assert_int_equal(result.stats.died, 0);
+    assert_int_equal(result.stats.left, 0);
+    assert_int_equal(result.stats.alive_max, 4);
+    assert_int_equal(result.stats.exactness[EXACT_BITWISE], 20);
+    assert_int_equal(result.coordinator_deaths, 0);
+    assert_true(result.elapsed_s > 0);
+    runs_close(&runs);
+}
+
+static void check_chaos(const char *code, uint32_t stragglers,
+                        const char *chaos, uint32_t steps,
+                        struct train_result *result)
+{
+    struct runs runs;
+
+    runs_open(&runs, steps);
+    runs_code(&runs, code, stragglers);
+    runs_chaos(&runs, chaos);
+    runs_expect_same(&runs, result);
+    runs_close(&runs);
+}
+
+static void test_a_worker_is_killed(void **state)
+{
+    struct train_result result;
+
+    (void)state;
+    check_chaos("steal", 1, "kill:w2@5", 20, &result);
+    assert_int_equal(result.stats.died, 1);
+    assert_int_equal(result.stats.joined, 4);
+}
+
+static void test_all_but_one_are_killed(void **state)
+{
+    struct train_result result;
+
+    (void)state;
+    check_chaos("uncoded", 0, "kill:w0@3,kill:w1@3,kill:w3@6", 20, &result);
+    assert_int_equal(result.stats.died, 3);
+}
+
+static void test_the_coordinator_is_killed(void **state)
+{
+    struct train_result result;
+
+    (void)state;
+    check_chaos("frc", 1, "kill:coordinator@7,kill:coordinator@13", 20,
+                &result);
+    assert_int_equal(result.coordinator_deaths, 2);
+    assert_int_equal(result.stats.joined, 4);
+    assert_int_equal(result.stats.died, 0);
+    assert_int_equal(result.stats.exactness[EXACT_BITWISE], 20);
+}
+
+static void test_both_are_killed_at_once(void **state)
+{
+    struct train_result result;
+
+    (void)state;
+    check_chaos("steal", 1, "kill:w1@8,kill:coordinator@8,kill:w3@12", 25,
+                &result);
+    assert_int_equal(result.coordinator_deaths, 1);
+    assert_int_equal(result.stats.died, 2);
+}
+
+static void test_workers_join_and_leave(void **state)
+{
+    struct train_result result;
+
+    (void)state;
+    check_chaos("steal", 1, "join@4,leave:w1@8,join@9,leave:w0@12", 30,
+                &result);
+    assert_int_equal(result.stats.died, 0);
+    assert_int_equal(result.stats.left, 2);
+    assert_true(result.stats.joined >= 4);
+}
+
+static void test_a_worker_is_stopped(void **state)
+{
+    struct train_result result;
+
+    (void)state;
+    check_chaos("steal", 1, "stop:w2@5+10", 20, &result);
+    assert_int_equal(result.stats.died, 0);
+}
+
+static void test_respawn(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+
+    (void)state;
+    runs_open(&runs, 30);
+    runs_chaos(&runs, "kill:w0@3,kill:w1@6,kill:w0@15");
+    runs.options.respawn = true;
+    runs_expect_same(&runs, &result);
+    assert_int_equal(result.stats.died, 3);
+    runs_close(&runs);
+}
+
+static void test_threads_do_not_change_bits(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+
+    (void)state;
+    runs_open(&runs, 10);
+    runs.options.threads = 3;
+    runs_expect_same(&runs, &result);
+    runs_close(&runs);
+}
+
+static void test_all_workers_die(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 1000);
+    runs_chaos(&runs, "kill:w0@3,kill:w1@3,kill:w2@3,kill:w3@3");
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_CLOSED);
+    assert_non_null(strstr(why.text, "all workers are gone"));
+    runs_close(&runs);
+}
+
+/* Stops itself with a signal after some steps, then goes on to the end. */
+static void stop_at_ten(void *context, const struct trace *trace)
+{
+    (void)context;
+    if (trace != NULL && trace->kind == TRACE_COMMIT && trace->key.step == 10)
+        (void)kill(getpid(), SIGTERM);
+}
+
+static void test_stop_and_resume(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 60);
+    assert_int_equal(delay_parse("exp:0.002", 1, &runs.options.delay, &why),
+                     ERR_OK);
+    runs.options.watch = stop_at_ten;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_OK);
+    assert_false(result.finished);
+    assert_int_equal(result.signal, SIGTERM);
+    assert_true(result.steps >= 10 && result.steps < 60);
+    mem_free(result.weights);
+
+    runs.options.watch = NULL;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_EXISTS);
+    assert_non_null(strstr(why.text, "--resume"));
+    runs.options.resume = true;
+    runs_expect_same(&runs, &result);
+    assert_int_equal(result.stats.exactness[EXACT_BITWISE], 60);
+    runs_close(&runs);
+}
+
+static void test_resume_needs_the_same_run(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 5);
+    runs.options.resume = true;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_NOTFOUND);
+    runs.options.resume = false;
+    runs_expect_same(&runs, &result);
+    runs.options.resume = true;
+    runs.options.config.bytes[0]++;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_MISMATCH);
+    assert_non_null(strstr(why.text, "other data or options"));
+    runs_close(&runs);
+}
+
+static void test_max_time(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 2);
+    runs.options.optim.steps = 4000000;
+    runs.options.max_time_us = 300 * MS_US;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_OK);
+    assert_false(result.finished);
+    assert_int_equal(result.signal, 0);
+    assert_non_null(result.weights);
+    mem_free(result.weights);
+    runs_close(&runs);
+}
+
+static void test_off_loopback_needs_a_token(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 2);
+    runs.options.listen = "0.0.0.0:0";
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_DENIED);
+    assert_non_null(strstr(why.text, "--token-file"));
+    runs_close(&runs);
+}
+
+static void test_with_a_token(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+    char path[512];
+
+    (void)state;
+    runs_open(&runs, 20);
+    (void)snprintf(path, sizeof path, "%s/token", runs.out);
+    assert_int_equal(token_new(path, NULL, NULL, &why), ERR_OK);
+    runs.options.token_file = path;
+    runs.options.listen = "0.0.0.0:0";
+    runs_chaos(&runs, "kill:w2@5,kill:coordinator@8");
+    runs_expect_same(&runs, &result);
+    assert_int_equal(result.stats.died, 1);
+    runs_close(&runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_happens),
+        cmocka_unit_test(test_a_worker_is_killed),
+        cmocka_unit_test(test_all_but_one_are_killed),
+        cmocka_unit_test(test_the_coordinator_is_killed),
+        cmocka_unit_test(test_both_are_killed_at_once),
+        cmocka_unit_test(test_workers_join_and_leave),
+        cmocka_unit_test(test_a_worker_is_stopped),
+        cmocka_unit_test(test_respawn),
+        cmocka_unit_test(test_threads_do_not_change_bits),
+        cmocka_unit_test(test_all_workers_die),
+        cmocka_unit_test(test_stop_and_resume),
+        cmocka_unit_test(test_resume_needs_the_same_run),
+        cmocka_unit_test(test_max_time),
+        cmocka_unit_test(test_off_loopback_needs_a_token),
+        cmocka_unit_test(test_with_a_token),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

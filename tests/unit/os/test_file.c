@@ -1,0 +1,114 @@
+/*
+ * Whole files by path: read, replace, make, guard.
+ */
+#include "os/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+static void test_write_and_read(void **state)
+{
+    uint8_t *data;
+    size_t size;
+    struct stat info;
+
+    (void)state;
+    assert_int_equal(file_write_atomic("file.a", "hello", 5, 0600, NULL),
+                     ERR_OK);
+    assert_int_equal(file_write_atomic("file.a", "again", 5, 0600, NULL),
+                     ERR_OK);
+    assert_int_equal(file_read("file.a", 100, &data, &size, NULL), ERR_OK);
+    assert_string_equal((char *)data, "again");
+    assert_int_equal(size, 5);
+    mem_free(data);
+    assert_int_equal(stat("file.a", &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    file_remove("file.a");
+    file_remove("file.a");
+    assert_false(file_exists("file.a"));
+}
+
+static void test_errors_name_the_path(void **state)
+{
+    uint8_t *data;
+    size_t size;
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(file_read("no.such", 10, &data, &size, &why),
+                     ERR_NOTFOUND);
+    assert_non_null(strstr(why.text, "no.such"));
+    assert_int_equal(file_write_atomic("no/such", "x", 1, 0600, &why),
+                     ERR_NOTFOUND);
+    assert_int_equal(file_write_atomic("file.b", "12345", 5, 0600, NULL),
+                     ERR_OK);
+    assert_int_equal(file_read("file.b", 4, &data, &size, &why), ERR_TOOBIG);
+    assert_int_equal(file_read("file.b", 5, &data, &size, &why), ERR_OK);
+    mem_free(data);
+    assert_int_equal(file_make_folder("file.b", &why), ERR_NOTFOUND);
+    assert_int_equal(file_make_folder("file.b/c", &why), ERR_NOTFOUND);
+    file_remove("file.b");
+}
+
+static void test_folders(void **state)
+{
+    (void)state;
+    assert_int_equal(file_make_folder("d1/d2/d3", NULL), ERR_OK);
+    assert_int_equal(file_make_folder("d1/d2/d3/", NULL), ERR_OK);
+    assert_true(file_exists("d1/d2/d3"));
+    assert_int_equal(rmdir("d1/d2/d3"), 0);
+    assert_int_equal(rmdir("d1/d2"), 0);
+    assert_int_equal(rmdir("d1"), 0);
+}
+
+static void test_private(void **state)
+{
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(file_write_atomic("file.c", "x", 1, 0600, NULL), ERR_OK);
+    assert_int_equal(file_check_private("file.c", &why), ERR_OK);
+    assert_int_equal(chmod("file.c", 0640), 0);
+    assert_int_equal(file_check_private("file.c", &why), ERR_DENIED);
+    assert_non_null(strstr(why.text, "chmod 600"));
+    assert_int_equal(symlink("file.c", "file.d"), 0);
+    assert_int_equal(file_check_private("file.d", &why), ERR_DENIED);
+    assert_int_equal(file_check_private("file.e", &why), ERR_NOTFOUND);
+    file_remove("file.c");
+    file_remove("file.d");
+}
+
+static void test_lock(void **state)
+{
+    int fd, other;
+
+    (void)state;
+    assert_int_equal(file_lock("file.lock", &fd, NULL), ERR_OK);
+    assert_int_equal(file_lock("file.lock", &other, NULL), ERR_EXISTS);
+    file_unlock(fd);
+    assert_int_equal(file_lock("file.lock", &fd, NULL), ERR_OK);
+    file_unlock(fd);
+    file_remove("file.lock");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_write_and_read),
+        cmocka_unit_test(test_errors_name_the_path),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_private),
+        cmocka_unit_test(test_lock),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

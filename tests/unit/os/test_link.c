@@ -1,0 +1,556 @@
+/*
+ * Two hubs on one loop and one thread, over real sockets on loopback.  Every
+ * test runs the loop until something happened that it waits for, with a limit
+ * that only a failure reaches.
+ */
+#include "os/link.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "os/clock.h"
+
+#define LIMIT_US (20 * SECOND_US)
+
+/* What one side has seen. */
+struct side {
+    struct link_hub *hub;
+    struct link *link;
+    uint32_t ups, downs, messages, drained, refused;
+    enum plane plane;
+    enum link_end how;
+    char why[512];
+    uint8_t *got;
+    size_t size;
+    bool trust; /* As soon as it is up. */
+};
+
+struct fixture {
+    struct loop *loop;
+    struct timer *timer;
+    struct net_listener listener;
+    struct side server, client;
+    bool timed_out;
+    bool (*until)(struct fixture *f);
+};
+
+static struct fixture *current;
+
+static void look(void)
+{
+    if (current->until != NULL && current->until(current))
+        loop_stop(current->loop);
+}
+
+static void on_up(void *context, struct link *link)
+{
+    struct side *side = context;
+
+    side->ups++;
+    side->link = link;
+    if (side->trust)
+        link_trust(link, 64u << 20);
+    look();
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct side *side = context;
+
+    assert_ptr_equal(link, side->link);
+    side->messages++;
+    side->plane = plane;
+    mem_free(side->got);
+    side->got = mem_new(size, 1);
+    memcpy(side->got, data, size);
+    side->size = size;
+    look();
+}
+
+static void on_down(void *context, struct link *link, enum link_end how,
+                    const char *why)
+{
+    struct side *side = context;
+
+    assert_ptr_equal(link, side->link);
+    side->downs++;
+    side->link = NULL;
+    side->how = how;
+    (void)snprintf(side->why, sizeof side->why, "%s", why);
+    look();
+}
+
+static void on_drained(void *context, struct link *link)
+{
+    struct side *side = context;
+
+    (void)link;
+    side->drained++;
+    look();
+}
+
+static void on_refused(void *context, const char *why)
+{
+    struct side *side = context;
+
+    side->refused++;
+    (void)snprintf(side->why, sizeof side->why, "%s", why);
+    look();
+}
+
+static const struct link_events events = {.up = on_up,
+                                          .message = on_message,
+                                          .down = on_down,
+                                          .drained = on_drained,
+                                          .refused = on_refused};
+
+static void on_limit(void *context)
+{
+    struct fixture *f = context;
+
+    f->timed_out = true;
+    loop_stop(f->loop);
+}
+
+static void run_until(struct fixture *f, bool (*until)(struct fixture *f))
+{
+    f->until = until;
+    f->timed_out = false;
+    timer_at(f->timer, clock_now_us() + LIMIT_US);
+    if (!until(f))
+        loop_run(f->loop);
+    timer_at(f->timer, TIME_NEVER);
+    assert_false(f->timed_out);
+}
+
+static void start(struct fixture *f, const struct token *server,
+                  const struct token *client)
+{
+    const struct net_address any = {.host = "127.0.0.1"};
+    struct link_options options = {.loop = f->loop, .events = &events};
+
+    assert_int_equal(net_listen(&any, true, &f->listener, NULL), ERR_OK);
+    options.token = server;
+    options.context = &f->server;
+    assert_int_equal(link_hub_new(&options, &f->server.hub), ERR_OK);
+    assert_int_equal(link_hub_listen(f->server.hub, f->listener.fd), ERR_OK);
+    options.token = client;
+    options.context = &f->client;
+    assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
+    f->server.trust = true;
+    f->client.trust = true;
+}
+
+static void dial(struct fixture *f)
+{
+    assert_int_equal(
+        link_dial(f->client.hub, &f->listener.local, &f->client.link), ERR_OK);
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = mem_new(1, sizeof *f);
+
+    assert_int_equal(loop_new(&f->loop), ERR_OK);
+    assert_int_equal(timer_new(f->loop, on_limit, f, &f->timer), ERR_OK);
+    current = f;
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    link_hub_free(f->client.hub);
+    link_hub_free(f->server.hub);
+    timer_free(f->timer);
+    loop_free(f->loop);
+    net_close(&f->listener);
+    mem_free(f->client.got);
+    mem_free(f->server.got);
+    mem_free(f);
+    return 0;
+}
+
+static bool both_up(struct fixture *f)
+{
+    return f->server.ups > 0 && f->client.ups > 0;
+}
+
+static bool server_heard(struct fixture *f)
+{
+    return f->server.messages > 0;
+}
+
+static bool client_heard(struct fixture *f)
+{
+    return f->client.messages > 0;
+}
+
+static bool client_down(struct fixture *f)
+{
+    return f->client.downs > 0;
+}
+
+static bool server_down(struct fixture *f)
+{
+    return f->server.downs > 0;
+}
+
+static bool both_know(struct fixture *f)
+{
+    return f->client.downs > 0 && f->server.refused > 0;
+}
+
+static void check_round_trip(struct fixture *f, enum plane plane, size_t size)
+{
+    uint8_t *data = mem_new(size, 1);
+    struct rng rng;
+
+    rng_init(&rng, size);
+    for (size_t i = 0; i < size; i++)
+        data[i] = (uint8_t)rng_next(&rng);
+    f->server.messages = 0;
+    link_send(f->client.link, plane, data, size);
+    run_until(f, server_heard);
+    assert_int_equal(f->server.plane, plane);
+    assert_int_equal(f->server.size, size);
+    assert_memory_equal(f->server.got, data, size);
+    f->client.messages = 0;
+    link_send(f->server.link, plane, data, size);
+    run_until(f, client_heard);
+    assert_int_equal(f->client.size, size);
+    assert_memory_equal(f->client.got, data, size);
+    mem_free(data);
+}
+
+static void check_all_sizes(struct fixture *f)
+{
+    static const size_t sizes[] = {
+        1, 2, 16384, 16385, 65536, 1 << 20, (1 << 20) + 1, 3 << 20, 5000000};
+
+    dial(f);
+    run_until(f, both_up);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        check_round_trip(f, PLANE_CONTROL, sizes[i]);
+        check_round_trip(f, PLANE_BULK, sizes[i]);
+    }
+    assert_int_equal(f->server.ups, 1);
+    assert_int_equal(f->client.ups, 1);
+}
+
+static void test_plain_messages(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, NULL, NULL);
+    check_all_sizes(f);
+    assert_string_equal(link_peer(f->server.link), "");
+}
+
+static const struct token cluster = {.name = "cluster", .key = {1, 2, 3}};
+
+static void test_sealed_messages(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, &cluster, &cluster);
+    check_all_sizes(f);
+    assert_string_equal(link_peer(f->server.link), "cluster");
+}
+
+static void test_a_worker_token_names_its_worker(void **state)
+{
+    struct fixture *f = *state;
+    struct token worker = {.name = "w7"};
+
+    assert_true(token_key_of(&cluster, "w7", worker.key));
+    start(f, &cluster, &worker);
+    dial(f);
+    run_until(f, both_up);
+    assert_string_equal(link_peer(f->server.link), "w7");
+}
+
+/* The key of w7 under the name of w8, or of the cluster. */
+static void check_wrong_name(struct fixture *f, const char *name)
+{
+    struct token worker = {0};
+
+    assert_true(token_key_of(&cluster, "w7", worker.key));
+    (void)snprintf(worker.name, sizeof worker.name, "%s", name);
+    start(f, &cluster, &worker);
+    dial(f);
+    run_until(f, both_know);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+    assert_non_null(strstr(f->client.why, "does not accept this token"));
+    assert_non_null(strstr(f->server.why, "not of this cluster"));
+    assert_int_equal(f->server.ups, 0);
+}
+
+static void test_a_worker_token_does_not_pose_as_another(void **state)
+{
+    check_wrong_name(*state, "w8");
+}
+
+static void test_a_worker_token_does_not_pose_as_the_cluster(void **state)
+{
+    check_wrong_name(*state, "cluster");
+}
+
+static void test_a_worker_is_no_coordinator(void **state)
+{
+    struct fixture *f = *state;
+    struct token worker = {.name = "w7"}, other = {.name = "w8"};
+
+    /* Who stole w7's key listens; w8 must not talk to it. */
+    assert_true(token_key_of(&cluster, "w7", worker.key));
+    assert_true(token_key_of(&cluster, "w8", other.key));
+    start(f, &worker, &other);
+    dial(f);
+    run_until(f, client_down);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+}
+
+static void test_token_against_none(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, NULL, &cluster);
+    dial(f);
+    run_until(f, both_know);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+    assert_non_null(strstr(f->client.why, "works without a token"));
+    assert_non_null(strstr(f->server.why, "came with a token"));
+}
+
+static void test_none_against_token(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, &cluster, NULL);
+    dial(f);
+    run_until(f, both_know);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+    assert_non_null(strstr(f->client.why, "asks for a token"));
+    assert_non_null(strstr(f->server.why, "came without a token"));
+}
+
+static void test_nobody_there(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, NULL, NULL);
+    link_hub_stop_listening(f->server.hub);
+    net_close(&f->listener);
+    dial(f);
+    run_until(f, client_down);
+    assert_int_equal(f->client.how, LINK_LOST);
+    assert_int_equal(f->client.ups, 0);
+}
+
+static void test_names_resolve(void **state)
+{
+    struct fixture *f = *state;
+    struct net_address address;
+
+    start(f, NULL, NULL);
+    address = f->listener.local;
+    (void)snprintf(address.host, sizeof address.host, "localhost");
+    assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
+                     ERR_OK);
+    run_until(f, both_up);
+}
+
+static void test_unknown_names_do_not(void **state)
+{
+    struct fixture *f = *state;
+    const struct net_address address = {.host = "no-such-host.invalid",
+                                        .port = 1};
+
+    start(f, NULL, NULL);
+    assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
+                     ERR_OK);
+    run_until(f, client_down);
+    assert_int_equal(f->client.how, LINK_LOST);
+}
+
+static void test_another_machine_needs_a_token(void **state)
+{
+    struct fixture *f = *state;
+    const struct net_address address = {.host = "192.0.2.1", .port = 1};
+
+    start(f, NULL, NULL);
+    assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
+                     ERR_OK);
+    run_until(f, client_down);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+    assert_non_null(strstr(f->client.why, "--token-file"));
+}
+
+static void test_down_is_seen(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, NULL, NULL);
+    dial(f);
+    run_until(f, both_up);
+    link_hub_free(f->client.hub);
+    f->client.hub = NULL;
+    run_until(f, server_down);
+    assert_int_equal(f->server.how, LINK_LOST);
+    assert_int_equal(f->client.downs, 0);
+}
+
+/* What was sent before link_close arrives, then the other side sees the end. */
+static void test_close_lets_the_last_word_through(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t *data = mem_new(9000000, 1);
+
+    start(f, &cluster, &cluster);
+    dial(f);
+    run_until(f, both_up);
+    link_send(f->server.link, PLANE_BULK, data, 9000000);
+    link_send(f->server.link, PLANE_CONTROL, data, 10);
+    link_close(f->server.link);
+    f->server.link = NULL;
+    run_until(f, client_down);
+    assert_true(f->client.messages >= 1);
+    assert_int_equal(f->server.downs, 0);
+    mem_free(data);
+}
+
+static bool drained(struct fixture *f)
+{
+    return f->client.drained > 0 &&
+           link_queued(f->client.link, PLANE_BULK) == 0;
+}
+
+static void test_queue_is_counted_and_drains(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t *data = mem_new(32u << 20, 1);
+
+    start(f, NULL, NULL);
+    dial(f);
+    run_until(f, both_up);
+    link_send(f->client.link, PLANE_BULK, data, 32u << 20);
+    assert_true(link_queued(f->client.link, PLANE_BULK) >= 32u << 20);
+    assert_int_equal(link_queued(f->client.link, PLANE_CONTROL), 0);
+    run_until(f, drained);
+    run_until(f, server_heard);
+    mem_free(data);
+}
+
+static void test_strangers_may_not_send_much(void **state)
+{
+    struct fixture *f = *state;
+    static uint8_t data[LINK_STRANGER_BYTES + 1];
+
+    start(f, NULL, NULL);
+    f->server.trust = false;
+    dial(f);
+    run_until(f, both_up);
+    link_send(f->client.link, PLANE_CONTROL, data, sizeof data);
+    run_until(f, server_down);
+    assert_int_equal(f->server.how, LINK_REFUSED);
+    assert_int_equal(f->server.messages, 0);
+}
+
+static int raw_connect(const struct fixture *f)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    address.sin_port = htons(f->listener.bound.port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(
+        connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static bool server_refused(struct fixture *f)
+{
+    return f->server.refused > 0;
+}
+
+static void test_garbage_is_turned_away(void **state)
+{
+    struct fixture *f = *state;
+    static const char get[] = "GET / HTTP/1.1\r\n\r\n";
+    int fd;
+
+    start(f, NULL, NULL);
+    fd = raw_connect(f);
+    assert_int_equal(write(fd, get, sizeof get - 1), sizeof get - 1);
+    run_until(f, server_refused);
+    assert_int_equal(f->server.ups, 0);
+    close(fd);
+}
+
+/* More silent strangers than there is room for: an honest peer still gets in,
+ * because those who say nothing for a second make way. */
+static void test_a_crowd_of_strangers(void **state)
+{
+    struct fixture *f = *state;
+    int fd[2 * LINK_STRANGERS_MAX];
+
+    start(f, NULL, NULL);
+    for (uint32_t i = 0; i < 2 * LINK_STRANGERS_MAX; i++)
+        fd[i] = raw_connect(f);
+    dial(f);
+    run_until(f, both_up);
+    for (uint32_t i = 0; i < 2 * LINK_STRANGERS_MAX; i++)
+        close(fd[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_plain_messages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sealed_messages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_worker_token_names_its_worker,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_worker_token_does_not_pose_as_another, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_worker_token_does_not_pose_as_the_cluster, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_worker_is_no_coordinator, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_token_against_none, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_none_against_token, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names_resolve, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unknown_names_do_not, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_another_machine_needs_a_token,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_down_is_seen, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_close_lets_the_last_word_through,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_queue_is_counted_and_drains, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_strangers_may_not_send_much, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_garbage_is_turned_away, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_crowd_of_strangers, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/*
+ * Timers, tasks, pipes and signals on one loop; children and the supervisor's
+ * wait beside it.
+ */
+#define _GNU_SOURCE
+#include "os/loop.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "os/random.h"
+#include "os/threads.h"
+#include "os/wait.h"
+
+struct fixture {
+    struct loop *loop;
+    struct timer *timer;
+    struct task *task;
+    time_us due_at, came_at;
+    uint32_t worked, done, alerts;
+    struct flag go;
+};
+
+static void on_due(void *context)
+{
+    struct fixture *f = context;
+
+    f->came_at = clock_now_us();
+    loop_stop(f->loop);
+}
+
+static void test_timer_is_not_early(void **state)
+{
+    struct fixture f = {0};
+
+    (void)state;
+    assert_int_equal(loop_new(&f.loop), ERR_OK);
+    assert_int_equal(timer_new(f.loop, on_due, &f, &f.timer), ERR_OK);
+    for (int i = 0; i < 20; i++) {
+        f.due_at = clock_now_us() + 1 + i * 300;
+        timer_at(f.timer, f.due_at + SECOND_US);
+        timer_at(f.timer, f.due_at); /* Replaces the one before. */
+        loop_run(f.loop);
+        assert_true(f.came_at >= f.due_at);
+    }
+    timer_at(f.timer, 0); /* Past: soon. */
+    loop_run(f.loop);
+    timer_at(f.timer, clock_now_us() + SECOND_US);
+    timer_at(f.timer, TIME_NEVER);
+    timer_free(f.timer);
+    loop_free(f.loop);
+    loop_free(NULL);
+}
+
+static void work(void *context)
+{
+    struct fixture *f = context;
+
+    f->worked++;
+}
+
+static void done(void *context)
+{
+    struct fixture *f = context;
+
+    assert_false(task_busy(f->task));
+    f->done++;
+    assert_int_equal(f->worked, f->done);
+    if (f->done < 500)
+        task_start(f->task);
+    else
+        loop_stop(f->loop);
+}
+
+static void test_task(void **state)
+{
+    struct fixture f = {0};
+
+    (void)state;
+    assert_int_equal(loop_new(&f.loop), ERR_OK);
+    assert_int_equal(task_new(f.loop, work, done, &f, &f.task), ERR_OK);
+    task_start(f.task);
+    assert_true(task_busy(f.task));
+    loop_run(f.loop);
+    assert_int_equal(f.done, 500);
+    task_start(f.task); /* Freed while it works. */
+    task_free(f.task);
+    loop_free(f.loop);
+}
+
+static void on_alert(void *context)
+{
+    struct fixture *f = context;
+
+    if (++f->alerts == 2)
+        loop_stop(f->loop);
+    else
+        (void)kill(getpid(), SIGUSR1);
+}
+
+static void test_alerts(void **state)
+{
+    struct fixture f = {0};
+    struct alerts *alerts;
+
+    (void)state;
+    assert_int_equal(loop_new(&f.loop), ERR_OK);
+    assert_int_equal(alerts_new(f.loop, true, on_alert, &f, &alerts), ERR_OK);
+    (void)kill(getpid(), SIGTERM);
+    loop_run(f.loop);
+    assert_int_equal(f.alerts, 2);
+    alerts_free(alerts);
+    loop_free(f.loop);
+}
+
+/* Bytes sent through an outlet come out of the pipe in order and whole. */
+static void test_outlet(void **state)
+{
+    struct fixture f = {0};
+    struct outlet *outlet;
+    uint8_t data[1000], got[1000];
+    uint64_t sent = 0, received = 0;
+    bool ended = false;
+    int reader, writer;
+
+    (void)state;
+    assert_int_equal(loop_new(&f.loop), ERR_OK);
+    assert_int_equal(timer_new(f.loop, on_due, &f, &f.timer), ERR_OK);
+    assert_int_equal(wait_pipe(&reader, &writer, NULL), ERR_OK);
+    assert_int_equal(outlet_new(f.loop, writer, &outlet), ERR_OK);
+    for (int i = 0; i < 3000; i++) { /* More than a pipe holds. */
+        memset(data, i, sizeof data);
+        assert_true(outlet_send(outlet, data, sizeof data));
+        sent += sizeof data;
+    }
+    assert_true(outlet_queued(outlet) > 0);
+    while (received < sent) {
+        const size_t size = wait_read(reader, got, sizeof got, &ended);
+
+        assert_false(ended);
+        for (size_t i = 0; i < size; i++, received++)
+            assert_int_equal(got[i], (uint8_t)(received / sizeof data));
+        if (size == 0) {
+            timer_at(f.timer, clock_now_us());
+            loop_run(f.loop);
+        }
+    }
+    wait_close(&reader); /* The reader is gone: no signal, only false. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)outlet_send(outlet, data, sizeof data);
+    timer_at(f.timer, clock_now_us());
+    loop_run(f.loop);
+    assert_false(outlet_send(outlet, data, sizeof data));
+    outlet_free(outlet);
+    timer_free(f.timer);
+    loop_free(f.loop);
+}
+
+static int answer(void *context)
+{
+    return *(const int *)context;
+}
+
+static int wait_for_ever(void *context)
+{
+    (void)context;
+    while (getppid() != 0)
+        (void)pause();
+    return 0;
+}
+
+static void test_children(void **state)
+{
+    struct waiter waiter;
+    struct wake wake = {0};
+    struct process_end end = {0};
+    int code = 42, pid;
+    struct process_start start = {
+        .title = "t", .main = answer, .context = &code};
+
+    (void)state;
+    assert_int_equal(waiter_open(&waiter, NULL), ERR_OK);
+    assert_int_equal(process_fork(&start, &pid, NULL), ERR_OK);
+    while (!process_ended(pid, &end))
+        wake = waiter_wait(&waiter, -1, clock_now_us() + 10 * SECOND_US);
+    assert_true(wake.child || end.code == 42);
+    assert_int_equal(end.signal, 0);
+    assert_int_equal(end.code, 42);
+
+    start.main = wait_for_ever;
+    assert_int_equal(process_fork(&start, &pid, NULL), ERR_OK);
+    assert_false(process_ended(pid, &end));
+    process_kill(pid);
+    while (!process_ended(pid, &end))
+        (void)waiter_wait(&waiter, -1, clock_now_us() + 10 * SECOND_US);
+    assert_int_equal(end.signal, SIGKILL);
+
+    (void)kill(getpid(), SIGTERM);
+    wake = waiter_wait(&waiter, -1, clock_now_us() + 10 * SECOND_US);
+    assert_int_equal(wake.signal, SIGTERM);
+    waiter_close(&waiter);
+    process_kill(0); /* Must not be our whole group. */
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    assert_true(random_u64() != random_u64());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_timer_is_not_early),
+        cmocka_unit_test(test_task),
+        cmocka_unit_test(test_alerts),
+        cmocka_unit_test(test_outlet),
+        cmocka_unit_test(test_children),
+        cmocka_unit_test(test_random),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
