@@ -1,0 +1,379 @@
+/*
+ * campaign.c - what a seed draws, and many seeds one after the other.
+ */
+#include "sim/campaign.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "code/preset.h"
+
+#define CHUNK_ROWS 8u
+
+/* A seed's problem; close after the run. */
+struct draw {
+    struct dataset data;
+    struct problem problem;
+    struct sim_options options;
+};
+
+static uint32_t between(struct rng *rng, uint32_t low, uint32_t high)
+{
+    return (uint32_t)rng_between(rng, low, high);
+}
+
+/* --- data ---------------------------------------------------------------- */
+
+/* Two overlapping clouds; labels of regression have noise of their own. */
+static void fill_rows(struct dataset *data, struct rng *rng, bool regression)
+{
+    for (uint32_t i = 0; i < data->rows; i++) {
+        const double side = rng_chance(rng, 0.5) ? 1 : -1;
+        float *row = data->x + (size_t)i * data->stride;
+
+        for (uint32_t j = 0; j < data->cols; j++)
+            row[j] = (float)(side * 0.3 + 2 * rng_unit(rng) - 1);
+        data->y[i] = regression ? side + rng_unit(rng) : side;
+    }
+    data->classes = regression ? 0 : 2;
+    data->label[0] = -1;
+    data->label[1] = 1;
+    chunkset_fill(&data->present);
+}
+
+static enum err draw_data(struct draw *draw, struct rng *rng, enum isa isa)
+{
+    static const enum model_kind kinds[] = {MODEL_LINEAR, MODEL_LOGISTIC,
+                                            MODEL_SVM};
+    const enum model_kind kind = kinds[rng_below(rng, 3)];
+    const enum err err = dataset_init(&draw->data, between(rng, 64, 400),
+                                      between(rng, 3, 12), CHUNK_ROWS);
+
+    if (err != ERR_OK)
+        return err;
+    fill_rows(&draw->data, rng, kind == MODEL_LINEAR);
+    draw->problem = (struct problem){
+        .data = &draw->data, .model = model_ops(kind), .isa = isa};
+    return ERR_OK;
+}
+
+/* --- code ---------------------------------------------------------------- */
+
+struct odds {
+    const char *name;
+    uint32_t weight;
+};
+
+/* Mostly bitwise codes: there the checkers see everything. */
+static const struct odds code_odds[] = {
+    {"uncoded", 20}, {"frc", 20},   {"rep", 15}, {"steal", 35},
+    {"cyclic", 6},   {"ignore", 4}, {"agc", 4},
+};
+
+static const char *draw_name(struct rng *rng)
+{
+    const size_t count = sizeof code_odds / sizeof *code_odds;
+    uint64_t total = 0;
+    uint64_t at;
+
+    for (size_t i = 0; i < count; i++)
+        total += code_odds[i].weight;
+    at = rng_below(rng, total);
+    for (size_t i = 0; i < count; i++) {
+        if (at < code_odds[i].weight)
+            return code_odds[i].name;
+        at -= code_odds[i].weight;
+    }
+    return code_odds[0].name;
+}
+
+static enum err draw_code(struct sim_options *options, struct rng *rng,
+                          struct why *why)
+{
+    struct preset_options preset = {.name = draw_name(rng),
+                                    .seed = rng_next(rng)};
+    uint32_t n = between(rng, 2, 8);
+
+    preset.stragglers = between(rng, 1, n > 3 ? 2 : 1);
+    if (preset.name[0] == 'f') /* frc: s + 1 must divide n. */
+        n = (n + preset.stragglers) / (preset.stragglers + 1) *
+            (preset.stragglers + 1);
+    preset.workers = n;
+    preset.collect = between(rng, 1, n);
+    options->slots = n;
+    return preset_spec(&preset, &options->code, why);
+}
+
+/* --- everything else ----------------------------------------------------- */
+
+static void draw_times(struct sim_options *options, struct rng *rng)
+{
+    options->chunk_us = (time_us)between(rng, 200, 4000);
+    options->latency_us = (time_us)between(rng, 20, 500);
+    options->bulk_latency_us =
+        options->latency_us + (time_us)between(rng, 0, 2000);
+    options->jitter_us = (time_us)between(rng, 0, 1000);
+    options->dead_us = (time_us)between(rng, 500, 2000) * MS_US;
+    options->suspect_us = (time_us)between(rng, 150, 300) * MS_US;
+    options->resend_us = (time_us)between(rng, 100, 500) * MS_US;
+    options->checkpoint_steps = between(rng, 1, 6);
+    options->sync = rng_chance(rng, 0.2);
+    options->shipped = rng_chance(rng, 0.5) ? 0 : rng_unit(rng);
+}
+
+static void draw_optim(struct draw *draw, struct rng *rng)
+{
+    draw->options.optim = (struct optim_options){
+        .kind = rng_chance(rng, 0.5) ? OPTIM_GD : OPTIM_AGD,
+        .rate = 0.05 + 0.1 * rng_unit(rng),
+        .decay = rng_chance(rng, 0.5) ? 1 : 0.98,
+        .l2 = rng_chance(rng, 0.5) ? 0 : 0.01,
+        .steps = between(rng, 6, 25),
+        .rows = draw->data.rows,
+    };
+}
+
+static enum err draw_delay(struct sim_options *options, struct rng *rng,
+                           struct why *why)
+{
+    if (rng_chance(rng, 0.7))
+        return ERR_OK;
+    return delay_parse("exp:0.03", rng_next(rng), &options->delay, why);
+}
+
+static enum err draw_all(struct draw *draw, uint64_t seed,
+                         const struct campaign_options *campaign,
+                         struct why *why)
+{
+    struct sim_options *options = &draw->options;
+    struct rng rng;
+    enum err err;
+
+    rng_init(&rng, seed ^ UINT64_C(0x63616d706169676e));
+    *draw = (struct draw){.options = sim_options_default()};
+    err = draw_data(draw, &rng, campaign->isa);
+    if (err != ERR_OK)
+        return why_set(why, err, "%s", err_text(err));
+    options->problem = &draw->problem;
+    options->seed = seed;
+    err = draw_code(options, &rng, why);
+    draw_optim(draw, &rng);
+    draw_times(options, &rng);
+    if (err == ERR_OK)
+        err = draw_delay(options, &rng, why);
+    options->workers_max = options->slots + between(&rng, 0, 4);
+    options->faults = !campaign->quiet_faults;
+    options->fault_count = between(&rng, 30, FAULTS_MAX);
+    options->fault_gap_us = (time_us)between(&rng, 5, 90) * MS_US;
+    options->settle_us = 5 * SECOND_US;
+    options->fault_skip = campaign->skip;
+    options->sink = campaign->trace;
+    options->sink_context = campaign->trace_context;
+    return err;
+}
+
+static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
+{
+    const struct sim_options *options = &draw->options;
+
+    (void)snprintf(text, SIM_TEXT,
+                   "%s %s, %u x %u, code %s s=%u k=%u, %u workers (at most "
+                   "%u), %u steps",
+                   draw->problem.model->name, optim_name(options->optim.kind),
+                   draw->data.rows, draw->data.cols, options->code.name,
+                   options->code.stragglers, options->code.k, options->slots,
+                   options->workers_max, options->optim.steps);
+}
+
+enum err campaign_seed(const struct campaign_options *options, uint64_t seed,
+                       struct sim_result *result, char describe[SIM_TEXT],
+                       struct why *why)
+{
+    struct draw draw;
+    enum err err = draw_all(&draw, seed, options, why);
+
+    if (err == ERR_OK && describe != NULL)
+        describe_draw(&draw, describe);
+    if (err == ERR_OK)
+        err = sim_run(&draw.options, result, why);
+    dataset_close(&draw.data);
+    return err;
+}
+
+/* --- shrinking ----------------------------------------------------------- */
+
+static enum err fails(const struct campaign_options *options, uint64_t seed,
+                      struct sim_result *result, struct why *why)
+{
+    const enum err err = campaign_seed(options, seed, result, NULL, why);
+
+    if (err == ERR_OK)
+        sim_result_close(result);
+    return err;
+}
+
+/* From the last fault to the first: does it fail without this one? */
+static enum err shrink_once(const struct campaign_options *quiet, uint64_t seed,
+                            bool *skip, uint32_t *left, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    for (uint32_t i = FAULTS_MAX; i > 0 && err == ERR_OK; i--) {
+        struct sim_result result;
+
+        if (skip[i - 1])
+            continue;
+        skip[i - 1] = true;
+        err = fails(quiet, seed, &result, why);
+        skip[i - 1] = err == ERR_OK && result.violated;
+        if (skip[i - 1])
+            *left = result.faults;
+    }
+    return err;
+}
+
+/* A fault less changes what happens after it, so a second look may find more
+ * that can go. */
+enum err campaign_shrink(const struct campaign_options *options, uint64_t seed,
+                         bool *skip, uint32_t *left, struct why *why)
+{
+    struct campaign_options quiet = *options;
+    struct sim_result result;
+    uint32_t before = UINT32_MAX;
+    enum err err;
+
+    quiet.skip = skip;
+    quiet.trace = NULL;
+    for (uint32_t i = 0; i < FAULTS_MAX; i++)
+        skip[i] = false;
+    err = fails(&quiet, seed, &result, why);
+    if (err != ERR_OK)
+        return err;
+    *left = result.violated ? result.faults : 0;
+    while (err == ERR_OK && *left > 0 && *left < before) {
+        before = *left;
+        err = shrink_once(&quiet, seed, skip, left, why);
+    }
+    return err;
+}
+
+/* The trace of a seed; if it fails, with no more faults than it needs. */
+static enum err show_seed(const struct campaign_options *options, uint64_t seed,
+                          struct why *why)
+{
+    struct campaign_options shown = *options;
+    bool skip[FAULTS_MAX];
+    char line[2 * SIM_TEXT];
+    char problem[SIM_TEXT] = "";
+    struct sim_result result;
+    uint32_t left = 0;
+    enum err err = campaign_shrink(options, seed, skip, &left, why);
+
+    shown.trace = NULL;
+    if (err == ERR_OK)
+        err = campaign_seed(&shown, seed, &result, problem, why);
+    if (err != ERR_OK)
+        return err;
+    (void)snprintf(line, sizeof line, "# seed %" PRIu64 ": %s, %u faults", seed,
+                   problem, result.faults);
+    options->trace(options->trace_context, line);
+    if (result.violated) {
+        (void)snprintf(line, sizeof line,
+                       "# it fails; shown with the %u faults it needs to",
+                       left);
+        options->trace(options->trace_context, line);
+    }
+    sim_result_close(&result);
+    shown.trace = options->trace;
+    shown.skip = skip;
+    return fails(&shown, seed, &result, why);
+}
+
+/* --- many ---------------------------------------------------------------- */
+
+static void report(const struct campaign_options *options,
+                   struct campaign_result *total, uint64_t seed,
+                   const char *what, const char *problem)
+{
+    char line[3 * SIM_TEXT];
+
+    if (total->violations++ == 0)
+        total->first_violation = seed;
+    if (options->sink == NULL)
+        return;
+    (void)snprintf(line, sizeof line,
+                   "VIOLATION seed %" PRIu64 " (%s): %s  reproduce: muster "
+                   "simulate --faults --seed %" PRIu64,
+                   seed, problem, what, seed);
+    options->sink(options->sink_context, line);
+}
+
+static void add(struct campaign_result *total, const struct sim_result *one)
+{
+    total->seeds++;
+    total->faults += one->faults;
+    for (int kind = 0; kind < FAULT_KINDS; kind++)
+        total->by_kind[kind] += one->by_kind[kind];
+    total->messages += one->messages;
+    total->events += one->events;
+    total->steps += one->steps;
+    total->lives += one->lives;
+    total->lost += one->lost;
+    total->doubled += one->doubled;
+    total->reordered += one->reordered;
+    total->virtual_s += one->end_s;
+    total->digest =
+        (total->digest ^ one->trace_digest) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static enum err one_seed(const struct campaign_options *options, uint64_t seed,
+                         struct campaign_result *total, struct why *why)
+{
+    const bool twice =
+        options->twice_every > 0 && seed % options->twice_every == 0;
+    struct campaign_options quiet = *options;
+    char problem[SIM_TEXT] = "";
+    struct sim_result result;
+    struct sim_result again;
+    enum err err = ERR_OK;
+
+    quiet.trace = NULL;
+    if (options->trace != NULL)
+        err = show_seed(options, seed, why);
+    if (err == ERR_OK)
+        err = campaign_seed(&quiet, seed, &result, problem, why);
+    if (err != ERR_OK)
+        return why_in(why, err, "seed %" PRIu64, seed);
+    add(total, &result);
+    if (result.violated)
+        report(options, total, seed, result.violation, problem);
+    sim_result_close(&result);
+    if (!twice)
+        return ERR_OK;
+    err = campaign_seed(&quiet, seed, &again, NULL, why);
+    if (err != ERR_OK)
+        return err;
+    if (again.trace_digest != result.trace_digest)
+        report(options, total, seed, "the same seed ran otherwise twice",
+               problem);
+    sim_result_close(&again);
+    return ERR_OK;
+}
+
+enum err campaign_run(const struct campaign_options *options,
+                      struct campaign_result *result, struct why *why)
+{
+    struct campaign_result total = {0};
+    enum err err = ERR_OK;
+
+    for (uint64_t i = 0; i < options->count && err == ERR_OK; i++) {
+        err = one_seed(options, options->first_seed + i, &total, why);
+        if (options->stop_after > 0 && total.violations >= options->stop_after)
+            break;
+    }
+    if (err == ERR_OK)
+        *result = total;
+    return err;
+}

@@ -1,0 +1,381 @@
+#include "sim/checker.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "math/vec.h"
+
+#define NUMERIC_WEIGHTS_MAX 1e-9
+
+enum err checker_init(struct checker *checker, const struct oracle *oracle,
+                      enum exactness class, uint32_t links)
+{
+    enum err err;
+
+    *checker =
+        (struct checker){.oracle = oracle, .class = class, .links = links};
+    err = chunkset_init(&checker->merged, oracle->chunks);
+    if (err != ERR_OK)
+        return err;
+    checker->joined = mem_new(links, sizeof *checker->joined);
+    checker->row_in = mem_new(links, sizeof *checker->row_in);
+    if (checker->joined == NULL || checker->row_in == NULL) {
+        checker_close(checker);
+        return ERR_NOMEM;
+    }
+    for (uint32_t link = 0; link < links; link++)
+        checker->joined[link] = CHECKER_NOBODY;
+    return ERR_OK;
+}
+
+void checker_close(struct checker *checker)
+{
+    chunkset_close(&checker->merged);
+    mem_free(checker->joined);
+    mem_free(checker->row_in);
+    checker->joined = NULL;
+    checker->row_in = NULL;
+}
+
+void checker_violate(struct checker *checker, const char *format, ...)
+{
+    va_list list;
+
+    if (checker->violated)
+        return;
+    checker->violated = true;
+    va_start(list, format);
+    (void)vsnprintf(checker->text, sizeof checker->text, format, list);
+    va_end(list);
+}
+
+/* --- lives of the coordinator -------------------------------------------- */
+
+void checker_recovered(struct checker *checker, const struct recovery *recovery)
+{
+    const uint32_t step =
+        recovery->has_checkpoint ? recovery->checkpoint.step : 0;
+
+    if (checker->has_checkpoint &&
+        (!recovery->has_checkpoint || step < checker->checkpoint))
+        checker_violate(checker,
+                        "CHECK-4: checkpoint of step %u was durable, recovery "
+                        "found step %u",
+                        checker->checkpoint, step);
+    if (recovery->has_checkpoint && recovery->journal.step < step)
+        checker_violate(checker,
+                        "STORE-2: checkpoint of step %u, journal ends at %u",
+                        step, recovery->journal.step);
+    checker->committed = step;
+    checker->open = false;
+    for (uint32_t link = 0; link < checker->links; link++)
+        checker->joined[link] = CHECKER_NOBODY;
+}
+
+void checker_checkpointed(struct checker *checker, uint32_t step)
+{
+    checker->has_checkpoint = true;
+    checker->checkpoint = step;
+}
+
+void checker_link_down(struct checker *checker, uint32_t link)
+{
+    CHECK(link < checker->links);
+    checker->joined[link] = CHECKER_NOBODY;
+}
+
+/* --- rounds -------------------------------------------------------------- */
+
+static void round_opened(struct checker *checker, const struct round_key *key)
+{
+    const struct oracle *oracle = checker->oracle;
+
+    chunkset_clear(&checker->merged);
+    memset(checker->row_in, 0, checker->links * sizeof *checker->row_in);
+    checker->key = *key;
+    checker->open = true;
+    if (key->step != checker->committed)
+        checker_violate(checker, "CHECK-6: round of step %u after %u commits",
+                        key->step, checker->committed);
+    if (checker->class == EXACT_BITWISE && key->step < oracle->steps &&
+        key->weights != oracle->keys[key->step])
+        checker_violate(checker,
+                        "CHECK-1: step %u starts from other weights than on "
+                        "one machine",
+                        key->step);
+}
+
+static void merged_range(struct checker *checker, uint32_t link,
+                         const struct msg_tally *tally)
+{
+    if (!key_equal(&tally->key, &checker->key))
+        checker_violate(
+            checker,
+            "CHECK-3: merged a tally of view %" PRIu64
+            " step %u attempt %u in view %" PRIu64 " step %u attempt %u",
+            tally->key.view, tally->key.step, tally->key.attempt,
+            checker->key.view, checker->key.step, checker->key.attempt);
+    if (!chunkset_misses_range(&checker->merged, tally->first, tally->end))
+        checker_violate(checker,
+                        "CHECK-3: step %u: chunks %u..%u merged twice (link "
+                        "%u)",
+                        checker->key.step, tally->first, tally->end, link);
+    chunkset_add_range(&checker->merged, tally->first, tally->end);
+}
+
+static void merged_row(struct checker *checker, uint32_t link,
+                       const struct msg_row *row)
+{
+    if (!key_equal(&row->key, &checker->key))
+        checker_violate(checker,
+                        "CHECK-3: merged a row of view %" PRIu64
+                        " step %u in view %" PRIu64 " step %u",
+                        row->key.view, row->key.step, checker->key.view,
+                        checker->key.step);
+    if (checker->row_in[link])
+        checker_violate(checker,
+                        "CHECK-3: step %u: row of link %u merged twice",
+                        checker->key.step, link);
+    checker->row_in[link] = true;
+}
+
+static void merged(struct checker *checker, uint32_t link,
+                   const struct msg *msg, uint32_t conn, bool poisoned)
+{
+    if (msg == NULL || link >= checker->links) {
+        checker_violate(checker, "CHECK-3: merged what nobody sent");
+        return;
+    }
+    if (!checker->open)
+        checker_violate(checker, "CHECK-3: merged outside a round");
+    if (checker->joined[link] != conn)
+        checker_violate(checker,
+                        "CHECK-3: merged from link %u, which has not joined",
+                        link);
+    if (poisoned)
+        checker_violate(checker, "CHECK-3: merged poison from link %u", link);
+    if (msg->kind == MSG_TALLY)
+        merged_range(checker, link, &msg->tally);
+    else if (msg->kind == MSG_ROW)
+        merged_row(checker, link, &msg->row);
+    else
+        checker_violate(checker, "CHECK-3: merged a message of kind %d",
+                        (int)msg->kind);
+}
+
+static void committed(struct checker *checker, const struct trace *trace)
+{
+    if (!checker->open)
+        checker_violate(checker, "CHECK-6: commit without a round");
+    if (trace->a == EXACT_BITWISE && !chunkset_full(&checker->merged))
+        checker_violate(checker,
+                        "CHECK-6: bitwise commit of step %u with %u of %u "
+                        "chunks",
+                        checker->key.step, checker->merged.members,
+                        checker->oracle->chunks);
+    if (checker->class != EXACT_APPROX && trace->a == EXACT_APPROX)
+        checker_violate(checker, "CHECK-6: approximate commit of step %u",
+                        checker->key.step);
+    checker->open = false;
+    checker->committed++;
+    checker->commits++;
+    checker->chunks_merged += trace->b;
+    if (checker->committed > checker->best)
+        checker->best = checker->committed;
+}
+
+void checker_trace(struct checker *checker, const struct trace *trace,
+                   const struct msg *msg, uint32_t conn, bool poisoned)
+{
+    const uint32_t link = (uint32_t)trace->link;
+
+    switch (trace->kind) {
+    case TRACE_JOINED:
+        if (msg != NULL && link < checker->links)
+            checker->joined[link] = conn;
+        break;
+    case TRACE_DIED:
+    case TRACE_LEFT:
+        if (link < checker->links)
+            checker->joined[link] = CHECKER_NOBODY;
+        break;
+    case TRACE_STEP:
+        round_opened(checker, &trace->key);
+        break;
+    case TRACE_TALLY:
+        merged(checker, link, msg, conn, poisoned);
+        break;
+    case TRACE_COMMIT:
+        committed(checker, trace);
+        break;
+    case TRACE_ROLLBACK:
+        if (checker->class == EXACT_BITWISE)
+            checker_violate(checker, "CHECK-2: a bitwise run rolled back");
+        break;
+    case TRACE_SUSPECT:
+    case TRACE_CLEARED:
+    case TRACE_VIEW:
+    case TRACE_DUPLICATE:
+    case TRACE_STALE:
+    case TRACE_POISON:
+    case TRACE_HEDGED:
+    case TRACE_STOLEN:
+    case TRACE_RESENT:
+    case TRACE_CHECKPOINT:
+    case TRACE_ALARM:
+    case TRACE_DONE:
+    case TRACE_FAILED:
+        break;
+    }
+}
+
+/* What the worst power cut would leave of the journal. */
+static void look_at_journal(struct checker *checker,
+                            const struct disk_model *disk)
+{
+    struct journal_summary summary = {0};
+    const uint8_t *data;
+    size_t size;
+
+    if (disk_model_durable(disk, JOURNAL_FILE, &data, &size) &&
+        journal_scan(data, size, NULL, NULL, &summary) != ERR_OK)
+        checker_violate(checker, "CHECK-2: the durable journal is broken");
+    if (summary.view > checker->view_durable)
+        checker->view_durable = summary.view;
+    checker->step_durable = summary.step;
+}
+
+void checker_round_sent(struct checker *checker, const struct round_key *key,
+                        const struct disk_model *disk)
+{
+    const bool redoable = checker->class == EXACT_BITWISE;
+
+    if (key->view <= checker->view_durable &&
+        (redoable || key->step == checker->step_durable))
+        return; /* The common case needs no look. */
+    look_at_journal(checker, disk);
+    if (key->view > checker->view_durable)
+        checker_violate(checker,
+                        "CHECK-2: view %" PRIu64
+                        " used, the durable journal ends at view %" PRIu64,
+                        key->view, checker->view_durable);
+    if (!redoable && key->step > checker->step_durable)
+        checker_violate(checker,
+                        "CHECK-2: step %u of an approximate run announced, the "
+                        "durable journal ends at step %u",
+                        key->step, checker->step_durable);
+}
+
+void checker_answer(struct checker *checker, const char *name,
+                    const struct round_key *key, uint64_t *highest)
+{
+    if (key->view < *highest)
+        checker_violate(checker,
+                        "CHECK-7: %s answered for view %" PRIu64
+                        " after view %" PRIu64,
+                        name, key->view, *highest);
+    *highest = key->view;
+}
+
+/* --- the journal --------------------------------------------------------- */
+
+static void check_step(struct checker *checker, const struct record *record)
+{
+    const struct oracle *oracle = checker->oracle;
+    const bool bitwise = record->exactness == EXACT_BITWISE;
+
+    if (bitwise && record->chunks != oracle->chunks)
+        checker_violate(checker,
+                        "CHECK-2: step %u is called bitwise with %u of %u "
+                        "chunks",
+                        record->step, record->chunks, oracle->chunks);
+    if (record->exactness != EXACT_APPROX && record->rescale != 1.0)
+        checker_violate(checker, "CHECK-2: step %u is rescaled unflagged",
+                        record->step);
+    if (record->exactness == EXACT_NUMERIC &&
+        !(record->residual <= CODE_RESIDUAL_MAX))
+        checker_violate(checker, "CHECK-2: step %u has residual %g",
+                        record->step, record->residual);
+    if (checker->class == EXACT_BITWISE &&
+        (record->step > oracle->steps ||
+         !digest_equal(&record->weights, &oracle->hash[record->step])))
+        checker_violate(checker,
+                        "CHECK-2: the journal has other weights for step %u "
+                        "than one machine",
+                        record->step);
+}
+
+static void visit(void *context, const struct record *record)
+{
+    struct checker *checker = context;
+
+    if (record->kind == RECORD_STEP)
+        check_step(checker, record);
+    if (record->kind == RECORD_ROLLBACK && checker->class == EXACT_BITWISE)
+        checker_violate(checker, "CHECK-2: a bitwise run rolled back");
+}
+
+void checker_journal(struct checker *checker, const struct disk_model *disk,
+                     bool ended)
+{
+    struct journal_summary summary = {0};
+    const uint8_t *data;
+    size_t size;
+
+    if (disk_model_seen(disk, JOURNAL_FILE, &data, &size) &&
+        journal_scan(data, size, visit, checker, &summary) != ERR_OK)
+        checker_violate(checker, "CHECK-2: the journal breaks its rules");
+    if (ended && summary.step != checker->committed)
+        checker_violate(checker,
+                        "CHECK-2: the run ended after %u steps, its journal "
+                        "has %u",
+                        checker->committed, summary.step);
+}
+
+/* --- the end ------------------------------------------------------------- */
+
+static double distance(const double *a, const double *b, uint32_t count)
+{
+    double apart = 0;
+
+    for (uint32_t j = 0; j < count; j++)
+        apart += (a[j] - b[j]) * (a[j] - b[j]);
+    return sqrt(apart);
+}
+
+static void check_weights(struct checker *checker, const double *weights)
+{
+    const struct oracle *oracle = checker->oracle;
+    const struct digest hash = oracle_hash(oracle, weights);
+    const double norm = vec_norm(oracle->weights, oracle->dims);
+    const double apart = distance(weights, oracle->weights, oracle->dims);
+
+    if (checker->class == EXACT_BITWISE &&
+        !digest_equal(&hash, &oracle->hash[oracle->steps]))
+        checker_violate(checker,
+                        "CHECK-1: other weights than one machine's (%g apart)",
+                        apart);
+    if (checker->class == EXACT_NUMERIC &&
+        !(apart <= NUMERIC_WEIGHTS_MAX * (norm > 0 ? norm : 1)))
+        checker_violate(checker, "CHECK-1: weights are %g apart, norm %g",
+                        apart, norm);
+}
+
+void checker_final(struct checker *checker, const double *weights,
+                   uint32_t step)
+{
+    const struct oracle *oracle = checker->oracle;
+
+    if (!vec_finite(weights, oracle->dims))
+        checker_violate(checker, "CHECK-1: the weights are not finite");
+    else
+        check_weights(checker, weights);
+    if (checker->class == EXACT_BITWISE && step != oracle->steps)
+        checker_violate(checker, "CHECK-1: %u steps, one machine makes %u",
+                        step, oracle->steps);
+}

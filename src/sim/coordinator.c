@@ -1,0 +1,508 @@
+/*
+ * coordinator.c - the coordinator's process: core/coordinator.h on a modelled
+ * disk, with many lives.
+ *
+ * Disk jobs wait in a queue and are carried out one after the other, each some
+ * time after it was asked for and some time before the machine is told, so
+ * that a crash can fall on either side of it, and (disk.crash_after) into its
+ * middle.
+ */
+#include "sim/world.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#define DISK_JOB_US  1500u
+#define DISK_TELL_US 200u
+#define RECOVERY_OPS 8u
+#define AWAY_MIN_US  (20 * MS_US)
+#define AWAY_US      (200 * MS_US)
+
+/* --- the disk ------------------------------------------------------------ */
+
+static time_us some_time(struct world *world, uint64_t most_us)
+{
+    if (world->options->ideal)
+        return 0;
+    return (time_us)rng_below(&world->disk_rng, most_us + 1);
+}
+
+static void start_job(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    if (coordinator->disk_busy || coordinator->job_count == 0)
+        return;
+    coordinator->disk_busy = true;
+    world_push(world, (struct happening){.at = world->now +
+                                               some_time(world, DISK_JOB_US),
+                                         .kind = HAPPEN_DISK,
+                                         .node = NODE_COORDINATOR,
+                                         .life = coordinator->process.life});
+}
+
+static void add_job(struct world *world, const struct action *action)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    struct disk_job *job;
+
+    CHECK(coordinator->job_count < DISK_JOBS_MAX);
+    job =
+        &coordinator->jobs[(coordinator->job_first + coordinator->job_count++) %
+                           DISK_JOBS_MAX];
+    if (job->capacity < action->size) {
+        job->bytes = mem_grow(job->bytes, 0, action->size, 1, &job->capacity);
+        CHECK(job->bytes != NULL);
+    }
+    memcpy(job->bytes, action->bytes, action->size);
+    job->size = action->size;
+    job->checkpoint = action->kind == ACTION_CHECKPOINT;
+    job->sync = action->sync;
+    job->step = action->step;
+    start_job(world);
+}
+
+static void do_job(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const struct disk_job *job = &coordinator->jobs[coordinator->job_first];
+    struct disk *disk = &coordinator->disk.disk;
+
+    if (job->checkpoint)
+        coordinator->job_err = store_save(disk, job->bytes, job->size);
+    else
+        coordinator->job_err =
+            store_append(disk, job->bytes, job->size, job->sync);
+    if (coordinator->disk.dead) {
+        world_note(world, NODE_COORDINATOR, '!', "crash inside a disk job");
+        sim_coordinator_crash(world, coordinator->power, coordinator->away_us);
+        return;
+    }
+    coordinator->disk_failed |= coordinator->job_err != ERR_OK;
+    if (job->checkpoint && coordinator->job_err == ERR_OK)
+        checker_checkpointed(&world->checker, job->step);
+    world_push(world, (struct happening){.at = world->now +
+                                               some_time(world, DISK_TELL_US),
+                                         .kind = HAPPEN_DISK_DONE,
+                                         .node = NODE_COORDINATOR,
+                                         .life = coordinator->process.life});
+}
+
+/* --- what the machine asks for ------------------------------------------- */
+
+static void keep_point(struct world *world, const struct trace *trace)
+{
+    struct sim_result *result = world->result;
+
+    result->loss = trace->value;
+    if (!world->options->series)
+        return;
+    if (result->series_count == world->series_capacity) {
+        result->series =
+            mem_grow(result->series, result->series_count,
+                     (size_t)result->series_count + 1, sizeof *result->series,
+                     &world->series_capacity);
+        CHECK(result->series != NULL);
+    }
+    result->series[result->series_count++] = (struct sim_point){
+        .t_s = (double)(world->now - world->first_step_at) / 1e6,
+        .step = world->checker.committed,
+        .loss = trace->value};
+}
+
+static void on_trace(struct world *world, const struct trace *trace)
+{
+    world_mix(world, (uint64_t)trace->kind << 32 ^ trace->key.step ^
+                         trace->key.view << 16);
+    world_mix(world, trace->key.weights);
+    if (world_tracing(world))
+        world_note(world, NODE_COORDINATOR, '*',
+                   "%s %s view %" PRIu64 " step %u attempt %u a %" PRIu64
+                   " b %" PRIu64,
+                   trace_name(trace->kind), trace->name, trace->key.view,
+                   trace->key.step, trace->key.attempt, trace->a, trace->b);
+    checker_trace(&world->checker, trace, world->msg, world->msg_conn,
+                  world->msg_poisoned);
+    if (trace->kind == TRACE_STEP) {
+        if (!world->stepped)
+            world->first_step_at = world->now;
+        world->stepped = true;
+        faults_step_opened(world, trace->key.step);
+    }
+    if (trace->kind == TRACE_COMMIT) {
+        world->last_commit_at = world->now;
+        keep_point(world, trace);
+    }
+}
+
+static void ship(struct world *world, uint32_t conn,
+                 const struct action *action)
+{
+    const struct dataset *data = world->options->problem->data;
+
+    for (uint32_t chunk = action->first; chunk < action->end; chunk++) {
+        struct msg msg = {.kind = MSG_DATA};
+
+        dataset_chunk_encode(data, chunk, world->chunk_bytes);
+        msg.data.chunk = chunk;
+        msg.data.bytes = world->chunk_bytes;
+        msg.data.size = dataset_chunk_bytes(data, chunk);
+        network_send(world, conn, TO_WORKER, &msg, false);
+    }
+}
+
+static void finish(struct world *world, const struct action *action)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    world_note(world, NODE_COORDINATOR, '.', "finished: %s",
+               action->reason == NULL ? "" : action->reason);
+    /* Told of a broken disk, or asked to stop, it may end; whoever runs it
+     * resumes. */
+    if ((action->err == ERR_IO && coordinator->disk_failed) ||
+        (action->err == ERR_CANCELLED && coordinator->stopping)) {
+        coordinator->gave_up = true;
+        return;
+    }
+    coordinator->done = true;
+    world->over = true;
+    if (action->err != ERR_OK)
+        checker_violate(&world->checker, "CHECK-5: the run failed: %s",
+                        action->reason == NULL ? err_text(action->err)
+                                               : action->reason);
+}
+
+static void obey_link(struct world *world, const struct action *action)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const uint32_t link = action->link;
+    uint32_t conn;
+
+    CHECK(link < coordinator->links);
+    conn = coordinator->link_conn[link];
+    if (conn == CONN_NONE)
+        return; /* It broke and the machine has not been told yet. */
+    if (action->kind == ACTION_CLOSE) {
+        network_close_end(world, conn, TO_COORDINATOR);
+    } else if (action->kind == ACTION_SHIP) {
+        ship(world, conn, action);
+    } else {
+        if (action->msg.kind == MSG_ROUND)
+            checker_round_sent(&world->checker, &action->msg.round.key,
+                               &coordinator->disk);
+        network_send(world, conn, TO_WORKER, &action->msg, false);
+    }
+}
+
+static void obey(struct world *world, const struct action *action)
+{
+    switch (action->kind) {
+    case ACTION_SEND:
+    case ACTION_CLOSE:
+    case ACTION_SHIP:
+        obey_link(world, action);
+        break;
+    case ACTION_TIMER:
+        world_set_timer(world, NODE_COORDINATOR, action->at);
+        break;
+    case ACTION_TRACE:
+        on_trace(world, &action->trace);
+        break;
+    case ACTION_JOURNAL:
+    case ACTION_CHECKPOINT:
+        add_job(world, action);
+        break;
+    case ACTION_FINISH:
+        finish(world, action);
+        break;
+    case ACTION_CONNECT:
+    case ACTION_OPEN:
+    case ACTION_STORE:
+    case ACTION_COMPUTE:
+    case ACTION_CANCEL:
+        CHECK(!"an action of a worker");
+    }
+}
+
+/* It ended in good order.  "The state is saved" includes power cuts. */
+static void go_away(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const bool saved = coordinator->stopping && !coordinator->disk_failed &&
+                       world->checker.committed > 0;
+
+    if (saved)
+        checker_checkpointed(&world->checker, world->checker.committed);
+    sim_coordinator_crash(world, false, AWAY_US);
+    if (saved)
+        disk_model_drop_unsynced(&coordinator->disk);
+}
+
+static void step(struct world *world, struct event event)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    event.now = world->now;
+    coordinator_step(&coordinator->machine, &event, &world->actions);
+    for (uint32_t i = 0; i < world->actions.count; i++)
+        obey(world, &world->actions.list[i]);
+    if (coordinator->done)
+        world->result->stats = coordinator->machine.stats;
+    if (coordinator->gave_up)
+        go_away(world);
+}
+
+/* --- lives --------------------------------------------------------------- */
+
+/* A crash during recovery, too, must do no harm. */
+static void maybe_crash_again(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    if (!world->options->faults || world->mending || coordinator->lives == 1 ||
+        !rng_chance(&world->disk_rng, 0.1))
+        return;
+    coordinator->disk.crash_after =
+        (uint32_t)rng_below(&world->disk_rng, RECOVERY_OPS);
+    coordinator->power = rng_chance(&world->disk_rng, 0.5);
+    coordinator->away_us =
+        AWAY_MIN_US + (time_us)rng_below(&world->disk_rng, AWAY_US);
+}
+
+/* What was on its way to the last life may reach this one. */
+static void maybe_replay(struct world *world)
+{
+    if (world->options->faults && !world->mending &&
+        rng_chance(&world->disk_rng, 0.5))
+        network_replay(world);
+}
+
+static enum err wake(struct world *world, struct why *why)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    struct recovery recovery = {0};
+    enum err err = store_recover(&coordinator->disk.disk, &recovery, why);
+
+    if (err != ERR_OK)
+        return err;
+    checker_recovered(&world->checker, &recovery);
+    err = coordinator_init(&coordinator->machine, &coordinator->options,
+                           recovery.found ? &recovery : NULL, why);
+    recovery_close(&recovery);
+    return err;
+}
+
+static void end_life(struct world *world, bool power)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    process_end(world, &coordinator->process);
+    coordinator->process.unplugged = power;
+    coordinator->job_count = 0;
+    coordinator->disk_busy = false;
+    for (uint32_t link = 0; link < coordinator->links; link++) {
+        const uint32_t conn = coordinator->link_conn[link];
+
+        if (conn == CONN_NONE)
+            continue;
+        if (power)
+            network_drop_end(world, conn, TO_COORDINATOR);
+        else
+            network_close_end(world, conn, TO_COORDINATOR);
+    }
+    if (power)
+        disk_model_cut_power(&coordinator->disk, &world->disk_rng);
+}
+
+void sim_coordinator_crash(struct world *world, bool power, time_us away_us)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    world_note(world, NODE_COORDINATOR, '!', "%s",
+               power ? "power cut" : "killed");
+    coordinator_close(&coordinator->machine);
+    end_life(world, power);
+    world_start_later(world, NODE_COORDINATOR, away_us);
+}
+
+void sim_coordinator_start(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    struct why why = {{0}};
+    enum err err;
+
+    process_begin(&coordinator->process);
+    coordinator->lives++;
+    coordinator->disk_failed = coordinator->gave_up = false;
+    coordinator->stopping = false;
+    disk_model_revive(&coordinator->disk);
+    maybe_crash_again(world);
+    maybe_replay(world);
+    world_note(world, NODE_COORDINATOR, '+', "starts, life %u",
+               coordinator->lives);
+    err = wake(world, &why);
+    if (err != ERR_OK && coordinator->disk.dead) {
+        world_note(world, NODE_COORDINATOR, '!', "crash during recovery");
+        end_life(world, coordinator->power);
+        world_start_later(world, NODE_COORDINATOR, coordinator->away_us);
+    } else if (err != ERR_OK) {
+        checker_violate(&world->checker, "CHECK-4: no recovery: %s", why.text);
+        end_life(world, false);
+        world->over = true;
+    } else {
+        /* What is left of the countdown falls on the first jobs. */
+        step(world, (struct event){.kind = EVENT_START});
+    }
+}
+
+/* --- what happens to it -------------------------------------------------- */
+
+static void on_packet(struct world *world, const struct happening *happening)
+{
+    const struct conn *conn = &world->conns[happening->conn];
+    const uint32_t link = conn->link;
+    struct msg msg;
+
+    if (!network_arrives(world, happening))
+        return;
+    world->msg = network_decode(world, happening->packet, true, &msg);
+    if (world->msg == NULL) {
+        checker_violate(&world->checker, "wire: a message did not decode");
+        return;
+    }
+    world->msg_conn = happening->conn;
+    world->msg_poisoned = happening->packet->poisoned;
+    step(world,
+         (struct event){.kind = EVENT_MESSAGE, .link = link, .msg = &msg});
+    world->msg = NULL;
+    world->msg_conn = CONN_NONE;
+}
+
+static void on_link_down(struct world *world, const struct happening *happening)
+{
+    const struct conn *conn = &world->conns[happening->conn];
+    const uint32_t link = conn->link;
+
+    if (!conn->open[TO_COORDINATOR])
+        return;
+    network_drop_end(world, happening->conn, TO_COORDINATOR);
+    step(world, (struct event){.kind = EVENT_LINK_DOWN, .link = link});
+}
+
+static void on_disk_done(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const struct disk_job *job = &coordinator->jobs[coordinator->job_first];
+    const struct event event = {.kind = job->checkpoint ? EVENT_CHECKPOINTED
+                                                        : EVENT_JOURNALED,
+                                .err = coordinator->job_err,
+                                .step = job->step};
+
+    coordinator->job_first = (coordinator->job_first + 1) % DISK_JOBS_MAX;
+    coordinator->job_count--;
+    coordinator->disk_busy = false;
+    start_job(world);
+    step(world, event);
+}
+
+void sim_coordinator_on(struct world *world, const struct happening *happening)
+{
+    struct process *process = &world->coordinator.process;
+    const bool of_life =
+        happening->kind == HAPPEN_TIMER || happening->kind == HAPPEN_DISK ||
+        happening->kind == HAPPEN_DISK_DONE || happening->kind == HAPPEN_STOP;
+
+    if (of_life && (!process->running || happening->life != process->life))
+        return;
+    if (happening->kind == HAPPEN_TIMER) {
+        if (world_timer_due(world, NODE_COORDINATOR))
+            step(world, (struct event){.kind = EVENT_TIME});
+    } else if (happening->kind == HAPPEN_PACKET) {
+        on_packet(world, happening);
+    } else if (happening->kind == HAPPEN_LINK_DOWN) {
+        on_link_down(world, happening);
+    } else if (happening->kind == HAPPEN_STOP) {
+        world->coordinator.stopping = true;
+        step(world, (struct event){.kind = EVENT_STOP});
+    } else if (happening->kind == HAPPEN_DISK) {
+        do_job(world);
+    } else {
+        CHECK(happening->kind == HAPPEN_DISK_DONE);
+        on_disk_done(world);
+    }
+}
+
+/* --- set-up -------------------------------------------------------------- */
+
+static void fill_options(struct world *world)
+{
+    const struct sim_options *from = world->options;
+    const struct oracle *oracle = &world->oracle;
+    struct coordinator_options *to = &world->coordinator.options;
+
+    *to = (struct coordinator_options){
+        .job = {.id = rng_at(from->seed, 1, 1) | 1,
+                .rows = from->rows,
+                .cols = oracle->dims,
+                .chunk_rows = from->chunk_rows,
+                .dims = oracle->dims,
+                .chunks = oracle->chunks,
+                .data = world->data_digest,
+                .beat_us = from->ideal ? 0 : from->beat_us,
+                .dead_us = from->dead_us},
+        .config = hash_bytes(&from->seed, sizeof from->seed),
+        .arithmetic = world->arithmetic,
+        .code = from->code,
+        .slots = from->slots,
+        .links_max = world->coordinator.links,
+        .optim = from->optim,
+        .scale = oracle_scale,
+        .scale_context = &world->oracle,
+        .delay = from->delay,
+        .suspect_us = from->suspect_us,
+        .resend_us = from->resend_us,
+        .gather_us = SECOND_US,
+        .checkpoint_steps = from->checkpoint_steps,
+        .checkpoint_us = 2 * SECOND_US,
+        .sync = from->sync,
+    };
+    if (from->problem != NULL) {
+        to->job.rows = from->problem->data->rows;
+        to->job.cols = from->problem->data->cols;
+        to->job.chunk_rows = from->problem->data->chunk_rows;
+    }
+}
+
+enum err sim_coordinator_init(struct world *world, struct why *why)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    coordinator->links = 2 * world->workers_max + 4;
+    coordinator->link_conn =
+        mem_new(coordinator->links, sizeof *coordinator->link_conn);
+    if (coordinator->link_conn == NULL)
+        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    for (uint32_t link = 0; link < coordinator->links; link++)
+        coordinator->link_conn[link] = CONN_NONE;
+    disk_model_init(&coordinator->disk);
+    fill_options(world);
+    return ERR_OK;
+}
+
+void sim_coordinator_close(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    if (coordinator->process.running) {
+        coordinator_close(&coordinator->machine);
+        process_end(world, &coordinator->process);
+    }
+    mem_free(coordinator->process.held);
+    for (uint32_t i = 0; i < DISK_JOBS_MAX; i++)
+        mem_free(coordinator->jobs[i].bytes);
+    mem_free(coordinator->link_conn);
+    disk_model_close(&coordinator->disk);
+}

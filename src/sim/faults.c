@@ -1,0 +1,594 @@
+/*
+ * faults.c - what goes wrong, and when.
+ *
+ * Two sources, one set of faults.  A script names step, victim and duration
+ * (tests of one situation).  A seed draws kind, victim and duration one after
+ * the other, `fault_count` times, then everything is mended (the cure) and the
+ * run must make a step in every `settle_us`: CHECK-5.
+ *
+ * To add a fault: a line in FAULT_LIST (sim.h), a weight below, a case in
+ * inject() and a function that returns false if there is nobody to hit.
+ */
+#include "sim/world.h"
+
+#include <math.h>
+
+#include "base/check.h"
+
+#define TRIES_MAX 16u /* Draws before a turn is given up. */
+/* Before the cure, or without faults, nothing is promised about time; but a run
+ * that makes no step for so long never will. */
+#define QUIET_US (2000 * SECOND_US)
+
+const char *fault_name(enum fault_kind kind)
+{
+#define FAULT_TEXT(code, text) [code] = (text),
+    static const char *const names[] = {FAULT_LIST(FAULT_TEXT)};
+#undef FAULT_TEXT
+
+    CHECK((size_t)kind < sizeof names / sizeof *names);
+    return names[kind];
+}
+
+struct fault_mix fault_mix_default(void)
+{
+    return (struct fault_mix){.weight = {
+                                  [FAULT_CRASH] = 12,
+                                  [FAULT_RESTART] = 14,
+                                  [FAULT_FREEZE] = 8,
+                                  [FAULT_THAW] = 6,
+                                  [FAULT_LEAVE] = 4,
+                                  [FAULT_JOIN] = 5,
+                                  [FAULT_PARTITION] = 8,
+                                  [FAULT_RESET] = 10,
+                                  [FAULT_BURST] = 8,
+                                  [FAULT_REPLAY] = 5,
+                                  [FAULT_SLOW] = 5,
+                                  [FAULT_POISON] = 3,
+                                  [FAULT_KILL] = 4,
+                                  [FAULT_POWER] = 3,
+                                  [FAULT_DISK_CRASH] = 5,
+                                  [FAULT_DISK_ERROR] = 2,
+                                  [FAULT_STALL] = 3,
+                                  [FAULT_STOP] = 1,
+                              }};
+}
+
+/* --- freezing ------------------------------------------------------------ */
+
+void freeze(struct world *world, uint32_t node, time_us for_us)
+{
+    struct process *process = world_process(world, node);
+
+    CHECK(process->running && !process->frozen);
+    process->frozen = true;
+    process->freeze++;
+    world_push(world, (struct happening){.at = world->now + for_us,
+                                         .kind = HAPPEN_THAW,
+                                         .node = node,
+                                         .life = process->life,
+                                         .number = process->freeze});
+}
+
+/* What came meanwhile comes now, all at once and in its order. */
+void thaw(struct world *world, uint32_t node)
+{
+    struct process *process = world_process(world, node);
+
+    if (!process->frozen)
+        return;
+    world_note(world, node, '~', "thaws, %zu waiting", process->held_count);
+    process->frozen = false;
+    for (size_t i = 0; i < process->held_count; i++) {
+        struct happening happening = process->held[i];
+
+        happening.at = world->now;
+        world_push(world, happening);
+    }
+    process->held_count = 0;
+}
+
+/* --- choosing ------------------------------------------------------------ */
+
+typedef bool (*suits)(const struct sim_worker *worker);
+
+static bool is_running(const struct sim_worker *worker)
+{
+    return worker->process.running;
+}
+
+static bool is_awake(const struct sim_worker *worker)
+{
+    return worker->process.running && !worker->process.frozen;
+}
+
+static bool is_frozen(const struct sim_worker *worker)
+{
+    return worker->process.frozen;
+}
+
+static bool is_dead(const struct sim_worker *worker)
+{
+    return worker->exists && !worker->process.running &&
+           !worker->process.has_life_to_come;
+}
+
+static bool is_linked(const struct sim_worker *worker)
+{
+    return worker->process.running && worker->conn != CONN_NONE;
+}
+
+/* A worker that suits: the one wished for, or any; NODE_NOBODY if none. */
+static uint32_t choose(struct world *world, const struct sim_fault *fault,
+                       suits suit)
+{
+    const uint32_t count = world->workers_max;
+    uint32_t first;
+
+    if (fault->worker < count)
+        return suit(&world->workers[fault->worker]) ? fault->worker
+                                                    : NODE_NOBODY;
+    first = (uint32_t)rng_below(&world->fault_rng, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t index = (first + i) % count;
+
+        if (suit(&world->workers[index]))
+            return index;
+    }
+    return NODE_NOBODY;
+}
+
+/* --- the faults ---------------------------------------------------------- */
+
+static bool inject_crash(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_running);
+
+    if (index == NODE_NOBODY)
+        return false;
+    sim_worker_crash(world, index, rng_chance(&world->fault_rng, 0.3));
+    if (rng_chance(&world->fault_rng, 0.5))
+        world_start_later(world, index, fault->for_us);
+    return true;
+}
+
+static bool inject_restart(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_dead);
+
+    if (index == NODE_NOBODY)
+        return false;
+    world_start_later(world, index, 0);
+    return true;
+}
+
+static bool inject_freeze(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_awake);
+
+    if (index == NODE_NOBODY)
+        return false;
+    world_note(world, index, '~', "freezes");
+    freeze(world, index, fault->for_us);
+    return true;
+}
+
+static bool inject_thaw(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_frozen);
+
+    if (index == NODE_NOBODY)
+        return false;
+    thaw(world, index);
+    return true;
+}
+
+static bool inject_leave(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_running);
+
+    if (index == NODE_NOBODY)
+        return false;
+    world_note(world, index, '-', "is asked to leave");
+    world_push(world,
+               (struct happening){.at = world->now,
+                                  .kind = HAPPEN_LEAVE,
+                                  .node = index,
+                                  .life = world->workers[index].process.life});
+    return true;
+}
+
+static bool inject_join(struct world *world, const struct sim_fault *fault)
+{
+    uint64_t count = 1 + rng_below(&world->fault_rng, 3);
+    bool any = false;
+
+    for (; count > 0; count--) {
+        const uint32_t index = sim_worker_spare(world);
+
+        if (index == NODE_NOBODY)
+            return any || inject_restart(world, fault);
+        world_start_later(world, index, 0);
+        any = true;
+    }
+    return any;
+}
+
+static bool inject_partition(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_running);
+    const uint64_t ways = rng_below(&world->fault_rng, 3);
+    struct sim_worker *worker;
+
+    if (index == NODE_NOBODY)
+        return false;
+    worker = &world->workers[index];
+    worker->cut_loses = rng_chance(&world->fault_rng, 0.5);
+    if (ways != 0)
+        worker->cut_until[TO_WORKER] = world->now + fault->for_us;
+    if (ways != 1)
+        worker->cut_until[TO_COORDINATOR] = world->now + fault->for_us;
+    world_note(world, index, '/', "is cut off %s for %.3f s, messages %s",
+               ways == 0   ? "outwards"
+               : ways == 1 ? "inwards"
+                           : "both ways",
+               (double)fault->for_us / 1e6,
+               worker->cut_loses ? "lost" : "late");
+    return true;
+}
+
+static bool inject_reset(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_linked);
+    const uint64_t ends = rng_below(&world->fault_rng, 3);
+    uint32_t conn;
+
+    if (index == NODE_NOBODY)
+        return false;
+    conn = world->workers[index].conn;
+    world_note(world, index, '/', "connection resets, end %d", (int)ends);
+    if (ends != 0)
+        network_break(world, conn, TO_WORKER);
+    if (ends != 1)
+        network_break(world, conn, TO_COORDINATOR);
+    return true;
+}
+
+static bool inject_burst(struct world *world, const struct sim_fault *fault)
+{
+    struct rng *rng = &world->fault_rng;
+
+    world->burst = (struct burst){
+        .until = world->now + fault->for_us,
+        .lose = rng_chance(rng, 0.6) ? 0.4 * rng_unit(rng) : 0,
+        .twice = rng_chance(rng, 0.6) ? 0.4 * rng_unit(rng) : 0,
+        .late = rng_chance(rng, 0.6) ? 0.5 * rng_unit(rng) : 0,
+        .late_us = 1 + (time_us)rng_below(rng, 100 * MS_US),
+    };
+    world_note(world, NODE_NOBODY, '/', "burst: lose %.2f twice %.2f late %.2f",
+               world->burst.lose, world->burst.twice, world->burst.late);
+    return true;
+}
+
+static bool inject_replay(struct world *world, const struct sim_fault *fault)
+{
+    (void)fault;
+    world_note(world, NODE_NOBODY, '/', "old answers come again");
+    network_replay(world);
+    return true;
+}
+
+static bool inject_slow(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_running);
+
+    if (index == NODE_NOBODY)
+        return false;
+    world->workers[index].slow = 2 + 18 * rng_unit(&world->fault_rng);
+    world_note(world, index, '~', "is slow: %.1f x",
+               world->workers[index].slow);
+    return true;
+}
+
+static bool inject_poison(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_running);
+
+    if (index == NODE_NOBODY)
+        return false;
+    world->workers[index].poison = true;
+    world_note(world, index, '!', "sends poison from now on");
+    return true;
+}
+
+static bool inject_kill(struct world *world, const struct sim_fault *fault)
+{
+    if (!world->coordinator.process.running)
+        return false;
+    sim_coordinator_crash(world, fault->kind == FAULT_POWER, fault->for_us);
+    return true;
+}
+
+static bool inject_disk(struct world *world, const struct sim_fault *fault)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    if (!coordinator->process.running)
+        return false;
+    if (fault->kind == FAULT_DISK_ERROR) {
+        coordinator->disk.error_after = fault->count;
+        world_note(world, NODE_COORDINATOR, '!',
+                   "disk will fail after %u operations", fault->count);
+        return true;
+    }
+    coordinator->disk.crash_after = fault->count;
+    coordinator->power = rng_chance(&world->fault_rng, 0.6);
+    coordinator->away_us = fault->for_us;
+    world_note(world, NODE_COORDINATOR, '!',
+               "will crash after %u disk operations", fault->count);
+    return true;
+}
+
+static bool inject_stall(struct world *world, const struct sim_fault *fault)
+{
+    const struct process *process = &world->coordinator.process;
+
+    if (!process->running || process->frozen)
+        return false;
+    world_note(world, NODE_COORDINATOR, '~', "freezes");
+    freeze(world, NODE_COORDINATOR, fault->for_us);
+    return true;
+}
+
+static bool inject_stop(struct world *world, const struct sim_fault *fault)
+{
+    const struct process *process = &world->coordinator.process;
+
+    (void)fault;
+    if (!process->running)
+        return false;
+    world_note(world, NODE_COORDINATOR, '-', "is asked to stop");
+    world_push(world, (struct happening){.at = world->now,
+                                         .kind = HAPPEN_STOP,
+                                         .node = NODE_COORDINATOR,
+                                         .life = process->life});
+    return true;
+}
+
+typedef bool (*injector)(struct world *world, const struct sim_fault *fault);
+
+static const injector injectors[FAULT_KINDS] = {
+    [FAULT_CRASH] = inject_crash,         [FAULT_RESTART] = inject_restart,
+    [FAULT_FREEZE] = inject_freeze,       [FAULT_THAW] = inject_thaw,
+    [FAULT_LEAVE] = inject_leave,         [FAULT_JOIN] = inject_join,
+    [FAULT_PARTITION] = inject_partition, [FAULT_RESET] = inject_reset,
+    [FAULT_BURST] = inject_burst,         [FAULT_REPLAY] = inject_replay,
+    [FAULT_SLOW] = inject_slow,           [FAULT_POISON] = inject_poison,
+    [FAULT_KILL] = inject_kill,           [FAULT_POWER] = inject_kill,
+    [FAULT_DISK_CRASH] = inject_disk,     [FAULT_DISK_ERROR] = inject_disk,
+    [FAULT_STALL] = inject_stall,         [FAULT_STOP] = inject_stop,
+};
+
+static bool inject(struct world *world, const struct sim_fault *fault)
+{
+    if (!injectors[fault->kind](world, fault))
+        return false;
+    world->result->faults++;
+    world->result->by_kind[fault->kind]++;
+    world_mix(world, fault->kind);
+    return true;
+}
+
+/* --- drawing ------------------------------------------------------------- */
+
+static enum fault_kind draw_kind(struct world *world)
+{
+    const struct fault_mix *mix = &world->options->mix;
+    uint64_t total = 0;
+    uint64_t at;
+
+    for (int kind = 0; kind < FAULT_KINDS; kind++)
+        total += mix->weight[kind];
+    CHECK(total > 0);
+    at = rng_below(&world->fault_rng, total);
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        if (at < mix->weight[kind])
+            return (enum fault_kind)kind;
+        at -= mix->weight[kind];
+    }
+    return FAULT_CRASH;
+}
+
+/* Mostly short, sometimes past every limit of the detector. */
+static time_us draw_duration(struct world *world)
+{
+    const struct sim_options *options = world->options;
+    struct rng *rng = &world->fault_rng;
+    const time_us most =
+        rng_chance(rng, 0.7) ? options->suspect_us : 2 * options->dead_us;
+
+    return MS_US + (time_us)rng_below(rng, (uint64_t)most);
+}
+
+/* Each fault has its own stream, so that leaving one out (to shrink a failing
+ * seed) does not turn the others into different faults. */
+static void draw_fault(struct world *world, uint32_t index)
+{
+    const bool *skip = world->options->fault_skip;
+
+    world->fault_rng = rng_split(&world->fault_root, index);
+    for (uint32_t i = 0; i < TRIES_MAX; i++) {
+        const struct sim_fault fault = {
+            .kind = draw_kind(world),
+            .worker = NODE_NOBODY,
+            .for_us = draw_duration(world),
+            .count = (uint32_t)rng_below(&world->fault_rng, 24),
+        };
+
+        if ((skip != NULL && skip[index]) || inject(world, &fault))
+            return;
+    }
+}
+
+static time_us draw_gap(struct world *world)
+{
+    const double u = rng_unit(&world->gap_rng);
+
+    return 1 + (time_us)(-log1p(-u) * (double)world->options->fault_gap_us);
+}
+
+static void next_fault(struct world *world)
+{
+    draw_fault(world, world->options->fault_count - world->faults_left);
+    world->faults_left--;
+    world_push(world,
+               (struct happening){.at = world->now + draw_gap(world),
+                                  .kind = world->faults_left > 0 ? HAPPEN_FAULT
+                                                                 : HAPPEN_CURE,
+                                  .node = NODE_NOBODY});
+}
+
+/* --- the cure ------------------------------------------------------------ */
+
+/* Even if it is to start later anyway; a second start does nothing. */
+static void start_now(struct world *world, uint32_t node)
+{
+    world_push(world, (struct happening){.at = world->now,
+                                         .kind = HAPPEN_START,
+                                         .node = node});
+}
+
+static time_us patience(const struct world *world)
+{
+    return world->mending ? world->options->settle_us : QUIET_US;
+}
+
+static void arm_deadline(struct world *world)
+{
+    world->commits_seen = world->checker.commits;
+    world_push(world, (struct happening){.at = world->now + patience(world),
+                                         .kind = HAPPEN_DEADLINE,
+                                         .node = NODE_NOBODY});
+}
+
+static void mend_worker(struct world *world, uint32_t index)
+{
+    struct sim_worker *worker = &world->workers[index];
+
+    worker->cut_until[TO_WORKER] = world->now;
+    worker->cut_until[TO_COORDINATOR] = world->now;
+    worker->slow = 1;
+    worker->poison = false;
+    thaw(world, index);
+    if (worker->exists)
+        start_now(world, index);
+}
+
+static void cure(struct world *world)
+{
+    world_note(world, NODE_NOBODY, '=', "all faults end");
+    world->mending = true;
+    world->burst.until = world->now;
+    world->coordinator.disk.crash_after = DISK_OPS_NEVER;
+    world->coordinator.disk.error_after = DISK_OPS_NEVER;
+    thaw(world, NODE_COORDINATOR);
+    for (uint32_t i = 0; i < world->workers_max; i++)
+        mend_worker(world, i);
+    start_now(world, NODE_COORDINATOR);
+    arm_deadline(world);
+}
+
+/* CHECK-5: healthy again, the run makes a step in every such stretch. */
+static void check_progress(struct world *world)
+{
+    if (world->checker.commits > world->commits_seen) {
+        arm_deadline(world);
+        return;
+    }
+    checker_violate(&world->checker,
+                    "CHECK-5: no progress: %u of %u steps, none in %.1f s",
+                    world->checker.committed, world->options->optim.steps,
+                    (double)patience(world) / 1e6);
+    world->over = true;
+}
+
+/* --- scripts ------------------------------------------------------------- */
+
+void faults_step_opened(struct world *world, uint32_t step)
+{
+    const struct sim_options *options = world->options;
+
+    if (step < world->steps_opened)
+        return;
+    world->steps_opened = step + 1;
+    for (uint32_t i = 0; i < options->script_count; i++) {
+        if (options->script[i].step > step || world->scripted[i])
+            continue;
+        world->scripted[i] = true;
+        world_push(world, (struct happening){.at = world->now +
+                                                   options->script[i].after_us,
+                                             .kind = HAPPEN_SCRIPT,
+                                             .node = NODE_NOBODY,
+                                             .number = i});
+    }
+}
+
+static void play(struct world *world, const struct sim_fault *fault)
+{
+    CHECK(world->faults_left > 0);
+    if (!inject(world, fault))
+        world_note(world, NODE_NOBODY, '?', "script: nobody to %s",
+                   fault_name(fault->kind));
+    if (--world->faults_left == 0)
+        world_push(world, (struct happening){.at = world->now + fault->for_us +
+                                                   world->options->dead_us,
+                                             .kind = HAPPEN_CURE,
+                                             .node = NODE_NOBODY});
+}
+
+void faults_begin(struct world *world)
+{
+    const struct sim_options *options = world->options;
+
+    world->remembers = options->faults || options->script_count > 0;
+    if (options->script_count > 0) {
+        world->faults_left = options->script_count;
+    } else if (options->faults && options->fault_count > 0) {
+        world->faults_left = options->fault_count;
+        world_push(world, (struct happening){.at = draw_gap(world),
+                                             .kind = HAPPEN_FAULT,
+                                             .node = NODE_NOBODY});
+    }
+    arm_deadline(world);
+}
+
+void faults_on(struct world *world, const struct happening *happening)
+{
+    switch ((enum happening_kind)happening->kind) {
+    case HAPPEN_FAULT:
+        next_fault(world);
+        break;
+    case HAPPEN_SCRIPT:
+        play(world, &world->options->script[happening->number]);
+        break;
+    case HAPPEN_CURE:
+        cure(world);
+        break;
+    case HAPPEN_DEADLINE:
+        check_progress(world);
+        break;
+    case HAPPEN_START:
+    case HAPPEN_TIMER:
+    case HAPPEN_PACKET:
+    case HAPPEN_DIAL:
+    case HAPPEN_LINK_UP:
+    case HAPPEN_LINK_DOWN:
+    case HAPPEN_COMPUTED:
+    case HAPPEN_DISK:
+    case HAPPEN_DISK_DONE:
+    case HAPPEN_THAW:
+    case HAPPEN_LEAVE:
+    case HAPPEN_STOP:
+        CHECK(!"not a fault");
+    }
+}

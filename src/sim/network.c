@@ -1,0 +1,457 @@
+/*
+ * network.c - connections between workers and the coordinator.
+ *
+ * A connection has two planes, each first in, first out; the control plane is
+ * faster, so that CANCEL may overtake ROUND.  A message is encoded when it is
+ * sent and decoded when it arrives, by the real codec.
+ *
+ *   partition  by worker and direction, until a moment; what meets it is lost
+ *              or (as TCP would) arrives when it heals
+ *   burst      for a while messages of all connections are lost, doubled or
+ *              late: harsher than TCP, the protocol must not care
+ *   ghost      a double that turns up seconds later, on whatever connection
+ *              the worker then has: of another view, life or incarnation
+ *   replay     the last answers, all of them, once more as ghosts
+ *   reset      an end that gets a message for a connection it does not hold
+ *              answers as a kernel would: the sender learns that it is broken
+ */
+#include "sim/world.h"
+
+#include <math.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#define DIAL_TIMEOUT_US (400 * MS_US)
+#define GHOST_US        (UINT64_C(2) * SECOND_US)
+#define GHOST_SHARE     0.5
+#define REPLAY_US       (UINT64_C(400) * MS_US)
+
+/* --- packets ------------------------------------------------------------- */
+
+static struct packet *new_packet(struct world *world, size_t size)
+{
+    struct packet *packet = world->free_packets;
+
+    if (packet != NULL)
+        world->free_packets = packet->next;
+    else
+        packet = mem_new(1, sizeof *packet);
+    CHECK(packet != NULL);
+    if (packet->capacity < size) {
+        uint8_t *grown = mem_grow(packet->bytes, 0, size, 1, &packet->capacity);
+
+        CHECK(grown != NULL);
+        packet->bytes = grown;
+    }
+    packet->next = NULL;
+    packet->size = size;
+    packet->poisoned = false;
+    return packet;
+}
+
+void network_free_packet(struct world *world, struct packet *packet)
+{
+    packet->next = world->free_packets;
+    world->free_packets = packet;
+}
+
+static void destroy_packet(struct packet *packet)
+{
+    mem_free(packet->bytes);
+    mem_free(packet);
+}
+
+void network_close(struct world *world)
+{
+    struct happening left;
+
+    while (heap_pop(&world->heap, &left)) {
+        if (left.packet != NULL)
+            destroy_packet(left.packet);
+    }
+    for (uint32_t i = 0; i < MEMORIES_MAX; i++) {
+        if (world->memories[i].packet != NULL)
+            destroy_packet(world->memories[i].packet);
+    }
+    while (world->free_packets != NULL) {
+        struct packet *packet = world->free_packets;
+
+        world->free_packets = packet->next;
+        destroy_packet(packet);
+    }
+    mem_free(world->conns);
+    world->conns = NULL;
+}
+
+/* --- the way ------------------------------------------------------------- */
+
+static struct conn *conn_at(struct world *world, uint32_t conn)
+{
+    CHECK(conn < world->conn_count);
+    return &world->conns[conn];
+}
+
+/* The node at the end where `direction` leads. */
+static uint32_t end_node(struct world *world, uint32_t conn, int direction)
+{
+    return direction == TO_WORKER ? conn_at(world, conn)->worker
+                                  : NODE_COORDINATOR;
+}
+
+static time_us latency(struct world *world, bool bulk)
+{
+    const struct sim_options *options = world->options;
+    time_us us = bulk ? options->bulk_latency_us : options->latency_us;
+
+    if (options->ideal)
+        return 0;
+    if (options->jitter_us > 0)
+        us += (time_us)rng_below(&world->network_rng,
+                                 (uint64_t)options->jitter_us + 1);
+    return us;
+}
+
+static bool is_cut(const struct world *world, uint32_t worker, int direction)
+{
+    return world->workers[worker].cut_until[direction] > world->now;
+}
+
+static bool in_burst(const struct world *world)
+{
+    return world->burst.until > world->now;
+}
+
+/* When a message sent now arrives.  Late ones leave the line. */
+static time_us arrival(struct world *world, struct conn *conn, int direction,
+                       bool bulk)
+{
+    time_us *last = &conn->last_at[direction][bulk];
+    time_us at = world->now + latency(world, bulk);
+
+    if (in_burst(world) && rng_chance(&world->network_rng, world->burst.late)) {
+        world->result->reordered++;
+        return at + (time_us)rng_below(&world->network_rng,
+                                       (uint64_t)world->burst.late_us + 1);
+    }
+    if (at < *last)
+        at = *last;
+    *last = at;
+    return at;
+}
+
+/* --- poison -------------------------------------------------------------- */
+
+/* What a broken machine might send: never a value that could be right. */
+static void poison_tally(struct world *world, struct msg_tally *tally,
+                         int64_t *sum)
+{
+    static const int64_t nonsense[] = {INT64_MIN, INT64_MAX, INT64_C(1) << 62,
+                                       -(INT64_C(1) << 62)};
+    struct rng *rng = &world->network_rng;
+
+    for (uint32_t j = 0; j < tally->dims; j++)
+        sum[j] = tally->sum[j];
+    sum[rng_below(rng, tally->dims)] = nonsense[rng_below(rng, 4)];
+    tally->sum = sum;
+}
+
+static void poison_row(struct world *world, struct msg_row *row, double *values)
+{
+    const double nonsense[] = {(double)NAN, (double)INFINITY,
+                               -(double)INFINITY};
+    struct rng *rng = &world->network_rng;
+
+    for (uint32_t j = 0; j <= row->dims; j++)
+        values[j] = row->row[j];
+    values[rng_below(rng, row->dims + 1)] = nonsense[rng_below(rng, 3)];
+    row->row = values;
+}
+
+/* Replaces the vectors of an answer; says if there were any. */
+static bool poison_msg(struct world *world, struct msg *msg)
+{
+    if (msg->kind == MSG_TALLY && msg->tally.dims > 0) {
+        poison_tally(world, &msg->tally, world->room.sum);
+        return true;
+    }
+    if (msg->kind == MSG_ROW && msg->row.dims > 0) {
+        poison_row(world, &msg->row, world->room.weights);
+        return true;
+    }
+    return false;
+}
+
+/* --- sending and arriving ------------------------------------------------ */
+
+static struct packet *encode(struct world *world, const struct msg *msg)
+{
+    struct packet *packet = new_packet(world, codec_bound(msg));
+
+    packet->size = codec_encode(msg, packet->bytes);
+    CHECK(packet->size <= packet->capacity);
+    world->result->messages++;
+    return packet;
+}
+
+static struct packet *copy_packet(struct world *world,
+                                  const struct packet *packet)
+{
+    struct packet *copy = new_packet(world, packet->size);
+
+    for (size_t i = 0; i < packet->size; i++)
+        copy->bytes[i] = packet->bytes[i];
+    copy->poisoned = packet->poisoned;
+    return copy;
+}
+
+static void put_on_wire(struct world *world, uint32_t conn, int direction,
+                        bool bulk, struct packet *packet)
+{
+    const time_us at = arrival(world, conn_at(world, conn), direction, bulk);
+
+    world_push(world,
+               (struct happening){.at = at,
+                                  .kind = HAPPEN_PACKET,
+                                  .node = end_node(world, conn, direction),
+                                  .conn = conn,
+                                  .number = (uint32_t)direction,
+                                  .packet = packet});
+}
+
+static void haunt(struct world *world, uint32_t conn, int direction,
+                  uint64_t within_us, struct packet *packet)
+{
+    const time_us after =
+        (time_us)rng_below(&world->network_rng, within_us) + 1;
+
+    world_push(world,
+               (struct happening){.at = world->now + after,
+                                  .kind = HAPPEN_PACKET,
+                                  .node = end_node(world, conn, direction),
+                                  .life = conn_at(world, conn)->worker,
+                                  .conn = CONN_GHOST,
+                                  .number = (uint32_t)direction,
+                                  .packet = packet});
+}
+
+bool network_find_ghost(struct world *world, struct happening *happening)
+{
+    const uint32_t conn = world->workers[happening->life].conn;
+
+    if (conn == CONN_NONE || !conn_at(world, conn)->open[happening->number])
+        return false;
+    happening->conn = conn;
+    return true;
+}
+
+static void send_double(struct world *world, uint32_t conn, int direction,
+                        bool bulk, struct packet *packet)
+{
+    world->result->doubled++;
+    if (bulk && rng_chance(&world->network_rng, GHOST_SHARE))
+        haunt(world, conn, direction, GHOST_US, packet);
+    else
+        put_on_wire(world, conn, direction, bulk, packet);
+}
+
+/* Keep a copy of an answer, in place of the oldest one kept. */
+static void remember(struct world *world, uint32_t conn, int direction,
+                     const struct packet *packet)
+{
+    struct memory *memory =
+        &world->memories[world->memory_next++ % MEMORIES_MAX];
+
+    if (memory->packet != NULL)
+        network_free_packet(world, memory->packet);
+    *memory = (struct memory){.packet = copy_packet(world, packet),
+                              .conn = conn,
+                              .direction = direction};
+}
+
+void network_replay(struct world *world)
+{
+    for (uint32_t i = 0; i < MEMORIES_MAX; i++) {
+        struct memory *memory = &world->memories[i];
+
+        if (memory->packet == NULL)
+            continue;
+        haunt(world, memory->conn, memory->direction, REPLAY_US,
+              memory->packet);
+        memory->packet = NULL;
+    }
+}
+
+void network_send(struct world *world, uint32_t conn, int direction,
+                  const struct msg *msg, bool poison)
+{
+    const bool bulk = msg_is_bulk(msg->kind);
+    struct msg sent = *msg;
+    const bool poisoned = poison && poison_msg(world, &sent);
+    struct packet *packet;
+
+    if (in_burst(world) && rng_chance(&world->network_rng, world->burst.lose)) {
+        world->result->lost++;
+        return;
+    }
+    packet = encode(world, &sent);
+    packet->poisoned = poisoned;
+    if (world->remembers && (msg->kind == MSG_TALLY || msg->kind == MSG_ROW))
+        remember(world, conn, direction, packet);
+    if (in_burst(world) && rng_chance(&world->network_rng, world->burst.twice))
+        send_double(world, conn, direction, bulk, copy_packet(world, packet));
+    put_on_wire(world, conn, direction, bulk, packet);
+}
+
+static bool machine_on(struct world *world, uint32_t node)
+{
+    return !world_process(world, node)->unplugged;
+}
+
+bool network_arrives(struct world *world, const struct happening *happening)
+{
+    const int direction = (int)happening->number;
+    const struct conn *conn = conn_at(world, happening->conn);
+    const struct sim_worker *worker = &world->workers[conn->worker];
+
+    if (is_cut(world, conn->worker, direction)) {
+        struct happening later = *happening;
+
+        if (worker->cut_loses)
+            return false;
+        later.at = worker->cut_until[direction];
+        later.packet = copy_packet(world, happening->packet);
+        world_push(world, later);
+        return false;
+    }
+    if (conn->open[direction])
+        return true;
+    if (machine_on(world, happening->node))
+        network_break(world, happening->conn, !direction);
+    return false;
+}
+
+const struct msg *network_decode(struct world *world,
+                                 const struct packet *packet, bool knows_job,
+                                 struct msg *msg)
+{
+    struct codec_room *room = knows_job ? &world->room : &world->bare;
+
+    if (codec_decode(packet->bytes, packet->size, room, msg) != ERR_OK)
+        return NULL;
+    return msg;
+}
+
+/* --- connections --------------------------------------------------------- */
+
+void network_dial(struct world *world, uint32_t worker)
+{
+    const uint32_t conn = (uint32_t)world->conn_count;
+
+    if (world->conn_count == world->conn_capacity) {
+        struct conn *grown =
+            mem_grow(world->conns, world->conn_count, world->conn_count + 1,
+                     sizeof *grown, &world->conn_capacity);
+
+        CHECK(grown != NULL);
+        world->conns = grown;
+    }
+    world->conns[world->conn_count++] = (struct conn){.worker = worker};
+    world->workers[worker].conn = conn;
+    world_push(world,
+               (struct happening){.at = world->now + latency(world, false),
+                                  .kind = HAPPEN_DIAL,
+                                  .node = NODE_COORDINATOR,
+                                  .life = world->workers[worker].process.life,
+                                  .conn = conn});
+}
+
+/* The attempt comes to nothing, at once (refused) or after a while. */
+static void refuse(struct world *world, const struct happening *dial,
+                   time_us after_us)
+{
+    world_push(world,
+               (struct happening){.at = world->now + after_us,
+                                  .kind = HAPPEN_LINK_DOWN,
+                                  .node = conn_at(world, dial->conn)->worker,
+                                  .life = dial->life,
+                                  .conn = dial->conn});
+}
+
+/* The lowest free link: soon used again, which is the hardest case for whoever
+ * forgets to forget. */
+static uint32_t free_link(const struct sim_coordinator *coordinator)
+{
+    for (uint32_t link = 0; link < coordinator->links; link++) {
+        if (coordinator->link_conn[link] == CONN_NONE)
+            return link;
+    }
+    return coordinator->links;
+}
+
+void network_on_dial(struct world *world, const struct happening *happening)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    struct conn *conn = conn_at(world, happening->conn);
+    const uint32_t link = free_link(coordinator);
+
+    if (is_cut(world, conn->worker, TO_COORDINATOR) ||
+        is_cut(world, conn->worker, TO_WORKER) ||
+        coordinator->process.unplugged) {
+        refuse(world, happening, DIAL_TIMEOUT_US);
+        return;
+    }
+    if (!coordinator->process.running || link == coordinator->links) {
+        refuse(world, happening, latency(world, false));
+        return;
+    }
+    coordinator->link_conn[link] = happening->conn;
+    conn->link = link;
+    conn->open[TO_COORDINATOR] = true;
+    world_push(world,
+               (struct happening){.at = arrival(world, conn, TO_WORKER, false),
+                                  .kind = HAPPEN_LINK_UP,
+                                  .node = conn->worker,
+                                  .life = happening->life,
+                                  .conn = happening->conn});
+}
+
+void network_drop_end(struct world *world, uint32_t conn, int direction)
+{
+    struct conn *at = conn_at(world, conn);
+
+    if (direction == TO_COORDINATOR && at->open[TO_COORDINATOR]) {
+        CHECK(world->coordinator.link_conn[at->link] == conn);
+        world->coordinator.link_conn[at->link] = CONN_NONE;
+        checker_link_down(&world->checker, at->link);
+    }
+    if (direction == TO_WORKER && world->workers[at->worker].conn == conn)
+        world->workers[at->worker].conn = CONN_NONE;
+    at->open[direction] = false;
+}
+
+void network_break(struct world *world, uint32_t conn, int direction)
+{
+    struct conn *at = conn_at(world, conn);
+    time_us when = world->now + latency(world, false);
+
+    if (!at->open[direction] || is_cut(world, at->worker, direction))
+        return;
+    /* The end of a stream comes after what is in it. */
+    for (int bulk = 0; bulk < 2; bulk++) {
+        if (when < at->last_at[direction][bulk])
+            when = at->last_at[direction][bulk];
+    }
+    world_push(world, (struct happening){
+                          .at = when,
+                          .kind = HAPPEN_LINK_DOWN,
+                          .node = end_node(world, conn, direction),
+                          .life = world->workers[at->worker].process.life,
+                          .conn = conn});
+}
+
+void network_close_end(struct world *world, uint32_t conn, int direction)
+{
+    network_drop_end(world, conn, direction);
+    network_break(world, conn, !direction);
+}

@@ -1,0 +1,60 @@
+/*
+ * oracle.h - one perfect machine: what every run must end with.
+ *
+ * A plain loop over all chunks, no protocol in sight.  It keeps the hash of
+ * the weights at every step, so that a run that strays is caught at the step
+ * where it does, and (for small problems) the tally of each chunk: workers
+ * that compute at the same weights need not compute the same integers again,
+ * which is what lets thousands of seeds run in a second.
+ */
+#ifndef SIM_ORACLE_H
+#define SIM_ORACLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "core/coordinator.h"
+#include "math/tally.h"
+#include "model/problem.h"
+#include "optim/optim.h"
+
+/* At most so many integers are remembered. */
+#define ORACLE_MEMO_MAX (UINT64_C(1) << 21)
+
+struct oracle {
+    const struct problem *problem; /* NULL: no compute, all sums zero. */
+    struct bounds bounds;
+    uint32_t dims, chunks;
+    uint32_t steps;      /* Made; fewer than asked for if tol ended it. */
+    struct digest *hash; /* Of the weights after t updates, t <= steps. */
+    double *weights;     /* Final. */
+    double *points;      /* steps x dims: where step t was evaluated. */
+    uint64_t *keys; /* Short hash of the point of step t, as in round_key. */
+    int16_t *exponents; /* steps x dims. */
+    bool remembers;
+    int64_t *sums;      /* steps x chunks x dims. */
+    tally_loss *losses; /* steps x chunks. */
+    void *scratch;
+};
+
+/* `problem` NULL: zero gradients, `dims` and `chunks` as given. */
+MUST_CHECK enum err oracle_init(struct oracle *oracle,
+                                const struct problem *problem, uint32_t dims,
+                                uint32_t chunks,
+                                const struct optim_options *optim);
+void oracle_close(struct oracle *oracle);
+
+/* Add chunks [first, end) at w to the tally, from memory where w is known. */
+MUST_CHECK enum err oracle_compute(const struct oracle *oracle, const double *w,
+                                   const int16_t *exponent, uint32_t first,
+                                   uint32_t end, struct tally *tally);
+
+/* A scale_function; the context is the oracle. */
+enum err oracle_scale(void *context, const double *w, int16_t *exponent);
+
+/* As coordinator_hash: of the columns, not of their padding. */
+struct digest oracle_hash(const struct oracle *oracle, const double *w);
+
+#endif /* SIM_ORACLE_H */

@@ -1,0 +1,403 @@
+/*
+ * worker.c - the workers' processes: core/worker.h, computing in virtual time.
+ *
+ * A piece takes chunks * chunk_us * slow and is computed at its end, unless it
+ * has been called off by then.  Workers that are not resident keep their own
+ * copy of the data they were sent and compute on that.
+ */
+#include "sim/world.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#define RETRY_US     (20 * MS_US)
+#define RETRY_MAX_US (500 * MS_US)
+#define MEND_US      (300 * MS_US)
+
+/* --- computing ----------------------------------------------------------- */
+
+static void compute(struct world *world, uint32_t index,
+                    const struct action *action)
+{
+    struct sim_worker *worker = &world->workers[index];
+    struct computation *computation = &worker->computation;
+    const time_us chunk_us =
+        world->options->ideal
+            ? 0
+            : (time_us)((double)world->options->chunk_us * worker->slow);
+
+    CHECK(!computation->active);
+    *computation = (struct computation){
+        .active = true,
+        .number = computation->number + 1,
+        .first = action->first,
+        .end = action->end,
+        .began_at = world->now,
+        .chunk_us = chunk_us,
+        .weights = action->weights,
+        .exponent = action->exponent,
+        .tally = action->tally,
+    };
+    world_push(world,
+               (struct happening){
+                   .at = world->now + chunk_us * (action->end - action->first),
+                   .kind = HAPPEN_COMPUTED,
+                   .node = index,
+                   .life = worker->process.life,
+                   .number = computation->number});
+}
+
+/* Looks at CANCEL come between chunks: the one at hand is finished first. */
+static void call_off(struct world *world, uint32_t index)
+{
+    struct sim_worker *worker = &world->workers[index];
+    struct computation *computation = &worker->computation;
+    time_us at = world->now;
+
+    CHECK(computation->active);
+    if (computation->chunk_us > 0) {
+        const time_us spent = world->now - computation->began_at;
+        const time_us chunks =
+            (spent + computation->chunk_us - 1) / computation->chunk_us;
+
+        at = computation->began_at + chunks * computation->chunk_us;
+    }
+    computation->cancelled = true;
+    computation->number++;
+    world_push(world, (struct happening){.at = at,
+                                         .kind = HAPPEN_COMPUTED,
+                                         .node = index,
+                                         .life = worker->process.life,
+                                         .number = computation->number});
+}
+
+static enum err compute_own(struct world *world, struct sim_worker *worker,
+                            uint32_t end)
+{
+    const struct computation *computation = &worker->computation;
+    const struct problem own = {.data = &worker->data,
+                                .model = world->options->problem->model,
+                                .isa = world->options->problem->isa};
+    enum err err = ERR_OK;
+
+    for (uint32_t chunk = computation->first; chunk < end && err == ERR_OK;
+         chunk++) {
+        if (!chunkset_has(&worker->data.present, chunk)) {
+            checker_violate(&world->checker,
+                            "worker computes chunk %u, which it was never "
+                            "sent",
+                            chunk);
+            return ERR_NOTFOUND;
+        }
+        err = problem_add_chunk(&own, computation->weights, chunk,
+                                computation->exponent, world->oracle.scratch,
+                                computation->tally);
+    }
+    return err;
+}
+
+static enum err carry_out(struct world *world, struct sim_worker *worker)
+{
+    const struct computation *computation = &worker->computation;
+    /* What was called off leaves a part of the sum behind. */
+    const uint32_t end =
+        computation->cancelled ? computation->first + 1 : computation->end;
+    enum err err;
+
+    if (worker->resident)
+        err = oracle_compute(&world->oracle, computation->weights,
+                             computation->exponent, computation->first, end,
+                             computation->tally);
+    else
+        err = compute_own(world, worker, end);
+    return computation->cancelled ? ERR_CANCELLED : err;
+}
+
+/* --- what the machine asks for ------------------------------------------- */
+
+static void open_job(struct world *world, struct sim_worker *worker)
+{
+    const struct dataset *all;
+
+    if (worker->resident)
+        return;
+    all = world->options->problem->data;
+    if (!worker->has_data)
+        CHECK(dataset_init(&worker->data, all->rows, all->cols,
+                           all->chunk_rows) == ERR_OK);
+    worker->has_data = true;
+}
+
+static void store(struct world *world, uint32_t index,
+                  const struct msg_data *data)
+{
+    struct sim_worker *worker = &world->workers[index];
+
+    CHECK(worker->has_data);
+    if (dataset_chunk_decode(&worker->data, data->chunk, data->bytes,
+                             data->size) != ERR_OK)
+        checker_violate(&world->checker, "worker cannot read chunk %u",
+                        data->chunk);
+}
+
+static void say(struct world *world, uint32_t index, const struct msg *msg)
+{
+    struct sim_worker *worker = &world->workers[index];
+
+    if (worker->conn == CONN_NONE ||
+        !world->conns[worker->conn].open[TO_WORKER])
+        return; /* It broke and the machine has not been told yet. */
+    if (msg->kind == MSG_TALLY)
+        checker_answer(&world->checker, worker->machine.options.name,
+                       &msg->tally.key, &worker->view_answered);
+    if (msg->kind == MSG_ROW)
+        checker_answer(&world->checker, worker->machine.options.name,
+                       &msg->row.key, &worker->view_answered);
+    network_send(world, worker->conn, TO_COORDINATOR, msg, worker->poison);
+}
+
+static void hang_up(struct world *world, struct sim_worker *worker)
+{
+    const uint32_t conn = worker->conn;
+
+    worker->conn = CONN_NONE;
+    if (conn != CONN_NONE)
+        network_close_end(world, conn, TO_WORKER);
+}
+
+static void obey(struct world *world, uint32_t index,
+                 const struct action *action, bool *ended)
+{
+    struct sim_worker *worker = &world->workers[index];
+
+    switch (action->kind) {
+    case ACTION_SEND:
+        say(world, index, &action->msg);
+        break;
+    case ACTION_CLOSE:
+        hang_up(world, worker);
+        break;
+    case ACTION_TIMER:
+        world_set_timer(world, index, action->at);
+        break;
+    case ACTION_CONNECT:
+        network_dial(world, index);
+        break;
+    case ACTION_OPEN:
+        open_job(world, worker);
+        break;
+    case ACTION_STORE:
+        store(world, index, &action->msg.data);
+        break;
+    case ACTION_COMPUTE:
+        compute(world, index, action);
+        break;
+    case ACTION_CANCEL:
+        call_off(world, index);
+        break;
+    case ACTION_FINISH:
+        world_note(world, index, '-', "ends: %s",
+                   action->reason == NULL ? "" : action->reason);
+        *ended = true;
+        worker->rejected += action->err == ERR_DENIED;
+        break;
+    case ACTION_TRACE:
+        break;
+    case ACTION_SHIP:
+    case ACTION_JOURNAL:
+    case ACTION_CHECKPOINT:
+        CHECK(!"an action of the coordinator");
+    }
+}
+
+/* --- lives --------------------------------------------------------------- */
+
+static void end_life(struct world *world, uint32_t index)
+{
+    struct sim_worker *worker = &world->workers[index];
+
+    worker->computation.active = false;
+    worker_close(&worker->machine);
+    process_end(world, &worker->process);
+    if (world->mending)
+        world_start_later(world, index, MEND_US);
+}
+
+static void step(struct world *world, uint32_t index, struct event event)
+{
+    struct sim_worker *worker = &world->workers[index];
+    bool ended = false;
+    bool left;
+
+    event.now = world->now;
+    worker_step(&worker->machine, &event, &world->actions);
+    for (uint32_t i = 0; i < world->actions.count; i++)
+        obey(world, index, &world->actions.list[i], &ended);
+    if (!ended)
+        return;
+    left = worker->machine.leaving;
+    hang_up(world, worker);
+    end_life(world, index);
+    if (!left) /* Sent home: whoever runs it starts it again. */
+        world_start_later(world, index, MEND_US);
+}
+
+void sim_worker_crash(struct world *world, uint32_t index, bool unplugged)
+{
+    struct sim_worker *worker = &world->workers[index];
+
+    world_note(world, index, '!', "%s", unplugged ? "power cut" : "killed");
+    if (!unplugged)
+        hang_up(world, worker);
+    else if (worker->conn != CONN_NONE)
+        network_drop_end(world, worker->conn, TO_WORKER);
+    worker->conn = CONN_NONE;
+    end_life(world, index);
+    worker->process.unplugged = unplugged;
+}
+
+void sim_worker_start(struct world *world, uint32_t index)
+{
+    struct sim_worker *worker = &world->workers[index];
+    const struct sim_options *options = world->options;
+    struct worker_options made = {
+        .pid = index + 1,
+        .arithmetic = world->arithmetic,
+        .retry_us = RETRY_US,
+        .retry_max_us = RETRY_MAX_US,
+        .give_up_us = TIME_NEVER,
+    };
+
+    if (!worker->exists) {
+        worker->exists = true;
+        worker->resident = options->problem == NULL ||
+                           !rng_chance(&world->life_rng, options->shipped);
+    }
+    process_begin(&worker->process);
+    worker->poison = false;
+    worker->slow = 1;
+    worker->view_answered = 0;
+    worker->conn = CONN_NONE;
+    if (worker->has_data)
+        chunkset_clear(&worker->data.present);
+    made.resident = worker->resident;
+    if (worker->resident)
+        made.data = world->data_digest;
+    made.incarnation = rng_next(&world->life_rng) | 1;
+    if (worker->rejected == 0)
+        (void)snprintf(made.name, sizeof made.name, "w%u", index);
+    else
+        (void)snprintf(made.name, sizeof made.name, "w%u-%u", index,
+                       worker->rejected);
+    worker_init(&worker->machine, &made);
+    world_note(world, index, '+', "starts%s",
+               worker->resident ? "" : " without data");
+    step(world, index, (struct event){.kind = EVENT_START});
+}
+
+uint32_t sim_worker_spare(const struct world *world)
+{
+    for (uint32_t i = 0; i < world->workers_max; i++) {
+        const struct sim_worker *worker = &world->workers[i];
+
+        if (!worker->exists && !worker->process.has_life_to_come)
+            return i;
+    }
+    return NODE_NOBODY;
+}
+
+void sim_workers_close(struct world *world)
+{
+    for (uint32_t i = 0; i < world->workers_max; i++) {
+        struct sim_worker *worker = &world->workers[i];
+
+        if (worker->process.running) {
+            worker_close(&worker->machine);
+            process_end(world, &worker->process);
+        }
+        mem_free(worker->process.held);
+        if (worker->has_data)
+            dataset_close(&worker->data);
+    }
+    mem_free(world->workers);
+    world->workers = NULL;
+}
+
+/* --- what happens to them ------------------------------------------------ */
+
+static void on_packet(struct world *world, const struct happening *happening)
+{
+    const uint32_t index = happening->node;
+    const struct worker *machine = &world->workers[index].machine;
+    const struct msg *decoded;
+    struct msg msg;
+
+    if (!network_arrives(world, happening))
+        return;
+    decoded = network_decode(world, happening->packet, machine->open, &msg);
+    if (decoded != NULL)
+        step(world, index,
+             (struct event){.kind = EVENT_MESSAGE, .msg = decoded});
+    else if (machine->open)
+        checker_violate(&world->checker, "wire: a message did not decode");
+}
+
+static void on_link(struct world *world, const struct happening *happening)
+{
+    const uint32_t index = happening->node;
+    struct sim_worker *worker = &world->workers[index];
+    struct conn *conn = &world->conns[happening->conn];
+
+    if (!worker->process.running || happening->life != worker->process.life ||
+        worker->conn != happening->conn)
+        return;
+    if (happening->kind == HAPPEN_LINK_UP) {
+        conn->open[TO_WORKER] = true;
+        step(world, index, (struct event){.kind = EVENT_LINK_UP});
+    } else {
+        conn->open[TO_WORKER] = false;
+        worker->conn = CONN_NONE;
+        step(world, index, (struct event){.kind = EVENT_LINK_DOWN});
+    }
+}
+
+static void on_computed(struct world *world, const struct happening *happening)
+{
+    struct sim_worker *worker = &world->workers[happening->node];
+    struct computation *computation = &worker->computation;
+    struct event event = {.kind = EVENT_COMPUTED};
+
+    if (!computation->active || happening->number != computation->number)
+        return;
+    event.err = carry_out(world, worker);
+    event.compute_us = world->now - computation->began_at;
+    computation->active = false;
+    step(world, happening->node, event);
+}
+
+void sim_worker_on(struct world *world, const struct happening *happening)
+{
+    const uint32_t index = happening->node;
+    struct sim_worker *worker = &world->workers[index];
+    const bool alive =
+        worker->process.running && happening->life == worker->process.life;
+
+    if (happening->kind == HAPPEN_PACKET) {
+        on_packet(world, happening);
+    } else if (happening->kind == HAPPEN_LINK_UP ||
+               happening->kind == HAPPEN_LINK_DOWN) {
+        on_link(world, happening);
+    } else if (!alive) {
+        return;
+    } else if (happening->kind == HAPPEN_TIMER) {
+        if (world_timer_due(world, index))
+            step(world, index, (struct event){.kind = EVENT_TIME});
+    } else if (happening->kind == HAPPEN_COMPUTED) {
+        on_computed(world, happening);
+    } else {
+        CHECK(happening->kind == HAPPEN_LEAVE);
+        step(world, index, (struct event){.kind = EVENT_LEAVE});
+    }
+}

@@ -1,0 +1,274 @@
+/*
+ * world.h - the state of one simulation; inside src/sim only.
+ *
+ *   sim.c          start, main loop, end        network.c   packets, links
+ *   coordinator.c  its process and disk jobs    worker.c    its processes
+ *   faults.c       what goes wrong, and when    world.c     time, trace, digest
+ *
+ * A process has lives.  What is under way for an earlier life (a timer, a
+ * computation, a disk job) carries its number and comes to nothing.
+ */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "base/time.h"
+#include "core/action.h"
+#include "core/coordinator.h"
+#include "core/worker.h"
+#include "data/dataset.h"
+#include "sim/checker.h"
+#include "sim/disk.h"
+#include "sim/heap.h"
+#include "sim/oracle.h"
+#include "sim/sim.h"
+#include "wire/codec.h"
+
+#define NODE_COORDINATOR UINT32_MAX
+#define NODE_NOBODY      (UINT32_MAX - 1)
+#define CONN_NONE        UINT32_MAX
+#define CONN_GHOST       (UINT32_MAX - 1) /* To be found on arrival. */
+
+enum happening_kind {
+    HAPPEN_START,     /* A process begins a life. */
+    HAPPEN_TIMER,     /* EVENT_TIME may be due. */
+    HAPPEN_PACKET,    /* A message arrives at `node` over `conn`. */
+    HAPPEN_DIAL,      /* A connection attempt reaches the coordinator. */
+    HAPPEN_LINK_UP,   /* ... and its success the worker. */
+    HAPPEN_LINK_DOWN, /* `node` learns that `conn` is gone. */
+    HAPPEN_COMPUTED,  /* A worker's piece is done, or called off. */
+    HAPPEN_DISK,      /* The first disk job is carried out ... */
+    HAPPEN_DISK_DONE, /* ... and the coordinator told. */
+    HAPPEN_THAW,      /* `node` may run again. */
+    HAPPEN_LEAVE,     /* A worker is asked to leave. */
+    HAPPEN_STOP,      /* The coordinator is asked to stop. */
+    HAPPEN_FAULT,     /* The next fault of the seed. */
+    HAPPEN_SCRIPT,    /* Fault `number` of the script. */
+    HAPPEN_CURE,      /* Faults end; everything is mended. */
+    HAPPEN_DEADLINE,  /* CHECK-5: there should have been a step by now. */
+};
+
+/* Directions of a connection. */
+enum { TO_WORKER, TO_COORDINATOR };
+
+struct packet {
+    struct packet *next; /* In the list of free ones. */
+    uint8_t *bytes;
+    size_t size, capacity;
+    bool poisoned;
+};
+
+#define MEMORIES_MAX 24u
+
+/* An answer that may be heard again. */
+struct memory {
+    struct packet *packet;
+    uint32_t conn;
+    int direction;
+};
+
+/* A connection, known to each end only as long as that end holds it open. */
+struct conn {
+    uint32_t worker;
+    uint32_t link;         /* At the coordinator. */
+    bool open[2];          /* Indexed by the direction whose end it is. */
+    time_us last_at[2][2]; /* Latest arrival by direction, bulk: FIFO. */
+};
+
+/* What both kinds of process have. */
+struct process {
+    bool running;
+    bool unplugged; /* Its machine is off too: nobody answers for it. */
+    uint64_t life;
+    bool frozen;
+    uint32_t freeze;        /* Number of the last freeze. */
+    struct happening *held; /* What came while it was frozen. */
+    size_t held_count, held_capacity;
+    time_us timer_at;      /* As last asked for. */
+    time_us timer_due;     /* Earliest HAPPEN_TIMER in the heap. */
+    bool has_life_to_come; /* A HAPPEN_START is in the heap. */
+};
+
+struct computation {
+    bool active, cancelled;
+    uint32_t number;
+    uint32_t first, end;
+    time_us began_at, chunk_us;
+    const double *weights;
+    const int16_t *exponent;
+    struct tally *tally;
+};
+
+struct sim_worker {
+    struct process process;
+    struct worker machine;
+    bool exists; /* Has been started at least once. */
+    bool resident;
+    bool poison;
+    uint32_t rejected; /* How often; it then comes back under a new name. */
+    double slow;       /* Compute takes so much longer; 1 = as usual. */
+    uint32_t conn;
+    struct computation computation;
+    struct dataset data; /* Shipped, if not resident. */
+    bool has_data;
+    uint64_t view_answered;
+    time_us cut_until[2]; /* Partitioned, by direction. */
+    bool cut_loses;       /* What meets the partition is lost, not late. */
+};
+
+struct disk_job {
+    bool checkpoint, sync;
+    uint32_t step;
+    uint8_t *bytes;
+    size_t size, capacity;
+};
+
+#define DISK_JOBS_MAX 64u
+
+struct sim_coordinator {
+    struct process process;
+    struct coordinator machine;
+    struct coordinator_options options;
+    struct disk_model disk;
+    struct disk_job jobs[DISK_JOBS_MAX]; /* A ring. */
+    uint32_t job_first, job_count;
+    bool disk_busy;
+    enum err job_err;    /* Of the job carried out, until it is told. */
+    bool power;          /* A disk crash is a power cut, not a kill. */
+    time_us away_us;     /* ... after which it starts again so much later. */
+    uint32_t *link_conn; /* Link -> connection, or CONN_NONE. */
+    uint32_t links;
+    bool disk_failed; /* In this life, a job did. */
+    bool gave_up;     /* The machine ended, but not the job. */
+    bool stopping;    /* It was asked to. */
+    bool done;
+    uint32_t lives;
+};
+
+struct burst {
+    time_us until;
+    double lose, twice, late;
+    time_us late_us;
+};
+
+struct world {
+    const struct sim_options *options;
+    struct sim_result *result;
+    struct heap heap;
+    time_us now;
+    struct rng network_rng, disk_rng, life_rng, gap_rng;
+    struct rng fault_root; /* One stream for each fault: */
+    struct rng fault_rng;  /* ... the one at hand. */
+
+    struct sim_coordinator coordinator;
+    struct sim_worker *workers;
+    uint32_t worker_count; /* Started so far. */
+    uint32_t workers_max;
+
+    struct conn *conns;
+    size_t conn_count, conn_capacity;
+    struct packet *free_packets;
+    bool remembers; /* Some fault may replay: */
+    struct memory memories[MEMORIES_MAX];
+    uint32_t memory_next;
+    struct codec_room room; /* For those who know the job ... */
+    struct codec_room bare; /* ... and those who do not yet. */
+    uint8_t *chunk_bytes;
+    struct actions actions;
+
+    struct oracle oracle;
+    struct checker checker;
+    struct digest data_digest;
+    struct digest arithmetic;
+
+    struct burst burst;
+    bool mending;          /* The cure has come: what dies is started again. */
+    uint64_t commits_seen; /* When progress was last looked at. */
+    uint32_t faults_left;
+    bool *scripted;        /* Per script line: it has been scheduled. */
+    uint32_t steps_opened; /* Highest step opened + 1. */
+
+    /* The message being handled, for the checker. */
+    const struct msg *msg;
+    uint32_t msg_conn;
+    bool msg_poisoned;
+
+    time_us first_step_at, last_commit_at;
+    bool stepped;
+    size_t series_capacity;
+    uint64_t digest;
+    bool over;
+};
+
+/* --- world.c --- */
+void world_push(struct world *world, struct happening happening);
+void world_mix(struct world *world, uint64_t value);
+struct process *world_process(struct world *world, uint32_t node);
+bool world_tracing(const struct world *world);
+/* One line of the trace: time, who (by node), mark, text. */
+__attribute__((format(printf, 4, 5))) void world_note(struct world *world,
+                                                      uint32_t node, char mark,
+                                                      const char *format, ...);
+void world_set_timer(struct world *world, uint32_t node, time_us at);
+/* Is EVENT_TIME due at this HAPPEN_TIMER?  Arms the next one if not. */
+bool world_timer_due(struct world *world, uint32_t node);
+void process_hold(struct process *process, const struct happening *happening);
+/* Start, end of a life. */
+void process_begin(struct process *process);
+void process_end(struct world *world, struct process *process);
+/* The process starts (again) after a while, unless it is to already. */
+void world_start_later(struct world *world, uint32_t node, time_us after_us);
+
+/* --- network.c --- */
+void network_close(struct world *world);
+void network_send(struct world *world, uint32_t conn, int direction,
+                  const struct msg *msg, bool poison);
+void network_dial(struct world *world, uint32_t worker);
+void network_on_dial(struct world *world, const struct happening *happening);
+/* One end closes; the other is told. */
+void network_close_end(struct world *world, uint32_t conn, int direction);
+/* One end is gone without a word. */
+void network_drop_end(struct world *world, uint32_t conn, int direction);
+/* Tell an end that holds it open that the connection broke. */
+void network_break(struct world *world, uint32_t conn, int direction);
+/* A message of long ago (happening->life is the worker it was from or for)
+ * arrives on the connection of today; false if there is none. */
+bool network_find_ghost(struct world *world, struct happening *happening);
+/* The last answers come again, over the connections of the next moments. */
+void network_replay(struct world *world);
+/* May the packet be handled?  False: it was lost, put off or answered with a
+ * reset; the caller forgets it. */
+bool network_arrives(struct world *world, const struct happening *happening);
+/* Decode for the node; NULL if the bytes are no message for it. */
+const struct msg *network_decode(struct world *world,
+                                 const struct packet *packet, bool knows_job,
+                                 struct msg *msg);
+void network_free_packet(struct world *world, struct packet *packet);
+
+/* --- coordinator.c --- */
+MUST_CHECK enum err sim_coordinator_init(struct world *world, struct why *why);
+void sim_coordinator_close(struct world *world);
+void sim_coordinator_start(struct world *world);
+void sim_coordinator_crash(struct world *world, bool power, time_us away_us);
+void sim_coordinator_on(struct world *world, const struct happening *happening);
+
+/* --- worker.c --- */
+void sim_worker_start(struct world *world, uint32_t index);
+void sim_worker_crash(struct world *world, uint32_t index, bool unplugged);
+void sim_worker_on(struct world *world, const struct happening *happening);
+void sim_workers_close(struct world *world);
+/* The next worker that was never started; NODE_NOBODY if all were. */
+uint32_t sim_worker_spare(const struct world *world);
+
+/* --- faults.c --- */
+void faults_begin(struct world *world);
+/* A step opened for the first time: the script may want something. */
+void faults_step_opened(struct world *world, uint32_t step);
+void faults_on(struct world *world, const struct happening *happening);
+void freeze(struct world *world, uint32_t node, time_us for_us);
+void thaw(struct world *world, uint32_t node);
+
+#endif /* SIM_WORLD_H */
