@@ -1,0 +1,84 @@
+/*
+ * cli.h - what the commands share: the table of commands, how to speak, and
+ * exit codes.
+ *
+ * Results go to standard output, everything else to standard error.  With
+ * --format json a command prints exactly one object on standard output, also
+ * when it fails: {"error": "sentence"}.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "cli/options.h"
+
+#define EXIT_DONE      0
+#define EXIT_FAILED    1
+#define EXIT_USAGE     2
+#define EXIT_PREEMPTED 75 /* State is saved: start again (EX_TEMPFAIL). */
+#define EXIT_SIGNAL    128
+
+struct cli {
+    const struct command *command;
+    struct options options;
+    bool json;
+    bool quiet;
+};
+
+struct command {
+    const char *name;
+    struct option_shape shape;
+    const char *usage;   /* Positional arguments as --help shows them. */
+    const char *line;    /* For the list of commands. */
+    const char *text;    /* More, for its own --help; NULL if none. */
+    const char *example; /* One or more lines, each a command. */
+    /* Returns the exit code. */
+    int (*run)(struct cli *cli);
+};
+
+const struct command *command_list(size_t *count);
+/* NULL if there is none of that name. */
+const struct command *command_find(const char *name);
+
+int train_command(struct cli *cli);
+int join_command(struct cli *cli);
+int status_command(struct cli *cli);
+int stop_command(struct cli *cli);
+int token_command(struct cli *cli);
+int simulate_command(struct cli *cli);
+int codes_command(struct cli *cli);
+int version_command(struct cli *cli);
+int help_command(struct cli *cli);
+
+/* Help on standard output, or (after a mistake) a hint on standard error. */
+void help_program(void);
+void help_of(const struct command *command);
+
+/* One sentence and the exit code to return: `muster: ...` on standard error,
+ * or the JSON form. */
+__attribute__((format(printf, 3, 4))) int
+say_error(const struct cli *cli, int status, const char *format, ...);
+/* The same from a failed call: 2 if the user can mend the command line. */
+int say_why(const struct cli *cli, enum err err, const struct why *why);
+/* A line on standard error unless --quiet. */
+__attribute__((format(printf, 2, 3))) void say_note(const struct cli *cli,
+                                                    const char *format, ...);
+/* Print the object on standard output and let go of it. */
+void say_json(json_t *object);
+/* A number, or null for NaN and infinities, which JSON lacks. */
+json_t *json_number(double value);
+
+/* --print-config. */
+void config_print(const struct cli *cli);
+/* {name: {value, origin}} of every option that decides what a run does. */
+json_t *config_json(const struct options *options);
+/* The same as lines of a config file, for the run's folder. */
+MUST_CHECK enum err config_write(const struct options *options,
+                                 const char *path, struct why *why);
+
+extern const char cli_version[];
+
+#endif /* CLI_CLI_H */

@@ -1,0 +1,102 @@
+/*
+ * cluster.c - a run with processes, watched.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "cli/run.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/net.h"
+
+/* Once the coordinator listens: what to type on the other machines. */
+static void announce(struct run *run)
+{
+    const char *token = option_text(&run->cli->options, OPT_TOKEN_FILE);
+    char path[RUN_PATH_SIZE + 16];
+    uint8_t *address;
+    size_t size;
+
+    (void)snprintf(path, sizeof path, "%s/address", run->out);
+    if (file_read(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
+        return;
+    say_note(run->cli, "muster: to add a machine: muster join %.*s%s%s",
+             (int)strcspn((const char *)address, "\n"), (const char *)address,
+             token == NULL ? "" : " --token-file ", token == NULL ? "" : token);
+    mem_free(address);
+    run->announced = true;
+    run->screen.rows = 0; /* The block starts anew below. */
+}
+
+static void see(void *context, const struct trace *trace)
+{
+    struct run *run = context;
+    const time_us now = clock_now_us();
+    uint32_t count;
+    const struct train_process *processes = train_processes(&count);
+
+    if (!run->announced && option_given(&run->cli->options, OPT_LISTEN))
+        announce(run);
+    if (trace != NULL)
+        watch_event(&run->watch, trace);
+    watch_tick(&run->watch, now);
+    screen_update(&run->screen, &run->watch, trace, processes, count, now);
+}
+
+static struct train_options options_of(struct run *run)
+{
+    const struct setup *setup = run->setup;
+    const struct options *options = &run->cli->options;
+
+    return (struct train_options){
+        .data = &setup->data,
+        .model = setup->model,
+        .isa = setup->isa,
+        .threads = setup->threads,
+        .optim = setup->optim,
+        .code = setup->code,
+        .slots = setup->slots,
+        .local_workers = setup->local,
+        .workers_max = setup->workers_max,
+        .listen = option_text(options, OPT_LISTEN),
+        .token_file = option_text(options, OPT_TOKEN_FILE),
+        .out = run->out,
+        .resume = option_given(options, OPT_RESUME),
+        .respawn = option_flag(options, OPT_RESPAWN),
+        .sync = option_flag(options, OPT_SYNC),
+        .config = setup->config,
+        .delay = setup->delay,
+        .chaos = setup->chaos,
+        .max_time_us =
+            (time_us)(option_real(options, OPT_MAX_TIME) * (double)SECOND_US),
+        .watch = see,
+        .watch_context = run,
+    };
+}
+
+enum err run_cluster(struct run *run, struct train_result *result,
+                     struct why *why)
+{
+    const struct train_options options = options_of(run);
+    enum err err = run_open_folder(run, why);
+
+    CHECK(run->setup->slots > 0);
+    if (err != ERR_OK)
+        return err;
+    run->screen.steps = run->setup->optim.steps;
+    run->screen.code = run->setup->code.name;
+    /* Local workers can be killed; the invitation is honest anywhere. */
+    run->screen.invite =
+        run->setup->local > 0 && option_flag(&run->cli->options, OPT_DEMO);
+    say_note(run->cli, "muster: %u x %u, model %s, %u workers, code %s; run %s",
+             run->setup->data.rows, run->setup->data.cols,
+             model_ops(run->setup->model)->name, run->setup->slots,
+             run->setup->code.name, run->out);
+    /* Whoever is forked must not print again what waits here. */
+    (void)fflush(NULL);
+    err = train_run(&options, result, why);
+    screen_end(&run->screen, &run->watch, NULL, 0);
+    return err;
+}

@@ -1,0 +1,76 @@
+/*
+ * config_digest.c - one digest of everything that decides the bits.
+ *
+ * Journal, checkpoint and handshake carry it: state of one configuration is
+ * never continued under another.  It is a hash over lines of text:
+ *
+ *     in    arithmetic profile, data (shape, labels, values), chunk rows,
+ *           model, optimiser with its numbers as hex floats
+ *     out   number of workers, threads, instruction set, and for bitwise codes
+ *           the code: they change who computes, never what
+ *           steps, --tol, --max-time: they say where to stop on a path that
+ *           is the same, so that a finished run can be resumed with more steps
+ *     seed  only through what was drawn from it: generated rows are in the
+ *           data's digest, coefficients of a numeric code below
+ *
+ * A numeric or approximate code rounds or drops according to who took part, so
+ * its name, parameters and n are part of the configuration.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "cli/setup.h"
+#include "math/golden.h"
+
+#define LINE_SIZE 256u
+
+static void add_line(struct hasher *hasher, const char *line, int length)
+{
+    CHECK(length > 0);
+    CHECK((size_t)length < LINE_SIZE);
+    hasher_add(hasher, line, (size_t)length + 1);
+}
+
+static void add_code(struct hasher *hasher, const struct setup *setup)
+{
+    const struct code_spec *code = &setup->code;
+    char line[LINE_SIZE];
+
+    add_line(hasher, line,
+             snprintf(line, sizeof line,
+                      "code %s n %u s %u k %u placement %s schedule %s stop %s "
+                      "estimate %s seed %llu",
+                      code->name, setup->slots, code->stragglers, code->k,
+                      placement_name(code->placement),
+                      schedule_name(code->schedule), stop_name(code->stop),
+                      estimate_name(code->estimate),
+                      (unsigned long long)code->seed));
+}
+
+struct digest config_digest(const struct setup *setup)
+{
+    const struct digest data = dataset_digest(&setup->data);
+    const struct optim_options *optim = &setup->optim;
+    char hex[DIGEST_TEXT];
+    char line[LINE_SIZE];
+    struct hasher hasher;
+
+    hasher_init(&hasher);
+    add_line(&hasher, line,
+             snprintf(line, sizeof line, "muster config 1 arithmetic %s",
+                      PROFILE_DENSE_NAME));
+    add_line(&hasher, line,
+             snprintf(line, sizeof line, "data %s chunk rows %u",
+                      digest_text(&data, hex), setup->data.chunk_rows));
+    add_line(&hasher, line,
+             snprintf(line, sizeof line, "model %s optim %s",
+                      model_ops(setup->model)->name, optim_name(optim->kind)));
+    add_line(&hasher, line,
+             snprintf(line, sizeof line, "rate %a decay %a l2 %a rows %llu",
+                      optim->rate, optim->decay, optim->l2,
+                      (unsigned long long)optim->rows));
+    if (setup->slots > 0 && setup->exactness != EXACT_BITWISE)
+        add_code(&hasher, setup);
+    return hasher_end(&hasher);
+}

@@ -1,0 +1,153 @@
+/*
+ * help.c - help from the tables of commands and options.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define LEFT  26u /* Where the explanation starts. */
+#define WIDTH 79u
+
+/* Print words from column `at`, each further line starting at LEFT. */
+static void wrap(const char *text, size_t at)
+{
+    if (at + 2 > LEFT) {
+        (void)fputc('\n', stdout);
+        at = 0;
+    }
+    (void)printf("%*s", (int)(LEFT - at), "");
+    at = LEFT;
+    while (*text != '\0') {
+        const size_t word = strcspn(text, " ");
+
+        if (at > LEFT && at + 1 + word > WIDTH) {
+            (void)printf("\n%*s", (int)LEFT, "");
+            at = LEFT;
+        }
+        if (at > LEFT) {
+            (void)fputc(' ', stdout);
+            at++;
+        }
+        (void)fwrite(text, 1, word, stdout);
+        at += word;
+        text += word + (text[word] == ' ');
+    }
+    (void)fputc('\n', stdout);
+}
+
+/* "--name VALUE", with its one-letter form in front if it has one. */
+static size_t left_side(const struct option *row, char *out, size_t size)
+{
+    const char *space = row->value == NULL ? "" : " ";
+    const char *value = row->value == NULL ? "" : row->value;
+    const bool is_short = row->name[1] == '\0';
+    const bool has_short = row->aliases != NULL && row->aliases[1] == '\0';
+    int wrote;
+
+    if (row->kind == VALUE_FLAG && row->initial != NULL)
+        wrote = snprintf(out, size, "  --no-%s", row->name);
+    else if (is_short)
+        wrote = snprintf(out, size, "  -%s%s%s", row->name, space, value);
+    else if (has_short)
+        wrote = snprintf(out, size, "  -%s, --%s%s%s", row->aliases, row->name,
+                         space, value);
+    else
+        wrote = snprintf(out, size, "  --%s%s%s", row->name, space, value);
+    return (size_t)wrote;
+}
+
+static void help_option(const struct option *row)
+{
+    char left[64];
+    char right[512];
+    const size_t used = left_side(row, left, sizeof left);
+    const char *initial = row->initial != NULL ? row->initial : row->shown;
+    /* Nobody wants to read "default 0 (0 = never)" or of a flag that is off. */
+    const bool tell = initial != NULL && row->kind != VALUE_FLAG;
+
+    (void)snprintf(right, sizeof right, "%s%s%s%s", row->help,
+                   tell ? " (default " : "", tell ? initial : "",
+                   tell ? ")" : "");
+    (void)fputs(left, stdout);
+    wrap(right, used);
+}
+
+static void help_positionals(const struct option_shape *shape)
+{
+    for (uint32_t i = 0; i < shape->positional_count; i++) {
+        const struct option *row = &option_table()[shape->positional[i]];
+        char right[256];
+        const size_t used = 2 + strlen(row->value);
+
+        (void)snprintf(right, sizeof right, "%s%s%s%s", row->help,
+                       row->initial != NULL ? " (default " : "",
+                       row->initial != NULL ? row->initial : "",
+                       row->initial != NULL ? ")" : "");
+        (void)printf("  %s", row->value);
+        wrap(right, used);
+    }
+}
+
+void help_of(const struct command *command)
+{
+    const struct option *table = option_table();
+    const char *section = NULL;
+
+    (void)printf("usage: muster %s [options]%s%s\n\n%s.\n", command->name,
+                 command->usage[0] == '\0' ? "" : " ", command->usage,
+                 command->line);
+    if (command->text != NULL)
+        (void)printf("%s\n", command->text);
+    if (command->shape.positional_count > 0)
+        (void)fputc('\n', stdout);
+    help_positionals(&command->shape);
+    for (int id = 0; id < OPTIONS; id++) {
+        if ((table[id].commands & (uint32_t)command->shape.command) == 0 ||
+            table[id].section == NULL)
+            continue;
+        if (section != table[id].section) {
+            section = table[id].section;
+            (void)printf("\n%s:\n", section);
+        }
+        help_option(&table[id]);
+    }
+    (void)printf("\nEvery option may also stand in the environment as "
+                 "MUSTER_NAME.\n\nExample:\n%s",
+                 command->example);
+}
+
+void help_program(void)
+{
+    size_t count;
+    const struct command *list = command_list(&count);
+
+    (void)fputs("usage: muster COMMAND [options]\n\n"
+                "Exact distributed training that survives kill -9.\n\n"
+                "Commands:\n",
+                stdout);
+    for (size_t i = 0; i < count; i++)
+        (void)printf("  %-10s %s\n", list[i].name, list[i].line);
+    (void)fputs("\nStart here:\n"
+                "  muster train --demo\n"
+                "  muster train data.svm model.txt\n"
+                "  muster COMMAND --help\n",
+                stdout);
+}
+
+int help_command(struct cli *cli)
+{
+    const char *topic = option_text(&cli->options, OPT_TOPIC);
+    const struct command *command;
+
+    if (topic == NULL) {
+        help_program();
+        return EXIT_DONE;
+    }
+    command = command_find(topic);
+    if (command == NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "no command %.48s; `muster help` lists them", topic);
+    help_of(command);
+    return EXIT_DONE;
+}

@@ -1,0 +1,49 @@
+/*
+ * join.c - `muster join`: this machine works for a coordinator.
+ */
+#include "base/time.h"
+#include "cli/address.h"
+#include "cli/cli.h"
+#include "node/worker_node.h"
+#include "os/threads.h"
+
+/* A coordinator that is gone for so long will not come back: better to free
+ * the machine than to knock for ever. */
+#define GIVE_UP_US (60 * SECOND_US)
+
+int join_command(struct cli *cli)
+{
+    const struct options *options = &cli->options;
+    const struct join_options join = {
+        .address = option_text(options, OPT_ADDRESS),
+        .token_file = option_text(options, OPT_TOKEN_FILE),
+        .name = option_text(options, OPT_NAME),
+        .isa = option_text(options, OPT_ISA),
+        .threads = option_text(options, OPT_THREADS) == NULL
+                       ? threads_available()
+                       : (uint32_t)option_count(options, OPT_THREADS),
+        .give_up_us = GIVE_UP_US,
+    };
+    struct why why = {0};
+    enum err err;
+
+    if (join.address == NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "join whom? write `muster join HOST:PORT`, as the "
+                         "coordinator printed it");
+    err = address_check(join.address, join.token_file,
+                        "on the coordinator's machine: `muster token new "
+                        "w1.token --name w1 --from cluster.token`; here: "
+                        "--token-file w1.token",
+                        &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
+    say_note(cli, "muster: joining %s; SIGTERM leaves in good order",
+             join.address);
+    err = join_run(&join, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
+    if (cli->json)
+        say_json(json_pack("{s:s}", "left", "done"));
+    return EXIT_DONE;
+}

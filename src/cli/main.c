@@ -1,0 +1,179 @@
+/*
+ * main.c - the table of commands, and the way from argv to one of them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "math/golden.h"
+
+#define POSITIONAL(bit, ...)                                                   \
+    {                                                                          \
+        .command = (bit), .positional = {__VA_ARGS__},                         \
+        .positional_count =                                                    \
+            sizeof((enum option_id[]){__VA_ARGS__}) / sizeof(enum option_id)   \
+    }
+
+static const struct command commands[] = {
+    {"train", POSITIONAL(CMD_TRAIN, OPT_DATA, OPT_SAVE), "[DATA] [FILE]",
+     "Train a model, here or on many machines",
+     "The result is the same to the bit, whoever was slow, died or joined.",
+     "  muster train data.svm model.txt\n"
+     "  muster train data.svm -n 8 --delay worker:w3=5 --chaos kill:w1@20\n",
+     train_command},
+    {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS), "HOST:PORT",
+     "Work for a coordinator; leaves in good order on SIGTERM", NULL,
+     "  muster join trainer.example:7731 --token-file w1.token\n",
+     join_command},
+    {"status", POSITIONAL(CMD_STATUS, OPT_ADDRESS), "ADDRESS",
+     "Ask a running job how it is", NULL,
+     "  muster status muster-runs/0001-1a2b\n"
+     "  muster status 127.0.0.1:7731 --format json\n",
+     status_command},
+    {"stop", POSITIONAL(CMD_STOP, OPT_ADDRESS), "ADDRESS",
+     "End a running job at the next step; its state is saved", NULL,
+     "  muster stop 127.0.0.1:7731\n", stop_command},
+    {"token", POSITIONAL(CMD_TOKEN, OPT_ACTION, OPT_FILE), "new FILE",
+     "Make a key for jobs on several machines",
+     "A cluster token starts coordinators; a worker's token (--name, --from)\n"
+     "only joins under that name.",
+     "  muster token new cluster.token\n"
+     "  muster token new w1.token --name w1 --from cluster.token\n",
+     token_command},
+    {"simulate", POSITIONAL(CMD_SIMULATE, OPT_DATA), "[DATA]",
+     "The same run in virtual time; with --faults, test the protocol", NULL,
+     "  muster simulate --workers 30 --code frc --stragglers 2 --no-compute "
+     "--delay reference\n"
+     "  muster simulate --faults --seeds 1:1000\n",
+     simulate_command},
+    {"codes",
+     {.command = CMD_CODES},
+     "",
+     "List the codes and what they promise",
+     NULL,
+     "  muster codes\n",
+     codes_command},
+    {"version",
+     {.command = CMD_VERSION},
+     "",
+     "Print the version",
+     NULL,
+     "  muster version\n",
+     version_command},
+    {"help", POSITIONAL(CMD_HELP, OPT_TOPIC), "[COMMAND]", "Explain a command",
+     NULL, "  muster help train\n", help_command},
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+const struct command *command_list(size_t *count)
+{
+    *count = COMMANDS;
+    return commands;
+}
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+int version_command(struct cli *cli)
+{
+    if (cli->json)
+        say_json(json_pack("{s:s, s:s}", "version", cli_version, "arithmetic",
+                           PROFILE_DENSE_NAME));
+    else
+        (void)printf("muster %s (arithmetic %s)\n", cli_version,
+                     PROFILE_DENSE_NAME);
+    return EXIT_DONE;
+}
+
+static int unknown_command(const struct cli *cli, const char *typed)
+{
+    const char *names[COMMANDS];
+    const char *near;
+
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    near = nearest_name(typed, names, COMMANDS);
+    if (near != NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "no command %.48s; did you mean `muster %s`?", typed,
+                         near);
+    return say_error(cli, EXIT_USAGE,
+                     "no command %.48s; `muster help` lists them", typed);
+}
+
+/* The form of errors must be known before the flags are: a mistake may stand
+ * in front of --format. */
+static bool wants_json(int argc, char *const *argv)
+{
+    const char *set = getenv("MUSTER_FORMAT");
+    bool json = set != NULL && strcmp(set, "json") == 0;
+
+    for (int i = 0; i < argc; i++) {
+        if (strncmp(argv[i], "--format=", 9) == 0)
+            json = strcmp(argv[i] + 9, "json") == 0;
+        else if (strcmp(argv[i], "--format") == 0 && i + 1 < argc)
+            json = strcmp(argv[i + 1], "json") == 0;
+    }
+    return json;
+}
+
+static int run_command(struct cli *cli, int argc, char *const *argv)
+{
+    struct why why = {0};
+    const enum err err =
+        options_parse(&cli->options, &cli->command->shape, argc, argv, &why);
+
+    if (err != ERR_OK)
+        return err == ERR_NOTFOUND || err == ERR_NOMEM
+                   ? say_error(cli, EXIT_FAILED, "%s", why.text)
+                   : say_error(cli, EXIT_USAGE, "%s", why.text);
+    if (option_flag(&cli->options, OPT_HELP)) {
+        help_of(cli->command);
+        return EXIT_DONE;
+    }
+    cli->json = strcmp(option_text(&cli->options, OPT_FORMAT), "json") == 0;
+    cli->quiet = option_flag(&cli->options, OPT_QUIET);
+    if (option_flag(&cli->options, OPT_PRINT_CONFIG)) {
+        config_print(cli);
+        return EXIT_DONE;
+    }
+    return cli->command->run(cli);
+}
+
+static const char *as_command(const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return "help";
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return "version";
+    return word;
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = {.json = wants_json(argc, argv)};
+    int status;
+
+    if (argc < 2)
+        return say_error(&cli, EXIT_USAGE,
+                         "which command? `muster help` lists them; "
+                         "`muster train --demo` shows what it is about");
+    cli.command = command_find(as_command(argv[1]));
+    if (cli.command == NULL)
+        return unknown_command(&cli, argv[1]);
+    status = run_command(&cli, argc - 2, argv + 2);
+    options_close(&cli.options);
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        (void)fputs("muster: cannot write the result to standard output\n",
+                    stderr);
+        return EXIT_FAILED;
+    }
+    return status;
+}

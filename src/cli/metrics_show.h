@@ -1,0 +1,25 @@
+/*
+ * metrics_show.h - metrics and hashes as people and programs read them.
+ */
+#ifndef CLI_METRICS_SHOW_H
+#define CLI_METRICS_SHOW_H
+
+#include <jansson.h>
+
+#include "base/hash.h"
+#include "cli/setup.h"
+
+#define SHORT_HASH 16u
+
+/* {name: value} of what applies to the model, measured on `data`; {} if `data`
+ * is NULL. */
+json_t *metrics_json(const struct setup *setup, const struct dataset *data,
+                     const double *w);
+/* "accuracy 0.912, auc 0.954" into `text`. */
+void metrics_text(const struct setup *setup, const struct dataset *data,
+                  const double *w, char *text, size_t size);
+/* The first and last digits of a digest: 9f3c..e1. */
+const char *hash_short(const struct digest *digest, char text[SHORT_HASH]);
+json_t *hash_json(const struct digest *digest);
+
+#endif /* CLI_METRICS_SHOW_H */

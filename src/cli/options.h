@@ -1,0 +1,178 @@
+/*
+ * options.h - one table of options, from which everything else comes.
+ *
+ * Parsing, --help, --print-config, the environment, config files and the
+ * `config` object of JSON results all read option_table(); a new option is one
+ * row.  A value may come from four places, the stronger wins:
+ *
+ *     flag  >  environment (MUSTER_CHUNK_ROWS)  >  --config FILE  >  default
+ *
+ * Dashes and underscores are the same in a name; --name=value and --name value
+ * are the same; a boolean has --no-name.  A config file has the same flags, one
+ * per line, with or without the dashes in front; # starts a comment.
+ */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Bits: a row of the table says which commands take it. */
+enum command_bit {
+    CMD_TRAIN = 1 << 0,
+    CMD_JOIN = 1 << 1,
+    CMD_STATUS = 1 << 2,
+    CMD_STOP = 1 << 3,
+    CMD_TOKEN = 1 << 4,
+    CMD_SIMULATE = 1 << 5,
+    CMD_CODES = 1 << 6,
+    CMD_VERSION = 1 << 7,
+    CMD_HELP = 1 << 8,
+    CMD_ALL = (1 << 9) - 1,
+};
+
+enum option_id {
+    /* Positional arguments, which also have names. */
+    OPT_DATA,
+    OPT_SAVE,
+    OPT_ADDRESS,
+    OPT_ACTION,
+    OPT_FILE,
+    OPT_TOPIC,
+    /* What is learnt. */
+    OPT_MODEL,
+    OPT_TEST,
+    OPT_INTERCEPT,
+    OPT_L2,
+    OPT_CHUNK_ROWS,
+    OPT_SEED,
+    /* How. */
+    OPT_OPTIM,
+    OPT_LR,
+    OPT_DECAY,
+    OPT_STEPS,
+    OPT_TOL,
+    OPT_MAX_TIME,
+    /* Who computes what. */
+    OPT_N,
+    OPT_WORKERS,
+    OPT_CODE,
+    OPT_STRAGGLERS,
+    OPT_COLLECT,
+    OPT_ESTIMATE,
+    OPT_EXACT,
+    OPT_THREADS,
+    OPT_ISA,
+    /* Trouble on purpose. */
+    OPT_DELAY,
+    OPT_CHAOS,
+    OPT_DEMO,
+    /* The cluster. */
+    OPT_LISTEN,
+    OPT_TOKEN_FILE,
+    OPT_NAME,
+    OPT_FROM,
+    OPT_RESPAWN,
+    OPT_OUT,
+    OPT_RESUME,
+    OPT_SYNC,
+    /* The simulator. */
+    OPT_COMPUTE,
+    OPT_SERIES,
+    OPT_FAULTS,
+    OPT_SEEDS,
+    /* Output. */
+    OPT_FORMAT,
+    OPT_QUIET,
+    OPT_CONFIG,
+    OPT_PRINT_CONFIG,
+    OPT_HELP,
+    OPTIONS,
+};
+
+enum value_kind {
+    VALUE_FLAG,   /* --name, --no-name, --name=yes|no. */
+    VALUE_COUNT,  /* A whole number from min to max. */
+    VALUE_REAL,   /* A number from min to max. */
+    VALUE_TEXT,   /* Anything. */
+    VALUE_CHOICE, /* One of a|b|c. */
+    VALUE_SPAN,   /* A whole number, or two as LOW:HIGH. */
+    VALUE_RUN,    /* Optional folder of a run: see options.c. */
+};
+
+struct option {
+    const char *name;    /* As typed after the dashes; dashes inside. */
+    const char *aliases; /* Others, "a|b"; NULL if none. */
+    const char *section; /* Heading of --help; NULL: positional. */
+    const char *value;   /* What --help calls the value. */
+    double min, max;     /* COUNT, REAL, SPAN. */
+    const char *choices; /* CHOICE: "a|b|c". */
+    const char *initial; /* Default as text; NULL if unset or worked out. */
+    const char *shown;   /* What --help says of a default worked out. */
+    const char *help;    /* One line. */
+    enum value_kind kind;
+    uint32_t commands; /* enum command_bit. */
+};
+
+enum origin { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
+
+struct setting {
+    const char *text; /* NULL: no value. */
+    enum origin origin;
+    uint64_t low, high; /* COUNT: low; SPAN: both; FLAG: low is 0 or 1. */
+    double real;        /* REAL. */
+};
+
+#define POSITIONALS_MAX 2u
+
+/* What a command takes. */
+struct option_shape {
+    enum command_bit command;
+    enum option_id positional[POSITIONALS_MAX];
+    uint32_t positional_count;
+};
+
+struct options {
+    struct option_shape shape;
+    struct setting setting[OPTIONS];
+    char *files[2]; /* Text that settings point into. */
+};
+
+const struct option *option_table(void); /* OPTIONS rows. */
+
+/* Read the words after the command, the environment and the config file, and
+ * check every value.  ERR_UNKNOWN or ERR_RANGE (usage), ERR_IO or ERR_NOTFOUND
+ * (the config file), each with a sentence.  `options` may be closed after any
+ * outcome. */
+MUST_CHECK enum err options_parse(struct options *options,
+                                  const struct option_shape *shape, int argc,
+                                  char *const *argv, struct why *why);
+/* Take what is still at its default from a config file (a run's record). */
+MUST_CHECK enum err options_read_file(struct options *options, const char *path,
+                                      struct why *why);
+void options_close(struct options *options);
+
+bool option_takes(const struct options *options, enum option_id id);
+bool option_given(const struct options *options, enum option_id id);
+/* NULL if it has no value. */
+const char *option_text(const struct options *options, enum option_id id);
+bool option_flag(const struct options *options, enum option_id id);
+uint64_t option_count(const struct options *options, enum option_id id);
+double option_real(const struct options *options, enum option_id id);
+
+/* Change a value that was worked out or that another option implies; the
+ * text must live as long as `options`. */
+MUST_CHECK enum err option_set(struct options *options, enum option_id id,
+                               const char *text, enum origin origin,
+                               struct why *why);
+
+const char *origin_name(enum origin origin);
+
+/* The nearest of `count` names to a mistyped one, or NULL if none is near. */
+const char *nearest_name(const char *typed, const char *const *names,
+                         size_t count);
+
+#endif /* CLI_OPTIONS_H */

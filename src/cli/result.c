@@ -1,0 +1,119 @@
+/*
+ * result.c - what a training run ends with, for people and for programs.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/card.h"
+#include "cli/metrics_show.h"
+#include "cli/run.h"
+
+static json_t *exactness_json(const struct coordinator_stats *stats)
+{
+    json_t *object = json_object();
+
+    for (int i = EXACT_BITWISE; i <= EXACT_APPROX; i++)
+        (void)json_object_set_new(
+            object, exactness_name((enum exactness)i),
+            json_integer((json_int_t)stats->exactness[i]));
+    return object;
+}
+
+static json_t *result_json(const struct run *run,
+                           const struct train_result *result, const char *saved)
+{
+    const struct setup *setup = run->setup;
+    const struct coordinator_stats *stats = &result->stats;
+    const struct dataset *test = setup->has_test ? &setup->test : NULL;
+    json_t *object =
+        json_pack("{s:b, s:o, s:I, s:f, s:o}", "finished", result->finished,
+                  "hash", hash_json(&result->hash), "steps",
+                  (json_int_t)result->steps, "elapsed_s", result->elapsed_s,
+                  "objective", json_number(result->objective));
+
+    (void)json_object_set_new(object, "metrics",
+                              metrics_json(setup, test, result->weights));
+    (void)json_object_set_new(
+        object, "train_metrics",
+        metrics_json(setup, &setup->data, result->weights));
+    (void)json_object_set_new(object, "exactness", exactness_json(stats));
+    (void)json_object_set_new(object, "worst_residual",
+                              json_number(stats->worst_residual));
+    (void)json_object_set_new(object, "workers",
+                              json_pack("{s:I, s:I, s:I, s:I}", "joined",
+                                        (json_int_t)stats->joined, "left",
+                                        (json_int_t)stats->left, "died",
+                                        (json_int_t)stats->died, "max",
+                                        (json_int_t)stats->alive_max));
+    (void)json_object_set_new(
+        object, "coordinator_deaths",
+        json_integer((json_int_t)result->coordinator_deaths));
+    (void)json_object_set_new(object, "worst_pause_s",
+                              json_number(result->worst_pause_s));
+    (void)json_object_set_new(object, "code", json_string(setup->code.name));
+    (void)json_object_set_new(object, "model",
+                              saved == NULL ? json_null() : json_string(saved));
+    (void)json_object_set_new(object, "run",
+                              run->out[0] == '\0' ? json_null()
+                                                  : json_string(run->out));
+    (void)json_object_set_new(object, "config",
+                              config_json(&run->cli->options));
+    return object;
+}
+
+static void print_classes(const struct coordinator_stats *stats)
+{
+    const char *before = "";
+
+    for (int i = EXACT_BITWISE; i <= EXACT_APPROX; i++) {
+        if (stats->exactness[i] == 0)
+            continue;
+        (void)printf("%s%u %s", before, stats->exactness[i],
+                     exactness_name((enum exactness)i));
+        before = ", ";
+    }
+    (void)fputc('\n', stdout);
+}
+
+static void result_text(const struct run *run,
+                        const struct train_result *result, const char *saved)
+{
+    const struct setup *setup = run->setup;
+    const struct coordinator_stats *stats = &result->stats;
+    char hex[DIGEST_TEXT];
+    char line[256];
+
+    (void)printf("model      %s\n", digest_text(&result->hash, hex));
+    (void)printf("objective  %.10g\n", result->objective);
+    (void)printf("steps      %u in %.3f s: ", result->steps, result->elapsed_s);
+    print_classes(stats);
+    metrics_text(setup, &setup->data, result->weights, line, sizeof line);
+    (void)printf("train      %s\n", line);
+    if (setup->has_test) {
+        metrics_text(setup, &setup->test, result->weights, line, sizeof line);
+        (void)printf("test       %s\n", line);
+    }
+    if (setup->slots > 0)
+        (void)printf("workers    %u joined, %u left, %u died; code %s\n",
+                     stats->joined, stats->left, stats->died, setup->code.name);
+    if (saved != NULL)
+        (void)printf("saved      %s\n", saved);
+    if (run->out[0] != '\0')
+        (void)printf("run        %s\n", run->out);
+}
+
+void result_show(const struct run *run, const struct train_result *result,
+                 const char *saved, const struct card *card)
+{
+    if (run->cli->json) {
+        json_t *object = result_json(run, result, saved);
+
+        if (card != NULL)
+            (void)json_object_set_new(object, "card", card_json(card));
+        say_json(object);
+    } else if (card != NULL) {
+        card_print(card);
+    } else {
+        result_text(run, result, saved);
+    }
+}

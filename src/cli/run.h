@@ -1,0 +1,55 @@
+/*
+ * run.h - one training run from a checked setup, in either form.
+ */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include <stdbool.h>
+
+#include "cli/cli.h"
+#include "cli/screen.h"
+#include "cli/setup.h"
+#include "cli/watch.h"
+#include "node/train.h"
+
+#define RUN_PATH_SIZE 512u
+
+struct run {
+    struct cli *cli;
+    struct setup *setup;
+    struct screen screen;
+    struct watch watch;
+    char out[RUN_PATH_SIZE]; /* "" when nothing is kept. */
+    bool announced;          /* The join line was printed. */
+};
+
+/* The same problem in this process alone: what one perfect machine computes.
+ * `run`, if not NULL, shows progress; `best_step_us`, if not NULL, is the
+ * shortest step.  The caller frees result->weights with mem_free. */
+MUST_CHECK enum err run_alone(const struct setup *setup, struct run *run,
+                              struct train_result *result,
+                              time_us *best_step_us, struct why *why);
+/* With processes.  `run->out` is made; the result's weights are the caller's.
+ */
+MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
+                                struct why *why);
+
+/* Where the run's files go: --resume, --out, or a new folder's name.  Nothing
+ * is made.  ERR_EXISTS if there is a run already and --resume was not given.
+ * With --resume and no data, the run's own options are read. */
+MUST_CHECK enum err run_choose_folder(struct run *run, struct why *why);
+
+/* Make it, with the run's options and the pointer to the last run. */
+MUST_CHECK enum err run_open_folder(const struct run *run, struct why *why);
+
+/* Settings that --demo implies, where the user did not say otherwise. */
+MUST_CHECK enum err demo_settings(struct options *options, bool terminal,
+                                  struct why *why);
+struct card;
+
+/* The result on standard output; `saved` is the model file or NULL, `card` is
+ * NULL but for the demo. */
+void result_show(const struct run *run, const struct train_result *result,
+                 const char *saved, const struct card *card);
+
+#endif /* CLI_RUN_H */

@@ -1,0 +1,134 @@
+/*
+ * run_folder.c - where a run's journal and checkpoints go.
+ *
+ *     muster-runs/latest          the name of the last run, for --resume
+ *     muster-runs/0007-3fa2/      number and a random part: two runs started
+ *                                 at the same moment do not collide
+ *         config                  the run's options, for --resume without data
+ *         journal checkpoint...   core/store.h
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/run.h"
+#include "core/journal.h"
+#include "os/file.h"
+#include "os/random.h"
+
+#define RUNS_FOLDER "muster-runs"
+#define LATEST_FILE RUNS_FOLDER "/latest"
+#define NAME_BYTES  64u
+
+static bool holds_run(const char *folder)
+{
+    char path[RUN_PATH_SIZE + 16];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, JOURNAL_FILE);
+    return file_exists(path);
+}
+
+/* The name in `latest`; "" if there is none that makes sense. */
+static void read_latest(char name[NAME_BYTES])
+{
+    uint8_t *data;
+    size_t size;
+
+    name[0] = '\0';
+    if (file_read(LATEST_FILE, NAME_BYTES - 1, &data, &size, NULL) != ERR_OK)
+        return;
+    (void)snprintf(name, NAME_BYTES, "%.*s",
+                   (int)strcspn((const char *)data, "/\n"), (const char *)data);
+    mem_free(data);
+}
+
+static void new_name(char out[RUN_PATH_SIZE])
+{
+    char latest[NAME_BYTES];
+    unsigned long number;
+
+    read_latest(latest);
+    number = strtoul(latest, NULL, 10) + 1;
+    (void)snprintf(out, RUN_PATH_SIZE, RUNS_FOLDER "/%04lu-%04x",
+                   number > 999999 ? 1 : number,
+                   (unsigned)(random_u64() & 0xffff));
+}
+
+static enum err resumed_folder(const struct options *options,
+                               char out[RUN_PATH_SIZE], struct why *why)
+{
+    const char *named = option_text(options, OPT_RESUME);
+    char latest[NAME_BYTES];
+
+    if (named[0] == '\0')
+        named = option_text(options, OPT_OUT);
+    if (named != NULL) {
+        (void)snprintf(out, RUN_PATH_SIZE, "%s", named);
+    } else {
+        read_latest(latest);
+        if (latest[0] == '\0')
+            return why_set(why, ERR_NOTFOUND,
+                           "--resume: there is no last run under %s/; say "
+                           "--resume DIR",
+                           RUNS_FOLDER);
+        (void)snprintf(out, RUN_PATH_SIZE, RUNS_FOLDER "/%s", latest);
+    }
+    if (!holds_run(out))
+        return why_set(why, ERR_NOTFOUND,
+                       "--resume: %.200s holds no run: there is no %s in it",
+                       out, JOURNAL_FILE);
+    return ERR_OK;
+}
+
+/* `muster train --resume DIR` alone: the run knows its data and options. */
+static enum err read_own_options(struct options *options, const char *folder,
+                                 struct why *why)
+{
+    char path[RUN_PATH_SIZE + 16];
+
+    (void)snprintf(path, sizeof path, "%s/config", folder);
+    if (option_given(options, OPT_DATA) || !file_exists(path))
+        return ERR_OK;
+    return options_read_file(options, path, why);
+}
+
+enum err run_choose_folder(struct run *run, struct why *why)
+{
+    struct options *options = &run->cli->options;
+    const char *out = option_text(options, OPT_OUT);
+    enum err err;
+
+    if (option_given(options, OPT_RESUME)) {
+        err = resumed_folder(options, run->out, why);
+        return err != ERR_OK ? err : read_own_options(options, run->out, why);
+    }
+    if (out == NULL) {
+        new_name(run->out);
+        return ERR_OK;
+    }
+    if (strlen(out) >= RUN_PATH_SIZE)
+        return why_set(why, ERR_RANGE, "--out: the name is too long");
+    (void)snprintf(run->out, sizeof run->out, "%s", out);
+    if (holds_run(out))
+        return why_set(why, ERR_SHAPE,
+                       "--out %.200s: there is a run in it; add --resume to go "
+                       "on with it, or choose another folder",
+                       out);
+    return ERR_OK;
+}
+
+enum err run_open_folder(const struct run *run, struct why *why)
+{
+    const char *prefix = RUNS_FOLDER "/";
+    char path[RUN_PATH_SIZE + 16];
+    enum err err = file_make_folder(run->out, why);
+
+    (void)snprintf(path, sizeof path, "%s/config", run->out);
+    if (err == ERR_OK && !file_exists(path))
+        err = config_write(&run->cli->options, path, why);
+    if (err == ERR_OK && strncmp(run->out, prefix, strlen(prefix)) == 0)
+        err = file_write_atomic(LATEST_FILE, run->out + strlen(prefix),
+                                strlen(run->out + strlen(prefix)), 0644, why);
+    return err;
+}

@@ -1,0 +1,36 @@
+/*
+ * save_model.c - the model file, whole or not at all.
+ */
+#include "base/mem.h"
+#include "cli/setup.h"
+#include "model/file.h"
+#include "os/file.h"
+
+enum err save_model(const struct setup *setup, const double *w,
+                    const char *path, struct why *why)
+{
+    const struct dataset *data = &setup->data;
+    struct model_file model = {
+        .kind = setup->model,
+        .features = data->cols - (setup->intercept ? 1 : 0),
+        .intercept = setup->intercept,
+        .label = {data->label[0], data->label[1]},
+    };
+    char *text;
+    size_t size;
+    enum err err;
+
+    model.w = mem_new(model_file_weights(&model), sizeof *model.w);
+    if (model.w == NULL)
+        return why_set(why, ERR_NOMEM, "%.200s: out of memory", path);
+    for (uint32_t j = 0; j < model_file_weights(&model); j++)
+        model.w[j] = w[j];
+    err = model_file_encode(&model, &text, &size);
+    model_file_close(&model);
+    if (err != ERR_OK)
+        return why_set(why, err, "%.200s: the model is not finite: %s", path,
+                       err_text(err));
+    err = file_write_atomic(path, text, size, 0644, why);
+    mem_free(text);
+    return err;
+}

@@ -1,0 +1,63 @@
+/*
+ * say.c - the only mouth of the program besides the screen.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+static void say_error_json(const char *sentence)
+{
+    say_json(json_pack("{s:s}", "error", sentence));
+}
+
+int say_error(const struct cli *cli, int status, const char *format, ...)
+{
+    char sentence[2 * WHY_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    if (cli->json)
+        say_error_json(sentence);
+    else
+        (void)fprintf(stderr, "muster: %s\n", sentence);
+    return status;
+}
+
+int say_why(const struct cli *cli, enum err err, const struct why *why)
+{
+    const bool usage = err == ERR_UNKNOWN || err == ERR_SHAPE ||
+                       err == ERR_RANGE || err == ERR_UNSUPPORTED;
+
+    return say_error(cli, usage ? EXIT_USAGE : EXIT_FAILED, "%s",
+                     why->text[0] == '\0' ? err_text(err) : why->text);
+}
+
+void say_note(const struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+
+    if (cli->quiet)
+        return;
+    va_start(arguments, format);
+    (void)vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stderr);
+}
+
+void say_json(json_t *object)
+{
+    (void)json_dumpf(object, stdout,
+                     JSON_INDENT(2) | JSON_REAL_PRECISION(17) |
+                         JSON_ENSURE_ASCII);
+    (void)fputc('\n', stdout);
+    json_decref(object);
+}
+
+json_t *json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}

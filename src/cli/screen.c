@@ -1,0 +1,261 @@
+#include "cli/screen.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REDRAW_US   (100 * MS_US)
+#define BAR_WIDTH   24u
+#define ROWS_MAX    16u /* Workers shown; the rest is counted. */
+#define LINE_SHARES 10u /* Lines in all, without a terminal. */
+
+static bool speaks_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+
+        if (value != NULL && *value != '\0')
+            return strstr(value, "UTF-8") != NULL ||
+                   strstr(value, "utf8") != NULL;
+    }
+    return false;
+}
+
+void screen_init(struct screen *screen, bool quiet)
+{
+    const char *term = getenv("TERM");
+    const char *plain = getenv("NO_COLOR");
+
+    *screen = (struct screen){.mode = SCREEN_LINES};
+    if (quiet)
+        screen->mode = SCREEN_NONE;
+    else if (isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0)
+        screen->mode = SCREEN_BLOCK;
+    screen->colour = plain == NULL || *plain == '\0';
+    screen->utf8 = speaks_utf8();
+}
+
+static int pid_of(const char *name, const struct train_process *processes,
+                  uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(processes[i].name, name) == 0)
+            return processes[i].pid;
+    return 0;
+}
+
+/* Green, yellow, magenta, red, grey. */
+static const char *colour_of(const struct screen *screen,
+                             enum watch_state state)
+{
+    static const char *const codes[] = {"\033[32m", "\033[33m", "\033[35m",
+                                        "\033[31m", "\033[90m"};
+
+    return screen->colour ? codes[state] : "";
+}
+
+static void draw_bar(const struct screen *screen, const struct watch *watch,
+                     const struct watch_worker *worker)
+{
+    const bool gone =
+        worker->state == WATCH_DEAD || worker->state == WATCH_LEFT;
+    const uint64_t best = watch->pace_best == 0 ? 1 : watch->pace_best;
+    const uint64_t full = gone ? 0 : worker->pace * BAR_WIDTH / best;
+
+    (void)fputs(colour_of(screen, worker->state), stderr);
+    for (uint64_t i = 0; i < BAR_WIDTH; i++) {
+        if (i >= full)
+            (void)fputc(' ', stderr);
+        else
+            (void)fputs(screen->utf8 ? "\u2588" : "#", stderr);
+    }
+    (void)fprintf(stderr, "  %s%s", watch_state_name(worker->state),
+                  screen->colour ? "\033[0m" : "");
+}
+
+static void end_line(struct screen *screen)
+{
+    (void)fputs("\033[K\n", stderr);
+    screen->rows++;
+}
+
+static void draw_worker(struct screen *screen, const struct watch *watch,
+                        const struct watch_worker *worker,
+                        const struct train_process *processes, uint32_t count)
+{
+    const int pid = pid_of(worker->name, processes, count);
+    char number[16] = "";
+
+    if (pid != 0)
+        (void)snprintf(number, sizeof number, "%d", pid);
+    (void)fprintf(stderr, "  %-8.24s %8s  ", worker->name, number);
+    draw_bar(screen, watch, worker);
+    end_line(screen);
+}
+
+/* Someone who works, so that the kill is felt: from the end of the list, where
+ * the demo's slow one is not. */
+static const struct train_process *victim(const struct watch *watch,
+                                          const struct train_process *processes,
+                                          uint32_t count)
+{
+    for (uint32_t i = watch->count; i-- > 0;) {
+        if (watch->workers[i].state != WATCH_WORKING)
+            continue;
+        for (uint32_t j = 0; j < count; j++)
+            if (processes[j].pid != 0 &&
+                strcmp(processes[j].name, watch->workers[i].name) == 0)
+                return &processes[j];
+    }
+    return NULL;
+}
+
+static void draw_invitation(struct screen *screen, const struct watch *watch,
+                            const struct train_process *processes,
+                            uint32_t count)
+{
+    const struct train_process *worker = victim(watch, processes, count);
+    const int coordinator = pid_of("coordinator", processes, count);
+
+    (void)fputs("Your turn:", stderr);
+    if (worker != NULL)
+        (void)fprintf(stderr, " kill -9 %d (%s)  ", worker->pid, worker->name);
+    if (coordinator != 0)
+        (void)fprintf(stderr, " kill -9 %d (the coordinator!)", coordinator);
+    end_line(screen);
+}
+
+static void draw_headline(struct screen *screen, const struct watch *watch)
+{
+    (void)fprintf(stderr, "step %u/%u   loss ", watch->step, screen->steps);
+    if (isnan(watch->objective))
+        (void)fputs("-", stderr);
+    else
+        (void)fprintf(stderr, "%.6f", watch->objective);
+    if (watch->count > 0)
+        (void)fprintf(stderr, "   %u workers, code %s", watch_alive(watch),
+                      screen->code);
+    end_line(screen);
+}
+
+static void draw_block(struct screen *screen, const struct watch *watch,
+                       const struct train_process *processes, uint32_t count)
+{
+    const uint32_t shown = watch->count < ROWS_MAX ? watch->count : ROWS_MAX;
+
+    if (screen->rows > 0)
+        (void)fprintf(stderr, "\033[%uA", screen->rows);
+    screen->rows = 0;
+    draw_headline(screen, watch);
+    for (uint32_t i = 0; i < shown; i++)
+        draw_worker(screen, watch, &watch->workers[i], processes, count);
+    if (watch->count > shown) {
+        (void)fprintf(stderr, "  and %u more", watch->count - shown);
+        end_line(screen);
+    }
+    if (screen->invite)
+        draw_invitation(screen, watch, processes, count);
+    /* What an earlier, taller picture left below. */
+    (void)fputs("\033[J", stderr);
+    (void)fflush(stderr);
+}
+
+/* No trace event can tell of the coordinator's own death. */
+static void tell_coordinator(struct screen *screen, const struct watch *watch,
+                             int pid)
+{
+    if (pid == 0 || pid == screen->coordinator)
+        return;
+    if (screen->coordinator != 0)
+        (void)fprintf(stderr,
+                      "step %u: the coordinator died and is back; its workers "
+                      "find it\n",
+                      watch->step);
+    screen->coordinator = pid;
+}
+
+static void tell_event(const struct watch *watch, const struct trace *trace)
+{
+    switch ((int)trace->kind) {
+    case TRACE_JOINED:
+        if (watch->started && !watch->rejoined)
+            (void)fprintf(stderr, "step %u: %s joined\n", watch->step,
+                          trace->name);
+        break;
+    case TRACE_DIED:
+    case TRACE_LEFT:
+    case TRACE_SUSPECT:
+    case TRACE_CLEARED:
+        (void)fprintf(stderr, "step %u: %s %s\n", watch->step, trace->name,
+                      trace_name(trace->kind));
+        break;
+    case TRACE_ALARM:
+        (void)fprintf(stderr, "step %u: disk trouble; training goes on\n",
+                      watch->step);
+        break;
+    case TRACE_ROLLBACK:
+        (void)fprintf(stderr, "rolled back to step %u\n", trace->key.step);
+        break;
+    default:
+        break;
+    }
+}
+
+static void tell_step(struct screen *screen, const struct watch *watch,
+                      time_us now)
+{
+    const uint32_t share =
+        screen->steps < LINE_SHARES ? 1 : screen->steps / LINE_SHARES;
+
+    if (screen->told_at == 0)
+        screen->told_at = now;
+    if (watch->step < screen->told_step + share ||
+        now - screen->told_at < SECOND_US)
+        return;
+    screen->told_step = watch->step;
+    screen->told_at = now;
+    (void)fprintf(stderr, "step %u/%u  loss %.6f\n", watch->step, screen->steps,
+                  watch->objective);
+}
+
+void screen_step(struct screen *screen, const struct watch *watch, time_us now)
+{
+    if (screen->mode == SCREEN_LINES)
+        tell_step(screen, watch, now);
+    if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
+        return;
+    screen->drawn_at = now;
+    draw_block(screen, watch, NULL, 0);
+}
+
+void screen_update(struct screen *screen, const struct watch *watch,
+                   const struct trace *trace,
+                   const struct train_process *processes, uint32_t count,
+                   time_us now)
+{
+    if (screen->mode == SCREEN_LINES)
+        tell_coordinator(screen, watch,
+                         pid_of("coordinator", processes, count));
+    if (screen->mode == SCREEN_LINES && trace != NULL) {
+        tell_event(watch, trace);
+        if (trace->kind == TRACE_COMMIT)
+            tell_step(screen, watch, now);
+    }
+    if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
+        return;
+    screen->drawn_at = now;
+    draw_block(screen, watch, processes, count);
+}
+
+void screen_end(struct screen *screen, const struct watch *watch,
+                const struct train_process *processes, uint32_t count)
+{
+    if (screen->mode != SCREEN_BLOCK)
+        return;
+    screen->invite = false; /* It is over. */
+    draw_block(screen, watch, processes, count);
+}

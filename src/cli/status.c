@@ -1,0 +1,112 @@
+/*
+ * status.c - `muster status` and `muster stop`.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "node/client.h"
+#include "os/file.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text == NULL ? "" : text;
+}
+
+static void show_worker(const json_t *worker)
+{
+    const json_t *behind = json_object_get(worker, "behind_s");
+
+    (void)printf("  %-16s %-12s", text_of(worker, "name"),
+                 text_of(worker, "state"));
+    if (json_is_number(behind))
+        (void)printf(" %8.3f s", json_number_value(behind));
+    (void)printf("  %s\n", text_of(worker, "cause"));
+}
+
+static void show_text(const json_t *answer)
+{
+    const json_t *workers = json_object_get(answer, "workers");
+    const json_t *objective = json_object_get(answer, "objective");
+
+    (void)printf("step %" JSON_INTEGER_FORMAT,
+                 json_integer_value(json_object_get(answer, "step")));
+    if (json_is_number(objective))
+        (void)printf("   loss %.6f", json_number_value(objective));
+    (void)printf("   %zu workers\n", json_array_size(workers));
+    for (size_t i = 0; i < json_array_size(workers); i++)
+        show_worker(json_array_get(workers, i));
+}
+
+/* Ask, and read the answer; NULL after saying why not. */
+static json_t *ask(struct cli *cli, enum ask_what what, int *status)
+{
+    const char *where = option_text(&cli->options, OPT_ADDRESS);
+    const char *token = option_text(&cli->options, OPT_TOKEN_FILE);
+    struct why why = {0};
+    char *text = NULL;
+    json_t *answer;
+    enum err err;
+
+    if (where == NULL) {
+        *status = say_error(cli, EXIT_USAGE,
+                            "which run? write `muster %s HOST:PORT`, or the "
+                            "run's folder",
+                            cli->command->name);
+        return NULL;
+    }
+    if (strchr(where, '/') != NULL && !file_exists(where)) {
+        *status =
+            say_error(cli, EXIT_FAILED, "%.200s: there is no such run", where);
+        return NULL;
+    }
+    err = client_ask(where, token, what, &text, &why);
+    if (err != ERR_OK) {
+        *status = say_why(cli, err, &why);
+        return NULL;
+    }
+    answer = json_loads(text, 0, NULL);
+    mem_free(text);
+    if (answer == NULL)
+        *status = say_error(cli, EXIT_FAILED,
+                            "%.200s: the answer is not JSON; is that a "
+                            "coordinator of this version?",
+                            where);
+    return answer;
+}
+
+int status_command(struct cli *cli)
+{
+    int status = EXIT_DONE;
+    json_t *answer = ask(cli, ASK_STATUS, &status);
+
+    if (answer == NULL)
+        return status;
+    if (cli->json) {
+        say_json(answer);
+        return EXIT_DONE;
+    }
+    show_text(answer);
+    json_decref(answer);
+    return EXIT_DONE;
+}
+
+int stop_command(struct cli *cli)
+{
+    int status = EXIT_DONE;
+    json_t *answer = ask(cli, ASK_STOP, &status);
+
+    if (answer == NULL)
+        return status;
+    if (cli->json) {
+        say_json(answer);
+        return EXIT_DONE;
+    }
+    (void)printf("stopping after step %" JSON_INTEGER_FORMAT "\n",
+                 json_integer_value(json_object_get(answer, "step")));
+    json_decref(answer);
+    return EXIT_DONE;
+}

@@ -1,0 +1,165 @@
+/*
+ * train.c - `muster train`: check, run, save, report.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/address.h"
+#include "cli/card.h"
+#include "cli/run.h"
+#include "os/file.h"
+
+static enum err check_listen(const struct options *options, struct why *why)
+{
+    const enum err err = address_check(
+        option_text(options, OPT_LISTEN), option_text(options, OPT_TOKEN_FILE),
+        "make one with `muster token new cluster.token` and add --token-file "
+        "cluster.token",
+        why);
+
+    return err == ERR_SHAPE || err == ERR_RANGE ? why_in(why, err, "--listen")
+                                                : err;
+}
+
+/* Fail before hours of work, not after. */
+static enum err check_save(const struct options *options, struct why *why)
+{
+    const char *path = option_text(options, OPT_SAVE);
+    char folder[RUN_PATH_SIZE];
+    const char *slash;
+
+    if (path == NULL)
+        return ERR_OK;
+    slash = strrchr(path, '/');
+    if (slash == NULL || slash == path)
+        return ERR_OK;
+    if ((size_t)(slash - path) >= sizeof folder)
+        return why_set(why, ERR_RANGE, "--save: the name is too long");
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    if (file_exists(folder))
+        return ERR_OK;
+    return why_set(why, ERR_NOTFOUND,
+                   "--save %.200s: there is no folder %.200s; make it first",
+                   path, folder);
+}
+
+static enum err prepare(struct run *run, struct why *why)
+{
+    struct options *options = &run->cli->options;
+    const bool resume = option_given(options, OPT_RESUME);
+    enum err err = ERR_OK;
+
+    if (option_flag(options, OPT_DEMO))
+        err = demo_settings(options, run->screen.mode == SCREEN_BLOCK, why);
+    if (err == ERR_OK && resume)
+        err = run_choose_folder(run, why);
+    if (err == ERR_OK)
+        err = setup_workers(run->setup, options, why);
+    if (err == ERR_OK && run->setup->slots > 0 && !resume)
+        err = run_choose_folder(run, why);
+    if (err == ERR_OK)
+        err = check_listen(options, why);
+    if (err == ERR_OK)
+        err = check_save(options, why);
+    if (err == ERR_OK)
+        err = setup_load(run->setup, options, why);
+    return err;
+}
+
+/* A run asked to end after --max-time ended as asked. */
+static bool is_done(const struct run *run, const struct train_result *result)
+{
+    return result->finished ||
+           (result->signal == 0 &&
+            option_real(&run->cli->options, OPT_MAX_TIME) > 0);
+}
+
+static int exit_code(const struct run *run, const struct train_result *result)
+{
+    if (is_done(run, result))
+        return EXIT_DONE;
+    if (result->signal == SIGINT)
+        return EXIT_SIGNAL + SIGINT;
+    return EXIT_PREEMPTED;
+}
+
+/* The demo's claim is checked each time it is made. */
+static int finish_demo(struct run *run, const struct train_result *result,
+                       const char *saved)
+{
+    struct card card;
+    struct why why = {0};
+    const enum err err = card_measure(run, result, &card, &why);
+
+    if (err != ERR_OK)
+        return say_why(run->cli, err, &why);
+    result_show(run, result, saved, &card);
+    if (digest_equal(&card.ours, &card.perfect))
+        return EXIT_DONE;
+    (void)fprintf(stderr,
+                  "muster: the model differs from one perfect machine's, which "
+                  "is a bug; please report it with the folder %s\n",
+                  run->out);
+    return EXIT_FAILED;
+}
+
+static int finish(struct run *run, const struct train_result *result)
+{
+    const bool demo = option_flag(&run->cli->options, OPT_DEMO);
+    const bool done = is_done(run, result);
+    const char *path = done ? option_text(&run->cli->options, OPT_SAVE) : NULL;
+    struct why why = {0};
+    enum err err = ERR_OK;
+
+    if (path != NULL)
+        err = save_model(run->setup, result->weights, path, &why);
+    if (err != ERR_OK)
+        return say_why(run->cli, err, &why);
+    if (demo && result->finished)
+        return finish_demo(run, result, path);
+    result_show(run, result, path, NULL);
+    if (!done && run->out[0] != '\0')
+        say_note(run->cli,
+                 "muster: stopped at step %u, state saved; go on with: muster "
+                 "train --resume=%s",
+                 result->steps, run->out);
+    return exit_code(run, result);
+}
+
+static int execute(struct run *run)
+{
+    struct train_result result = {0};
+    struct why why = {0};
+    enum err err;
+    int status;
+
+    if (run->setup->slots == 0)
+        err = run_alone(run->setup, run, &result, NULL, &why);
+    else
+        err = run_cluster(run, &result, &why);
+    status = err != ERR_OK
+                 ? say_error(run->cli, EXIT_FAILED, "%s",
+                             why.text[0] == '\0' ? err_text(err) : why.text)
+                 : finish(run, &result);
+    mem_free(result.weights);
+    return status;
+}
+
+int train_command(struct cli *cli)
+{
+    struct setup setup = {0};
+    struct run run = {.cli = cli, .setup = &setup};
+    struct why why = {0};
+    enum err err;
+    int status;
+
+    screen_init(&run.screen, cli->quiet);
+    watch_init(&run.watch);
+    err = prepare(&run, &why);
+    status = err != ERR_OK ? say_why(cli, err, &why) : execute(&run);
+    setup_close(&setup);
+    return status;
+}

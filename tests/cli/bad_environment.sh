@@ -1,0 +1,1 @@
+MUSTER_STEPS=many "$MUSTER" train

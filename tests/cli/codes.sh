@@ -1,0 +1,2 @@
+"$MUSTER" codes
+"$MUSTER" codes --format json | head -n 12

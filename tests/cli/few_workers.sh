@@ -1,0 +1,1 @@
+"$MUSTER" train gen:gmm:100,4 -n 2 --stragglers 3

@@ -1,0 +1,1 @@
+"$MUSTER" train nowhere.svm

@@ -1,0 +1,2 @@
+printf '1 1:1\n-1 1:2\n' >a.svm
+"$MUSTER" train a.svm --test nowhere.svm

@@ -1,0 +1,2 @@
+# Usage belongs on standard error; there is no result.
+"$MUSTER"

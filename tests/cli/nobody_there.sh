@@ -1,0 +1,11 @@
+# Port 1 is never ours.
+"$MUSTER" status 127.0.0.1:1
+echo "status $?"
+"$MUSTER" stop
+echo "status $?"
+"$MUSTER" status nowhere/run
+echo "status $?"
+"$MUSTER" join
+echo "status $?"
+"$MUSTER" join trainer.example:7731
+echo "status $?"

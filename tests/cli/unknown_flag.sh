@@ -1,0 +1,1 @@
+"$MUSTER" train --stps 3

@@ -1,0 +1,3 @@
+"$MUSTER" version
+"$MUSTER" --version
+"$MUSTER" version --format json

@@ -1,0 +1,42 @@
+#!/bin/sh
+# The same training on another processor: the portable kernels, cross-compiled
+# for aarch64 and run under qemu-user, must end on the hash of `muster train`.
+set -u
+compiler=aarch64-linux-gnu-gcc
+emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64)
+echo 1..7
+if ! command -v $compiler >/dev/null || [ -z "$emulator" ]; then
+    for i in 1 2 3 4 5 6 7; do
+        echo "ok $i - aarch64 # SKIP no $compiler or qemu-aarch64 here"
+    done
+    exit 0
+fi
+
+src=$ROOT/src
+if $compiler -std=c17 -D_POSIX_C_SOURCE=200809L -O2 -ffp-contract=off \
+    -fno-math-errno -static -I"$src" -o once "$ROOT"/tests/lib/once.c \
+    "$src"/base/bytes.c "$src"/base/check.c "$src"/base/chunkset.c \
+    "$src"/base/err.c "$src"/base/mem.c "$src"/base/pool.c \
+    "$src"/base/rng.c "$src"/data/dataset.c "$src"/data/gen.c \
+    "$src"/model/bounds.c "$src"/model/model.c "$src"/model/problem.c \
+    "$src"/optim/optim.c "$src"/math/kernel.c "$src"/math/kernel_ref.c \
+    "$src"/math/dense_portable.c "$src"/math/tally.c "$src"/math/vec.c -lm
+then echo "ok 1 - cross-compiles"
+else echo "not ok 1 - cross-compiles"
+fi
+
+i=1
+for model in logistic svm linear; do
+    for optim in gd agd; do
+        i=$((i + 1))
+        arm=$("$emulator" ./once $model $optim 600 21 12 5 | sha256sum |
+              cut -d' ' -f1)
+        here=$("$MUSTER" train gen:gmm:600,21 --model $model --optim $optim \
+               --steps 12 --seed 5 --format json |
+               sed -n 's/.*"hash": *"\([0-9a-f]*\)".*/\1/p')
+        if [ -n "$here" ] && [ "$arm" = "$here" ]
+        then echo "ok $i - $model $optim: same bits on aarch64"
+        else echo "not ok $i - $model $optim: aarch64 $arm, here $here"
+        fi
+    done
+done

@@ -1,0 +1,118 @@
+/*
+ * once.c - one machine, no libraries: train a generated problem and write the
+ * final weights' bytes to standard output.
+ *
+ * Built for other processors by aarch64.sh and compared with what `muster
+ * train` prints as hash: the promise "same bits on every machine" on a real
+ * other machine, as far as an emulator is one.
+ *
+ *     once MODEL OPTIM ROWS COLS STEPS SEED
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "data/gen.h"
+#include "model/problem.h"
+#include "optim/optim.h"
+
+/* libcrypto need not exist for the other processor: nothing here hashes. */
+void hasher_init(struct hasher *hasher)
+{
+    (void)hasher;
+    abort();
+}
+void hasher_add(struct hasher *hasher, const void *data, size_t size)
+{
+    (void)hasher;
+    (void)data;
+    (void)size;
+}
+void hasher_add_f64(struct hasher *hasher, const double *values, size_t count)
+{
+    hasher_add(hasher, values, count);
+}
+void hasher_add_i64(struct hasher *hasher, const int64_t *values, size_t count)
+{
+    hasher_add(hasher, values, count);
+}
+struct digest hasher_end(struct hasher *hasher)
+{
+    (void)hasher;
+    abort();
+}
+struct digest hash_bytes(const void *data, size_t size)
+{
+    (void)data;
+    (void)size;
+    abort();
+}
+
+static void must(enum err err, const char *what)
+{
+    if (err == ERR_OK)
+        return;
+    (void)fprintf(stderr, "once: %s: %s\n", what, err_text(err));
+    exit(1);
+}
+
+/* One gradient at w: every chunk into one tally. */
+static void gradient(const struct problem *problem,
+                     const struct bounds *bounds, const double *w,
+                     struct tally *tally, double *g, int16_t *exponent,
+                     void *scratch)
+{
+    tally_clear(tally);
+    must(bounds_exponents(bounds, problem->model, w, exponent), "exponents");
+    for (uint32_t c = 0; c < dataset_chunks(problem->data); c++)
+        must(problem_add_chunk(problem, w, c, exponent, scratch, tally),
+             "chunk");
+    tally_gradient(tally, exponent, g);
+}
+
+int main(int argc, char **argv)
+{
+    struct dataset data;
+    struct problem problem = {.data = &data, .isa = ISA_PORTABLE};
+    struct optim_options options = {.decay = 1};
+    struct optim optim;
+    struct bounds bounds;
+    struct tally tally;
+    enum model_kind model;
+    struct why why = {0};
+    char spec[64];
+    double *g;
+    int16_t *exponent;
+    void *scratch;
+    struct ask ask;
+
+    if (argc != 7)
+        return 2;
+    (void)snprintf(spec, sizeof spec, "gen:gmm:%s,%s", argv[3], argv[4]);
+    must(model_parse(argv[1], &model), "model");
+    must(optim_parse(argv[2], &options.kind), "optim");
+    must(gen_load(&(struct source_options){.spec = spec,
+                                           .seed = strtoull(argv[6], NULL, 10)},
+                  &data, NULL, NULL, &why),
+         why.text);
+    problem.model = model_ops(model);
+    options.steps = (uint32_t)strtoul(argv[5], NULL, 10);
+    options.rows = data.rows;
+    options.l2 = 1.0 / data.rows;
+    must(problem_default_rate(&problem, options.l2, &options.rate), "rate");
+    must(optim_init(&optim, &options, data.stride), "optim");
+    must(bounds_init(&bounds, data.stride), "bounds");
+    must(bounds_measure(&bounds, &data, pool_serial()), "bounds");
+    must(tally_init(&tally, data.stride, dataset_chunks(&data)), "tally");
+    g = mem_new(data.stride, sizeof *g);
+    exponent = mem_new(data.stride, sizeof *exponent);
+    scratch = mem_new(problem_scratch_bytes(&problem), 1);
+    while ((ask = optim_next(&optim)).kind != ASK_DONE) {
+        gradient(&problem, &bounds, ask.point, &tally, g, exponent, scratch);
+        optim_feed(&optim, g, tally_loss_value(&tally));
+    }
+    return fwrite(optim_weights(&optim), sizeof(double), data.cols, stdout) ==
+                   data.cols
+               ? 0
+               : 1;
+}
