@@ -179,6 +179,10 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
     c->chain = recovery->journal.chain;
     c->view = recovery->journal.view;
     c->resumed = true;
+    /* Those of the last view will be back; the dead will not. */
+    if (recovery->journal.members > 0 &&
+        recovery->journal.members < c->gather_for)
+        c->gather_for = recovery->journal.members;
     if (recovery->has_checkpoint)
         err = load_checkpoint(c, checkpoint, why);
     if (err != ERR_OK)
@@ -200,7 +204,8 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->links_max <= COORDINATOR_LINKS_MAX);
     CHECK(options->job.dims > 0 && options->job.chunks > 0);
     CHECK(options->checkpoint_steps > 0);
-    *c = (struct coordinator){.options = *options};
+    *c =
+        (struct coordinator){.options = *options, .gather_for = options->slots};
     err = optim_init(&c->optim, &options->optim, options->job.dims);
     if (err == ERR_OK)
         err = make_members(c);

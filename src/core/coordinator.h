@@ -127,6 +127,7 @@ struct coordinator {
 
     struct member *members; /* links_max of them; index = link. */
     uint32_t alive;         /* READY or ACTIVE. */
+    uint32_t gather_for;    /* Wait for so many, until ... */
     time_us gather_until;
     char banned[BANNED_MAX][NAME_SIZE]; /* Three strikes. */
     uint32_t banned_count;

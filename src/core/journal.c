@@ -105,8 +105,10 @@ static void summary_add(struct journal_summary *summary,
         summary->job = record->job;
         summary->config = record->weights;
     }
-    if (record->kind == RECORD_VIEW)
+    if (record->kind == RECORD_VIEW) {
         summary->view = record->view;
+        summary->members = record->answered;
+    }
     if (record->kind == RECORD_STEP || record->kind == RECORD_ROLLBACK)
         summary->step = record->step;
     summary->records++;

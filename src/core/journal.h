@@ -63,9 +63,10 @@ struct journal_summary {
     struct digest chain;
     uint64_t job;
     struct digest config;
-    uint64_t view; /* Highest. */
-    uint32_t step; /* Of the last STEP or ROLLBACK. */
-    bool torn;     /* Bytes after the valid prefix were dropped. */
+    uint64_t view;    /* Highest ... */
+    uint32_t members; /* ... and how many were in it. */
+    uint32_t step;    /* Of the last STEP or ROLLBACK. */
+    bool torn;        /* Bytes after the valid prefix were dropped. */
 };
 
 /* Walk the valid prefix.  ERR_FORMAT if a JOUR rule is broken by a record

@@ -286,7 +286,7 @@ void view_gather(struct coordinator *c, struct actions *actions)
 {
     if (c->journal_wait > 0)
         return; /* The JOB record comes first. */
-    if (c->alive >= c->options.slots ||
+    if (c->alive >= c->gather_for ||
         (c->alive > 0 && c->now >= c->gather_until)) {
         commit_advance(c, actions);
         return;

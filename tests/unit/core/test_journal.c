@@ -26,6 +26,7 @@ static struct record make(enum record_kind kind, uint64_t view, uint32_t step)
                            .job = 7,
                            .view = view,
                            .step = step,
+                           .answered = (uint32_t)view + 2,
                            .rescale = 1,
                            .code = "steal"};
 }
@@ -68,6 +69,7 @@ static void test_round_trip(void **state)
     assert_int_equal(seen, RECORDS);
     assert_int_equal(summary.records, RECORDS);
     assert_int_equal(summary.view, 3);
+    assert_int_equal(summary.members, 5);
     assert_int_equal(summary.step, 3);
     assert_int_equal(summary.job, 7);
     assert_false(summary.torn);
