@@ -41,6 +41,9 @@ static void see(void *context, const struct trace *trace)
         announce(run);
     if (trace != NULL)
         watch_event(&run->watch, trace);
+    for (uint32_t i = 0; i < count; i++)
+        if (processes[i].pid == 0)
+            watch_gone(&run->watch, processes[i].name);
     watch_tick(&run->watch, now);
     screen_update(&run->screen, &run->watch, trace, processes, count, now);
 }

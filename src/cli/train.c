@@ -73,7 +73,7 @@ static enum err prepare(struct run *run, struct why *why)
 static bool is_done(const struct run *run, const struct train_result *result)
 {
     return result->finished ||
-           (result->signal == 0 &&
+           (result->signal == 0 && result->steps > 0 &&
             option_real(&run->cli->options, OPT_MAX_TIME) > 0);
 }
 
@@ -129,6 +129,15 @@ static int finish(struct run *run, const struct train_result *result)
     return exit_code(run, result);
 }
 
+static int failed(const struct run *run, enum err err, const struct why *why)
+{
+    /* All workers gone, state saved: who starts it again goes on from there. */
+    const int status = err == ERR_CLOSED ? EXIT_PREEMPTED : EXIT_FAILED;
+
+    return say_error(run->cli, status, "%s",
+                     why->text[0] == '\0' ? err_text(err) : why->text);
+}
+
 static int execute(struct run *run)
 {
     struct train_result result = {0};
@@ -140,10 +149,7 @@ static int execute(struct run *run)
         err = run_alone(run->setup, run, &result, NULL, &why);
     else
         err = run_cluster(run, &result, &why);
-    status = err != ERR_OK
-                 ? say_error(run->cli, EXIT_FAILED, "%s",
-                             why.text[0] == '\0' ? err_text(err) : why.text)
-                 : finish(run, &result);
+    status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
     mem_free(result.weights);
     return status;
 }

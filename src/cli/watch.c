@@ -111,10 +111,23 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_CHECKPOINT:
     case TRACE_ROLLBACK:
     case TRACE_ALARM:
+        break;
     case TRACE_DONE:
     case TRACE_FAILED:
+        watch->over = true;
         break;
     }
+}
+
+void watch_gone(struct watch *watch, const char *name)
+{
+    /* At the end everybody goes home. */
+    if (watch->over)
+        return;
+    for (uint32_t i = 0; i < watch->count; i++)
+        if (present(&watch->workers[i]) &&
+            strcmp(watch->workers[i].name, name) == 0)
+            watch->workers[i].state = WATCH_DEAD;
 }
 
 uint32_t watch_alive(const struct watch *watch)

@@ -47,6 +47,7 @@ struct watch {
     uint32_t views;
     double objective;
     bool started;  /* A round was opened. */
+    bool over;     /* The weights are final. */
     bool rejoined; /* The last one who joined had never left. */
     uint32_t windows;
     time_us window_at; /* When the present window began. */
@@ -55,6 +56,9 @@ struct watch {
 
 void watch_init(struct watch *watch);
 void watch_event(struct watch *watch, const struct trace *trace);
+/* The process of that name is no more.  Known to the one who started it even
+ * when there is no coordinator to notice. */
+void watch_gone(struct watch *watch, const char *name);
 /* Close the window if it is over. */
 void watch_tick(struct watch *watch, time_us now);
 /* Workers that straggled at any time. */

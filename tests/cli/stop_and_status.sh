@@ -2,7 +2,8 @@
 "$MUSTER" train gen:gmm:2000,20 --steps 100000 -n 3 --delay exp:0.01 \
     --out run -q --format json >result.json &
 for _ in $(seq 200); do
-    "$MUSTER" status run --format json >status.json 2>/dev/null && break
+    "$MUSTER" status run --format json >status.json 2>/dev/null
+    grep -q '"active"' status.json && break
     sleep 0.02
 done
 python3 -c '

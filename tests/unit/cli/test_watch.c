@@ -101,6 +101,19 @@ static void test_more_than_fit(void **state)
     event(TRACE_TALLY, "w260", 1);
 }
 
+static void test_gone(void **state)
+{
+    (void)state;
+    start(2);
+    watch_gone(&watch, "w1");
+    assert_int_equal(watch.workers[1].state, WATCH_DEAD);
+    event(TRACE_JOINED, "w1", 0);
+    assert_int_equal(watch.workers[1].state, WATCH_WORKING);
+    event(TRACE_DONE, "", 0);
+    watch_gone(&watch, "w1");
+    assert_int_equal(watch.workers[1].state, WATCH_WORKING);
+}
+
 static void test_order(void **state)
 {
     (void)state;
@@ -134,6 +147,7 @@ int main(void)
         cmocka_unit_test(test_states), cmocka_unit_test(test_straggler),
         cmocka_unit_test(test_window), cmocka_unit_test(test_more_than_fit),
         cmocka_unit_test(test_commit), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_gone),
     };
 
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
