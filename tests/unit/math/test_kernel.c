@@ -211,7 +211,8 @@ static void test_padding_rows(void **state)
         more.rows += 1 + (uint32_t)(seed % 9);
         x = mem_new((size_t)more.rows * more.stride, sizeof *x);
         y = mem_new(more.rows, sizeof *y);
-        assert_true(x != NULL && y != NULL);
+        assert_non_null(x);
+        assert_non_null(y);
         memcpy(x, chunk.x, sizeof *x * chunk.rows.rows * more.stride);
         memcpy(y, chunk.y, sizeof *y * chunk.rows.rows);
         more.x = x;
