@@ -50,8 +50,8 @@ void view_gather(struct coordinator *c, struct actions *actions);
  * serve them, make the view durable; then open the round. */
 void view_form(struct coordinator *c, struct actions *actions);
 void view_journaled(struct coordinator *c, struct actions *actions);
-/* Could the round end if only the living (the healthy) answer? */
-bool view_feasible(struct coordinator *c, bool healthy_only);
+/* Could the round end if only the living answer? */
+bool view_feasible(struct coordinator *c);
 
 /* round.c */
 void round_open(struct coordinator *c, struct actions *actions);

@@ -345,6 +345,18 @@ static bool worth_repeating(const struct coordinator *c, uint32_t thief,
            c->now - c->members[victim].answered_at >= 2 * usual;
 }
 
+/* Is a piece better off with `thief`?  It has less to do even then, or it has
+ * shown that it is faster.  Never true both ways: two workers must not pass a
+ * piece to and fro. */
+static bool gains(const struct coordinator *c, uint32_t thief, uint32_t victim)
+{
+    const struct member *to = &c->members[thief];
+    const struct member *from = &c->members[victim];
+
+    return from->outstanding > to->outstanding + 1 ||
+           to->answered > from->answered;
+}
+
 /* How badly the piece wants to be taken over by `thief`; 0 = not at all. */
 static uint32_t steal_worth(const struct coordinator *c, uint32_t id,
                             uint32_t thief)
@@ -361,7 +373,7 @@ static uint32_t steal_worth(const struct coordinator *c, uint32_t id,
         return UINT32_MAX; /* Nobody's: first of all. */
     victim = piece->assignee[0];
     backlog = c->members[victim].outstanding;
-    if (backlog > 1 && piece->assignee_count == 1)
+    if (backlog > 1 && piece->assignee_count == 1 && gains(c, thief, victim))
         return backlog;
     return worth_repeating(c, thief, victim) ? 1 : 0;
 }
@@ -481,7 +493,7 @@ void round_rebalance(struct coordinator *c, struct actions *actions)
     if (c->phase != COORDINATOR_ROUND)
         return;
     if (c->code.carrier == CARRIER_F64) {
-        if (!view_feasible(c, false))
+        if (!view_feasible(c))
             begin_anew(c, actions);
         return;
     }

@@ -205,14 +205,10 @@ static void empty_slots(struct coordinator *c)
     }
 }
 
-bool view_feasible(struct coordinator *c, bool healthy_only)
+bool view_feasible(struct coordinator *c)
 {
-    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
-        const uint32_t link = c->slot_link[slot];
-
-        c->slot_alive[slot] =
-            link != LINK_NONE && (!healthy_only || member_healthy(c, link));
-    }
+    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+        c->slot_alive[slot] = c->slot_link[slot] != LINK_NONE;
     return code_feasible(&c->code, c->slot_alive);
 }
 
@@ -241,7 +237,7 @@ static bool settle(struct coordinator *c, struct actions *actions)
 
     if (!c->code_built && !rebuild(c, c->options.slots, actions))
         return false;
-    if (fill_slots(c, &changed) == 0 && view_feasible(c, false))
+    if (fill_slots(c, &changed) == 0 && view_feasible(c))
         return true;
     if (!rebuild(c, c->alive, actions))
         return false;

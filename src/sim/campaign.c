@@ -43,13 +43,16 @@ static void fill_rows(struct dataset *data, struct rng *rng, bool regression)
     chunkset_fill(&data->present);
 }
 
+/* Every draw is a statement of its own here and below: C leaves the order of
+ * arguments and initialisers to the compiler. */
 static enum err draw_data(struct draw *draw, struct rng *rng, enum isa isa)
 {
     static const enum model_kind kinds[] = {MODEL_LINEAR, MODEL_LOGISTIC,
                                             MODEL_SVM};
     const enum model_kind kind = kinds[rng_below(rng, 3)];
-    const enum err err = dataset_init(&draw->data, between(rng, 64, 400),
-                                      between(rng, 3, 12), CHUNK_ROWS);
+    const uint32_t rows = between(rng, 64, 400);
+    const uint32_t cols = between(rng, 3, 12);
+    const enum err err = dataset_init(&draw->data, rows, cols, CHUNK_ROWS);
 
     if (err != ERR_OK)
         return err;
@@ -92,10 +95,10 @@ static const char *draw_name(struct rng *rng)
 static enum err draw_code(struct sim_options *options, struct rng *rng,
                           struct why *why)
 {
-    struct preset_options preset = {.name = draw_name(rng),
-                                    .seed = rng_next(rng)};
+    struct preset_options preset = {.name = draw_name(rng)};
     uint32_t n = between(rng, 2, 8);
 
+    preset.seed = rng_next(rng);
     preset.stragglers = between(rng, 1, n > 3 ? 2 : 1);
     if (preset.name[0] == 'f') /* frc: s + 1 must divide n. */
         n = (n + preset.stragglers) / (preset.stragglers + 1) *
@@ -111,7 +114,10 @@ static enum err draw_code(struct sim_options *options, struct rng *rng,
 static void draw_times(struct sim_options *options, struct rng *rng)
 {
     options->chunk_us = (time_us)between(rng, 200, 4000);
+    /* A rack, now and then a continent. */
     options->latency_us = (time_us)between(rng, 20, 500);
+    if (rng_chance(rng, 0.1))
+        options->latency_us = (time_us)between(rng, 20, 100) * MS_US;
     options->bulk_latency_us =
         options->latency_us + (time_us)between(rng, 0, 2000);
     options->jitter_us = (time_us)between(rng, 0, 1000);
@@ -125,14 +131,14 @@ static void draw_times(struct sim_options *options, struct rng *rng)
 
 static void draw_optim(struct draw *draw, struct rng *rng)
 {
-    draw->options.optim = (struct optim_options){
-        .kind = rng_chance(rng, 0.5) ? OPTIM_GD : OPTIM_AGD,
-        .rate = 0.05 + 0.1 * rng_unit(rng),
-        .decay = rng_chance(rng, 0.5) ? 1 : 0.98,
-        .l2 = rng_chance(rng, 0.5) ? 0 : 0.01,
-        .steps = between(rng, 6, 25),
-        .rows = draw->data.rows,
-    };
+    struct optim_options *optim = &draw->options.optim;
+
+    optim->kind = rng_chance(rng, 0.5) ? OPTIM_GD : OPTIM_AGD;
+    optim->rate = 0.05 + 0.1 * rng_unit(rng);
+    optim->decay = rng_chance(rng, 0.5) ? 1 : 0.98;
+    optim->l2 = rng_chance(rng, 0.5) ? 0 : 0.01;
+    optim->steps = between(rng, 6, 25);
+    optim->rows = draw->data.rows;
 }
 
 static enum err draw_delay(struct sim_options *options, struct rng *rng,
@@ -165,7 +171,7 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
         err = draw_delay(options, &rng, why);
     options->workers_max = options->slots + between(&rng, 0, 4);
     options->faults = !campaign->quiet_faults;
-    options->fault_count = between(&rng, 30, FAULTS_MAX);
+    options->fault_count = between(&rng, 40, FAULTS_MAX);
     options->fault_gap_us = (time_us)between(&rng, 5, 90) * MS_US;
     options->settle_us = 5 * SECOND_US;
     options->fault_skip = campaign->skip;

@@ -44,15 +44,35 @@ static void start_job(struct world *world)
                                          .life = coordinator->process.life});
 }
 
+static struct disk_job *job_at(struct sim_coordinator *coordinator,
+                               uint32_t index)
+{
+    return &coordinator->jobs[(coordinator->job_first + index) %
+                              coordinator->job_capacity];
+}
+
+static void grow_jobs(struct sim_coordinator *coordinator)
+{
+    const uint32_t capacity = 2 * coordinator->job_capacity + 8;
+    struct disk_job *jobs = mem_new(capacity, sizeof *jobs);
+
+    CHECK(jobs != NULL);
+    for (uint32_t i = 0; i < coordinator->job_count; i++)
+        jobs[i] = *job_at(coordinator, i);
+    mem_free(coordinator->jobs);
+    coordinator->jobs = jobs;
+    coordinator->job_first = 0;
+    coordinator->job_capacity = capacity;
+}
+
 static void add_job(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
     struct disk_job *job;
 
-    CHECK(coordinator->job_count < DISK_JOBS_MAX);
-    job =
-        &coordinator->jobs[(coordinator->job_first + coordinator->job_count++) %
-                           DISK_JOBS_MAX];
+    if (coordinator->job_count == coordinator->job_capacity)
+        grow_jobs(coordinator);
+    job = job_at(coordinator, coordinator->job_count++);
     if (job->capacity < action->size) {
         job->bytes = mem_grow(job->bytes, 0, action->size, 1, &job->capacity);
         CHECK(job->bytes != NULL);
@@ -401,7 +421,8 @@ static void on_disk_done(struct world *world)
                                 .err = coordinator->job_err,
                                 .step = job->step};
 
-    coordinator->job_first = (coordinator->job_first + 1) % DISK_JOBS_MAX;
+    coordinator->job_first =
+        (coordinator->job_first + 1) % coordinator->job_capacity;
     coordinator->job_count--;
     coordinator->disk_busy = false;
     start_job(world);
@@ -480,7 +501,10 @@ enum err sim_coordinator_init(struct world *world, struct why *why)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
 
+    /* Room for half-open connections beside the living ones. */
     coordinator->links = 2 * world->workers_max + 4;
+    if (coordinator->links > COORDINATOR_LINKS_MAX)
+        coordinator->links = COORDINATOR_LINKS_MAX;
     coordinator->link_conn =
         mem_new(coordinator->links, sizeof *coordinator->link_conn);
     if (coordinator->link_conn == NULL)
@@ -501,8 +525,9 @@ void sim_coordinator_close(struct world *world)
         process_end(world, &coordinator->process);
     }
     mem_free(coordinator->process.held);
-    for (uint32_t i = 0; i < DISK_JOBS_MAX; i++)
+    for (uint32_t i = 0; i < coordinator->job_capacity; i++)
         mem_free(coordinator->jobs[i].bytes);
+    mem_free(coordinator->jobs);
     mem_free(coordinator->link_conn);
     disk_model_close(&coordinator->disk);
 }

@@ -254,17 +254,22 @@ static bool inject_reset(struct world *world, const struct sim_fault *fault)
     return true;
 }
 
+/* Sometimes nothing, else up to `most`. */
+static double draw_share(struct rng *rng, double most)
+{
+    return rng_chance(rng, 0.6) ? most * rng_unit(rng) : 0;
+}
+
 static bool inject_burst(struct world *world, const struct sim_fault *fault)
 {
     struct rng *rng = &world->fault_rng;
 
-    world->burst = (struct burst){
-        .until = world->now + fault->for_us,
-        .lose = rng_chance(rng, 0.6) ? 0.4 * rng_unit(rng) : 0,
-        .twice = rng_chance(rng, 0.6) ? 0.4 * rng_unit(rng) : 0,
-        .late = rng_chance(rng, 0.6) ? 0.5 * rng_unit(rng) : 0,
-        .late_us = 1 + (time_us)rng_below(rng, 100 * MS_US),
-    };
+    /* One statement each: the order of draws must not be the compiler's. */
+    world->burst.until = world->now + fault->for_us;
+    world->burst.lose = draw_share(rng, 0.4);
+    world->burst.twice = draw_share(rng, 0.4);
+    world->burst.late = draw_share(rng, 0.5);
+    world->burst.late_us = 1 + (time_us)rng_below(rng, 100 * MS_US);
     world_note(world, NODE_NOBODY, '/', "burst: lose %.2f twice %.2f late %.2f",
                world->burst.lose, world->burst.twice, world->burst.late);
     return true;
@@ -418,13 +423,11 @@ static void draw_fault(struct world *world, uint32_t index)
 
     world->fault_rng = rng_split(&world->fault_root, index);
     for (uint32_t i = 0; i < TRIES_MAX; i++) {
-        const struct sim_fault fault = {
-            .kind = draw_kind(world),
-            .worker = NODE_NOBODY,
-            .for_us = draw_duration(world),
-            .count = (uint32_t)rng_below(&world->fault_rng, 24),
-        };
+        struct sim_fault fault = {.worker = NODE_NOBODY};
 
+        fault.kind = draw_kind(world);
+        fault.for_us = draw_duration(world);
+        fault.count = (uint32_t)rng_below(&world->fault_rng, 24);
         if ((skip != NULL && skip[index]) || inject(world, &fault))
             return;
     }

@@ -149,10 +149,12 @@ static void poison_tally(struct world *world, struct msg_tally *tally,
     static const int64_t nonsense[] = {INT64_MIN, INT64_MAX, INT64_C(1) << 62,
                                        -(INT64_C(1) << 62)};
     struct rng *rng = &world->network_rng;
+    uint64_t at;
 
     for (uint32_t j = 0; j < tally->dims; j++)
         sum[j] = tally->sum[j];
-    sum[rng_below(rng, tally->dims)] = nonsense[rng_below(rng, 4)];
+    at = rng_below(rng, tally->dims);
+    sum[at] = nonsense[rng_below(rng, 4)];
     tally->sum = sum;
 }
 
@@ -161,10 +163,12 @@ static void poison_row(struct world *world, struct msg_row *row, double *values)
     const double nonsense[] = {(double)NAN, (double)INFINITY,
                                -(double)INFINITY};
     struct rng *rng = &world->network_rng;
+    uint64_t at;
 
     for (uint32_t j = 0; j <= row->dims; j++)
         values[j] = row->row[j];
-    values[rng_below(rng, row->dims + 1)] = nonsense[rng_below(rng, 3)];
+    at = rng_below(rng, (uint64_t)row->dims + 1);
+    values[at] = nonsense[rng_below(rng, 3)];
     row->row = values;
 }
 

@@ -10,7 +10,8 @@
 #include "math/kernel.h"
 #include "sim/world.h"
 
-#define ACTIONS_FIRST   64u /* The list grows. */
+#define ACTIONS_FIRST   64u      /* The list grows. */
+#define SAME_TIME_MAX   1000000u /* Events at one moment. */
 #define NO_COMPUTE_DIMS KERNEL_LANES
 
 struct sim_options sim_options_default(void)
@@ -261,6 +262,14 @@ static void handle(struct world *world, struct happening *happening)
         faults_on(world, happening);
 }
 
+/* A machine that asks for the past again and again stops time. */
+static void check_time_passes(struct world *world, time_us at)
+{
+    world->same_time = at > world->now ? 0 : world->same_time + 1;
+    if (world->same_time > SAME_TIME_MAX)
+        checker_violate(&world->checker, "CHECK-5: time stands still");
+}
+
 static void run(struct world *world)
 {
     struct happening happening;
@@ -268,6 +277,7 @@ static void run(struct world *world)
     while (!world->over && !world->checker.violated &&
            heap_pop(&world->heap, &happening)) {
         CHECK(happening.at >= world->now);
+        check_time_passes(world, happening.at);
         world->now = happening.at;
         world->result->events++;
         world_mix(world, (uint64_t)happening.at);

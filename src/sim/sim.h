@@ -27,8 +27,7 @@
 #include "optim/optim.h"
 #include "plan/delay.h"
 
-#define SIM_TEXT        256u
-#define SIM_WORKERS_MAX 10000u
+#define SIM_TEXT 256u
 
 /* Every kind of fault; the text is its name in traces and mixes. */
 #define FAULT_LIST(X)                                                          \

@@ -126,15 +126,13 @@ struct disk_job {
     size_t size, capacity;
 };
 
-#define DISK_JOBS_MAX 64u
-
 struct sim_coordinator {
     struct process process;
     struct coordinator machine;
     struct coordinator_options options;
     struct disk_model disk;
-    struct disk_job jobs[DISK_JOBS_MAX]; /* A ring. */
-    uint32_t job_first, job_count;
+    struct disk_job *jobs; /* A ring that grows. */
+    uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
     enum err job_err;    /* Of the job carried out, until it is told. */
     bool power;          /* A disk crash is a power cut, not a kill. */
@@ -200,6 +198,7 @@ struct world {
     bool stepped;
     size_t series_capacity;
     uint64_t digest;
+    uint32_t same_time; /* Events since time last moved. */
     bool over;
 };
 

@@ -304,16 +304,49 @@ static uint32_t get_dims(struct reader *in, const struct codec_room *room)
     return dims;
 }
 
+/* Written out, so that the compiler makes one store or load of them: vectors
+ * are nearly all of the bytes. */
+static void store_u64(uint8_t *to, uint64_t value)
+{
+    to[0] = (uint8_t)value;
+    to[1] = (uint8_t)(value >> 8);
+    to[2] = (uint8_t)(value >> 16);
+    to[3] = (uint8_t)(value >> 24);
+    to[4] = (uint8_t)(value >> 32);
+    to[5] = (uint8_t)(value >> 40);
+    to[6] = (uint8_t)(value >> 48);
+    to[7] = (uint8_t)(value >> 56);
+}
+
+static uint64_t load_u64(const uint8_t *from)
+{
+    return (uint64_t)from[0] | (uint64_t)from[1] << 8 |
+           (uint64_t)from[2] << 16 | (uint64_t)from[3] << 24 |
+           (uint64_t)from[4] << 32 | (uint64_t)from[5] << 40 |
+           (uint64_t)from[6] << 48 | (uint64_t)from[7] << 56;
+}
+
 static void put_vector(struct writer *out, const double *values, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        put_f64(out, values[i]);
+    uint8_t *room = put_room(out, count * sizeof *values);
+
+    for (size_t i = 0; room != NULL && i < count; i++) {
+        uint64_t bits;
+
+        memcpy(&bits, &values[i], sizeof bits);
+        store_u64(room + i * sizeof bits, bits);
+    }
 }
 
 static void get_vector(struct reader *in, double *values, size_t count)
 {
-    for (size_t i = 0; in->ok && i < count; i++)
-        values[i] = get_f64(in);
+    const uint8_t *view = get_view(in, count * sizeof *values);
+
+    for (size_t i = 0; view != NULL && i < count; i++) {
+        const uint64_t bits = load_u64(view + i * sizeof bits);
+
+        memcpy(&values[i], &bits, sizeof bits);
+    }
 }
 
 static double get_delay(struct reader *in)

@@ -142,6 +142,30 @@ static void test_coded_round_heard_twice(void **state)
     }
 }
 
+/* Two workers with a piece each stole a third from one another at every tick;
+ * each time the clock of the resend started anew, so that the ROUND that both
+ * had lost was never sent again.  (Seed 3009258, a continent apart.) */
+static void test_piece_passed_to_and_fro(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        struct sim_case test;
+        struct sim_result result;
+
+        sim_case_init(&test, "steal", 13, 1); /* Parts of 1 and of 2. */
+        test.options.seed = seed;
+        test.options.latency_us = 60 * MS_US;
+        test.options.bulk_latency_us = 60 * MS_US;
+        test.options.faults = true;
+        test.options.fault_count = 20;
+        test.options.mix = (struct fault_mix){
+            .weight = {[FAULT_BURST] = 1, [FAULT_PARTITION] = 2}};
+        sim_case_passes(&test, &result);
+        sim_result_close(&result);
+        sim_case_close(&test);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_lucky_step_of_an_approximate_run),
         cmocka_unit_test(test_poisoned_slot_is_not_waited_for),
         cmocka_unit_test(test_coded_round_heard_twice),
+        cmocka_unit_test(test_piece_passed_to_and_fro),
     };
 
     return cmocka_run_group_tests_name("bugs", tests, NULL, NULL);
