@@ -19,6 +19,9 @@ enum err crew_init(struct crew *crew)
     if (crew->members == NULL)
         return ERR_NOMEM;
     crew->count = 1;
+    crew->listen_fd = -1;
+    for (uint32_t i = 0; i < CREW_OWN_MAX; i++)
+        crew->own[i] = -1;
     (void)snprintf(crew->members[0].process.name, NAME_SIZE, "%s",
                    CREW_COORDINATOR);
     return ERR_OK;
@@ -92,12 +95,11 @@ enum err crew_start_coordinator(struct crew *crew,
                                 const struct coordinator_node_options *options,
                                 struct why *why)
 {
-    const int keep[] = {options->listen_fd, options->trace_fd};
     struct coordinator_node_options copy = *options;
     const struct process_start how = {
         .title = "muster:coord",
-        .keep = keep,
-        .keep_count = options->trace_fd >= 0 ? 2 : 1,
+        .drop = crew->own,
+        .drop_count = CREW_OWN_MAX,
         .main = coordinator_main,
         .context = &copy,
     };
@@ -126,8 +128,12 @@ enum err crew_start_worker(struct crew *crew, const char *name,
     struct worker_node_options options = *base;
     struct crew_member *member = name != NULL ? crew_find(crew, name) : NULL;
     char title[TITLE_SIZE];
-    struct process_start how = {
-        .title = title, .main = worker_main, .context = &options};
+    int drop[CREW_OWN_MAX + 1];
+    const struct process_start how = {.title = title,
+                                      .drop = drop,
+                                      .drop_count = CREW_OWN_MAX + 1,
+                                      .main = worker_main,
+                                      .context = &options};
 
     if (name != NULL)
         CHECK(member != NULL);
@@ -138,6 +144,8 @@ enum err crew_start_worker(struct crew *crew, const char *name,
     if (name == NULL)
         (void)snprintf(member->process.name, NAME_SIZE, "w%u",
                        crew->workers_made++);
+    memcpy(drop, crew->own, sizeof crew->own);
+    drop[CREW_OWN_MAX] = crew->listen_fd;
     memcpy(options.name, member->process.name, NAME_SIZE);
     (void)snprintf(title, sizeof title, "muster:%.8s", options.name);
     return start(member, &how, why);

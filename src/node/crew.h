@@ -17,6 +17,7 @@
 #include "os/process.h"
 
 #define CREW_COORDINATOR "coordinator"
+#define CREW_OWN_MAX     4u
 
 struct crew_member {
     struct train_process process; /* pid 0 = gone. */
@@ -33,6 +34,9 @@ struct crew {
     uint32_t count;
     size_t capacity;
     uint32_t workers_made;
+    /* Descriptors of the supervisor that no child may keep open. */
+    int own[CREW_OWN_MAX];
+    int listen_fd; /* For the coordinator alone. */
 };
 
 MUST_CHECK enum err crew_init(struct crew *crew);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "node/worker_node.h"
 #include "os/log.h"
 #include "os/net.h"

@@ -1,9 +1,7 @@
 #include "node/single.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/mem.h"
 #include "node/compute.h"
 

@@ -106,10 +106,11 @@ size_t status_json(const struct coordinator *coordinator, time_us now,
                    char *text, size_t capacity)
 {
     const struct coordinator *c = coordinator;
-    struct text out = {.to = text, .capacity = capacity};
+    struct text out = {.capacity = capacity};
     uint32_t shown = 0, more = 0;
 
     CHECK(capacity >= 1024);
+    out.to = text;
     add(&out, "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",", c->optim.step,
         c->options.optim.steps);
     add_number(&out, "objective", c->optim.objective);

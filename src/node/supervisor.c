@@ -2,20 +2,20 @@
 
 #include <string.h>
 
-#include "base/check.h"
-#include "node/result_file.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/process.h"
 
-#define TICK_US     (100 * MS_US)
-#define STOP_US     (10 * SECOND_US) /* For the step at hand and the disk. */
-#define DESERTED_US (2 * SECOND_US)
-#define PARTING_US  (2 * SECOND_US) /* For workers, once the job is done. */
-#define DEATHS_US   (10 * SECOND_US)
-#define BACKOFF_US  (100 * MS_US)
-#define REGATHER_US (200 * MS_US)
-#define READ_TRACES 64u
+#define TICK_US         (100 * MS_US)
+#define STOP_US         (10 * SECOND_US) /* For the step at hand and the disk. */
+#define DESERTED_US     (2 * SECOND_US)
+#define PARTING_US      (200 * MS_US) /* For workers, once the job is done. */
+#define PARTED_US       (2 * SECOND_US)
+#define DEATHS_US       (10 * SECOND_US)
+#define BACKOFF_US      (100 * MS_US)
+#define REGATHER_US     (80 * MS_US)
+#define REGATHER_FAR_US SECOND_US
+#define READ_TRACES     64u
 
 static void end(struct supervisor *s, enum err err)
 {
@@ -84,6 +84,14 @@ static bool read_traces(struct supervisor *s)
 
 /* Children. */
 
+static void tell_crew(struct supervisor *s)
+{
+    s->crew.own[0] = s->trace_fd;
+    s->crew.own[1] = s->waiter.fd;
+    s->crew.own[2] = s->lock_fd;
+    s->crew.listen_fd = s->coordinator.listen_fd;
+}
+
 static enum err start_coordinator(struct supervisor *s)
 {
     int writer;
@@ -94,9 +102,13 @@ static enum err start_coordinator(struct supervisor *s)
     s->coordinator.trace_fd = writer;
     s->partial_size = 0;
     s->restart_at = 0;
-    /* The living are waiting at the door; do not wait for the dead. */
+    /* The living dial again at once; do not wait for the dead.  Who is missed
+     * joins a step later, which is cheap where the data is at hand. */
     if (s->lives++ > 0)
-        s->coordinator.core.gather_us = REGATHER_US;
+        s->coordinator.core.gather_us = ledger_strangers_alive(&s->ledger) > 0
+                                            ? REGATHER_FAR_US
+                                            : REGATHER_US;
+    tell_crew(s);
     err = crew_start_coordinator(&s->crew, &s->coordinator, s->why);
     wait_close(&writer);
     return err;
@@ -106,6 +118,7 @@ static void start_worker(struct supervisor *s, const char *name)
 {
     struct why why = {0};
 
+    tell_crew(s);
     if (crew_start_worker(&s->crew, name, &s->worker, &why) != ERR_OK)
         log_line("a worker could not be started: %s", why.text);
 }
@@ -287,25 +300,43 @@ static void serve(struct supervisor *s)
     }
 }
 
-/* Workers have got their BYE and go by themselves; not for ever. */
-static void part(struct supervisor *s)
+/* Until all workers are gone, a signal comes, or the time is up. */
+static void wait_for_workers(struct supervisor *s, time_us until)
 {
-    const time_us until = clock_now_us() + PARTING_US;
-
-    if (s->crew.members[0].process.pid > 0)
-        return; /* Ended in haste: they are killed. */
-    for (uint32_t i = 1; i < s->crew.count; i++) {
-        if (s->crew.members[i].resume_at != 0)
-            process_resume(s->crew.members[i].process.pid);
-    }
     crew_reap(&s->crew);
     while (crew_workers_alive(&s->crew) > 0 && clock_now_us() < until) {
-        const struct wake wake = waiter_wait(&s->waiter, -1, until);
-
-        if (wake.signal != 0)
+        if (waiter_wait(&s->waiter, -1, until).signal != 0)
             return;
         crew_reap(&s->crew);
     }
+}
+
+/* Who is stopped, by our chaos, has no part in the end. */
+static void kill_stopped(struct supervisor *s)
+{
+    for (uint32_t i = 1; i < s->crew.count; i++) {
+        struct crew_member *member = &s->crew.members[i];
+
+        if (member->resume_at == 0 || member->process.pid == 0)
+            continue;
+        process_kill(member->process.pid);
+        member->reported = true;
+    }
+}
+
+/* Workers have got their BYE and go by themselves; who was just then without
+ * a link is told so, and nobody is waited for for ever. */
+static void part(struct supervisor *s)
+{
+    const time_us now = clock_now_us();
+
+    if (s->crew.members[0].process.pid > 0)
+        return; /* Ended in haste: they are killed. */
+    kill_stopped(s);
+    wait_for_workers(s, now + PARTING_US);
+    for (uint32_t i = 1; i < s->crew.count; i++)
+        process_terminate(s->crew.members[i].process.pid);
+    wait_for_workers(s, now + PARTED_US);
     check_workers(s);
 }
 
@@ -313,6 +344,7 @@ static enum err start_all(struct supervisor *s)
 {
     enum err err = start_coordinator(s);
 
+    tell_crew(s);
     for (uint32_t i = 0; i < s->options->local_workers && err == ERR_OK; i++)
         err = crew_start_worker(&s->crew, NULL, &s->worker, s->why);
     return err;

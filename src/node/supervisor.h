@@ -33,6 +33,7 @@ struct supervisor {
     struct chaos_run chaos;
     struct ledger ledger;
 
+    int lock_fd;  /* Of the run folder. */
     int trace_fd; /* -1 = none. */
     uint8_t partial[sizeof(struct trace)];
     size_t partial_size;

@@ -13,7 +13,6 @@
 #include "math/golden.h"
 #include "node/result_file.h"
 #include "node/supervisor.h"
-#include "os/clock.h"
 #include "os/file.h"
 #include "os/folder.h"
 #include "os/log.h"
@@ -218,6 +217,7 @@ static void describe_processes(struct train *train)
         options->token_file != NULL ? &train->token : NULL;
 
     train->supervisor.options = options;
+    train->supervisor.lock_fd = train->lock;
     train->supervisor.coordinator = (struct coordinator_node_options){
         .core = train->core,
         .data = options->data,

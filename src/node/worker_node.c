@@ -19,7 +19,6 @@
 #include "node/session.h"
 #include "os/clock.h"
 #include "os/link.h"
-#include "os/log.h"
 #include "os/loop.h"
 #include "os/process.h"
 #include "os/random.h"
@@ -42,12 +41,10 @@ struct node {
     struct alerts *alerts;
     struct link_hub *hub;
     struct link *link; /* NULL: none. */
-    bool up;
     struct codec_room room;
     struct envelope envelope;
     size_t message_max;
 
-    bool open;                  /* The job is known; all below is made. */
     struct dataset own;         /* Shipped rows. */
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
@@ -59,10 +56,12 @@ struct node {
     int64_t compute_us;
     struct flag cancel;
 
-    bool finished;
-    time_us ending_until;
+    bool up;       /* The link is. */
+    bool open;     /* The job is known, and what is needed for it is made. */
+    bool finished; /* Only last words are still to be sent. */
     enum err err;
     struct why *why;
+    time_us ending_until;
 };
 
 static void feed(struct node *node, const struct event *event);
@@ -244,7 +243,7 @@ static size_t chunk_bytes_max(const struct dataset *data)
 
 static void do_open(struct node *node, const struct job *job)
 {
-    struct codec_room room;
+    struct codec_room room = {0};
     enum err err = open_data(node, job);
 
     if (err == ERR_OK)

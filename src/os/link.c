@@ -20,13 +20,16 @@
 #include "os/random.h"
 #include "os/sockaddr.h"
 
-#define MAGIC          "MUSTER-1"
 #define MAGIC_BYTES    8u
 #define COOKIE_BYTES   16u
 #define GREETING_BYTES (MAGIC_BYTES + 1u + COOKIE_BYTES)
 #define SWEEP_MS       50u
 #define PATIENCE_US    SECOND_US /* For strangers while others wait outside. */
 #define ADDRESSES_MAX  16u
+
+/* First on every connection, and the answer to it. */
+static const uint8_t magic[MAGIC_BYTES] = {'M', 'U', 'S', 'T',
+                                           'E', 'R', '-', '1'};
 
 struct link_hub {
     struct link_options options;
@@ -238,7 +241,7 @@ static void send_greeting(struct conn *conn)
 {
     uint8_t greeting[GREETING_BYTES];
 
-    memcpy(greeting, MAGIC, MAGIC_BYTES);
+    memcpy(greeting, magic, MAGIC_BYTES);
     greeting[MAGIC_BYTES] = (uint8_t)conn->plane;
     memcpy(greeting + MAGIC_BYTES + 1, conn->link->cookie, COOKIE_BYTES);
     conn_send(conn, greeting, sizeof greeting);
@@ -311,7 +314,7 @@ static void link_raise(struct link *link)
     struct link_hub *hub = link->hub;
 
     conn_pause(link->conn[PLANE_BULK]); /* Until the peer is trusted. */
-    conn_send(link->conn[PLANE_CONTROL], MAGIC, MAGIC_BYTES);
+    conn_send(link->conn[PLANE_CONTROL], magic, MAGIC_BYTES);
     if (link->closing)
         return;
     link->up = true;
@@ -323,7 +326,7 @@ static void greeted(struct conn *conn, const uint8_t *data, size_t size)
     struct link *link;
     enum plane plane;
 
-    if (size != GREETING_BYTES || memcmp(data, MAGIC, MAGIC_BYTES) != 0 ||
+    if (size != GREETING_BYTES || memcmp(data, magic, MAGIC_BYTES) != 0 ||
         data[MAGIC_BYTES] >= PLANES) {
         conn_fail(conn, LINK_REFUSED, "it does not speak Muster's protocol");
         return;
@@ -353,7 +356,7 @@ static void acknowledged(struct conn *conn, const uint8_t *data, size_t size)
     struct link_hub *hub = link->hub;
 
     if (conn->plane != PLANE_CONTROL || size != MAGIC_BYTES ||
-        memcmp(data, MAGIC, MAGIC_BYTES) != 0) {
+        memcmp(data, magic, MAGIC_BYTES) != 0) {
         conn_fail(conn, LINK_REFUSED, "it does not speak Muster's protocol");
         return;
     }

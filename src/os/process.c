@@ -9,29 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STANDARD_FDS 3 /* Input, output, error. */
-
-static bool kept(const struct process_start *start, int fd)
-{
-    for (uint32_t i = 0; i < start->keep_count; i++) {
-        if (start->keep[i] == fd)
-            return true;
-    }
-    return false;
-}
-
 /* A socket that stays open in a sibling hides a death from its peer. */
-static void close_others(const struct process_start *start)
+static void drop_fds(const struct process_start *start)
 {
-    int last = STANDARD_FDS - 1;
-
-    for (uint32_t i = 0; i < start->keep_count; i++)
-        last = start->keep[i] > last ? start->keep[i] : last;
-    for (int fd = STANDARD_FDS; fd <= last; fd++) {
-        if (!kept(start, fd))
-            (void)close(fd);
+    for (uint32_t i = 0; i < start->drop_count; i++) {
+        if (start->drop[i] >= 0)
+            (void)close(start->drop[i]);
     }
-    (void)close_range((unsigned)last + 1, ~0u, 0);
 }
 
 static void fresh_signals(void)
@@ -54,7 +38,7 @@ __attribute__((noreturn)) static void child(const struct process_start *start,
         _exit(1);
     (void)prctl(PR_SET_NAME, start->title, 0, 0, 0);
     fresh_signals();
-    close_others(start);
+    drop_fds(start);
     _exit(start->main(start->context));
 }
 

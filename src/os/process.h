@@ -19,8 +19,8 @@ typedef int (*process_main)(void *context);
 
 struct process_start {
     const char *title; /* As ps shows it, at most 15 letters. */
-    const int *keep;   /* Descriptors to keep besides 0, 1 and 2. */
-    uint32_t keep_count;
+    const int *drop;   /* Descriptors that are not for the child; -1 = none. */
+    uint32_t drop_count;
     process_main main;
     void *context;
 };

@@ -1,91 +1,129 @@
 #!/usr/bin/env python3
-"""Workers from outside: `muster join` with and without a token.  They are sent
-their chunks, may leave with SIGTERM, may be killed, may come with the wrong
-key; the hash stays that of one process."""
+"""Machines that join over the network, with and without tokens.
+
+Each "machine" is a `muster join` process on this one; its data is shipped.
+"""
 
 import os
 import signal
-import subprocess
 import sys
+import time
+from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import MUSTER, Tap, Train, kill, run, train, wait_for, wait_step
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+from cluster import (Tap, address_of, finish, kill,  # noqa: E402
+                     perfect_hash, result_of, run, start, status, train_args,
+                     wait_for, wait_step)
 
-ONE = ["gen:gmm:4000,20", "--seed", 7, "--chunk-rows", 64, "--steps", 80]
-DATA = [*ONE, "--delay", "exp:0.02"]
-
-
-def address(folder):
-    path = os.path.join(folder, "address")
-    return wait_for(lambda: os.path.exists(path) and open(path).read().strip(),
-                    "the coordinator's address")
+STEPS = 300
+QUICK_S = 3.0  # A refusal is not waited for.
 
 
-def join(where, name, *flags):
-    return subprocess.Popen([MUSTER, "join", where, "--name", name, *flags],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True)
+def names_of(out, *more):
+    now = status(out, *more)
+    return [worker["name"] for worker in now["workers"]] if now else []
 
 
-def end(process, timeout=60):
-    out, err = process.communicate(timeout=timeout)
-    return process.returncode, out + err
+def join_all(out, count, *more):
+    address = address_of(out)
+    return [start("join", address, "--name", f"far-{i}", *more)
+            for i in range(count)]
+
+
+def end_all(tap, name, process, joiners, wanted, gone=()):
+    code, text, err = finish(process)
+    result = result_of(text)
+    tap.ok(code == 0 and result.get("hash") == wanted,
+              f"{name}: the same hash", f"{code} {result} {err}")
+    codes = [finish(joiner, 10)[0] for joiner in joiners]
+    tap.ok(all(code == 0 for i, code in enumerate(codes) if i not in gone),
+              f"{name}: joiners end well", codes)
+    return result
+
+
+def plain(tap, wanted):
+    out = "plain"
+    process = start(*train_args(out, "-n", "1", "--delay", "exp:0.005",
+                                "--listen", "127.0.0.1:0", steps=STEPS))
+    joiners = join_all(out, 3)
+    try:
+        wait_for(lambda: len(names_of(out)) == 4, "all to join")
+        kill(joiners[0].pid)
+        joiners[1].send_signal(signal.SIGTERM)
+        left, _, err = finish(joiners[1], 10)
+        tap.ok(left == 0, "a joiner leaves on SIGTERM", err)
+    except AssertionError as error:
+        tap.ok(False, "joiners are let in", error)
+    result = end_all(tap, "plain", process, joiners, wanted, gone=(0,))
+    workers = result.get("workers", {})
+    tap.ok(workers.get("died") == 1 and workers.get("left") == 1 and
+              workers.get("joined") == 4, "plain: all are counted", workers)
+
+
+def sealed(tap, wanted):
+    out = "sealed"
+    for arguments in (["cluster.token"],
+                      ["far-0.token", "--name", "far-0", "--from",
+                       "cluster.token"],
+                      ["other.token"]):
+        done = run("token", "new", *arguments)
+        tap.ok(done.returncode == 0, f"token new {arguments[0]}",
+                  done.stderr)
+    key = ["--token-file", "cluster.token"]
+    process = start(*train_args(out, "-n", "1", "--delay", "exp:0.01",
+                                "--listen", "0.0.0.0:0", *key, steps=STEPS))
+    address = address_of(out)
+    wait_step(out, 1, *key)
+    joiners = [start("join", address, "--token-file", "far-0.token"),
+               start("join", address, "--name", "far-1", *key)]
+    refused(tap, "no token", "token", ["join", address, "--name", "x"])
+    refused(tap, "another cluster's token", "token",
+            ["join", address, "--name", "x", "--token-file", "other.token"])
+    refused(tap, "another worker's name", "far-0",
+            ["join", address, "--name", "x", "--token-file", "far-0.token"])
+    refused(tap, "status without a token", "token",
+            ["status", out, "--format", "json"])
+    worker_stop = run("stop", out, "--token-file", "far-0.token", "--format",
+                      "json")
+    tap.ok("only the cluster token" in worker_stop.stdout +
+              worker_stop.stderr, "a worker's token does not stop a run",
+              worker_stop)
+    coordinator = run(*train_args("worker-token", "-n", "1", "--token-file",
+                                  "far-0.token"))
+    tap.ok(coordinator.returncode != 0 and "cluster token" in
+              coordinator.stdout + coordinator.stderr,
+              "a worker's token does not make a coordinator", coordinator)
+    end_all(tap, "sealed", process, joiners, wanted)
+
+
+def refused(tap, name, word, arguments):
+    began = time.monotonic()
+    done = run(*arguments)
+    took = time.monotonic() - began
+    said = done.stdout + done.stderr
+    tap.ok(done.returncode == 1 and word in said and took < QUICK_S,
+              f"refused quickly and in words: {name}",
+              f"{took:.1f} s {done}")
+
+
+def token_against_none(tap):
+    out = "no-token"
+    process = start(*train_args(out, "-n", "1", "--delay", "exp:0.01",
+                                steps=1000))
+    address = address_of(out)
+    wait_step(out, 1)
+    refused(tap, "a token where there is none", "token",
+            ["join", address, "--name", "x", "--token-file", "cluster.token"])
+    os.kill(process.pid, signal.SIGTERM)
+    finish(process)
 
 
 def main():
     tap = Tap()
-    wanted = train(*ONE)["hash"]
-
-    job = Train(*DATA, "--listen", "127.0.0.1:0", "--workers", "3:6",
-                "--out", "a")
-    where = address("a")
-    first = [join(where, f"j{i}") for i in range(3)]
-    wait_step("a", 5)
-    late = join(where, "late")
-    wait_step("a", 15)
-    kill(first[0].pid)
-    end(first[0])
-    wait_step("a", 25)
-    first[1].send_signal(signal.SIGTERM)
-    code, text = end(first[1])
-    tap.equal(code, 0, "SIGTERM: a worker leaves in good order")
-    result = job.finish()
-    tap.equal(result.get("hash"), wanted,
-              "shipped data, a late joiner, a kill and a leave: same hash")
-    for process in (first[2], late):
-        tap.equal(end(process)[0], 0, "a worker goes home when all is done")
-    tap.ok(result.get("workers", {}).get("left") == 1 and
-           result.get("workers", {}).get("died", 0) >= 1,
-           "workers: one left, one died", result.get("workers"))
-
-    tap.equal(run("token", "new", "t")[0], 0, "token new")
-    tap.equal(os.stat("t").st_mode & 0o777, 0o600, "a token is private")
-    tap.equal(run("token", "new", "other")[0], 0, "another token")
-    tap.equal(run("token", "new", "--name", "jim", "--from", "t", "tj")[0], 0,
-              "a worker's token")
-    job = Train(*DATA, "--listen", "127.0.0.1:0", "--workers", "2:4",
-                "--token-file", "t", "--out", "b")
-    where = address("b")
-    wrong = join(where, "wrong", "--token-file", "other")
-    code, text = end(wrong)
-    tap.ok(code == 1 and "token" in text, "a wrong token is refused: "
-           "one sentence", f"{code} {text}")
-    plain = join(where, "plain")
-    code, text = end(plain)
-    tap.ok(code == 1 and text.startswith("muster: "),
-           "no token at all is refused", f"{code} {text}")
-    workers = [join(where, "ann", "--token-file", "t"),
-               join(where, "jim", "--token-file", "tj")]
-    result = job.finish()
-    tap.equal(result.get("hash"), wanted, "TLS with a token: same hash")
-    for process in workers:
-        tap.equal(end(process)[0], 0, "a worker with a token goes home")
-
-    code, out, err = run("train", *DATA, "-n", 2, "--listen", "0.0.0.0:0",
-                         "--out", "c")
-    tap.ok(code != 0 and "token" in err and err.startswith("muster: "),
-           "off loopback without a token: refused", f"{code} {err}")
-    tap.ok(not os.path.exists("c"), "... and nothing is left behind")
+    wanted = perfect_hash(STEPS)
+    plain(tap, wanted)
+    sealed(tap, wanted)
+    token_against_none(tap)
     tap.done()
 
 

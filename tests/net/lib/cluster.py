@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+import typing
+from pathlib import Path
 
 MUSTER = os.environ["MUSTER"]
 DEADLINE_S = 60
@@ -45,11 +47,19 @@ class Tap:
         sys.exit(1 if self.failed else 0)
 
 
-def run(*args, timeout=DEADLINE_S, **kwargs):
-    """Run muster to its end: (exit code, stdout, stderr)."""
+class Done(typing.NamedTuple):
+    """How a program ended; may be unpacked."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*args, timeout=DEADLINE_S):
+    """Run muster to its end."""
     done = subprocess.run([MUSTER, *map(str, args)], capture_output=True,
-                          text=True, timeout=timeout, **kwargs)
-    return done.returncode, done.stdout, done.stderr
+                          stdin=subprocess.DEVNULL, text=True, timeout=timeout)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def train(*args, timeout=DEADLINE_S):
@@ -77,11 +87,8 @@ class Train:
     def children(self):
         return children(self.pid)
 
-    def wait_child(self, name, but=None):
-        """The process id of the child called `name`, once there is one."""
-        return wait_for(lambda: next((p for n, p in self.children()
-                                      if n == name and p != but), None),
-                        f"a process {name}")
+    def wait_child(self, name):
+        return child_named(self.pid, name)
 
     def finish(self, timeout=DEADLINE_S):
         try:
@@ -134,6 +141,12 @@ def children(parent):
     return found
 
 
+def child_named(parent, name):
+    """The process id of the child called `name`, once there is one."""
+    return wait_for(lambda: next((p for n, p in children(parent) if n == name),
+                                 None), f"a process {name}")
+
+
 def alive(pid):
     what = stat(pid)
     return what is not None and what[1] not in "ZX"
@@ -148,15 +161,67 @@ def kill(pid, number=signal.SIGKILL):
         return False
 
 
-def status(folder):
+def status(folder, *more):
     """`muster status` of a run, or None while it does not answer."""
-    code, out, _ = run("status", folder, "--format", "json")
+    code, out, _ = run("status", folder, "--format", "json", *more)
     return json.loads(out) if code == 0 else None
 
 
-def wait_step(folder, step):
+def wait_step(folder, step, *more):
     """Wait until the run has made `step` updates; its status then."""
     def look():
-        now = status(folder)
+        now = status(folder, *more)
         return now if now and now["step"] >= step else None
     return wait_for(look, f"step {step}")
+
+
+SMALL = "gen:gmm:4000,30"
+
+
+def start(*args):
+    """Start muster; finish() waits for it."""
+    return subprocess.Popen([MUSTER, *args], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def finish(process, timeout=DEADLINE_S):
+    """Wait for a started muster: (exit code, stdout, stderr)."""
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        err += f"\nkilled after {timeout} s"
+    return process.returncode, out, err
+
+
+def train_args(out, *more, steps=60):
+    return ["train", SMALL, "--steps", str(steps), "--format", "json", "--out",
+            out, *more]
+
+
+def result_of(text):
+    """The one JSON object on standard output, or what is wrong with it."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"error": f"not JSON: {text!r}"}
+
+
+def perfect_hash(steps=60):
+    """What one machine alone computes of SMALL."""
+    return train(SMALL, "--steps", steps)["hash"]
+
+
+def address_of(out):
+    path = Path(out) / "address"
+    return wait_for(lambda: path.exists() and path.read_text().strip(),
+                    f"{path}")
+
+
+def memory_kib(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0

@@ -277,7 +277,8 @@ static void test_stop(void **state)
     open_outside(&outside, &runs, 1000, 3, 0);
     outside.ask_step = 10;
     outside.ask = ASK_STOP;
-    assert_int_equal(train_run(&runs.options, &result, &why), ERR_OK);
+    if (train_run(&runs.options, &result, &why) != ERR_OK)
+        fail_msg("%s", why.text);
     assert_false(result.finished);
     assert_true(result.steps < 1000);
     mem_free(result.weights);

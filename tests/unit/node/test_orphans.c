@@ -62,7 +62,7 @@ static int start_run(struct runs *runs, const char *delay)
     int fds[2], pid;
     char byte;
     struct process_start start = {
-        .title = "run", .keep_count = 1, .main = run_main, .context = &run};
+        .title = "run", .drop_count = 1, .main = run_main, .context = &run};
 
     runs_open(runs, 2);
     runs->options.optim.steps = 1000000;
@@ -70,7 +70,7 @@ static int start_run(struct runs *runs, const char *delay)
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
     assert_int_equal(pipe(fds), 0);
     run.ready = fds[1];
-    start.keep = &fds[1];
+    start.drop = &fds[0];
     assert_int_equal(process_fork(&start, &pid, NULL), ERR_OK);
     close(fds[1]);
     assert_int_equal(read(fds[0], &byte, 1), 1);

@@ -65,7 +65,7 @@ static void hkdf_ref(const uint8_t *key, const char *info, uint8_t *out)
     unsigned got;
 
     HMAC(EVP_sha256(), salt, sizeof salt, key, 32, prk, &got);
-    memcpy(block, info, size);
+    (void)snprintf((char *)block, sizeof block, "%s", info);
     block[size] = 1;
     HMAC(EVP_sha256(), prk, sizeof prk, block, size + 1, out, &got);
 }
