@@ -6,6 +6,7 @@ Each "machine" is a `muster join` process on this one; its data is shipped.
 
 import os
 import signal
+import socket
 import sys
 import time
 from pathlib import Path
@@ -118,8 +119,19 @@ def token_against_none(tap):
     finish(process)
 
 
+def taken_port(tap):
+    """Another port is chosen, and said."""
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        done = run(*train_args("taken", "-n", "1", "--listen",
+                               f"127.0.0.1:{port}", steps=3))
+    tap.ok(done.returncode == 0 and f"port {port} is not free" in done.stderr,
+           "a taken port: another one is chosen and printed", done)
+
+
 def main():
     tap = Tap()
+    taken_port(tap)
     wanted = perfect_hash(STEPS)
     plain(tap, wanted)
     sealed(tap, wanted)
