@@ -137,7 +137,8 @@ def environment(suite, folder):
         COLUMNS="80", CMOCKA_MESSAGE_OUTPUT="TAP", OPENBLAS_NUM_THREADS="1",
         ASAN_OPTIONS="detect_leaks=1:abort_on_error=1:strict_string_checks=1",
         UBSAN_OPTIONS="print_stacktrace=1",
-        TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1")
+        TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:"
+                     f"suppressions={ROOT}/tests/tsan.supp")
     return env
 
 
