@@ -5,14 +5,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 export MUSTER=$PWD/build/muster
-names=${*:-dense delays recovery}
+names=${*:-kernels delays recovery}
 for name in $names; do
     echo "== $name (load $(cut -d' ' -f1-3 /proc/loadavg))"
-    case $name in
-    dense)
-        for shape in "400000 500" "900000 219" "3000000 54"; do
-            build/release/bench/dense $shape
-        done ;;
-    *) python3 "bench/$name.py" ;;
-    esac
+    python3 "bench/$name.py"
 done

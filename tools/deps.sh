@@ -7,10 +7,11 @@ packages_of() {
     case $1 in
     build)
         echo gcc libc6-dev pkg-config meson ninja-build libuv1-dev libssl-dev \
-             liblapacke-dev libopenblas-dev zlib1g-dev libjansson-dev ;;
+             liblapacke-dev libopenblas-dev zlib1g-dev libzstd-dev \
+             libcurl4-openssl-dev libjansson-dev ;;
     test)
         echo libcmocka-dev valgrind qemu-user-static gcc-aarch64-linux-gnu \
-             libc6-dev-arm64-cross ;;
+             libc6-dev-arm64-cross liblinear-tools ;;
     lint)
         echo clang-format clang-tidy cppcheck ;;
     bench)

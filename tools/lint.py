@@ -143,7 +143,7 @@ def check_cppcheck():
 
 # gcc 12's analyzer reads a vector's length as the width of its elements and
 # loses track of arrays of vectors; the kernels are vectors throughout.
-ANALYZER_SKIPS = "dense_"
+ANALYZER_SKIPS = ("dense_", "softmax")
 
 
 def check_analyzer():
@@ -156,10 +156,16 @@ def check_analyzer():
          and not item[0].name.startswith(ANALYZER_SKIPS)])
 
 
+def tidy_options(path):
+    """cmocka's asserts leave by a jump, which clang's analyzer cannot know."""
+    return ["--checks=-clang-analyzer-*"] if path.parts[0] == "tests" else []
+
+
 def check_tidy():
     settings = (ROOT / ".clang-tidy").read_text()
     return for_each(lambda item: remembering("tidy", item[0], [
-        "clang-tidy", "--quiet", str(item[0]), "--", *item[1]], settings),
+        "clang-tidy", "--quiet", *tidy_options(item[0]), str(item[0]), "--",
+        *item[1]], settings),
         compile_flags().items())
 
 

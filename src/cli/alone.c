@@ -1,6 +1,8 @@
 /*
  * alone.c - one perfect machine: this process.
  */
+#include <stdio.h>
+
 #include "cli/run.h"
 #include "node/single.h"
 #include "os/clock.h"
@@ -10,7 +12,32 @@ struct alone {
     struct run *run; /* NULL: nobody watches. */
     time_us step_at; /* When the last step ended. */
     time_us best_us; /* The shortest step. */
+    const struct setup *setup;
+    time_us judged_at; /* When the validation set was last looked at ... */
+    time_us judged_us; /* ... and how long that took. */
 };
+
+#define JUDGE_US    SECOND_US
+#define JUDGE_SHARE 10 /* At most a tenth of the time goes there. */
+
+/* The metric on the validation set, now and then. */
+static void judge(struct alone *alone, const struct optim *optim, time_us now)
+{
+    const struct setup *setup = alone->setup;
+    struct screen *screen = &alone->run->screen;
+    struct metrics metrics;
+
+    if (!setup->has_valid || screen->mode == SCREEN_NONE ||
+        now - alone->judged_at < JUDGE_US ||
+        now - alone->judged_at < JUDGE_SHARE * alone->judged_us)
+        return;
+    metrics = setup_measure(setup, &setup->valid, optim_weights(optim));
+    (void)snprintf(screen->extra, sizeof screen->extra, "valid %s %.4g",
+                   metric_name(setup->metric),
+                   metric_value(&metrics, setup->metric));
+    alone->judged_at = clock_now_us();
+    alone->judged_us = alone->judged_at - now;
+}
 
 static bool see(void *context, const struct optim *optim)
 {
@@ -22,7 +49,8 @@ static bool see(void *context, const struct optim *optim)
     alone->step_at = now;
     if (alone->run != NULL) {
         alone->run->watch.step = optim->step;
-        alone->run->watch.objective = optim->objective;
+        alone->run->watch.objective = optim->objective * alone->setup->scale;
+        judge(alone, optim, now);
         screen_step(&alone->run->screen, &alone->run->watch, now);
     }
     return true;
@@ -48,7 +76,7 @@ enum err run_alone(const struct setup *setup, struct run *run,
                    struct train_result *result, time_us *best_step_us,
                    struct why *why)
 {
-    struct alone alone = {.run = run, .best_us = TIME_NEVER};
+    struct alone alone = {.run = run, .best_us = TIME_NEVER, .setup = setup};
     struct single_result single;
     struct pool *pool;
     time_us began;
@@ -63,6 +91,9 @@ enum err run_alone(const struct setup *setup, struct run *run,
     }
     began = clock_now_us();
     alone.step_at = began;
+    alone.judged_at = began;
+    if (run != NULL)
+        run->screen.began_at = began;
     err = single_train(&setup->data, setup->model, setup->isa, pool,
                        &setup->optim, see, &alone, &single, why);
     threads_free(pool);

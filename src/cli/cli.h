@@ -48,14 +48,22 @@ int join_command(struct cli *cli);
 int status_command(struct cli *cli);
 int stop_command(struct cli *cli);
 int token_command(struct cli *cli);
+int data_command(struct cli *cli);
 int simulate_command(struct cli *cli);
 int codes_command(struct cli *cli);
 int version_command(struct cli *cli);
 int help_command(struct cli *cli);
+int predict_command(struct cli *cli);
+int model_command(struct cli *cli);
 
 /* Help on standard output, or (after a mistake) a hint on standard error. */
 void help_program(void);
 void help_of(const struct command *command);
+
+/* cli/page_man.c, cli/page_complete.c: the whole program on standard output, as
+ * a manual page and for a shell ("bash" or "zsh"). */
+void page_man(void);
+void page_completion(const char *shell);
 
 /* One sentence and the exit code to return: `muster: ...` on standard error,
  * or the JSON form. */

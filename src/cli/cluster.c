@@ -41,6 +41,8 @@ static void see(void *context, const struct trace *trace)
         announce(run);
     if (trace != NULL)
         watch_event(&run->watch, trace);
+    if (trace != NULL && trace->kind == TRACE_COMMIT)
+        run->watch.objective *= run->setup->scale; /* As it is shown. */
     for (uint32_t i = 0; i < count; i++)
         if (processes[i].pid == 0)
             watch_gone(&run->watch, processes[i].name);

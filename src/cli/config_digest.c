@@ -48,6 +48,29 @@ static void add_code(struct hasher *hasher, const struct setup *setup)
                       (unsigned long long)code->seed));
 }
 
+/* Numbers that some optimisers have no use for; 0 there. */
+static void add_optimiser(struct hasher *hasher,
+                          const struct optim_options *optim)
+{
+    char line[LINE_SIZE];
+
+    add_line(hasher, line,
+             snprintf(line, sizeof line,
+                      "schedule %d momentum %a nesterov %d beta %a %a epsilon "
+                      "%a memory %u dense %u cg %u free %u %u",
+                      (int)optim->schedule, optim->momentum, optim->nesterov,
+                      optim->beta1, optim->beta2, optim->epsilon, optim->memory,
+                      optim->dense_max, optim->cg_max, optim->l2_free_first,
+                      optim->l2_free_end));
+}
+
+/* The data's own digest may be that of its file, which has no weights. */
+static void add_weights(struct hasher *hasher, const struct dataset *data)
+{
+    if (data->weight != NULL)
+        hasher_add(hasher, data->weight, data->rows * sizeof *data->weight);
+}
+
 struct digest config_digest(const struct setup *setup)
 {
     const struct digest data = dataset_digest(&setup->data);
@@ -70,6 +93,8 @@ struct digest config_digest(const struct setup *setup)
              snprintf(line, sizeof line, "rate %a decay %a l2 %a rows %llu",
                       optim->rate, optim->decay, optim->l2,
                       (unsigned long long)optim->rows));
+    add_optimiser(&hasher, optim);
+    add_weights(&hasher, &setup->data);
     if (setup->slots > 0 && setup->exactness != EXACT_BITWISE)
         add_code(&hasher, setup);
     return hasher_end(&hasher);

@@ -140,6 +140,14 @@ int help_command(struct cli *cli)
     const char *topic = option_text(&cli->options, OPT_TOPIC);
     const struct command *command;
 
+    if (option_flag(&cli->options, OPT_MAN)) {
+        page_man();
+        return EXIT_DONE;
+    }
+    if (option_text(&cli->options, OPT_COMPLETION) != NULL) {
+        page_completion(option_text(&cli->options, OPT_COMPLETION));
+        return EXIT_DONE;
+    }
     if (topic == NULL) {
         help_program();
         return EXIT_DONE;

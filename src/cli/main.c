@@ -20,12 +20,34 @@ static const struct command commands[] = {
      "Train a model, here or on many machines",
      "The result is the same to the bit, whoever was slow, died or joined.",
      "  muster train data.svm model.txt\n"
-     "  muster train data.svm -n 8 --delay worker:w3=5 --chaos kill:w1@20\n",
+     "  muster train data.svm -n 8 --delay worker:w3=5 --chaos kill:w1@20\n"
+     "  muster train -s 0 -c 1 -v 5 data.svm\n"
+     "  muster train data.svm best.txt --grid \"c=0.01,0.1,1\" --metric auc\n",
      train_command},
+    {"predict",
+     POSITIONAL(CMD_PREDICT, OPT_DATA, OPT_MODEL_FILE, OPT_PREDICTIONS),
+     "DATA MODEL [OUT]", "Say what a model makes of rows",
+     "Where the rows have labels that the model knows, also how good it is.",
+     "  muster predict test.svm model.txt\n"
+     "  muster predict test.svm model.txt out.csv --probability\n",
+     predict_command},
+    {"model",
+     POSITIONAL(CMD_MODEL, OPT_MODEL_ACTION, OPT_MODEL_FILE, OPT_CONVERTED),
+     "show|convert MODEL [OUT]", "Look into a model file, or convert it", NULL,
+     "  muster model show model.txt\n"
+     "  muster model convert model.txt model.npy\n",
+     model_command},
     {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS), "HOST:PORT",
      "Work for a coordinator; leaves in good order on SIGTERM", NULL,
      "  muster join trainer.example:7731 --token-file w1.token\n",
      join_command},
+    {"data", POSITIONAL(CMD_DATA, OPT_DATA_ACTION, OPT_WHAT),
+     "info|prepare|get WHAT", "Look at data, encode public data sets, download",
+     NULL,
+     "  muster data info data.csv --label y\n"
+     "  muster data prepare amazon --from raw --out amazon\n"
+     "  muster data get mnist --out mnist\n",
+     data_command},
     {"status", POSITIONAL(CMD_STATUS, OPT_ADDRESS), "ADDRESS",
      "Ask a running job how it is", NULL,
      "  muster status muster-runs/0001-1a2b\n"

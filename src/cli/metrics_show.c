@@ -5,65 +5,57 @@
 
 #include "cli/cli.h"
 
-#define METRICS 7u
-
-struct named {
-    const char *name;
-    double value;
-};
-
-/* All metrics in the order they are shown; NaN where they do not apply. */
-static void measure(const struct setup *setup, const struct dataset *data,
-                    const double *w, struct named named[METRICS])
+json_t *metrics_object(const struct metrics *metrics)
 {
-    struct metrics m = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    struct problem problem = setup_problem(setup);
+    json_t *object = json_object();
 
-    problem.data = data;
-    if (data != NULL && metrics_measure(&m, &problem, w) != ERR_OK)
-        m = (struct metrics){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    named[0] = (struct named){"accuracy", m.accuracy};
-    named[1] = (struct named){"auc", m.auc};
-    named[2] = (struct named){"f1", m.f1};
-    named[3] = (struct named){"precision", m.precision};
-    named[4] = (struct named){"recall", m.recall};
-    named[5] = (struct named){"logloss", m.logloss};
-    named[6] = (struct named){"mse", m.mse};
+    for (int i = 0; i < METRICS; i++) {
+        const double value = metric_value(metrics, (enum metric)i);
+
+        if (!isnan(value))
+            (void)json_object_set_new(object, metric_name((enum metric)i),
+                                      json_number(value));
+    }
+    return object;
 }
 
 json_t *metrics_json(const struct setup *setup, const struct dataset *data,
                      const double *w)
 {
-    struct named named[METRICS];
-    json_t *object = json_object();
+    struct metrics metrics = metrics_none();
 
-    measure(setup, data, w, named);
-    for (size_t i = 0; i < METRICS; i++)
-        if (!isnan(named[i].value))
-            (void)json_object_set_new(object, named[i].name,
-                                      json_number(named[i].value));
-    return object;
+    if (data != NULL)
+        metrics = setup_measure(setup, data, w);
+    return metrics_object(&metrics);
+}
+
+void metrics_list(const struct metrics *metrics, enum metric first,
+                  uint32_t most, char *text, size_t size)
+{
+    size_t used = 0;
+    uint32_t shown = 0;
+
+    text[0] = '\0';
+    /* The wanted one, then the others in their order. */
+    for (int i = -1; i < METRICS && shown < most && used < size; i++) {
+        const enum metric metric = i < 0 ? first : (enum metric)i;
+        const double value = metric_value(metrics, metric);
+
+        if (isnan(value) || (i >= 0 && metric == first))
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s %.4g",
+                                 shown == 0 ? "" : ", ", metric_name(metric),
+                                 value);
+        shown++;
+    }
 }
 
 void metrics_text(const struct setup *setup, const struct dataset *data,
                   const double *w, char *text, size_t size)
 {
-    struct named named[METRICS];
-    size_t used = 0;
-    uint32_t shown = 0;
+    const struct metrics metrics = setup_measure(setup, data, w);
 
-    text[0] = '\0';
-    measure(setup, data, w, named);
-    for (size_t i = 0; i < METRICS && shown < 3; i++) {
-        if (isnan(named[i].value))
-            continue;
-        used += (size_t)snprintf(text + used, used < size ? size - used : 0,
-                                 "%s%s %.4g", shown == 0 ? "" : ", ",
-                                 named[i].name, named[i].value);
-        shown++;
-        if (used >= size)
-            return;
-    }
+    metrics_list(&metrics, setup->metric, METRICS_SHOWN, text, size);
 }
 
 const char *hash_short(const struct digest *digest, char text[SHORT_HASH])

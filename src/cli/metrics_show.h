@@ -9,7 +9,14 @@
 #include "base/hash.h"
 #include "cli/setup.h"
 
-#define SHORT_HASH 16u
+#define SHORT_HASH    16u
+#define METRICS_SHOWN 3u /* On a line about a run. */
+
+/* {name: value} of those that were measured. */
+json_t *metrics_object(const struct metrics *metrics);
+/* "auc 0.954, accuracy 0.912": `first`, then others, at most `most` in all. */
+void metrics_list(const struct metrics *metrics, enum metric first,
+                  uint32_t most, char *text, size_t size);
 
 /* {name: value} of what applies to the model, measured on `data`; {} if `data`
  * is NULL. */

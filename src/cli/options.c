@@ -51,8 +51,7 @@ static bool in_list(const char *typed, size_t length, const char *list)
     return false;
 }
 
-/* The row of that name, or OPTIONS. */
-static enum option_id find(const char *typed, size_t length)
+enum option_id option_find(const char *typed, size_t length)
 {
     const struct option *table = option_table();
 
@@ -279,13 +278,13 @@ static enum err take_flag(struct options *options, const char *word,
 {
     const size_t length = strcspn(word, "=");
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
-    enum option_id id = find(word, length);
+    enum option_id id = option_find(word, length);
     const bool no = id == OPTIONS && value == NULL && length > 3 &&
                     strncmp(word, "no", 2) == 0 && plain(word[2]) == '-';
 
     *took = false;
     if (no) {
-        id = find(word + 3, length - 3);
+        id = option_find(word + 3, length - 3);
         if (id < OPTIONS && option_table()[id].kind != VALUE_FLAG)
             id = OPTIONS;
         value = "no";
@@ -295,6 +294,11 @@ static enum err take_flag(struct options *options, const char *word,
 
         (void)snprintf(name, sizeof name, "%.*s", (int)length, word);
         return unknown(options, name, why);
+    }
+    if (value == NULL && option_table()[id].takes_digit && length == 1 &&
+        next != NULL && (next[0] == '0' || next[0] == '1') && next[1] == '\0') {
+        value = next;
+        *took = true;
     }
     if (value == NULL && option_table()[id].kind == VALUE_FLAG)
         value = "yes";
@@ -331,6 +335,45 @@ static bool is_flag(const char *word)
                               (word[1] == '-' && word[2] != '\0'));
 }
 
+/* LIBLINEAR's -w1 and -w-1: the label is part of the flag. */
+static bool is_class_weight(const char *word)
+{
+    const char *label = word + 2;
+
+    if (word[0] != '-' || word[1] != 'w')
+        return false;
+    label += *label == '-' || *label == '+';
+    return *label != '\0' && label[strspn(label, "0123456789")] == '\0';
+}
+
+/* Gather them in the form of --class-weight. */
+static enum err take_class_weight(struct options *options, const char *label,
+                                  const char *weight, struct why *why)
+{
+    size_t used;
+    int wrote;
+
+    if (!option_takes(options, OPT_CLASS_WEIGHT))
+        return unknown(options, "w", why);
+    if (weight == NULL)
+        return why_set(why, ERR_RANGE, "-w%.20s: a value is missing: WEIGHT",
+                       label);
+    if (options->class_weight == NULL)
+        options->class_weight = mem_new(CLASS_WEIGHT_BYTES, 1);
+    if (options->class_weight == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    used = strlen(options->class_weight);
+    wrote = snprintf(options->class_weight + used, CLASS_WEIGHT_BYTES - used,
+                     "%s%s=%s", used == 0 ? "" : ",", label, weight);
+    if (wrote < 0 || (size_t)wrote >= CLASS_WEIGHT_BYTES - used)
+        return why_set(why, ERR_RANGE,
+                       "-w%.20s: too many class weights; --class-weight takes "
+                       "longer lists",
+                       label);
+    return option_set(options, OPT_CLASS_WEIGHT, options->class_weight,
+                      ORIGIN_FLAG, why);
+}
+
 static enum err take_words(struct options *options, int argc, char *const *argv,
                            struct why *why)
 {
@@ -344,6 +387,10 @@ static enum err take_words(struct options *options, int argc, char *const *argv,
 
         if (flags && strcmp(word, "--") == 0) {
             flags = false;
+        } else if (flags && is_class_weight(word)) {
+            err = take_class_weight(options, word + 2,
+                                    i + 1 < argc ? argv[i + 1] : NULL, why);
+            i++;
         } else if (flags && is_flag(word)) {
             err = take_flag(options, word + (word[1] == '-' ? 2 : 1),
                             i + 1 < argc ? argv[i + 1] : NULL, ORIGIN_FLAG,
@@ -504,6 +551,7 @@ void options_close(struct options *options)
 {
     mem_free(options->files[0]);
     mem_free(options->files[1]);
+    mem_free(options->class_weight);
     *options = (struct options){.shape = options->shape};
 }
 

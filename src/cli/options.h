@@ -31,7 +31,10 @@ enum command_bit {
     CMD_CODES = 1 << 6,
     CMD_VERSION = 1 << 7,
     CMD_HELP = 1 << 8,
-    CMD_ALL = (1 << 9) - 1,
+    CMD_PREDICT = 1 << 9,
+    CMD_MODEL = 1 << 10,
+    CMD_DATA = 1 << 11,
+    CMD_ALL = (1 << 12) - 1,
 };
 
 enum option_id {
@@ -42,20 +45,54 @@ enum option_id {
     OPT_ACTION,
     OPT_FILE,
     OPT_TOPIC,
+    OPT_DATA_ACTION,
+    OPT_WHAT,
+    OPT_MODEL_FILE,
+    OPT_PREDICTIONS,
+    OPT_MODEL_ACTION,
+    OPT_CONVERTED,
+    /* How files are read. */
+    OPT_INPUT,
+    OPT_LABEL,
+    OPT_LABELS,
+    OPT_TEST_LABELS,
+    OPT_CATEGORICAL,
+    OPT_PAIRS,
+    OPT_SCALE,
+    OPT_STORAGE,
+    OPT_CACHE,
+    OPT_SHA256,
     /* What is learnt. */
     OPT_MODEL,
+    OPT_LOSS,
     OPT_TEST,
+    OPT_VALID,
+    OPT_METRIC,
     OPT_INTERCEPT,
     OPT_L2,
+    OPT_CLASS_WEIGHT,
     OPT_CHUNK_ROWS,
     OPT_SEED,
     /* How. */
     OPT_OPTIM,
     OPT_LR,
+    OPT_SCHEDULE,
     OPT_DECAY,
+    OPT_MOMENTUM,
     OPT_STEPS,
     OPT_TOL,
+    OPT_GAP,
+    OPT_OPTIMUM,
     OPT_MAX_TIME,
+    /* Many runs at once. */
+    OPT_FOLDS,
+    OPT_GRID,
+    /* LIBLINEAR's habit. */
+    OPT_SOLVER,
+    OPT_COST,
+    OPT_EPS,
+    OPT_BIAS,
+    OPT_SVR_EPS,
     /* Who computes what. */
     OPT_N,
     OPT_WORKERS,
@@ -84,6 +121,12 @@ enum option_id {
     OPT_SERIES,
     OPT_FAULTS,
     OPT_SEEDS,
+    /* Predictions. */
+    OPT_PROBABILITY,
+    OPT_STYLE,
+    /* Pages made from this table; not shown. */
+    OPT_MAN,
+    OPT_COMPLETION,
     /* Output. */
     OPT_FORMAT,
     OPT_QUIET,
@@ -114,6 +157,7 @@ struct option {
     const char *shown;   /* What --help says of a default worked out. */
     const char *help;    /* One line. */
     enum value_kind kind;
+    bool takes_digit;  /* FLAG: "-b 1" and "-b 0" are one flag each. */
     uint32_t commands; /* enum command_bit. */
 };
 
@@ -126,7 +170,7 @@ struct setting {
     double real;        /* REAL. */
 };
 
-#define POSITIONALS_MAX 2u
+#define POSITIONALS_MAX 3u
 
 /* What a command takes. */
 struct option_shape {
@@ -135,10 +179,14 @@ struct option_shape {
     uint32_t positional_count;
 };
 
+#define CLASS_WEIGHT_BYTES 256u
+
 struct options {
     struct option_shape shape;
     struct setting setting[OPTIONS];
     char *files[2]; /* Text that settings point into. */
+    /* -w1 5 -w-1 2 gathered as --class-weight 1=5,-1=2. */
+    char *class_weight;
 };
 
 const struct option *option_table(void); /* OPTIONS rows. */
@@ -155,6 +203,8 @@ MUST_CHECK enum err options_read_file(struct options *options, const char *path,
                                       struct why *why);
 void options_close(struct options *options);
 
+/* The row of that name or alias, or OPTIONS. */
+enum option_id option_find(const char *typed, size_t length);
 bool option_takes(const struct options *options, enum option_id id);
 bool option_given(const struct options *options, enum option_id id);
 /* NULL if it has no value. */

@@ -19,20 +19,25 @@ static json_t *exactness_json(const struct coordinator_stats *stats)
     return object;
 }
 
-static json_t *result_json(const struct run *run,
-                           const struct train_result *result, const char *saved)
+json_t *result_json(const struct run *run, const struct train_result *result,
+                    const char *saved)
 {
     const struct setup *setup = run->setup;
     const struct coordinator_stats *stats = &result->stats;
     const struct dataset *test = setup->has_test ? &setup->test : NULL;
+    const struct dataset *valid = setup->has_valid ? &setup->valid : NULL;
     json_t *object =
         json_pack("{s:b, s:o, s:I, s:f, s:o}", "finished", result->finished,
                   "hash", hash_json(&result->hash), "steps",
                   (json_int_t)result->steps, "elapsed_s", result->elapsed_s,
-                  "objective", json_number(result->objective));
+                  "objective", json_number(result->objective * setup->scale));
 
-    (void)json_object_set_new(object, "metrics",
-                              metrics_json(setup, test, result->weights));
+    (void)json_object_set_new(
+        object, "metrics",
+        metrics_json(setup, test != NULL ? test : valid, result->weights));
+    if (valid != NULL)
+        (void)json_object_set_new(object, "valid_metrics",
+                                  metrics_json(setup, valid, result->weights));
     (void)json_object_set_new(
         object, "train_metrics",
         metrics_json(setup, &setup->data, result->weights));
@@ -84,11 +89,15 @@ static void result_text(const struct run *run,
     char line[256];
 
     (void)printf("model      %s\n", digest_text(&result->hash, hex));
-    (void)printf("objective  %.10g\n", result->objective);
+    (void)printf("objective  %.10g\n", result->objective * setup->scale);
     (void)printf("steps      %u in %.3f s: ", result->steps, result->elapsed_s);
     print_classes(stats);
     metrics_text(setup, &setup->data, result->weights, line, sizeof line);
     (void)printf("train      %s\n", line);
+    if (setup->has_valid) {
+        metrics_text(setup, &setup->valid, result->weights, line, sizeof line);
+        (void)printf("valid      %s\n", line);
+    }
     if (setup->has_test) {
         metrics_text(setup, &setup->test, result->weights, line, sizeof line);
         (void)printf("test       %s\n", line);

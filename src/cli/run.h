@@ -47,6 +47,9 @@ MUST_CHECK enum err demo_settings(struct options *options, bool terminal,
                                   struct why *why);
 struct card;
 
+/* The result as `train --format json` prints it. */
+json_t *result_json(const struct run *run, const struct train_result *result,
+                    const char *saved);
 /* The result on standard output; `saved` is the model file or NULL, `card` is
  * NULL but for the demo. */
 void result_show(const struct run *run, const struct train_result *result,

@@ -2,6 +2,7 @@
  * save_model.c - the model file, whole or not at all.
  */
 #include "base/mem.h"
+#include "cli/rows.h"
 #include "cli/setup.h"
 #include "model/file.h"
 #include "os/file.h"
@@ -14,17 +15,22 @@ enum err save_model(const struct setup *setup, const double *w,
         .kind = setup->model,
         .features = data->cols - (setup->intercept ? 1 : 0),
         .intercept = setup->intercept,
-        .label = {data->label[0], data->label[1]},
+        .classes = setup->model == MODEL_LINEAR ? 0 : 2,
+        .outputs = 1,
     };
     char *text;
     size_t size;
     enum err err;
 
     model.w = mem_new(model_file_weights(&model), sizeof *model.w);
-    if (model.w == NULL)
+    model.label = mem_new(2, sizeof *model.label);
+    if (model.w == NULL || model.label == NULL) {
+        model_file_close(&model);
         return why_set(why, ERR_NOMEM, "%.200s: out of memory", path);
-    for (uint32_t j = 0; j < model_file_weights(&model); j++)
-        model.w[j] = w[j];
+    }
+    for (uint32_t k = 0; k < model.classes; k++)
+        model.label[k] = data->label[k];
+    rows_weights_out(data, w, model.w);
     err = model_file_encode(&model, &text, &size);
     model_file_close(&model);
     if (err != ERR_OK)

@@ -8,8 +8,10 @@
 
 #define REDRAW_US   (100 * MS_US)
 #define BAR_WIDTH   24u
-#define ROWS_MAX    16u /* Workers shown; the rest is counted. */
-#define LINE_SHARES 10u /* Lines in all, without a terminal. */
+#define ROWS_MAX    16u              /* Workers shown; the rest is counted. */
+#define LINE_SHARES 10u              /* Lines in all, without a terminal ... */
+#define LINE_US     (10 * SECOND_US) /* ... unless so much time went by. */
+#define DAY_S       86400.0
 
 static bool speaks_utf8(void)
 {
@@ -129,13 +131,60 @@ static void draw_invitation(struct screen *screen, const struct watch *watch,
     end_line(screen);
 }
 
-static void draw_headline(struct screen *screen, const struct watch *watch)
+/* "8 s", "3 min", "2.5 h" or "4 days". */
+static void duration(double seconds, char *text, size_t size)
 {
+    if (seconds < 100)
+        (void)snprintf(text, size, "%.0f s", ceil(seconds));
+    else if (seconds < 6000)
+        (void)snprintf(text, size, "%.0f min", seconds / 60);
+    else if (seconds < 2 * DAY_S)
+        (void)snprintf(text, size, "%.1f h", seconds / 3600);
+    else
+        (void)snprintf(text, size, "%.0f days", seconds / DAY_S);
+}
+
+/* "   31 steps/s, 8 s left   valid auc 0.93", as far as it is known. */
+static void pace(struct screen *screen, const struct watch *watch, time_us now,
+                 char *text, size_t size)
+{
+    const char *gap = screen->extra[0] == '\0' ? "" : "   ";
+    char left[24];
+    double rate;
+
+    text[0] = '\0';
+    /* Waiting for workers is not slow training. */
+    if (screen->began_at == 0 && watch->step > 0) {
+        screen->began_at = now;
+        screen->began_step = watch->step;
+    }
+    if (watch->step <= screen->began_step || screen->began_at == 0 ||
+        now <= screen->began_at) {
+        (void)snprintf(text, size, "%s%s", gap, screen->extra);
+        return;
+    }
+    rate = (double)(watch->step - screen->began_step) * (double)SECOND_US /
+           (double)(now - screen->began_at);
+    duration(watch->step >= screen->steps
+                 ? 0
+                 : (double)(screen->steps - watch->step) / rate,
+             left, sizeof left);
+    (void)snprintf(text, size, "   %.*f steps/s, %s left%s%s",
+                   rate < 10 ? 2 : 0, rate, left, gap, screen->extra);
+}
+
+static void draw_headline(struct screen *screen, const struct watch *watch,
+                          time_us now)
+{
+    char speed[128];
+
     (void)fprintf(stderr, "step %u/%u   loss ", watch->step, screen->steps);
     if (isnan(watch->objective))
         (void)fputs("-", stderr);
     else
         (void)fprintf(stderr, "%.6f", watch->objective);
+    pace(screen, watch, now, speed, sizeof speed);
+    (void)fputs(speed, stderr);
     if (watch->count > 0)
         (void)fprintf(stderr, "   %u workers, code %s", watch_alive(watch),
                       screen->code);
@@ -143,14 +192,15 @@ static void draw_headline(struct screen *screen, const struct watch *watch)
 }
 
 static void draw_block(struct screen *screen, const struct watch *watch,
-                       const struct train_process *processes, uint32_t count)
+                       const struct train_process *processes, uint32_t count,
+                       time_us now)
 {
     const uint32_t shown = watch->count < ROWS_MAX ? watch->count : ROWS_MAX;
 
     if (screen->rows > 0)
         (void)fprintf(stderr, "\033[%uA", screen->rows);
     screen->rows = 0;
-    draw_headline(screen, watch);
+    draw_headline(screen, watch, now);
     for (uint32_t i = 0; i < shown; i++)
         draw_worker(screen, watch, &watch->workers[i], processes, count);
     if (watch->count > shown) {
@@ -211,15 +261,19 @@ static void tell_step(struct screen *screen, const struct watch *watch,
     const uint32_t share =
         screen->steps < LINE_SHARES ? 1 : screen->steps / LINE_SHARES;
 
+    char speed[128];
+
     if (screen->told_at == 0)
         screen->told_at = now;
-    if (watch->step < screen->told_step + share ||
-        now - screen->told_at < SECOND_US)
+    pace(screen, watch, now, speed, sizeof speed);
+    if (now - screen->told_at < SECOND_US ||
+        (watch->step < screen->told_step + share &&
+         now - screen->told_at < LINE_US))
         return;
     screen->told_step = watch->step;
     screen->told_at = now;
-    (void)fprintf(stderr, "step %u/%u  loss %.6f\n", watch->step, screen->steps,
-                  watch->objective);
+    (void)fprintf(stderr, "step %u/%u  loss %.6f%s\n", watch->step,
+                  screen->steps, watch->objective, speed);
 }
 
 void screen_step(struct screen *screen, const struct watch *watch, time_us now)
@@ -229,7 +283,7 @@ void screen_step(struct screen *screen, const struct watch *watch, time_us now)
     if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
         return;
     screen->drawn_at = now;
-    draw_block(screen, watch, NULL, 0);
+    draw_block(screen, watch, NULL, 0, now);
 }
 
 void screen_update(struct screen *screen, const struct watch *watch,
@@ -248,7 +302,7 @@ void screen_update(struct screen *screen, const struct watch *watch,
     if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
         return;
     screen->drawn_at = now;
-    draw_block(screen, watch, processes, count);
+    draw_block(screen, watch, processes, count, now);
 }
 
 void screen_end(struct screen *screen, const struct watch *watch,
@@ -257,5 +311,5 @@ void screen_end(struct screen *screen, const struct watch *watch,
     if (screen->mode != SCREEN_BLOCK)
         return;
     screen->invite = false; /* It is over. */
-    draw_block(screen, watch, processes, count);
+    draw_block(screen, watch, processes, count, screen->drawn_at);
 }

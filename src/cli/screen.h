@@ -3,15 +3,16 @@
  *
  * On a terminal: one block, redrawn in place at most ten times a second.
  *
- *     step 134/400   loss 0.51234   8 workers, code steal
- *       w0   48201  ####################  working
- *       w3   48204  ###                   straggling
- *       w6   48213                        dead
- *     Your turn: kill -9 48205 (w4)   kill -9 48200 (the coordinator!)
+ *     step 134/400   loss 0.51234   31 steps/s, 8 s left   8 workers, code
+ * steal w0   48201  ####################  working w3   48204  ### straggling w6
+ * 48213                        dead Your turn: kill -9 48205 (w4)   kill -9
+ * 48200 (the coordinator!)
  *
- * Elsewhere: a line every tenth of the run, but not more than one a second,
- * and one for whoever dies, leaves or joins.  The cursor is never hidden and no
- * mode is set, so that there is nothing to restore however the program ends.
+ * Elsewhere: a line every tenth of the run or every ten seconds, but not more
+ * than one a second, and one for whoever dies, leaves or joins.  What is left
+ * is at the present rate and to the last step; a tolerance may end it sooner.
+ * The cursor is never hidden and no mode is set, so that there is nothing to
+ * restore however the program ends.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
@@ -34,9 +35,12 @@ struct screen {
     const char *code;
     uint32_t rows; /* Lines drawn last time. */
     time_us drawn_at;
-    uint32_t told_step; /* Last line was about this step ... */
-    time_us told_at;    /* ... and printed then. */
-    int coordinator;    /* Its process id, as last seen. */
+    uint32_t told_step;  /* Last line was about this step ... */
+    time_us told_at;     /* ... and printed then. */
+    int coordinator;     /* Its process id, as last seen. */
+    time_us began_at;    /* The first step seen; 0 = none yet ... */
+    uint32_t began_step; /* ... after so many updates (a resumed run). */
+    char extra[48];      /* What else there is to say; "" = nothing. */
 };
 
 /* Looks at the terminal and the environment. */

@@ -8,6 +8,10 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
+#include "cli/input.h"
+#include "cli/numbers.h"
+#include "cli/rows.h"
 #include "code/preset.h"
 #include "data/source.h"
 #include "math/golden.h"
@@ -208,13 +212,31 @@ static bool all_whole(const struct dataset *data)
     return true;
 }
 
-static enum err choose_model(struct setup *setup, const struct options *options,
-                             struct why *why)
+/* --loss hinge is a model of its own inside. */
+static enum err take_loss(const struct options *options, const char **name,
+                          struct why *why)
+{
+    const char *loss = option_text(options, OPT_LOSS);
+
+    if (loss == NULL)
+        return ERR_OK;
+    if (*name == NULL || strcmp(*name, "svm") != 0)
+        return why_set(why, ERR_SHAPE, "--loss goes with --model svm");
+    if (strcmp(loss, "hinge") == 0)
+        *name = "hinge";
+    return ERR_OK;
+}
+
+enum err setup_model(const struct setup *setup, const struct options *options,
+                     enum model_kind *model, struct why *why)
 {
     const char *name = option_text(options, OPT_MODEL);
     const uint32_t classes = setup->data.classes;
     const char *spec = option_text(options, OPT_DATA);
+    const enum err err = take_loss(options, &name, why);
 
+    if (err != ERR_OK)
+        return err;
     if (name == NULL && classes == 2)
         name = "logistic";
     else if (name == NULL && (classes == 0 || !all_whole(&setup->data)))
@@ -235,84 +257,173 @@ static enum err choose_model(struct setup *setup, const struct options *options,
                        "%.200s: --model %s needs two distinct labels; there "
                        "are more",
                        spec, name);
-    return model_parse(name, &setup->model);
+    return model_parse(name, model);
+}
+
+/* A metric that the model does not have would sort by nothing. */
+static enum err choose_metric(struct setup *setup,
+                              const struct options *options, struct why *why)
+{
+    const char *name = option_text(options, OPT_METRIC);
+    const bool regression = setup->model == MODEL_LINEAR;
+    enum err err = metric_parse(
+        name != NULL ? name : model_ops(setup->model)->metric, &setup->metric);
+
+    CHECK(err == ERR_OK);
+    if ((setup->metric == METRIC_MSE) != regression ||
+        (setup->metric == METRIC_LOGLOSS && setup->model != MODEL_LOGISTIC))
+        err = why_set(why, ERR_SHAPE, "--metric %s: the %s model has none",
+                      name, model_ops(setup->model)->name);
+    return err;
+}
+
+/* Read with all threads; the pool is of no use afterwards. */
+static enum err load(const struct setup *setup, struct source_options *source,
+                     struct dataset *data, struct dataset *test, bool *has_test,
+                     struct why *why)
+{
+    enum err err = threads_new(setup->threads, &source->pool);
+
+    if (err != ERR_OK)
+        return why_set(why, err, "cannot start %u threads; try --threads 1",
+                       setup->threads);
+    err = source_load(source, data, test, has_test, why);
+    threads_free(source->pool);
+    return err;
+}
+
+/* An encoder is fitted only where there is something to encode. */
+static bool encodes(const struct source_options *source)
+{
+    return source->categorical != NULL || source->pairs ||
+           source->scaling != SCALE_NONE;
 }
 
 static enum err load_train(struct setup *setup, const struct options *options,
                            struct why *why)
 {
     const char *model = option_text(options, OPT_MODEL);
-    const struct source_options source = {
-        .spec = option_text(options, OPT_DATA),
-        .seed = option_count(options, OPT_SEED),
-        .chunk_rows = option_text(options, OPT_CHUNK_ROWS) == NULL
-                          ? 0
-                          : (uint32_t)option_count(options, OPT_CHUNK_ROWS),
-        .intercept = setup->intercept,
-        .regression = model != NULL && strcmp(model, "linear") == 0,
-    };
-    const enum err err =
-        source_load(&source, &setup->data, &setup->test, &setup->has_test, why);
+    struct source_options source = input_options(options);
+    enum err err;
 
+    source.spec = option_text(options, OPT_DATA);
+    if (option_text(options, OPT_CHUNK_ROWS) != NULL)
+        source.chunk_rows = (uint32_t)option_count(options, OPT_CHUNK_ROWS);
+    source.intercept = setup->intercept;
+    source.regression = model != NULL && strcmp(model, "linear") == 0;
+    source.encoder = encodes(&source) ? &setup->encoder : NULL;
+    err =
+        load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
     setup->loaded = err == ERR_OK;
     return err;
+}
+
+/* Rows with the columns and labels of the training data. */
+static enum err load_like(struct setup *setup, const struct options *options,
+                          enum option_id id, struct dataset *data,
+                          struct why *why)
+{
+    struct source_options source = input_options(options);
+    enum err err;
+
+    source.spec = option_text(options, id);
+    source.labels_file =
+        id == OPT_TEST ? option_text(options, OPT_TEST_LABELS) : NULL;
+    source.cols_min = setup->data.cols;
+    source.cols_max = setup->data.cols;
+    source.intercept = setup->intercept;
+    source.regression = setup->model == MODEL_LINEAR;
+    source.labels = source.regression ? NULL : setup->data.label;
+    source.like = &setup->data;
+    source.storage = NULL; /* As in the training data. */
+    source.encoder = encodes(&source) ? &setup->encoder : NULL;
+    err = load(setup, &source, data, NULL, NULL, why);
+    return err == ERR_OK ? err
+                         : why_in(why, err, "--%s", option_table()[id].name);
 }
 
 static enum err load_test(struct setup *setup, const struct options *options,
                           struct why *why)
 {
-    const bool regression = setup->model == MODEL_LINEAR;
-    const struct source_options source = {
-        .spec = option_text(options, OPT_TEST),
-        .seed = option_count(options, OPT_SEED),
-        .cols_min = setup->data.cols,
-        .cols_max = setup->data.cols,
-        .intercept = setup->intercept,
-        .regression = regression,
-        .labels = regression ? NULL : setup->data.label,
-    };
     enum err err;
 
-    if (source.spec == NULL)
+    if (option_text(options, OPT_TEST) == NULL)
         return ERR_OK;
     if (setup->has_test)
         dataset_close(&setup->test);
     setup->has_test = false;
-    err = source_load(&source, &setup->test, NULL, NULL, why);
+    err = load_like(setup, options, OPT_TEST, &setup->test, why);
     setup->has_test = err == ERR_OK;
-    return err == ERR_OK ? err : why_in(why, err, "--test");
+    return err;
 }
 
-/* Numbers that depend on the data, and their text for the record. */
-static enum err choose_numbers(struct setup *setup, struct options *options,
+/* Folds and grids hold rows out by themselves. */
+static enum err load_valid(struct setup *setup, const struct options *options,
+                           struct why *why)
+{
+    const char *spec = option_text(options, OPT_VALID);
+    double part;
+    enum err err;
+
+    if (spec == NULL)
+        return ERR_OK;
+    if (!rows_is_part(spec, &part))
+        err = load_like(setup, options, OPT_VALID, &setup->valid, why);
+    else if (option_given(options, OPT_GRID))
+        return ERR_OK;
+    else
+        err = rows_split(&setup->data, part, option_count(options, OPT_SEED),
+                         &setup->valid, why);
+    setup->has_valid = err == ERR_OK;
+    return err;
+}
+
+static enum err record_numbers(struct setup *setup, struct options *options,
                                struct why *why)
 {
-    struct optim_options *optim = &setup->optim;
-    const struct problem problem = setup_problem(setup);
-    enum err err = optim_parse(option_text(options, OPT_OPTIM), &optim->kind);
+    enum err err = ERR_OK;
 
-    CHECK(err == ERR_OK);
-    optim->rows = setup->data.rows;
-    optim->steps = (uint32_t)option_count(options, OPT_STEPS);
-    optim->decay = option_real(options, OPT_DECAY);
-    optim->tol = option_real(options, OPT_TOL);
-    optim->l2 = option_text(options, OPT_L2) != NULL
-                    ? option_real(options, OPT_L2)
-                    : 1.0 / (double)setup->data.rows;
-    if (option_text(options, OPT_LR) != NULL)
-        optim->rate = option_real(options, OPT_LR);
-    else
-        err = problem_default_rate(&problem, optim->l2, &optim->rate);
-    if (err != ERR_OK)
-        return why_set(why, err,
-                       "cannot work out a learning rate from the data; give "
-                       "--lr RATE");
     (void)snprintf(setup->rate_text, sizeof setup->rate_text, "%.17g",
-                   optim->rate);
-    (void)snprintf(setup->l2_text, sizeof setup->l2_text, "%.17g", optim->l2);
-    err = option_set(options, OPT_LR, setup->rate_text, ORIGIN_DEFAULT, why);
+                   setup->optim.rate);
+    (void)snprintf(setup->l2_text, sizeof setup->l2_text, "%.17g",
+                   setup->optim.l2);
+    (void)snprintf(setup->tol_text, sizeof setup->tol_text, "%.17g",
+                   setup->optim.tol);
+    if (setup->optim.rate > 0)
+        err =
+            option_set(options, OPT_LR, setup->rate_text, ORIGIN_DEFAULT, why);
     if (err == ERR_OK)
         err = option_set(options, OPT_L2, setup->l2_text, ORIGIN_DEFAULT, why);
+    if (err == ERR_OK)
+        err =
+            option_set(options, OPT_TOL, setup->tol_text, ORIGIN_DEFAULT, why);
+    return err;
+}
+
+enum err setup_numbers(struct setup *setup, struct options *options,
+                       struct why *why)
+{
+    struct numbers numbers;
+    struct pool *pool;
+    enum err err = threads_new(setup->threads, &pool);
+
+    if (err != ERR_OK)
+        return why_set(why, err, "cannot start %u threads; try --threads 1",
+                       setup->threads);
+    if (option_real(options, OPT_GAP) > 0 &&
+        option_text(options, OPT_OPTIMUM) == NULL)
+        err = why_set(why, ERR_SHAPE,
+                      "--gap needs --optimum F, the least objective");
+    if (err == ERR_OK)
+        err = numbers_choose(options, setup->model, setup->isa, &setup->data,
+                             pool, &numbers, why);
+    threads_free(pool);
+    if (err != ERR_OK)
+        return err;
+    setup->optim = numbers.optim;
+    setup->scale = numbers.scale;
+    err = record_numbers(setup, options, why);
+    setup->config = config_digest(setup);
     return err;
 }
 
@@ -345,17 +456,22 @@ enum err setup_load(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = load_train(setup, options, why);
     if (err == ERR_OK)
-        err = choose_model(setup, options, why);
+        err = setup_model(setup, options, &setup->model, why);
+    if (err == ERR_OK)
+        err = choose_metric(setup, options, why);
     if (err == ERR_OK)
         err = load_test(setup, options, why);
     if (err == ERR_OK)
+        err = load_valid(setup, options, why);
+    if (err == ERR_OK && option_text(options, OPT_CLASS_WEIGHT) != NULL)
+        err = rows_weigh(&setup->data, option_text(options, OPT_CLASS_WEIGHT),
+                         why);
+    if (err == ERR_OK)
         err = try_code(setup, options, dataset_chunks(&setup->data), why);
     if (err == ERR_OK)
-        err = choose_numbers(setup, options, why);
+        err = setup_numbers(setup, options, why);
     if (err == ERR_OK)
         err = record_choices(setup, options, why);
-    if (err == ERR_OK)
-        setup->config = config_digest(setup);
     return err;
 }
 
@@ -365,7 +481,31 @@ void setup_close(struct setup *setup)
         dataset_close(&setup->data);
     if (setup->has_test)
         dataset_close(&setup->test);
+    if (setup->has_valid)
+        dataset_close(&setup->valid);
+    encoder_close(&setup->encoder);
     *setup = (struct setup){0};
+}
+
+struct metrics setup_measure(const struct setup *setup,
+                             const struct dataset *data, const double *w)
+{
+    const struct problem problem = {
+        .data = data, .model = model_ops(setup->model), .isa = setup->isa};
+    double *outside = mem_new(setup->data.cols, sizeof *outside);
+    double *inside = mem_new(data->stride, sizeof *inside);
+    struct metrics metrics = metrics_none();
+
+    CHECK(data->cols == setup->data.cols);
+    if (outside != NULL && inside != NULL) {
+        rows_weights_out(&setup->data, w, outside);
+        rows_weights_in(data, outside, inside);
+        if (metrics_measure(&metrics, &problem, inside) != ERR_OK)
+            metrics = metrics_none();
+    }
+    mem_free(outside);
+    mem_free(inside);
+    return metrics;
 }
 
 struct problem setup_problem(const struct setup *setup)

@@ -15,6 +15,8 @@
 #include "cli/options.h"
 #include "code/code.h"
 #include "data/dataset.h"
+#include "data/encode.h"
+#include "model/metrics.h"
 #include "model/problem.h"
 #include "node/chaos.h"
 #include "optim/optim.h"
@@ -32,16 +34,18 @@ struct setup {
     struct delay delay;
     struct chaos chaos;
     /* Problem. */
-    bool loaded;
-    struct dataset data;
-    bool has_test;
-    struct dataset test;
-    enum model_kind model;
+    bool loaded, has_test, has_valid; /* Which of the three are there. */
     bool intercept;
+    enum model_kind model;
+    enum metric metric; /* To watch and to sort by. */
+    struct dataset data, test, valid;
+    struct encoder encoder; /* Of the training table, for the others. */
     struct optim_options optim;
+    double scale;         /* Of objectives when they are shown: numbers.h. */
     struct digest config; /* Of everything that decides the bits. */
     /* Text of values worked out, that the settings point to. */
-    char rate_text[32], l2_text[32], threads_text[16], chunk_text[16];
+    char rate_text[32], l2_text[32], tol_text[32];
+    char threads_text[16], chunk_text[16];
 };
 
 /* Workers, code, delay, chaos: no file is read. */
@@ -52,10 +56,24 @@ MUST_CHECK enum err setup_load(struct setup *setup, struct options *options,
                                struct why *why);
 void setup_close(struct setup *setup);
 
+/* The optimiser's numbers from the options as they are now, and their record;
+ * setup_load ends with it. */
+MUST_CHECK enum err setup_numbers(struct setup *setup, struct options *options,
+                                  struct why *why);
+/* The model that --model, --loss and the labels ask for. */
+MUST_CHECK enum err setup_model(const struct setup *setup,
+                                const struct options *options,
+                                enum model_kind *model, struct why *why);
+
 struct problem setup_problem(const struct setup *setup);
 
 /* cli/config_digest.c */
 struct digest config_digest(const struct setup *setup);
+
+/* Metrics of weights as the training data's columns lie, on another set or on
+ * the same.  All NaN if they cannot be measured. */
+struct metrics setup_measure(const struct setup *setup,
+                             const struct dataset *data, const double *w);
 
 /* Write the model as LIBLINEAR text, whole or not at all. */
 MUST_CHECK enum err save_model(const struct setup *setup, const double *w,

@@ -9,7 +9,9 @@
 #include "base/mem.h"
 #include "cli/address.h"
 #include "cli/card.h"
+#include "cli/habit.h"
 #include "cli/run.h"
+#include "cli/trial.h"
 #include "os/file.h"
 
 static enum err check_listen(const struct options *options, struct why *why)
@@ -46,6 +48,25 @@ static enum err check_save(const struct options *options, struct why *why)
                    path, folder);
 }
 
+/* Folds and grids share one process; they are many small runs, not one. */
+static enum err check_many(const struct run *run, struct why *why)
+{
+    const struct options *options = &run->cli->options;
+    const bool grid = option_given(options, OPT_GRID);
+
+    if (!grid && !option_given(options, OPT_FOLDS))
+        return ERR_OK;
+    if (run->setup->slots > 0)
+        return why_set(why, ERR_SHAPE,
+                       "%s runs in this process, on --threads; leave out "
+                       "workers, --listen and --out",
+                       grid ? "--grid" : "-v");
+    if (!grid && option_given(options, OPT_VALID))
+        return why_set(why, ERR_SHAPE,
+                       "-v holds out rows by itself; leave out --valid");
+    return ERR_OK;
+}
+
 static enum err prepare(struct run *run, struct why *why)
 {
     struct options *options = &run->cli->options;
@@ -57,7 +78,13 @@ static enum err prepare(struct run *run, struct why *why)
     if (err == ERR_OK && resume)
         err = run_choose_folder(run, why);
     if (err == ERR_OK)
+        err = habit_settings(options, why);
+    if (err == ERR_OK && option_given(options, OPT_GRID))
+        err = grid_check(options, why);
+    if (err == ERR_OK)
         err = setup_workers(run->setup, options, why);
+    if (err == ERR_OK)
+        err = check_many(run, why);
     if (err == ERR_OK && run->setup->slots > 0 && !resume)
         err = run_choose_folder(run, why);
     if (err == ERR_OK)
@@ -138,7 +165,7 @@ static int failed(const struct run *run, enum err err, const struct why *why)
                      why->text[0] == '\0' ? err_text(err) : why->text);
 }
 
-static int execute(struct run *run)
+static int execute_one(struct run *run)
 {
     struct train_result result = {0};
     struct why why = {0};
@@ -152,6 +179,20 @@ static int execute(struct run *run)
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
     mem_free(result.weights);
     return status;
+}
+
+static int execute(struct run *run)
+{
+    const struct options *options = &run->cli->options;
+
+    if (option_given(options, OPT_GRID))
+        return grid_command(run);
+    if (!option_given(options, OPT_FOLDS))
+        return execute_one(run);
+    if (option_given(options, OPT_SAVE))
+        say_note(run->cli, "muster: -v writes no model; leave it out to train "
+                           "one");
+    return cross_command(run->cli, run->setup);
 }
 
 int train_command(struct cli *cli)

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "core/msg.h"
 #include "core/trace.h"
+#include "math/evaluation.h"
 
 enum event_kind {
     EVENT_START,
@@ -67,10 +68,12 @@ struct action {
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;
-    uint32_t step;         /* CHECKPOINT. */
-    enum err err;          /* FINISH. */
-    const char *reason;    /* FINISH: one sentence. */
-    const double *weights; /* COMPUTE, valid until COMPUTED. */
+    uint32_t step;          /* CHECKPOINT. */
+    enum err err;           /* FINISH. */
+    const char *reason;     /* FINISH: one sentence. */
+    struct evaluation what; /* COMPUTE, valid until COMPUTED. */
+    uint64_t round;         /* COMPUTE: stands for `what`, the same for all
+                               pieces of a round. */
     const int16_t *exponent;
     struct tally *tally;   /* COMPUTE: cleared, the driver's until COMPUTED. */
     const struct job *job; /* OPEN. */

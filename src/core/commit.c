@@ -17,15 +17,6 @@
 
 /* --- decoding ------------------------------------------------------------ */
 
-struct outcome {
-    enum exactness exactness;
-    double loss;
-    double residual;
-    double rescale;
-    uint32_t answered;
-    uint32_t chunks;
-};
-
 static uint64_t rows_in(const struct coordinator *c)
 {
     const struct job *job = &c->options.job;
@@ -52,14 +43,14 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
     out->loss = tally_loss_value(&c->total);
     if (out->exactness == EXACT_BITWISE)
         return;
-    for (uint32_t j = 0; j < c->options.job.dims; j++)
+    for (uint32_t j = 0; j < c->total.dims; j++)
         c->gradient[j] *= out->rescale;
     out->loss *= out->rescale;
 }
 
 static enum err decode_rows(struct coordinator *c, struct outcome *out)
 {
-    const size_t width = (size_t)c->options.job.dims + 1;
+    const size_t width = (size_t)c->total.dims + 1;
     enum err err = code_decode(&c->code, c->slot_in, c->decode, &out->residual);
 
     if (err != ERR_OK)
@@ -216,66 +207,98 @@ static void count_step(struct coordinator *c, const struct outcome *out,
     trace->value = c->optim.objective;
 }
 
-/* False if there was no update: the weights diverged, or the gradient is small
- * enough (--tol) and the job is over.  Then what the journal has must be
- * durable before the last checkpoint (STORE-2); an empty write does that. */
-static bool feed_went_on(struct coordinator *c, struct actions *actions)
+/* The weights diverged: nothing can be made of them. */
+static void fail_diverged(struct coordinator *c, struct actions *actions)
+{
+    coordinator_fail(c, actions, ERR_RANGE,
+                     "the training diverged at step %u: weights or loss are "
+                     "not finite; a smaller --lr helps",
+                     c->optim.step);
+}
+
+/* The job is over without an update: the gradient is small enough (--tol), or
+ * no step makes it smaller.  What the journal has must be durable before the
+ * last checkpoint (STORE-2); an empty write does that. */
+static void end_without_update(struct coordinator *c, struct actions *actions)
 {
     struct action *action;
 
-    if (c->optim.diverged) {
-        coordinator_fail(c, actions, ERR_RANGE,
-                         "the training diverged at step %u: weights or loss "
-                         "are not finite; a smaller --lr helps",
-                         c->optim.step);
-        return false;
-    }
-    if (!optim_converged(&c->optim))
-        return true;
     if (c->journal_broken) {
         commit_advance(c, actions);
-        return false;
+        return;
     }
     action = actions_add(actions, ACTION_JOURNAL);
     action->bytes = c->records[0];
     action->sync = true;
     c->journal_wait++;
-    return false;
 }
 
-void commit_step(struct coordinator *c, struct actions *actions)
+/* A step is as exact as the least exact of its rounds. */
+static void add_round(struct outcome *step, const struct outcome *round)
 {
-    struct outcome out = {.exactness = EXACT_BITWISE};
-    struct record record;
-    bool sync;
+    if (round->exactness > step->exactness)
+        step->exactness = round->exactness;
+    if (round->residual > step->residual)
+        step->residual = round->residual;
+    step->answered = round->answered;
+    step->chunks = round->chunks;
+    step->rescale = round->rescale;
+}
 
-    if (c->code.carrier == CARRIER_TALLY)
-        decode_tally(c, &out);
-    else if (decode_rows(c, &out) != ERR_OK)
-        return; /* These answers do not suffice: wait for one more. */
-    if (!BUG(BUG_SKIP_FINITE) &&
-        !(vec_finite(c->gradient, c->options.job.dims) && isfinite(out.loss))) {
-        coordinator_fail(c, actions, ERR_RANGE,
-                         "step %u: the decoded gradient is not finite",
-                         c->key.step);
-        return;
-    }
-    call_off(c, actions);
-    optim_feed(&c->optim, c->gradient, out.loss);
-    c->phase = COORDINATOR_COMMITTING;
-    c->key.attempt = 0;
-    if (!feed_went_on(c, actions))
-        return;
-    record = receipt(c, &out);
+/* The model has been updated: write the receipt, go on. */
+static void end_step(struct coordinator *c, struct actions *actions)
+{
+    const struct outcome out = c->outcome;
+    const struct record record = receipt(c, &out);
+    const bool sync = c->options.sync || c->stopping ||
+                      !coordinator_promises_bits(c) || checkpoint_due(c) ||
+                      optim_next(&c->optim).kind == ASK_DONE;
+
+    c->outcome = (struct outcome){0};
     count_step(c, &out, actions);
-    sync = c->options.sync || c->stopping || !coordinator_promises_bits(c) ||
-           checkpoint_due(c) || optim_next(&c->optim).kind == ASK_DONE;
     if (!replayed(c, &record, actions) && !c->journal_broken)
         commit_journal(c, &record, sync, actions);
     if (c->phase == COORDINATOR_FAILED)
         return;
     if (c->journal_wait == 0 || !sync)
         commit_advance(c, actions);
+}
+
+static enum err decode(struct coordinator *c, struct outcome *out)
+{
+    if (c->code.carrier == CARRIER_F64)
+        return decode_rows(c, out);
+    decode_tally(c, out);
+    return ERR_OK;
+}
+
+void commit_round(struct coordinator *c, struct actions *actions)
+{
+    struct outcome out = {.exactness = EXACT_BITWISE};
+    bool updated;
+
+    if (decode(c, &out) != ERR_OK)
+        return; /* These answers do not suffice: wait for one more. */
+    if (!BUG(BUG_SKIP_FINITE) &&
+        !(vec_finite(c->gradient, c->total.dims) && isfinite(out.loss))) {
+        coordinator_fail(c, actions, ERR_RANGE,
+                         "step %u: the decoded gradient is not finite",
+                         c->key.step);
+        return;
+    }
+    call_off(c, actions);
+    add_round(&c->outcome, &out);
+    updated = optim_feed(&c->optim, c->gradient, out.loss);
+    c->phase = COORDINATOR_COMMITTING;
+    c->key.attempt = 0;
+    if (c->optim.diverged)
+        fail_diverged(c, actions);
+    else if (updated)
+        end_step(c, actions);
+    else if (optim_next(&c->optim).kind == ASK_DONE)
+        end_without_update(c, actions);
+    else
+        commit_advance(c, actions); /* Another round of the same step. */
 }
 
 /* Without a journal exact steps go on, they can be computed again; a view or an
@@ -355,11 +378,13 @@ static void end_job(struct coordinator *c, struct actions *actions)
 
 void commit_advance(struct coordinator *c, struct actions *actions)
 {
-    if (c->stopping || optim_next(&c->optim).kind == ASK_DONE) {
+    const bool boundary = c->optim.round == 0; /* Of a step. */
+
+    if ((c->stopping && boundary) || optim_next(&c->optim).kind == ASK_DONE) {
         end_job(c, actions);
         return;
     }
-    if (c->phase == COORDINATOR_COMMITTING && checkpoint_due(c))
+    if (c->phase == COORDINATOR_COMMITTING && boundary && checkpoint_due(c))
         ask_checkpoint(c, actions);
     if (c->view_dirty || !c->code_built)
         view_form(c, actions);

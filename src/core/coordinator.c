@@ -94,14 +94,14 @@ static enum err make_vectors(struct coordinator *c)
 {
     const struct job *job = &c->options.job;
     const size_t state_size = optim_state_bytes(&c->optim);
-    enum err err = tally_init(&c->total, job->dims, job->chunks);
+    enum err err = tally_init(&c->total, job->sum_dims, job->chunks);
 
     if (err == ERR_OK)
-        err = tally_init(&c->arrived, job->dims, job->chunks);
+        err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
-    c->exponent = mem_new(job->dims, sizeof *c->exponent);
-    c->gradient = mem_new((size_t)job->dims + 1, sizeof *c->gradient);
+    c->exponent = mem_new(job->sum_dims, sizeof *c->exponent);
+    c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
     c->state = mem_new(state_size, 1);
     c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
     if (c->exponent == NULL || c->gradient == NULL || c->state == NULL ||
@@ -207,6 +207,8 @@ enum err coordinator_init(struct coordinator *coordinator,
     *c =
         (struct coordinator){.options = *options, .gather_for = options->slots};
     err = optim_init(&c->optim, &options->optim, options->job.dims);
+    if (err == ERR_OK)
+        c->options.job.sum_dims = optim_sum_dims(&c->optim);
     if (err == ERR_OK)
         err = make_members(c);
     if (err == ERR_OK)
@@ -390,6 +392,7 @@ static void coordinator_check(const struct coordinator *c)
         CHECK(c->slots_in <= c->code.slots);        /* INV-1 */
         CHECK(c->key.view == c->view);              /* INV-2 */
         CHECK(c->key.step == c->optim.step);        /* INV-3 */
+        CHECK(c->key.round == c->optim.round);      /* INV-3 */
     }
     CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
     CHECK(c->checkpoint_step <= c->optim.step);

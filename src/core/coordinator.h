@@ -39,8 +39,9 @@
 #define BANNED_MAX            64u
 #define RECORDS_MAX           4u /* Journal records one step can write. */
 
-/* Tally exponents for a round at w; pure.  ERR_RANGE: w is not finite. */
-typedef enum err (*scale_function)(void *context, const double *w,
+/* Tally exponents for a round of `what`, evaluation_dims of them; pure.
+ * ERR_RANGE: its vectors are not finite. */
+typedef enum err (*scale_function)(void *context, const struct evaluation *what,
                                    int16_t *exponent);
 
 struct coordinator_options {
@@ -100,6 +101,16 @@ struct piece_state {
     uint32_t *assignee; /* Links; assignees_max of them. */
 };
 
+/* What a round, or the rounds of a step together, came to. */
+struct outcome {
+    enum exactness exactness;
+    double loss;
+    double residual;
+    double rescale;
+    uint32_t answered;
+    uint32_t chunks;
+};
+
 struct coordinator_stats {
     uint32_t joined, left, died, alive_max;
     uint32_t exactness[3]; /* Steps by enum exactness. */
@@ -140,6 +151,7 @@ struct coordinator {
 
     struct optim optim;
     struct round_key key;
+    struct evaluation what; /* Asked in this round; the optimiser's. */
     int16_t *exponent;
     struct tally total;   /* Merged so far. */
     struct tally arrived; /* One message, laid over its buffers. */
@@ -161,6 +173,7 @@ struct coordinator {
     void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */
     uint32_t retired_count;
     uint32_t refusals;
+    struct outcome outcome; /* Of the step's rounds so far. */
 
     struct digest chain;
     uint32_t journal_wait; /* JOURNALED events to come. */

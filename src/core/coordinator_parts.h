@@ -77,8 +77,8 @@ void round_rebalance(struct coordinator *c, struct actions *actions);
  * EVENT_JOURNALED. */
 void commit_journal(struct coordinator *c, const struct record *record,
                     bool sync, struct actions *actions);
-/* The code says the step may end: end it. */
-void commit_step(struct coordinator *c, struct actions *actions);
+/* The code says the round may end: end it, and the step if it was the last. */
+void commit_round(struct coordinator *c, struct actions *actions);
 void commit_journaled(struct coordinator *c, enum err err,
                       struct actions *actions);
 /* Give up: what must be durable now cannot be. */

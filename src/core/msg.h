@@ -27,14 +27,16 @@
 
 #include "base/hash.h"
 #include "core/key.h"
+#include "math/evaluation.h"
 #include "math/tally.h"
 
-#define MSG_VERSION 1u
-#define NAME_SIZE   65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
-#define REASON_SIZE 256u
-#define DIMS_MAX    (UINT32_C(1) << 24)
-#define ITEMS_MAX   65536u /* Pieces in one message. */
-#define STATUS_SIZE 65536u /* Text of a STATUS answer. */
+#define MSG_VERSION  1u
+#define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
+#define REASON_SIZE  256u
+#define DIMS_MAX     (UINT32_C(1) << 24)
+#define SUM_DIMS_MAX (UINT32_C(1) << 28) /* A Hessian's triangle. */
+#define ITEMS_MAX    65536u              /* Pieces in one message. */
+#define STATUS_SIZE  65536u              /* Text of a STATUS answer. */
 
 enum msg_kind {
     MSG_HELLO = 1,
@@ -79,12 +81,17 @@ struct msg_hello {
 struct job {
     uint64_t id;
     uint32_t rows, cols, chunk_rows;
-    uint32_t dims; /* Length of weights and tallies (padded columns). */
+    uint32_t dims;     /* Length of the weights (padded columns). */
+    uint32_t sum_dims; /* Longest tally: more than dims for a Hessian; the
+                          coordinator fills it in from its optimiser. */
     uint32_t chunks;
     uint32_t model; /* enum model_kind, opaque to core. */
     struct digest data;
     int64_t beat_us;
-    int64_t dead_us; /* Silence after which the other side is gone. */
+    int64_t dead_us;  /* Silence after which the other side is gone. */
+    uint32_t storage; /* enum storage, opaque to core. */
+    uint64_t entries; /* Of sparse rows, all of them. */
+    bool weighted;    /* Rows have weights. */
 };
 
 struct msg_reject {
@@ -124,9 +131,11 @@ struct msg_round {
     double delay_factor; /* Injected: times the compute time. */
     uint32_t count;
     const struct item *items;
-    uint32_t dims;
-    const int16_t *exponent;
+    enum evaluation_kind kind;
+    uint32_t dims; /* Of weights and direction. */
     const double *weights;
+    const double *direction; /* HESSVEC only, else NULL. */
+    const int16_t *exponent; /* evaluation_dims(kind, dims) of them. */
 };
 
 struct msg_work { /* Also DROP. */

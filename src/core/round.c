@@ -155,9 +155,11 @@ static void send_round(struct coordinator *c, uint32_t link,
     msg->delay_factor = delay.factor;
     msg->count = count;
     msg->items = items;
+    msg->kind = c->what.kind;
     msg->dims = c->options.job.dims;
+    msg->weights = c->what.w;
+    msg->direction = c->what.v;
     msg->exponent = c->exponent;
-    msg->weights = optim_next(&c->optim).point;
     member->in_round = true;
     member->assigned_at = c->now;
     member->idle_beats = 0;
@@ -269,17 +271,17 @@ static void clear_round(struct coordinator *c)
     }
 }
 
-static void new_key(struct coordinator *c, const double *point)
+static void new_key(struct coordinator *c)
 {
-    const uint32_t dims = c->options.job.dims;
     const struct digest scale =
-        hash_bytes(c->exponent, dims * sizeof *c->exponent);
-    const struct digest weights = hash_f64(point, dims);
+        hash_bytes(c->exponent, c->total.dims * sizeof *c->exponent);
+    const struct digest weights =
+        evaluation_digest(&c->what, c->options.job.dims);
 
     c->key.job = c->options.job.id;
     c->key.view = c->view;
     c->key.step = c->optim.step;
-    c->key.round = 0;
+    c->key.round = c->optim.round;
     c->key.scale = digest_short(&scale);
     c->key.weights = digest_short(&weights);
 }
@@ -288,8 +290,12 @@ void round_open(struct coordinator *c, struct actions *actions)
 {
     const struct ask ask = optim_next(&c->optim);
 
-    CHECK(ask.kind == ASK_GRADIENT);
-    if (c->options.scale(c->options.scale_context, ask.point, c->exponent) !=
+    CHECK(ask.kind == ASK_EVALUATE);
+    c->what = ask.what;
+    c->total.dims = evaluation_dims(c->what.kind, c->options.job.dims);
+    c->arrived.dims = c->total.dims;
+    CHECK(c->total.dims <= c->options.job.sum_dims);
+    if (c->options.scale(c->options.scale_context, &c->what, c->exponent) !=
         ERR_OK) {
         coordinator_fail(c, actions, ERR_RANGE,
                          "the weights are not finite after step %u: the "
@@ -297,7 +303,7 @@ void round_open(struct coordinator *c, struct actions *actions)
                          c->optim.step);
         return;
     }
-    new_key(c, ask.point);
+    new_key(c);
     clear_round(c);
     c->phase = COORDINATOR_ROUND;
     c->step_began_at = c->now;
@@ -655,8 +661,7 @@ static bool enough(const struct coordinator *c)
 static bool tally_shape_ok(const struct coordinator *c,
                            const struct msg_tally *msg)
 {
-    return msg->dims == c->options.job.dims &&
-           c->code.carrier == CARRIER_TALLY &&
+    return msg->dims == c->total.dims && c->code.carrier == CARRIER_TALLY &&
            msg->piece < c->code.piece_count &&
            msg->first == c->code.pieces[msg->piece].first &&
            msg->end == c->code.pieces[msg->piece].end;
@@ -675,7 +680,7 @@ void round_tally(struct coordinator *c, uint32_t link,
             merge(c, link, msg, actions);
             credit(c, link, msg->piece);
             if (enough(c))
-                commit_step(c, actions);
+                commit_round(c, actions);
             else
                 steal_for(c, link, actions);
             return;
@@ -690,7 +695,7 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
                struct actions *actions)
 {
     struct member *member = &c->members[link];
-    const size_t width = (size_t)c->options.job.dims + 1;
+    const size_t width = (size_t)c->total.dims + 1;
     struct trace *trace;
 
     if (!key_current(c, &msg->key)) {
@@ -698,7 +703,7 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
         return;
     }
     if (c->code.carrier != CARRIER_F64 || member->state != MEMBER_ACTIVE ||
-        msg->dims != c->options.job.dims ||
+        msg->dims != c->total.dims ||
         !(BUG(BUG_SKIP_FINITE) || vec_finite(msg->row, width))) {
         roster_strike(c, link, actions);
         if (member_here(c, link))
@@ -722,7 +727,7 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
     trace->key = msg->key;
     trace->a = member->slot;
     if (enough(c))
-        commit_step(c, actions);
+        commit_round(c, actions);
 }
 
 /* A chunk that does not fit a proved bound is broken data or a broken machine:

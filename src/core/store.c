@@ -44,7 +44,7 @@ enum err checkpoint_decode(const uint8_t *data, size_t size,
 {
     struct reader in = reader_on(data, size);
     struct checkpoint read = {0};
-    struct digest said;
+    struct digest said = {{0}};
     struct digest is;
     uint64_t step;
 

@@ -58,7 +58,7 @@ static uint32_t work_total(const struct code *code, uint32_t *ids)
 static enum err room_make(struct coordinator *c, const struct code *code)
 {
     const uint32_t pieces = code->piece_count;
-    const size_t width = (size_t)c->options.job.dims + 1;
+    const size_t width = (size_t)c->options.job.sum_dims + 1;
 
     room_free(c);
     c->pieces = mem_new(pieces, sizeof *c->pieces);

@@ -58,6 +58,7 @@ void worker_close(struct worker *worker)
     mem_free(worker->queue);
     for (int i = 0; i < 2; i++) {
         mem_free(worker->weights[i]);
+        mem_free(worker->direction[i]);
         mem_free(worker->exponent[i]);
     }
     *worker = (struct worker){0};
@@ -154,10 +155,17 @@ static void start_compute(struct worker *worker, const struct item *item,
     /* A TALLY of this very step still points at the sums of the last piece. */
     worker->tally = worker->sent;
     worker->sent = before;
+    worker->tally.dims = worker->sum_dims;
     tally_clear(&worker->tally);
     action->first = item->first;
     action->end = item->end;
-    action->weights = worker->weights[worker->live];
+    action->what = (struct evaluation){
+        .kind = worker->kind,
+        .w = worker->weights[worker->live],
+        .v = worker->kind == EVALUATE_HESSVEC ? worker->direction[worker->live]
+                                              : NULL,
+    };
+    action->round = worker->key.weights;
     action->exponent = worker->exponent[worker->live];
     action->tally = &worker->tally;
     worker->in_use = worker->live;
@@ -191,7 +199,7 @@ static void send_tally(struct worker *worker, const struct item *item,
     tally->first = item->first;
     tally->end = item->end;
     tally->compute_us = worker->compute_us;
-    tally->dims = worker->job.dims;
+    tally->dims = worker->tally.dims;
     tally->sum = worker->tally.sum;
     tally->loss = worker->tally.loss;
 }
@@ -202,7 +210,7 @@ static void send_row(struct worker *worker, struct actions *actions)
 
     row->key = worker->key;
     row->compute_us = worker->compute_us;
-    row->dims = worker->job.dims;
+    row->dims = worker->tally.dims;
     row->row = worker->row;
 }
 
@@ -211,7 +219,7 @@ static void send_row(struct worker *worker, struct actions *actions)
  * round. */
 static void add_to_row(struct worker *worker, const struct item *item)
 {
-    const uint32_t dims = worker->job.dims;
+    const uint32_t dims = worker->tally.dims;
 
     tally_gradient(&worker->tally, worker->exponent[worker->live],
                    worker->gradient);
@@ -297,14 +305,20 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
                        struct actions *actions)
 {
     const uint32_t dims = worker->job.dims;
+    const uint32_t sum_dims = evaluation_dims(msg->kind, dims);
 
     round_end(worker, actions);
     /* A compute that was called off may still be reading its weights. */
     worker->live = worker->computing ? 1 - worker->in_use : worker->live;
     memcpy(worker->weights[worker->live], msg->weights,
            dims * sizeof *msg->weights);
+    if (msg->kind == EVALUATE_HESSVEC)
+        memcpy(worker->direction[worker->live], msg->direction,
+               dims * sizeof *msg->direction);
     memcpy(worker->exponent[worker->live], msg->exponent,
-           dims * sizeof *msg->exponent);
+           sum_dims * sizeof *msg->exponent);
+    worker->kind = msg->kind;
+    worker->sum_dims = sum_dims;
     worker->in_round = true;
     worker->key = msg->key;
     worker->coded = msg->coded;
@@ -314,7 +328,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->delayed = false;
     worker->compute_us = 0;
     worker->need_at = worker->now + NEED_RESEND_US;
-    memset(worker->row, 0, (dims + 1) * sizeof *worker->row);
+    memset(worker->row, 0, (sum_dims + 1) * sizeof *worker->row);
 }
 
 /* WORK-1: obey no view lower than one obeyed before; WORK-2: no round that was
@@ -335,7 +349,8 @@ static void on_round(struct worker *worker, const struct msg_round *msg,
 
     if (worker->phase != WORKER_SERVING || worker->leaving)
         return;
-    if (!round_is_current(worker, &msg->key) || msg->dims != worker->job.dims)
+    if (!round_is_current(worker, &msg->key) || msg->dims != worker->job.dims ||
+        evaluation_dims(msg->kind, msg->dims) > worker->job.sum_dims)
         return;
     if (worker->in_round && !again && key_order(&msg->key, &worker->key) < 0)
         return;
@@ -399,19 +414,21 @@ static enum err job_room(struct worker *worker, const struct job *job)
     enum err err = chunkset_init(&worker->held, job->chunks);
 
     if (err == ERR_OK)
-        err = tally_init(&worker->tally, job->dims, job->chunks);
+        err = tally_init(&worker->tally, job->sum_dims, job->chunks);
     if (err == ERR_OK)
-        err = tally_init(&worker->sent, job->dims, job->chunks);
+        err = tally_init(&worker->sent, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
     worker->queue_capacity = job->chunks + QUEUE_MIN;
     worker->queue = mem_new(worker->queue_capacity, sizeof *worker->queue);
-    worker->row = mem_new(job->dims + 1, sizeof *worker->row);
-    worker->gradient = mem_new(job->dims, sizeof *worker->gradient);
+    worker->row = mem_new((size_t)job->sum_dims + 1, sizeof *worker->row);
+    worker->gradient = mem_new(job->sum_dims, sizeof *worker->gradient);
     for (int i = 0; i < 2; i++) {
         worker->weights[i] = mem_new(job->dims, sizeof **worker->weights);
-        worker->exponent[i] = mem_new(job->dims, sizeof **worker->exponent);
-        if (worker->weights[i] == NULL || worker->exponent[i] == NULL)
+        worker->direction[i] = mem_new(job->dims, sizeof **worker->direction);
+        worker->exponent[i] = mem_new(job->sum_dims, sizeof **worker->exponent);
+        if (worker->weights[i] == NULL || worker->direction[i] == NULL ||
+            worker->exponent[i] == NULL)
             return ERR_NOMEM;
     }
     if (worker->queue == NULL || worker->row == NULL ||

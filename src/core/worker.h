@@ -66,14 +66,17 @@ struct worker {
     bool open;
     struct job job;
     struct chunkset held;
-    struct tally tally;   /* In the driver's hands while `computing`. */
-    struct tally sent;    /* The one before: its answer may just be leaving. */
-    double *row;          /* dims + 1, coded rounds. */
-    double *gradient;     /* dims, scratch. */
-    double *weights[2];   /* [live] of this round; the other may still be */
+    struct tally tally; /* In the driver's hands while `computing`. */
+    struct tally sent;  /* The one before: its answer may just be leaving. */
+    double *row;        /* dims + 1, coded rounds. */
+    double *gradient;   /* dims, scratch. */
+    enum evaluation_kind kind;
+    double *weights[2]; /* [live] of this round; the other may still be */
+    double *direction[2];
     int16_t *exponent[2]; /* read by a compute that was called off. */
     uint32_t live;
-    uint32_t in_use; /* While computing: the one it reads. */
+    uint32_t sum_dims; /* Of this round's answers. */
+    uint32_t in_use;   /* While computing: the one it reads. */
 
     /* The round. */
     bool in_round;

@@ -3,59 +3,40 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/check.h"
+#include "base/mem.h"
 #include "base/rng.h"
-
-enum { GMM_ROWS = 20000, GMM_COLS = 100 };
+#include "data/digits.h"
 
 /* Streams split from the user's seed, so that no draw is used twice. */
 enum { DRAW_BETA = 1, DRAW_SIDE, DRAW_VALUE, DRAW_LABEL };
 
-struct gmm {
+struct generator;
+
+/* One row of the endless table: x has `cols` values. */
+typedef void (*gen_row)(const struct generator *gen, uint32_t row, float *x,
+                        double *y);
+
+struct gen_kind {
+    const char *name;
+    gen_row row;
+    double (*beta)(uint64_t stream, uint32_t col); /* NULL: none needed. */
+    uint32_t rows, cols;                           /* Unless the user says. */
+    bool fixed_cols;
+    uint32_t classes;
+    enum storage storage; /* Narrowest that holds every value. */
+};
+
+struct generator {
+    const struct gen_kind *kind;
     uint32_t rows, cols;
     uint64_t seed;
-    double shift; /* 1.5/p: distance of a mean from 0, per coordinate. */
-    double spread;
+    double *beta; /* cols. */
 };
 
 bool gen_is_spec(const char *spec)
 {
     return strncmp(spec, "gen:", 4) == 0;
-}
-
-/* Decimal digits up to `stop`; 0 if there is anything else or too much. */
-static uint32_t read_count(const char **at, char stop, uint32_t most)
-{
-    uint64_t value = 0;
-
-    for (; **at >= '0' && **at <= '9' && value <= most; (*at)++)
-        value = value * 10 + (uint64_t)(**at - '0');
-    if (**at != stop || value > most)
-        return 0;
-    *at += stop != '\0';
-    return (uint32_t)value;
-}
-
-static enum err gmm_parse(const char *spec, struct gmm *gmm, struct why *why)
-{
-    const char *at = spec + 4;
-
-    if (strcmp(at, "gmm") == 0)
-        return ERR_OK;
-    if (strncmp(at, "gmm:", 4) != 0)
-        return why_set(why, ERR_UNKNOWN,
-                       "%s: no such generator; use gen:gmm or "
-                       "gen:gmm:ROWS,COLS",
-                       spec);
-    at += 4;
-    gmm->rows = read_count(&at, ',', DATA_ROWS_MAX);
-    if (gmm->rows != 0)
-        gmm->cols = read_count(&at, '\0', DATA_COLS_MAX);
-    if (gmm->rows == 0 || gmm->cols == 0)
-        return why_set(why, ERR_RANGE,
-                       "%s: expected gen:gmm:ROWS,COLS with ROWS 1 to %u and "
-                       "COLS 1 to %u",
-                       spec, DATA_ROWS_MAX, DATA_COLS_MAX);
-    return ERR_OK;
 }
 
 /* exp(t) for t in [-40, 0]: t = k ln 2 + r, |r| <= ln(2)/2, and the series of
@@ -87,75 +68,261 @@ double gen_logistic(double t)
     return 1 - 1 / (1 + series_exp(t));
 }
 
-static double gmm_beta(const struct gmm *gmm, uint32_t col)
-{
-    const uint64_t stream = rng_at(gmm->seed, DRAW_BETA, 0);
+/* --- rows -----------------------------------------------------------------
+ */
 
+static double sign_beta(uint64_t stream, uint32_t col)
+{
     return rng_at(stream, col, 0) >> 63 ? 1 : -1;
 }
 
-static void gmm_row(const struct gmm *gmm, uint32_t row, float *x, double *y)
+static double normal_beta(uint64_t stream, uint32_t col)
 {
-    const uint64_t stream = rng_at(gmm->seed, DRAW_VALUE, 0);
-    const bool right = rng_at(gmm->seed, DRAW_SIDE, row) >> 63;
+    return rng_normal_at(stream, col, 0);
+}
+
+static void gmm_row(const struct generator *gen, uint32_t row, float *x,
+                    double *y)
+{
+    const uint64_t stream = rng_at(gen->seed, DRAW_VALUE, 0);
+    const bool right = rng_at(gen->seed, DRAW_SIDE, row) >> 63;
+    const double shift = 1.5 / (double)gen->cols;
+    const double spread = 10 / sqrt((double)gen->cols);
     double score = 0;
 
-    for (uint32_t col = 0; col < gmm->cols; col++) {
-        const double beta = gmm_beta(gmm, col);
-        const double mean = right ? gmm->shift * beta : -gmm->shift * beta;
+    for (uint32_t col = 0; col < gen->cols; col++) {
+        const double beta = gen->beta[col];
+        const double mean = right ? shift * beta : -shift * beta;
 
-        x[col] = (float)(mean + gmm->spread * rng_normal_at(stream, row, col));
+        x[col] = (float)(mean + spread * rng_normal_at(stream, row, col));
         score += (double)x[col] * beta;
     }
-    *y = rng_unit_at(gmm->seed, DRAW_LABEL, row) < gen_logistic(score) ? 1 : -1;
+    *y = rng_unit_at(gen->seed, DRAW_LABEL, row) < gen_logistic(score) ? 1 : -1;
+}
+
+static void linear_row(const struct generator *gen, uint32_t row, float *x,
+                       double *y)
+{
+    const uint64_t stream = rng_at(gen->seed, DRAW_VALUE, 0);
+    double score = 0;
+
+    for (uint32_t col = 0; col < gen->cols; col++) {
+        x[col] = (float)rng_normal_at(stream, row, col);
+        score += (double)x[col] * gen->beta[col];
+    }
+    *y = score / sqrt((double)gen->cols) +
+         0.1 * rng_normal_at(gen->seed, DRAW_LABEL, row);
+}
+
+static void digits_row(const struct generator *gen, uint32_t row, float *x,
+                       double *y)
+{
+    *y = digits_draw(gen->seed, row, x);
+}
+
+static const struct gen_kind kinds[] = {
+    {"gmm", gmm_row, sign_beta, 20000, 100, false, 2, STORAGE_F32},
+    {"linear", linear_row, normal_beta, 20000, 100, false, 0, STORAGE_F32},
+    {"digits", digits_row, NULL, 10000, DIGITS_COLS, true, 10, STORAGE_BF16},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+/* --- the user's words -----------------------------------------------------
+ */
+
+/* Decimal digits up to `stop`; 0 if there is anything else or too much. */
+static uint32_t read_count(const char **at, char stop, uint32_t most)
+{
+    uint64_t value = 0;
+
+    for (; **at >= '0' && **at <= '9' && value <= most; (*at)++)
+        value = value * 10 + (uint64_t)(**at - '0');
+    if (**at != stop || value > most)
+        return 0;
+    *at += stop != '\0';
+    return (uint32_t)value;
+}
+
+static const struct gen_kind *find_kind(const char *name, size_t size)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if (strlen(kinds[i].name) == size &&
+            memcmp(kinds[i].name, name, size) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+static enum err say_counts(const struct generator *gen, const char *spec,
+                           struct why *why)
+{
+    if (gen->kind->fixed_cols)
+        return why_set(why, ERR_RANGE,
+                       "%s: expected gen:%s:ROWS with ROWS 1 to %u", spec,
+                       gen->kind->name, DATA_ROWS_MAX);
+    return why_set(why, ERR_RANGE,
+                   "%s: expected gen:%s:ROWS,COLS with ROWS 1 to %u and COLS 1 "
+                   "to %u",
+                   spec, gen->kind->name, DATA_ROWS_MAX, DATA_COLS_MAX);
+}
+
+static enum err gen_parse(const char *spec, struct generator *gen,
+                          struct why *why)
+{
+    const char *at = spec + 4;
+    const size_t size = strcspn(at, ":");
+
+    gen->kind = find_kind(at, size);
+    if (gen->kind == NULL)
+        return why_set(why, ERR_UNKNOWN,
+                       "%s: no such generator; use gen:gmm, gen:linear or "
+                       "gen:digits, or gen:gmm:ROWS,COLS",
+                       spec);
+    gen->rows = gen->kind->rows;
+    gen->cols = gen->kind->cols;
+    at += size;
+    if (*at == '\0')
+        return ERR_OK;
+    at++;
+    gen->rows =
+        read_count(&at, gen->kind->fixed_cols ? '\0' : ',', DATA_ROWS_MAX);
+    if (gen->rows != 0 && !gen->kind->fixed_cols)
+        gen->cols = read_count(&at, '\0', DATA_COLS_MAX);
+    return gen->rows == 0 || gen->cols == 0 ? say_counts(gen, spec, why)
+                                            : ERR_OK;
+}
+
+/* --- filling --------------------------------------------------------------
+ */
+
+struct filling {
+    const struct generator *gen;
+    uint32_t first; /* Row of the endless table that becomes row 0. */
+    bool intercept;
+    struct dataset *data;
+    float *scratch; /* A row for each thread. */
+};
+
+static void fill_chunk(void *context, uint32_t thread, uint32_t item)
+{
+    struct filling *const fill = context;
+    struct dataset *const data = fill->data;
+    float *const x = fill->scratch + (size_t)thread * data->stride;
+    const uint32_t begin = item * data->chunk_rows;
+    const uint32_t end = begin + dataset_chunk_size(data, item);
+
+    for (uint32_t row = begin; row < end; row++) {
+        memset(x, 0, data->stride * sizeof *x);
+        fill->gen->kind->row(fill->gen, fill->first + row, x, &data->y[row]);
+        if (fill->intercept)
+            x[data->cols - 1] = 1;
+        storage_pack(data->storage, x, data->stride, dataset_row(data, row));
+    }
+}
+
+static enum err set_classes(const struct generator *gen, struct dataset *data)
+{
+    static const double pair[2] = {-1, 1};
+    static const double digits[10] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+
+    return dataset_set_labels(data, gen->kind->classes == 2 ? pair : digits,
+                              gen->kind->classes);
 }
 
 /* Rows first..first+rows of the endless table. */
-static enum err gmm_fill(const struct gmm *gmm,
+static enum err gen_fill(const struct generator *gen,
                          const struct source_options *options, uint32_t first,
                          uint32_t rows, struct dataset *data)
 {
-    const uint32_t own = gmm->cols + (options->intercept ? 1 : 0);
-    const uint32_t cols = own < options->cols_min ? options->cols_min : own;
+    const uint32_t own = gen->cols + (options->intercept ? 1 : 0);
+    struct pool *const pool =
+        options->pool != NULL ? options->pool : pool_serial();
+    struct dataset_shape shape = {
+        .storage = gen->kind->storage,
+        .rows = rows,
+        .cols = own < options->cols_min ? options->cols_min : own,
+        .chunk_rows = options->chunk_rows != 0
+                          ? options->chunk_rows
+                          : dataset_default_chunk_rows(rows),
+    };
     struct dataset made = {0};
-    const enum err err = dataset_init(&made, rows, cols,
-                                      options->chunk_rows != 0
-                                          ? options->chunk_rows
-                                          : dataset_default_chunk_rows(rows));
+    struct filling fill = {.gen = gen,
+                           .first = first,
+                           .intercept = options->intercept,
+                           .data = &made};
+    enum err err;
 
+    if (options->storage != NULL)
+        (void)storage_parse(options->storage, &shape.storage);
+    err = dataset_init_shape(&made, &shape);
     if (err != ERR_OK)
         return err;
-    made.label[0] = -1;
-    made.label[1] = 1;
-    made.classes = 2;
-    for (uint32_t i = 0; i < rows; i++) {
-        float *const x = made.x + (size_t)i * made.stride;
-
-        gmm_row(gmm, first + i, x, &made.y[i]);
-        if (options->intercept)
-            x[cols - 1] = 1.0f;
+    fill.scratch = mem_new(pool->threads, made.stride * sizeof *fill.scratch);
+    err = fill.scratch == NULL ? ERR_NOMEM : set_classes(gen, &made);
+    if (err == ERR_OK)
+        pool->run(pool, fill_chunk, &fill, dataset_chunks(&made));
+    mem_free(fill.scratch);
+    if (err != ERR_OK) {
+        dataset_close(&made);
+        return err;
     }
     chunkset_fill(&made.present);
     *data = made;
     return ERR_OK;
 }
 
+static enum err draw_beta(struct generator *gen)
+{
+    const uint64_t stream = rng_at(gen->seed, DRAW_BETA, 0);
+
+    if (gen->kind->beta == NULL)
+        return ERR_OK;
+    gen->beta = mem_new(gen->cols, sizeof *gen->beta);
+    if (gen->beta == NULL)
+        return ERR_NOMEM;
+    for (uint32_t col = 0; col < gen->cols; col++)
+        gen->beta[col] = gen->kind->beta(stream, col);
+    return ERR_OK;
+}
+
+static enum err check_storage(const struct generator *gen,
+                              const struct source_options *options,
+                              struct why *why)
+{
+    enum storage storage;
+
+    if (options->storage == NULL)
+        return ERR_OK;
+    if (!storage_parse(options->storage, &storage) ||
+        (storage != STORAGE_F32 && storage != gen->kind->storage))
+        return why_set(why, ERR_RANGE,
+                       "%s: storage %.32s does not hold its values; use %s",
+                       options->spec, options->storage,
+                       storage_name(gen->kind->storage));
+    return ERR_OK;
+}
+
 enum err gen_load(const struct source_options *options, struct dataset *train,
                   struct dataset *test, bool *has_test, struct why *why)
 {
-    struct gmm gmm = {.rows = GMM_ROWS, .cols = GMM_COLS};
+    struct generator gen = {.seed = options->seed};
     struct dataset made = {0};
-    enum err err = gmm_parse(options->spec, &gmm, why);
+    enum err err = gen_parse(options->spec, &gen, why);
 
     if (err != ERR_OK)
         return err;
-    gmm.seed = options->seed;
-    gmm.shift = 1.5 / (double)gmm.cols;
-    gmm.spread = 10 / sqrt((double)gmm.cols);
-    err = gmm_fill(&gmm, options, 0, gmm.rows, &made);
+    CHECK(gen.kind != NULL);
+    err = check_storage(&gen, options, why);
+    if (err != ERR_OK)
+        return err;
+    err = draw_beta(&gen);
+    if (err == ERR_OK)
+        err = gen_fill(&gen, options, 0, gen.rows, &made);
     if (err == ERR_OK && test != NULL)
-        err = gmm_fill(&gmm, options, gmm.rows,
-                       gmm.rows / 5 + (gmm.rows % 5 != 0), test);
+        err = gen_fill(&gen, options, gen.rows,
+                       gen.rows / 5 + (gen.rows % 5 != 0), test);
+    mem_free(gen.beta);
     if (err != ERR_OK) {
         dataset_close(&made);
         return why_set(why, err, "%s: %s; ask for fewer rows or columns",

@@ -4,6 +4,9 @@
  * gmm: beta* in {-1,+1}^p; x from two Gaussians with means +-1.5 beta-star/p
  * and standard deviation 10/sqrt(p); y = +1 with probability
  * sigmoid(x . beta-star).
+ * linear: x standard normal, y = x . beta/sqrt(p) + 0.1 noise, beta standard
+ * normal: for regression.
+ * digits: see digits.h; ten classes.
  * Each value is a function of (seed, row, column) alone.
  */
 #ifndef DATA_GEN_H

@@ -12,7 +12,10 @@
 #define DATA_LIBSVM_H
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "data/sparse.h"
+#include "data/stage.h"
+#include "data/text_blocks.h"
 #include "data/text_source.h"
 
 /* All rows of `source`.  Values are binary64 as number.h reads them, then
@@ -20,5 +23,14 @@
  * the file.  On failure *sparse is untouched. */
 MUST_CHECK enum err libsvm_read(struct text_source *source,
                                 struct sparse *sparse, struct why *why);
+
+/* The same rows, read in blocks by all threads of the pool. */
+MUST_CHECK enum err libsvm_stage(const char *path, struct pool *pool,
+                                 struct stage *stage, struct why *why);
+
+/* Lines of a block (text_blocks.h) to rows; `options` is not used. */
+MUST_CHECK enum err libsvm_block(const struct text_block *block,
+                                 const void *options, struct sparse *sparse,
+                                 struct why *why);
 
 #endif /* DATA_LIBSVM_H */

@@ -2,7 +2,6 @@
 
 #include <locale.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,4 +149,65 @@ enum number number_parse(const char *text, size_t size, double *value)
         return NUMBER_HUGE;
     *value = parsed;
     return NUMBER_OK;
+}
+
+/* Digits after those of `value`; *count of them.  Many wrap round: the caller
+ * counts. */
+static uint64_t scan_run(const char **at, uint64_t value, int *count)
+{
+    const char *p = *at;
+
+    for (; (unsigned char)(*p - '0') < 10; p++)
+        value = value * 10 + (uint64_t)(*p - '0');
+    *count = (int)(p - *at);
+    *at = p;
+    return value;
+}
+
+/* 'e', sign, one to three digits. */
+static bool scan_power(const char **at, int *exponent)
+{
+    const char *p = *at + 1;
+    const bool negative = *p == '-';
+    int count = 0;
+    int value;
+
+    p += negative || *p == '+';
+    value = (int)scan_run(&p, 0, &count);
+    if (count == 0 || count > 3)
+        return false;
+    *exponent += negative ? -value : value;
+    *at = p;
+    return true;
+}
+
+bool number_scan(const char **at, double *value)
+{
+    const char *p = *at;
+    const bool negative = *p == '-';
+    int whole = 0;
+    int part = 0;
+    int exponent;
+    uint64_t digits;
+    double magnitude;
+
+    p += negative || *p == '+';
+    digits = scan_run(&p, 0, &whole);
+    if (*p == '.') {
+        p++;
+        digits = scan_run(&p, digits, &part);
+    }
+    /* Eighteen digits cannot overflow; the rest is for the other reader. */
+    if (whole + part == 0 || whole + part > 18 || digits > UINT64_C(1) << 53)
+        return false;
+    exponent = -part;
+    if ((*p == 'e' || *p == 'E') && !scan_power(&p, &exponent))
+        return false;
+    if (exponent > POWER_EXACT_MAX || exponent < -POWER_EXACT_MAX)
+        return false;
+    magnitude = exponent >= 0 ? (double)digits * power_of_ten[exponent]
+                              : (double)digits / power_of_ten[-exponent];
+    *value = negative ? -magnitude : magnitude;
+    *at = p;
+    return true;
 }

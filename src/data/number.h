@@ -9,6 +9,7 @@
 #ifndef DATA_NUMBER_H
 #define DATA_NUMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum number {
@@ -24,5 +25,10 @@ enum number {
 /* All of text[0..size) as a number; *value is set only for NUMBER_OK.  Values
  * too small for binary64 become the nearest one, as usual. */
 enum number number_parse(const char *text, size_t size, double *value);
+
+/* A number at *at that a blank, line feed or other such character ends: the
+ * caller's text must have one.  Short decimals only; false, with *at as it
+ * was, for anything that number_parse should judge. */
+bool number_scan(const char **at, double *value);
 
 #endif /* DATA_NUMBER_H */

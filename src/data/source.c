@@ -4,127 +4,324 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/cache.h"
+#include "data/csv.h"
 #include "data/gen.h"
+#include "data/idx.h"
+#include "data/labels.h"
 #include "data/libsvm.h"
-#include "data/sparse.h"
-#include "data/text_source.h"
+#include "data/npy.h"
+#include "data/stage.h"
+#include "data/unpack.h"
 
-/* Distinct labels in ascending order. */
-struct label_set {
-    uint32_t count;
-    double label[CLASSES_MAX];
-};
+enum format { FORMAT_LIBSVM, FORMAT_CSV, FORMAT_TSV, FORMAT_IDX, FORMAT_NPY };
 
-/* False once there is no room. */
-static bool label_add(struct label_set *set, double label)
+#define FORMATS 5
+
+static struct pool *pool_of(const struct source_options *options)
 {
-    uint32_t low = 0;
-    uint32_t high = set->count;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (set->label[middle] < label)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < set->count && set->label[low] == label)
-        return true;
-    if (set->count == CLASSES_MAX)
-        return false;
-    memmove(set->label + low + 1, set->label + low,
-            (set->count - low) * sizeof *set->label);
-    set->label[low] = label;
-    set->count++;
-    return true;
+    return options->pool != NULL ? options->pool : pool_serial();
 }
 
-static uint32_t count_labels(const struct dataset *data, struct label_set *set)
+static const char *shown(const char *path)
 {
-    for (uint32_t row = 0; row < data->rows; row++) {
-        if (!label_add(set, data->y[row]))
-            return 0;
-    }
-    return set->count;
+    return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* Replace each label of the pair by -1 or +1. */
-static enum err map_labels(struct dataset *data, const double *pair,
-                           struct why *why)
+/* Does `path`, less ".gz" or ".zst", end with `ending`? */
+static bool has_ending(const char *path, const char *ending)
 {
-    for (uint32_t row = 0; row < data->rows; row++) {
-        if (data->y[row] != pair[0] && data->y[row] != pair[1])
-            return why_set(why, ERR_MISMATCH,
-                           "row %u: label %.17g is not one of the training "
-                           "set's, %.17g and %.17g",
-                           row + 1, data->y[row], pair[0], pair[1]);
+    static const char *const packed[] = {"", ".gz", ".zst"};
+    const size_t size = strlen(path);
+
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        const size_t tail = strlen(packed[i]);
+        const size_t own = strlen(ending);
+
+        if (size >= own + tail && strcmp(path + size - tail, packed[i]) == 0 &&
+            memcmp(path + size - tail - own, ending, own) == 0)
+            return true;
     }
-    for (uint32_t row = 0; row < data->rows; row++)
-        data->y[row] = data->y[row] == pair[1] ? 1 : -1;
-    data->label[0] = pair[0];
-    data->label[1] = pair[1];
-    return ERR_OK;
+    return false;
 }
 
-static enum err settle_labels(struct dataset *data,
-                              const struct source_options *options,
-                              struct why *why)
+static enum err find_format(const struct source_options *options,
+                            enum format *format, struct why *why)
 {
-    struct label_set *const set = mem_new(1, sizeof *set);
-    enum err err = ERR_OK;
+    static const char *const names[FORMATS] = {"libsvm", "csv", "tsv", "idx",
+                                               "npy"};
+    struct unpacker *in = NULL;
+    uint8_t first[16];
+    size_t got = 0;
+    enum err err;
 
-    if (set == NULL)
-        return why_set(why, ERR_NOMEM, "out of memory");
-    data->classes = count_labels(data, set);
-    if (options->labels != NULL)
-        err = map_labels(data, options->labels, why);
-    else if (!options->regression && data->classes == 2)
-        err = map_labels(data, set->label, why);
-    mem_free(set);
+    for (int i = 0; options->format != NULL && i < FORMATS; i++) {
+        *format = (enum format)i;
+        if (strcmp(options->format, names[i]) == 0)
+            return ERR_OK;
+    }
+    if (options->format != NULL)
+        return why_set(why, ERR_UNKNOWN,
+                       "no format %.32s; there are libsvm, csv, tsv, idx and "
+                       "npy",
+                       options->format);
+    *format = has_ending(options->spec, ".csv")   ? FORMAT_CSV
+              : has_ending(options->spec, ".tsv") ? FORMAT_TSV
+                                                  : FORMAT_LIBSVM;
+    if (*format != FORMAT_LIBSVM || strcmp(options->spec, "-") == 0)
+        return ERR_OK;
+    err = unpacker_open(options->spec, &in, why);
+    if (err == ERR_OK)
+        err = unpacker_fill(in, first, sizeof first, &got, why);
+    unpacker_close(in);
+    if (err == ERR_OK && npy_is_magic(first, got))
+        *format = FORMAT_NPY;
+    else if (err == ERR_OK && idx_is_magic(first, got))
+        *format = FORMAT_IDX;
     return err;
 }
 
-static enum err load_stream(struct text_source *stream,
-                            const struct source_options *options,
-                            struct dataset *data, struct why *why)
+static bool wants_encoder(const struct source_options *options)
 {
-    const struct densify how = {
+    return options->categorical != NULL || options->pairs ||
+           options->scaling != SCALE_NONE;
+}
+
+static enum err encode_frame(const struct source_options *options,
+                             const struct frame *frame, struct stage *stage,
+                             struct why *why)
+{
+    const struct encode_options how = {.scaling = options->scaling,
+                                       .all_pairs = options->pairs};
+    struct encoder own = {0};
+    struct encoder *const encoder =
+        options->encoder != NULL ? options->encoder : &own;
+    enum err err = ERR_OK;
+
+    if (encoder->column == NULL)
+        err = encoder_fit(encoder, frame, &how, why);
+    if (err == ERR_OK)
+        err = encoder_apply(encoder, frame, stage, why);
+    encoder_close(&own);
+    return err;
+}
+
+static enum err stage_frame(const struct source_options *options,
+                            char separator, struct stage *stage,
+                            struct why *why)
+{
+    const struct frame_options how = {.label = options->label,
+                                      .categorical = options->categorical,
+                                      .separator = separator};
+    struct text_source text = {0};
+    struct frame frame = {0};
+    enum err err = text_open(&text, options->spec, why);
+
+    if (err == ERR_OK)
+        err = frame_read(&text, &how, &frame, why);
+    if (err == ERR_OK)
+        err = encode_frame(options, &frame, stage, why);
+    frame_close(&frame);
+    text_close(&text);
+    return err;
+}
+
+static enum err stage_csv(const struct source_options *options, char separator,
+                          struct stage *stage, struct why *why)
+{
+    struct csv csv = {.label_wanted = options->label, .separator = separator};
+    enum err err;
+
+    if (wants_encoder(options))
+        return stage_frame(options, separator, stage, why);
+    err = csv_stage(options->spec, &csv, pool_of(options), stage, why);
+    csv_close(&csv);
+    return err;
+}
+
+/* A file of labels, IDX or npy. */
+static enum err read_labels(const char *path, double **labels, uint64_t *count,
+                            struct why *why)
+{
+    struct unpacker *in = NULL;
+    uint8_t first[8];
+    size_t got = 0;
+    bool npy;
+    enum err err = unpacker_open(path, &in, why);
+
+    if (err == ERR_OK)
+        err = unpacker_fill(in, first, sizeof first, &got, why);
+    unpacker_close(in);
+    in = NULL;
+    npy = npy_is_magic(first, got);
+    if (err == ERR_OK)
+        err = unpacker_open(path, &in, why);
+    if (err == ERR_OK)
+        err = npy ? npy_labels(in, labels, count, why)
+                  : idx_labels(in, labels, count, why);
+    unpacker_close(in);
+    return err == ERR_OK ? err : why_in(why, err, "--labels %s", path);
+}
+
+static enum err label_number(const struct source_options *options,
+                             uint64_t *column, struct why *why)
+{
+    const char *at = options->label;
+
+    *column = 0;
+    for (; at != NULL && *at >= '0' && *at <= '9' && *column < UINT32_MAX; at++)
+        *column = *column * 10 + (uint64_t)(*at - '0');
+    if (at != NULL && (*at != '\0' || *column == 0))
+        return why_set(why, ERR_UNKNOWN,
+                       "--label %.32s: columns of an npy file have numbers "
+                       "only, from 1",
+                       options->label);
+    return ERR_OK;
+}
+
+static enum err stage_binary(const struct source_options *options,
+                             enum format format, struct stage *stage,
+                             struct why *why)
+{
+    struct unpacker *in = NULL;
+    double *labels = NULL;
+    uint64_t count = 0;
+    uint64_t column = 0;
+    enum err err = label_number(options, &column, why);
+
+    if (err == ERR_OK && options->labels_file != NULL)
+        err = read_labels(options->labels_file, &labels, &count, why);
+    else if (err == ERR_OK && format == FORMAT_IDX)
+        err = why_set(why, ERR_SHAPE,
+                      "an IDX file has no labels; add --labels FILE");
+    if (err == ERR_OK)
+        err = unpacker_open(options->spec, &in, why);
+    if (err == ERR_OK)
+        err = format == FORMAT_IDX
+                  ? idx_stage(in, labels, count, stage, why)
+                  : npy_stage(in, labels, count, column, stage, why);
+    unpacker_close(in);
+    mem_free(labels);
+    return err;
+}
+
+static enum err fill_stage(const struct source_options *options,
+                           struct stage *stage, struct why *why)
+{
+    enum format format = FORMAT_LIBSVM;
+    const enum err err = find_format(options, &format, why);
+
+    if (err != ERR_OK)
+        return err;
+    switch (format) {
+    case FORMAT_CSV:
+        return stage_csv(options, 0, stage, why);
+    case FORMAT_TSV:
+        return stage_csv(options, '\t', stage, why);
+    case FORMAT_IDX:
+    case FORMAT_NPY:
+        return stage_binary(options, format, stage, why);
+    case FORMAT_LIBSVM:
+        break;
+    }
+    if (wants_encoder(options))
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--categorical, --pairs and --scale are for CSV and "
+                       "TSV tables");
+    return libsvm_stage(options->spec, pool_of(options), stage, why);
+}
+
+static enum err build(const struct source_options *options, struct stage *stage,
+                      struct dataset *data, struct why *why)
+{
+    struct stage_options how = {
         .chunk_rows = options->chunk_rows,
         .cols_min = options->cols_min,
         .cols_max = options->cols_max,
         .intercept = options->intercept,
+        .choose = options->storage == NULL,
+        .like = options->like,
     };
-    struct sparse sparse = {0};
-    struct dataset made = {0};
-    enum err err = libsvm_read(stream, &sparse, why);
 
-    if (err == ERR_OK)
-        err = sparse_densify(&sparse, &how, &made, why);
-    sparse_close(&sparse);
-    if (err == ERR_OK)
-        err = settle_labels(&made, options, why);
-    if (err != ERR_OK) {
-        dataset_close(&made);
-        return err;
+    if (options->like != NULL) {
+        how.cols_min = options->like->cols;
+        how.cols_max = options->like->cols;
     }
-    *data = made;
-    return ERR_OK;
+    if (options->storage != NULL &&
+        !storage_parse(options->storage, &how.storage))
+        return why_set(why, ERR_UNKNOWN,
+                       "no storage %.32s; there are f32, bf16, i8, bit, index "
+                       "and csr",
+                       options->storage);
+    return stage_build(stage, &how, pool_of(options), data, why);
+}
+
+static enum err settle(const struct source_options *options,
+                       struct dataset *data, struct why *why)
+{
+    struct label_options how = {
+        .regression = options->regression,
+        .classes = options->classes,
+        .labels = options->labels,
+        .label_count = options->label_count == 0 ? 2 : options->label_count,
+    };
+
+    if (options->like != NULL && options->like->classes >= 2) {
+        how.labels = options->like->label;
+        how.label_count = options->like->classes;
+    }
+    return labels_settle(data, &how, why);
 }
 
 static enum err load_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
-    struct text_source stream = {0};
-    enum err err = text_open(&stream, options->spec, why);
+    struct stage stage = {0};
+    struct dataset made = {0};
+    enum err err = fill_stage(options, &stage, why);
 
     if (err == ERR_OK)
-        err = load_stream(&stream, options, data, why);
-    text_close(&stream);
+        err = build(options, &stage, &made, why);
+    stage_close(&stage);
+    if (err == ERR_OK)
+        err = settle(options, &made, why);
+    if (err != ERR_OK) {
+        dataset_close(&made);
+        return why_in(why, err, "%s", shown(options->spec));
+    }
+    *data = made;
+    return ERR_OK;
+}
+
+/* The cache serves plain loads: what depends on another data set or leaves an
+ * encoder behind is read from the text. */
+static bool may_cache(const struct source_options *options)
+{
+    return options->cache != NULL && strcmp(options->spec, "-") != 0 &&
+           options->like == NULL && options->encoder == NULL;
+}
+
+static enum err load_cached(const struct source_options *options,
+                            struct dataset *data, struct why *why)
+{
+    struct cache_place place;
+    struct why trouble = {0};
+    enum err err;
+
+    /* What cannot be hashed cannot be read either, or is a pipe. */
+    if (cache_place(options, &place, NULL) != ERR_OK)
+        return load_file(options, data, why);
+    err = cache_load(&place, pool_of(options), data, &trouble);
+    if (err == ERR_OK)
+        return ERR_OK;
+    if (err != ERR_NOTFOUND && options->note != NULL)
+        options->note(options->note_context, trouble.text);
+    err = load_file(options, data, why);
     if (err != ERR_OK)
-        return why_in(why, err, "%s",
-                      strcmp(options->spec, "-") == 0 ? "standard input"
-                                                      : options->spec);
+        return err;
+    if (cache_store(&place, data, pool_of(options), &trouble) != ERR_OK &&
+        options->note != NULL)
+        options->note(options->note_context, trouble.text);
     return ERR_OK;
 }
 
@@ -137,5 +334,6 @@ enum err source_load(const struct source_options *options,
         return gen_load(options, train, test, has_test, why);
     if (has_test != NULL)
         *has_test = false;
-    return load_file(options, train, why);
+    return may_cache(options) ? load_cached(options, train, why)
+                              : load_file(options, train, why);
 }

@@ -1,8 +1,15 @@
 /*
  * source.h - from what the user names to rows: files and generators.
  *
- *     path.svm, path.svm.gz, -      LIBSVM text, plain or gzip, standard input
+ *     path.svm, -                   LIBSVM text, standard input
+ *     path.csv, path.tsv            tables with commas or tabs
+ *     path-idx3-ubyte, path.npy     IDX and numpy files, with a file of labels
  *     gen:gmm[:ROWS,COLS]           two Gaussians (20000,100), seeded
+ *     gen:linear[:ROWS,COLS]        a linear model and noise (20000,100)
+ *     gen:digits[:ROWS]             drawn digits (10000)
+ *
+ * Files may be packed with gzip or zstd.  IDX and npy are known by their first
+ * bytes, tables by their name.
  */
 #ifndef DATA_SOURCE_H
 #define DATA_SOURCE_H
@@ -10,7 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/pool.h"
 #include "data/dataset.h"
+#include "data/encode.h"
 
 struct source_options {
     const char *spec;     /* What the user typed. */
@@ -23,8 +32,28 @@ struct source_options {
                              LIBLINEAR does when it predicts. Files only. */
     bool intercept;       /* Append a column of ones. */
     bool regression;      /* Keep labels as read even if there are two. */
-    const double *labels; /* Map labels as this pair says (test sets); NULL:
-                             the smaller becomes -1, the larger +1. */
+    bool classes;         /* Number labels 0, 1, ... even if not whole. */
+    const double *labels; /* Map labels as these say (test sets), ascending;
+                             NULL: as those found. */
+    uint32_t label_count; /* Of labels; 0 stands for 2. */
+    /* Columns, labels and storage as in this training set; NULL: free. */
+    const struct dataset *like;
+    const char *storage;     /* Name of a form; NULL: the best. */
+    const char *format;      /* libsvm, csv, tsv, idx, npy; NULL: find out. */
+    const char *label;       /* csv, npy: column of the label. */
+    const char *labels_file; /* idx, npy: file of labels. */
+    const char *categorical; /* csv: columns that are categories, or "all". */
+    bool pairs;              /* csv: all pairs of categorical columns too. */
+    enum scaling scaling;    /* csv: of columns of numbers. */
+    /* csv with any of the three: fitted to the table if empty, else applied
+     * (test sets); the caller closes it.  NULL: of no further use. */
+    struct encoder *encoder;
+    const char *cache; /* Folder for binary copies; NULL: none. */
+    struct pool *pool; /* NULL: this thread alone. */
+    /* Told one sentence that is no error (the cache was rebuilt); may be
+     * NULL. */
+    void (*note)(void *context, const char *sentence);
+    void *note_context;
 };
 
 /* Load the training rows; for generators with a test part (20 % of ROWS, drawn

@@ -1,8 +1,8 @@
 /*
- * sparse.h - rows as (index, value) pairs: what text files hold.
+ * sparse.h - rows as (index, value) pairs: what readers produce.
  *
- * A stream can be read but once, so rows are gathered here, in growing
- * arrays, and made dense when the number of columns is known.
+ * Growing arrays for a piece of a file; stage.h packs them and makes a data
+ * set of all pieces when the number of columns is known.
  *
  *     row i = index/value[start[i] .. start[i + 1])
  */
@@ -27,6 +27,7 @@ struct sparse {
 };
 
 void sparse_close(struct sparse *sparse); /* Zeroed is an empty table. */
+void sparse_clear(struct sparse *sparse); /* Keeps the memory. */
 
 /* Begin a row, then add its entries.  ERR_NOMEM; ERR_TOOBIG beyond
  * DATA_ROWS_MAX rows. */
@@ -35,18 +36,8 @@ MUST_CHECK enum err sparse_add(struct sparse *sparse, uint32_t index,
                                float value);
 size_t sparse_entries(const struct sparse *sparse);
 
-/* How to make rows dense. */
-struct densify {
-    uint32_t chunk_rows; /* 0: the default. */
-    uint32_t cols_min;   /* Both as in source_options. */
-    uint32_t cols_max;
-    bool intercept;
-};
-
-/* Dense rows with the labels as read, all chunks present.  ERR_SHAPE if there
- * are no rows or columns, ERR_TOOBIG, ERR_NOMEM: with a sentence. */
-MUST_CHECK enum err sparse_densify(const struct sparse *sparse,
-                                   const struct densify *how,
-                                   struct dataset *data, struct why *why);
+/* Room for one more row and `entries` more entries, so that a reader in a
+ * hurry may write them itself. */
+MUST_CHECK enum err sparse_reserve(struct sparse *sparse, size_t entries);
 
 #endif /* DATA_SPARSE_H */

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/mt19937.h"
+#include "os/pages.h"
 
 /* Uniform in [0, most]: draws below the next power of two until one fits. */
 static uint32_t draw_upto(struct mt19937 *mt, uint32_t most)
@@ -42,25 +43,73 @@ uint32_t split_test_rows(uint32_t rows)
     return (uint32_t)ceil(0.2 * (double)rows);
 }
 
-/* The rows named by order[0..count), as a data set of their own. */
-static enum err take_rows(const struct dataset *data, const uint32_t *order,
-                          uint32_t count, struct dataset *part)
+static uint64_t count_entries(const struct dataset *data, const uint32_t *order,
+                              uint32_t count)
 {
-    struct dataset made = {0};
-    const enum err err =
-        dataset_init(&made, count, data->cols, data->chunk_rows);
+    uint64_t entries = 0;
 
+    if (!dataset_is_sparse(data))
+        return 0;
+    for (uint32_t i = 0; i < count; i++)
+        entries += data->begin[order[i] + 1] - data->begin[order[i]];
+    return entries;
+}
+
+/* Row `from` of `data` becomes row `to` of `part`, those before it being
+ * there. */
+static void copy_row(const struct dataset *data, uint32_t from,
+                     struct dataset *part, uint32_t to)
+{
+    part->y[to] = data->y[from];
+    if (data->weight != NULL)
+        part->weight[to] = data->weight[from];
+    if (dataset_is_sparse(data)) {
+        const uint64_t start = data->begin[from];
+        const size_t count = data->begin[from + 1] - start;
+        const uint64_t at = part->begin[to];
+
+        part->begin[to + 1] = at + count;
+        if (count == 0)
+            return;
+        memcpy(part->column + at, data->column + start,
+               count * sizeof *part->column);
+        if (data->value != NULL)
+            memcpy(part->value + at, data->value + start,
+                   count * sizeof *part->value);
+    } else {
+        memcpy(dataset_row(part, to), dataset_row(data, from),
+               storage_row_bytes(data->storage, data->stride));
+    }
+}
+
+enum err split_take(const struct dataset *data, const uint32_t *order,
+                    uint32_t count, struct dataset *part)
+{
+    struct dataset_shape shape = dataset_shape(data);
+    struct dataset made = {0};
+    enum err err;
+
+    shape.rows = count;
+    shape.entries = count_entries(data, order, count);
+    err = dataset_init_shape(&made, &shape);
     if (err != ERR_OK)
         return err;
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(made.x + (size_t)i * made.stride,
-               data->x + (size_t)order[i] * data->stride,
-               data->stride * sizeof *made.x);
-        made.y[i] = data->y[order[i]];
-    }
-    memcpy(made.label, data->label, sizeof made.label);
-    made.classes = data->classes;
+    for (uint32_t i = 0; i < count; i++)
+        copy_row(data, order[i], &made, i);
     chunkset_fill(&made.present);
+    err = dataset_set_labels(&made, data->label, data->classes);
+    if (err == ERR_OK && data->original != NULL) {
+        made.original = pages_new(data->cols, sizeof *made.original);
+        if (made.original == NULL)
+            err = ERR_NOMEM;
+        else
+            memcpy(made.original, data->original,
+                   data->cols * sizeof *made.original);
+    }
+    if (err != ERR_OK) {
+        dataset_close(&made);
+        return err;
+    }
     *part = made;
     return ERR_OK;
 }
@@ -81,10 +130,10 @@ enum err split_dataset(const struct dataset *data, uint32_t seed,
     if (order == NULL)
         return ERR_NOMEM;
     split_permutation(data->rows, seed, order);
-    err = take_rows(data, order, test_rows, &first);
+    err = split_take(data, order, test_rows, &first);
     if (err == ERR_OK)
-        err =
-            take_rows(data, order + test_rows, data->rows - test_rows, &second);
+        err = split_take(data, order + test_rows, data->rows - test_rows,
+                         &second);
     mem_free(order);
     if (err != ERR_OK) {
         dataset_close(&first);

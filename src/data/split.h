@@ -19,6 +19,12 @@ void split_permutation(uint32_t rows, uint32_t seed, uint32_t *order);
 /* ceil(0.2 * rows). */
 uint32_t split_test_rows(uint32_t rows);
 
+/* The rows named by order[0..count), all present, as a data set of their own
+ * with the same labels, storage and columns. */
+MUST_CHECK enum err split_take(const struct dataset *data,
+                               const uint32_t *order, uint32_t count,
+                               struct dataset *part);
+
 /* Cut `data`, of which all chunks are present, in two.  ERR_SHAPE if a part
  * would be empty. */
 MUST_CHECK enum err split_dataset(const struct dataset *data, uint32_t seed,

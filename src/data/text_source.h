@@ -1,8 +1,8 @@
 /*
- * text_source.h - lines of a file, gzip file, standard input or memory.
+ * text_source.h - lines of a file, packed or not, standard input or memory.
  *
  * Streams: only the current line is held, so that standard input works and a
- * file may be larger than memory.  A gzip stream that ends early is an error,
+ * file may be larger than memory.  A packed stream that ends early is an error,
  * not the end of the text.
  */
 #ifndef DATA_TEXT_SOURCE_H
@@ -26,9 +26,8 @@ struct text_source {
     bool ended;
 };
 
-/* `path` may be "-".  Failure: ERR_NOTFOUND, ERR_DENIED, ERR_IO, ERR_NOMEM or
- * ERR_UNSUPPORTED (zstd), with a sentence that does not name the file: the
- * caller does. */
+/* `path` may be "-".  Fails as unpack.h does, with a sentence that does not
+ * name the file: the caller does. */
 MUST_CHECK enum err text_open(struct text_source *source, const char *path,
                               struct why *why);
 /* Copies `data`. */

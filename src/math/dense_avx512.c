@@ -1,36 +1,30 @@
 /*
- * dense_avx512.c - the dense kernels in vectors of eight doubles.
+ * dense_avx512.c - the dense kernels in vectors of eight doubles; conversions
+ * in vectors of four.
  */
-#include <immintrin.h>
+#include "math/dense_ymm.h"
 
-#define VL         8
-#define GROUP      4
-#define N(x)       x##_avx512
-#define LOADX(p)   ((vd_avx512)_mm512_cvtps_pd(_mm256_loadu_ps(p)))
-#define FOLD(a, z) fold_avx512(a, z)
+#define VL               8
+#define ZL               4
+#define STEP             4
+#define N(x)             x##_avx512
+#define load_f32_avx512  load_f32_ymm
+#define load_bf16_avx512 load_bf16_ymm
+#define load_i8_avx512   load_i8_ymm
+#define load_bit_avx512  load_bit_ymm
+#define FOLD(a, z)       fold_ymm(a, z)
 
-typedef double fold_vd __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double vd_avx512
+    __attribute__((vector_size(64), aligned(8), may_alias));
+typedef ymm zd_avx512;
 
-/* Lanes l + (l+4) of rows a and b, next to each other. */
-static inline __attribute__((always_inline)) __m512d fold_halves(__m512d a,
-                                                                 __m512d b)
+/* a + v in the lanes whose bit is set; a byte is a vector. */
+INLINE vd_avx512 add_bits_avx512(vd_avx512 a, vd_avx512 v, const uint8_t *p,
+                                 unsigned shift)
 {
-    return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x44),
-                         _mm512_shuffle_f64x2(a, b, 0xee));
-}
-
-static inline __attribute__((always_inline)) void fold_avx512(fold_vd a[4][1],
-                                                              double *z)
-{
-    const __m512d t0 = fold_halves((__m512d)a[0][0], (__m512d)a[1][0]);
-    const __m512d t1 = fold_halves((__m512d)a[2][0], (__m512d)a[3][0]);
-    /* Lanes 0 1 (+ 2 3) of rows 0 1 2 3. */
-    const __m512d u = _mm512_add_pd(_mm512_shuffle_f64x2(t0, t1, 0x88),
-                                    _mm512_shuffle_f64x2(t0, t1, 0xdd));
-    const __m512d s = _mm512_add_pd(u, _mm512_permute_pd(u, 0x55));
-    const __m512i even = _mm512_set_epi64(0, 0, 0, 0, 6, 4, 2, 0);
-
-    _mm256_storeu_pd(z, _mm512_castpd512_pd256(_mm512_permutexvar_pd(even, s)));
+    (void)shift;
+    return (vd_avx512)_mm512_mask_add_pd((__m512d)a, (__mmask8)*p, (__m512d)a,
+                                         (__m512d)v);
 }
 
 #include "math/dense.inc"

@@ -1,5 +1,5 @@
 /*
- * golden.c - five small problems whose results are known to the bit.
+ * golden.c - five small problems whose gradients are known to the bit.
  *
  *     plain      what training looks like
  *     denormal   x below the least normal float
@@ -7,8 +7,9 @@
  *     steep      scores in the ten thousands: exp saturates
  *     mixed      x over sixty binary orders: rounding at every add
  *
- * Sizes are odd, so that blocks, steps and single rows are all visited.  All
- * three losses, scores and the rounding of tallies go into one digest.
+ * Sizes are odd, so that blocks, steps and single rows are all visited.  Three
+ * losses and the rounding of tallies go into one digest; golden_more.c has
+ * those of everything else.
  */
 #include "math/golden.h"
 
@@ -20,11 +21,9 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "math/golden_parts.h"
 #include "math/tally.h"
 
-#define ROWS_MAX   77u
-#define STRIDE_MAX 520u
-#define CELLS_MAX  4680u /* Rows times stride. */
 #define SEED       UINT64_C(0x6d7573746572)
 #define UNLABELLED 5u /* This row has y = 0: it must add nothing. */
 /* Tally bits dropped, so that converting has something to round. */
@@ -51,12 +50,8 @@ static const struct shape shapes[] = {
     {66, 40, 0, -8, 30},    /* mixed */
 };
 
-struct problem {
-    struct dense_rows rows;
-    float x[CELLS_MAX];
-    double y[ROWS_MAX];
-    double w[STRIDE_MAX];
-};
+static_assert(sizeof shapes / sizeof *shapes == GOLDEN_PROBLEMS,
+              "golden_parts.h counts them");
 
 /* Changes only together with PROFILE_DENSE_NAME. */
 static const struct digest expected = {{
@@ -83,14 +78,14 @@ static float draw_x(uint32_t index, uint32_t at)
     return (float)draw(DRAW_X, index, at, shape->x_power + (int)jump);
 }
 
-static void problem_make(struct problem *problem, uint32_t index)
+void golden_problem_make(struct golden_problem *problem, uint32_t index)
 {
     const struct shape *shape = &shapes[index];
     const uint32_t columns = shape->stride - 3;
 
-    CHECK(shape->rows <= ROWS_MAX);
-    CHECK(shape->stride <= STRIDE_MAX);
-    CHECK(shape->rows * shape->stride <= CELLS_MAX);
+    CHECK(shape->rows <= GOLDEN_ROWS_MAX);
+    CHECK(shape->stride <= GOLDEN_STRIDE_MAX);
+    CHECK(shape->rows * shape->stride <= GOLDEN_CELLS_MAX);
     memset(problem, 0, sizeof *problem);
     problem->rows = (struct dense_rows){
         .x = problem->x,
@@ -115,9 +110,9 @@ static void problem_make(struct problem *problem, uint32_t index)
 /* The gradient as it would be tallied: also the rounding must be right. */
 static void add_tally(struct hasher *hasher, const double *g, uint32_t dims)
 {
-    int64_t sum[STRIDE_MAX] = {0};
+    int64_t sum[GOLDEN_STRIDE_MAX] = {0};
     uint64_t words[1] = {0};
-    int16_t exponent[STRIDE_MAX];
+    int16_t exponent[GOLDEN_STRIDE_MAX];
     struct tally tally = {
         .dims = dims,
         .chunks = {.count = 1, .words = words},
@@ -141,13 +136,13 @@ struct digest golden_digest_with(golden_kernel kernel, const void *context)
 {
     static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
                                        LOSS_SQUARED_HINGE};
-    struct problem problem;
-    double g[STRIDE_MAX];
+    struct golden_problem problem;
+    double g[GOLDEN_STRIDE_MAX];
     struct hasher hasher;
 
     hasher_init(&hasher);
-    for (uint32_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        problem_make(&problem, i);
+    for (uint32_t i = 0; i < GOLDEN_PROBLEMS; i++) {
+        golden_problem_make(&problem, i);
         for (uint32_t l = 0; l < sizeof losses / sizeof *losses; l++) {
             double loss = 0.0;
 
@@ -166,7 +161,7 @@ static void run_isa(const void *context, enum loss loss,
 {
     const enum isa *isa = context;
     /* Enough for every shape: the larger of a full block and one step. */
-    double scratch[4 * STRIDE_MAX] __attribute__((aligned(64)));
+    double scratch[4 * GOLDEN_STRIDE_MAX] __attribute__((aligned(64)));
 
     CHECK(kernel_scratch_bytes(in->stride) <= sizeof scratch);
     kernel_gradient(*isa, loss, in, w, g, loss_sum, scratch);
@@ -209,9 +204,23 @@ static bool keeps_denormals(void)
     return results[0] != 0.0 && results[1] == 0x1p-1000;
 }
 
+static enum err check_profile(enum isa isa, const char *profile,
+                              const struct digest *got,
+                              const struct digest *want, struct why *why)
+{
+    if (digest_equal(got, want))
+        return ERR_OK;
+    return why_set(why, ERR_MISMATCH,
+                   "the %s kernel computes other bits than profile %s asks "
+                   "for: was it compiled with -ffast-math or fused "
+                   "multiply-add?",
+                   isa_name(isa), profile);
+}
+
 enum err golden_check(enum isa isa, struct why *why)
 {
     struct digest digest;
+    enum err err;
 
     if (!isa_runs(isa))
         return why_set(why, ERR_UNSUPPORTED,
@@ -225,11 +234,13 @@ enum err golden_check(enum isa isa, struct why *why)
                        "denormal numbers are flushed to zero: results would "
                        "differ from other machines'");
     digest = golden_digest(isa);
-    if (!digest_equal(&digest, &expected))
-        return why_set(why, ERR_MISMATCH,
-                       "the %s kernel computes other bits than profile %s "
-                       "asks for: was it compiled with -ffast-math or fused "
-                       "multiply-add?",
-                       isa_name(isa), PROFILE_DENSE_NAME);
-    return ERR_OK;
+    err = check_profile(isa, PROFILE_DENSE_NAME, &digest, &expected, why);
+    for (int part = 0; err == ERR_OK && part < GOLDEN_PARTS; part++) {
+        const struct digest want = golden_part_expected((enum golden_part)part);
+
+        digest = golden_part_digest((enum golden_part)part, &isa);
+        err = check_profile(isa, golden_part_profile((enum golden_part)part),
+                            &digest, &want, why);
+    }
+    return err;
 }

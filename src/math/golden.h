@@ -13,8 +13,10 @@
 #include "base/hash.h"
 #include "math/kernel.h"
 
-/* Version of the arithmetic: part of the hash's domain and the handshake. */
+/* Versions of the arithmetic: part of the hash's domain and the handshake. */
 #define PROFILE_DENSE_NAME "dense-f64-1"
+#define PROFILE_INDEX_NAME "index-i30-1"
+#define PROFILE_CSR_NAME   "csr-f64-1"
 
 /* What `isa` computes here for the golden problem. */
 struct digest golden_digest(enum isa isa);
@@ -27,6 +29,16 @@ struct digest golden_digest_with(golden_kernel kernel, const void *context);
 
 /* What every machine must compute. */
 struct digest golden_expected(void);
+
+/* What is not a plain gradient of fp32 rows.  DENSE: the hinge, sample weights,
+ * narrow rows, Hessian-vector products and Hessians; the other two: gradients
+ * and Hessian-vector products of sparse rows. */
+enum golden_part { GOLDEN_DENSE, GOLDEN_INDEX, GOLDEN_CSR, GOLDEN_PARTS };
+
+/* isa NULL: by the reference functions. */
+struct digest golden_part_digest(enum golden_part part, const enum isa *isa);
+struct digest golden_part_expected(enum golden_part part);
+const char *golden_part_profile(enum golden_part part);
 
 /* ERR_MISMATCH, with a sentence, if it is not what it must be; also if the
  * calling thread's rounding mode or flush-to-zero flags are not the usual

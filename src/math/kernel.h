@@ -1,22 +1,27 @@
 /*
- * kernel.h - the gradient of one chunk of dense rows, to the bit.
+ * kernel.h - sums over one chunk of dense rows, to the bit.
  *
  * The definition (every operation one IEEE binary64 multiply, add, divide or
  * compare; nothing fused, no library):
  *
  *     z_i   8 lanes, column j in lane j % 8, j ascending;
  *           then lanes l + (l+4), + (l+2), + (l+1)
- *     r_i   dloss/dz at (z_i, y_i)
- *     g_j   sum over rows, one after the other, of x_ij r_i
- *     loss  sum over rows, one after the other
+ *     r_i   dloss/dz at (z_i, y_i), and loss_i; h_i  d2loss/dz2
+ *           each + (z_i - z_i), then times the row's weight if there are any
+ *     GRADIENT  g_j   sum over rows, one after the other, of x_ij r_i
+ *               loss  sum over rows, one after the other
+ *     HESSVEC   t_i = x_i . v as z_i, s_i = h_i t_i;  g_j of s_i for r_i
+ *     HESSIAN   H_jk, k <= j: sum over rows, one after the other, of
+ *               (h_i x_ij) x_ik
  *
- * A row with y = 0 is no sample to the two losses of +-1 labels: it adds +0 to
- * everything.  A z that is not finite (broken weights, overflow) makes r and
- * loss NaN, so that the tally refuses the chunk.  exp stays at exp(-700) below
- * -700.
+ * A row with y = 0 is no sample to the losses of +-1 labels: it adds +0 to
+ * everything.  A z that is not finite (broken weights, overflow) makes r, h
+ * and loss NaN, so that the tally refuses the chunk.  exp stays at exp(-700)
+ * below -700.  The second derivative of the logistic loss is (e / d) / d with
+ * e = exp(-|y z|), d = 1 + e.
  *
- * Blocking and instruction set are not part of it: the portable, AVX2 and
- * AVX-512 variants give the same bits as kernel_gradient_ref.
+ * Blocking, storage and instruction set are not part of it: the portable, AVX2
+ * and AVX-512 variants give the same bits as the _ref functions.
  */
 #ifndef MATH_KERNEL_H
 #define MATH_KERNEL_H
@@ -33,12 +38,20 @@ enum loss {
     LOSS_LOGISTIC,      /* log(1 + exp(-y z)), y in {-1, +1} */
     LOSS_SQUARED,       /* (z - y)^2 */
     LOSS_SQUARED_HINGE, /* max(0, 1 - y z)^2, y in {-1, +1} */
+    LOSS_HINGE,         /* max(0, 1 - y z), y in {-1, +1}; h = 0 */
 };
+
+/* How values lie in memory.  The bits of the results are those of F32: a
+ * narrow form is only used where every value is exactly representable. */
+enum dense_storage { DENSE_F32, DENSE_BF16, DENSE_I8, DENSE_BIT };
 
 /* Rows of one chunk: row i is x[i * stride .. +stride), padded with zeros. */
 struct dense_rows {
-    const float *x;
+    enum dense_storage storage;
+    const void *x; /* F32: float; BF16: uint16_t; I8: int8_t; BIT: one bit a
+                      column, stride / 8 bytes a row. */
     const double *y;
+    const double *weight; /* Sample weights; NULL: all 1. */
     uint32_t rows;
     uint32_t stride; /* A multiple of KERNEL_LANES. */
 };
@@ -50,6 +63,7 @@ const char *isa_name(enum isa isa);
 /* False if there is no variant of that name ("portable", "avx2", "avx512"). */
 bool isa_parse(const char *name, enum isa *isa);
 
+/* Of kernel_gradient and kernel_hessvec. */
 size_t kernel_scratch_bytes(uint32_t stride);
 
 /* w has stride entries, those of the padding finite.  g[0..stride) and
@@ -59,9 +73,34 @@ void kernel_gradient(enum isa isa, enum loss loss, const struct dense_rows *in,
                      const double *w, double *g, double *loss_sum,
                      void *scratch);
 
-/* The oracle: the definition above, read off. */
+/* The same for the Hessian at w times v; v like w. */
+void kernel_hessvec(enum isa isa, enum loss loss, const struct dense_rows *in,
+                    const double *w, const double *v, double *hv,
+                    void *scratch);
+
+/* The Hessian itself: stride (stride + 1) / 2 entries, lower triangle row by
+ * row; stride <= KERNEL_HESSIAN_STRIDE. */
+#define KERNEL_HESSIAN_STRIDE 512u
+size_t kernel_hessian_scratch_bytes(uint32_t stride);
+void kernel_hessian(enum isa isa, enum loss loss, const struct dense_rows *in,
+                    const double *w, double *hessian, void *scratch);
+
+/* The oracles: the definition above, read off. */
 void kernel_gradient_ref(enum loss loss, const struct dense_rows *in,
                          const double *w, double *g, double *loss_sum);
+void kernel_hessvec_ref(enum loss loss, const struct dense_rows *in,
+                        const double *w, const double *v, double *hv);
+void kernel_hessian_ref(enum loss loss, const struct dense_rows *in,
+                        const double *w, double *hessian);
+
+/* Slopes of rows whose scores are known.  Overwrites z with r, or with h where
+ * `second`; `loss` (rows of them, not for `second`) may be NULL. */
+void kernel_slopes(enum isa isa, enum loss kind, bool second, double *z,
+                   const double *y, const double *weight, double *loss,
+                   uint32_t rows);
+
+/* Row i as floats: where it lies, or widened into `room` (stride of them). */
+const float *kernel_row(const struct dense_rows *in, uint32_t i, float *room);
 
 /* z_i of every row, same definition; for prediction and metrics. */
 void kernel_scores(enum isa isa, const struct dense_rows *in, const double *w,

@@ -16,9 +16,10 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/grid.h"
 #include "math/unroll.h"
 
-#define EXPONENT_MAX   1022  /* 2^e and 2^-e are normal numbers. */
+#define EXPONENT_MAX   GRID_EXPONENT_MAX
 #define EXPONENT_FIELD 0x7ff /* Of binary64; all ones: NaN, infinite. */
 #define BIAS           1023
 #define LOSS_LIMIT     0x1p60
@@ -76,16 +77,6 @@ int16_t tally_exponent(double bound)
     return (int16_t)(TALLY_BITS - power);
 }
 
-/* 2^exponent, by its bits: a call of ldexp would cost more than the rest. */
-static inline double power_of_two(int exponent)
-{
-    const uint64_t bits = (uint64_t)(int64_t)(exponent + BIAS) << 52;
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* True if |g_j 2^exponent[j]| < 2^62 for all j and nothing is NaN or infinite.
  * Scaling by a power of two only moves the exponent, so the exponents tell;
  * comparing integers costs a third of multiplying.  A denormal's field is 0,
@@ -128,6 +119,18 @@ static tally_loss loss_round(double loss)
     return (tally_loss)rint(loss * 0x1p60);
 }
 
+bool tally_loss_fits(const struct tally *tally, double loss)
+{
+    return fabs(loss) < loss_limit(tally->chunks.count);
+}
+
+void tally_mark(struct tally *tally, uint32_t chunk, double loss)
+{
+    tally->loss =
+        (tally_loss)((loss_word)tally->loss + (loss_word)loss_round(loss));
+    chunkset_add(&tally->chunks, chunk);
+}
+
 enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
                          const double *gradient, double loss,
                          const int16_t *exponent)
@@ -135,7 +138,7 @@ enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
     CHECK(chunk < tally->chunks.count);
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
-    if (!(fabs(loss) < loss_limit(tally->chunks.count)) ||
+    if (!tally_loss_fits(tally, loss) ||
         !gradient_fits(gradient, exponent, tally->dims))
         return ERR_RANGE;
 
@@ -149,9 +152,7 @@ enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
 
         tally->sum[j] = (int64_t)((uint64_t)tally->sum[j] + (uint64_t)rounded);
     }
-    tally->loss =
-        (tally_loss)((loss_word)tally->loss + (loss_word)loss_round(loss));
-    chunkset_add(&tally->chunks, chunk);
+    tally_mark(tally, chunk, loss);
     return ERR_OK;
 }
 

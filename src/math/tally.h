@@ -55,6 +55,11 @@ MUST_CHECK enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
                                     const double *gradient, double loss,
                                     const int16_t *exponent);
 
+/* The two halves of it, for kernels that add to `sum` themselves: whether the
+ * loss fits, and the end, once everything is known to fit. */
+bool tally_loss_fits(const struct tally *tally, double loss);
+void tally_mark(struct tally *tally, uint32_t chunk, double loss);
+
 /* TALLY-1: ERR_OVERLAP unless disjoint; `into` is then unchanged. */
 MUST_CHECK enum err tally_merge(struct tally *into, const struct tally *from);
 

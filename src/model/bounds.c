@@ -10,8 +10,14 @@
  * errs by less than 2^-22, and SLACK = 1 + 2^-18 covers all of them together.
  * It is applied twice: to each chunk's part of U and V (then rounded up to an
  * integer, so that the sum over chunks has neither rounding nor order) and to
- * the final bound, where it also leaves room for the half unit by which each
- * of at most CHUNKS_MAX chunks is rounded in a tally.
+ * the final bound, where it also leaves room, 2^44 units, for the half unit by
+ * which each of at most CHUNKS_MAX chunks, or of 2^30 sparse rows, is rounded
+ * in a tally.  The same holds for h and x . v in place of r and z: a second
+ * derivative is at most c but for three roundings.
+ *
+ * Sparse rows go into U and V one by one, each rounded up.  The index profile
+ * quantises weights: it adds to |z_i| at most nnz_i 2^-30 max|w|, which with
+ * nnz_i = |x_i|^2 <= 2^24 is at most 2^-18 |x_i||w|: SLACK once more, on |w|.
  *
  * Underflow: fp32 products cannot underflow in binary64, products with y or w
  * can, by less than 2^-1074 each; TINY added to every bound covers 2^50 of
@@ -53,9 +59,10 @@ void bounds_close(struct bounds *bounds)
 
 /* One thread's share: maxima from the first pass, then integer sums. */
 struct part {
-    float *x_max;         /* Per column. */
-    double y_max, x_norm; /* Largest |y_i| and |x_i|. */
-    double *u, *v;        /* Of the chunk at hand. */
+    float *x_max;                     /* Per column. */
+    double y_max, x_norm, weight_max; /* Largest |y_i|, |x_i|, weight. */
+    float *row;                       /* Dense: one row as floats. */
+    double *u, *v;                    /* Dense: of the chunk at hand. */
     int64_t *u_sum, *v_sum;
 };
 
@@ -81,6 +88,19 @@ static float larger(float a, float b)
     return a > b ? a : b;
 }
 
+static double weight_of(const double *weight, uint32_t row)
+{
+    return weight != NULL ? weight[row] : 1;
+}
+
+static void find_row_maxima(struct part *part, double norm, double y,
+                            double weight)
+{
+    part->x_norm = fmax(part->x_norm, norm);
+    part->y_max = fmax(part->y_max, fabs(y));
+    part->weight_max = fmax(part->weight_max, weight);
+}
+
 /* First pass: maxima, which have no order either. */
 static void find_maxima(void *context, uint32_t thread, uint32_t chunk)
 {
@@ -89,12 +109,12 @@ static void find_maxima(void *context, uint32_t thread, uint32_t chunk)
     const struct dense_rows rows = dataset_chunk(measure->data, chunk);
 
     for (uint32_t i = 0; i < rows.rows; i++) {
-        const float *const x = rows.x + (size_t)i * rows.stride;
+        const float *const x = kernel_row(&rows, i, part->row);
 
         for (uint32_t j = 0; j < rows.stride; j++)
             part->x_max[j] = larger(part->x_max[j], fabsf(x[j]));
-        part->x_norm = fmax(part->x_norm, row_norm(x, rows.stride));
-        part->y_max = fmax(part->y_max, fabs(rows.y[i]));
+        find_row_maxima(part, row_norm(x, rows.stride), rows.y[i],
+                        weight_of(rows.weight, i));
     }
 }
 
@@ -107,7 +127,7 @@ static int64_t round_up(double value, int16_t exponent)
     return (int64_t)scaled;
 }
 
-/* Second pass: sum_i |x_ij||y_i| and sum_i |x_ij||x_i| of one chunk. */
+/* Second pass: sum_i s_i |x_ij||y_i| and sum_i s_i |x_ij||x_i| of one chunk. */
 static void add_chunk(void *context, uint32_t thread, uint32_t chunk)
 {
     const struct measure *const measure = context;
@@ -117,9 +137,10 @@ static void add_chunk(void *context, uint32_t thread, uint32_t chunk)
     memset(part->u, 0, rows.stride * sizeof *part->u);
     memset(part->v, 0, rows.stride * sizeof *part->v);
     for (uint32_t i = 0; i < rows.rows; i++) {
-        const float *const x = rows.x + (size_t)i * rows.stride;
-        const double label = fabs(rows.y[i]);
-        const double norm = row_norm(x, rows.stride);
+        const float *const x = kernel_row(&rows, i, part->row);
+        const double weight = weight_of(rows.weight, i);
+        const double label = fabs(rows.y[i]) * weight;
+        const double norm = row_norm(x, rows.stride) * weight;
 
         for (uint32_t j = 0; j < rows.stride; j++) {
             part->u[j] += fabs((double)x[j]) * label;
@@ -132,12 +153,70 @@ static void add_chunk(void *context, uint32_t thread, uint32_t chunk)
     }
 }
 
+static float entry(const struct sparse_rows *rows, uint64_t at)
+{
+    return rows->value != NULL ? rows->value[at] : 1;
+}
+
+static double sparse_norm(const struct sparse_rows *rows, uint32_t row)
+{
+    double sum = 0;
+
+    for (uint64_t k = rows->begin[row]; k < rows->begin[row + 1]; k++) {
+        const double x = (double)entry(rows, k);
+
+        sum += x * x;
+    }
+    return sqrt(sum);
+}
+
+static void find_sparse_maxima(void *context, uint32_t thread, uint32_t chunk)
+{
+    const struct measure *const measure = context;
+    struct part *const part = &measure->parts[thread];
+    const struct sparse_rows rows = dataset_sparse_chunk(measure->data, chunk);
+
+    for (uint32_t i = 0; i < rows.rows; i++) {
+        for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
+            float *const x_max = &part->x_max[rows.column[k]];
+
+            *x_max = larger(*x_max, fabsf(entry(&rows, k)));
+        }
+        find_row_maxima(part, sparse_norm(&rows, i), rows.y[i],
+                        weight_of(rows.weight, i));
+    }
+}
+
+/* Each entry is rounded up by itself: a vector per chunk would cost more than
+ * the chunk. */
+static void add_sparse_chunk(void *context, uint32_t thread, uint32_t chunk)
+{
+    const struct measure *const measure = context;
+    struct part *const part = &measure->parts[thread];
+    const struct sparse_rows rows = dataset_sparse_chunk(measure->data, chunk);
+
+    for (uint32_t i = 0; i < rows.rows; i++) {
+        const double weight = weight_of(rows.weight, i);
+        const double label = fabs(rows.y[i]) * weight;
+        const double norm = sparse_norm(&rows, i) * weight;
+
+        for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
+            const uint32_t j = rows.column[k];
+            const double x = fabs((double)entry(&rows, k));
+
+            part->u_sum[j] += round_up(x * label, measure->u_exponent[j]);
+            part->v_sum[j] += round_up(x * norm, measure->v_exponent[j]);
+        }
+    }
+}
+
 static void measure_close(struct measure *measure)
 {
     for (uint32_t t = 0; measure->parts != NULL && t < measure->threads; t++) {
         struct part *const part = &measure->parts[t];
 
         mem_free(part->x_max);
+        mem_free(part->row);
         mem_free(part->u);
         mem_free(part->v);
         mem_free(part->u_sum);
@@ -148,19 +227,23 @@ static void measure_close(struct measure *measure)
     mem_free(measure->v_exponent);
 }
 
-static bool part_init(struct part *part, uint32_t dims)
+static bool part_init(struct part *part, uint32_t dims, bool sparse)
 {
+    const uint32_t dense = sparse ? 0 : dims;
+
     part->x_max = mem_new(dims, sizeof *part->x_max);
-    part->u = mem_new(dims, sizeof *part->u);
-    part->v = mem_new(dims, sizeof *part->v);
+    part->row = mem_new(dense, sizeof *part->row);
+    part->u = mem_new(dense, sizeof *part->u);
+    part->v = mem_new(dense, sizeof *part->v);
     part->u_sum = mem_new(dims, sizeof *part->u_sum);
     part->v_sum = mem_new(dims, sizeof *part->v_sum);
-    return part->x_max != NULL && part->u != NULL && part->v != NULL &&
-           part->u_sum != NULL && part->v_sum != NULL;
+    return part->x_max != NULL && part->row != NULL && part->u != NULL &&
+           part->v != NULL && part->u_sum != NULL && part->v_sum != NULL;
 }
 
 static enum err measure_init(struct measure *measure, uint32_t dims)
 {
+    const bool sparse = dataset_is_sparse(measure->data);
     bool ok;
 
     measure->parts = mem_new(measure->threads, sizeof *measure->parts);
@@ -169,29 +252,36 @@ static enum err measure_init(struct measure *measure, uint32_t dims)
     ok = measure->parts != NULL && measure->u_exponent != NULL &&
          measure->v_exponent != NULL;
     for (uint32_t t = 0; ok && t < measure->threads; t++)
-        ok = part_init(&measure->parts[t], dims);
+        ok = part_init(&measure->parts[t], dims, sparse);
     return ok ? ERR_OK : ERR_NOMEM;
 }
 
+static void join_maxima(struct measure *measure)
+{
+    struct part *const all = &measure->parts[0];
+
+    for (uint32_t t = 1; t < measure->threads; t++) {
+        const struct part *const part = &measure->parts[t];
+
+        for (uint32_t j = 0; j < measure->data->stride; j++)
+            all->x_max[j] = larger(all->x_max[j], part->x_max[j]);
+        find_row_maxima(all, part->x_norm, part->y_max, part->weight_max);
+    }
+}
+
 /* Scales from the crude bound rows * max * max, which no sum exceeds.  One bit
- * is left for SLACK and the rounding up of each chunk. */
+ * is left for SLACK and the rounding up of each chunk or sparse row. */
 static enum err choose_scales(struct measure *measure)
 {
     const struct dataset *const data = measure->data;
     const struct part *const all = &measure->parts[0];
 
-    for (uint32_t t = 1; t < measure->threads; t++) {
-        const struct part *const part = &measure->parts[t];
-
-        for (uint32_t j = 0; j < data->stride; j++)
-            all->x_max[j] = larger(all->x_max[j], part->x_max[j]);
-        measure->parts[0].x_norm = fmax(all->x_norm, part->x_norm);
-        measure->parts[0].y_max = fmax(all->y_max, part->y_max);
-    }
     for (uint32_t j = 0; j < data->stride; j++) {
-        const double each = 2 * (double)data->rows * (double)all->x_max[j];
+        const double each =
+            2 * (double)data->rows * (double)all->x_max[j] * all->weight_max;
 
-        if (!(each * all->y_max < HUGE_BOUND))
+        if (!(each * all->y_max < HUGE_BOUND &&
+              each * all->x_norm < HUGE_BOUND))
             return ERR_RANGE;
         measure->u_exponent[j] = tally_exponent(each * all->y_max);
         measure->v_exponent[j] = tally_exponent(each * all->x_norm);
@@ -218,6 +308,7 @@ static void sum_parts(const struct measure *measure, struct bounds *bounds)
 enum err bounds_measure(struct bounds *bounds, const struct dataset *data,
                         struct pool *pool)
 {
+    const bool sparse = dataset_is_sparse(data);
     struct measure measure = {.data = data, .threads = pool->threads};
     enum err err;
 
@@ -225,11 +316,14 @@ enum err bounds_measure(struct bounds *bounds, const struct dataset *data,
     CHECK(chunkset_full(&data->present));
     err = measure_init(&measure, data->stride);
     if (err == ERR_OK) {
-        pool->run(pool, find_maxima, &measure, dataset_chunks(data));
+        pool->run(pool, sparse ? find_sparse_maxima : find_maxima, &measure,
+                  dataset_chunks(data));
+        join_maxima(&measure);
         err = choose_scales(&measure);
     }
     if (err == ERR_OK) {
-        pool->run(pool, add_chunk, &measure, dataset_chunks(data));
+        pool->run(pool, sparse ? add_sparse_chunk : add_chunk, &measure,
+                  dataset_chunks(data));
         sum_parts(&measure, bounds);
     }
     measure_close(&measure);
@@ -255,33 +349,84 @@ static double weight_norm(const double *w, uint32_t count)
     return largest * sqrt(sum);
 }
 
-/* The bound on coordinate j; HUGE_VAL if it, or a score, might overflow. */
-static double coordinate_bound(const struct bounds *bounds,
-                               const struct model_ops *model, double norm,
-                               uint32_t j)
-{
-    const double score = norm * bounds->v[j];
-    const double bound =
-        model->bound_label * bounds->u[j] + model->bound_score * score;
+/* What the bounds of a round depend on besides the data. */
+struct scale {
+    double label; /* Factor of U. */
+    double score; /* Factor of V. */
+    double w;     /* |w|, if scores are computed at all. */
+};
 
-    if (!(score < HUGE_BOUND && bound < HUGE_BOUND))
+/* The bound on column j; HUGE_VAL if it, or a score, might overflow. */
+static double column_bound(const struct bounds *bounds,
+                           const struct scale *scale, uint32_t j)
+{
+    const double bound =
+        scale->label * bounds->u[j] + scale->score * bounds->v[j];
+
+    if (!(scale->w * bounds->v[j] < HUGE_BOUND && bound < HUGE_BOUND))
         return HUGE_VAL;
     return bounds->v[j] == 0 ? 0 : bound * SLACK + TINY;
 }
 
-enum err bounds_exponents(const struct bounds *bounds,
-                          const struct model_ops *model, const double *w,
-                          int16_t *exponent)
+/* Factors of U and V for what is asked. */
+static struct scale scale_of(const struct problem *problem,
+                             const struct evaluation *what, uint32_t dims)
 {
-    const double norm = weight_norm(w, bounds->dims);
+    const struct model_ops *const model = problem->model;
+    /* Index weights are quantised: see the head of the file. */
+    const double slack = problem->data->storage == STORAGE_INDEX ? SLACK : 1;
+    const double w = weight_norm(what->w, dims) * slack;
 
-    if (!(norm < HUGE_BOUND))
-        return ERR_RANGE;
+    switch (what->kind) {
+    case EVALUATE_GRADIENT:
+        return (struct scale){model->bound_label, model->bound_score * w, w};
+    case EVALUATE_HESSVEC:
+        return (struct scale){
+            0, model->curvature * weight_norm(what->v, dims) * slack, w};
+    case EVALUATE_HESSIAN:
+        break;
+    }
+    return (struct scale){0, model->curvature, w};
+}
+
+/* Lower triangle: the smaller bound of the two columns. */
+static void hessian_exponents(const struct bounds *bounds,
+                              const struct scale *scale, int16_t *exponent)
+{
     for (uint32_t j = 0; j < bounds->dims; j++) {
-        if (!isfinite(coordinate_bound(bounds, model, norm, j)))
-            return ERR_RANGE;
+        const double row = column_bound(bounds, scale, j);
+
+        for (uint32_t k = 0; k <= j; k++)
+            *exponent++ =
+                tally_exponent(fmin(row, column_bound(bounds, scale, k)));
+    }
+}
+
+enum err bounds_exponents(const struct bounds *bounds,
+                          const struct problem *problem,
+                          const struct evaluation *what, int16_t *exponent)
+{
+    const uint32_t outputs = problem_dims(problem) / bounds->dims;
+    const struct scale scale = scale_of(problem, what, problem_dims(problem));
+    double largest = 0;
+
+    if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
+        return ERR_RANGE;
+    for (uint32_t j = 0; j < bounds->dims; j++)
+        largest = fmax(largest, column_bound(bounds, &scale, j));
+    if (!isfinite(largest))
+        return ERR_RANGE;
+    if (what->kind == EVALUATE_HESSIAN) {
+        CHECK(problem_has_hessian(problem));
+        hessian_exponents(bounds, &scale, exponent);
+        return ERR_OK;
     }
     for (uint32_t j = 0; j < bounds->dims; j++)
-        exponent[j] = tally_exponent(coordinate_bound(bounds, model, norm, j));
+        exponent[j] = tally_exponent(problem->data->storage == STORAGE_INDEX
+                                         ? largest
+                                         : column_bound(bounds, &scale, j));
+    for (uint32_t k = 1; k < outputs; k++)
+        memcpy(exponent + (size_t)k * bounds->dims, exponent,
+               bounds->dims * sizeof *exponent);
     return ERR_OK;
 }

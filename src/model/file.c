@@ -17,6 +17,7 @@ uint32_t model_file_weights(const struct model_file *model)
 
 void model_file_close(struct model_file *model)
 {
+    mem_free(model->label);
     mem_free(model->w);
     *model = (struct model_file){0};
 }
@@ -28,6 +29,8 @@ static const char *solver_of(enum model_kind kind)
         return "L2R_L2LOSS_SVR";
     case MODEL_LOGISTIC:
         return "L2R_LR";
+    case MODEL_HINGE:
+        return "L2R_L1LOSS_SVC_DUAL";
     case MODEL_SVM:
         break;
     }
@@ -55,16 +58,24 @@ static void put_number(struct text *out, double value, char end)
     CHECK(out->size <= out->capacity);
 }
 
+static void put_labels(struct text *out, const struct model_file *model)
+{
+    const uint32_t last = model->classes - 1;
+
+    if (model->classes == 0)
+        return;
+    out->size += (size_t)snprintf(out->data + out->size, 8, "label ");
+    for (uint32_t k = 0; k <= last; k++)
+        put_number(out, model->label[model->outputs == 1 ? last - k : k],
+                   k == last ? '\n' : ' ');
+}
+
 static void put_head(struct text *out, const struct model_file *model)
 {
-    out->size += (size_t)snprintf(out->data, HEAD_BYTES / 4,
-                                  "solver_type %s\nnr_class 2\n",
-                                  solver_of(model->kind));
-    if (model->kind != MODEL_LINEAR) {
-        out->size += (size_t)snprintf(out->data + out->size, 8, "label ");
-        put_number(out, model->label[1], ' ');
-        put_number(out, model->label[0], '\n');
-    }
+    out->size += (size_t)snprintf(
+        out->data, HEAD_BYTES / 4, "solver_type %s\nnr_class %u\n",
+        solver_of(model->kind), model->classes == 0 ? 2 : model->classes);
+    put_labels(out, model);
     out->size += (size_t)snprintf(out->data + out->size, HEAD_BYTES / 4,
                                   "nr_feature %u\nbias %d\nw\n",
                                   model->features, model->intercept ? 1 : -1);
@@ -74,19 +85,24 @@ enum err model_file_encode(const struct model_file *model, char **text,
                            size_t *size)
 {
     const uint32_t count = model_file_weights(model);
+    const size_t numbers = (size_t)count * model->outputs;
     struct text out = {0};
 
-    for (uint32_t j = 0; j < count; j++) {
+    CHECK(model->outputs > 0);
+    CHECK(model->outputs == 1 || model->outputs == model->classes);
+    for (size_t j = 0; j < numbers; j++) {
         if (!isfinite(model->w[j]))
             return ERR_RANGE;
     }
-    out.capacity = HEAD_BYTES + (size_t)count * WEIGHT_BYTES;
+    out.capacity = HEAD_BYTES + (numbers + count) * WEIGHT_BYTES +
+                   (size_t)model->classes * WEIGHT_BYTES;
     out.data = mem_new(out.capacity, 1);
     if (out.data == NULL)
         return ERR_NOMEM;
     put_head(&out, model);
     for (uint32_t j = 0; j < count; j++) {
-        put_number(&out, model->w[j], ' ');
+        for (uint32_t k = 0; k < model->outputs; k++)
+            put_number(&out, model->w[(size_t)k * count + j], ' ');
         out.data[out.size++] = '\n';
     }
     *text = out.data;
@@ -167,18 +183,28 @@ static const struct {
     {"L1R_LR", MODEL_LOGISTIC},
     {"L2R_L2LOSS_SVC", MODEL_SVM},
     {"L2R_L2LOSS_SVC_DUAL", MODEL_SVM},
-    {"L2R_L1LOSS_SVC_DUAL", MODEL_SVM},
+    {"L2R_L1LOSS_SVC_DUAL", MODEL_HINGE},
+    {"MCSVM_CS", MODEL_SVM},
     {"L1R_L2LOSS_SVC", MODEL_SVM},
     {"L2R_L2LOSS_SVR", MODEL_LINEAR},
     {"L2R_L2LOSS_SVR_DUAL", MODEL_LINEAR},
     {"L2R_L1LOSS_SVR_DUAL", MODEL_LINEAR},
 };
 
+/* The header's fields, before they are judged together. */
+struct head {
+    bool solver;
+    bool each; /* A vector for each class even if there are but two. */
+    double classes, features, bias;
+};
+
 static enum err read_solver(struct words *in, struct model_file *model,
-                            struct why *why)
+                            struct head *head, struct why *why)
 {
     const struct word word = next_word(in);
 
+    head->solver = true;
+    head->each = word_is(word, "MCSVM_CS");
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++) {
         if (word_is(word, solvers[i].name)) {
             model->kind = solvers[i].kind;
@@ -191,39 +217,62 @@ static enum err read_solver(struct words *in, struct model_file *model,
                    word.line, show(word).text);
 }
 
-/* The header's fields, before they are judged together. */
-struct head {
-    bool solver, label;
-    double classes, features, bias;
-};
+static bool whole_within(double value, double low, double high)
+{
+    return value >= low && value <= high && value == floor(value);
+}
+
+static enum err read_labels(struct words *in, uint32_t line,
+                            struct model_file *model, const struct head *head,
+                            struct why *why)
+{
+    const uint32_t count = (uint32_t)head->classes;
+    enum err err = ERR_OK;
+
+    if (!whole_within(head->classes, 2, MODEL_CLASSES_MAX))
+        return ERR_OK; /* Judged by check_head. */
+    if (model->label != NULL)
+        return why_set(why, ERR_FORMAT, "line %u: a second label line", line);
+    model->label = mem_new(count, sizeof *model->label);
+    if (model->label == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    model->classes = count;
+    for (uint32_t k = 0; k < count && err == ERR_OK; k++)
+        err = read_number(in, "label", &model->label[k], why);
+    return err;
+}
 
 static enum err read_field(struct words *in, struct word key,
                            struct model_file *model, struct head *head,
                            struct why *why)
 {
-    enum err err;
-
-    if (word_is(key, "solver_type")) {
-        head->solver = true;
-        return read_solver(in, model, why);
-    }
+    if (word_is(key, "solver_type"))
+        return read_solver(in, model, head, why);
     if (word_is(key, "nr_class"))
         return read_number(in, "nr_class", &head->classes, why);
     if (word_is(key, "nr_feature"))
         return read_number(in, "nr_feature", &head->features, why);
     if (word_is(key, "bias"))
         return read_number(in, "bias", &head->bias, why);
-    if (word_is(key, "label") && head->classes == 2) {
-        head->label = true;
-        err = read_number(in, "label", &model->label[1], why);
-        return err != ERR_OK ? err
-                             : read_number(in, "label", &model->label[0], why);
-    }
     if (word_is(key, "label"))
-        return ERR_OK; /* Judged by check_head, which knows nr_class. */
+        return read_labels(in, key.line, model, head, why);
     return why_set(why, ERR_FORMAT,
                    "line %u: '%s' is not a field of a LIBLINEAR model",
                    key.line, show(key).text);
+}
+
+/* LIBLINEAR's order for two classes is that of the scores, ours the other. */
+static void settle_classes(const struct head *head, struct model_file *model)
+{
+    const bool one = model->classes == 2 && !head->each;
+
+    model->outputs = model->kind == MODEL_LINEAR || one ? 1 : model->classes;
+    if (one) {
+        const double first = model->label[0];
+
+        model->label[0] = model->label[1];
+        model->label[1] = first;
+    }
 }
 
 static enum err check_head(const struct head *head, struct model_file *model,
@@ -232,19 +281,23 @@ static enum err check_head(const struct head *head, struct model_file *model,
     if (!head->solver)
         return why_set(why, ERR_FORMAT,
                        "no solver_type; this is not a LIBLINEAR model");
-    if (head->classes != 2)
+    if (!whole_within(head->classes, 2, MODEL_CLASSES_MAX))
         return why_set(why, ERR_UNSUPPORTED,
-                       "nr_class %.17g; only models of two classes or of "
-                       "regression are supported",
-                       head->classes);
-    if (!head->label && model->kind != MODEL_LINEAR)
+                       "nr_class %.17g before the labels; expected 2 to %u",
+                       head->classes, MODEL_CLASSES_MAX);
+    if (model->kind == MODEL_LINEAR && model->label != NULL)
+        return why_set(why, ERR_FORMAT, "a label line in a regression model");
+    if (model->label == NULL && model->kind != MODEL_LINEAR)
         return why_set(why, ERR_FORMAT, "no label line before w");
-    if (!(head->features >= 1 && head->features <= DATA_COLS_MAX) ||
-        head->features != floor(head->features))
+    /* A second nr_class after the labels would promise more of them. */
+    if (model->label != NULL && head->classes != (double)model->classes)
+        return why_set(why, ERR_FORMAT, "two values of nr_class");
+    if (!whole_within(head->features, 1, DATA_COLS_MAX))
         return why_set(why, ERR_FORMAT, "nr_feature %.17g; expected 1 to %u",
                        head->features, DATA_COLS_MAX);
     model->features = (uint32_t)head->features;
     model->intercept = head->bias >= 0;
+    settle_classes(head, model);
     return ERR_OK;
 }
 
@@ -263,46 +316,72 @@ static enum err read_head(struct words *in, struct model_file *model,
         err = read_field(in, key, model, head, why);
         if (err != ERR_OK)
             return err;
-        if (word_is(key, "label") && !head->label)
+        if (word_is(key, "label") && model->label == NULL)
             return check_head(head, model, why);
     }
+}
+
+static enum err read_vectors(struct words *in, const struct model_file *model,
+                             struct why *why)
+{
+    const uint32_t count = model_file_weights(model);
+
+    for (uint32_t j = 0; j < count; j++) {
+        for (uint32_t k = 0; k < model->outputs; k++) {
+            char what[32];
+            enum err err;
+
+            (void)snprintf(what, sizeof what, "weight %u", j + 1);
+            err = read_number(in, what, &model->w[(size_t)k * count + j], why);
+            if (err != ERR_OK)
+                return err;
+        }
+    }
+    return ERR_OK;
+}
+
+/* Our column is of ones, LIBLINEAR's of `bias`. */
+static enum err scale_bias(const struct model_file *model, double bias,
+                           struct why *why)
+{
+    const uint32_t count = model_file_weights(model);
+
+    for (uint32_t k = 0; k < model->outputs && model->intercept; k++) {
+        double *const w = &model->w[(size_t)k * count + count - 1];
+
+        *w *= bias;
+        if (!isfinite(*w))
+            return why_set(why, ERR_RANGE, "the bias weight overflows");
+    }
+    return ERR_OK;
 }
 
 static enum err read_weights(struct words *in, struct model_file *model,
                              double bias, struct why *why)
 {
     const uint32_t count = model_file_weights(model);
+    const size_t numbers = (size_t)count * model->outputs;
     struct word rest;
+    enum err err;
 
     /* Each weight takes a digit and a blank: a lying header cannot make us
      * allocate much more than the file is long. */
-    if (count > (size_t)(in->end - in->at))
+    if (numbers > (size_t)(in->end - in->at))
         return why_set(why, ERR_TRUNCATED,
                        "ends before weight %u; the model file is incomplete",
                        count);
-    model->w = mem_new(count, sizeof *model->w);
+    model->w = mem_new(numbers, sizeof *model->w);
     if (model->w == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
-    for (uint32_t j = 0; j < count; j++) {
-        char what[32];
-        enum err err;
-
-        (void)snprintf(what, sizeof what, "weight %u", j + 1);
-        err = read_number(in, what, &model->w[j], why);
-        if (err != ERR_OK)
-            return err;
-    }
+    err = read_vectors(in, model, why);
+    if (err != ERR_OK)
+        return err;
     rest = next_word(in);
     if (rest.size != 0)
         return why_set(why, ERR_FORMAT,
                        "line %u: '%s' after the last of %u weights", rest.line,
                        show(rest).text, count);
-    /* Our column is of ones, LIBLINEAR's of `bias`. */
-    if (model->intercept)
-        model->w[model->features] *= bias;
-    if (model->intercept && !isfinite(model->w[model->features]))
-        return why_set(why, ERR_RANGE, "the bias weight overflows");
-    return ERR_OK;
+    return scale_bias(model, bias, why);
 }
 
 enum err model_file_decode(struct model_file *model, const char *text,

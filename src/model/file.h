@@ -1,19 +1,19 @@
 /*
  * file.h - linear models as LIBLINEAR's text.
  *
- *     solver_type L2R_LR          L2R_L2LOSS_SVC for svm, _SVR for linear
+ *     solver_type L2R_LR          L2R_L2LOSS_SVC for svm, L2R_L1LOSS_SVC_DUAL
+ *                                 for hinge, L2R_L2LOSS_SVR for linear
  *     nr_class 2
- *     label 1 -1                  what a positive score says comes first;
- *                                 no such line for regression
+ *     label 1 -1                  of two, what a positive score says comes
+ *                                 first; no such line for regression
  *     nr_feature 3
  *     bias 1                      -1 without an intercept
  *     w
- *     0.5                         nr_feature lines, one more for the bias
- *     ...
+ *     0.5                         nr_feature lines, one more for the bias;
+ *     ...                         more than two classes: a number for each
  *
  * liblinear-predict reads what we write and we read what liblinear-train
- * writes for two classes.  Numbers have 17 digits: reading them back gives the
- * same bits.
+ * writes.  Numbers have 17 digits: reading them back gives the same bits.
  */
 #ifndef MODEL_FILE_H
 #define MODEL_FILE_H
@@ -25,14 +25,22 @@
 #include "base/err.h"
 #include "model/problem.h"
 
+#define MODEL_CLASSES_MAX CLASSES_MAX
+
 struct model_file {
     enum model_kind kind;
     uint32_t features; /* Without the intercept. */
     bool intercept;    /* Its weight, for a column of ones, is the last. */
-    double label[2];   /* For a score <= 0, for one > 0; not for linear. */
-    double *w;         /* model_file_weights of them. */
+    uint32_t classes;  /* 0 for regression. */
+    uint32_t outputs;  /* Weight vectors: 1, or one for each class, of which
+                          the one with the largest score is said. */
+    double *label;     /* classes of them.  One output: for a score <= 0, for
+                          one > 0; else that of each output. */
+    double *w;         /* outputs vectors of model_file_weights, one after the
+                          other. */
 };
 
+/* Of one output. */
 uint32_t model_file_weights(const struct model_file *model);
 void model_file_close(struct model_file *model); /* Zeroed is safe. */
 

@@ -1,16 +1,74 @@
 /*
  * metrics.c - how good the scores are.
  *
- * Counts and ranks are integers and losses come from the exact kernel, so
- * metrics too are the same on every machine.
+ * Counts and ranks are integers and losses come from the exact kernel, added
+ * row after row, so metrics too are the same on every machine.
  */
+#include "model/metrics.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "model/metrics.h"
-#include "model/problem.h"
+
+enum { BLOCK_ROWS = 256 }; /* Losses worked out at a time. */
+
+static const char *const names[METRICS] = {
+    [METRIC_ACCURACY] = "accuracy",
+    [METRIC_AUC] = "auc",
+    [METRIC_F1] = "f1",
+    [METRIC_PRECISION] = "precision",
+    [METRIC_RECALL] = "recall",
+    [METRIC_LOGLOSS] = "logloss",
+    [METRIC_MSE] = "mse",
+};
+
+const char *metric_name(enum metric metric)
+{
+    CHECK((unsigned)metric < METRICS);
+    return names[metric];
+}
+
+enum err metric_parse(const char *name, enum metric *metric)
+{
+    for (unsigned i = 0; i < METRICS; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *metric = (enum metric)i;
+            return ERR_OK;
+        }
+    }
+    return ERR_UNKNOWN;
+}
+
+double metric_value(const struct metrics *metrics, enum metric metric)
+{
+    const double values[METRICS] = {
+        [METRIC_ACCURACY] = metrics->accuracy,
+        [METRIC_AUC] = metrics->auc,
+        [METRIC_F1] = metrics->f1,
+        [METRIC_PRECISION] = metrics->precision,
+        [METRIC_RECALL] = metrics->recall,
+        [METRIC_LOGLOSS] = metrics->logloss,
+        [METRIC_MSE] = metrics->mse,
+    };
+
+    CHECK((unsigned)metric < METRICS);
+    return values[metric];
+}
+
+bool metric_rises(enum metric metric)
+{
+    return metric != METRIC_LOGLOSS && metric != METRIC_MSE;
+}
+
+struct metrics metrics_none(void)
+{
+    const double none = nan("");
+
+    return (struct metrics){none, none, none, none, none, none, none};
+}
 
 static int by_score(const void *a, const void *b)
 {
@@ -70,97 +128,113 @@ static void measure_classes(struct metrics *metrics, const struct scored *rows,
     metrics->f1 = ratio(2 * hits[1][1], said + were);
 }
 
-/* Scores of all rows; ERR_RANGE if one is not finite. */
-static enum err score_rows(const struct problem *problem, const double *w,
-                           double *z, struct scored *rows)
+enum err metrics_scores(const struct problem *problem, const double *w,
+                        double *z)
 {
     const struct dataset *const data = problem->data;
-    size_t at = 0;
 
+    CHECK(chunkset_full(&data->present));
     for (uint32_t chunk = 0; chunk < dataset_chunks(data); chunk++) {
-        const struct dense_rows in = dataset_chunk(data, chunk);
+        double *const out = z + (size_t)chunk * data->chunk_rows;
 
-        kernel_scores(problem->isa, &in, w, z);
-        for (uint32_t i = 0; i < in.rows; i++, at++) {
-            if (!isfinite(z[i]))
-                return ERR_RANGE;
-            rows[at] = (struct scored){z[i], in.y[i] > 0};
+        if (dataset_is_sparse(data)) {
+            const struct sparse_rows in = dataset_sparse_chunk(data, chunk);
+
+            sparse_scores(&in, w, out);
+        } else {
+            const struct dense_rows in = dataset_chunk(data, chunk);
+
+            kernel_scores(problem->isa, &in, w, out);
         }
     }
+    for (uint32_t row = 0; row < data->rows; row++) {
+        if (!isfinite(z[row]))
+            return ERR_RANGE;
+    }
     return ERR_OK;
 }
 
-/* Mean loss, chunk after chunk. */
-static double mean_loss(const struct problem *problem, const double *w,
-                        double *g, void *scratch)
+static bool is_in(const struct scored_rows *in, size_t row)
 {
-    const struct dataset *const data = problem->data;
+    return in->weight == NULL || in->weight[row] > 0;
+}
+
+/* Sum of the losses of the rows that are in. */
+static double loss_sum(enum isa isa, enum loss loss,
+                       const struct scored_rows *in)
+{
+    double z[BLOCK_ROWS];
+    double losses[BLOCK_ROWS];
     double total = 0;
 
-    for (uint32_t chunk = 0; chunk < dataset_chunks(data); chunk++) {
-        const struct dense_rows in = dataset_chunk(data, chunk);
-        double loss = 0;
+    for (size_t first = 0; first < in->rows; first += BLOCK_ROWS) {
+        const size_t left = in->rows - first;
+        const uint32_t rows =
+            left < BLOCK_ROWS ? (uint32_t)left : (uint32_t)BLOCK_ROWS;
 
-        kernel_gradient(problem->isa, problem->model->loss, &in, w, g, &loss,
-                        scratch);
-        total += loss;
+        memcpy(z, in->z + first, rows * sizeof *z);
+        kernel_slopes(isa, loss, false, z, in->y + first, NULL, losses, rows);
+        for (uint32_t i = 0; i < rows; i++)
+            total += is_in(in, first + i) ? losses[i] : 0;
     }
-    return total / (double)data->rows;
+    return total;
 }
 
-struct buffers {
-    double *z, *g;
-    struct scored *rows;
-    void *scratch;
-};
-
-static enum err measure(struct metrics *metrics, const struct problem *problem,
-                        const double *w, const struct buffers *buffers)
+static enum err measure_ranks(struct metrics *metrics,
+                              const struct scored_rows *in, size_t count)
 {
-    const size_t rows = problem->data->rows;
-    const double none = nan("");
-    struct metrics made = {none, none, none, none, none, none, none};
-    const enum err err = score_rows(problem, w, buffers->z, buffers->rows);
+    struct scored *const rows = mem_new(count, sizeof *rows);
+    size_t at = 0;
 
-    if (err != ERR_OK)
-        return err;
-    switch (problem->model->loss) {
-    case LOSS_SQUARED:
-        made.mse = mean_loss(problem, w, buffers->g, buffers->scratch);
-        break;
-    case LOSS_LOGISTIC:
-        made.logloss = mean_loss(problem, w, buffers->g, buffers->scratch);
-        break;
-    case LOSS_SQUARED_HINGE:
-        break;
+    if (rows == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < in->rows; i++) {
+        if (is_in(in, i))
+            rows[at++] = (struct scored){in->z[i], in->y[i] > 0};
     }
-    if (problem->model->loss != LOSS_SQUARED) {
-        measure_classes(&made, buffers->rows, rows);
-        made.auc = metrics_auc(buffers->rows, rows);
-    }
-    *metrics = made;
+    CHECK(at == count);
+    measure_classes(metrics, rows, count);
+    metrics->auc = metrics_auc(rows, count);
+    mem_free(rows);
     return ERR_OK;
+}
+
+enum err metrics_of_scores(struct metrics *metrics,
+                           const struct model_ops *model, enum isa isa,
+                           const struct scored_rows *in)
+{
+    struct metrics made = metrics_none();
+    size_t count = 0;
+    enum err err = ERR_OK;
+
+    for (size_t i = 0; i < in->rows; i++)
+        count += is_in(in, i);
+    if (count == 0)
+        return ERR_SHAPE;
+    if (model->loss == LOSS_SQUARED)
+        made.mse = loss_sum(isa, model->loss, in) / (double)count;
+    else
+        err = measure_ranks(&made, in, count);
+    if (model->loss == LOSS_LOGISTIC)
+        made.logloss = loss_sum(isa, model->loss, in) / (double)count;
+    if (err == ERR_OK)
+        *metrics = made;
+    return err;
 }
 
 enum err metrics_measure(struct metrics *metrics, const struct problem *problem,
                          const double *w)
 {
     const struct dataset *const data = problem->data;
-    struct buffers buffers = {
-        .z = mem_new(data->chunk_rows, sizeof *buffers.z),
-        .g = mem_new(data->stride, sizeof *buffers.g),
-        .rows = mem_new(data->rows, sizeof *buffers.rows),
-        .scratch = mem_new(kernel_scratch_bytes(data->stride), 1),
-    };
-    enum err err = ERR_NOMEM;
+    double *const z = mem_new(data->rows, sizeof *z);
+    const struct scored_rows in = {
+        .z = z, .y = data->y, .weight = data->weight, .rows = data->rows};
+    enum err err = z == NULL ? ERR_NOMEM : ERR_OK;
 
-    CHECK(chunkset_full(&data->present));
-    if (buffers.z != NULL && buffers.g != NULL && buffers.rows != NULL &&
-        buffers.scratch != NULL)
-        err = measure(metrics, problem, w, &buffers);
-    mem_free(buffers.z);
-    mem_free(buffers.g);
-    mem_free(buffers.rows);
-    mem_free(buffers.scratch);
+    if (err == ERR_OK)
+        err = metrics_scores(problem, w, z);
+    if (err == ERR_OK)
+        err = metrics_of_scores(metrics, problem->model, problem->isa, &in);
+    mem_free(z);
     return err;
 }

@@ -6,6 +6,33 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/problem.h"
+
+/* In the order they are shown. */
+enum metric {
+    METRIC_ACCURACY,
+    METRIC_AUC,
+    METRIC_F1,
+    METRIC_PRECISION,
+    METRIC_RECALL,
+    METRIC_LOGLOSS,
+    METRIC_MSE,
+    METRICS,
+};
+
+const char *metric_name(enum metric metric);
+/* ERR_UNKNOWN if there is none of that name. */
+MUST_CHECK enum err metric_parse(const char *name, enum metric *metric);
+/* NaN where it does not apply. */
+double metric_value(const struct metrics *metrics, enum metric metric);
+/* More is better. */
+bool metric_rises(enum metric metric);
+
+/* Nothing measured: all NaN. */
+struct metrics metrics_none(void);
 
 struct scored {
     double score;
@@ -16,5 +43,24 @@ struct scored {
  * negative one, ties counting half.  NaN if there is but one class.  Sorts
  * `rows`; scores must not be NaN. */
 double metrics_auc(struct scored *rows, size_t count);
+
+/* z[rows] of the problem's data, with the weights as its columns lie.
+ * ERR_RANGE if one is not finite. */
+MUST_CHECK enum err metrics_scores(const struct problem *problem,
+                                   const double *w, double *z);
+
+/* Rows whose scores are known.  Those of weight 0 are left out; every other
+ * row counts once, so that metrics compare whatever the weights were. */
+struct scored_rows {
+    const double *z, *y;
+    const double *weight; /* NULL: all are in. */
+    size_t rows;
+};
+
+/* ERR_SHAPE if no row is left. */
+MUST_CHECK enum err metrics_of_scores(struct metrics *metrics,
+                                      const struct model_ops *model,
+                                      enum isa isa,
+                                      const struct scored_rows *in);
 
 #endif /* MODEL_METRICS_H */

@@ -5,6 +5,8 @@
  *     linear    r = 2 (z - y)                  a = 2, b = 2
  *     logistic  r = -y / (1 + exp(y z))        a = 1, b = 0   (|y| = 1)
  *     svm       r = -2 y max(0, 1 - y z)       a = 2, b = 2   (|y| = 1)
+ *     hinge     r = -y or 0                    a = 1, b = 0   (|y| = 1)
+ * The hinge has no curvature; 1 bounds it too and gives a sane default rate.
  */
 #include "model/problem.h"
 
@@ -31,6 +33,12 @@ static const struct model_ops kinds[] = {
                    .bound_score = 2,
                    .curvature = 2,
                    .metric = "accuracy"},
+    [MODEL_HINGE] = {.name = "hinge",
+                     .loss = LOSS_HINGE,
+                     .bound_label = 1,
+                     .bound_score = 0,
+                     .curvature = 1,
+                     .metric = "accuracy"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

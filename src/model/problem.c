@@ -24,30 +24,122 @@ static size_t up_to_line(size_t bytes)
     return (bytes + MEM_LINE - 1) / MEM_LINE * MEM_LINE;
 }
 
-/* The gradient of the chunk, then the kernel's own scratch. */
-static size_t gradient_bytes(const struct problem *problem)
+uint32_t problem_dims(const struct problem *problem)
 {
-    return up_to_line(problem->data->stride * sizeof(double));
+    const uint32_t outputs = problem->outputs > 0 ? problem->outputs : 1;
+
+    return problem->data->stride * outputs;
+}
+
+bool problem_has_hessian(const struct problem *problem)
+{
+    return !dataset_is_sparse(problem->data) && problem->outputs <= 1 &&
+           problem->data->stride <= PROBLEM_HESSIAN_DIMS;
+}
+
+enum err problem_round_init(struct problem_round *round,
+                            const struct problem *problem)
+{
+    *round = (struct problem_round){{0}};
+    if (problem->data->storage != STORAGE_INDEX)
+        return ERR_OK;
+    return sparse_round_init(&round->sparse, problem->data->cols);
+}
+
+void problem_round_close(struct problem_round *round)
+{
+    sparse_round_close(&round->sparse);
+}
+
+enum err problem_round_prepare(struct problem_round *round,
+                               const struct problem *problem,
+                               const struct evaluation *what)
+{
+    if (problem->data->storage != STORAGE_INDEX)
+        return ERR_OK;
+    return sparse_round_prepare(&round->sparse, what, problem->data->cols);
+}
+
+/* Dense scratch: the sums of the chunk, then the kernel's own. */
+static size_t sums_bytes(const struct problem *problem)
+{
+    const uint32_t stride = problem->data->stride;
+    const size_t entries = problem_has_hessian(problem)
+                               ? (size_t)stride * (stride + 1) / 2
+                               : stride;
+
+    return up_to_line(entries * sizeof(double));
 }
 
 size_t problem_scratch_bytes(const struct problem *problem)
 {
-    return gradient_bytes(problem) +
-           up_to_line(kernel_scratch_bytes(problem->data->stride));
+    const uint32_t stride = problem->data->stride;
+    size_t bytes = kernel_scratch_bytes(stride);
+
+    if (dataset_is_sparse(problem->data))
+        return MEM_LINE;
+    if (problem_has_hessian(problem) &&
+        bytes < kernel_hessian_scratch_bytes(stride))
+        bytes = kernel_hessian_scratch_bytes(stride);
+    return sums_bytes(problem) + up_to_line(bytes);
+}
+
+static enum err add_dense(const struct problem *problem,
+                          const struct evaluation *what, uint32_t chunk,
+                          const int16_t *exponent, void *scratch,
+                          struct tally *tally)
+{
+    const struct dense_rows rows = dataset_chunk(problem->data, chunk);
+    const enum loss kind = problem->model->loss;
+    void *const rest = (char *)scratch + sums_bytes(problem);
+    double *const sums = scratch;
+    double loss = 0;
+
+    CHECK(tally->dims <= evaluation_dims(what->kind, rows.stride));
+    switch (what->kind) {
+    case EVALUATE_GRADIENT:
+        kernel_gradient(problem->isa, kind, &rows, what->w, sums, &loss, rest);
+        break;
+    case EVALUATE_HESSVEC:
+        kernel_hessvec(problem->isa, kind, &rows, what->w, what->v, sums, rest);
+        break;
+    case EVALUATE_HESSIAN:
+        kernel_hessian(problem->isa, kind, &rows, what->w, sums, rest);
+        break;
+    }
+    return tally_add_chunk(tally, chunk, sums, loss, exponent);
+}
+
+enum err problem_add(const struct problem *problem,
+                     const struct problem_round *round,
+                     const struct evaluation *what, uint32_t chunk,
+                     const int16_t *exponent, void *scratch,
+                     struct tally *tally)
+{
+    struct sparse_rows rows;
+
+    if (!dataset_is_sparse(problem->data))
+        return add_dense(problem, what, chunk, exponent, scratch, tally);
+    rows = dataset_sparse_chunk(problem->data, chunk);
+    return sparse_add_chunk(problem->isa, problem->model->loss, &rows, what,
+                            &round->sparse, exponent, chunk, tally);
 }
 
 enum err problem_add_chunk(const struct problem *problem, const double *w,
                            uint32_t chunk, const int16_t *exponent,
                            void *scratch, struct tally *tally)
 {
-    const struct dense_rows rows = dataset_chunk(problem->data, chunk);
-    double *const g = scratch;
-    double loss = 0;
+    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
+    struct problem_round round;
+    enum err err = problem_round_init(&round, problem);
 
-    CHECK(tally->dims <= rows.stride);
-    kernel_gradient(problem->isa, problem->model->loss, &rows, w, g, &loss,
-                    (char *)scratch + gradient_bytes(problem));
-    return tally_add_chunk(tally, chunk, g, loss, exponent);
+    if (err == ERR_OK)
+        err = problem_round_prepare(&round, problem, &what);
+    if (err == ERR_OK)
+        err = problem_add(problem, &round, &what, chunk, exponent, scratch,
+                          tally);
+    problem_round_close(&round);
+    return err;
 }
 
 /* Buffers of the power iteration. */
@@ -55,7 +147,8 @@ struct power {
     double *v;    /* Unit vector. */
     double *hv;   /* X'X v / rows, over the chunks looked at. */
     double *g;    /* Of one chunk. */
-    double *zero; /* Labels of 0 turn the squared loss's gradient into 2X'Xv. */
+    double *zero; /* Labels of 0 turn the squared loss's gradient into 2X'Xv;
+                     of sparse rows: the scores. */
     void *scratch;
 };
 
@@ -88,6 +181,37 @@ static void power_close(struct power *power)
     mem_free(power->scratch);
 }
 
+/* hv += X'X v of the chunk, times 2. */
+static void power_add_dense(const struct power *power,
+                            const struct problem *problem, uint32_t chunk)
+{
+    struct dense_rows rows = dataset_chunk(problem->data, chunk);
+    double loss;
+
+    rows.y = power->zero;
+    rows.weight = NULL;
+    kernel_gradient(problem->isa, LOSS_SQUARED, &rows, power->v, power->g,
+                    &loss, power->scratch);
+    for (uint32_t j = 0; j < rows.stride; j++)
+        power->hv[j] += power->g[j];
+}
+
+static void power_add_sparse(const struct power *power,
+                             const struct problem *problem, uint32_t chunk)
+{
+    const struct sparse_rows rows = dataset_sparse_chunk(problem->data, chunk);
+    double *const z = power->zero;
+
+    sparse_scores(&rows, power->v, z);
+    for (uint32_t i = 0; i < rows.rows; i++) {
+        for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
+            const double x = rows.value != NULL ? (double)rows.value[k] : 1.0;
+
+            power->hv[rows.column[k]] += 2 * (x * z[i]);
+        }
+    }
+}
+
 /* hv = X'X v / rows over at most RATE_CHUNKS evenly spaced chunks. */
 static void power_apply(const struct power *power,
                         const struct problem *problem)
@@ -100,15 +224,12 @@ static void power_apply(const struct power *power,
     memset(power->hv, 0, stride * sizeof *power->hv);
     for (uint32_t k = 0; k < taken; k++) {
         const uint32_t chunk = (uint32_t)((uint64_t)k * chunks / taken);
-        struct dense_rows rows = dataset_chunk(problem->data, chunk);
-        double loss;
 
-        rows.y = power->zero;
-        kernel_gradient(problem->isa, LOSS_SQUARED, &rows, power->v, power->g,
-                        &loss, power->scratch);
-        for (uint32_t j = 0; j < stride; j++)
-            power->hv[j] += power->g[j];
-        rows_seen += (double)rows.rows;
+        if (dataset_is_sparse(problem->data))
+            power_add_sparse(power, problem, chunk);
+        else
+            power_add_dense(power, problem, chunk);
+        rows_seen += (double)dataset_chunk_size(problem->data, chunk);
     }
     for (uint32_t j = 0; j < stride; j++)
         power->hv[j] /= 2 * rows_seen;

@@ -1,43 +1,62 @@
 /*
- * problem.h - a model on a data set: chunk gradients, bounds, metrics.
+ * problem.h - a model on a data set: chunk sums, bounds, metrics.
  *
- * One ops row per model kind (linear, logistic, svm): its loss, the constants
- * of its residual bound and its curvature.
+ * One ops row per model kind (linear, logistic, svm, hinge): its loss, the
+ * constants of its residual bound and its curvature.
  *
- * Bounds (TALLY-4).  |dloss/dz| of row i is at most a|y_i| + b|x_i||w|, so
- *     sum_i |g_ij| <= a U_j + b |w| V_j,   U_j = sum_i |x_ij||y_i|,
- *                                          V_j = sum_i |x_ij||x_i|.
+ * Bounds (TALLY-4), with s_i the sample weight of row i.  |dloss/dz| is at
+ * most a|y_i| + b|x_i||w| and d2loss/dz2 at most c, so
+ *     GRADIENT   sum_i |r_i x_ij|            <= a U_j + b |w| V_j
+ *     HESSVEC    sum_i |h_i (x_i . v) x_ij|  <= c |v| V_j
+ *     HESSIAN    sum_i |h_i x_ij x_ik|       <= c min(V_j, V_k)
+ * where U_j = sum_i s_i |x_ij||y_i| and V_j = sum_i s_i |x_ij||x_i|.
  * U and V are integer tallies rounded up, taken once; the exponents of a round
- * are then a pure function of (U, V, |w|) and agree on every machine.
+ * are then a pure function of (U, V, |w|, |v|) and agree on every machine.
+ * The index profile has one exponent for all columns: that of the largest
+ * bound.
  */
 #ifndef MODEL_PROBLEM_H
 #define MODEL_PROBLEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/pool.h"
 #include "data/dataset.h"
+#include "math/evaluation.h"
 #include "math/kernel.h"
+#include "math/sparse.h"
 #include "math/tally.h"
 
-enum model_kind { MODEL_LINEAR, MODEL_LOGISTIC, MODEL_SVM };
+enum model_kind { MODEL_LINEAR, MODEL_LOGISTIC, MODEL_SVM, MODEL_HINGE };
 
 struct model_ops {
-    const char *name; /* As typed: "linear", "logistic", "svm". */
+    const char *name; /* As typed: "linear", "logistic", "svm", "hinge". */
     enum loss loss;
     double bound_label; /* a above. */
     double bound_score; /* b above. */
-    double curvature;   /* sup of d2loss/dz2: 2, 1/4, 2. */
-    const char *metric; /* Main metric: "mse", "accuracy", "accuracy". */
+    double curvature;   /* c above: at least sup of d2loss/dz2. */
+    const char *metric; /* Main metric: "mse" or "accuracy". */
 };
 
 const struct model_ops *model_ops(enum model_kind kind);
 /* ERR_UNKNOWN if there is no model of that name. */
 MUST_CHECK enum err model_parse(const char *name, enum model_kind *kind);
 
-/* Per-coordinate bound vectors U and V; stride entries each. */
+/* One machine's worth of work.  Borrowed: data. */
+struct problem {
+    const struct dataset *data;
+    const struct model_ops *model;
+    enum isa isa;
+    uint32_t outputs; /* Weight vectors, one after the other; 0 means 1. */
+};
+
+/* Weights of the problem: the stride (columns rounded up to 8) per output. */
+uint32_t problem_dims(const struct problem *problem);
+
+/* Per-column bound vectors U and V; `dims` is the data's stride. */
 struct bounds {
     uint32_t dims;
     double *u;
@@ -46,26 +65,49 @@ struct bounds {
 
 MUST_CHECK enum err bounds_init(struct bounds *bounds, uint32_t dims);
 void bounds_close(struct bounds *bounds);
-/* Same bits for any thread count: integer tallies, each chunk rounded up. */
+/* Same bits for any thread count: integer tallies, rounded up.  ERR_RANGE if
+ * labels or weights are too large to bound anything. */
 MUST_CHECK enum err bounds_measure(struct bounds *bounds,
                                    const struct dataset *data,
                                    struct pool *pool);
-/* exponent[0..dims) for a round at w.  ERR_RANGE if |w| is not finite. */
+/* exponent[0 .. evaluation_dims) for a round of `what`.  ERR_RANGE if |w| or
+ * |v| is not finite, or so large that a score might not be. */
 MUST_CHECK enum err bounds_exponents(const struct bounds *bounds,
-                                     const struct model_ops *model,
-                                     const double *w, int16_t *exponent);
+                                     const struct problem *problem,
+                                     const struct evaluation *what,
+                                     int16_t *exponent);
 
-/* One machine's worth of gradient work.  Borrowed: data. */
-struct problem {
-    const struct dataset *data;
-    const struct model_ops *model;
-    enum isa isa;
+/* What is prepared once per round and then read by all threads.  Zeroed
+ * memory is safe to close. */
+struct problem_round {
+    struct sparse_round sparse;
 };
 
-/* Scratch for one thread of problem_add_chunk. */
+MUST_CHECK enum err problem_round_init(struct problem_round *round,
+                                       const struct problem *problem);
+void problem_round_close(struct problem_round *round);
+/* ERR_RANGE if w or v is not finite. */
+MUST_CHECK enum err problem_round_prepare(struct problem_round *round,
+                                          const struct problem *problem,
+                                          const struct evaluation *what);
+
+/* A Hessian is asked for only where it is small: dense rows, one output and
+ * at most PROBLEM_HESSIAN_DIMS weights. */
+#define PROBLEM_HESSIAN_DIMS KERNEL_HESSIAN_STRIDE
+bool problem_has_hessian(const struct problem *problem);
+
+/* Scratch for one thread of problem_add, whatever is asked. */
 size_t problem_scratch_bytes(const struct problem *problem);
 
-/* Compute `chunk` at w and add it to the tally.  ERR_RANGE: does not fit. */
+/* Compute `chunk` and add it to the tally, whose dims are those of `what`.
+ * `round` has been prepared for `what`.  ERR_RANGE: does not fit. */
+MUST_CHECK enum err problem_add(const struct problem *problem,
+                                const struct problem_round *round,
+                                const struct evaluation *what, uint32_t chunk,
+                                const int16_t *exponent, void *scratch,
+                                struct tally *tally);
+
+/* The gradient at w, with a round of its own: slow on index data. */
 MUST_CHECK enum err problem_add_chunk(const struct problem *problem,
                                       const double *w, uint32_t chunk,
                                       const int16_t *exponent, void *scratch,

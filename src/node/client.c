@@ -42,7 +42,7 @@ static void on_up(void *context, struct link *link)
         .kind = MSG_ASK, .ask = {.version = MSG_VERSION, .what = client->what}};
     uint8_t bytes[1024];
 
-    link_trust(link, codec_message_max(0, 0, 0));
+    link_trust(link, codec_message_max(0, 0, 0, 0));
     link_send(link, PLANE_CONTROL, bytes, codec_encode(&msg, bytes));
 }
 

@@ -9,12 +9,13 @@ enum err compute_init(struct compute *compute, const struct problem *problem,
     const uint32_t threads = pool->threads;
     struct compute made = {
         .problem = *problem, .pool = pool, .threads = threads};
-    enum err err = ERR_OK;
+    enum err err = problem_round_init(&made.round, problem);
 
     made.parts = mem_new(threads, sizeof *made.parts);
     made.scratch = mem_new(threads, sizeof *made.scratch);
     made.errs = mem_new(threads, sizeof *made.errs);
-    if (made.parts == NULL || made.scratch == NULL || made.errs == NULL)
+    if (err == ERR_OK &&
+        (made.parts == NULL || made.scratch == NULL || made.errs == NULL))
         err = ERR_NOMEM;
     for (uint32_t i = 0; err == ERR_OK && i < threads; i++) {
         made.scratch[i] = mem_new(problem_scratch_bytes(problem), 1);
@@ -41,6 +42,7 @@ void compute_close(struct compute *compute)
     mem_free(compute->parts);
     mem_free(compute->scratch);
     mem_free(compute->errs);
+    problem_round_close(&compute->round);
     *compute = (struct compute){0};
 }
 
@@ -48,6 +50,7 @@ struct run {
     struct compute *compute;
     const struct compute_work *work;
     const struct flag *cancel;
+    struct evaluation what;
 };
 
 static void one_chunk(void *context, uint32_t thread, uint32_t item)
@@ -59,23 +62,65 @@ static void one_chunk(void *context, uint32_t thread, uint32_t item)
     if (*err == ERR_OK && run->cancel != NULL && flag_raised(run->cancel))
         *err = ERR_CANCELLED;
     if (*err == ERR_OK)
-        *err = problem_add_chunk(
-            &compute->problem, run->work->weights, run->work->first + item,
-            run->work->exponent, compute->scratch[thread],
-            compute->threads > 1 ? &compute->parts[thread] : run->work->tally);
+        *err = problem_add(&compute->problem, &compute->round, &run->what,
+                           run->work->first + item, run->work->exponent,
+                           compute->scratch[thread],
+                           compute->threads > 1 ? &compute->parts[thread]
+                                                : run->work->tally);
+}
+
+/* Parts as large as the tally that is asked for; they change size only
+ * between gradients and Hessians. */
+static enum err clear_parts(struct compute *compute, const struct tally *like)
+{
+    for (uint32_t i = 0; compute->threads > 1 && i < compute->threads; i++) {
+        struct tally *part = &compute->parts[i];
+        enum err err;
+
+        if (part->dims == like->dims) {
+            tally_clear(part);
+            continue;
+        }
+        tally_close(part);
+        err = tally_init(part, like->dims, like->chunks.count);
+        if (err != ERR_OK)
+            return err;
+    }
+    return ERR_OK;
+}
+
+static enum err prepare(struct compute *compute,
+                        const struct compute_work *work,
+                        const struct evaluation *what)
+{
+    enum err err;
+
+    if (work->round != 0 && work->round == compute->prepared)
+        return ERR_OK;
+    compute->prepared = 0;
+    err = problem_round_prepare(&compute->round, &compute->problem, what);
+    if (err == ERR_OK)
+        compute->prepared = work->round;
+    return err;
 }
 
 enum err compute_run(struct compute *compute, const struct compute_work *work,
                      const struct flag *cancel)
 {
-    struct run run = {.compute = compute, .work = work, .cancel = cancel};
-    enum err err = ERR_OK;
+    struct run run = {
+        .compute = compute,
+        .work = work,
+        .cancel = cancel,
+        .what = {.kind = work->kind, .w = work->weights, .v = work->v},
+    };
+    enum err err = prepare(compute, work, &run.what);
 
-    for (uint32_t i = 0; i < compute->threads; i++) {
+    if (err == ERR_OK)
+        err = clear_parts(compute, work->tally);
+    if (err != ERR_OK)
+        return err;
+    for (uint32_t i = 0; i < compute->threads; i++)
         compute->errs[i] = ERR_OK;
-        if (compute->threads > 1)
-            tally_clear(&compute->parts[i]);
-    }
     compute->pool->run(compute->pool, one_chunk, &run, work->end - work->first);
     for (uint32_t i = 0; i < compute->threads && err == ERR_OK; i++) {
         err = compute->errs[i];

@@ -20,15 +20,22 @@ struct compute {
     struct pool *pool;   /* Borrowed. */
     struct tally *parts; /* One per thread; of one thread: none. */
     uint8_t **scratch;   /* One per thread. */
-    enum err *errs;      /* One per thread. */
+    struct problem_round round;
+    uint64_t prepared; /* Which round that is for; 0: none. */
+    enum err *errs;    /* One per thread. */
     uint32_t threads;
 };
 
 struct compute_work {
     uint32_t first, end; /* Chunks. */
+    enum evaluation_kind kind;
     const double *weights;
+    const double *v; /* HESSVEC only. */
     const int16_t *exponent;
     struct tally *tally; /* Cleared. */
+    /* A number that stands for kind, weights and v: works of one round share
+     * what is prepared for it.  0: prepare anew. */
+    uint64_t round;
 };
 
 MUST_CHECK enum err compute_init(struct compute *compute,
@@ -36,7 +43,8 @@ MUST_CHECK enum err compute_init(struct compute *compute,
                                  uint32_t chunks, struct pool *pool);
 void compute_close(struct compute *compute);
 
-/* ERR_CANCELLED once `cancel` (may be NULL) is raised, looked at between
+/* Tallies of a Hessian have more dims than `dims` above: fine.
+ * ERR_CANCELLED once `cancel` (may be NULL) is raised, looked at between
  * chunks; ERR_RANGE if a chunk does not fit its scale. */
 MUST_CHECK enum err compute_run(struct compute *compute,
                                 const struct compute_work *work,

@@ -522,12 +522,14 @@ static enum err open_core(struct node *node, struct why *why)
 
 static enum err make_room(struct node *node)
 {
-    const struct coordinator_options *core = &node->options->core;
+    const struct coordinator_options *core = &node->core.options;
     enum err err = actions_init(&node->actions, ACTIONS_FIRST);
 
     if (err == ERR_OK)
-        err = codec_room_init(&node->room, core->job.dims, 0);
-    node->message_max = codec_message_max(core->job.dims, 0, 0);
+        err =
+            codec_room_init(&node->room, core->job.dims, core->job.sum_dims, 0);
+    node->message_max =
+        codec_message_max(core->job.dims, core->job.sum_dims, 0, 0);
     node->checkpoint_capacity =
         checkpoint_bytes(optim_state_bytes(&node->core.optim));
     node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);

@@ -11,16 +11,16 @@ struct single {
     struct optim optim;
     struct tally tally;
     int16_t *exponent;
-    double *gradient;
+    double *sum;
 };
 
 static enum err single_init(struct single *s, const struct problem *problem,
                             struct pool *pool,
                             const struct optim_options *options)
 {
-    const uint32_t dims = problem->data->stride;
+    const uint32_t dims = problem_dims(problem);
     const uint32_t chunks = dataset_chunks(problem->data);
-    enum err err = bounds_init(&s->bounds, dims);
+    enum err err = bounds_init(&s->bounds, problem->data->stride);
 
     if (err == ERR_OK)
         err = bounds_measure(&s->bounds, problem->data, pool);
@@ -28,13 +28,13 @@ static enum err single_init(struct single *s, const struct problem *problem,
         err = compute_init(&s->compute, problem, dims, chunks, pool);
     if (err == ERR_OK)
         err = optim_init(&s->optim, options, dims);
-    if (err == ERR_OK)
-        err = tally_init(&s->tally, dims, chunks);
-    s->exponent = mem_new(dims, sizeof *s->exponent);
-    s->gradient = mem_new(dims, sizeof *s->gradient);
-    if (err == ERR_OK && (s->exponent == NULL || s->gradient == NULL))
-        err = ERR_NOMEM;
-    return err;
+    if (err != ERR_OK)
+        return err;
+    s->exponent = mem_new(optim_sum_dims(&s->optim), sizeof *s->exponent);
+    s->sum = mem_new(optim_sum_dims(&s->optim), sizeof *s->sum);
+    if (s->exponent == NULL || s->sum == NULL)
+        return ERR_NOMEM;
+    return tally_init(&s->tally, optim_sum_dims(&s->optim), chunks);
 }
 
 static void single_close(struct single *s)
@@ -44,30 +44,33 @@ static void single_close(struct single *s)
     optim_close(&s->optim);
     tally_close(&s->tally);
     mem_free(s->exponent);
-    mem_free(s->gradient);
+    mem_free(s->sum);
 }
 
-static enum err single_step(struct single *s, const double *point)
+/* One evaluation over all chunks, fed. */
+static enum err single_round(struct single *s, const struct evaluation *what)
 {
     const struct problem *problem = &s->compute.problem;
     const struct compute_work work = {
         .first = 0,
         .end = dataset_chunks(problem->data),
-        .weights = point,
+        .kind = what->kind,
+        .weights = what->w,
+        .v = what->v,
         .exponent = s->exponent,
         .tally = &s->tally,
     };
-    enum err err =
-        bounds_exponents(&s->bounds, problem->model, point, s->exponent);
+    enum err err = bounds_exponents(&s->bounds, problem, what, s->exponent);
 
+    s->tally.dims = evaluation_dims(what->kind, s->optim.dims);
     tally_clear(&s->tally);
     if (err == ERR_OK)
         err = compute_run(&s->compute, &work, NULL);
     if (err != ERR_OK)
         return err;
-    tally_gradient(&s->tally, s->exponent, s->gradient);
-    optim_feed(&s->optim, s->gradient, tally_loss_value(&s->tally));
-    return ERR_OK;
+    tally_gradient(&s->tally, s->exponent, s->sum);
+    (void)optim_feed(&s->optim, s->sum, tally_loss_value(&s->tally));
+    return s->optim.diverged ? ERR_RANGE : ERR_OK;
 }
 
 static enum err single_loop(struct single *s, single_watch watch, void *context,
@@ -76,7 +79,7 @@ static enum err single_loop(struct single *s, single_watch watch, void *context,
     struct ask ask;
 
     while ((ask = optim_next(&s->optim)).kind != ASK_DONE) {
-        const enum err err = single_step(s, ask.point);
+        const enum err err = single_round(s, &ask.what);
 
         if (err == ERR_RANGE)
             return why_set(why, err,

@@ -128,12 +128,14 @@ static enum err open_door(struct train *train, struct why *why)
     return write_address(train, why);
 }
 
-static enum err scale(void *context, const double *w, int16_t *exponent)
+static enum err scale(void *context, const struct evaluation *what,
+                      int16_t *exponent)
 {
     const struct train *train = context;
+    const struct problem problem = {.data = train->options->data,
+                                    .model = model_ops(train->options->model)};
 
-    return bounds_exponents(&train->bounds, model_ops(train->options->model), w,
-                            exponent);
+    return bounds_exponents(&train->bounds, &problem, what, exponent);
 }
 
 /* Bounds are taken once, before the forks; every life shares them. */
@@ -167,6 +169,9 @@ static struct job describe_job(const struct train_options *options)
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
+        .storage = (uint32_t)data->storage,
+        .entries = data->entries,
+        .weighted = data->weight != NULL,
     };
 }
 

@@ -178,7 +178,10 @@ static void do_compute(struct node *node, const struct action *action)
     node->work = (struct compute_work){
         .first = action->first,
         .end = action->end,
-        .weights = action->weights,
+        .kind = action->what.kind,
+        .weights = action->what.w,
+        .v = action->what.v,
+        .round = action->round,
         .exponent = action->exponent,
         .tally = action->tally,
     };
@@ -190,15 +193,24 @@ static void do_compute(struct node *node, const struct action *action)
 /* A coordinator may describe only what its numbers add up to. */
 static enum err check_job(const struct job *job, const struct dataset *data)
 {
-    if (job->model > MODEL_SVM || job->rows != data->rows ||
+    if (job->model > MODEL_HINGE || job->rows != data->rows ||
         job->cols != data->cols || job->chunk_rows != data->chunk_rows ||
-        job->dims != data->stride || job->chunks != dataset_chunks(data))
+        job->dims != data->stride || job->chunks != dataset_chunks(data) ||
+        job->storage != (uint32_t)data->storage)
         return ERR_SHAPE;
     return ERR_OK;
 }
 
 static enum err open_data(struct node *node, const struct job *job)
 {
+    const struct dataset_shape shape = {
+        .storage = (enum storage)job->storage,
+        .rows = job->rows,
+        .cols = job->cols,
+        .chunk_rows = job->chunk_rows,
+        .entries = job->entries,
+        .weighted = job->weighted,
+    };
     enum err err = ERR_OK;
 
     if (node->options->resident != NULL) {
@@ -206,7 +218,7 @@ static enum err open_data(struct node *node, const struct job *job)
     } else {
         if (job->rows == 0 || job->cols == 0 || job->chunk_rows == 0)
             return ERR_SHAPE;
-        err = dataset_init(&node->own, job->rows, job->cols, job->chunk_rows);
+        err = dataset_init_shape(&node->own, &shape);
         node->data = &node->own;
     }
     if (err == ERR_OK)
@@ -236,11 +248,6 @@ static enum err open_compute(struct node *node, const struct job *job)
     return err;
 }
 
-static size_t chunk_bytes_max(const struct dataset *data)
-{
-    return dataset_chunk_bytes(data, 0); /* Only the last may be shorter. */
-}
-
 static void do_open(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
@@ -249,12 +256,13 @@ static void do_open(struct node *node, const struct job *job)
     if (err == ERR_OK)
         err = open_compute(node, job);
     if (err == ERR_OK)
-        err = codec_room_init(&room, job->dims, job->chunks);
+        err = codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
     if (err == ERR_OK) {
         codec_room_close(&node->room);
         node->room = room;
-        node->message_max = codec_message_max(job->dims, job->chunks,
-                                              chunk_bytes_max(node->data));
+        node->message_max =
+            codec_message_max(job->dims, job->sum_dims, job->chunks,
+                              dataset_chunk_bytes_max(node->data));
         node->open = true;
         return;
     }
@@ -387,7 +395,7 @@ static enum err open_core(struct node *node, struct why *why)
     worker_init(&node->core, &core);
     err = actions_init(&node->actions, ACTIONS_FIRST);
     if (err == ERR_OK)
-        err = codec_room_init(&node->room, 0, 0);
+        err = codec_room_init(&node->room, 0, 0, 0);
     return err;
 }
 

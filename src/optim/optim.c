@@ -1,9 +1,10 @@
 /*
- * optim.c - gd and agd.
+ * optim.c - what all kinds have in common: options, memory, objective,
+ * checkpoints.
  *
  * Bits.  Every update is element-wise with the operations in the order the
- * formulas of optim.h are written (2 a eta = (2 a) eta), nothing fused; the
- * power decay^i is by square and multiply from the lowest bit of i; norms run
+ * formulas of optim.h are written (2 a eta = (2 a) eta), nothing fused; powers
+ * are by square and multiply from the lowest bit; norms and dot products run
  * in the fixed order of math/vec.h.  So the weights depend on the options and
  * the fed sums alone.
  */
@@ -15,65 +16,30 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "math/vec.h"
+#include "optim/parts.h"
 
-/* One row per kind.  `update` moves b (and u) by one step with the gradient
- * sum `g` taken at b. */
-struct optim_ops {
-    const char *name;
-    bool has_u;
-    void (*update)(struct optim *opt, const double *g);
-};
+/* Relative to the weights: a shorter step ends the run ... */
+#define STEP_LEAST 0x1p-50
+/* ... and so does one whose promise, relative to the objective, is less.  Far
+ * below the rounding of the objective, for slopes see further than values. */
+#define GAIN_LEAST 0x1p-84
 
-double optim_rate(const struct optim *opt)
-{
-    double power = 1;
-    double square = opt->options.decay;
-
-    for (uint32_t i = opt->step; i != 0; i >>= 1) {
-        if (i & 1)
-            power *= square;
-        square *= square;
-    }
-    return opt->options.rate * power;
-}
-
-static void gd_update(struct optim *opt, const double *g)
-{
-    const double eta = optim_rate(opt);
-    const double keep = 1 - 2 * opt->options.l2 * eta;
-    const double scale = eta / (double)opt->options.rows;
-
-    for (uint32_t j = 0; j < opt->dims; j++)
-        opt->b[j] = keep * opt->b[j] - scale * g[j];
-}
-
-static void agd_update(struct optim *opt, const double *g)
-{
-    const double eta = optim_rate(opt);
-    const double th = 2 / ((double)opt->step + 2);
-    const double shrink = 2 * opt->options.l2 * eta;
-    const double scale = eta / (double)opt->options.rows;
-
-    for (uint32_t j = 0; j < opt->dims; j++) {
-        const double b = opt->b[j];
-        const double v = (1 - th) * b + th * opt->u[j];
-        const double next = v - scale * g[j] - shrink * b;
-
-        opt->u[j] = b + (next - b) / th;
-        opt->b[j] = next;
-    }
-}
-
-static const struct optim_ops kinds[] = {
-    [OPTIM_GD] = {"gd", false, gd_update},
-    [OPTIM_AGD] = {"agd", true, agd_update},
+static const struct optim_ops *const kinds[] = {
+    [OPTIM_GD] = &optim_gd_ops,
+    [OPTIM_AGD] = &optim_agd_ops,
+    [OPTIM_MOMENTUM] = &optim_momentum_ops,
+    [OPTIM_ADAM] = &optim_adam_ops,
+    [OPTIM_LBFGS] = &optim_lbfgs_ops,
+    [OPTIM_NEWTON] = &optim_newton_ops,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* --- options ------------------------------------------------------------- */
 
 enum err optim_parse(const char *name, enum optim_kind *kind)
 {
     for (unsigned i = 0; i < KINDS; i++) {
-        if (strcmp(name, kinds[i].name) == 0) {
+        if (strcmp(name, kinds[i]->name) == 0) {
             *kind = (enum optim_kind)i;
             return ERR_OK;
         }
@@ -84,15 +50,150 @@ enum err optim_parse(const char *name, enum optim_kind *kind)
 const char *optim_name(enum optim_kind kind)
 {
     CHECK((unsigned)kind < KINDS);
-    return kinds[kind].name;
+    return kinds[kind]->name;
 }
 
-static bool options_fit(const struct optim_options *options)
+static double default_rate(enum optim_kind kind)
 {
-    return (unsigned)options->kind < KINDS && isfinite(options->rate) &&
-           options->rate > 0 && isfinite(options->decay) &&
-           options->decay > 0 && isfinite(options->l2) && options->l2 >= 0 &&
-           options->rows > 0 && isfinite(options->tol) && options->tol >= 0;
+    if (kind == OPTIM_ADAM)
+        return 1e-3;
+    return kind == OPTIM_LBFGS ? 0 : 1;
+}
+
+struct optim_options optim_defaults(enum optim_kind kind)
+{
+    return (struct optim_options){
+        .kind = kind,
+        .rate = default_rate(kind),
+        .decay = 1,
+        .momentum = 0.9,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .epsilon = 1e-8,
+        .memory = OPTIM_MEMORY,
+        .dense_max = OPTIM_DENSE_MAX,
+        .cg_max = OPTIM_CG_MAX,
+    };
+}
+
+/* NaN is neither. */
+static bool is_positive(double x)
+{
+    return isfinite(x) && x > 0;
+}
+
+static bool is_not_negative(double x)
+{
+    return isfinite(x) && x >= 0;
+}
+
+static bool is_fraction(double x)
+{
+    return x >= 0 && x < 1;
+}
+
+static bool kind_fits(const struct optim_options *o)
+{
+    switch (o->kind) {
+    case OPTIM_MOMENTUM:
+        return is_fraction(o->momentum);
+    case OPTIM_ADAM:
+        return is_fraction(o->beta1) && is_fraction(o->beta2) &&
+               is_positive(o->epsilon);
+    case OPTIM_LBFGS:
+        return is_not_negative(o->rate) && o->memory > 0 &&
+               o->memory <= OPTIM_MEMORY_MAX;
+    case OPTIM_NEWTON:
+        return o->cg_max > 0 && o->dense_max <= OPTIM_DENSE_LIMIT;
+    case OPTIM_GD:
+    case OPTIM_AGD:
+        break;
+    }
+    return true;
+}
+
+static bool rate_fits(const struct optim_options *o)
+{
+    if (!kinds[o->kind]->has_rate)
+        return true;
+    if ((unsigned)o->schedule > SCHEDULE_INVERSE || !is_positive(o->rate))
+        return false;
+    return o->schedule != SCHEDULE_DECAY || is_positive(o->decay);
+}
+
+static bool options_fit(const struct optim_options *o, uint32_t dims)
+{
+    return dims > 0 && (unsigned)o->kind < KINDS && rate_fits(o) &&
+           kind_fits(o) && is_not_negative(o->l2) && o->rows > 0 &&
+           is_not_negative(o->tol) && is_not_negative(o->gap) &&
+           isfinite(o->optimum) && o->l2_free_first <= o->l2_free_end &&
+           o->l2_free_end <= dims;
+}
+
+double optim_power(double base, uint32_t exponent)
+{
+    double power = 1;
+    double square = base;
+
+    for (uint32_t i = exponent; i != 0; i >>= 1) {
+        if (i & 1)
+            power *= square;
+        square *= square;
+    }
+    return power;
+}
+
+double optim_rate(const struct optim *opt)
+{
+    const struct optim_options *o = &opt->options;
+
+    switch (o->schedule) {
+    case SCHEDULE_DECAY:
+        return o->rate * optim_power(o->decay, opt->step);
+    case SCHEDULE_INVERSE:
+        return o->rate / (1 + (double)opt->step);
+    case SCHEDULE_CONSTANT:
+        break;
+    }
+    return o->rate;
+}
+
+/* --- memory -------------------------------------------------------------- */
+
+bool optim_is_dense(const struct optim *opt)
+{
+    return opt->options.kind == OPTIM_NEWTON &&
+           opt->dims <= opt->options.dense_max;
+}
+
+uint32_t optim_sum_dims(const struct optim *opt)
+{
+    return evaluation_dims(
+        optim_is_dense(opt) ? EVALUATE_HESSIAN : EVALUATE_GRADIENT, opt->dims);
+}
+
+static enum err allocate(struct optim *opt)
+{
+    const size_t dims = opt->dims;
+
+    opt->kept = mem_new(opt->vectors * dims, sizeof *opt->kept);
+    opt->work = mem_new(dims, sizeof *opt->work);
+    if (opt->kept == NULL || opt->work == NULL)
+        return ERR_NOMEM;
+    opt->ops->place(opt);
+    if (opt->ops->has_search) {
+        opt->point = mem_new(dims, sizeof *opt->point);
+        if (opt->point == NULL)
+            return ERR_NOMEM;
+    } else {
+        opt->gradient = opt->work;
+    }
+    if (optim_is_dense(opt)) {
+        opt->factor = mem_new(optim_sum_dims(opt), sizeof *opt->factor);
+        if (opt->factor == NULL)
+            return ERR_NOMEM;
+    }
+    return ERR_OK;
 }
 
 enum err optim_init(struct optim *opt, const struct optim_options *options,
@@ -100,17 +201,13 @@ enum err optim_init(struct optim *opt, const struct optim_options *options,
 {
     struct optim made = {.options = *options, .dims = dims};
 
-    if (dims == 0 || !options_fit(options))
+    if (!options_fit(options, dims))
         return ERR_SHAPE;
-    made.ops = &kinds[options->kind];
+    made.ops = kinds[options->kind];
     made.objective = nan("");
     made.gradient_norm = HUGE_VAL;
-    made.b = mem_new(dims, sizeof *made.b);
-    if (made.ops->has_u)
-        made.u = mem_new(dims, sizeof *made.u);
-    made.gradient = mem_new(dims, sizeof *made.gradient);
-    if (made.b == NULL || made.gradient == NULL ||
-        (made.ops->has_u && made.u == NULL)) {
+    made.vectors = made.ops->vectors(&made);
+    if (allocate(&made) != ERR_OK) {
         optim_close(&made);
         return ERR_NOMEM;
     }
@@ -120,54 +217,133 @@ enum err optim_init(struct optim *opt, const struct optim_options *options,
 
 void optim_close(struct optim *opt)
 {
-    mem_free(opt->b);
-    mem_free(opt->u);
-    mem_free(opt->gradient);
+    mem_free(opt->kept);
+    mem_free(opt->work);
+    mem_free(opt->point);
+    mem_free(opt->factor);
     *opt = (struct optim){0};
 }
 
+/* --- the objective ------------------------------------------------------- */
+
+void optim_spans(const struct optim *opt, struct span span[SPANS])
+{
+    const struct optim_options *o = &opt->options;
+
+    span[0] = (struct span){0, o->l2_free_first, o->l2};
+    span[1] = (struct span){o->l2_free_first, o->l2_free_end, 0};
+    span[2] = (struct span){o->l2_free_end, opt->dims, o->l2};
+}
+
+double optim_measure(const struct optim *opt, const double *w,
+                     const double *sum, double loss_sum, double *gradient)
+{
+    const double rows = (double)opt->options.rows;
+    double objective = loss_sum / rows;
+    struct span span[SPANS];
+
+    optim_spans(opt, span);
+    for (int i = 0; i < SPANS; i++) {
+        const uint32_t from = span[i].from, to = span[i].to;
+        const double twice = 2 * span[i].l2;
+
+        for (uint32_t j = from; j < to; j++)
+            gradient[j] = sum[j] / rows + twice * w[j];
+        if (from < to)
+            objective += span[i].l2 * vec_dot(w + from, w + from, to - from);
+    }
+    return objective;
+}
+
+bool optim_is_broken(const struct optim *opt)
+{
+    return !isfinite(opt->gradient_norm) || !isfinite(opt->objective) ||
+           !vec_finite(opt->b, opt->dims);
+}
+
+/* --- trials of a line search --------------------------------------------- */
+
+void optim_place_trial(struct optim *opt)
+{
+    const double step = opt->search.step;
+
+    for (uint32_t j = 0; j < opt->dims; j++)
+        opt->point[j] = opt->b[j] + step * opt->direction[j];
+}
+
+/* Steps of a few roundings of the weights, or along what is left of a gradient
+ * after rounding, lead nowhere and never end. */
+static bool is_lost(const struct optim *opt, double slope, double step)
+{
+    return -slope * step <= GAIN_LEAST * fabs(opt->objective) ||
+           step * vec_norm(opt->direction, opt->dims) <=
+               STEP_LEAST * vec_norm(opt->b, opt->dims);
+}
+
+bool optim_begin_search(struct optim *opt, double step, bool armijo)
+{
+    double slope = vec_dot(opt->gradient, opt->direction, opt->dims);
+    const bool descends = isfinite(slope) && slope < 0;
+
+    if (!descends) {
+        for (uint32_t j = 0; j < opt->dims; j++)
+            opt->direction[j] = -opt->gradient[j];
+        slope = -(opt->gradient_norm * opt->gradient_norm);
+        step = 1 / opt->gradient_norm;
+    }
+    if (!(slope < 0) || !isfinite(step) || is_lost(opt, slope, step)) {
+        opt->stalled = true;
+        return true;
+    }
+    search_begin(&opt->search, opt->objective, slope, step, armijo);
+    optim_place_trial(opt);
+    return !descends;
+}
+
+void optim_take_trial(struct optim *opt, double value)
+{
+    memcpy(opt->b, opt->point, opt->dims * sizeof *opt->b);
+    memcpy(opt->gradient, opt->work, opt->dims * sizeof *opt->gradient);
+    opt->objective = value;
+    opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
+}
+
+/* --- the loop's side ----------------------------------------------------- */
+
 bool optim_converged(const struct optim *opt)
 {
-    return opt->options.tol > 0 && opt->gradient_norm <= opt->options.tol;
+    const struct optim_options *o = &opt->options;
+
+    if (o->tol > 0 && opt->gradient_norm <= o->tol)
+        return true;
+    return o->gap > 0 &&
+           opt->objective <= o->optimum + o->gap * fabs(o->optimum);
 }
 
 struct ask optim_next(const struct optim *opt)
 {
-    if (opt->step >= opt->options.steps || opt->diverged ||
+    struct ask ask = {.kind = ASK_DONE, .point = opt->b};
+
+    if (opt->step >= opt->options.steps || opt->diverged || opt->stalled ||
         optim_converged(opt))
-        return (struct ask){.kind = ASK_DONE, .point = opt->b};
-    return (struct ask){.kind = ASK_GRADIENT, .point = opt->b};
+        return ask;
+    ask.kind = ASK_EVALUATE;
+    ask.what = opt->ops->what(opt);
+    ask.point = ask.what.w;
+    return ask;
 }
 
-/* Objective and its gradient g/N + 2 a b at the point just evaluated. */
-static void measure(struct optim *opt, const double *g, double loss_sum)
+bool optim_feed(struct optim *opt, const double *sum, double loss_sum)
 {
-    const double rows = (double)opt->options.rows;
-    const double twice = 2 * opt->options.l2;
+    bool updated;
 
-    for (uint32_t j = 0; j < opt->dims; j++)
-        opt->gradient[j] = g[j] / rows + twice * opt->b[j];
-    opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
-    opt->objective =
-        loss_sum / rows + opt->options.l2 * vec_dot(opt->b, opt->b, opt->dims);
-}
-
-/* What optim_next refuses to go on from. */
-static bool is_finite(const struct optim *opt)
-{
-    return isfinite(opt->gradient_norm) && isfinite(opt->objective) &&
-           vec_finite(opt->b, opt->dims);
-}
-
-void optim_feed(struct optim *opt, const double *gradient_sum, double loss_sum)
-{
-    CHECK(optim_next(opt).kind == ASK_GRADIENT);
-    measure(opt, gradient_sum, loss_sum);
-    if (optim_converged(opt))
-        return;
-    opt->ops->update(opt, gradient_sum);
-    opt->step++;
-    opt->diverged = !is_finite(opt);
+    CHECK(optim_next(opt).kind == ASK_EVALUATE);
+    opt->evaluations++;
+    opt->round++;
+    updated = opt->ops->feed(opt, sum, loss_sum);
+    if (updated)
+        opt->round = 0;
+    return updated;
 }
 
 const double *optim_weights(const struct optim *opt)
@@ -175,56 +351,151 @@ const double *optim_weights(const struct optim *opt)
     return opt->b;
 }
 
-/* kind, dims, step, objective, gradient_norm; then b and u. */
-enum { STATE_HEAD = 1 + 4 + 4 + 8 + 8 };
+/* --- checkpoints --------------------------------------------------------- */
+
+/* Three points of three numbers, three flags, trials, step. */
+enum { SEARCH_BYTES = 3 * 3 * 8 + 3 + 4 + 8 };
+/* kind, dims, vectors, step, round, evaluations, objective, gradient_norm,
+ * flags; phase, pairs, newest, cg_round, cg_rr, norm_first. */
+enum { STATE_HEAD = 1 + 4 * 4 + 8 + 8 + 8 + 1 + 4 * 4 + 8 + 8 };
+enum { FLAG_DIVERGED = 1, FLAG_STALLED = 2 };
 
 size_t optim_state_bytes(const struct optim *opt)
 {
-    const size_t vectors = opt->ops->has_u ? 2 : 1;
-
-    return STATE_HEAD + vectors * opt->dims * sizeof *opt->b;
+    return STATE_HEAD + SEARCH_BYTES +
+           (size_t)opt->vectors * opt->dims * sizeof *opt->kept;
 }
 
-static void put_vector(struct writer *out, const double *values, uint32_t count)
+static void put_point(struct writer *out, const struct search_point *point)
 {
-    for (uint32_t j = 0; j < count; j++)
-        put_f64(out, values[j]);
+    put_f64(out, point->step);
+    put_f64(out, point->value);
+    put_f64(out, point->slope);
+}
+
+static void put_search(struct writer *out, const struct search *search)
+{
+    put_point(out, &search->start);
+    put_point(out, &search->low);
+    put_point(out, &search->high);
+    put_u8(out, search->bracketed);
+    put_u8(out, search->armijo);
+    put_u8(out, search->last);
+    put_u32(out, search->trials);
+    put_f64(out, search->step);
 }
 
 void optim_save(const struct optim *opt, struct writer *out)
 {
+    const size_t count = (size_t)opt->vectors * opt->dims;
+    const int flags =
+        (opt->diverged ? FLAG_DIVERGED : 0) | (opt->stalled ? FLAG_STALLED : 0);
+
     put_u8(out, (uint8_t)opt->options.kind);
     put_u32(out, opt->dims);
+    put_u32(out, opt->vectors);
     put_u32(out, opt->step);
+    put_u32(out, opt->round);
+    put_u64(out, opt->evaluations);
     put_f64(out, opt->objective);
     put_f64(out, opt->gradient_norm);
-    put_vector(out, opt->b, opt->dims);
-    if (opt->ops->has_u)
-        put_vector(out, opt->u, opt->dims);
+    put_u8(out, (uint8_t)flags);
+    put_u32(out, opt->phase);
+    put_u32(out, opt->pairs);
+    put_u32(out, opt->newest);
+    put_u32(out, opt->cg_round);
+    put_f64(out, opt->cg_rr);
+    put_f64(out, opt->norm_first);
+    put_search(out, &opt->search);
+    for (size_t i = 0; i < count; i++)
+        put_f64(out, opt->kept[i]);
 }
 
-static void get_vector(struct reader *in, double *values, uint32_t count)
+static struct search_point get_point(struct reader *in)
 {
-    for (uint32_t j = 0; j < count; j++)
-        values[j] = get_f64(in);
+    struct search_point point;
+
+    point.step = get_f64(in);
+    point.value = get_f64(in);
+    point.slope = get_f64(in);
+    return point;
+}
+
+static void get_search(struct reader *in, struct search *search)
+{
+    search->start = get_point(in);
+    search->low = get_point(in);
+    search->high = get_point(in);
+    search->bracketed = get_u8(in) != 0;
+    search->armijo = get_u8(in) != 0;
+    search->last = get_u8(in) != 0;
+    search->trials = get_u32(in);
+    search->step = get_f64(in);
+}
+
+/* All but the vectors, in the order of optim_save. */
+static void get_head(struct reader *in, struct optim *opt)
+{
+    uint8_t flags;
+
+    opt->step = get_u32(in);
+    opt->round = get_u32(in);
+    opt->evaluations = get_u64(in);
+    opt->objective = get_f64(in);
+    opt->gradient_norm = get_f64(in);
+    flags = get_u8(in);
+    opt->diverged = (flags & FLAG_DIVERGED) != 0;
+    opt->stalled = (flags & FLAG_STALLED) != 0;
+    opt->phase = get_u32(in);
+    opt->pairs = get_u32(in);
+    opt->newest = get_u32(in);
+    opt->cg_round = get_u32(in);
+    opt->cg_rr = get_f64(in);
+    opt->norm_first = get_f64(in);
+    get_search(in, &opt->search);
+}
+
+/* These index arrays: a damaged file must not get that far. */
+static bool counters_fit(const struct optim *opt)
+{
+    const uint32_t pairs_max =
+        opt->options.kind == OPTIM_LBFGS ? opt->options.memory : 0;
+
+    return opt->phase < opt->ops->phases && opt->pairs <= pairs_max &&
+           (opt->newest == 0 || opt->newest < pairs_max);
+}
+
+/* What the saved numbers imply. */
+static void restore(struct optim *opt)
+{
+    if (opt->ops->has_search)
+        optim_place_trial(opt);
+    for (uint32_t i = 0; i < opt->pairs; i++) {
+        const size_t at = (size_t)i * opt->dims;
+
+        opt->pair_rho[i] =
+            1 / vec_dot(opt->pair_s + at, opt->pair_y + at, opt->dims);
+    }
 }
 
 enum err optim_load(struct optim *opt, struct reader *in)
 {
     const size_t size = optim_state_bytes(opt);
+    const size_t count = (size_t)opt->vectors * opt->dims;
     const uint8_t *const view = get_view(in, size);
     struct reader state = reader_on(view, view == NULL ? 0 : size);
+    struct optim loaded = *opt;
 
     if (view == NULL || get_u8(&state) != (uint8_t)opt->options.kind ||
-        get_u32(&state) != opt->dims)
+        get_u32(&state) != opt->dims || get_u32(&state) != opt->vectors)
         return ERR_FORMAT;
-    opt->step = get_u32(&state);
-    opt->objective = get_f64(&state);
-    opt->gradient_norm = get_f64(&state);
-    get_vector(&state, opt->b, opt->dims);
-    if (opt->ops->has_u)
-        get_vector(&state, opt->u, opt->dims);
+    get_head(&state, &loaded);
+    if (!counters_fit(&loaded))
+        return ERR_FORMAT;
+    *opt = loaded;
+    for (size_t i = 0; i < count; i++)
+        opt->kept[i] = get_f64(&state);
     CHECK(reader_done(&state));
-    opt->diverged = opt->step > 0 && !is_finite(opt);
+    restore(opt);
     return ERR_OK;
 }

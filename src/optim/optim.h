@@ -6,13 +6,33 @@
  * optimiser's business.
  *
  *     while ((ask = optim_next(opt)).kind != ASK_DONE)
- *         optim_feed(opt, gradient sum at ask.point, loss sum);
+ *         optim_feed(opt, sums of ask.what, loss sum);
  *
- * Objective: mean loss + l2 |w|^2 (l2 = `a` of the formulas below).
- *     gd   b <- (1 - 2 a eta) b - (eta/N) g(b)
- *     agd  th = 2/(i+2);  v = (1-th) b + th u;
- *          b+ = v - (eta/N) g(b) - 2 a eta b;  u = b + (b+ - b)/th;  u0 = 0
- * Rates: eta_i = lr * decay^i.
+ * A step is one update of the model.  It takes one evaluation (round) with gd,
+ * agd, momentum and adam, and several with lbfgs and newton, whose line
+ * searches and conjugate gradients need more.  (step, round) names an
+ * evaluation: round counts from 0 and goes back to 0 at each update.
+ *
+ * Objective: f(w) = mean loss + l2 |w|^2 (l2 = `a` of the formulas below; the
+ * coordinates [l2_free_first, l2_free_end) do not count in |w|^2).  With g the
+ * gradient sum, N the rows, G = g/N + 2 a w the gradient of f:
+ *
+ *     gd        b <- (1 - 2 a eta) b - (eta/N) g(b)
+ *     agd       th = 2/(i+2);  v = (1-th) b + th u;
+ *               b+ = v - (eta/N) g(b) - 2 a eta b;  u = b + (b+ - b)/th;  u0 =
+ * 0 momentum  u <- mu u + G;  b <- b - eta u       (Polyak's heavy ball)
+ *               nesterov: b <- b - eta (G + mu u)
+ *     adam      u <- c1 u + (1-c1) G;  v <- c2 v + (1-c2) G^2;
+ *               b <- b - eta (u / (1-c1^t)) / (sqrt(v / (1-c2^t)) + eps)
+ *     lbfgs     two-loop recursion over the last `memory` pairs, strong Wolfe
+ *               line search (search.h)
+ *     newton    f'' p = -G, then a line search along p.  Up to dense_max
+ *               weights f'' is evaluated (HESSIAN) and factored; beyond, p
+ *               comes from conjugate gradients, one HESSVEC each
+ *
+ * Rates: eta_i = lr, lr * decay^i or lr / (1 + i).  All sums run in fixed
+ * order (math/vec.h), nothing is fused: the weights depend on the options and
+ * the fed sums alone, to the bit.
  */
 #ifndef OPTIM_OPTIM_H
 #define OPTIM_OPTIM_H
@@ -23,41 +43,106 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "math/evaluation.h"
+#include "optim/search.h"
 
-enum optim_kind { OPTIM_GD, OPTIM_AGD };
+#define OPTIM_MEMORY     10u /* Defaults: pairs of lbfgs, */
+#define OPTIM_MEMORY_MAX 64u
+#define OPTIM_DENSE_MAX  512u /* weights up to which newton factors, */
+#define OPTIM_CG_MAX     100u /* HESSVEC rounds of one newton step. */
+/* A Hessian of more weights would not be a vector of 2^31 numbers. */
+#define OPTIM_DENSE_LIMIT 32768u
 
-struct optim_options {
-    enum optim_kind kind;
-    double rate;  /* lr, > 0. */
-    double decay; /* Multiplies the rate each step; 1 = constant. */
-    double l2;    /* a, >= 0. */
-    uint32_t steps;
-    uint64_t rows; /* N of the whole training set. */
-    double tol; /* Stop when |gradient of the objective| <= tol; 0 = never. */
+enum optim_kind {
+    OPTIM_GD,
+    OPTIM_AGD,
+    OPTIM_MOMENTUM,
+    OPTIM_ADAM,
+    OPTIM_LBFGS,
+    OPTIM_NEWTON,
 };
 
-enum ask_kind { ASK_GRADIENT, ASK_DONE };
+enum optim_schedule {
+    SCHEDULE_DECAY,    /* lr * decay^i */
+    SCHEDULE_CONSTANT, /* lr */
+    SCHEDULE_INVERSE,  /* lr / (1 + i) */
+};
 
+/* Zero is a valid "none" for every field not marked otherwise; fields of other
+ * kinds are ignored.  optim_defaults fills in what is usual for a kind. */
+struct optim_options {
+    enum optim_kind kind;
+    enum optim_schedule schedule;
+    double rate;     /* lr, > 0.  lbfgs: the first step along -G, 0 = 1/|G|;
+                        newton: ignored. */
+    double decay;    /* Multiplies the rate each step, > 0; SCHEDULE_DECAY. */
+    double l2;       /* a, >= 0. */
+    double tol;      /* Stop when |G| <= tol; 0 = never. */
+    double gap;      /* Stop when f <= optimum + gap |optimum|; 0 = never. */
+    double optimum;  /* Known least f; with gap only. */
+    double momentum; /* mu in [0, 1); momentum. */
+    double beta1, beta2; /* c1, c2 in [0, 1); adam. */
+    double epsilon;      /* > 0; adam. */
+    uint64_t rows;       /* N of the whole training set, > 0. */
+    uint32_t steps;
+    uint32_t l2_free_first, l2_free_end; /* Weights without l2: [first, end). */
+    uint32_t memory;                     /* 1 .. OPTIM_MEMORY_MAX; lbfgs. */
+    uint32_t dense_max; /* newton: HESSIAN up to so many weights; 0 = never,
+                           at most OPTIM_DENSE_LIMIT. */
+    uint32_t cg_max;    /* newton: HESSVEC rounds a step, > 0. */
+    bool nesterov;      /* momentum. */
+};
+
+enum ask_kind { ASK_EVALUATE, ASK_DONE };
+
+/* Pointers are valid until the next feed, load or close. */
 struct ask {
     enum ask_kind kind;
-    const double *point; /* dims; valid until the next feed. */
+    struct evaluation what; /* ASK_EVALUATE; the same answer until fed. */
+    const double *point;    /* what.w; at ASK_DONE the model. */
 };
 
 struct optim {
     struct optim_options options;
     uint32_t dims;
     uint32_t step;        /* Updates made. */
-    double objective;     /* At the last fed point; NaN before the first. */
+    uint32_t round;       /* Evaluations fed since the last update. */
+    uint64_t evaluations; /* Fed since the start. */
+    double objective;     /* gd, agd, momentum, adam: at the last fed point.
+                             lbfgs, newton: at the model.  NaN before the
+                             first. */
     double gradient_norm; /* Of the objective there; infinite before. */
     bool diverged;        /* Weights or objective are no longer finite. */
-    double *b, *u;        /* Not the caller's business: see optim_weights. */
-    double *gradient;     /* Of the objective at the last fed point. */
+    bool stalled;         /* No step makes it better: the model is as
+                             good as the arithmetic allows. */
+    /* Not the caller's business: see optim_weights, optim_state_bytes. */
     struct optim_ops const *ops;
+    uint32_t phase;    /* Of the kind's own machine. */
+    uint32_t pairs;    /* lbfgs: kept so far ... */
+    uint32_t newest;   /* ... and where the last one is. */
+    uint32_t cg_round; /* newton: HESSVEC rounds of this step. */
+    double cg_rr;      /* newton: |r|^2. */
+    double norm_first; /* newton: gradient norm at the start. */
+    struct search search;
+    uint32_t vectors;  /* Behind `kept`, dims each. */
+    double *kept;      /* All that is saved, one block. */
+    double *b, *u, *v; /* Into kept: the model, and what the kind needs. */
+    double *direction; /* Into kept. */
+    double *pair_s, *pair_y;           /* Into kept: memory vectors each. */
+    double pair_rho[OPTIM_MEMORY_MAX]; /* 1 / s'y, from the pairs. */
+    double *gradient; /* Of the objective: at the last fed point, or (lbfgs,
+                         newton: into kept) at the model. */
+    double *point;    /* Trial b + step * direction. */
+    double *work;     /* Scratch. */
+    double *factor;   /* newton: lower triangle, when dense. */
 };
 
-/* Accepts "gd", "agd". */
+/* Accepts "gd", "agd", "momentum", "adam", "lbfgs", "newton". */
 MUST_CHECK enum err optim_parse(const char *name, enum optim_kind *kind);
 const char *optim_name(enum optim_kind kind);
+/* Usual values of what decides how `kind` moves; steps, rows, l2 and stops are
+ * the caller's.  rate: 1, adam 1e-3, lbfgs 0; decay 1. */
+struct optim_options optim_defaults(enum optim_kind kind);
 
 /* From weights of zero.  ERR_SHAPE if an option is out of range. */
 MUST_CHECK enum err optim_init(struct optim *opt,
@@ -65,20 +150,30 @@ MUST_CHECK enum err optim_init(struct optim *opt,
                                uint32_t dims);
 void optim_close(struct optim *opt);
 
-/* ASK_DONE after `steps` updates, when converged (the last fed point is then
- * the answer: no update is made from it) or when `diverged`: the caller must
- * look, for there is no answer then; a smaller rate may help. */
+/* The largest evaluation_dims this optimiser will ever ask for: what buffers
+ * for tallies and sums must hold. */
+uint32_t optim_sum_dims(const struct optim *opt);
+
+/* ASK_DONE after `steps` updates, when converged or stalled (the model is then
+ * the answer) or when `diverged`: the caller must look, for there is no answer
+ * then; a smaller rate may help. */
 struct ask optim_next(const struct optim *opt);
-/* True if tol is set and was reached. */
+/* True if tol or gap is set and was reached. */
 bool optim_converged(const struct optim *opt);
 /* eta of the step to come. */
 double optim_rate(const struct optim *opt);
-/* Sums over all rows (already rescaled if some were missing), not means. */
-void optim_feed(struct optim *opt, const double *gradient_sum, double loss_sum);
-/* The model so far: dims doubles. */
+/* The answer to optim_next: sums over all rows (already rescaled if some were
+ * missing), not means; evaluation_dims(ask.what.kind, dims) of them.  The loss
+ * counts for EVALUATE_GRADIENT only.  True if the model was updated: step has
+ * grown and round is 0.  It may be false and the next ask ASK_DONE (gd and its
+ * kin do not move on from a point that has converged; a line search may
+ * stall), or true and ASK_DONE. */
+bool optim_feed(struct optim *opt, const double *sum, double loss_sum);
+/* The model so far: dims doubles.  Changes only when optim_feed says so. */
 const double *optim_weights(const struct optim *opt);
 
-/* Everything optim_feed depends on, for checkpoints: fixed size. */
+/* Everything optim_feed depends on, for checkpoints, between any two rounds:
+ * fixed size for given options and dims. */
 size_t optim_state_bytes(const struct optim *opt);
 void optim_save(const struct optim *opt, struct writer *out);
 /* ERR_FORMAT if it is not a state of this optimiser and size. */

@@ -31,7 +31,7 @@ static void fill_rows(struct dataset *data, struct rng *rng, bool regression)
 {
     for (uint32_t i = 0; i < data->rows; i++) {
         const double side = rng_chance(rng, 0.5) ? 1 : -1;
-        float *row = data->x + (size_t)i * data->stride;
+        float *row = dataset_row(data, i);
 
         for (uint32_t j = 0; j < data->cols; j++)
             row[j] = (float)(side * 0.3 + 2 * rng_unit(rng) - 1);
@@ -129,6 +129,22 @@ static void draw_times(struct sim_options *options, struct rng *rng)
     options->shipped = rng_chance(rng, 0.5) ? 0 : rng_unit(rng);
 }
 
+/* Methods whose steps take several rounds; they need exact sums. */
+static void draw_method(struct draw *draw, struct rng *rng)
+{
+    struct optim_options *optim = &draw->options.optim;
+
+    if (rng_chance(rng, 0.6) || draw->options.code.estimate != ESTIMATE_EXACT ||
+        draw->options.code.placement == PLACE_CYCLIC)
+        return;
+    *optim = optim_defaults(rng_chance(rng, 0.5) ? OPTIM_LBFGS : OPTIM_NEWTON);
+    if (rng_chance(rng, 0.5))
+        optim->dense_max = 0; /* Conjugate gradients. */
+    optim->l2 = 0.01;
+    optim->steps = between(rng, 3, 8);
+    optim->rows = draw->data.rows;
+}
+
 static void draw_optim(struct draw *draw, struct rng *rng)
 {
     struct optim_options *optim = &draw->options.optim;
@@ -139,6 +155,7 @@ static void draw_optim(struct draw *draw, struct rng *rng)
     optim->l2 = rng_chance(rng, 0.5) ? 0 : 0.01;
     optim->steps = between(rng, 6, 25);
     optim->rows = draw->data.rows;
+    draw_method(draw, rng);
 }
 
 static enum err draw_delay(struct sim_options *options, struct rng *rng,

@@ -77,7 +77,8 @@ static void add_job(struct world *world, const struct action *action)
         job->bytes = mem_grow(job->bytes, 0, action->size, 1, &job->capacity);
         CHECK(job->bytes != NULL);
     }
-    memcpy(job->bytes, action->bytes, action->size);
+    if (action->size > 0) /* An empty write only syncs. */
+        memcpy(job->bytes, action->bytes, action->size);
     job->size = action->size;
     job->checkpoint = action->kind == ACTION_CHECKPOINT;
     job->sync = action->sync;

@@ -5,12 +5,13 @@
 #include "base/check.h"
 #include "base/mem.h"
 
-enum err oracle_scale(void *context, const double *w, int16_t *exponent)
+enum err oracle_scale(void *context, const struct evaluation *what,
+                      int16_t *exponent)
 {
     const struct oracle *oracle = context;
 
     if (oracle->problem != NULL)
-        return bounds_exponents(&oracle->bounds, oracle->problem->model, w,
+        return bounds_exponents(&oracle->bounds, oracle->problem, what,
                                 exponent);
     memset(exponent, 0, oracle->dims * sizeof *exponent);
     return ERR_OK;
@@ -24,19 +25,22 @@ static size_t memo_at(const struct oracle *oracle, uint32_t step,
     return (size_t)step * oracle->chunks + chunk;
 }
 
-/* The step whose weights and scale these are; `steps` if there is none. */
-static uint32_t memo_find(const struct oracle *oracle, const double *w,
+/* The remembered gradient at these weights and scale; `known` if none is. */
+static uint32_t memo_find(const struct oracle *oracle,
+                          const struct evaluation *what,
                           const int16_t *exponent)
 {
     const size_t dims = oracle->dims;
 
-    for (uint32_t t = 0; oracle->remembers && t < oracle->steps; t++) {
-        if (memcmp(oracle->points + t * dims, w, dims * sizeof *w) == 0 &&
+    for (uint32_t t = 0; what->kind == EVALUATE_GRADIENT && t < oracle->known;
+         t++) {
+        if (memcmp(oracle->points + t * dims, what->w,
+                   dims * sizeof *what->w) == 0 &&
             memcmp(oracle->exponents + t * dims, exponent,
                    dims * sizeof *exponent) == 0)
             return t;
     }
-    return oracle->steps;
+    return oracle->known;
 }
 
 static enum err memo_add(const struct oracle *oracle, uint32_t step,
@@ -54,11 +58,11 @@ static enum err memo_add(const struct oracle *oracle, uint32_t step,
     return ERR_OK;
 }
 
-enum err oracle_compute(const struct oracle *oracle, const double *w,
+enum err oracle_compute(struct oracle *oracle, const struct evaluation *what,
                         const int16_t *exponent, uint32_t first, uint32_t end,
                         struct tally *tally)
 {
-    const uint32_t known = memo_find(oracle, w, exponent);
+    const uint32_t at = memo_find(oracle, what, exponent);
     enum err err = ERR_OK;
 
     CHECK(end <= oracle->chunks);
@@ -66,12 +70,14 @@ enum err oracle_compute(const struct oracle *oracle, const double *w,
         chunkset_add_range(&tally->chunks, first, end);
         return ERR_OK;
     }
+    if (at == oracle->known)
+        err = problem_round_prepare(&oracle->round, oracle->problem, what);
     for (uint32_t chunk = first; chunk < end && err == ERR_OK; chunk++) {
-        if (known < oracle->steps)
-            err = memo_add(oracle, known, chunk, tally);
+        if (at < oracle->known)
+            err = memo_add(oracle, at, chunk, tally);
         else
-            err = problem_add_chunk(oracle->problem, w, chunk, exponent,
-                                    oracle->scratch, tally);
+            err = problem_add(oracle->problem, &oracle->round, what, chunk,
+                              exponent, oracle->scratch, tally);
     }
     return err;
 }
@@ -79,19 +85,19 @@ enum err oracle_compute(const struct oracle *oracle, const double *w,
 /* --- the loop ------------------------------------------------------------ */
 
 /* One chunk alone into `one`, remembered, and on into `total`. */
-static enum err add_chunk(struct oracle *oracle, const double *w,
-                          const int16_t *exponent, uint32_t chunk,
-                          struct tally *one, struct tally *total)
+static enum err add_chunk(struct oracle *oracle, const struct evaluation *what,
+                          bool remember, uint32_t chunk, struct tally *one,
+                          struct tally *total)
 {
-    const size_t at = memo_at(oracle, oracle->steps, chunk);
+    const size_t at = memo_at(oracle, oracle->known, chunk);
     enum err err;
 
     tally_clear(one);
-    err = problem_add_chunk(oracle->problem, w, chunk, exponent,
-                            oracle->scratch, one);
+    err = problem_add(oracle->problem, &oracle->round, what, chunk,
+                      oracle->scale, oracle->scratch, one);
     if (err != ERR_OK)
         return err;
-    if (oracle->remembers) {
+    if (remember) {
         memcpy(oracle->sums + at * oracle->dims, one->sum,
                oracle->dims * sizeof *one->sum);
         oracle->losses[at] = one->loss;
@@ -99,23 +105,33 @@ static enum err add_chunk(struct oracle *oracle, const double *w,
     return tally_merge(total, one);
 }
 
-static enum err evaluate(struct oracle *oracle, const double *w,
+static void remember_point(struct oracle *oracle, const double *w)
+{
+    const size_t at = (size_t)oracle->known * oracle->dims;
+
+    memcpy(oracle->points + at, w, oracle->dims * sizeof *w);
+    memcpy(oracle->exponents + at, oracle->scale,
+           oracle->dims * sizeof *oracle->scale);
+    oracle->known++;
+}
+
+static enum err evaluate(struct oracle *oracle, const struct evaluation *what,
                          struct tally *one, struct tally *total)
 {
-    int16_t *exponent =
-        oracle->exponents + (size_t)oracle->steps * oracle->dims;
-    enum err err = oracle_scale(oracle, w, exponent);
-    struct digest point;
+    const bool remember = oracle->remembers &&
+                          what->kind == EVALUATE_GRADIENT &&
+                          oracle->known < oracle->capacity;
+    enum err err = oracle_scale(oracle, what, oracle->scale);
 
+    one->dims = total->dims = evaluation_dims(what->kind, oracle->dims);
     tally_clear(total);
-    memcpy(oracle->points + (size_t)oracle->steps * oracle->dims, w,
-           oracle->dims * sizeof *w);
-    point = hash_f64(w, oracle->dims);
-    oracle->keys[oracle->steps] = digest_short(&point);
-    if (oracle->problem == NULL)
+    if (oracle->problem == NULL || err != ERR_OK)
         return err;
+    err = problem_round_prepare(&oracle->round, oracle->problem, what);
     for (uint32_t chunk = 0; chunk < oracle->chunks && err == ERR_OK; chunk++)
-        err = add_chunk(oracle, w, exponent, chunk, one, total);
+        err = add_chunk(oracle, what, remember, chunk, one, total);
+    if (remember && err == ERR_OK)
+        remember_point(oracle, what->w);
     return err;
 }
 
@@ -125,45 +141,60 @@ struct digest oracle_hash(const struct oracle *oracle, const double *w)
                                                : oracle->dims);
 }
 
+/* One evaluation, fed.  The first of a step gives the step its key. */
+static enum err round_alone(struct oracle *oracle, struct optim *optim,
+                            const struct ask *ask, struct tally *one,
+                            struct tally *total, double *sum)
+{
+    const struct digest key = evaluation_digest(&ask->what, oracle->dims);
+    const enum err err = evaluate(oracle, &ask->what, one, total);
+
+    if (err != ERR_OK)
+        return err;
+    if (optim->round == 0)
+        oracle->keys[oracle->steps] = digest_short(&key);
+    tally_gradient(total, oracle->scale, sum);
+    if (optim_feed(optim, sum, tally_loss_value(total))) {
+        oracle->steps++;
+        oracle->hash[oracle->steps] = oracle_hash(oracle, optim_weights(optim));
+    }
+    return ERR_OK;
+}
+
 static enum err loop(struct oracle *oracle, struct optim *optim,
                      struct tally *one, struct tally *total)
 {
-    double *gradient = mem_new(oracle->dims, sizeof *gradient);
+    double *sum = mem_new(optim_sum_dims(optim), sizeof *sum);
     struct ask ask = optim_next(optim);
-    enum err err = gradient == NULL ? ERR_NOMEM : ERR_OK;
+    enum err err = sum == NULL ? ERR_NOMEM : ERR_OK;
 
     oracle->hash[0] = oracle_hash(oracle, optim_weights(optim));
     while (ask.kind != ASK_DONE && err == ERR_OK) {
-        err = evaluate(oracle, ask.point, one, total);
-        if (err != ERR_OK)
-            break;
-        tally_gradient(total,
-                       oracle->exponents + (size_t)oracle->steps * oracle->dims,
-                       gradient);
-        optim_feed(optim, gradient, tally_loss_value(total));
-        oracle->steps++;
-        oracle->hash[oracle->steps] = oracle_hash(oracle, optim_weights(optim));
+        err = round_alone(oracle, optim, &ask, one, total, sum);
         ask = optim_next(optim);
     }
     memcpy(oracle->weights, optim_weights(optim),
            oracle->dims * sizeof *oracle->weights);
-    mem_free(gradient);
+    mem_free(sum);
     return err;
 }
 
 static enum err make_room(struct oracle *oracle, uint32_t steps)
 {
     const size_t cells = (size_t)steps * oracle->chunks;
-    enum err err = bounds_init(&oracle->bounds, oracle->dims);
+    const uint32_t columns =
+        oracle->problem != NULL ? oracle->problem->data->stride : oracle->dims;
+    enum err err = bounds_init(&oracle->bounds, columns);
 
     if (err != ERR_OK)
         return err;
     oracle->remembers =
         oracle->problem != NULL && cells * oracle->dims <= ORACLE_MEMO_MAX;
+    oracle->capacity = steps;
     oracle->hash = mem_new((size_t)steps + 1, sizeof *oracle->hash);
     oracle->weights = mem_new(oracle->dims, sizeof *oracle->weights);
     oracle->points = mem_new((size_t)steps * oracle->dims, sizeof(double));
-    oracle->keys = mem_new(steps, sizeof *oracle->keys);
+    oracle->keys = mem_new((size_t)steps + 1, sizeof *oracle->keys);
     oracle->exponents = mem_new((size_t)steps * oracle->dims, sizeof(int16_t));
     if (oracle->remembers) {
         oracle->sums = mem_new(cells * oracle->dims, sizeof *oracle->sums);
@@ -175,6 +206,9 @@ static enum err make_room(struct oracle *oracle, uint32_t steps)
         oracle->scratch = mem_new(problem_scratch_bytes(oracle->problem), 1);
         if (oracle->scratch == NULL)
             return ERR_NOMEM;
+        err = problem_round_init(&oracle->round, oracle->problem);
+        if (err != ERR_OK)
+            return err;
     }
     if (oracle->keys == NULL || oracle->hash == NULL ||
         oracle->weights == NULL || oracle->points == NULL ||
@@ -193,9 +227,13 @@ static enum err run_alone(struct oracle *oracle,
 
     if (err != ERR_OK)
         return err;
-    err = tally_init(&one, oracle->dims, oracle->chunks);
+    oracle->sum_dims = optim_sum_dims(&optim);
+    oracle->scale = mem_new(oracle->sum_dims, sizeof *oracle->scale);
+    err = oracle->scale == NULL ? ERR_NOMEM : ERR_OK;
     if (err == ERR_OK)
-        err = tally_init(&total, oracle->dims, oracle->chunks);
+        err = tally_init(&one, oracle->sum_dims, oracle->chunks);
+    if (err == ERR_OK)
+        err = tally_init(&total, oracle->sum_dims, oracle->chunks);
     if (err == ERR_OK)
         err = loop(oracle, &optim, &one, &total);
     tally_close(&one);
@@ -225,6 +263,8 @@ enum err oracle_init(struct oracle *oracle, const struct problem *problem,
 void oracle_close(struct oracle *oracle)
 {
     bounds_close(&oracle->bounds);
+    problem_round_close(&oracle->round);
+    mem_free(oracle->scale);
     mem_free(oracle->hash);
     mem_free(oracle->weights);
     mem_free(oracle->points);

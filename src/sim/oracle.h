@@ -26,16 +26,20 @@
 struct oracle {
     const struct problem *problem; /* NULL: no compute, all sums zero. */
     struct bounds bounds;
-    uint32_t dims, chunks;
+    uint32_t dims, sum_dims, chunks;
     uint32_t steps;      /* Made; fewer than asked for if tol ended it. */
     struct digest *hash; /* Of the weights after t updates, t <= steps. */
     double *weights;     /* Final. */
-    double *points;      /* steps x dims: where step t was evaluated. */
-    uint64_t *keys; /* Short hash of the point of step t, as in round_key. */
-    int16_t *exponents; /* steps x dims. */
+    uint64_t *keys;      /* Of the first round of step t, as in round_key. */
+    int16_t *scale;      /* Of the evaluation at hand; sum_dims. */
+    /* Gradients that were evaluated, so that workers need not do it again. */
     bool remembers;
-    int64_t *sums;      /* steps x chunks x dims. */
-    tally_loss *losses; /* steps x chunks. */
+    uint32_t known, capacity;
+    double *points;     /* capacity x dims. */
+    int16_t *exponents; /* capacity x dims. */
+    int64_t *sums;      /* capacity x chunks x dims. */
+    tally_loss *losses; /* capacity x chunks. */
+    struct problem_round round;
     void *scratch;
 };
 
@@ -47,12 +51,14 @@ MUST_CHECK enum err oracle_init(struct oracle *oracle,
 void oracle_close(struct oracle *oracle);
 
 /* Add chunks [first, end) at w to the tally, from memory where w is known. */
-MUST_CHECK enum err oracle_compute(const struct oracle *oracle, const double *w,
+MUST_CHECK enum err oracle_compute(struct oracle *oracle,
+                                   const struct evaluation *what,
                                    const int16_t *exponent, uint32_t first,
                                    uint32_t end, struct tally *tally);
 
 /* A scale_function; the context is the oracle. */
-enum err oracle_scale(void *context, const double *w, int16_t *exponent);
+enum err oracle_scale(void *context, const struct evaluation *what,
+                      int16_t *exponent);
 
 /* As coordinator_hash: of the columns, not of their padding. */
 struct digest oracle_hash(const struct oracle *oracle, const double *w);

@@ -45,7 +45,7 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
     if (options->optim.steps == 0)
         return why_set(why, ERR_SHAPE, "no steps to simulate");
     if (options->problem != NULL) {
-        *dims = options->problem->data->stride;
+        *dims = problem_dims(options->problem);
         *chunks = dataset_chunks(options->problem->data);
         return ERR_OK;
     }
@@ -93,15 +93,16 @@ static enum err buffers(struct world *world)
     enum err err = actions_init(&world->actions, ACTIONS_FIRST);
 
     if (err == ERR_OK)
-        err = codec_room_init(&world->room, world->oracle.dims, items);
+        err = codec_room_init(&world->room, world->oracle.dims,
+                              world->oracle.sum_dims, items);
     if (err == ERR_OK)
-        err = codec_room_init(&world->bare, 0, 0);
+        err = codec_room_init(&world->bare, 0, 0, 0);
     if (err != ERR_OK)
         return err;
     world->scripted =
         mem_new(world->options->script_count, sizeof *world->scripted);
     if (problem != NULL)
-        world->chunk_bytes = mem_new(dataset_chunk_bytes(problem->data, 0), 1);
+        world->chunk_bytes = mem_new(dataset_chunk_bytes_max(problem->data), 1);
     if (world->scripted == NULL ||
         (problem != NULL && world->chunk_bytes == NULL))
         return ERR_NOMEM;

@@ -36,7 +36,7 @@ static void compute(struct world *world, uint32_t index,
         .end = action->end,
         .began_at = world->now,
         .chunk_us = chunk_us,
-        .weights = action->weights,
+        .what = action->what,
         .exponent = action->exponent,
         .tally = action->tally,
     };
@@ -80,7 +80,8 @@ static enum err compute_own(struct world *world, struct sim_worker *worker,
     const struct problem own = {.data = &worker->data,
                                 .model = world->options->problem->model,
                                 .isa = world->options->problem->isa};
-    enum err err = ERR_OK;
+    enum err err =
+        problem_round_prepare(&world->oracle.round, &own, &computation->what);
 
     for (uint32_t chunk = computation->first; chunk < end && err == ERR_OK;
          chunk++) {
@@ -91,9 +92,9 @@ static enum err compute_own(struct world *world, struct sim_worker *worker,
                             chunk);
             return ERR_NOTFOUND;
         }
-        err = problem_add_chunk(&own, computation->weights, chunk,
-                                computation->exponent, world->oracle.scratch,
-                                computation->tally);
+        err = problem_add(&own, &world->oracle.round, &computation->what, chunk,
+                          computation->exponent, world->oracle.scratch,
+                          computation->tally);
     }
     return err;
 }
@@ -107,7 +108,7 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
     enum err err;
 
     if (worker->resident)
-        err = oracle_compute(&world->oracle, computation->weights,
+        err = oracle_compute(&world->oracle, &computation->what,
                              computation->exponent, computation->first, end,
                              computation->tally);
     else
@@ -119,14 +120,13 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
 
 static void open_job(struct world *world, struct sim_worker *worker)
 {
-    const struct dataset *all;
+    struct dataset_shape shape;
 
     if (worker->resident)
         return;
-    all = world->options->problem->data;
+    shape = dataset_shape(world->options->problem->data);
     if (!worker->has_data)
-        CHECK(dataset_init(&worker->data, all->rows, all->cols,
-                           all->chunk_rows) == ERR_OK);
+        CHECK(dataset_init_shape(&worker->data, &shape) == ERR_OK);
     worker->has_data = true;
 }
 

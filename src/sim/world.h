@@ -97,7 +97,7 @@ struct computation {
     uint32_t number;
     uint32_t first, end;
     time_us began_at, chunk_us;
-    const double *weights;
+    struct evaluation what;
     const int16_t *exponent;
     struct tally *tally;
 };

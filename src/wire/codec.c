@@ -36,18 +36,21 @@ static_assert(SMALL_BYTES > 3 * DIGEST_BYTES + NAME_SIZE + 64,
               "HELLO and WELCOME are small messages");
 
 enum err codec_room_init(struct codec_room *room, uint32_t dims,
-                         uint32_t items_max)
+                         uint32_t sum_dims, uint32_t items_max)
 {
-    struct codec_room made = {.dims = dims, .items_max = items_max};
+    struct codec_room made = {
+        .dims = dims, .sum_dims = sum_dims, .items_max = items_max};
 
-    if (dims > DIMS_MAX || items_max > ITEMS_MAX)
+    if (dims > DIMS_MAX || dims > sum_dims || sum_dims > SUM_DIMS_MAX ||
+        items_max > ITEMS_MAX)
         return ERR_TOOBIG;
-    made.weights = mem_new((size_t)dims + 1, sizeof *made.weights);
-    made.exponent = mem_new(dims, sizeof *made.exponent);
-    made.sum = mem_new(dims, sizeof *made.sum);
+    made.weights = mem_new((size_t)sum_dims + 1, sizeof *made.weights);
+    made.direction = mem_new(dims, sizeof *made.direction);
+    made.exponent = mem_new(sum_dims, sizeof *made.exponent);
+    made.sum = mem_new(sum_dims, sizeof *made.sum);
     made.items = mem_new(items_max, sizeof *made.items);
-    if (made.weights == NULL || made.exponent == NULL || made.sum == NULL ||
-        made.items == NULL) {
+    if (made.weights == NULL || made.direction == NULL ||
+        made.exponent == NULL || made.sum == NULL || made.items == NULL) {
         codec_room_close(&made);
         return ERR_NOMEM;
     }
@@ -58,6 +61,7 @@ enum err codec_room_init(struct codec_room *room, uint32_t dims,
 void codec_room_close(struct codec_room *room)
 {
     mem_free(room->weights);
+    mem_free(room->direction);
     mem_free(room->exponent);
     mem_free(room->sum);
     mem_free(room->items);
@@ -203,11 +207,15 @@ static void put_job(struct writer *out, const struct job *job)
     put_u32(out, job->cols);
     put_u32(out, job->chunk_rows);
     put_u32(out, job->dims);
+    put_u32(out, job->sum_dims);
     put_u32(out, job->chunks);
     put_u32(out, job->model);
     put_digest(out, &job->data);
     put_i64(out, job->beat_us);
     put_i64(out, job->dead_us);
+    put_u32(out, job->storage);
+    put_u64(out, job->entries);
+    put_bool(out, job->weighted);
 }
 
 static void get_job(struct reader *in, struct job *job)
@@ -217,12 +225,17 @@ static void get_job(struct reader *in, struct job *job)
     job->cols = get_u32(in);
     job->chunk_rows = get_u32(in);
     job->dims = get_u32(in);
+    job->sum_dims = get_u32(in);
     job->chunks = get_u32(in);
     job->model = get_u32(in);
     get_digest(in, &job->data);
     job->beat_us = get_i64(in);
     job->dead_us = get_i64(in);
+    job->storage = get_u32(in);
+    job->entries = get_u64(in);
+    job->weighted = get_bool(in);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
+    must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
     must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
     must(in, job->beat_us >= 0 && job->dead_us > 0);
 }
@@ -296,11 +309,13 @@ static void get_items(struct reader *in, const struct codec_room *room,
 }
 
 /* The length of a vector must be the job's, which nobody declares. */
-static uint32_t get_dims(struct reader *in, const struct codec_room *room)
+/* Of an answer: as long as some evaluation of the job.  Whether it is the one
+ * that was asked for is the coordinator's to judge. */
+static uint32_t get_sum_dims(struct reader *in, const struct codec_room *room)
 {
     const uint32_t dims = get_u32(in);
 
-    must(in, dims > 0 && dims == room->dims);
+    must(in, dims > 0 && dims <= room->sum_dims);
     return dims;
 }
 
@@ -365,10 +380,13 @@ static void put_round(struct writer *out, const struct msg_round *round)
     put_f64(out, round->delay_s);
     put_f64(out, round->delay_factor);
     put_items(out, round->items, round->count);
+    put_u8(out, (uint8_t)round->kind);
     put_u32(out, round->dims);
-    for (uint32_t j = 0; j < round->dims; j++)
+    for (uint32_t j = 0; j < evaluation_dims(round->kind, round->dims); j++)
         put_u16(out, (uint16_t)round->exponent[j]);
     put_vector(out, round->weights, round->dims);
+    if (round->kind == EVALUATE_HESSVEC)
+        put_vector(out, round->direction, round->dims);
 }
 
 static void get_exponents(struct reader *in, int16_t *exponent, uint32_t dims)
@@ -380,6 +398,20 @@ static void get_exponents(struct reader *in, int16_t *exponent, uint32_t dims)
     }
 }
 
+/* One whose sums have room here. */
+static enum evaluation_kind get_evaluation(struct reader *in,
+                                           const struct codec_room *room)
+{
+    const uint8_t kind = get_u8(in);
+
+    must(in, kind <= EVALUATE_HESSIAN);
+    if (!in->ok)
+        return EVALUATE_GRADIENT;
+    must(in, evaluation_dims((enum evaluation_kind)kind, room->dims) <=
+                 room->sum_dims);
+    return (enum evaluation_kind)kind;
+}
+
 static void get_round(struct reader *in, const struct codec_room *room,
                       struct msg_round *round)
 {
@@ -389,13 +421,21 @@ static void get_round(struct reader *in, const struct codec_room *room,
     round->delay_s = get_delay(in);
     round->delay_factor = get_delay(in);
     get_items(in, room, &round->count, &round->items);
-    round->dims = get_dims(in, room);
+    round->kind = get_evaluation(in, room);
+    round->dims = get_u32(in);
+    must(in, round->dims > 0 && round->dims == room->dims);
     if (!in->ok)
         return;
-    get_exponents(in, room->exponent, round->dims);
+    get_exponents(in, room->exponent,
+                  evaluation_dims(round->kind, round->dims));
     get_vector(in, room->weights, round->dims);
     round->exponent = room->exponent;
     round->weights = room->weights;
+    round->direction = NULL;
+    if (round->kind != EVALUATE_HESSVEC)
+        return;
+    get_vector(in, room->direction, round->dims);
+    round->direction = room->direction;
 }
 
 static void put_work(struct writer *out, const struct msg_work *work)
@@ -449,7 +489,7 @@ static void get_tally(struct reader *in, const struct codec_room *room,
     tally->piece = get_u32(in);
     get_range(in, &tally->first, &tally->end);
     tally->compute_us = get_duration(in);
-    tally->dims = get_dims(in, room);
+    tally->dims = get_sum_dims(in, room);
     tally->loss = get_loss(in);
     if (!in->ok)
         return;
@@ -473,7 +513,7 @@ static void get_row(struct reader *in, const struct codec_room *room,
 {
     get_key(in, &row->key);
     row->compute_us = get_duration(in);
-    row->dims = get_dims(in, room);
+    row->dims = get_sum_dims(in, room);
     if (!in->ok)
         return;
     get_vector(in, room->weights, (size_t)row->dims + 1);
@@ -497,9 +537,10 @@ static void get_status(struct reader *in, struct msg_status *status)
     status->text = (const char *)get_view(in, status->size);
 }
 
-static size_t round_bound(uint32_t items, uint32_t dims)
+static size_t round_bound(uint32_t items, uint32_t dims, uint32_t sum_dims)
 {
-    return SMALL_BYTES + (size_t)items * ITEM_BYTES + (size_t)dims * 10;
+    return SMALL_BYTES + (size_t)items * ITEM_BYTES + (size_t)dims * 16 +
+           (size_t)sum_dims * 2;
 }
 
 size_t codec_bound(const struct msg *msg)
@@ -508,10 +549,11 @@ size_t codec_bound(const struct msg *msg)
     case MSG_DATA:
         return SMALL_BYTES + msg->data.size;
     case MSG_ROUND:
-        return round_bound(msg->round.count, msg->round.dims);
+        return round_bound(msg->round.count, msg->round.dims,
+                           evaluation_dims(msg->round.kind, msg->round.dims));
     case MSG_WORK:
     case MSG_DROP:
-        return round_bound(msg->work.count, 0);
+        return round_bound(msg->work.count, 0, 0);
     case MSG_TALLY:
         return SMALL_BYTES + pack_bound(msg->tally.dims);
     case MSG_ROW:
@@ -684,12 +726,15 @@ enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
     return ERR_OK;
 }
 
-size_t codec_message_max(uint32_t dims, uint32_t items_max, size_t chunk_bytes)
+size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,
+                         size_t chunk_bytes)
 {
     const size_t sizes[] = {
-        SMALL_BYTES + STATUS_SIZE,      SMALL_BYTES + chunk_bytes,
-        SMALL_BYTES + pack_bound(dims), SMALL_BYTES + ((size_t)dims + 1) * 8,
-        round_bound(items_max, dims),
+        SMALL_BYTES + STATUS_SIZE,
+        SMALL_BYTES + chunk_bytes,
+        SMALL_BYTES + pack_bound(sum_dims),
+        SMALL_BYTES + ((size_t)sum_dims + 1) * 8,
+        round_bound(items_max, dims, sum_dims),
     };
     size_t most = 0;
 

@@ -19,16 +19,18 @@
 
 /* Where decoded vectors land.  dims 0: only messages without vectors. */
 struct codec_room {
-    uint32_t dims;
+    uint32_t dims;     /* Of weights and direction. */
+    uint32_t sum_dims; /* At least dims: of the longest sums. */
     uint32_t items_max;
-    double *weights;   /* dims + 1: ROUND weights, ROW. */
-    int16_t *exponent; /* dims. */
-    int64_t *sum;      /* dims. */
+    double *weights;   /* sum_dims + 1: ROUND weights, ROW. */
+    double *direction; /* dims: ROUND. */
+    int16_t *exponent; /* sum_dims. */
+    int64_t *sum;      /* sum_dims. */
     struct item *items;
 };
 
 MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,
-                                    uint32_t items_max);
+                                    uint32_t sum_dims, uint32_t items_max);
 void codec_room_close(struct codec_room *room);
 
 /* The most bytes the message can take. */
@@ -44,6 +46,7 @@ bool codec_name_valid(const char *name);
 
 /* Largest message this job may see: what a link may buffer once the peer is
  * known (before that: LINK_STRANGER_BYTES). */
-size_t codec_message_max(uint32_t dims, uint32_t items_max, size_t chunk_bytes);
+size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,
+                         size_t chunk_bytes);
 
 #endif /* WIRE_CODEC_H */

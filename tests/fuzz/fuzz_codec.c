@@ -14,8 +14,9 @@
 #include "base/mem.h"
 #include "wire/codec.h"
 
-#define FUZZ_DIMS  70u
-#define FUZZ_ITEMS 9u
+#define FUZZ_DIMS     70u
+#define FUZZ_SUM_DIMS (FUZZ_DIMS * (FUZZ_DIMS + 1) / 2) /* HESSIAN. */
+#define FUZZ_ITEMS    9u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *again;
 
     if (room.dims == 0)
-        CHECK(codec_room_init(&room, FUZZ_DIMS, FUZZ_ITEMS) == ERR_OK);
+        CHECK(codec_room_init(&room, FUZZ_DIMS, FUZZ_SUM_DIMS, FUZZ_ITEMS) ==
+              ERR_OK);
     if (codec_decode(data, size, &room, &msg) != ERR_OK)
         return 0;
     again = mem_new(codec_bound(&msg), 1);

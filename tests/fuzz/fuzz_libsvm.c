@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "data/libsvm.h"
+#include "data/unpack.h"
 
 enum { NAIVE_MAX = 1 << 16 };
 
@@ -154,6 +155,47 @@ static void compare(const struct sparse *sparse)
         FUZZ_REQUIRE(sparse->index[k] < sparse->cols);
 }
 
+/* The reader in a hurry, in blocks, against the careful one: the same rows but
+ * for zeros, which blocks leave out, or the same sentence. */
+static void compare_blocks(const uint8_t *data, size_t size, enum err wanted,
+                           const struct sparse *rows, const struct why *said)
+{
+    const struct text_format format = {.read = libsvm_block};
+    struct stage stage = {0};
+    struct sparse read = {0};
+    struct why why = {0};
+    const enum err err = text_blocks_read_memory(
+        data, size, 1 + size % 61, &format, pool_serial(), &stage, &why);
+    size_t at = 0;
+
+    if (err != ERR_OK) {
+        FUZZ_REQUIRE(err == wanted && strcmp(why.text, said->text) == 0);
+        stage_close(&stage);
+        return;
+    }
+    FUZZ_REQUIRE(stage_unpack(&stage, &read) == ERR_OK);
+    FUZZ_REQUIRE(read.rows == (wanted == ERR_OK ? rows->rows : 0));
+    for (size_t k = 0; k < sparse_entries(rows); k++) {
+        if (rows->value[k] == 0)
+            continue;
+        FUZZ_REQUIRE(at < sparse_entries(&read));
+        FUZZ_REQUIRE(read.index[at] == rows->index[k]);
+        FUZZ_REQUIRE(read.value[at] == rows->value[k]);
+        at++;
+    }
+    FUZZ_REQUIRE(at == sparse_entries(&read));
+    FUZZ_REQUIRE(
+        same_bytes(read.label, rows->label, read.rows * sizeof *read.label));
+    sparse_close(&read);
+    stage_close(&stage);
+}
+
+/* Packed data are for the unpackers to judge. */
+static bool is_packed(const uint8_t *data, size_t size)
+{
+    return unpacker_is_packed(data, size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct text_source source = {0};
@@ -175,6 +217,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         compare(&sparse);
     else
         FUZZ_REQUIRE(why.text[0] != '\0' && sparse.rows == 0);
+    if (!is_packed(data, size))
+        compare_blocks(data, size, err, &sparse, &why);
     sparse_close(&sparse);
     text_close(&source);
     free(copy);

@@ -56,31 +56,39 @@ static void must(enum err err, const char *what)
     exit(1);
 }
 
-/* One gradient at w: every chunk into one tally. */
-static void gradient(const struct problem *problem, const struct bounds *bounds,
-                     const double *w, struct tally *tally, double *g,
-                     int16_t *exponent, void *scratch)
+/* One evaluation: every chunk into one tally, then sums. */
+static void evaluate(const struct problem *problem, const struct bounds *bounds,
+                     const struct evaluation *what, struct tally *tally,
+                     double *sum, int16_t *exponent, void *scratch)
 {
+    struct problem_round round;
+
+    must(problem_round_init(&round, problem), "round");
+    must(problem_round_prepare(&round, problem, what), "round");
+    tally->dims = evaluation_dims(what->kind, problem_dims(problem));
     tally_clear(tally);
-    must(bounds_exponents(bounds, problem->model, w, exponent), "exponents");
+    must(bounds_exponents(bounds, problem, what, exponent), "exponents");
     for (uint32_t c = 0; c < dataset_chunks(problem->data); c++)
-        must(problem_add_chunk(problem, w, c, exponent, scratch, tally),
+        must(problem_add(problem, &round, what, c, exponent, scratch, tally),
              "chunk");
-    tally_gradient(tally, exponent, g);
+    tally_gradient(tally, exponent, sum);
+    problem_round_close(&round);
 }
 
 int main(int argc, char **argv)
 {
     struct dataset data;
     struct problem problem = {.data = &data, .isa = ISA_PORTABLE};
-    struct optim_options options = {.decay = 1};
+    struct optim_options options;
+    enum optim_kind kind;
     struct optim optim;
     struct bounds bounds;
     struct tally tally;
     enum model_kind model;
     struct why why = {0};
     char spec[64];
-    double *g;
+    uint32_t dims;
+    double *sum;
     int16_t *exponent;
     void *scratch;
     struct ask ask;
@@ -89,26 +97,29 @@ int main(int argc, char **argv)
         return 2;
     (void)snprintf(spec, sizeof spec, "gen:gmm:%s,%s", argv[3], argv[4]);
     must(model_parse(argv[1], &model), "model");
-    must(optim_parse(argv[2], &options.kind), "optim");
+    must(optim_parse(argv[2], &kind), "optim");
     must(gen_load(&(struct source_options){.spec = spec,
                                            .seed = strtoull(argv[6], NULL, 10)},
                   &data, NULL, NULL, &why),
          why.text);
     problem.model = model_ops(model);
+    options = optim_defaults(kind);
     options.steps = (uint32_t)strtoul(argv[5], NULL, 10);
     options.rows = data.rows;
     options.l2 = 1.0 / data.rows;
-    must(problem_default_rate(&problem, options.l2, &options.rate), "rate");
-    must(optim_init(&optim, &options, data.stride), "optim");
+    if (kind == OPTIM_GD || kind == OPTIM_AGD)
+        must(problem_default_rate(&problem, options.l2, &options.rate), "rate");
+    must(optim_init(&optim, &options, problem_dims(&problem)), "optim");
+    dims = optim_sum_dims(&optim);
     must(bounds_init(&bounds, data.stride), "bounds");
     must(bounds_measure(&bounds, &data, pool_serial()), "bounds");
-    must(tally_init(&tally, data.stride, dataset_chunks(&data)), "tally");
-    g = mem_new(data.stride, sizeof *g);
-    exponent = mem_new(data.stride, sizeof *exponent);
+    must(tally_init(&tally, dims, dataset_chunks(&data)), "tally");
+    sum = mem_new(dims, sizeof *sum);
+    exponent = mem_new(dims, sizeof *exponent);
     scratch = mem_new(problem_scratch_bytes(&problem), 1);
     while ((ask = optim_next(&optim)).kind != ASK_DONE) {
-        gradient(&problem, &bounds, ask.point, &tally, g, exponent, scratch);
-        optim_feed(&optim, g, tally_loss_value(&tally));
+        evaluate(&problem, &bounds, &ask.what, &tally, sum, exponent, scratch);
+        (void)optim_feed(&optim, sum, tally_loss_value(&tally));
     }
     return fwrite(optim_weights(&optim), sizeof(double), data.cols, stdout) ==
                    data.cols

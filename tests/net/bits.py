@@ -7,7 +7,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import Tap, train
+from cluster import Tap, train, write_rows
 
 DATA = ["gen:gmm:6000,40", "--steps", 40, "--seed", 3, "--chunk-rows", 64]
 CASES = {
@@ -42,6 +42,39 @@ CASES = {
         "kill:w0@20"],
 }
 
+# Every optimiser, model and storage: one process against a cluster that loses
+# a worker and its coordinator.
+METHODS = {
+    "momentum": ["--optim", "momentum", "--lr", "0.1"],
+    "adam": ["--optim", "adam"],
+    "lbfgs": ["--optim", "lbfgs"],
+    "newton": ["--optim", "newton"],
+    "newton, svm": ["--optim", "newton", "--model", "svm"],
+    "lbfgs, linear": ["--optim", "lbfgs", "--model", "linear"],
+    "lbfgs, hinge": ["--optim", "lbfgs", "--model", "hinge"],
+}
+# How values lie in memory, each from a file of its own: the value of entry k.
+STORAGES = {
+    "index": (400, 6, lambda k: "1"),
+    "csr": (400, 6, lambda k: str(0.3 + k % 7)),
+    "bit": (24, 8, lambda k: "1"),
+    "i8": (24, 12, lambda k: str(k % 100 - 50 or 1)),
+    "bf16": (24, 12, lambda k: str(k % 9 / 4 + 0.25)),
+}
+KILLS = ["-n", 3, "--chaos", "kill:w1@2,kill:coordinator@4"]
+
+
+def compare(tap, name, job):
+    """One process, then a cluster that loses a worker and its coordinator."""
+    alone = train(*job)
+    cluster = train(*job, *KILLS)
+    tap.ok(alone["exit"] == 0 and cluster["exit"] == 0 and
+           alone["hash"] == cluster["hash"],
+           f"{name}: one process and a cluster with kills",
+           (alone.get("error"), cluster.get("error"), alone.get("hash"),
+            cluster.get("hash")))
+    return alone
+
 
 def runs_here(case):
     flags = open("/proc/cpuinfo").read()
@@ -63,6 +96,18 @@ def main():
                f"{case}: the hash of one process",
                {k: result.get(k) for k in
                 ("exit", "hash", "stderr", "error", "steps", "workers")})
+    common = ["--steps", 8, "--chunk-rows", 64]
+    for name, flags in METHODS.items():
+        compare(tap, name, ["gen:gmm:3000,20", *common, *flags])
+    for name, (columns, entries, value) in STORAGES.items():
+        write_rows(f"{name}.svm", columns, entries, value)
+        job = [f"{name}.svm", "--storage", name, *common]
+        alone = compare(tap, f"{name} rows", job)
+        compare(tap, f"{name} rows, newton", [*job, "--optim", "newton"])
+        if name in ("bit", "i8", "bf16"):
+            dense = train(f"{name}.svm", "--storage", "f32", *common)
+            tap.equal(dense.get("hash"), alone.get("hash"),
+                      f"{name} rows: the bits of f32")
     tap.done()
 
 

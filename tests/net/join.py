@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 from cluster import (Tap, address_of, finish, kill,  # noqa: E402
                      perfect_hash, result_of, run, start, status, train_args,
-                     wait_for, wait_step)
+                     wait_for, wait_step, write_rows)
 
 STEPS = 300
 QUICK_S = 3.0  # A refusal is not waited for.
@@ -119,6 +119,19 @@ def token_against_none(tap):
     finish(process)
 
 
+def shipped_sparse(tap):
+    """Sparse rows travel, too."""
+    for name, value in (("index", "1"), ("csr", "0.3")):
+        write_rows(f"{name}.svm", 400, 6, lambda k, value=value: value)
+        job = ["train", f"{name}.svm", "--storage", name, "--steps", "30",
+               "--chunk-rows", "64", "--format", "json"]
+        wanted = result_of(run(*job).stdout).get("hash")
+        process = start(*job, "--listen", "127.0.0.1:0", "--workers", "2:3",
+                        "--out", f"run-{name}")
+        end_all(tap, f"{name} rows", process, join_all(f"run-{name}", 2),
+                wanted)
+
+
 def taken_port(tap):
     """Another port is chosen, and said."""
     with socket.create_server(("127.0.0.1", 0)) as holder:
@@ -132,6 +145,7 @@ def taken_port(tap):
 def main():
     tap = Tap()
     taken_port(tap)
+    shipped_sparse(tap)
     wanted = perfect_hash(STEPS)
     plain(tap, wanted)
     sealed(tap, wanted)

@@ -6,6 +6,7 @@ a deadline; nothing is synchronised by sleeping.
 
 import json
 import os
+import random
 import select
 import signal
 import subprocess
@@ -225,3 +226,14 @@ def memory_kib(pid):
         if line.startswith("VmRSS:"):
             return int(line.split()[1])
     return 0
+
+
+def write_rows(name, columns, entries, value):
+    """A LIBSVM file of 2,000 rows with `entries` values each, from a seed."""
+    rng = random.Random(5)
+    with open(name, "w", encoding="ascii") as file:
+        for _ in range(2000):
+            row = sorted(rng.sample(range(1, columns + 1), entries))
+            sign = "+1" if sum(row) * 2 > entries * (columns + 1) else "-1"
+            cells = (f"{j}:{value(rng.randrange(1000))}" for j in row)
+            file.write(f"{sign} {' '.join(cells)}\n")

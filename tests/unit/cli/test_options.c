@@ -14,7 +14,7 @@
 
 #include "cli/options.h"
 
-#define WORDS_MAX 16
+#define WORDS_MAX 32
 
 static const struct option_shape train = {
     .command = CMD_TRAIN,
@@ -108,6 +108,54 @@ static void test_resume_spares_the_data(void **state)
     assert_string_equal(option_text(&options, OPT_RESUME), "runs/1");
 }
 
+/* LIBLINEAR's one-letter flags, among them those with a label inside. */
+static void test_liblinear_words(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("-s 2 -c 0.5 -e 1e-3 -B -1 -v 5 -q -w1 2 -w-1 0.5 "
+                           "a.svm m.txt"),
+                     ERR_OK);
+    assert_int_equal(option_count(&options, OPT_SOLVER), 2);
+    assert_true(option_real(&options, OPT_COST) == 0.5);
+    assert_true(option_real(&options, OPT_EPS) == 1e-3);
+    assert_true(option_real(&options, OPT_BIAS) == -1);
+    assert_int_equal(option_count(&options, OPT_FOLDS), 5);
+    assert_true(option_flag(&options, OPT_QUIET));
+    assert_string_equal(option_text(&options, OPT_CLASS_WEIGHT), "1=2,-1=0.5");
+    assert_string_equal(option_text(&options, OPT_DATA), "a.svm");
+    assert_string_equal(option_text(&options, OPT_SAVE), "m.txt");
+    assert_int_equal(parse("-w7 1 --class-weight balanced"), ERR_OK);
+    assert_string_equal(option_text(&options, OPT_CLASS_WEIGHT), "balanced");
+    refuse("-w1", "-w1: a value is missing: WEIGHT");
+    refuse("-wx 1", "no option --wx; --help lists them");
+    assert_int_equal(option_find("c", 1), OPT_COST);
+    assert_int_equal(option_find("optimiser", 9), OPT_OPTIM);
+    assert_int_equal(option_find("zzz", 3), OPTIONS);
+}
+
+/* `-b 1` is one flag, `--probability 1` a flag and a word. */
+static void test_flag_with_digit(void **state)
+{
+    static const struct option_shape predict = {
+        .command = CMD_PREDICT,
+        .positional = {OPT_DATA, OPT_MODEL_FILE, OPT_PREDICTIONS},
+        .positional_count = 3,
+    };
+    char b[] = "-b", zero[] = "0", one[] = "1", data[] = "data";
+    char *words[][3] = {{b, one, data}, {b, zero, data}, {b, data, NULL}};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        options_close(&options);
+        assert_int_equal(
+            options_parse(&options, &predict, i < 2 ? 3 : 2, words[i], &why),
+            ERR_OK);
+        assert_int_equal(option_flag(&options, OPT_PROBABILITY), i != 1);
+        assert_string_equal(option_text(&options, OPT_DATA), "data");
+        assert_null(option_text(&options, OPT_MODEL_FILE));
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -128,11 +176,11 @@ static void test_refusals(void **state)
     refuse("--l2 1x", "--l2 1x: expected a number from 0 to "
                       "1e+300");
     refuse("--model tree",
-           "--model tree: expected one of: linear logistic svm");
+           "--model tree: expected one of: linear logistic svm hinge");
     refuse("--sync=perhaps", "--sync perhaps: expected yes or no");
     refuse("--no-steps", "no option --no-steps; did you mean --steps?");
     refuse("a b c", "c: one argument too many; --help says which there are");
-    refuse("--faults", "no option --faults; --help lists them");
+    refuse("--faults", "no option --faults; did you mean --folds?");
     refuse("--workers 5:2", "--workers 5:2: expected a whole number, or two as "
                             "LOW:HIGH, from 1 to 10000");
     refuse("--test=", "--test: the value is empty");
@@ -198,6 +246,15 @@ static void test_table(void **state)
                     table[id].choices != NULL);
         for (int other = 0; other < id; other++)
             assert_string_not_equal(table[id].name, table[other].name);
+        /* A name or alias leads to its own row: nothing is hidden. */
+        assert_int_equal(option_find(table[id].name, strlen(table[id].name)),
+                         id);
+        for (const char *at = table[id].aliases; at != NULL && *at != '\0';) {
+            const size_t length = strcspn(at, "|");
+
+            assert_int_equal(option_find(at, length), id);
+            at += length + (at[length] == '|');
+        }
     }
 }
 
@@ -219,6 +276,8 @@ int main(void)
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_last_wins),
         cmocka_unit_test(test_resume_spares_the_data),
+        cmocka_unit_test(test_liblinear_words),
+        cmocka_unit_test(test_flag_with_digit),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_bad_file),

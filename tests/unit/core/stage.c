@@ -62,17 +62,19 @@ struct job stage_job(uint32_t chunks)
         .cols = 8,
         .chunk_rows = 4,
         .dims = 8,
+        .sum_dims = 8,
         .chunks = chunks,
         .beat_us = 50 * MS_US,
         .dead_us = 2 * SECOND_US,
     };
 }
 
-static enum err unit_scale(void *context, const double *w, int16_t *exponent)
+static enum err unit_scale(void *context, const struct evaluation *what,
+                           int16_t *exponent)
 {
     (void)context;
     for (uint32_t j = 0; j < 8; j++) {
-        if (!isfinite(w[j]))
+        if (!isfinite(what->w[j]))
             return ERR_RANGE;
         exponent[j] = 0;
     }

@@ -173,7 +173,7 @@ static void test_one_compute_at_a_time(void **state)
     (void)state;
     open_play(&play, true);
     give(&play, key_of(1, 0), 1);
-    first = stage_find_action(&play.actions, ACTION_COMPUTE)->weights;
+    first = stage_find_action(&play.actions, ACTION_COMPUTE)->what.w;
     cancel(&play, key_of(1, 0));
     assert_int_equal(stage_count(&play.actions, ACTION_CANCEL), 1);
     give(&play, key_of(1, 1), 1);
@@ -183,7 +183,7 @@ static void test_one_compute_at_a_time(void **state)
     assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
     compute = stage_find_action(&play.actions, ACTION_COMPUTE);
     assert_non_null(compute);
-    assert_ptr_not_equal(compute->weights, first);
+    assert_ptr_not_equal(compute->what.w, first);
     computed(&play, ERR_OK);
     assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.key.step, 2);
     close_play(&play);

@@ -25,7 +25,7 @@ static struct dataset random_data(uint32_t rows, uint32_t cols,
     for (uint32_t i = 0; i < rows; i++) {
         data.y[i] = rng_normal_at(seed, i, cols);
         for (uint32_t j = 0; j < cols; j++)
-            data.x[(size_t)i * data.stride + j] =
+            ((float *)data.x)[(size_t)i * data.stride + j] =
                 (float)rng_normal_at(seed, i, j);
     }
     chunkset_fill(&data.present);
@@ -60,7 +60,7 @@ static void test_chunks_tile_rows(void **state)
             for (uint32_t k = 0; k < dataset_chunks(&data); k++) {
                 const struct dense_rows chunk = dataset_chunk(&data, k);
 
-                assert_ptr_equal(chunk.x, data.x + seen * data.stride);
+                assert_ptr_equal(chunk.x, (float *)data.x + seen * data.stride);
                 assert_ptr_equal(chunk.y, data.y + seen);
                 assert_int_equal(chunk.rows, dataset_chunk_size(&data, k));
                 assert_true(chunk.rows > 0);
@@ -106,8 +106,10 @@ static void test_shipping_keeps_digest(void **state)
 
 static void test_digest_sees_everything(void **state)
 {
+    static const double labels[] = {1, 3};
     struct dataset data = random_data(20, 5, 8, 2);
     const struct digest before = dataset_digest(&data);
+    float *const last = (float *)data.x + 19 * 8 + 4;
     struct digest after;
 
     (void)state;
@@ -115,14 +117,19 @@ static void test_digest_sees_everything(void **state)
     after = dataset_digest(&data);
     assert_false(digest_equal(&before, &after));
     data.y[19] -= 1;
-    data.x[19 * 8 + 4] = -data.x[19 * 8 + 4];
+    *last = -*last;
     after = dataset_digest(&data);
     assert_false(digest_equal(&before, &after));
-    data.x[19 * 8 + 4] = -data.x[19 * 8 + 4];
-    data.label[1] = 3;
+    *last = -*last;
+    assert_int_equal(dataset_set_labels(&data, labels, 2), ERR_OK);
     after = dataset_digest(&data);
     assert_false(digest_equal(&before, &after));
-    data.label[1] = 0;
+    assert_int_equal(dataset_set_labels(&data, labels, 0), ERR_OK);
+    assert_int_equal(dataset_add_weights(&data), ERR_OK);
+    after = dataset_digest(&data);
+    assert_false(digest_equal(&before, &after));
+    mem_free(data.weight);
+    data.weight = NULL;
     /* The cut is no part of the data. */
     data.chunk_rows = 20;
     after = dataset_digest(&data);
@@ -162,6 +169,130 @@ static void test_bad_chunks(void **state)
     dataset_close(&to);
 }
 
+/* Values that every form holds: zeros and ones. */
+static struct dataset sample(enum storage storage, bool weighted)
+{
+    const uint32_t rows = 50;
+    const uint32_t cols = 21;
+    struct dataset_shape shape = {.storage = storage,
+                                  .rows = rows,
+                                  .cols = cols,
+                                  .chunk_rows = 8,
+                                  .weighted = weighted};
+    struct dataset data = {0};
+    uint64_t entries = 0;
+
+    for (uint32_t i = 0; i < rows; i++)
+        for (uint32_t j = 0; j < cols; j++)
+            entries += rng_at(9, i, j) % 5 == 0;
+    shape.entries = entries;
+    assert_int_equal(dataset_init_shape(&data, &shape), ERR_OK);
+    entries = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        data.y[i] = i;
+        if (weighted)
+            data.weight[i] = 0.5 * i;
+        for (uint32_t j = 0; j < cols; j++) {
+            if (rng_at(9, i, j) % 5 != 0)
+                continue;
+            if (dataset_is_sparse(&data)) {
+                data.column[entries] = j;
+                if (data.value != NULL)
+                    data.value[entries] = 1;
+                entries++;
+            } else {
+                storage_put(storage, dataset_row(&data, i), j, 1);
+            }
+        }
+        if (dataset_is_sparse(&data))
+            data.begin[i + 1] = entries;
+    }
+    chunkset_fill(&data.present);
+    return data;
+}
+
+static void assert_sample(const struct dataset *data)
+{
+    float row[21];
+
+    for (uint32_t i = 0; i < data->rows; i++) {
+        assert_true(data->y[i] == i);
+        dataset_row_values(data, i, row);
+        for (uint32_t j = 0; j < data->cols; j++)
+            assert_true(row[j] == (rng_at(9, i, j) % 5 == 0 ? 1 : 0));
+    }
+}
+
+/* Every form, shipped chunk by chunk in two orders, arrives as it was. */
+static void test_every_storage_ships(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < 2 * STORAGES; k++) {
+        struct dataset from = sample((enum storage)(k / 2), k % 2 != 0);
+        const struct dataset_shape shape = dataset_shape(&from);
+        const uint32_t chunks = dataset_chunks(&from);
+        const struct digest sent = dataset_digest(&from);
+        struct dataset to = {0};
+        struct digest received;
+
+        assert_sample(&from);
+        assert_int_equal(dataset_init_shape(&to, &shape), ERR_OK);
+        for (uint32_t i = 0; i < chunks; i++) {
+            const uint32_t chunk = (i * 3 + k) % chunks;
+
+            assert_true(dataset_chunk_bytes(&from, chunk) <=
+                        dataset_chunk_bytes_max(&to));
+            ship(&from, &to, chunk);
+        }
+        assert_true(chunkset_full(&to.present));
+        received = dataset_digest(&to);
+        assert_true(digest_equal(&sent, &received));
+        assert_sample(&to);
+        dataset_close(&from);
+        dataset_close(&to);
+    }
+}
+
+/* A flipped byte anywhere gives a chunk that is refused or one that is within
+ * bounds: never a column beyond the last or an offset out of place. */
+static void test_flipped_bytes(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < STORAGES; k++) {
+        struct dataset from = sample((enum storage)k, false);
+        const struct dataset_shape shape = dataset_shape(&from);
+        const size_t size = dataset_chunk_bytes(&from, 1);
+        uint8_t *bytes = mem_new(size, 1);
+        struct dataset to = {0};
+
+        assert_non_null(bytes);
+        assert_int_equal(dataset_init_shape(&to, &shape), ERR_OK);
+        ship(&from, &to, 0);
+        ship(&from, &to, 2);
+        for (size_t at = 0; at < size * 8; at++) {
+            enum err err;
+
+            dataset_chunk_encode(&from, 1, bytes);
+            bytes[at / 8] = (uint8_t)(bytes[at / 8] ^ 1u << at % 8);
+            err = dataset_chunk_decode(&to, 1, bytes, size);
+            assert_true(err == ERR_OK || err == ERR_FORMAT);
+            if (err != ERR_OK)
+                continue;
+            if (dataset_is_sparse(&to)) {
+                const struct sparse_rows rows = dataset_sparse_chunk(&to, 1);
+
+                for (uint32_t i = 0; i < rows.rows; i++)
+                    for (uint64_t e = rows.begin[i]; e < rows.begin[i + 1]; e++)
+                        assert_true(e < to.entries && rows.column[e] < to.cols);
+            }
+            chunkset_remove(&to.present, 1);
+        }
+        mem_free(bytes);
+        dataset_close(&from);
+        dataset_close(&to);
+    }
+}
+
 static void test_limits(void **state)
 {
     struct dataset data = {0};
@@ -187,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_shipping_keeps_digest),
         cmocka_unit_test(test_digest_sees_everything),
         cmocka_unit_test(test_bad_chunks),
+        cmocka_unit_test(test_every_storage_ships),
+        cmocka_unit_test(test_flipped_bytes),
         cmocka_unit_test(test_limits),
     };
 

@@ -37,7 +37,30 @@ static void test_known_digest(void **state)
     digest = dataset_digest(&train);
     assert_string_equal(
         digest_text(&digest, text),
-        "2ccc3a351df8d4bd4e276464d5f88afe3c4c9e476b36d40968ed104c3a152a7d");
+        "494223891ab9ab9e268458715d81b12de0efb041ed2665d53f2e381757fc949c");
+    dataset_close(&train);
+    dataset_close(&test);
+}
+
+static void test_known_digits(void **state)
+{
+    struct dataset train = {0}, test = {0};
+    struct digest digest;
+    char text[DIGEST_TEXT];
+
+    (void)state;
+    load("gen:digits:100", 1, false, &train, &test);
+    digest = dataset_digest(&train);
+    assert_string_equal(
+        digest_text(&digest, text),
+        "eac013cfebb740adfd6be4b547dfe16f274c763f877205f2492b91e35ba791aa");
+    dataset_close(&train);
+    dataset_close(&test);
+    load("gen:linear:100,10", 1, false, &train, &test);
+    digest = dataset_digest(&train);
+    assert_string_equal(
+        digest_text(&digest, text),
+        "3dcb7a5cfbd18f59d2e7b7f2bf4d4335c76f4d4d21578875b41a081b496a291b");
     dataset_close(&train);
     dataset_close(&test);
 }
@@ -58,7 +81,7 @@ static void test_shapes(void **state)
     assert_int_equal(test.rows, 3);
     assert_int_equal(train.cols, 8);
     for (uint32_t i = 0; i < 11; i++)
-        assert_true(train.x[i * train.stride + 7] == 1);
+        assert_true(((float *)train.x)[i * train.stride + 7] == 1);
     dataset_close(&train);
     dataset_close(&test);
 }
@@ -72,9 +95,9 @@ static void test_rows_do_not_depend_on_rows(void **state)
     (void)state;
     load("gen:gmm:50,9", 3, false, &a, &a_test);
     load("gen:gmm:60,9", 3, false, &b, &b_test);
-    assert_memory_equal(a.x, b.x, 50 * a.stride * sizeof *a.x);
-    assert_memory_equal(a_test.x, b.x + 50 * b.stride,
-                        10 * a.stride * sizeof *a.x);
+    assert_memory_equal(a.x, b.x, 50 * a.stride * sizeof(float));
+    assert_memory_equal(a_test.x, dataset_row(&b, 50),
+                        10 * a.stride * sizeof(float));
     assert_memory_equal(a_test.y, b.y + 50, 10 * sizeof *a.y);
     dataset_close(&a);
     dataset_close(&b);
@@ -98,7 +121,7 @@ static void test_moments(void **state)
         positive += train.y[i] > 0;
         assert_true(fabs(train.y[i]) == 1);
         for (uint32_t j = 0; j < train.cols; j++) {
-            const double x = (double)train.x[i * train.stride + j];
+            const double x = (double)((float *)train.x)[i * train.stride + j];
 
             sum += x;
             squares += x * x;
@@ -109,6 +132,95 @@ static void test_moments(void **state)
     assert_true(fabs(positive / 10000 - 0.5) < 0.03);
     dataset_close(&train);
     dataset_close(&test);
+}
+
+/* Regression data: y is what the features say, and a little noise. */
+static void test_linear(void **state)
+{
+    struct dataset train = {0}, test = {0};
+    double sum = 0;
+    double squares = 0;
+
+    (void)state;
+    load("gen:linear:5000,20", 5, false, &train, &test);
+    assert_int_equal(train.classes, 0);
+    assert_int_equal(train.cols, 20);
+    assert_int_equal(test.rows, 1000);
+    for (uint32_t i = 0; i < train.rows; i++) {
+        sum += train.y[i];
+        squares += train.y[i] * train.y[i];
+    }
+    assert_true(fabs(sum / 5000) < 0.1);
+    assert_true(squares / 5000 > 0.2 && squares / 5000 < 4);
+    dataset_close(&train);
+    dataset_close(&test);
+}
+
+/* The nearest class mean tells most digits apart: they are digits, and not
+ * too easy. */
+static void test_digits(void **state)
+{
+    static double mean[10][784];
+    static float x[784];
+    struct dataset train = {0}, test = {0};
+    uint32_t count[10] = {0};
+    uint32_t right = 0;
+
+    (void)state;
+    load("gen:digits:2000", 7, false, &train, &test);
+    assert_int_equal(train.classes, 10);
+    assert_int_equal(train.cols, 784);
+    assert_int_equal(train.storage, STORAGE_BF16);
+    assert_int_equal(test.rows, 400);
+    for (uint32_t i = 0; i < train.rows; i++) {
+        dataset_row_values(&train, i, x);
+        count[(uint32_t)train.y[i]]++;
+        for (uint32_t j = 0; j < 784; j++)
+            mean[(uint32_t)train.y[i]][j] += (double)x[j];
+    }
+    for (uint32_t d = 0; d < 10; d++)
+        assert_true(count[d] > 120 && count[d] < 280);
+    for (uint32_t i = 0; i < test.rows; i++) {
+        uint32_t best = 0;
+        double least = HUGE_VAL;
+
+        dataset_row_values(&test, i, x);
+        for (uint32_t d = 0; d < 10; d++) {
+            double far = 0;
+
+            for (uint32_t j = 0; j < 784; j++) {
+                const double diff = (double)x[j] - mean[d][j] / count[d];
+
+                far += diff * diff;
+            }
+            if (far < least) {
+                least = far;
+                best = d;
+            }
+        }
+        right += best == (uint32_t)test.y[i];
+    }
+    assert_true(right > 260 && right < 396);
+    dataset_close(&train);
+    dataset_close(&test);
+}
+
+static void test_storage(void **state)
+{
+    const struct source_options wide = {.spec = "gen:digits:20",
+                                        .storage = "f32"};
+    const struct source_options narrow = {.spec = "gen:gmm:20,3",
+                                          .storage = "i8"};
+    struct dataset data = {0};
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(source_load(&wide, &data, NULL, NULL, &why), ERR_OK);
+    assert_int_equal(data.storage, STORAGE_F32);
+    dataset_close(&data);
+    assert_int_equal(source_load(&narrow, &data, NULL, NULL, &why), ERR_RANGE);
+    assert_string_equal(why.text, "gen:gmm:20,3: storage i8 does not hold its "
+                                  "values; use f32");
 }
 
 static void test_logistic(void **state)
@@ -159,7 +271,8 @@ static void test_bad_specs(void **state)
 
         assert_int_equal(source_load(&options, &train, NULL, NULL, &why),
                          ERR_UNKNOWN);
-        assert_non_null(strstr(why.text, "use gen:gmm or gen:gmm:ROWS,COLS"));
+        assert_non_null(
+            strstr(why.text, "use gen:gmm, gen:linear or gen:digits"));
     }
     {
         const struct source_options options = {
@@ -177,9 +290,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_digest),
+        cmocka_unit_test(test_known_digits),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_rows_do_not_depend_on_rows),
         cmocka_unit_test(test_moments),
+        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_digits),
+        cmocka_unit_test(test_storage),
         cmocka_unit_test(test_logistic),
         cmocka_unit_test(test_bad_specs),
     };

@@ -61,11 +61,11 @@ static void test_two_labels_are_mapped(void **state)
 static void test_other_labels_are_kept(void **state)
 {
     struct dataset data =
-        load("2 1:1\n1 1:2\n7 1:3\n", &(struct source_options){0});
+        load("2.5 1:1\n1 1:2\n7 1:3\n", &(struct source_options){0});
 
     (void)state;
     assert_int_equal(data.classes, 3);
-    assert_true(data.y[0] == 2 && data.y[2] == 7);
+    assert_true(data.y[0] == 2.5 && data.y[2] == 7);
     dataset_close(&data);
     data = load("2 1:1\n1 1:2\n", &(struct source_options){.regression = true});
     assert_int_equal(data.classes, 2);
@@ -74,6 +74,27 @@ static void test_other_labels_are_kept(void **state)
     data = load("5 1:1\n5 1:2\n", &(struct source_options){0});
     assert_int_equal(data.classes, 1);
     assert_true(data.y[0] == 5);
+    dataset_close(&data);
+}
+
+static void test_whole_labels_are_numbered(void **state)
+{
+    struct dataset data =
+        load("20 1:1\n-3 1:2\n7 1:3\n", &(struct source_options){0});
+    const struct source_options like = {.like = &data};
+    struct dataset test = load("7 1:1\n20 1:1\n", &like);
+
+    (void)state;
+    assert_int_equal(data.classes, 3);
+    assert_true(data.y[0] == 2 && data.y[1] == 0 && data.y[2] == 1);
+    assert_true(data.label[0] == -3 && data.label[2] == 20);
+    assert_int_equal(test.classes, 3);
+    assert_true(test.y[0] == 1 && test.y[1] == 2);
+    dataset_close(&data);
+    dataset_close(&test);
+    data = load("2.5 1:1\n1 1:2\n7 1:3\n",
+                &(struct source_options){.classes = true});
+    assert_true(data.y[0] == 1 && data.y[1] == 0 && data.y[2] == 2);
     dataset_close(&data);
 }
 
@@ -105,12 +126,14 @@ static void test_test_set_follows_training_set(void **state)
                                            .intercept = true,
                                            .labels = train.label};
     struct dataset test = load("5 1:1 9:9\n5 1:4\n", &options);
+    float row[4];
 
     (void)state;
     assert_int_equal(train.cols, 4);
     assert_int_equal(test.cols, 4);
     assert_true(test.y[0] == 1 && test.y[1] == 1);
-    assert_true(test.x[0] == 1 && test.x[1] == 0 && test.x[3] == 1);
+    dataset_row_values(&test, 0, row);
+    assert_true(row[0] == 1 && row[1] == 0 && row[3] == 1);
     dataset_close(&train);
     dataset_close(&test);
 }
@@ -212,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_labels_are_mapped),
         cmocka_unit_test(test_other_labels_are_kept),
+        cmocka_unit_test(test_whole_labels_are_numbered),
         cmocka_unit_test(test_many_labels_are_not_counted),
         cmocka_unit_test(test_test_set_follows_training_set),
         cmocka_unit_test(test_sentences),

@@ -65,7 +65,7 @@ static void test_parts_hold_their_rows(void **state)
     assert_int_equal(dataset_init(&data, 10, 3, 8), ERR_OK);
     for (uint32_t i = 0; i < 10; i++) {
         data.y[i] = i;
-        data.x[i * data.stride + 2] = (float)(100 + i);
+        ((float *)data.x)[i * data.stride + 2] = (float)(100 + i);
     }
     data.label[1] = 7;
     data.classes = 2;
@@ -78,7 +78,8 @@ static void test_parts_hold_their_rows(void **state)
         const uint32_t row = i < 2 ? i : i - 2;
 
         assert_true(part->y[row] == seed_0[i]);
-        assert_true(part->x[row * 8 + 2] == (float)(100 + seed_0[i]));
+        assert_true(((float *)part->x)[row * 8 + 2] ==
+                    (float)(100 + seed_0[i]));
         assert_true(part->label[1] == 7 && part->classes == 2);
         assert_true(chunkset_full(&part->present));
     }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "base/mem.h"
 #include "data/text_source.h"
@@ -227,9 +228,32 @@ static void test_files_that_cannot_be_read(void **state)
     assert_string_equal(why.text, "is a directory; name a file in it");
     text_close(&source);
     write_plain("\x28\xb5\x2f\xfd....", 8);
-    assert_int_equal(read_all(&why), ERR_UNSUPPORTED);
-    assert_string_equal(why.text, "zstd data are not supported yet; unpack "
-                                  "the file with 'zstd -d' first");
+    assert_int_equal(read_all(&why), ERR_FORMAT);
+    assert_non_null(strstr(why.text, "the zstd data are damaged ("));
+}
+
+static void test_zstd(void **state)
+{
+    char packed[512];
+    const size_t size = ZSTD_compress(packed, sizeof packed, four_lines,
+                                      sizeof four_lines - 1, 1);
+    struct why why = {0};
+
+    (void)state;
+    assert_false(ZSTD_isError(size));
+    write_plain(packed, size);
+    assert_int_equal(read_all(&why), ERR_OK);
+    for (size_t cut = 5; cut < size; cut++) {
+        write_plain(packed, cut);
+        assert_int_equal(read_all(&why), ERR_TRUNCATED);
+        assert_string_equal(why.text,
+                            "the zstd data end too early; fetch the file "
+                            "again");
+    }
+    /* Two frames are one text. */
+    memcpy(packed + size, packed, size);
+    write_plain(packed, 2 * size);
+    assert_int_equal(read_all(&why), ERR_OK);
 }
 
 static int remove_file(void **state)
@@ -249,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_every_cut_is_noticed),
         cmocka_unit_test(test_damage_is_noticed),
         cmocka_unit_test(test_files_that_cannot_be_read),
+        cmocka_unit_test(test_zstd),
     };
 
     return cmocka_run_group_tests(tests, NULL, remove_file);

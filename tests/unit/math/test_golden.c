@@ -34,7 +34,7 @@ static void planted(const void *context, enum loss loss,
     *loss_sum = 0.0;
     memset(g, 0, in->stride * sizeof *g);
     for (uint32_t i = 0; i < in->rows; i++) {
-        const float *x = in->x + (size_t)i * in->stride;
+        const float *x = (const float *)in->x + (size_t)i * in->stride;
         double a[8] = {0};
         double z;
 
@@ -85,6 +85,31 @@ static void test_all_variants(void **state)
         assert_memory_equal(got.bytes, want.bytes, sizeof got.bytes);
         assert_int_equal(golden_check((enum isa)i, &why), ERR_OK);
         assert_string_equal(why.text, "");
+    }
+}
+
+static void test_parts(void **state)
+{
+    char text[DIGEST_TEXT];
+
+    (void)state;
+    for (int part = 0; part < GOLDEN_PARTS; part++) {
+        const struct digest want = golden_part_expected((enum golden_part)part);
+        const struct digest ref =
+            golden_part_digest((enum golden_part)part, NULL);
+
+        print_message("# %s %s\n", golden_part_profile((enum golden_part)part),
+                      digest_text(&ref, text));
+        assert_memory_equal(ref.bytes, want.bytes, sizeof ref.bytes);
+        for (int i = ISA_PORTABLE; i <= ISA_AVX512; i++) {
+            const enum isa isa = (enum isa)i;
+            struct digest got;
+
+            if (!isa_runs(isa))
+                continue;
+            got = golden_part_digest((enum golden_part)part, &isa);
+            assert_memory_equal(got.bytes, want.bytes, sizeof got.bytes);
+        }
     }
 }
 
@@ -143,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_variants),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_faults_are_noticed),
         cmocka_unit_test(test_rounding_mode),
         cmocka_unit_test(test_flush_to_zero),

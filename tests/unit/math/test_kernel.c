@@ -24,7 +24,7 @@
 
 static const enum isa isas[] = {ISA_PORTABLE, ISA_AVX2, ISA_AVX512};
 static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
-                                   LOSS_SQUARED_HINGE};
+                                   LOSS_SQUARED_HINGE, LOSS_HINGE};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void assert_same(const struct chunk *chunk, enum isa isa, enum loss loss,
@@ -87,7 +87,8 @@ static void test_variants_agree(void **state)
         for (size_t i = 0; i < COUNT(isas); i++) {
             if (!isa_runs(isas[i]))
                 continue;
-            assert_same(&chunk, isas[i], losses[seed / CHUNK_KINDS % 3], seed);
+            assert_same(&chunk, isas[i],
+                        losses[seed / CHUNK_KINDS % COUNT(losses)], seed);
             if (seed % 4 == 0)
                 assert_scores(&chunk, isas[i], seed);
         }
@@ -104,7 +105,8 @@ static void test_unaligned(void **state)
     struct chunk chunk = {.x = x + 1, .y = y + 1, .w = w + 1};
 
     (void)state;
-    chunk.rows = (struct dense_rows){x + 1, y + 1, 7, 24};
+    chunk.rows =
+        (struct dense_rows){.x = x + 1, .y = y + 1, .rows = 7, .stride = 24};
     for (unsigned i = 0; i < 7 * 24; i++)
         x[1 + i] = (float)(i % 11) - 5.0f;
     for (unsigned j = 0; j < 24; j++)
@@ -123,7 +125,7 @@ static void slope_at(enum isa isa, enum loss loss, double z, double y,
 {
     const float x[8] = {1.0f};
     const double w[8] = {z};
-    const struct dense_rows rows = {x, &y, 1, 8};
+    const struct dense_rows rows = {.x = x, .y = &y, .rows = 1, .stride = 8};
     double *scratch = mem_new(kernel_scratch_bytes(8), 1);
     double g[8];
 
@@ -165,6 +167,9 @@ static void test_definition(void **state)
         slope_at(ISA_PORTABLE, LOSS_SQUARED_HINGE, z, y, &r, &loss);
         assert_near(r, -2.0L * (long double)y * hinge, 3e-16);
         assert_near(loss, hinge * hinge, 6e-16);
+        slope_at(ISA_PORTABLE, LOSS_HINGE, z, y, &r, &loss);
+        assert_near(r, hinge > 0.0L ? (long double)-y : 0.0L, 0.0);
+        assert_near(loss, hinge, 3e-16);
     }
 }
 
@@ -217,9 +222,10 @@ static void test_padding_rows(void **state)
         memcpy(y, chunk.y, sizeof *y * chunk.rows.rows);
         more.x = x;
         more.y = y;
-        kernel_gradient_ref(losses[seed % 3], &chunk.rows, chunk.w, g[0],
-                            &loss[0]);
-        kernel_gradient_ref(losses[seed % 3], &more, chunk.w, g[1], &loss[1]);
+        kernel_gradient_ref(losses[seed % COUNT(losses)], &chunk.rows, chunk.w,
+                            g[0], &loss[0]);
+        kernel_gradient_ref(losses[seed % COUNT(losses)], &more, chunk.w, g[1],
+                            &loss[1]);
         if (!same_bits(g[0], g[1], more.stride) ||
             !same_bits(&loss[0], &loss[1], 1))
             fail_msg("seed %llu: padding rows count", (unsigned long long)seed);

@@ -22,6 +22,7 @@ struct dataset make_data(struct rng *rng, uint32_t rows, uint32_t cols,
 
     assert_int_equal(dataset_init(&data, rows, cols, chunk_rows), ERR_OK);
     for (uint32_t i = 0; i < rows; i++) {
+        float *const row = dataset_row(&data, i);
         const int row_scale = (int)rng_between(rng, -spread, spread);
 
         for (uint32_t j = 0; j < cols; j++) {
@@ -30,8 +31,7 @@ struct dataset make_data(struct rng *rng, uint32_t rows, uint32_t cols,
                 (int)(rng_at(columns, j, 0) % (2 * (uint64_t)spread + 1));
 
             if (!rng_chance(rng, 0.1))
-                data.x[(size_t)i * data.stride + j] =
-                    (float)ldexp(normal(rng), scale);
+                row[j] = (float)ldexp(normal(rng), scale);
         }
         data.y[i] = real ? ldexp(normal(rng), row_scale)
                          : (rng_chance(rng, 0.5) ? 1 : -1);

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "model/file.h"
 
+static double labels[] = {-1, 1};
 static double weights[] = {0.5, -1.0 / 3, 1e-300, -0.0};
 
 static void assert_text(const struct model_file *model, const char *wanted)
@@ -32,10 +33,13 @@ static void assert_text(const struct model_file *model, const char *wanted)
 
 static void test_known_texts(void **state)
 {
+    double other[] = {3, 7};
     struct model_file model = {.kind = MODEL_LOGISTIC,
                                .features = 3,
                                .intercept = true,
-                               .label = {-1, 1},
+                               .classes = 2,
+                               .outputs = 1,
+                               .label = labels,
                                .w = weights};
 
     (void)state;
@@ -52,8 +56,7 @@ static void test_known_texts(void **state)
     model.kind = MODEL_SVM;
     model.features = 1;
     model.intercept = false;
-    model.label[0] = 3;
-    model.label[1] = 7;
+    model.label = other;
     assert_text(&model, "solver_type L2R_L2LOSS_SVC\n"
                         "nr_class 2\n"
                         "label 7 3\n"
@@ -61,7 +64,16 @@ static void test_known_texts(void **state)
                         "bias -1\n"
                         "w\n"
                         "0.5 \n");
+    model.kind = MODEL_HINGE;
+    assert_text(&model, "solver_type L2R_L1LOSS_SVC_DUAL\n"
+                        "nr_class 2\n"
+                        "label 7 3\n"
+                        "nr_feature 1\n"
+                        "bias -1\n"
+                        "w\n"
+                        "0.5 \n");
     model.kind = MODEL_LINEAR;
+    model.classes = 0;
     assert_text(&model, "solver_type L2R_L2LOSS_SVR\n"
                         "nr_class 2\n"
                         "nr_feature 1\n"
@@ -118,10 +130,14 @@ static void test_round_trip(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
         double w[40];
-        struct model_file model = {.kind = (enum model_kind)(seed % 3),
+        double label[] = {-(double)seed, 5};
+        const enum model_kind kind = (enum model_kind)(seed % 4);
+        struct model_file model = {.kind = kind,
                                    .features = 1 + (uint32_t)(seed % 37),
                                    .intercept = seed % 2 == 0,
-                                   .label = {-(double)seed, 5},
+                                   .classes = kind == MODEL_LINEAR ? 0 : 2,
+                                   .outputs = 1,
+                                   .label = label,
                                    .w = w};
         struct model_file back = {0};
         struct why why = {0};
@@ -136,7 +152,7 @@ static void test_round_trip(void **state)
         assert_int_equal(back.features, model.features);
         assert_int_equal(back.intercept, model.intercept);
         if (model.kind != MODEL_LINEAR)
-            assert_memory_equal(back.label, model.label, sizeof back.label);
+            assert_memory_equal(back.label, label, sizeof label);
         assert_memory_equal(back.w, w, model_file_weights(&model) * sizeof *w);
         assert_fscanf_reads(text, size, &model);
         model_file_close(&back);
@@ -162,6 +178,35 @@ static void test_liblinears_bias(void **state)
     model_file_close(&model);
 }
 
+/* As liblinear-train writes three classes, and two by Crammer and Singer: a
+ * vector for each, labels in the order of the vectors. */
+static void test_many_classes(void **state)
+{
+    static const char three[] = "solver_type L2R_LR\nnr_class 3\n"
+                                "label 4 2 9\nnr_feature 2\nbias 1\nw\n"
+                                "1 2 3 \n4 5 6 \n7 8 9 \n";
+    static const char two[] = "solver_type MCSVM_CS\nnr_class 2\nlabel 1 -1\n"
+                              "nr_feature 1\nbias -1\nw\n1 2 \n";
+    static const double wanted[] = {1, 4, 7, 2, 5, 8, 3, 6, 9};
+    struct model_file model = {0};
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(model_file_decode(&model, three, sizeof three - 1, &why),
+                     ERR_OK);
+    assert_int_equal(model.classes, 3);
+    assert_int_equal(model.outputs, 3);
+    assert_true(model.label[0] == 4 && model.label[2] == 9);
+    assert_memory_equal(model.w, wanted, sizeof wanted);
+    assert_text(&model, three);
+    model_file_close(&model);
+    assert_int_equal(model_file_decode(&model, two, sizeof two - 1, &why),
+                     ERR_OK);
+    assert_int_equal(model.outputs, 2);
+    assert_true(model.label[0] == 1 && model.label[1] == -1);
+    model_file_close(&model);
+}
+
 static const struct {
     const char *text;
     enum err err;
@@ -172,11 +217,23 @@ static const struct {
      "line 1: 'hello' is not a field of a LIBLINEAR model"},
     {"nr_class 2\nlabel 1 2\nnr_feature 1\nbias -1\nw\n1\n", ERR_FORMAT,
      "no solver_type; this is not a LIBLINEAR model"},
-    {"solver_type MCSVM_CS\n", ERR_UNSUPPORTED,
-     "line 1: solver_type 'MCSVM_CS' is not supported; logistic regression, "
+    {"solver_type ONECLASS_SVM\n", ERR_UNSUPPORTED,
+     "line 1: solver_type 'ONECLASS_SVM' is not supported; logistic "
+     "regression, "
      "SVC and SVR models are"},
-    {"solver_type L2R_LR\nnr_class 3\nlabel 1 2 3\n", ERR_UNSUPPORTED,
-     "nr_class 3; only models of two classes or of regression are supported"},
+    {"solver_type L2R_LR\nnr_class 1\nlabel 1\n", ERR_UNSUPPORTED,
+     "nr_class 1 before the labels; expected 2 to 1024"},
+    {"solver_type L2R_LR\nlabel 1 2\nnr_class 2\n", ERR_UNSUPPORTED,
+     "nr_class 0 before the labels; expected 2 to 1024"},
+    {"solver_type L2R_LR\nnr_class 2\nlabel 1 2\nlabel 1 2\n", ERR_FORMAT,
+     "line 4: a second label line"},
+    {"solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_class 3\nnr_feature "
+     "1\nw\n1 1 1\n",
+     ERR_FORMAT, "two values of nr_class"},
+    {"solver_type L2R_L2LOSS_SVR\nnr_class 2\nlabel 1 2\nnr_feature 1\nw\n1\n",
+     ERR_FORMAT, "a label line in a regression model"},
+    {"solver_type L2R_LR\nnr_class 3\nlabel 1 2 3\nnr_feature 1\nw\n1 2\n",
+     ERR_TRUNCATED, "ends before weight 1; the model file is incomplete"},
     {"solver_type L2R_LR\nnr_class 2\nnr_feature 1\nbias -1\nw\n1\n",
      ERR_FORMAT, "no label line before w"},
     {"solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 0\nw\n",
@@ -247,7 +304,7 @@ static void test_weights_must_be_finite(void **state)
 {
     double w = HUGE_VAL;
     const struct model_file model = {
-        .kind = MODEL_LINEAR, .features = 1, .w = &w};
+        .kind = MODEL_LINEAR, .features = 1, .outputs = 1, .w = &w};
     char *text = NULL;
     size_t size = 0;
 
@@ -262,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_known_texts),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_liblinears_bias),
+        cmocka_unit_test(test_many_classes),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_weights_must_be_finite),

@@ -85,7 +85,8 @@ static struct plain plain_metrics(const struct dataset *data, const double *w)
         long double z = 0;
 
         for (uint32_t j = 0; j < data->cols; j++)
-            z += (long double)data->x[i * data->stride + j] * (long double)w[j];
+            z += (long double)((const float *)dataset_row(data, i))[j] *
+                 (long double)w[j];
         plain.logloss += log1pl(expl(-y * z));
         plain.mse += (z - y) * (z - y);
         plain.right += (z > 0) == (y > 0);
@@ -110,7 +111,8 @@ static void measure(enum model_kind kind, uint64_t seed, struct metrics *got,
     for (uint32_t j = 0; j < data.cols; j++)
         w[j] = 0.3 * rng_normal_at(seed, j, 7);
     {
-        const struct problem problem = {&data, model_ops(kind), isa_best()};
+        const struct problem problem = {
+            .data = &data, .model = model_ops(kind), .isa = isa_best()};
 
         assert_int_equal(metrics_measure(got, &problem, w), ERR_OK);
     }
@@ -173,8 +175,9 @@ static void test_zero_weights(void **state)
     rng_init(&rng, 9);
     data = make_data(&rng, 30, 8, 0, false);
     {
-        const struct problem problem = {&data, model_ops(MODEL_LOGISTIC),
-                                        ISA_PORTABLE};
+        const struct problem problem = {.data = &data,
+                                        .model = model_ops(MODEL_LOGISTIC),
+                                        .isa = ISA_PORTABLE};
 
         assert_int_equal(metrics_measure(&got, &problem, w), ERR_OK);
     }
@@ -197,12 +200,59 @@ static void test_scores_that_overflow(void **state)
     for (int j = 0; j < 8; j++)
         w[j] = 1.7e308;
     {
-        const struct problem problem = {&data, model_ops(MODEL_LOGISTIC),
-                                        ISA_PORTABLE};
+        const struct problem problem = {.data = &data,
+                                        .model = model_ops(MODEL_LOGISTIC),
+                                        .isa = ISA_PORTABLE};
 
         assert_int_equal(metrics_measure(&got, &problem, w), ERR_RANGE);
     }
     dataset_close(&data);
+}
+
+/* Rows of weight 0 do not count, all others once. */
+static void test_rows_left_out(void **state)
+{
+    static const double z[] = {2, -1, 0.5, -3, 1, 9};
+    static const double y[] = {1, -1, -1, 1, 1, -1};
+    static const double weight[] = {1, 7, 0.5, 1, 1, 0};
+    const struct scored_rows some = {z, y, weight, 6};
+    const struct scored_rows first = {z, y, NULL, 5};
+    const struct scored_rows none = {z, y, weight + 5, 1};
+    struct metrics a = metrics_none(), b = metrics_none();
+
+    (void)state;
+    for (int kind = MODEL_LINEAR; kind <= MODEL_HINGE; kind++) {
+        const struct model_ops *model = model_ops((enum model_kind)kind);
+
+        assert_int_equal(metrics_of_scores(&a, model, ISA_PORTABLE, &some),
+                         ERR_OK);
+        assert_int_equal(metrics_of_scores(&b, model, ISA_PORTABLE, &first),
+                         ERR_OK);
+        for (int i = 0; i < METRICS; i++) {
+            const double x = metric_value(&a, (enum metric)i);
+            const double w = metric_value(&b, (enum metric)i);
+
+            assert_true(x == w || (isnan(x) && isnan(w)));
+        }
+        assert_int_equal(metrics_of_scores(&a, model, ISA_PORTABLE, &none),
+                         ERR_SHAPE);
+    }
+    assert_true(b.accuracy == 3.0 / 5 && isnan(b.mse));
+}
+
+static void test_names(void **state)
+{
+    enum metric metric = METRICS;
+
+    (void)state;
+    for (int i = 0; i < METRICS; i++) {
+        assert_int_equal(metric_parse(metric_name((enum metric)i), &metric),
+                         ERR_OK);
+        assert_int_equal(metric, i);
+        assert_int_equal(metric_rises(metric),
+                         metric != METRIC_LOGLOSS && metric != METRIC_MSE);
+    }
+    assert_int_equal(metric_parse("beauty", &metric), ERR_UNKNOWN);
 }
 
 int main(void)
@@ -214,6 +264,8 @@ int main(void)
         cmocka_unit_test(test_regression),
         cmocka_unit_test(test_zero_weights),
         cmocka_unit_test(test_scores_that_overflow),
+        cmocka_unit_test(test_rows_left_out),
+        cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,12 +25,13 @@ static double evaluate(const struct problem *problem,
     const uint32_t chunks = dataset_chunks(problem->data);
     void *scratch = mem_new(problem_scratch_bytes(problem), 1);
     int16_t exponent[DIMS_MAX];
+    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
     struct tally tally;
     double loss;
 
     assert_non_null(scratch);
     assert_int_equal(tally_init(&tally, problem->data->stride, chunks), ERR_OK);
-    assert_int_equal(bounds_exponents(bounds, problem->model, w, exponent),
+    assert_int_equal(bounds_exponents(bounds, problem, &what, exponent),
                      ERR_OK);
     for (uint32_t k = chunks; k-- > 0;)
         assert_int_equal(
@@ -58,7 +59,8 @@ static void assert_differences(enum model_kind kind, uint64_t seed)
     for (uint32_t j = 0; j < data.cols; j++)
         w[j] = rng_normal_at(seed, j, 1);
     {
-        const struct problem problem = {&data, model_ops(kind), isa_best()};
+        const struct problem problem = {
+            .data = &data, .model = model_ops(kind), .isa = isa_best()};
 
         (void)evaluate(&problem, &bounds, w, g);
         for (uint32_t j = 0; j < data.cols; j++) {
@@ -102,8 +104,9 @@ static void test_errors_pass_through(void **state)
     rng_init(&rng, 1);
     data = make_data(&rng, 20, 8, 0, false);
     {
-        const struct problem problem = {&data, model_ops(MODEL_LOGISTIC),
-                                        ISA_PORTABLE};
+        const struct problem problem = {.data = &data,
+                                        .model = model_ops(MODEL_LOGISTIC),
+                                        .isa = ISA_PORTABLE};
 
         scratch = mem_new(problem_scratch_bytes(&problem), 1);
         assert_non_null(scratch);
@@ -135,11 +138,12 @@ static void test_default_rate_of_a_diagonal(void **state)
     (void)state;
     assert_int_equal(dataset_init(&data, 400, 4, 8), ERR_OK);
     for (uint32_t i = 0; i < 400; i++)
-        data.x[i * data.stride + i % 4] = scale[i % 4];
+        ((float *)dataset_row(&data, i))[i % 4] = scale[i % 4];
     chunkset_fill(&data.present);
     for (int kind = 0; kind < 3; kind++) {
         const struct model_ops *model = model_ops((enum model_kind)kind);
-        const struct problem problem = {&data, model, ISA_PORTABLE};
+        const struct problem problem = {
+            .data = &data, .model = model, .isa = ISA_PORTABLE};
         const double wanted = 1 / (1.1 * (model->curvature * 2.25 + 0.02));
         double rate = 0;
 
@@ -159,8 +163,9 @@ static void test_default_rate_is_the_same_everywhere(void **state)
     rng_init(&rng, 3);
     data = make_data(&rng, 500, 21, 4, false);
     for (int isa = ISA_PORTABLE; isa <= ISA_AVX512; isa++) {
-        const struct problem problem = {&data, model_ops(MODEL_LOGISTIC),
-                                        (enum isa)isa};
+        const struct problem problem = {.data = &data,
+                                        .model = model_ops(MODEL_LOGISTIC),
+                                        .isa = (enum isa)isa};
 
         if (!isa_runs((enum isa)isa)) {
             rate[isa] = rate[0];
@@ -182,8 +187,9 @@ static void test_default_rate_of_zeros(void **state)
     assert_int_equal(dataset_init(&data, 4, 4, 8), ERR_OK);
     chunkset_fill(&data.present);
     {
-        const struct problem problem = {&data, model_ops(MODEL_LINEAR),
-                                        ISA_PORTABLE};
+        const struct problem problem = {.data = &data,
+                                        .model = model_ops(MODEL_LINEAR),
+                                        .isa = ISA_PORTABLE};
 
         assert_int_equal(problem_default_rate(&problem, 0, &rate), ERR_OK);
         assert_true(rate == 1);

@@ -110,7 +110,7 @@ static void assert_resumes(enum optim_kind kind, uint32_t middle)
 {
     const struct optim_options options = options_of(kind);
     struct optim whole, first, second;
-    uint8_t bytes[256];
+    uint8_t bytes[512];
     struct writer out;
     struct reader in;
 
@@ -149,7 +149,7 @@ static void test_bad_states_are_refused(void **state)
     const struct optim_options gd = options_of(OPTIM_GD);
     const struct optim_options agd = options_of(OPTIM_AGD);
     struct optim from, other, shorter;
-    uint8_t bytes[256];
+    uint8_t bytes[512];
     struct writer out;
 
     (void)state;
@@ -278,8 +278,92 @@ static void test_names(void **state)
     assert_string_equal(optim_name(kind), "agd");
     assert_int_equal(optim_parse("gd", &kind), ERR_OK);
     assert_int_equal(kind, OPTIM_GD);
-    assert_int_equal(optim_parse("adam", &kind), ERR_UNKNOWN);
+    for (int i = OPTIM_GD; i <= OPTIM_NEWTON; i++) {
+        assert_int_equal(optim_parse(optim_name((enum optim_kind)i), &kind),
+                         ERR_OK);
+        assert_int_equal(kind, i);
+    }
+    assert_int_equal(optim_parse("rmsprop", &kind), ERR_UNKNOWN);
     assert_int_equal(optim_parse("", &kind), ERR_UNKNOWN);
+}
+
+static void test_schedules(void **state)
+{
+    struct optim_options options = options_of(OPTIM_GD);
+    struct optim opt;
+
+    (void)state;
+    options.schedule = SCHEDULE_INVERSE;
+    assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+    assert_true(optim_rate(&opt) == 0.4);
+    opt.step = 7;
+    assert_true(optim_rate(&opt) == 0.4 / 8);
+    opt.options.schedule = SCHEDULE_CONSTANT;
+    assert_true(optim_rate(&opt) == 0.4);
+    optim_close(&opt);
+}
+
+/* One step of momentum and of adam by hand. */
+static void test_momentum_and_adam_formulas(void **state)
+{
+    struct optim_options options = optim_defaults(OPTIM_MOMENTUM);
+    struct optim opt;
+    double g[DIMS], first[DIMS];
+
+    (void)state;
+    options.rows = ROWS;
+    options.steps = 2;
+    options.rate = 0.5;
+    assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+    advance(&opt, 1);
+    memcpy(first, optim_weights(&opt), sizeof first);
+    (void)evaluate(first, g);
+    advance(&opt, 2);
+    for (int j = 0; j < DIMS; j++) {
+        /* u1 = G1 = -first / rate; u2 = mu u1 + G2. */
+        const double u = 0.9 * (-first[j] / 0.5) + g[j] / ROWS;
+
+        assert_true(fabs(optim_weights(&opt)[j] - (first[j] - 0.5 * u)) <
+                    1e-12 * (1 + fabs(first[j])));
+    }
+    optim_close(&opt);
+    options = optim_defaults(OPTIM_ADAM);
+    options.rows = ROWS;
+    options.steps = 1;
+    assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+    advance(&opt, 1);
+    for (int j = 0; j < DIMS; j++) {
+        /* The first step of adam has the length of the rate. */
+        assert_true(fabs(fabs(optim_weights(&opt)[j]) - 1e-3) < 1e-6);
+        assert_true(optim_weights(&opt)[j] * centre[j] > 0);
+    }
+    optim_close(&opt);
+}
+
+/* The free range moves as if l2 were 0, the rest as if it were not free. */
+static void test_free_range(void **state)
+{
+    struct optim_options options = options_of(OPTIM_AGD);
+    struct optim with, without, some;
+
+    (void)state;
+    assert_int_equal(optim_init(&with, &options, DIMS), ERR_OK);
+    options.l2_free_first = 1;
+    options.l2_free_end = 3;
+    assert_int_equal(optim_init(&some, &options, DIMS), ERR_OK);
+    options.l2 = 0;
+    assert_int_equal(optim_init(&without, &options, DIMS), ERR_OK);
+    advance(&with, STEPS);
+    advance(&without, STEPS);
+    advance(&some, STEPS);
+    for (int j = 0; j < DIMS; j++) {
+        const struct optim *like = j >= 1 && j < 3 ? &without : &with;
+
+        assert_true(optim_weights(&some)[j] == optim_weights(like)[j]);
+    }
+    optim_close(&with);
+    optim_close(&without);
+    optim_close(&some);
 }
 
 static void assert_bad(struct optim_options options)
@@ -307,10 +391,48 @@ static void test_bad_options(void **state)
     bad = good, bad.rows = 0, assert_bad(bad);
     bad = good, bad.tol = nan(""), assert_bad(bad);
     bad = good, bad.kind = (enum optim_kind)7, assert_bad(bad);
+    bad = good, bad.gap = -1, assert_bad(bad);
+    bad = good, bad.optimum = HUGE_VAL, assert_bad(bad);
+    bad = good, bad.schedule = (enum optim_schedule)3, assert_bad(bad);
+    bad = good, bad.l2_free_first = 2, bad.l2_free_end = 1, assert_bad(bad);
+    bad = good, bad.l2_free_end = DIMS + 1, assert_bad(bad);
     bad = good, bad.steps = 0;
     assert_int_equal(optim_init(&opt, &bad, DIMS), ERR_OK);
     assert_int_equal(optim_next(&opt).kind, ASK_DONE);
     optim_close(&opt);
+}
+
+static struct optim_options usual(enum optim_kind kind)
+{
+    struct optim_options options = optim_defaults(kind);
+
+    options.rows = ROWS;
+    options.steps = 1;
+    return options;
+}
+
+static void test_bad_options_of_a_kind(void **state)
+{
+    struct optim_options bad;
+
+    (void)state;
+    for (int kind = OPTIM_GD; kind <= OPTIM_NEWTON; kind++) {
+        const struct optim_options good = usual((enum optim_kind)kind);
+        struct optim opt;
+
+        assert_int_equal(optim_init(&opt, &good, DIMS), ERR_OK);
+        optim_close(&opt);
+    }
+    bad = usual(OPTIM_MOMENTUM), bad.momentum = 1, assert_bad(bad);
+    bad = usual(OPTIM_MOMENTUM), bad.momentum = nan(""), assert_bad(bad);
+    bad = usual(OPTIM_ADAM), bad.beta1 = -0.1, assert_bad(bad);
+    bad = usual(OPTIM_ADAM), bad.beta2 = 1, assert_bad(bad);
+    bad = usual(OPTIM_ADAM), bad.epsilon = 0, assert_bad(bad);
+    bad = usual(OPTIM_LBFGS), bad.memory = 0, assert_bad(bad);
+    bad = usual(OPTIM_LBFGS), bad.memory = 65, assert_bad(bad);
+    bad = usual(OPTIM_LBFGS), bad.rate = -1, assert_bad(bad);
+    bad = usual(OPTIM_NEWTON), bad.cg_max = 0, assert_bad(bad);
+    bad = usual(OPTIM_NEWTON), bad.dense_max = 40000, assert_bad(bad);
 }
 
 int main(void)
@@ -325,6 +447,10 @@ int main(void)
         cmocka_unit_test(test_rate_decays),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_bad_options_of_a_kind),
+        cmocka_unit_test(test_schedules),
+        cmocka_unit_test(test_momentum_and_adam_formulas),
+        cmocka_unit_test(test_free_range),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

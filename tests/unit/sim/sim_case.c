@@ -18,11 +18,13 @@
 
 static void fill(struct dataset *data)
 {
+    float *x = data->x;
+
     for (uint32_t i = 0; i < data->rows; i++) {
         const double side = i % 2 == 0 ? 1 : -1;
 
         for (uint32_t j = 0; j < data->cols; j++)
-            data->x[(size_t)i * data->stride + j] =
+            x[(size_t)i * data->stride + j] =
                 (float)(0.2 * side + rng_unit_at(7, i, j) - 0.5);
         data->y[i] = side;
     }

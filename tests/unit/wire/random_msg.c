@@ -73,8 +73,13 @@ static void random_job(struct rng *rng, struct job *job)
     job->cols = random_u32(rng);
     job->chunk_rows = random_u32(rng);
     job->dims = 1 + (uint32_t)rng_below(rng, DIMS_MAX);
+    job->sum_dims =
+        job->dims + (uint32_t)rng_below(rng, SUM_DIMS_MAX - job->dims + 1);
     job->chunks = 1 + (uint32_t)rng_below(rng, CHUNKS_MAX);
     job->model = random_u32(rng);
+    job->storage = random_u32(rng);
+    job->entries = rng_next(rng);
+    job->weighted = rng_chance(rng, 0.5);
     random_digest(rng, &job->data);
     job->beat_us = 1 + (int64_t)(random_u64(rng) >> 2);
     job->dead_us = 1 + (int64_t)(random_u64(rng) >> 2);
@@ -118,8 +123,10 @@ static uint32_t random_items(struct rng *rng, struct random_room *room)
 
 static void random_vectors(struct rng *rng, struct random_room *room)
 {
-    for (uint32_t j = 0; j < RANDOM_DIMS; j++) {
+    for (uint32_t j = 0; j < RANDOM_SUM_DIMS; j++)
         room->exponent[j] = (int16_t)rng_between(rng, -1022, 1022);
+    for (uint32_t j = 0; j < RANDOM_DIMS; j++) {
+        room->direction[j] = random_bits(rng);
         room->sum[j] = (int64_t)random_u64(rng);
         if (rng_chance(rng, 0.5))
             room->sum[j] = -(room->sum[j] >> 1);
@@ -139,7 +146,9 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->delay_factor = rng_unit(rng);
     round->count = random_items(rng, room);
     round->items = room->items;
+    round->kind = (enum evaluation_kind)rng_below(rng, 3);
     round->dims = RANDOM_DIMS;
+    round->direction = round->kind == EVALUATE_HESSVEC ? room->direction : NULL;
     round->exponent = room->exponent;
     round->weights = room->weights;
 }

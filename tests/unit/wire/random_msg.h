@@ -7,15 +7,17 @@
 #include "base/rng.h"
 #include "core/msg.h"
 
-#define RANDOM_DIMS  70u /* More than one block of math/pack.h. */
-#define RANDOM_ITEMS 9u
-#define RANDOM_BYTES 300u
+#define RANDOM_DIMS     70u /* More than one block of math/pack.h. */
+#define RANDOM_SUM_DIMS (RANDOM_DIMS * (RANDOM_DIMS + 1) / 2) /* HESSIAN. */
+#define RANDOM_ITEMS    9u
+#define RANDOM_BYTES    300u
 
 /* Buffers behind the pointers of a random message. */
 struct random_room {
     struct item items[RANDOM_ITEMS];
-    int16_t exponent[RANDOM_DIMS];
+    int16_t exponent[RANDOM_SUM_DIMS];
     double weights[RANDOM_DIMS + 1];
+    double direction[RANDOM_DIMS];
     int64_t sum[RANDOM_DIMS];
     uint8_t bytes[RANDOM_BYTES];
 };

@@ -29,12 +29,13 @@ struct fixture {
 static int setup(void **state)
 {
     struct fixture *f = mem_new(1, sizeof *f);
-    const size_t most =
-        codec_message_max(RANDOM_DIMS, RANDOM_ITEMS, RANDOM_BYTES);
+    const size_t most = codec_message_max(RANDOM_DIMS, RANDOM_SUM_DIMS,
+                                          RANDOM_ITEMS, RANDOM_BYTES);
 
     assert_non_null(f);
-    assert_int_equal(codec_room_init(&f->room, RANDOM_DIMS, RANDOM_ITEMS),
-                     ERR_OK);
+    assert_int_equal(
+        codec_room_init(&f->room, RANDOM_DIMS, RANDOM_SUM_DIMS, RANDOM_ITEMS),
+        ERR_OK);
     f->bytes = mem_new(most, 1);
     f->again = mem_new(most, 1);
     assert_non_null(f->bytes);
@@ -59,7 +60,8 @@ static void make(struct fixture *f, enum msg_kind kind, struct msg *msg)
 {
     random_msg(&f->rng, kind, &f->random, msg);
     assert_true(codec_bound(msg) <=
-                codec_message_max(RANDOM_DIMS, RANDOM_ITEMS, RANDOM_BYTES));
+                codec_message_max(RANDOM_DIMS, RANDOM_SUM_DIMS, RANDOM_ITEMS,
+                                  RANDOM_BYTES));
     f->size = codec_encode(msg, f->bytes);
     assert_true(f->size <= codec_bound(msg));
 }
@@ -106,7 +108,13 @@ static void test_fields_land_where_they_belong(void **state)
     assert_memory_equal(sent.round.weights, got.round.weights,
                         RANDOM_DIMS * sizeof *sent.round.weights);
     assert_memory_equal(sent.round.exponent, got.round.exponent,
-                        RANDOM_DIMS * sizeof *sent.round.exponent);
+                        evaluation_dims(sent.round.kind, RANDOM_DIMS) *
+                            sizeof *sent.round.exponent);
+    assert_int_equal(sent.round.kind, got.round.kind);
+    assert_int_equal(sent.round.direction == NULL, got.round.direction == NULL);
+    if (sent.round.direction != NULL)
+        assert_memory_equal(sent.round.direction, got.round.direction,
+                            RANDOM_DIMS * sizeof *sent.round.direction);
     assert_int_equal(sent.round.count, got.round.count);
 
     make(f, MSG_HELLO, &sent);
@@ -185,7 +193,7 @@ static void test_vectors_need_a_job(void **state)
     struct codec_room none;
     struct msg msg, got;
 
-    assert_int_equal(codec_room_init(&none, 0, 0), ERR_OK);
+    assert_int_equal(codec_room_init(&none, 0, 0, 0), ERR_OK);
     for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
         const bool vector =
             kind == MSG_ROUND || kind == MSG_TALLY || kind == MSG_ROW;
@@ -207,14 +215,16 @@ static void test_too_many_items_are_refused(void **state)
     struct codec_room small;
     struct msg msg, got;
 
-    assert_int_equal(codec_room_init(&small, RANDOM_DIMS, 1), ERR_OK);
+    assert_int_equal(codec_room_init(&small, RANDOM_DIMS, RANDOM_SUM_DIMS, 1),
+                     ERR_OK);
     do
         make(f, MSG_WORK, &msg);
     while (msg.work.count < 2);
     assert_int_equal(codec_decode(f->bytes, f->size, &small, &got), ERR_FORMAT);
     codec_room_close(&small);
-    assert_int_equal(codec_room_init(&small, DIMS_MAX + 1, 1), ERR_TOOBIG);
-    assert_int_equal(codec_room_init(&small, 1, ITEMS_MAX + 1), ERR_TOOBIG);
+    assert_int_equal(codec_room_init(&small, DIMS_MAX + 1, DIMS_MAX + 1, 1),
+                     ERR_TOOBIG);
+    assert_int_equal(codec_room_init(&small, 1, 1, ITEMS_MAX + 1), ERR_TOOBIG);
 }
 
 static void test_rules(void **state)

@@ -15,7 +15,7 @@
 #include "wire/random_msg.h"
 
 #define MUTATIONS  20000u
-#define INPUT_MAX  4096u
+#define INPUT_MAX  16384u
 #define CORPUS_MIN 18u /* One message of each kind. */
 
 static void replay(const char *folder, const char *name)

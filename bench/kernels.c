@@ -1,0 +1,390 @@
+/*
+ * kernels.c - every kernel against a plain read of the bytes it works on.
+ *
+ *     kernels [dense ROWS COLUMNS | sparse ROWS COLUMNS ENTRIES] [repeats]
+ *
+ * Dense: gradients of fp32, bf16, int8 and bit rows, Hessian-vector products.
+ * Sparse: gradients of 0/1 rows and of rows with values, one-hot: ENTRIES
+ * fields, values skewed to the first ones, columns renumbered by frequency.
+ * Reads and kernels alternate and the best of each counts.  One line each:
+ * name, threads, milliseconds, share of the read.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "math/golden.h"
+#include "math/kernel.h"
+#include "math/sparse.h"
+#include "math/tally.h"
+
+#define CHUNKS_WANTED 1024u
+#define THREADS_MAX   2u
+
+enum run { RUN_READ, RUN_F32, RUN_BF16, RUN_I8, RUN_BIT, RUN_HESSVEC, RUNS };
+enum sparse_run { SPARSE_READ, SPARSE_INDEX, SPARSE_CSR, SPARSE_RUNS };
+
+static const char *const run_names[RUNS] = {"read fp32",     "gradient fp32",
+                                            "gradient bf16", "gradient int8",
+                                            "gradient bit",  "hessvec fp32"};
+static const char *const sparse_names[SPARSE_RUNS] = {
+    "read columns", "gradient index", "gradient csr"};
+
+struct data {
+    void *x[DENSE_BIT + 1];
+    double *y, *w;
+    int16_t *exponent;
+    uint64_t *begin;
+    uint32_t *column;
+    float *value;
+    struct sparse_round round;
+    uint32_t rows, dims, chunk_rows, chunks;
+};
+
+/* What one thread does. */
+struct job {
+    const struct data *data;
+    void (*chunk)(struct job *job, uint32_t first, uint32_t rows,
+                  uint32_t chunk);
+    uint32_t *next; /* Shared, atomic. */
+    int run;
+    uint64_t seen; /* Keeps the read from being optimised away. */
+    struct tally tally;
+    double *g;
+    double *scratch;
+};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Touched, on huge pages if the system has some. */
+static void *big_new(size_t size)
+{
+    const size_t huge = (size_t)2 << 20;
+    void *memory = NULL;
+
+    size = (size + huge) / huge * huge;
+    CHECK(posix_memalign(&memory, huge, size) == 0);
+    (void)madvise(memory, size, MADV_HUGEPAGE);
+    memset(memory, 0, size);
+    return memory;
+}
+
+static void common_make(struct data *data)
+{
+    data->chunk_rows = data->rows / CHUNKS_WANTED / 8 * 8 + 8;
+    if (data->chunk_rows < 256)
+        data->chunk_rows = 256;
+    data->chunks = (data->rows + data->chunk_rows - 1) / data->chunk_rows;
+    data->y = big_new(data->rows * sizeof *data->y);
+    data->w = big_new(data->dims * sizeof *data->w);
+    data->exponent = big_new(data->dims * sizeof *data->exponent);
+    for (uint32_t i = 0; i < data->rows; i++)
+        data->y[i] = rng_unit_at(1, i, 0) < 0.5 ? -1 : 1;
+    for (uint32_t j = 0; j < data->dims; j++) {
+        data->w[j] = 0.02 * (rng_unit_at(2, j, 0) - 0.5);
+        data->exponent[j] = 24; /* |x| <= 128, |r| <= 1. */
+    }
+}
+
+/* Small integers: every storage but bits holds the same values. */
+static void dense_make(struct data *data, uint32_t columns)
+{
+    const size_t cells = (size_t)data->rows * data->dims;
+    struct rng rng;
+
+    data->x[DENSE_F32] = big_new(cells * sizeof(float));
+    data->x[DENSE_BF16] = big_new(cells * sizeof(uint16_t));
+    data->x[DENSE_I8] = big_new(cells);
+    data->x[DENSE_BIT] = big_new(cells / 8);
+    rng_init(&rng, 3);
+    for (size_t at = 0; at < cells; at++) {
+        const float x = (float)(int)(rng_next(&rng) % 255) - 127;
+        uint32_t bits;
+
+        if (at % data->dims >= columns)
+            continue;
+        memcpy(&bits, &x, sizeof bits);
+        ((float *)data->x[DENSE_F32])[at] = x;
+        ((uint16_t *)data->x[DENSE_BF16])[at] = (uint16_t)(bits >> 16);
+        ((int8_t *)data->x[DENSE_I8])[at] = (int8_t)x;
+        if (x > 0)
+            ((uint8_t *)data->x[DENSE_BIT])[at / 8] |= (uint8_t)(1u << at % 8);
+    }
+}
+
+static const uint32_t *sort_count;
+
+static int by_count(const void *a, const void *b)
+{
+    const uint32_t x = sort_count[*(const uint32_t *)a];
+    const uint32_t y = sort_count[*(const uint32_t *)b];
+
+    return (x < y) - (x > y);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a;
+    const uint32_t y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void renumber(struct data *data, uint32_t per_row)
+{
+    const size_t entries = (size_t)data->rows * per_row;
+    uint32_t *count = big_new(data->dims * sizeof *count);
+    uint32_t *order = big_new(data->dims * sizeof *order);
+    uint32_t *place = big_new(data->dims * sizeof *place);
+
+    for (size_t k = 0; k < entries; k++)
+        count[data->column[k]]++;
+    for (uint32_t j = 0; j < data->dims; j++)
+        order[j] = j;
+    sort_count = count;
+    qsort(order, data->dims, sizeof *order, by_count);
+    for (uint32_t j = 0; j < data->dims; j++)
+        place[order[j]] = j;
+    for (size_t k = 0; k < entries; k++)
+        data->column[k] = place[data->column[k]];
+    for (uint32_t i = 0; i < data->rows; i++)
+        qsort(data->column + (size_t)i * per_row, per_row, sizeof *data->column,
+              by_value);
+    free(count);
+    free(order);
+    free(place);
+}
+
+static void sparse_make(struct data *data, uint32_t columns, uint32_t per_row)
+{
+    const size_t entries = (size_t)data->rows * per_row;
+    const uint32_t field = columns / per_row;
+    struct rng rng;
+
+    data->begin = big_new((data->rows + 1ul) * sizeof *data->begin);
+    data->column = big_new(entries * sizeof *data->column);
+    data->value = big_new(entries * sizeof *data->value);
+    rng_init(&rng, 4);
+    for (uint32_t i = 0; i < data->rows; i++) {
+        data->begin[i + 1] = (i + 1ul) * per_row;
+        for (uint32_t f = 0; f < per_row; f++) {
+            const double u = rng_unit(&rng);
+
+            data->column[(size_t)i * per_row + f] =
+                f * field + (uint32_t)(field * u * u * u);
+            data->value[(size_t)i * per_row + f] = (float)u;
+        }
+    }
+    renumber(data, per_row);
+    CHECK(sparse_round_init(&data->round, columns) == ERR_OK);
+}
+
+typedef uint64_t line __attribute__((vector_size(64), aligned(4), may_alias));
+
+#ifdef __x86_64__
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static uint64_t
+read_bytes(const void *memory, size_t bytes)
+{
+    const char *at = memory;
+    line sum[4] = {{0}};
+    uint64_t all = 0;
+
+    for (size_t i = 0; i + 256 <= bytes; i += 256) {
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += *(const line *)(const void *)(at + i + 64 * k);
+    }
+    sum[0] += sum[1] + sum[2] + sum[3];
+    for (size_t k = 0; k < 8; k++)
+        all += sum[0][k];
+    return all;
+}
+
+static size_t row_bytes(enum dense_storage storage, size_t dims)
+{
+    static const size_t bits[] = {32, 16, 8, 1};
+
+    return dims * bits[storage] / 8;
+}
+
+static void dense_chunk(struct job *job, uint32_t first, uint32_t rows,
+                        uint32_t chunk)
+{
+    const struct data *data = job->data;
+    const enum dense_storage storage =
+        job->run >= RUN_BF16 && job->run <= RUN_BIT
+            ? (enum dense_storage)(job->run - 1)
+            : DENSE_F32;
+    const size_t bytes = row_bytes(storage, data->dims);
+    const struct dense_rows in = {
+        .storage = storage,
+        .x = (const char *)data->x[storage] + first * bytes,
+        .y = data->y + first,
+        .rows = rows,
+        .stride = data->dims,
+    };
+    double loss = 0;
+
+    if (job->run == RUN_READ) {
+        job->seen += read_bytes(in.x, rows * bytes);
+        return;
+    }
+    if (job->run == RUN_HESSVEC)
+        kernel_hessvec(isa_best(), LOSS_LOGISTIC, &in, data->w, data->w, job->g,
+                       job->scratch);
+    else
+        kernel_gradient(isa_best(), LOSS_LOGISTIC, &in, data->w, job->g, &loss,
+                        job->scratch);
+    CHECK(tally_add_chunk(&job->tally, chunk, job->g, loss, data->exponent) ==
+          ERR_OK);
+}
+
+static void sparse_chunk(struct job *job, uint32_t first, uint32_t rows,
+                         uint32_t chunk)
+{
+    const struct data *data = job->data;
+    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = data->w};
+    const struct sparse_rows in = {
+        .begin = data->begin + first,
+        .column = data->column,
+        .value = job->run == SPARSE_CSR ? data->value : NULL,
+        .y = data->y + first,
+        .rows = rows,
+        .cols = data->dims,
+    };
+
+    if (job->run == SPARSE_READ)
+        job->seen +=
+            read_bytes(data->column + in.begin[0],
+                       (in.begin[rows] - in.begin[0]) * sizeof *data->column);
+    else
+        CHECK(sparse_add_chunk(isa_best(), LOSS_LOGISTIC, &in, &what,
+                               &data->round, data->exponent, chunk,
+                               &job->tally) == ERR_OK);
+}
+
+static void *work(void *argument)
+{
+    struct job *job = argument;
+    const struct data *data = job->data;
+    uint32_t chunk;
+
+    while ((chunk = __atomic_fetch_add(job->next, 1, __ATOMIC_RELAXED)) <
+           data->chunks) {
+        const uint32_t first = chunk * data->chunk_rows;
+        const uint32_t left = data->rows - first;
+
+        job->chunk(job, first,
+                   left < data->chunk_rows ? left : data->chunk_rows, chunk);
+    }
+    return NULL;
+}
+
+/* Seconds of one pass over the data, the merging of tallies included. */
+static double pass(struct job *job, unsigned threads, int run)
+{
+    pthread_t thread[THREADS_MAX];
+    uint32_t next = 0;
+    double begin;
+
+    for (unsigned t = 0; t < threads; t++) {
+        job[t].run = run;
+        job[t].next = &next;
+        tally_clear(&job[t].tally);
+    }
+    begin = now();
+    for (unsigned t = 1; t < threads; t++)
+        CHECK(pthread_create(&thread[t], NULL, work, &job[t]) == 0);
+    (void)work(&job[0]);
+    for (unsigned t = 1; t < threads; t++) {
+        CHECK(pthread_join(thread[t], NULL) == 0);
+        CHECK(tally_merge(&job[0].tally, &job[t].tally) == ERR_OK);
+    }
+    return now() - begin;
+}
+
+static void measure(struct job *job, const char *const *names, int runs,
+                    unsigned repeats)
+{
+    for (unsigned threads = 1; threads <= THREADS_MAX; threads++) {
+        double best[RUNS];
+
+        for (int run = 0; run < runs; run++)
+            best[run] = HUGE_VAL;
+        for (unsigned n = 0; n < repeats; n++) {
+            for (int run = 0; run < runs; run++)
+                best[run] = fmin(best[run], pass(job, threads, run));
+        }
+        for (int run = 0; run < runs; run++)
+            printf("%-16s %u thread%s %9.2f ms  %.2f of the read\n", names[run],
+                   threads, threads == 1 ? " " : "s", 1e3 * best[run],
+                   best[0] / best[run]);
+    }
+}
+
+static void jobs_init(struct job *job, const struct data *data)
+{
+    for (unsigned t = 0; t < THREADS_MAX; t++) {
+        job[t] = (struct job){.data = data};
+        job[t].g = mem_new(data->dims, sizeof(double));
+        job[t].scratch = mem_new(kernel_scratch_bytes(data->dims), 1);
+        CHECK(job[t].g != NULL);
+        CHECK(job[t].scratch != NULL);
+        CHECK(tally_init(&job[t].tally, data->dims, data->chunks) == ERR_OK);
+    }
+}
+
+static uint32_t number(int argc, char **argv, int at, uint32_t otherwise)
+{
+    return argc > at ? (uint32_t)strtoul(argv[at], NULL, 10) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    const bool sparse = argc > 1 && strcmp(argv[1], "sparse") == 0;
+    const uint32_t rows = number(argc, argv, 2, sparse ? 1000000 : 400000);
+    const uint32_t columns = number(argc, argv, 3, sparse ? 200000 : 500);
+    const uint32_t per_row = number(argc, argv, 4, 45);
+    const uint32_t repeats = number(argc, argv, sparse ? 5 : 4, 5);
+    struct data data = {.rows = rows, .dims = (columns + 7) / 8 * 8};
+    struct evaluation what = {.kind = EVALUATE_GRADIENT};
+    struct job job[THREADS_MAX];
+    struct why why = {{0}};
+
+    if (rows == 0 || columns < per_row || golden_check(isa_best(), &why) != 0) {
+        fprintf(stderr,
+                "usage: kernels [dense ROWS COLUMNS | sparse ROWS "
+                "COLUMNS ENTRIES] [repeats]\n%s\n",
+                why.text);
+        return 2;
+    }
+    common_make(&data);
+    if (sparse)
+        sparse_make(&data, columns, per_row);
+    else
+        dense_make(&data, columns);
+    what.w = data.w;
+    if (sparse)
+        CHECK(sparse_round_prepare(&data.round, &what, columns) == ERR_OK);
+    jobs_init(job, &data);
+    for (unsigned t = 0; t < THREADS_MAX; t++)
+        job[t].chunk = sparse ? sparse_chunk : dense_chunk;
+    measure(job, sparse ? sparse_names : run_names,
+            sparse ? (int)SPARSE_RUNS : (int)RUNS, repeats);
+    return 0;
+}

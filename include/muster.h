@@ -1,0 +1,140 @@
+/*
+ * muster.h - train with a gradient of your own.
+ *
+ *     int gradient(void *context, const double *w, uint32_t chunk,
+ *                  double *g, double *loss);      your function
+ *
+ *     struct muster_options options = MUSTER_OPTIONS;
+ *     options.dims = 20, options.chunks = 8, options.rows = 1000;
+ *     options.gradient = gradient;
+ *     struct muster_model *model;
+ *     if (muster_train(&options, &model, why) == MUSTER_OK)
+ *         use(muster_weights(model));
+ *     muster_free(model);
+ *
+ * The data is yours; Muster sees `chunks` pieces of it by number.  What your
+ * function returns for a chunk is written in fixed point and summed as
+ * integers, which have no rounding and no order: the model is the same to the
+ * bit for any number of threads.  muster_hash names it.
+ *
+ * ABI.  Structures begin with the version they were compiled for; fields are
+ * only ever added at the end, and a zeroed field means its default.  A program
+ * built with an older header keeps working with a newer library; a library
+ * older than the header says MUSTER_BAD_VERSION.
+ *
+ * Not yet here: `workers` must be 0 (this process, `threads` threads).  More
+ * machines will come through the same call: a gradient function that depends
+ * on anything but (context, w, chunk) will not be welcome there.
+ */
+#ifndef MUSTER_H
+#define MUSTER_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MUSTER_VERSION   1u
+#define MUSTER_WHY_SIZE  512
+#define MUSTER_HASH_SIZE 65 /* 64 hex digits and a NUL. */
+
+enum muster_status {
+    MUSTER_OK = 0,
+    MUSTER_BAD_VERSION = 1, /* The header is newer than the library. */
+    MUSTER_BAD_OPTION = 2,
+    MUSTER_NO_MEMORY = 3,
+    MUSTER_DIVERGED = 4, /* Weights, gradient or loss are not finite, or the
+                            loss of a chunk is 2^60 and more. */
+    MUSTER_STOPPED = 5,  /* Your function said so; the model so far is there. */
+    MUSTER_UNSUPPORTED = 6,
+    MUSTER_NOT_A_FUNCTION = 7, /* Two answers to the same question. */
+};
+
+/* Gradient (dims numbers, zero on entry: add or assign) and loss of one chunk
+ * at w: sums over its rows, not means.  Must depend on the arguments alone and
+ * give the same bits each time (across machines that means -ffp-contract=off,
+ * no -ffast-math, and no library whose results differ).  With threads > 1 it is
+ * called by several threads at once, for different chunks.  Not 0: stop. */
+typedef int (*muster_gradient)(void *context, const double *w, uint32_t chunk,
+                               double *gradient, double *loss);
+
+/* The Hessian of the chunk's loss at w times v, likewise.  For "newton". */
+typedef int (*muster_hessvec)(void *context, const double *w, const double *v,
+                              uint32_t chunk, double *product);
+
+struct muster_progress {
+    uint32_t version;
+    uint32_t step;        /* Updates of the model so far. */
+    uint64_t evaluations; /* Passes over all chunks. */
+    double objective;     /* Mean loss + l2 |w|^2. */
+    double gradient_norm;
+    const double *weights;
+};
+
+/* After each update, in the caller's thread.  Not 0: stop. */
+typedef int (*muster_watch)(void *context,
+                            const struct muster_progress *progress);
+
+struct muster_options {
+    uint32_t version; /* MUSTER_VERSION. */
+    uint32_t dims;    /* Weights, > 0. */
+    uint32_t chunks;  /* > 0.  Part of the result's bits: choose it by the
+                         data, not by the machine. */
+    uint32_t steps;   /* Updates at most; 0 = 100. */
+    uint64_t rows;    /* Behind all chunks, > 0: losses become means. */
+    muster_gradient gradient;
+    muster_hessvec hessvec; /* "newton" only. */
+    muster_watch watch;     /* May be NULL. */
+    void *context;          /* Of all three. */
+    const char *optimiser;  /* "gd", "agd", "momentum", "adam", "lbfgs" (also
+                               if NULL), "newton". */
+    /* Of gd, agd, momentum (0 = 1) and adam (0 = 0.001); of lbfgs the first
+     * step along the gradient (0 = of length 1). */
+    double rate;
+    double l2;  /* Objective: mean loss + l2 |w|^2. */
+    double tol; /* Stop when the gradient's norm is at most this; 0 = never. */
+    uint32_t threads; /* 0 = 1. */
+    uint32_t workers; /* Must be 0 for now. */
+};
+
+#ifdef __cplusplus
+#define MUSTER_OPTIONS                                                         \
+    muster_options                                                             \
+    {                                                                          \
+        MUSTER_VERSION                                                         \
+    }
+#else
+#define MUSTER_OPTIONS                                                         \
+    {                                                                          \
+        .version = MUSTER_VERSION                                              \
+    }
+#endif
+
+struct muster_model;
+
+/* From weights of zero.  With MUSTER_OK and MUSTER_STOPPED *model is the
+ * caller's to muster_free; otherwise it is NULL and `why` (MUSTER_WHY_SIZE
+ * characters, or NULL) holds one sentence. */
+enum muster_status muster_train(const struct muster_options *options,
+                                struct muster_model **model, char *why);
+
+uint32_t muster_dims(const struct muster_model *model);
+const double *muster_weights(const struct muster_model *model);
+uint32_t muster_steps(const struct muster_model *model);
+uint64_t muster_evaluations(const struct muster_model *model);
+double muster_objective(const struct muster_model *model);
+/* 1 if tol was reached, or no further step could improve the model. */
+int muster_converged(const struct muster_model *model);
+/* SHA-256 of the weights: equal on every machine. */
+const char *muster_hash(const struct muster_model *model);
+void muster_free(struct muster_model *model); /* Accepts NULL. */
+
+/* MUSTER_VERSION of the library. */
+uint32_t muster_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MUSTER_H */

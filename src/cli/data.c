@@ -1,0 +1,232 @@
+/*
+ * data.c - `muster data info|prepare`.
+ */
+#include "cli/data.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/input.h"
+#include "data/prepare.h"
+#include "data/source.h"
+#include "os/threads.h"
+
+#define LABELS_SHOWN 12u
+
+static void note(void *context, const char *sentence)
+{
+    const struct cli *const cli = context;
+
+    say_note(cli, "%s", sentence);
+}
+
+/* Values that are not zero. */
+static uint64_t count_nonzero(const struct dataset *data)
+{
+    uint64_t nonzero = 0;
+
+    if (dataset_is_sparse(data))
+        return data->begin[data->rows];
+    for (uint32_t i = 0; i < data->rows; i++) {
+        const void *const row = dataset_row(data, i);
+
+        for (uint32_t j = 0; j < data->cols; j++)
+            nonzero += storage_get(data->storage, row, j) != 0;
+    }
+    return nonzero;
+}
+
+static uint64_t count_bytes(const struct dataset *data)
+{
+    const uint64_t entry =
+        sizeof *data->column + (data->value == NULL ? 0 : sizeof *data->value);
+
+    if (dataset_is_sparse(data))
+        return data->entries * entry +
+               ((uint64_t)data->rows + 1) * sizeof *data->begin;
+    return data->rows * storage_row_bytes(data->storage, data->stride);
+}
+
+static bool mapped(const struct dataset *data)
+{
+    for (uint32_t i = 0; i < data->rows; i++) {
+        if (data->y[i] != (data->classes == 2 ? (data->y[i] > 0 ? 1 : -1)
+                                              : (double)(uint32_t)data->y[i]) ||
+            data->y[i] >= (double)data->classes)
+            return false;
+    }
+    return data->classes >= 2;
+}
+
+/* Rows of each class, in the order of the labels. */
+static void count_classes(const struct dataset *data, uint32_t *count)
+{
+    for (uint32_t i = 0; i < data->rows; i++) {
+        const uint32_t class =
+            data->classes == 2 ? data->y[i] > 0 : (uint32_t)data->y[i];
+
+        count[class]++;
+    }
+}
+
+static json_t *labels_json(const struct dataset *data, const uint32_t *count)
+{
+    json_t *const list = json_array();
+
+    for (uint32_t i = 0; i < data->classes; i++)
+        (void)json_array_append_new(list, json_pack("{s:f, s:I}", "label",
+                                                    data->label[i], "rows",
+                                                    (json_int_t)count[i]));
+    return list;
+}
+
+static void label_range(const struct dataset *data, double *low, double *high)
+{
+    *low = data->y[0];
+    *high = data->y[0];
+    for (uint32_t i = 1; i < data->rows; i++) {
+        *low = data->y[i] < *low ? data->y[i] : *low;
+        *high = data->y[i] > *high ? data->y[i] : *high;
+    }
+}
+
+static void info_json(const struct dataset *data, const uint32_t *count,
+                      double density, const char *digest)
+{
+    json_t *const object = json_pack(
+        "{s:I, s:I, s:s, s:f, s:I, s:I, s:s}", "rows", (json_int_t)data->rows,
+        "cols", (json_int_t)data->cols, "storage", storage_name(data->storage),
+        "density", density, "bytes", (json_int_t)count_bytes(data), "classes",
+        (json_int_t)data->classes, "digest", digest);
+    double low;
+    double high;
+
+    label_range(data, &low, &high);
+    if (count != NULL)
+        (void)json_object_set_new(object, "labels", labels_json(data, count));
+    else
+        (void)json_object_set_new(object, "label_range",
+                                  json_pack("[f, f]", low, high));
+    say_json(object);
+}
+
+static void info_text(const struct dataset *data, const uint32_t *count,
+                      double density, const char *digest)
+{
+    double low;
+    double high;
+
+    (void)printf("rows      %u\ncolumns   %u\nstorage   %s, %.1f MiB\n"
+                 "density   %.4g\n",
+                 data->rows, data->cols, storage_name(data->storage),
+                 (double)count_bytes(data) / 0x1p20, density);
+    if (count == NULL) {
+        label_range(data, &low, &high);
+        (void)printf("labels    numbers from %.17g to %.17g\n", low, high);
+    } else {
+        (void)printf("labels   ");
+        for (uint32_t i = 0; i < data->classes && i < LABELS_SHOWN; i++)
+            (void)printf(" %.17g (%u)", data->label[i], count[i]);
+        (void)printf("%s\n", data->classes > LABELS_SHOWN ? " ..." : "");
+    }
+    (void)printf("digest    %s\n", digest);
+}
+
+static void show_info(const struct cli *cli, const struct dataset *data)
+{
+    uint32_t count[CLASSES_MAX] = {0};
+    const bool classes = mapped(data);
+    const double density =
+        (double)count_nonzero(data) / ((double)data->rows * (double)data->cols);
+    const struct digest digest = dataset_digest(data);
+    char hex[DIGEST_TEXT];
+
+    if (classes)
+        count_classes(data, count);
+    if (cli->json)
+        info_json(data, classes ? count : NULL, density,
+                  digest_text(&digest, hex));
+    else
+        info_text(data, classes ? count : NULL, density,
+                  digest_text(&digest, hex));
+}
+
+static int data_info(struct cli *cli, const char *what)
+{
+    struct source_options source = input_options(&cli->options);
+    struct dataset data = {0};
+    struct pool *pool = NULL;
+    struct why why = {0};
+    enum err err =
+        threads_new(option_text(&cli->options, OPT_THREADS) == NULL
+                        ? threads_available()
+                        : (uint32_t)option_count(&cli->options, OPT_THREADS),
+                    &pool);
+
+    if (err != ERR_OK)
+        return say_error(cli, EXIT_FAILED,
+                         "cannot start threads; try --threads 1");
+    source.spec = what;
+    source.pool = pool;
+    source.note = note;
+    source.note_context = cli;
+    err = source_load(&source, &data, NULL, NULL, &why);
+    threads_free(pool);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
+    show_info(cli, &data);
+    dataset_close(&data);
+    return EXIT_DONE;
+}
+
+static json_t *part_json(const struct prepared_part *part)
+{
+    return json_pack("{s:s, s:I, s:I}", "file", part->path, "rows",
+                     (json_int_t)part->rows, "positives",
+                     (json_int_t)part->positives);
+}
+
+static int data_prepare(struct cli *cli, const char *what)
+{
+    const char *from = option_text(&cli->options, OPT_FROM);
+    const char *out = option_text(&cli->options, OPT_OUT);
+    struct prepared made = {0};
+    struct why why = {0};
+    enum err err;
+
+    if (from == NULL || out == NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "data prepare takes --from FOLDER of the raw files "
+                         "and --out PREFIX of the new ones");
+    err = prepare_data(what, from, out, &made, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
+    if (cli->json)
+        say_json(json_pack("{s:s, s:I, s:I, s:o, s:o}", "name", made.name,
+                           "cols", (json_int_t)made.cols, "entries_most",
+                           (json_int_t)made.entries_most, "train",
+                           part_json(&made.train), "test",
+                           part_json(&made.test)));
+    else
+        (void)printf("%s  %u rows\n%s  %u rows\n%u columns, at most %u values "
+                     "a row\n",
+                     made.train.path, made.train.rows, made.test.path,
+                     made.test.rows, made.cols, made.entries_most);
+    return EXIT_DONE;
+}
+
+int data_command(struct cli *cli)
+{
+    const char *action = option_text(&cli->options, OPT_DATA_ACTION);
+    const char *what = option_text(&cli->options, OPT_WHAT);
+
+    if (action == NULL || what == NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "write `muster data info DATA`, `data prepare NAME` "
+                         "or `data get NAME|URL`");
+    if (strcmp(action, "info") == 0)
+        return data_info(cli, what);
+    if (strcmp(action, "prepare") == 0)
+        return data_prepare(cli, what);
+    return data_get(cli, what);
+}

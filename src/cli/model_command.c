@@ -1,0 +1,299 @@
+/*
+ * model_command.c - `muster model`: what is in a model file, and other forms of
+ * it.
+ *
+ *     .npy           <f8, shape (features) or (classes, features)
+ *     .safetensors   one tensor "weight", the rest as metadata
+ *     .csv           feature,weight: features counted from 1, "intercept" last
+ *     else           LIBLINEAR's text
+ *
+ * The intercept, if any, is the last weight of each vector.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/model_load.h"
+#include "cli/page.h"
+#include "os/file.h"
+
+#define MODEL_BYTES_MAX (UINT64_C(1) << 32)
+#define LARGEST         5u /* Weights shown. */
+#define NPY_ALIGN       64u
+#define TENSOR_ALIGN    8u
+
+enum err model_load(const char *path, struct model_file *model, struct why *why)
+{
+    uint8_t *text;
+    size_t size;
+    enum err err = file_read(path, MODEL_BYTES_MAX, &text, &size, why);
+
+    if (err != ERR_OK)
+        return err;
+    err = model_file_decode(model, (const char *)text, size, why);
+    mem_free(text);
+    /* A bad file is not a bad command line. */
+    if (err == ERR_RANGE || err == ERR_UNSUPPORTED)
+        err = ERR_FORMAT;
+    return err == ERR_OK ? err : why_in(why, err, "%.200s", path);
+}
+
+static size_t numbers(const struct model_file *model)
+{
+    return (size_t)model->outputs * model_file_weights(model);
+}
+
+static json_t *labels_json(const struct model_file *model)
+{
+    json_t *labels = json_array();
+
+    for (uint32_t k = 0; k < model->classes; k++)
+        (void)json_array_append_new(labels, json_real(model->label[k]));
+    return labels;
+}
+
+struct summary {
+    size_t nonzero;
+    double norm;
+    size_t largest[LARGEST]; /* Of the first vector, by size. */
+    uint32_t count;
+};
+
+/* Insert where it belongs among the largest, if it does. */
+static void note_large(struct summary *summary, const double *w, size_t index)
+{
+    uint32_t at = summary->count;
+
+    while (at > 0 && fabs(w[summary->largest[at - 1]]) < fabs(w[index]))
+        at--;
+    if (at == LARGEST)
+        return;
+    if (summary->count < LARGEST)
+        summary->count++;
+    memmove(summary->largest + at + 1, summary->largest + at,
+            (summary->count - 1 - at) * sizeof *summary->largest);
+    summary->largest[at] = index;
+}
+
+static struct summary summarise(const struct model_file *model)
+{
+    struct summary summary = {0};
+    double squares = 0;
+
+    for (size_t j = 0; j < numbers(model); j++) {
+        summary.nonzero += model->w[j] != 0;
+        squares += model->w[j] * model->w[j];
+        if (j < model->features && model->w[j] != 0)
+            note_large(&summary, model->w, j);
+    }
+    summary.norm = sqrt(squares);
+    return summary;
+}
+
+static void show_text(const struct model_file *model)
+{
+    const struct summary summary = summarise(model);
+
+    (void)printf("kind       %s\n", model_ops(model->kind)->name);
+    if (model->classes > 0) {
+        (void)printf("labels    ");
+        for (uint32_t k = 0; k < model->classes; k++)
+            (void)printf(" %.17g", model->label[k]);
+        (void)printf("\n");
+    }
+    (void)printf("features   %u\n", model->features);
+    if (model->intercept && model->outputs == 1)
+        (void)printf("intercept  %.17g\n", model->w[model->features]);
+    (void)printf("weights    %zu of %zu not zero, |w| %.6g\n", summary.nonzero,
+                 numbers(model), summary.norm);
+    if (model->outputs > 1 || summary.count == 0)
+        return;
+    (void)printf("largest   ");
+    for (uint32_t i = 0; i < summary.count; i++)
+        (void)printf("%s %zu: %.4g", i == 0 ? "" : ",", summary.largest[i] + 1,
+                     model->w[summary.largest[i]]);
+    (void)printf("\n");
+}
+
+static void show_json(const struct model_file *model)
+{
+    const struct summary summary = summarise(model);
+
+    say_json(json_pack(
+        "{s:s, s:o, s:I, s:b, s:I, s:I, s:f}", "kind",
+        model_ops(model->kind)->name, "labels", labels_json(model), "features",
+        (json_int_t)model->features, "intercept", (int)model->intercept,
+        "vectors", (json_int_t)model->outputs, "nonzero",
+        (json_int_t)summary.nonzero, "norm", summary.norm));
+}
+
+static void put_doubles(struct page *page, const double *w, size_t count)
+{
+    for (size_t j = 0; j < count; j++) {
+        uint8_t bytes[8];
+        struct writer out = writer_on(bytes, sizeof bytes);
+
+        put_f64(&out, w[j]);
+        page_add(page, bytes, sizeof bytes);
+    }
+}
+
+static void pad(struct page *page, size_t before, size_t align)
+{
+    while ((before + page->size) % align != 0 && !page->failed)
+        page_put(page, " ");
+}
+
+/* Format 1.0: magic, version, length, a Python dict padded to 64 bytes. */
+static void put_npy(struct page *page, const struct model_file *model)
+{
+    const uint32_t cols = model_file_weights(model);
+    struct page head = {0};
+    uint8_t length[2];
+    struct writer out = writer_on(length, sizeof length);
+
+    page_put(&head, "{'descr': '<f8', 'fortran_order': False, 'shape': (");
+    if (model->outputs == 1)
+        page_put(&head, "%u,), }", cols);
+    else
+        page_put(&head, "%u, %u), }", model->outputs, cols);
+    pad(&head, 10 + 1, NPY_ALIGN);
+    page_put(&head, "\n");
+    put_u16(&out, (uint16_t)head.size);
+    page_add(page, "\x93NUMPY\x01", 8); /* The NUL is the minor version. */
+    page_add(page, length, sizeof length);
+    page_add(page, head.data, head.size);
+    put_doubles(page, model->w, numbers(model));
+    page->failed = page->failed || head.failed;
+    page_close(&head);
+}
+
+/* u64 length, JSON padded to 8 bytes, data. */
+static void put_safetensors(struct page *page, const struct model_file *model)
+{
+    struct page head = {0};
+    uint8_t length[8];
+    struct writer out = writer_on(length, sizeof length);
+
+    page_put(&head, "{\"__metadata__\":{\"kind\":\"%s\",\"intercept\":\"%s\"",
+             model_ops(model->kind)->name, model->intercept ? "yes" : "no");
+    for (uint32_t k = 0; k < model->classes; k++)
+        page_put(&head, "%s%.17g", k == 0 ? ",\"labels\":\"" : " ",
+                 model->label[k]);
+    page_put(&head,
+             "%s},\"weight\":{\"dtype\":\"F64\",\"shape\":[%u,%u],"
+             "\"data_offsets\":[0,%zu]}}",
+             model->classes > 0 ? "\"" : "", model->outputs,
+             model_file_weights(model), numbers(model) * sizeof(double));
+    pad(&head, 0, TENSOR_ALIGN);
+    put_u64(&out, head.size);
+    page_add(page, length, sizeof length);
+    page_add(page, head.data, head.size);
+    put_doubles(page, model->w, numbers(model));
+    page->failed = page->failed || head.failed;
+    page_close(&head);
+}
+
+static void put_csv(struct page *page, const struct model_file *model)
+{
+    const uint32_t cols = model_file_weights(model);
+
+    page_put(page, "feature");
+    for (uint32_t k = 0; k < model->outputs; k++) {
+        if (model->outputs == 1)
+            page_put(page, ",weight");
+        else
+            page_put(page, ",weight_%.17g", model->label[k]);
+    }
+    page_put(page, "\n");
+    for (uint32_t j = 0; j < cols; j++) {
+        if (j < model->features)
+            page_put(page, "%u", j + 1);
+        else
+            page_put(page, "intercept");
+        for (uint32_t k = 0; k < model->outputs; k++)
+            page_put(page, ",%.17g", model->w[(size_t)k * cols + j]);
+        page_put(page, "\n");
+    }
+}
+
+static enum err put_text_form(struct page *page, const struct model_file *model)
+{
+    char *text;
+    size_t size;
+    const enum err err = model_file_encode(model, &text, &size);
+
+    if (err != ERR_OK)
+        return err;
+    page_add(page, text, size);
+    mem_free(text);
+    return ERR_OK;
+}
+
+static enum err convert(const struct model_file *model, const char *path,
+                        struct why *why)
+{
+    const char *dot = strrchr(path, '.');
+    const char *form = dot == NULL ? "" : dot;
+    struct page page = {0};
+    enum err err = ERR_OK;
+
+    if (strcmp(form, ".npy") == 0)
+        put_npy(&page, model);
+    else if (strcmp(form, ".safetensors") == 0)
+        put_safetensors(&page, model);
+    else if (strcmp(form, ".csv") == 0)
+        put_csv(&page, model);
+    else
+        err = put_text_form(&page, model);
+    if (err != ERR_OK || page.failed)
+        err = why_set(why, err == ERR_OK ? ERR_NOMEM : err, "%.200s: %s", path,
+                      err_text(err == ERR_OK ? ERR_NOMEM : err));
+    else
+        err = file_write_atomic(path, page.data, page.size, 0644, why);
+    page_close(&page);
+    return err;
+}
+
+static enum err execute(const struct cli *cli, struct model_file *model,
+                        struct why *why)
+{
+    const struct options *options = &cli->options;
+    const char *action = option_text(options, OPT_MODEL_ACTION);
+    const char *path = option_text(options, OPT_MODEL_FILE);
+    const char *out = option_text(options, OPT_CONVERTED);
+    const bool converts = action != NULL && strcmp(action, "convert") == 0;
+    enum err err;
+
+    if (action == NULL || path == NULL || converts != (out != NULL))
+        return why_set(why, ERR_SHAPE,
+                       "expected `muster model show MODEL` or `muster model "
+                       "convert MODEL OUT`");
+    err = model_load(path, model, why);
+    if (err == ERR_OK && converts)
+        err = convert(model, out, why);
+    if (err != ERR_OK)
+        return err;
+    if (converts && cli->json)
+        say_json(json_pack("{s:s}", "model", out));
+    else if (converts)
+        (void)printf("written    %s\n", out);
+    else if (cli->json)
+        show_json(model);
+    else
+        show_text(model);
+    return ERR_OK;
+}
+
+int model_command(struct cli *cli)
+{
+    struct model_file model = {0};
+    struct why why = {0};
+    const enum err err = execute(cli, &model, &why);
+
+    model_file_close(&model);
+    return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
+}

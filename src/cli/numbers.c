@@ -1,0 +1,156 @@
+#include "cli/numbers.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "cli/habit.h"
+#include "node/single.h"
+
+uint32_t numbers_rows(const struct dataset *data)
+{
+    uint32_t count = 0;
+
+    if (data->weight == NULL)
+        return data->rows;
+    for (uint32_t row = 0; row < data->rows; row++)
+        count += data->weight[row] > 0;
+    return count;
+}
+
+static enum optim_schedule schedule_of(const char *name)
+{
+    if (strcmp(name, "constant") == 0)
+        return SCHEDULE_CONSTANT;
+    return strcmp(name, "inverse") == 0 ? SCHEDULE_INVERSE : SCHEDULE_DECAY;
+}
+
+static void take_options(const struct options *options,
+                         struct optim_options *optim)
+{
+    enum optim_kind kind = OPTIM_GD;
+    const enum err err = optim_parse(option_text(options, OPT_OPTIM), &kind);
+
+    CHECK(err == ERR_OK);
+    *optim = optim_defaults(kind);
+    optim->schedule = schedule_of(option_text(options, OPT_SCHEDULE));
+    optim->decay = option_real(options, OPT_DECAY);
+    optim->steps = (uint32_t)option_count(options, OPT_STEPS);
+    optim->tol = option_real(options, OPT_TOL);
+    optim->gap = option_real(options, OPT_GAP);
+    optim->optimum = option_real(options, OPT_OPTIMUM);
+    if (option_text(options, OPT_MOMENTUM) != NULL)
+        optim->momentum = option_real(options, OPT_MOMENTUM);
+}
+
+static void take_penalty(const struct options *options, struct numbers *numbers)
+{
+    const double rows = (double)numbers->optim.rows;
+    const double cost =
+        option_given(options, OPT_COST) ? option_real(options, OPT_COST) : 1;
+
+    numbers->scale = 1;
+    if (option_given(options, OPT_L2)) {
+        numbers->optim.l2 = option_real(options, OPT_L2);
+    } else if (habit_given(options)) {
+        numbers->optim.l2 = 1 / (2 * cost * rows);
+        numbers->scale = cost * rows;
+    } else {
+        numbers->optim.l2 = 1 / rows;
+    }
+}
+
+static bool see_first(void *context, const struct optim *optim)
+{
+    *(double *)context = optim->gradient_norm;
+    return false;
+}
+
+/* |gradient of f at 0|, from one evaluation: what the first step of plain
+ * descent is fed. */
+static enum err norm_at_zero(enum model_kind model, enum isa isa,
+                             const struct dataset *data, struct pool *pool,
+                             uint64_t rows, double *norm, struct why *why)
+{
+    struct optim_options once = optim_defaults(OPTIM_GD);
+    struct single_result result;
+    enum err err;
+
+    once.steps = 1;
+    once.rows = rows;
+    *norm = 0;
+    err = single_train(data, model, isa, pool, &once, see_first, norm, &result,
+                       why);
+    if (err == ERR_OK)
+        mem_free(result.weights);
+    return err;
+}
+
+/* LIBLINEAR's rule asks more of unbalanced data: the few decide. */
+static double rarer_share(const struct dataset *data, uint32_t rows)
+{
+    uint32_t positive = 0;
+    uint32_t rarer;
+
+    for (uint32_t row = 0; row < data->rows; row++)
+        positive +=
+            data->y[row] > 0 && (data->weight == NULL || data->weight[row] > 0);
+    rarer = positive < rows - positive ? positive : rows - positive;
+    return (double)(rarer == 0 ? 1 : rarer) / (double)rows;
+}
+
+static bool needs_rate(enum optim_kind kind)
+{
+    return kind == OPTIM_GD || kind == OPTIM_AGD || kind == OPTIM_MOMENTUM;
+}
+
+static enum err take_rate(const struct options *options,
+                          const struct problem *problem,
+                          struct optim_options *optim, struct why *why)
+{
+    if (option_given(options, OPT_LR)) {
+        optim->rate = option_real(options, OPT_LR);
+        return ERR_OK;
+    }
+    if (!needs_rate(optim->kind))
+        return ERR_OK;
+    if (problem_default_rate(problem, optim->l2, &optim->rate) != ERR_OK)
+        return why_set(why, ERR_RANGE,
+                       "cannot work out a learning rate from the data; give "
+                       "--lr RATE");
+    return ERR_OK;
+}
+
+enum err numbers_choose(const struct options *options, enum model_kind model,
+                        enum isa isa, const struct dataset *data,
+                        struct pool *pool, struct numbers *numbers,
+                        struct why *why)
+{
+    const struct problem problem = {
+        .data = data, .model = model_ops(model), .isa = isa};
+    const bool regression = model == MODEL_LINEAR;
+    const uint32_t rows = numbers_rows(data);
+    struct numbers made = {0};
+    enum err err;
+
+    take_options(options, &made.optim);
+    if (rows == 0)
+        return why_set(why, ERR_SHAPE, "no row is left to train on");
+    made.optim.rows = rows;
+    if (!problem_has_hessian(&problem))
+        made.optim.dense_max = 0; /* newton by conjugate gradients. */
+    take_penalty(options, &made);
+    made.optim.optimum /= made.scale; /* Typed as objectives are shown. */
+    err = take_rate(options, &problem, &made.optim, why);
+    if (err == ERR_OK && habit_given(options) &&
+        !option_given(options, OPT_TOL)) {
+        double norm;
+
+        err = norm_at_zero(model, isa, data, pool, rows, &norm, why);
+        made.optim.tol = habit_eps(options, regression) * norm *
+                         (regression ? 1 : rarer_share(data, rows));
+    }
+    if (err == ERR_OK)
+        *numbers = made;
+    return err;
+}

@@ -1,0 +1,31 @@
+/*
+ * numbers.h - the optimiser's numbers for one model on one set of rows.
+ *
+ * Folds and grids ask again for each of their parts, so this depends on the
+ * options and the problem alone and changes neither.
+ */
+#ifndef CLI_NUMBERS_H
+#define CLI_NUMBERS_H
+
+#include "base/pool.h"
+#include "cli/options.h"
+#include "model/problem.h"
+#include "optim/optim.h"
+
+struct numbers {
+    struct optim_options optim;
+    /* Multiplies objectives when they are shown: C N with LIBLINEAR's flags,
+     * else 1. */
+    double scale;
+};
+
+/* Rows that count: weight 0 leaves a row out. */
+uint32_t numbers_rows(const struct dataset *data);
+
+MUST_CHECK enum err numbers_choose(const struct options *options,
+                                   enum model_kind model, enum isa isa,
+                                   const struct dataset *data,
+                                   struct pool *pool, struct numbers *numbers,
+                                   struct why *why);
+
+#endif /* CLI_NUMBERS_H */

@@ -1,0 +1,174 @@
+/*
+ * page_man.c - the manual page from the tables of commands and options:
+ * `muster help --man`.  Installed as muster.1.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* Text for troff: no line may begin with a dot or a quote, a backslash and a
+ * dash have meanings. */
+static void put(const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        const bool first = at == text || at[-1] == '\n';
+
+        if (first && (*at == '.' || *at == '\''))
+            (void)fputs("\\&", stdout);
+        if (*at == '\\')
+            (void)fputs("\\e", stdout);
+        else if (*at == '-')
+            (void)fputs("\\-", stdout);
+        else if (!first || *at != ' ')
+            (void)fputc(*at, stdout);
+    }
+}
+
+static void put_names(const struct option *row)
+{
+    const char *dashes = row->name[1] == '\0' ? "\\-" : "\\-\\-";
+
+    (void)printf("\\fB%s", dashes);
+    put(row->kind == VALUE_FLAG && row->initial != NULL ? "no-" : "");
+    put(row->name);
+    (void)fputs("\\fR", stdout);
+    for (const char *at = row->aliases; at != NULL && *at != '\0';) {
+        const size_t length = strcspn(at, "|");
+
+        (void)printf(", \\fB%s%.*s\\fR", length == 1 ? "\\-" : "\\-\\-",
+                     (int)length, at);
+        at += length + (at[length] == '|');
+    }
+    if (row->value != NULL) {
+        (void)fputs(" \\fI", stdout);
+        put(row->value);
+        (void)fputs("\\fR", stdout);
+    }
+    (void)fputc('\n', stdout);
+}
+
+static void put_option(const struct option *row)
+{
+    const char *initial = row->initial != NULL ? row->initial : row->shown;
+
+    (void)fputs(".TP\n", stdout);
+    put_names(row);
+    put(row->help);
+    if (initial != NULL && row->kind != VALUE_FLAG) {
+        (void)fputs(" (default ", stdout);
+        put(initial);
+        (void)fputc(')', stdout);
+    }
+    (void)fputs(".\n", stdout);
+}
+
+/* "train, simulate": who takes the option. */
+static void put_takers(const struct option *row)
+{
+    size_t count;
+    const struct command *list = command_list(&count);
+    const char *before = "Taken by ";
+
+    if (row->commands == CMD_ALL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if ((row->commands & (uint32_t)list[i].shape.command) != 0) {
+            (void)printf("%s%s", before, list[i].name);
+            before = ", ";
+        }
+    (void)fputs(".\n", stdout);
+}
+
+static void put_options(void)
+{
+    const struct option *table = option_table();
+    const char *section = NULL;
+
+    (void)fputs(".SH OPTIONS\n"
+                "Dashes and underscores in names are the same, and so are "
+                "\\fB\\-\\-name=value\\fR and \\fB\\-\\-name value\\fR.\n"
+                "Every option may also stand in the environment as "
+                "\\fBMUSTER_NAME\\fR or in a file named by "
+                "\\fB\\-\\-config\\fR; a flag is stronger than the "
+                "environment, and that than the file.\n",
+                stdout);
+    for (int id = 0; id < OPTIONS; id++) {
+        if (table[id].section == NULL)
+            continue;
+        if (section != table[id].section) {
+            section = table[id].section;
+            (void)printf(".SS %s\n", section);
+        }
+        put_option(&table[id]);
+        put_takers(&table[id]);
+    }
+}
+
+static void put_positionals(const struct option_shape *shape)
+{
+    for (uint32_t i = 0; i < shape->positional_count; i++) {
+        const struct option *row = &option_table()[shape->positional[i]];
+
+        (void)printf(".RS\n.TP\n\\fI%s\\fR\n", row->value);
+        put(row->help);
+        (void)fputs(".\n.RE\n", stdout);
+    }
+}
+
+static void put_commands(void)
+{
+    size_t count;
+    const struct command *list = command_list(&count);
+
+    (void)fputs(".SH COMMANDS\n", stdout);
+    for (size_t i = 0; i < count; i++) {
+        (void)printf(".TP\n\\fB%s\\fR ", list[i].name);
+        put(list[i].usage);
+        (void)fputc('\n', stdout);
+        put(list[i].line);
+        (void)fputs(".\n", stdout);
+        if (list[i].text != NULL) {
+            put(list[i].text);
+            (void)fputc('\n', stdout);
+        }
+        put_positionals(&list[i].shape);
+    }
+}
+
+static void put_examples(void)
+{
+    size_t count;
+    const struct command *list = command_list(&count);
+
+    (void)fputs(".SH EXAMPLES\n.nf\n", stdout);
+    for (size_t i = 0; i < count; i++)
+        put(list[i].example);
+    (void)fputs(".fi\n", stdout);
+}
+
+void page_man(void)
+{
+    (void)printf(".TH MUSTER 1 \"\" \"muster %s\" \"User Commands\"\n",
+                 cli_version);
+    (void)fputs(".SH NAME\n"
+                "muster \\- exact distributed training that survives kill "
+                "\\-9\n"
+                ".SH SYNOPSIS\n"
+                "\\fBmuster\\fR \\fICOMMAND\\fR [\\fIoptions\\fR] ...\n"
+                ".SH DESCRIPTION\n"
+                "Trains linear models, on one machine or on many, to the same "
+                "bits whoever was slow, died or joined.\n"
+                "Results go to standard output, everything else to standard "
+                "error.\n",
+                stdout);
+    put_commands();
+    put_options();
+    (void)fputs(".SH EXIT STATUS\n"
+                ".TP\n0\nDone.\n.TP\n1\nFailed.\n"
+                ".TP\n2\nThe command line is wrong.\n"
+                ".TP\n75\nPreempted, state saved; start again.\n"
+                ".TP\n128+N\nEnded by signal N.\n",
+                stdout);
+    put_examples();
+}

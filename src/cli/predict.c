@@ -1,0 +1,393 @@
+/*
+ * predict.c - `muster predict`: what a model says of rows, and how often it is
+ * right where they have labels it knows.
+ *
+ *     model text --> weights in the data's columns --> scores --> labels
+ *                                                        '--> metrics
+ *
+ * Labels are kept as read: rows to be judged may have none (a 0 by habit), or
+ * others than the model was taught.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/input.h"
+#include "cli/metrics_show.h"
+#include "cli/model_load.h"
+#include "cli/page.h"
+#include "cli/rows.h"
+#include "data/source.h"
+#include "model/metrics.h"
+#include "os/file.h"
+
+#define BLOCK_ROWS 256u /* Probabilities worked out at a time. */
+
+struct predict {
+    struct cli *cli;
+    struct model_file model;
+    struct dataset data;
+    bool loaded;
+    enum isa isa;
+    double *scores;      /* outputs vectors of rows. */
+    double *probability; /* The same, if wanted. */
+    struct metrics metrics;
+    uint32_t known; /* Rows whose label the model knows. */
+    bool csv, probabilities;
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t size = strlen(text);
+    const size_t tail = strlen(end);
+
+    return size >= tail && strcmp(text + size - tail, end) == 0;
+}
+
+static enum err take_options(struct predict *predict, struct why *why)
+{
+    const struct options *options = &predict->cli->options;
+    const char *out = option_text(options, OPT_PREDICTIONS);
+    const char *style = option_text(options, OPT_STYLE);
+    const char *isa = option_text(options, OPT_ISA);
+
+    if (option_text(options, OPT_MODEL_FILE) == NULL)
+        return why_set(why, ERR_SHAPE,
+                       "which model? muster predict DATA MODEL [OUT]");
+    predict->csv = style != NULL ? strcmp(style, "csv") == 0
+                                 : out != NULL && ends_with(out, ".csv");
+    predict->probabilities = option_flag(options, OPT_PROBABILITY);
+    predict->isa = isa_best();
+    if (isa != NULL &&
+        (!isa_parse(isa, &predict->isa) || !isa_runs(predict->isa)))
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--isa %s: this processor does not have it", isa);
+    return ERR_OK;
+}
+
+static enum err load_rows(struct predict *predict, struct why *why)
+{
+    const uint32_t cols = model_file_weights(&predict->model);
+    struct source_options source = input_options(&predict->cli->options);
+    enum err err;
+
+    source.spec = option_text(&predict->cli->options, OPT_DATA);
+    source.cols_min = cols;
+    source.cols_max = cols;
+    source.intercept = predict->model.intercept;
+    source.regression = true;
+    err = source_load(&source, &predict->data, NULL, NULL, why);
+    predict->loaded = err == ERR_OK;
+    if (err == ERR_OK && predict->data.cols != cols)
+        return why_set(why, ERR_SHAPE, "%.200s has %u columns, the model %u",
+                       source.spec, predict->data.cols, cols);
+    return err;
+}
+
+static enum err score(struct predict *predict, struct why *why)
+{
+    const struct dataset *data = &predict->data;
+    const struct model_file *model = &predict->model;
+    const struct problem problem = {
+        .data = data, .model = model_ops(model->kind), .isa = predict->isa};
+    double *inside = mem_new(data->stride, sizeof *inside);
+    enum err err = ERR_OK;
+
+    predict->scores =
+        mem_new((size_t)model->outputs * data->rows, sizeof(double));
+    if (inside == NULL || predict->scores == NULL)
+        err = why_set(why, ERR_NOMEM, "out of memory");
+    for (uint32_t k = 0; k < model->outputs && err == ERR_OK; k++) {
+        rows_weights_in(data, model->w + (size_t)k * data->cols, inside);
+        err = metrics_scores(&problem, inside,
+                             predict->scores + (size_t)k * data->rows);
+        if (err == ERR_RANGE)
+            (void)why_set(why, err,
+                          "a score is not finite: the data's values or the "
+                          "model's weights are too large");
+    }
+    mem_free(inside);
+    return err;
+}
+
+/* 1 / (1 + exp(-z)) by the exact kernel: the slope of the logistic loss for a
+ * label of -1. */
+static void squash(enum isa isa, const double *z, double *p, uint32_t rows)
+{
+    double y[BLOCK_ROWS];
+
+    for (uint32_t i = 0; i < BLOCK_ROWS; i++)
+        y[i] = -1;
+    memcpy(p, z, rows * sizeof *p);
+    for (uint32_t first = 0; first < rows; first += BLOCK_ROWS) {
+        const uint32_t left = rows - first;
+
+        kernel_slopes(isa, LOSS_LOGISTIC, false, p + first, y, NULL, NULL,
+                      left < BLOCK_ROWS ? left : BLOCK_ROWS);
+    }
+}
+
+static enum err make_probabilities(struct predict *predict, struct why *why)
+{
+    const uint32_t outputs = predict->model.outputs;
+    const uint32_t rows = predict->data.rows;
+
+    if (!predict->probabilities)
+        return ERR_OK;
+    if (predict->model.kind != MODEL_LOGISTIC)
+        return why_set(why, ERR_SHAPE,
+                       "--probability needs a logistic model; this one is %s",
+                       model_ops(predict->model.kind)->name);
+    predict->probability = mem_new((size_t)outputs * rows, sizeof(double));
+    if (predict->probability == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    for (uint32_t k = 0; k < outputs; k++)
+        squash(predict->isa, predict->scores + (size_t)k * rows,
+               predict->probability + (size_t)k * rows, rows);
+    /* One against the rest, each by itself: made to add up, as LIBLINEAR. */
+    for (uint32_t row = 0; row < rows && outputs > 1; row++) {
+        double sum = 0;
+
+        for (uint32_t k = 0; k < outputs; k++)
+            sum += predict->probability[(size_t)k * rows + row];
+        for (uint32_t k = 0; k < outputs; k++)
+            predict->probability[(size_t)k * rows + row] /= sum;
+    }
+    return ERR_OK;
+}
+
+/* The label said of a row; of regression the value itself. */
+static double said(const struct predict *predict, uint32_t row)
+{
+    const struct model_file *model = &predict->model;
+    const double *z = predict->scores + row;
+    uint32_t best = 0;
+
+    if (model->kind == MODEL_LINEAR)
+        return z[0];
+    if (model->outputs == 1)
+        return model->label[z[0] > 0];
+    for (uint32_t k = 1; k < model->outputs; k++)
+        if (z[(size_t)k * predict->data.rows] >
+            z[(size_t)best * predict->data.rows])
+            best = k;
+    return model->label[best];
+}
+
+static bool knows(const struct model_file *model, double label)
+{
+    for (uint32_t k = 0; k < model->classes; k++)
+        if (model->label[k] == label)
+            return true;
+    return model->classes == 0;
+}
+
+/* Two classes: all metrics.  Labels become -1 and +1, unknown ones weigh 0. */
+static enum err measure_two(struct predict *predict)
+{
+    const struct model_file *model = &predict->model;
+    const struct dataset *data = &predict->data;
+    double *y = mem_new(data->rows, sizeof *y);
+    double *weight = mem_new(data->rows, sizeof *weight);
+    const struct scored_rows rows = {
+        .z = predict->scores, .y = y, .weight = weight, .rows = data->rows};
+    enum err err = y == NULL || weight == NULL ? ERR_NOMEM : ERR_OK;
+
+    for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++) {
+        y[row] = data->y[row];
+        if (model->classes == 2)
+            y[row] = data->y[row] == model->label[1] ? 1 : -1;
+        weight[row] = knows(model, data->y[row]) ? 1 : 0;
+    }
+    if (err == ERR_OK)
+        err = metrics_of_scores(&predict->metrics, model_ops(model->kind),
+                                predict->isa, &rows);
+    mem_free(y);
+    mem_free(weight);
+    return err;
+}
+
+static enum err measure(struct predict *predict, struct why *why)
+{
+    const struct dataset *data = &predict->data;
+    uint32_t right = 0;
+    enum err err = ERR_OK;
+
+    predict->metrics = metrics_none();
+    for (uint32_t row = 0; row < data->rows; row++) {
+        predict->known += knows(&predict->model, data->y[row]);
+        right += said(predict, row) == data->y[row];
+    }
+    if (predict->known == 0)
+        return ERR_OK;
+    if (predict->model.outputs > 1)
+        predict->metrics.accuracy = (double)right / (double)predict->known;
+    else
+        err = measure_two(predict);
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+/* In the model file's order: of two, what a positive score says first. */
+static uint32_t shown_class(const struct model_file *model, uint32_t index)
+{
+    return model->outputs == 1 ? model->classes - 1 - index : index;
+}
+
+static double shown_probability(const struct predict *predict, uint32_t row,
+                                uint32_t index)
+{
+    const double *p = predict->probability + row;
+
+    if (predict->model.outputs == 1)
+        return index == 0 ? p[0] : 1 - p[0];
+    return p[(size_t)index * predict->data.rows];
+}
+
+static void put_head(const struct predict *predict, struct page *page)
+{
+    const struct model_file *model = &predict->model;
+
+    if (!predict->csv && !predict->probabilities)
+        return;
+    page_put(page, "%s",
+             !predict->csv                 ? "labels"
+             : model->kind == MODEL_LINEAR ? "value"
+                                           : "label");
+    for (uint32_t k = 0;
+         predict->csv && model->classes > 0 && k < model->outputs; k++) {
+        if (model->outputs == 1)
+            page_put(page, ",score");
+        else
+            page_put(page, ",score_%.17g", model->label[k]);
+    }
+    for (uint32_t k = 0; predict->probabilities && k < model->classes; k++)
+        page_put(page, predict->csv ? ",p_%.17g" : " %.17g",
+                 model->label[shown_class(model, k)]);
+    page_put(page, "\n");
+}
+
+static void put_row(const struct predict *predict, uint32_t row,
+                    struct page *page)
+{
+    const struct model_file *model = &predict->model;
+    const size_t rows = predict->data.rows;
+
+    page_put(page, "%.17g", said(predict, row));
+    for (uint32_t k = 0;
+         predict->csv && model->classes > 0 && k < model->outputs; k++)
+        page_put(page, ",%.17g", predict->scores[k * rows + row]);
+    for (uint32_t k = 0; predict->probabilities && k < model->classes; k++)
+        page_put(page, predict->csv ? ",%.17g" : " %.10g",
+                 shown_probability(predict, row, k));
+    page_put(page, "\n");
+}
+
+static void show_json(const struct predict *predict, const char *out)
+{
+    json_t *object = json_pack("{s:I, s:I, s:o, s:o}", "rows",
+                               (json_int_t)predict->data.rows, "known",
+                               (json_int_t)predict->known, "metrics",
+                               metrics_object(&predict->metrics), "predictions",
+                               out != NULL ? json_string(out) : json_array());
+    json_t *list = json_object_get(object, "predictions");
+
+    for (uint32_t row = 0; out == NULL && row < predict->data.rows; row++)
+        (void)json_array_append_new(list, json_number(said(predict, row)));
+    say_json(object);
+}
+
+static enum metric first_metric(const struct predict *predict)
+{
+    const char *name = option_text(&predict->cli->options, OPT_METRIC);
+    enum metric metric = METRIC_ACCURACY;
+
+    if (metric_parse(name != NULL ? name
+                                  : model_ops(predict->model.kind)->metric,
+                     &metric) != ERR_OK)
+        metric = METRIC_ACCURACY;
+    return metric;
+}
+
+/* To standard output where the predictions are not, else beside them. */
+static void show_text(const struct predict *predict, const char *out)
+{
+    FILE *to = out != NULL ? stdout : stderr;
+    const uint32_t strange = predict->data.rows - predict->known;
+    char line[256];
+
+    if (out == NULL && predict->cli->quiet)
+        return;
+    metrics_list(&predict->metrics, first_metric(predict), METRICS, line,
+                 sizeof line);
+    if (line[0] != '\0')
+        (void)fprintf(to, "metrics    %s\n", line);
+    if (out != NULL)
+        (void)printf("written    %s, %u rows\n", out, predict->data.rows);
+    if (strange > 0 && predict->known > 0)
+        say_note(predict->cli,
+                 "muster: %u of %u rows have labels that the model does not "
+                 "know; the metrics leave them out",
+                 strange, predict->data.rows);
+}
+
+static enum err write_out(const struct predict *predict, const char *out,
+                          struct why *why)
+{
+    struct page page = {0};
+    enum err err = ERR_OK;
+
+    put_head(predict, &page);
+    for (uint32_t row = 0; row < predict->data.rows; row++)
+        put_row(predict, row, &page);
+    if (page.failed)
+        err = why_set(why, ERR_NOMEM, "out of memory");
+    else if (out != NULL)
+        err = file_write_atomic(out, page.data, page.size, 0644, why);
+    else if (page.size > 0)
+        (void)fwrite(page.data, 1, page.size, stdout);
+    page_close(&page);
+    return err;
+}
+
+static enum err execute(struct predict *predict, struct why *why)
+{
+    const struct options *options = &predict->cli->options;
+    const char *out = option_text(options, OPT_PREDICTIONS);
+    enum err err = take_options(predict, why);
+
+    if (err == ERR_OK)
+        err = model_load(option_text(options, OPT_MODEL_FILE), &predict->model,
+                         why);
+    if (err == ERR_OK)
+        err = load_rows(predict, why);
+    if (err == ERR_OK)
+        err = score(predict, why);
+    if (err == ERR_OK)
+        err = make_probabilities(predict, why);
+    if (err == ERR_OK)
+        err = measure(predict, why);
+    if (err == ERR_OK && (out != NULL || !predict->cli->json))
+        err = write_out(predict, out, why);
+    if (err == ERR_OK && predict->cli->json)
+        show_json(predict, out);
+    else if (err == ERR_OK)
+        show_text(predict, out);
+    return err;
+}
+
+int predict_command(struct cli *cli)
+{
+    struct predict predict = {.cli = cli};
+    struct why why = {0};
+    const enum err err = execute(&predict, &why);
+
+    mem_free(predict.scores);
+    mem_free(predict.probability);
+    if (predict.loaded)
+        dataset_close(&predict.data);
+    model_file_close(&predict.model);
+    return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
+}

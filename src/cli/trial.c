@@ -1,0 +1,298 @@
+#include "cli/trial.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "cli/numbers.h"
+#include "cli/rows.h"
+#include "node/single.h"
+#include "os/clock.h"
+#include "os/threads.h"
+
+/* All rows in every training, to begin with. */
+static enum err plan_init(struct plan *plan, uint32_t rows, uint32_t folds,
+                          struct why *why)
+{
+    *plan = (struct plan){.folds = folds};
+    plan->fold_of = mem_new(rows, sizeof *plan->fold_of);
+    if (plan->fold_of == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    for (uint32_t row = 0; row < rows; row++)
+        plan->fold_of[row] = PLAN_NEVER;
+    return ERR_OK;
+}
+
+void plan_close(struct plan *plan)
+{
+    mem_free(plan->fold_of);
+    *plan = (struct plan){0};
+}
+
+/* Leave out a part of the rows in each fold: order[0 .. held) in all. */
+static enum err plan_draw(struct plan *plan, uint32_t rows, double part,
+                          uint64_t seed, struct why *why)
+{
+    uint32_t *order = mem_new(rows, sizeof *order);
+    uint32_t held;
+
+    if (order == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    held = rows_hold_out(rows, part, seed, order);
+    for (uint32_t fold = 0; fold < plan->folds; fold++) {
+        const uint64_t first = (uint64_t)fold * held / plan->folds;
+        const uint64_t end = ((uint64_t)fold + 1) * held / plan->folds;
+
+        for (uint64_t i = first; i < end; i++)
+            plan->fold_of[order[i]] = fold;
+    }
+    mem_free(order);
+    return ERR_OK;
+}
+
+enum err plan_folds(struct plan *plan, uint32_t rows, uint32_t folds,
+                    uint64_t seed, struct why *why)
+{
+    enum err err;
+
+    *plan = (struct plan){0};
+    if (folds > rows)
+        return why_set(why, ERR_SHAPE, "-v %u: there are only %u rows", folds,
+                       rows);
+    err = plan_init(plan, rows, folds, why);
+    return err != ERR_OK ? err : plan_draw(plan, rows, 1, seed, why);
+}
+
+enum err plan_part(struct plan *plan, uint32_t rows, double part, uint64_t seed,
+                   struct why *why)
+{
+    const enum err err = plan_init(plan, rows, 1, why);
+
+    return err != ERR_OK ? err : plan_draw(plan, rows, part, seed, why);
+}
+
+enum err plan_other(struct plan *plan, uint32_t rows,
+                    const struct dataset *judge, struct why *why)
+{
+    const enum err err = plan_init(plan, rows, 1, why);
+
+    plan->judge = judge;
+    return err;
+}
+
+static const struct dataset *judged(const struct setup *setup,
+                                    const struct plan *plan)
+{
+    return plan->judge != NULL ? plan->judge : &setup->data;
+}
+
+enum err trial_init(struct trial *trial, const struct setup *setup,
+                    const struct plan *plan)
+{
+    trial->scores = mem_new(judged(setup, plan)->rows, sizeof *trial->scores);
+    trial->fold = mem_new(plan->folds, sizeof *trial->fold);
+    return trial->scores == NULL || trial->fold == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+void trial_close(struct trial *trial)
+{
+    mem_free(trial->scores);
+    mem_free(trial->fold);
+    *trial = (struct trial){0};
+}
+
+/* One training. */
+struct lesson {
+    const struct setup *setup;
+    const struct plan *plan;
+    struct trial *trial;
+    uint32_t fold;
+    /* Weights of the rows: in the training, in the judgement. */
+    double *taught, *tested;
+};
+
+static void mask_rows(const struct lesson *lesson)
+{
+    const struct dataset *data = &lesson->setup->data;
+
+    for (uint32_t row = 0; row < data->rows; row++) {
+        const bool out = lesson->plan->fold_of[row] == lesson->fold;
+
+        lesson->taught[row] = data->weight == NULL ? 1 : data->weight[row];
+        if (out)
+            lesson->taught[row] = 0;
+        if (lesson->plan->judge == NULL)
+            lesson->tested[row] = out ? 1 : 0;
+    }
+}
+
+static enum err judge(const struct lesson *lesson, const double *w)
+{
+    const struct setup *setup = lesson->setup;
+    const struct dataset *data = judged(setup, lesson->plan);
+    const struct problem problem = {.data = data,
+                                    .model = model_ops(lesson->trial->model),
+                                    .isa = setup->isa};
+    double *z = mem_new(data->rows, sizeof *z);
+    double *outside = mem_new(data->cols, sizeof *outside);
+    double *inside = mem_new(data->stride, sizeof *inside);
+    const struct scored_rows rows = {
+        .z = z,
+        .y = data->y,
+        .weight = lesson->plan->judge == NULL ? lesson->tested : NULL,
+        .rows = data->rows};
+    enum err err =
+        z == NULL || outside == NULL || inside == NULL ? ERR_NOMEM : ERR_OK;
+
+    if (err == ERR_OK) {
+        rows_weights_out(&setup->data, w, outside);
+        rows_weights_in(data, outside, inside);
+        err = metrics_scores(&problem, inside, z);
+    }
+    if (err == ERR_OK)
+        err = metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
+                                problem.model, setup->isa, &rows);
+    /* Rows of other folds belong to other threads. */
+    for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++)
+        if (rows.weight == NULL || rows.weight[row] > 0)
+            lesson->trial->scores[row] = z[row];
+    mem_free(z);
+    mem_free(outside);
+    mem_free(inside);
+    return err;
+}
+
+static enum err teach(const struct lesson *lesson, struct fold *fold)
+{
+    const struct setup *setup = lesson->setup;
+    struct dataset part = setup->data; /* A view: nothing of it is closed. */
+    struct single_result result = {0};
+    struct numbers numbers;
+    enum err err;
+
+    mask_rows(lesson);
+    part.weight = lesson->taught;
+    err =
+        numbers_choose(&lesson->trial->options, lesson->trial->model,
+                       setup->isa, &part, pool_serial(), &numbers, &fold->why);
+    if (err == ERR_OK)
+        err =
+            single_train(&part, lesson->trial->model, setup->isa, pool_serial(),
+                         &numbers.optim, NULL, NULL, &result, &fold->why);
+    if (err == ERR_OK) {
+        fold->steps = result.steps;
+        fold->objective = result.objective * numbers.scale;
+        err = judge(lesson, result.weights);
+    }
+    mem_free(result.weights);
+    return err;
+}
+
+static void run_lesson(struct lesson *lesson)
+{
+    struct fold *fold = &lesson->trial->fold[lesson->fold];
+    const time_us began = clock_now_us();
+
+    fold->metrics = metrics_none();
+    lesson->taught = mem_new(lesson->setup->data.rows, sizeof *lesson->taught);
+    lesson->tested = mem_new(lesson->setup->data.rows, sizeof *lesson->tested);
+    fold->err = lesson->taught == NULL || lesson->tested == NULL
+                    ? ERR_NOMEM
+                    : teach(lesson, fold);
+    mem_free(lesson->taught);
+    mem_free(lesson->tested);
+    fold->seconds = (double)(clock_now_us() - began) / (double)SECOND_US;
+}
+
+/* Over all judged rows, whichever fold judged them. */
+static enum err measure_all(const struct setup *setup, const struct plan *plan,
+                            struct trial *trial, struct why *why)
+{
+    const struct dataset *data = judged(setup, plan);
+    double *in = mem_new(data->rows, sizeof *in);
+    const struct scored_rows rows = {
+        .z = trial->scores, .y = data->y, .weight = in, .rows = data->rows};
+    enum err err;
+
+    if (in == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    for (uint32_t row = 0; row < data->rows; row++)
+        in[row] = plan->judge != NULL || plan->fold_of[row] != PLAN_NEVER;
+    err = metrics_of_scores(&trial->metrics, model_ops(trial->model),
+                            setup->isa, &rows);
+    mem_free(in);
+    trial->steps = 0;
+    for (uint32_t fold = 0; fold < plan->folds; fold++)
+        trial->steps += trial->fold[fold].steps;
+    return err;
+}
+
+struct batch {
+    const struct cli *cli;
+    const struct setup *setup;
+    const struct plan *plan;
+    struct trial *trials;
+    time_us began;
+};
+
+static void batch_item(void *context, uint32_t thread, uint32_t item)
+{
+    const struct batch *batch = context;
+    struct lesson lesson = {
+        .setup = batch->setup,
+        .plan = batch->plan,
+        .trial = &batch->trials[item / batch->plan->folds],
+        .fold = item % batch->plan->folds,
+    };
+
+    (void)thread;
+    run_lesson(&lesson);
+    /* Quick ones are over before a line could be read.  One call a line: other
+     * threads speak too. */
+    if (!batch->cli->quiet && clock_now_us() - batch->began > SECOND_US)
+        (void)fprintf(
+            stderr, "%s%sfold %u/%u: %u steps, %.1f s\n", lesson.trial->text,
+            lesson.trial->text[0] == '\0' ? "" : ", ", lesson.fold + 1,
+            batch->plan->folds, lesson.trial->fold[lesson.fold].steps,
+            lesson.trial->fold[lesson.fold].seconds);
+}
+
+static enum err first_error(const struct plan *plan, const struct trial *trials,
+                            uint32_t count, struct why *why)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < plan->folds; j++) {
+            const struct fold *fold = &trials[i].fold[j];
+            const char *said = fold->why.text;
+
+            if (fold->err != ERR_OK)
+                return why_set(why, fold->err, "%s%s%s", trials[i].text,
+                               trials[i].text[0] == '\0' ? "" : ": ",
+                               said[0] == '\0' ? err_text(fold->err) : said);
+        }
+    return ERR_OK;
+}
+
+enum err trials_run(const struct cli *cli, const struct setup *setup,
+                    const struct plan *plan, struct trial *trials,
+                    uint32_t count, struct why *why)
+{
+    struct batch batch = {.cli = cli,
+                          .setup = setup,
+                          .plan = plan,
+                          .trials = trials,
+                          .began = clock_now_us()};
+    struct pool *pool;
+    enum err err = threads_new(setup->threads, &pool);
+
+    if (err != ERR_OK)
+        return why_set(why, err, "cannot start %u threads; try --threads 1",
+                       setup->threads);
+    CHECK((uint64_t)count * plan->folds <= UINT32_MAX);
+    pool->run(pool, batch_item, &batch, count * plan->folds);
+    threads_free(pool);
+    err = first_error(plan, trials, count, why);
+    for (uint32_t i = 0; i < count && err == ERR_OK; i++)
+        err = measure_all(setup, plan, &trials[i], why);
+    return err;
+}

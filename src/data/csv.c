@@ -1,0 +1,393 @@
+#include "data/csv.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "data/number.h"
+#include "data/text_source.h"
+
+void csv_close(struct csv *csv)
+{
+    mem_free(csv->names);
+    *csv = (struct csv){0};
+}
+
+/* Whichever of tab, semicolon and comma the line has, tab first: text with
+ * tabs may well have commas in it. */
+static char find_separator(struct span line)
+{
+    static const char candidates[] = {'\t', ';', ','};
+
+    for (size_t i = 0; i < sizeof candidates; i++) {
+        if (memchr(line.at, candidates[i], line.size) != NULL)
+            return candidates[i];
+    }
+    return ',';
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ';
+}
+
+static struct span trim(struct span span)
+{
+    while (span.size > 0 && is_blank(span.at[0])) {
+        span.at++;
+        span.size--;
+    }
+    while (span.size > 0 && is_blank(span.at[span.size - 1]))
+        span.size--;
+    return span;
+}
+
+/* `line` begins with a quote. */
+static enum err quoted_field(struct span *line, char *scratch,
+                             struct span *field, struct why *why)
+{
+    size_t used = 0;
+    size_t at = 1;
+
+    for (;; at++) {
+        if (at >= line->size)
+            return why_set(why, ERR_FORMAT,
+                           "a quote does not end on its line; fields over "
+                           "several lines are not supported");
+        if (line->at[at] == '"') {
+            if (at + 1 >= line->size || line->at[at + 1] != '"')
+                break;
+            at++;
+        }
+        scratch[used++] = line->at[at];
+    }
+    *field = (struct span){scratch, used};
+    line->at += at + 1;
+    line->size -= at + 1;
+    return ERR_OK;
+}
+
+enum err csv_field(char separator, struct span *line, char *scratch,
+                   struct span *field, bool *more, struct why *why)
+{
+    const char *end;
+    size_t size;
+
+    while (line->size > 0 && is_blank(*line->at)) {
+        line->at++;
+        line->size--;
+    }
+    if (line->size > 0 && *line->at == '"') {
+        const enum err err = quoted_field(line, scratch, field, why);
+
+        if (err != ERR_OK)
+            return err;
+        while (line->size > 0 && is_blank(*line->at)) {
+            line->at++;
+            line->size--;
+        }
+        if (line->size > 0 && *line->at != separator)
+            return why_set(why, ERR_FORMAT,
+                           "'%s' after a closing quote; put a separator "
+                           "between fields",
+                           quote((struct span){line->at, 1}).text);
+        *more = line->size > 0;
+    } else {
+        end = line->size == 0 ? NULL : memchr(line->at, separator, line->size);
+        size = end == NULL ? line->size : (size_t)(end - line->at);
+        *field = trim((struct span){line->at, size});
+        *more = end != NULL;
+        line->at += size;
+        line->size -= size;
+    }
+    if (*more) {
+        line->at++;
+        line->size--;
+    }
+    return ERR_OK;
+}
+
+enum err csv_number(struct span field, double *value, struct why *why)
+{
+    if (field.size == 0)
+        return why_set(why, ERR_FORMAT,
+                       "the field is empty; fill it in or leave the row out");
+    switch (number_parse(field.at, field.size, value)) {
+    case NUMBER_OK:
+        return ERR_OK;
+    case NUMBER_NONFINITE:
+        return why_set(why, ERR_RANGE, "%s; values must be finite",
+                       quote(field).text);
+    case NUMBER_HUGE:
+        return why_set(why, ERR_RANGE, "%s is too large", quote(field).text);
+    case NUMBER_NOT:
+        break;
+    }
+    return why_set(why, ERR_FORMAT,
+                   "'%s' is not a number; for words say --categorical",
+                   quote(field).text);
+}
+
+const char *csv_name(const struct csv *csv, uint32_t col)
+{
+    const char *name = csv->names;
+
+    if (!csv->header || col >= csv->cols)
+        return "";
+    for (uint32_t i = 0; i < col; i++)
+        name += strlen(name) + 1;
+    return name;
+}
+
+enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
+                  struct why *why)
+{
+    const char *name = csv->names;
+    double number = 0;
+
+    for (uint32_t i = 0; csv->header && i < csv->cols; i++) {
+        if (span_is(wanted, name)) {
+            *col = i;
+            return ERR_OK;
+        }
+        name += strlen(name) + 1;
+    }
+    if (number_parse(wanted.at, wanted.size, &number) == NUMBER_OK &&
+        number == floor(number) && number >= 1 && number <= csv->cols) {
+        *col = (uint32_t)number - 1;
+        return ERR_OK;
+    }
+    if (csv->header)
+        return why_set(why, ERR_UNKNOWN,
+                       "no column '%s'; there are %s, ... %s, or numbers 1 to "
+                       "%u",
+                       quote(wanted).text, csv_name(csv, 0),
+                       csv_name(csv, csv->cols - 1), csv->cols);
+    return why_set(why, ERR_UNKNOWN,
+                   "no column '%s'; there is no header, so give a number from "
+                   "1 to %u",
+                   quote(wanted).text, csv->cols);
+}
+
+/* Copy the fields of the first line to `names`, each with a NUL; counts them
+ * and finds out whether all are numbers. */
+static enum err read_first(struct csv *csv, struct span line, char *scratch,
+                           struct why *why)
+{
+    size_t used = 0;
+    uint32_t words = 0;
+    uint32_t numbers = 0;
+    bool more = true;
+
+    csv->cols = 0;
+    while (more) {
+        struct span field = {0};
+        double value;
+        const enum err err =
+            csv_field(csv->separator, &line, scratch, &field, &more, why);
+
+        if (err != ERR_OK)
+            return err;
+        if (csv->cols > DATA_COLS_MAX)
+            return why_set(why, ERR_TOOBIG, "more than %u columns",
+                           DATA_COLS_MAX);
+        if (number_parse(field.at, field.size, &value) != NUMBER_NOT)
+            numbers++;
+        else if (field.size > 0)
+            words++;
+        for (size_t i = 0; i < field.size; i++)
+            csv->names[used++] = field.at[i] == '\0' ? '?' : field.at[i];
+        csv->names[used++] = '\0';
+        csv->cols++;
+    }
+    csv->header = words > 0 && numbers == 0;
+    return ERR_OK;
+}
+
+enum err csv_begin(struct csv *csv, const char *line, size_t size,
+                   struct why *why)
+{
+    const struct span first = {line, size};
+    char *scratch = mem_new(size + 1, 1);
+    enum err err;
+
+    if (csv->separator == 0)
+        csv->separator = find_separator(first);
+    mem_free(csv->names);
+    csv->names = mem_new(2 * size + 2, 1);
+    err = scratch == NULL || csv->names == NULL
+              ? why_set(why, ERR_NOMEM, "out of memory")
+              : read_first(csv, first, scratch, why);
+    mem_free(scratch);
+    if (err != ERR_OK)
+        return err;
+    csv->label = csv->no_label ? csv->cols : csv->cols - 1;
+    if (csv->label_wanted != NULL && !csv->no_label) {
+        const struct span wanted = {csv->label_wanted,
+                                    strlen(csv->label_wanted)};
+
+        err = csv_find(csv, wanted, &csv->label, why);
+    }
+    return err;
+}
+
+static enum err in_column(const struct csv *csv, uint32_t col, enum err err,
+                          struct why *why)
+{
+    const char *name = csv_name(csv, col);
+    const struct span span = {name, strlen(name)};
+
+    return csv->header
+               ? why_in(why, err, "column %u (%s)", col + 1, quote(span).text)
+               : why_in(why, err, "column %u", col + 1);
+}
+
+static enum err store(const struct csv *csv, uint32_t col, double value,
+                      struct sparse *sparse, struct why *why)
+{
+    const float narrow = (float)value;
+    const size_t used = sparse->start[sparse->rows + 1];
+
+    if (col == csv->label) {
+        sparse->label[sparse->rows] = value;
+        return ERR_OK;
+    }
+    if (isinf(narrow))
+        return why_set(why, ERR_RANGE,
+                       "%g is too large; at most 3.4e38 fits single precision",
+                       value);
+    if (narrow == 0)
+        return ERR_OK;
+    sparse->index[used] = col - (col > csv->label);
+    sparse->value[used] = narrow;
+    sparse->start[sparse->rows + 1]++;
+    return ERR_OK;
+}
+
+static enum err say_ragged(const struct csv *csv, uint32_t found,
+                           struct why *why)
+{
+    return why_set(why, ERR_FORMAT, "%u columns, expected %u", found,
+                   csv->cols);
+}
+
+/* Columns from `col` on, with quotes and everything. */
+static enum err careful_row(const struct csv *csv, struct span line,
+                            struct sparse *sparse, struct why *why)
+{
+    char *scratch = mem_new(line.size + 1, 1);
+    enum err err =
+        scratch == NULL ? why_set(why, ERR_NOMEM, "out of memory") : ERR_OK;
+    bool more = true;
+    uint32_t col = 0;
+
+    while (err == ERR_OK && more) {
+        struct span field = {0};
+        double value = 0;
+
+        err = csv_field(csv->separator, &line, scratch, &field, &more, why);
+        if (err == ERR_OK && col < csv->cols)
+            err = csv_number(field, &value, why);
+        if (err == ERR_OK && col < csv->cols)
+            err = store(csv, col, value, sparse, why);
+        if (err != ERR_OK)
+            err = in_column(csv, col, err, why);
+        col++;
+    }
+    mem_free(scratch);
+    if (err == ERR_OK && col != csv->cols)
+        err = say_ragged(csv, col, why);
+    return err;
+}
+
+/* Numbers and separators only; false: let the careful reader judge.  The line
+ * ends with a line feed. */
+static bool fast_row(const struct csv *csv, const char *p,
+                     struct sparse *sparse)
+{
+    for (uint32_t col = 0; col < csv->cols; col++) {
+        double value;
+
+        if (!number_scan(&p, &value) ||
+            *p != (col + 1 < csv->cols ? csv->separator : '\n') ||
+            store(csv, col, value, sparse, NULL) != ERR_OK)
+            return false;
+        p++;
+    }
+    return true;
+}
+
+static enum err read_line(const struct csv *csv, struct span line,
+                          struct sparse *sparse, struct why *why)
+{
+    enum err err;
+
+    if (trim(line).size == 0 || (line.size == 1 && *line.at == '\r'))
+        return ERR_OK;
+    err = sparse_reserve(sparse, csv->cols);
+    if (err != ERR_OK)
+        return why_set(why, err, "%s", err_text(err));
+    sparse->start[sparse->rows + 1] = sparse->start[sparse->rows];
+    sparse->label[sparse->rows] = 0;
+    if (!fast_row(csv, line.at, sparse)) {
+        sparse->start[sparse->rows + 1] = sparse->start[sparse->rows];
+        if (line.at[line.size - 1] == '\r')
+            line.size--;
+        err = careful_row(csv, line, sparse, why);
+        if (err != ERR_OK)
+            return err;
+    }
+    sparse->rows++;
+    return ERR_OK;
+}
+
+enum err csv_block(const struct text_block *block, const void *options,
+                   struct sparse *sparse, struct why *why)
+{
+    const struct csv *const csv = options;
+    const char *at = block->text;
+    const char *const end = at + block->size;
+    uint64_t lines = 0;
+
+    while (at < end) {
+        const char *const feed = memchr(at, '\n', (size_t)(end - at));
+        const struct span line = {at, (size_t)(feed - at)};
+        const enum err err = read_line(csv, line, sparse, why);
+
+        lines++;
+        if (err != ERR_OK)
+            return why_in(why, err, "line %llu",
+                          (unsigned long long)block->lines_before + lines);
+        at = feed + 1;
+    }
+    /* Every block is as wide as the table, whatever its zeros. */
+    sparse->cols = csv->cols - (csv->label < csv->cols);
+    return ERR_OK;
+}
+
+enum err csv_block_begin(void *options, const char *line, size_t size,
+                         bool *skip, struct why *why)
+{
+    struct csv *const csv = options;
+    const enum err err = csv_begin(csv, line, size, why);
+
+    *skip = csv->header;
+    return err;
+}
+
+enum err csv_stage(const char *path, struct csv *csv, struct pool *pool,
+                   struct stage *stage, struct why *why)
+{
+    const struct text_format format = {
+        .read = csv_block, .begin = csv_block_begin, .options = csv};
+    const enum err err = text_blocks_read(path, &format, pool, stage, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (stage_rows(stage) == 0)
+        return why_set(why, ERR_FORMAT,
+                       "no rows; expected lines of numbers with commas or "
+                       "tabs between them");
+    return ERR_OK;
+}

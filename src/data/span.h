@@ -1,0 +1,47 @@
+/*
+ * span.h - pieces of a text, for parsers and their messages.
+ */
+#ifndef DATA_SPAN_H
+#define DATA_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/check.h"
+
+/* Not NUL-terminated. */
+struct span {
+    const char *at;
+    size_t size;
+};
+
+#define QUOTE_MAX 32
+
+/* A span fit for a message: short, printable. */
+struct quote {
+    char text[QUOTE_MAX + 4];
+};
+
+static inline struct quote quote(struct span span)
+{
+    struct quote made = {0};
+    const size_t size = span.size < QUOTE_MAX ? span.size : QUOTE_MAX;
+
+    for (size_t i = 0; i < size; i++)
+        made.text[i] = span.at[i] < ' ' || span.at[i] > '~' ? '?' : span.at[i];
+    if (span.size > QUOTE_MAX)
+        memcpy(made.text + QUOTE_MAX, "...", 4);
+    return made;
+}
+
+static inline bool span_is(struct span span, const char *text)
+{
+    size_t size;
+
+    CHECK(text != NULL);
+    size = strlen(text);
+    return span.size == size && (size == 0 || memcmp(span.at, text, size) == 0);
+}
+
+#endif /* DATA_SPAN_H */

@@ -1,0 +1,84 @@
+/*
+ * storage.h - the forms in which rows lie in memory, and the choice of one.
+ *
+ * A form is chosen from the values alone, so that every machine that reads the
+ * same data computes the same bits.  A narrow form is used only where every
+ * value is exactly representable in it.
+ */
+#ifndef DATA_STORAGE_H
+#define DATA_STORAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which kernels read it.  Dense narrow forms give dense bits; index and csr
+ * are profiles of their own.  Chosen from the data and --storage alone. */
+enum storage {
+    STORAGE_F32,
+    STORAGE_BF16,
+    STORAGE_I8,
+    STORAGE_BIT,
+    STORAGE_INDEX,
+    STORAGE_CSR,
+};
+
+#define STORAGES 6u
+
+enum value_fit {
+    VALUES_ZERO_ONE = 1,
+    VALUES_I8 = 2,
+    VALUES_BF16 = 4,
+    VALUES_ALL = 7,
+};
+
+/* What is known of all values of a table; an empty one has fits VALUES_ALL. */
+struct census {
+    uint64_t rows, cols;
+    uint64_t nonzero;
+    uint32_t fits; /* Bits of enum value_fit that hold for every value. */
+};
+
+/* The forms that hold `value` exactly (bits of enum value_fit). */
+static inline uint32_t value_fits(float value)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } u = {value};
+    uint32_t fits = (u.bits & 0xffffu) == 0 ? VALUES_BF16 : 0;
+
+    if (value >= -128 && value <= 127 && value == (float)(int32_t)value)
+        fits |= VALUES_I8;
+    if (value == 0 || value == 1)
+        fits |= VALUES_ZERO_ONE;
+    return fits;
+}
+
+/* Dense where an eighth of the values is not zero (a thirty-second if bits
+ * hold them: then the bits are no larger than the indices) or where the table
+ * is small; of those that hold all values, the narrowest. */
+enum storage storage_choose(const struct census *census);
+/* Does it hold every value? */
+bool storage_holds(enum storage storage, const struct census *census);
+
+bool storage_is_sparse(enum storage storage);
+/* Bytes of one dense row of `stride` columns, a multiple of 8. */
+size_t storage_row_bytes(enum storage storage, uint32_t stride);
+
+const char *storage_name(enum storage storage);
+/* False if there is none of that name. */
+bool storage_parse(const char *name, enum storage *storage);
+
+/* A whole dense row of `cols` values, from and to floats. */
+void storage_pack(enum storage storage, const float *in, uint32_t cols,
+                  void *row);
+void storage_unpack(enum storage storage, const void *row, uint32_t cols,
+                    float *out);
+
+/* One value of a dense row; `row` points at its first byte.  The value must
+ * be exactly representable. */
+void storage_put(enum storage storage, void *row, uint32_t column, float value);
+float storage_get(enum storage storage, const void *row, uint32_t column);
+
+#endif /* DATA_STORAGE_H */

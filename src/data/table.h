@@ -1,0 +1,52 @@
+/*
+ * table.h - fixed-width binary tables, whatever their header: the part that
+ * IDX and npy share.
+ */
+#ifndef DATA_TABLE_H
+#define DATA_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "data/stage.h"
+#include "data/unpack.h"
+
+enum cell {
+    CELL_U8,
+    CELL_I8,
+    CELL_U16,
+    CELL_I16,
+    CELL_U32,
+    CELL_I32,
+    CELL_U64,
+    CELL_I64,
+    CELL_F32,
+    CELL_F64,
+    CELL_BOOL
+};
+
+struct table {
+    enum cell cell;
+    bool big_endian;
+    uint64_t rows, cols;
+    double divisor; /* Features are divided by it. */
+};
+
+size_t cell_bytes(enum cell cell);
+double cell_value(const struct table *table, const uint8_t *at);
+
+/* The rows after the header, row by row.  Column `label_column` is the label;
+ * if it is `cols`, labels[i] is.  Bytes after the last row are an error, as is
+ * their lack. */
+MUST_CHECK enum err table_stage(struct unpacker *in, const struct table *table,
+                                uint64_t label_column, const double *labels,
+                                struct stage *stage, struct why *why);
+/* All values in one array from mem_new. */
+MUST_CHECK enum err table_values(struct unpacker *in, const struct table *table,
+                                 double **values, struct why *why);
+/* Exactly `size` bytes of a header. */
+MUST_CHECK enum err table_header(struct unpacker *in, void *out, size_t size,
+                                 struct why *why);
+
+#endif /* DATA_TABLE_H */

@@ -1,0 +1,290 @@
+#include "data/unpack.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+
+enum {
+    PACKED_BLOCK = 1 << 16,
+    GZIP_ONLY = 15 + 16, /* inflateInit2: largest window, gzip header. */
+};
+
+enum unpack_mode { UNPACK_ASK, UNPACK_PLAIN, UNPACK_GZIP, UNPACK_ZSTD };
+
+/* zlib's own gz* functions are not used: they cannot read standard input
+ * without closing it. */
+struct unpacker {
+    FILE *file;            /* NULL: memory. */
+    const uint8_t *memory; /* What is left of it. */
+    size_t memory_size;
+    z_stream zlib;
+    ZSTD_DStream *zstd;
+    enum unpack_mode mode;
+    bool in_member; /* A gzip member or zstd frame has begun and not ended. */
+    size_t at, end; /* Unread part of `packed`. */
+    uint8_t packed[PACKED_BLOCK];
+};
+
+static enum err say_errno(struct why *why, int code)
+{
+    if (code == ENOENT)
+        return why_set(why, ERR_NOTFOUND, "no such file; check the name");
+    if (code == EACCES)
+        return why_set(why, ERR_DENIED,
+                       "not readable; check the file's permissions");
+    if (code == EISDIR)
+        return why_set(why, ERR_IO, "is a directory; name a file in it");
+    return why_set(why, ERR_IO, "cannot be read: %s", strerror(code));
+}
+
+static enum err say_nomem(struct why *why)
+{
+    return why_set(why, ERR_NOMEM, "out of memory");
+}
+
+enum err unpacker_open(const char *path, struct unpacker **in, struct why *why)
+{
+    struct unpacker *made = mem_new(1, sizeof *made);
+
+    if (made == NULL)
+        return say_nomem(why);
+    made->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    if (made->file == NULL) {
+        const int code = errno;
+
+        mem_free(made);
+        return say_errno(why, code);
+    }
+    *in = made;
+    return ERR_OK;
+}
+
+enum err unpacker_open_memory(const void *data, size_t size,
+                              struct unpacker **in)
+{
+    struct unpacker *made = mem_new(1, sizeof *made);
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    made->memory = data;
+    made->memory_size = size;
+    *in = made;
+    return ERR_OK;
+}
+
+void unpacker_close(struct unpacker *in)
+{
+    if (in == NULL)
+        return;
+    if (in->file != NULL && in->file != stdin)
+        (void)fclose(in->file);
+    if (in->mode == UNPACK_GZIP)
+        (void)inflateEnd(&in->zlib);
+    (void)ZSTD_freeDStream(in->zstd);
+    mem_free(in);
+}
+
+static size_t take_memory(struct unpacker *in)
+{
+    const size_t left = in->memory_size;
+    const size_t size = left < PACKED_BLOCK ? left : PACKED_BLOCK;
+
+    if (size > 0)
+        memcpy(in->packed, in->memory, size);
+    in->memory += size;
+    in->memory_size -= size;
+    return size;
+}
+
+/* Read the next block of the file if the last is used up; at == end then
+ * means the end of the file. */
+static enum err load_packed(struct unpacker *in, struct why *why)
+{
+    if (in->at < in->end)
+        return ERR_OK;
+    in->at = 0;
+    if (in->file == NULL) {
+        in->end = take_memory(in);
+        return ERR_OK;
+    }
+    errno = 0;
+    in->end = fread(in->packed, 1, sizeof in->packed, in->file);
+    if (in->end == 0 && ferror(in->file))
+        return say_errno(why, errno);
+    return ERR_OK;
+}
+
+static enum unpack_mode mode_of(const uint8_t *first, size_t size)
+{
+    static const uint8_t gzip[] = {0x1f, 0x8b};
+    static const uint8_t zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+
+    if (size >= sizeof gzip && memcmp(first, gzip, sizeof gzip) == 0)
+        return UNPACK_GZIP;
+    if (size >= sizeof zstd && memcmp(first, zstd, sizeof zstd) == 0)
+        return UNPACK_ZSTD;
+    return UNPACK_PLAIN;
+}
+
+bool unpacker_is_packed(const void *first, size_t size)
+{
+    return mode_of(first, size) != UNPACK_PLAIN;
+}
+
+/* Look at the first bytes and decide what they are. */
+static enum err choose_mode(struct unpacker *in, struct why *why)
+{
+    const enum err err = load_packed(in, why);
+    enum unpack_mode mode;
+
+    if (err != ERR_OK)
+        return err;
+    mode = mode_of(in->packed, in->end);
+    if (mode == UNPACK_GZIP && inflateInit2(&in->zlib, GZIP_ONLY) != Z_OK)
+        return say_nomem(why);
+    if (mode == UNPACK_ZSTD) {
+        in->zstd = ZSTD_createDStream();
+        if (in->zstd == NULL)
+            return say_nomem(why);
+    }
+    in->mode = mode;
+    in->in_member = mode != UNPACK_PLAIN;
+    return ERR_OK;
+}
+
+static enum err unpack_plain(struct unpacker *in, void *out, size_t room,
+                             size_t *got, struct why *why)
+{
+    const enum err err = load_packed(in, why);
+    const size_t left = in->end - in->at;
+
+    if (err != ERR_OK)
+        return err;
+    *got = left < room ? left : room;
+    if (*got > 0)
+        memcpy(out, in->packed + in->at, *got);
+    in->at += *got;
+    return ERR_OK;
+}
+
+static enum err inflate_some(struct unpacker *in, void *out, size_t room,
+                             size_t *got, struct why *why)
+{
+    int code;
+
+    in->zlib.next_in = in->packed + in->at;
+    in->zlib.avail_in = (uInt)(in->end - in->at);
+    in->zlib.next_out = out;
+    in->zlib.avail_out = (uInt)room;
+    code = inflate(&in->zlib, Z_NO_FLUSH);
+    in->at = in->end - in->zlib.avail_in;
+    *got = room - in->zlib.avail_out;
+    in->in_member = code != Z_STREAM_END;
+    if (code == Z_MEM_ERROR)
+        return say_nomem(why);
+    if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+        return why_set(why, ERR_FORMAT,
+                       "the gzip data are damaged; fetch the file again");
+    return ERR_OK;
+}
+
+static enum err zstd_some(struct unpacker *in, void *out, size_t room,
+                          size_t *got, struct why *why)
+{
+    ZSTD_inBuffer from = {in->packed, in->end, in->at};
+    ZSTD_outBuffer to = {out, room, 0};
+    const size_t code = ZSTD_decompressStream(in->zstd, &to, &from);
+
+    in->at = from.pos;
+    *got = to.pos;
+    if (ZSTD_isError(code))
+        return why_set(why, ERR_FORMAT,
+                       "the zstd data are damaged (%s); fetch the file again",
+                       ZSTD_getErrorName(code));
+    in->in_member = code != 0;
+    return ERR_OK;
+}
+
+/* Between members: another may follow; anything else (padding) is dropped
+ * after gzip, as gzip does, and is the business of zstd after zstd. */
+static bool next_member(struct unpacker *in)
+{
+    if (in->at == in->end)
+        return false;
+    if (in->mode == UNPACK_ZSTD)
+        return true;
+    return in->packed[in->at] == 0x1f && inflateReset(&in->zlib) == Z_OK;
+}
+
+static enum err unpack_some(struct unpacker *in, void *out, size_t room,
+                            size_t *got, struct why *why)
+{
+    const bool gzip = in->mode == UNPACK_GZIP;
+
+    *got = 0;
+    while (*got == 0) {
+        enum err err = load_packed(in, why);
+
+        if (err != ERR_OK)
+            return err;
+        if (!in->in_member && !next_member(in))
+            return ERR_OK;
+        /* zstd may hold back bytes that it has read already. */
+        if (in->at == in->end && (gzip || in->in_member)) {
+            err = gzip ? ERR_OK : zstd_some(in, out, room, got, why);
+            if (err != ERR_OK || *got > 0)
+                return err;
+            return why_set(why, ERR_TRUNCATED,
+                           "the %s data end too early; fetch the file again",
+                           gzip ? "gzip" : "zstd");
+        }
+        err = gzip ? inflate_some(in, out, room, got, why)
+                   : zstd_some(in, out, room, got, why);
+        if (err != ERR_OK)
+            return err;
+    }
+    return ERR_OK;
+}
+
+enum err unpacker_read(struct unpacker *in, void *out, size_t room, size_t *got,
+                       struct why *why)
+{
+    const size_t most = (size_t)1 << 30; /* zlib counts in unsigned int. */
+
+    if (in->mode == UNPACK_ASK) {
+        const enum err err = choose_mode(in, why);
+
+        if (err != ERR_OK)
+            return err;
+    }
+    if (room > most)
+        room = most;
+    if (in->mode == UNPACK_PLAIN)
+        return unpack_plain(in, out, room, got, why);
+    return unpack_some(in, out, room, got, why);
+}
+
+enum err unpacker_fill(struct unpacker *in, void *out, size_t room, size_t *got,
+                       struct why *why)
+{
+    size_t have = 0;
+
+    while (have < room) {
+        size_t more = 0;
+        const enum err err =
+            unpacker_read(in, (char *)out + have, room - have, &more, why);
+
+        if (err != ERR_OK)
+            return err;
+        if (more == 0)
+            break;
+        have += more;
+    }
+    *got = have;
+    return ERR_OK;
+}

@@ -1,0 +1,40 @@
+/*
+ * evaluation.h - what an optimiser may ask of the data.
+ *
+ *     GRADIENT   sum_i r_i x_i at w, and the loss sum
+ *     HESSVEC    sum_i h_i (x_i . v) x_i at w: the Hessian of the loss times v
+ *     HESSIAN    sum_i h_i x_i x_i^T at w, lower triangle row by row
+ *
+ * r_i = dloss/dz and h_i = d2loss/dz2 of row i, times its weight.  Each is a
+ * sum over rows, so each can be a tally: exact, in any order, by anyone.
+ */
+#ifndef MATH_EVALUATION_H
+#define MATH_EVALUATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+enum evaluation_kind {
+    EVALUATE_GRADIENT,
+    EVALUATE_HESSVEC,
+    EVALUATE_HESSIAN,
+};
+
+struct evaluation {
+    enum evaluation_kind kind;
+    const double *w; /* dims */
+    const double *v; /* dims; HESSVEC only, else NULL. */
+};
+
+/* Coordinates of the tally of an evaluation over `dims` weights. */
+static inline uint32_t evaluation_dims(enum evaluation_kind kind, uint32_t dims)
+{
+    return kind == EVALUATE_HESSIAN ? dims * (dims + 1) / 2 : dims;
+}
+
+/* All that its sums depend on besides data and model. */
+struct digest evaluation_digest(const struct evaluation *what, uint32_t dims);
+
+#endif /* MATH_EVALUATION_H */

@@ -1,0 +1,22 @@
+/*
+ * slope_ref.h - the losses of kernel.h for the _ref functions (math/ only).
+ */
+#ifndef MATH_SLOPE_REF_H
+#define MATH_SLOPE_REF_H
+
+#include <stdint.h>
+
+#include "math/kernel.h"
+
+struct ref_slope {
+    double r;
+    double h;
+    double loss;
+};
+
+/* At score z; without and with the weight of a row (`weight` may be NULL). */
+struct ref_slope ref_slope_at(enum loss kind, double z, double y);
+struct ref_slope ref_slope_of_row(enum loss kind, double z, double y,
+                                  const double *weight, uint32_t row);
+
+#endif /* MATH_SLOPE_REF_H */

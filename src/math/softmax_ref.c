@@ -1,0 +1,318 @@
+/*
+ * softmax_ref.c - the definition of softmax.h in plain scalars, and the golden
+ * vector.  Slow, short, and shares with softmax.c only the constants.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "math/poly.h"
+#include "math/softmax.h"
+
+static double ref_horner(const double *c, int terms, double x)
+{
+    double p = c[terms - 1];
+
+    for (int i = terms - 2; i >= 0; i--)
+        p = p * x + c[i];
+    return p;
+}
+
+/* x <= 0 and finite. */
+static double ref_exp(double x)
+{
+    const double at = x < POLY_EXP_LOW ? POLY_EXP_LOW : x;
+    const double k = (at * POLY_LOG2E + POLY_ROUNDER) - POLY_ROUNDER;
+    const double f = (at - k * POLY_LN2_HIGH) - k * POLY_LN2_LOW;
+    const double h = f * f;
+    const double q = ref_horner(poly_exp_even, POLY_EXP_EVEN, h) +
+                     f * ref_horner(poly_exp_odd, POLY_EXP_ODD, h);
+
+    return ldexp((f + h * q) + 1.0, (int)k);
+}
+
+static double ref_log(double x)
+{
+    int k = 0;
+    const double e = frexp(x, &k) * 2.0 - 1.0;
+    const double s = e / (e + 2.0);
+    const double h = s * s;
+    const double u = h * h;
+    const double q = ref_horner(poly_log_even, POLY_LOG, u) +
+                     h * ref_horner(poly_log_odd, POLY_LOG, u);
+    const double log1p = e - s * (e - (h * q) * 2.0);
+
+    return (k - 1) * POLY_LN2_HIGH + (log1p + (k - 1) * POLY_LN2_LOW);
+}
+
+/* One row: z and (or NULL) t are given, r comes out; returns the loss. */
+static double ref_row(uint32_t classes, const double *z, const double *t,
+                      double y, double weight, double *r)
+{
+    double m = z[0], s = 0.0, a = 0.0;
+    bool good = y >= 0.0 && y < classes && y == floor(y);
+
+    for (uint32_t c = 0; c < classes; c++)
+        good = good && isfinite(z[c]);
+    for (uint32_t c = 0; c < classes; c++)
+        r[c] = y == SOFTMAX_NO_CLASS ? 0.0 : (double)NAN;
+    if (!good)
+        return t != NULL || y == SOFTMAX_NO_CLASS ? 0.0 : (double)NAN;
+    for (uint32_t c = 1; c < classes; c++)
+        m = z[c] > m ? z[c] : m;
+    for (uint32_t c = 0; c < classes; c++)
+        s += r[c] = ref_exp(z[c] - m);
+    for (uint32_t c = 0; c < classes; c++)
+        r[c] /= s;
+    for (uint32_t c = 0; c < classes && t != NULL; c++)
+        a += r[c] * t[c];
+    for (uint32_t c = 0; c < classes; c++) {
+        if (t != NULL)
+            r[c] = (r[c] * (t[c] - a) + 0.0) * weight;
+        else
+            r[c] = ((c == (uint32_t)y ? r[c] - 1.0 : r[c]) + 0.0) * weight;
+    }
+    return t != NULL ? 0.0 : ((m - z[(uint32_t)y]) + ref_log(s)) * weight;
+}
+
+static double ref_x(const struct dense_rows *in, uint32_t i, uint32_t j)
+{
+    const size_t at = (size_t)i * in->stride + j;
+    uint32_t bits;
+    float x;
+
+    switch (in->storage) {
+    case DENSE_F32:
+        break;
+    case DENSE_BF16:
+        bits = (uint32_t)((const uint16_t *)in->x)[at] << 16;
+        memcpy(&x, &bits, sizeof x);
+        return (double)x;
+    case DENSE_I8:
+        return (double)((const int8_t *)in->x)[at];
+    case DENSE_BIT:
+        return (double)(((const uint8_t *)in->x)[at / 8] >> at % 8 & 1);
+    }
+    return (double)((const float *)in->x)[at];
+}
+
+static double ref_dot(const struct dense_rows *in, uint32_t i, const double *w)
+{
+    double a[8] = {0};
+
+    for (uint32_t j = 0; j < in->stride; j++)
+        a[j % 8] += ref_x(in, i, j) * w[j];
+    return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
+}
+
+static double ref_dense(uint32_t classes, const struct dense_rows *in,
+                        const double *w, const double *v, double *g)
+{
+    double z[SOFTMAX_CLASSES_MAX] = {0}, t[SOFTMAX_CLASSES_MAX] = {0};
+    double r[SOFTMAX_CLASSES_MAX];
+    const size_t stride = in->stride;
+    double loss = 0.0;
+
+    memset(g, 0, classes * stride * sizeof *g);
+    for (uint32_t i = 0; i < in->rows; i++) {
+        for (uint32_t c = 0; c < classes; c++) {
+            z[c] = ref_dot(in, i, w + c * stride);
+            t[c] = v != NULL ? ref_dot(in, i, v + c * stride) : 0.0;
+        }
+        loss += ref_row(classes, z, v != NULL ? t : NULL, in->y[i],
+                        in->weight != NULL ? in->weight[i] : 1.0, r);
+        for (uint32_t c = 0; c < classes; c++) {
+            for (uint32_t j = 0; j < stride; j++)
+                g[c * stride + j] += ref_x(in, i, j) * r[c];
+        }
+    }
+    return loss;
+}
+
+void softmax_gradient_ref(uint32_t classes, const struct dense_rows *in,
+                          const double *w, double *g, double *loss_sum)
+{
+    *loss_sum = ref_dense(classes, in, w, NULL, g);
+}
+
+void softmax_hessvec_ref(uint32_t classes, const struct dense_rows *in,
+                         const double *w, const double *v, double *hv)
+{
+    (void)ref_dense(classes, in, w, v, hv);
+}
+
+/* --- sparse -------------------------------------------------------------- */
+
+static double ref_value(const struct sparse_rows *in, uint64_t at)
+{
+    return in->value == NULL ? 1.0 : (double)in->value[at];
+}
+
+static double ref_sparse_dot(const struct sparse_rows *in, uint32_t i,
+                             const double *w)
+{
+    double a[4] = {0};
+    int lane = 0;
+
+    for (uint64_t at = in->begin[i]; at < in->begin[i + 1]; at++) {
+        a[lane] += ref_value(in, at) * w[in->column[at]];
+        lane = lane == 3 ? 0 : lane + 1;
+    }
+    return (a[0] + a[2]) + (a[1] + a[3]);
+}
+
+/* r of row i into `row`; returns the loss. */
+static double ref_sparse_row(uint32_t classes, uint32_t stride,
+                             const struct sparse_rows *in,
+                             const struct evaluation *what, uint32_t i,
+                             double *r)
+{
+    double z[SOFTMAX_CLASSES_MAX] = {0}, t[SOFTMAX_CLASSES_MAX] = {0};
+    const bool hessvec = what->kind == EVALUATE_HESSVEC;
+
+    for (uint32_t c = 0; c < classes; c++) {
+        const size_t at = (size_t)c * stride;
+
+        z[c] = ref_sparse_dot(in, i, what->w + at);
+        t[c] = hessvec ? ref_sparse_dot(in, i, what->v + at) : 0.0;
+    }
+    return ref_row(classes, z, hessvec ? t : NULL, in->y[i],
+                   in->weight != NULL ? in->weight[i] : 1.0, r);
+}
+
+/* All rows; with `sum` NULL only whether they fit. */
+static bool ref_sparse(uint32_t classes, uint32_t stride,
+                       const struct sparse_rows *in,
+                       const struct evaluation *what, const int16_t *exponent,
+                       int64_t *sum, double *loss)
+{
+    double r[SOFTMAX_CLASSES_MAX];
+    bool fits = true;
+
+    *loss = 0.0;
+    for (uint32_t i = 0; i < in->rows; i++) {
+        *loss += ref_sparse_row(classes, stride, in, what, i, r);
+        for (uint32_t c = 0; c < classes; c++) {
+            fits = fits && isfinite(r[c]);
+            for (uint64_t at = in->begin[i]; at < in->begin[i + 1]; at++) {
+                const size_t j = (size_t)c * stride + in->column[at];
+                const double scaled =
+                    ldexp(ref_value(in, at) * r[c], exponent[j]);
+
+                fits = fits && fabs(scaled) < 0x1p62;
+                if (sum != NULL)
+                    sum[j] += (int64_t)rint(scaled);
+            }
+        }
+    }
+    return fits;
+}
+
+enum err softmax_add_sparse_ref(uint32_t classes, uint32_t stride,
+                                const struct sparse_rows *in,
+                                const struct evaluation *what,
+                                const int16_t *exponent, uint32_t chunk,
+                                struct tally *tally)
+{
+    double loss = 0.0;
+
+    if (chunkset_has(&tally->chunks, chunk))
+        return ERR_OVERLAP;
+    if (!ref_sparse(classes, stride, in, what, exponent, NULL, &loss) ||
+        !tally_loss_fits(tally, loss))
+        return ERR_RANGE;
+    (void)ref_sparse(classes, stride, in, what, exponent, tally->sum, &loss);
+    tally_mark(tally, chunk, loss);
+    return ERR_OK;
+}
+
+/* --- golden vector ------------------------------------------------------- */
+
+enum {
+    GOLDEN_ROWS = 37,
+    GOLDEN_STRIDE = 24,
+    GOLDEN_CLASSES = 11,
+    GOLDEN_CELLS = GOLDEN_ROWS * GOLDEN_STRIDE,
+    GOLDEN_DIMS = GOLDEN_CLASSES * GOLDEN_STRIDE,
+};
+#define GOLDEN_SEED UINT64_C(0x736f66746d6178)
+
+struct golden {
+    float x[GOLDEN_CELLS];
+    double y[GOLDEN_ROWS];
+    double weight[GOLDEN_ROWS];
+    double w[GOLDEN_DIMS];
+    double v[GOLDEN_DIMS];
+};
+
+/* Changes only together with PROFILE_SOFTMAX_NAME. */
+static const struct digest expected = {{
+    0x31, 0x6a, 0x64, 0x13, 0xa0, 0xf8, 0xcd, 0x1b, 0x35, 0x7c, 0xb7,
+    0x51, 0xb0, 0x3d, 0x86, 0x91, 0xcf, 0x00, 0x14, 0xf7, 0xbb, 0x1f,
+    0xb8, 0xfe, 0xce, 0x71, 0x13, 0x85, 0xfe, 0x37, 0xad, 0x0f,
+}};
+
+static double golden_draw(uint32_t what, uint32_t at)
+{
+    return rng_unit_at(GOLDEN_SEED, what, at) - 0.5;
+}
+
+/* From gentle to steep: scores of the last rows are in the hundreds, and one
+ * row does not count. */
+static void golden_make(struct golden *p)
+{
+    for (uint32_t i = 0; i < GOLDEN_ROWS; i++) {
+        const double size = i < GOLDEN_ROWS - 8 ? 2.0 : 300.0;
+
+        p->y[i] = (double)(rng_at(GOLDEN_SEED, 1, i) % GOLDEN_CLASSES);
+        p->weight[i] = 1.0 + golden_draw(2, i);
+        for (uint32_t j = 0; j < GOLDEN_STRIDE - 3; j++) {
+            const uint32_t at = i * GOLDEN_STRIDE + j;
+
+            p->x[at] = (float)(size * golden_draw(3, at));
+        }
+    }
+    p->y[5] = SOFTMAX_NO_CLASS;
+    for (uint32_t j = 0; j < GOLDEN_DIMS; j++) {
+        p->w[j] = golden_draw(4, j);
+        p->v[j] = golden_draw(5, j);
+    }
+}
+
+struct digest softmax_golden_digest(enum isa isa)
+{
+    static const uint32_t classes[] = {GOLDEN_CLASSES, 2, 5};
+    double scratch[2048] __attribute__((aligned(64)));
+    double g[GOLDEN_DIMS];
+    struct golden p;
+    struct dense_rows in = {
+        .storage = DENSE_F32, .rows = GOLDEN_ROWS, .stride = GOLDEN_STRIDE};
+    struct hasher hasher;
+
+    CHECK(softmax_scratch_bytes(GOLDEN_STRIDE, GOLDEN_CLASSES) <=
+          sizeof scratch);
+    memset(&p, 0, sizeof p);
+    golden_make(&p);
+    in.x = p.x, in.y = p.y;
+    hasher_init(&hasher);
+    for (uint32_t k = 0; k < sizeof classes / sizeof *classes; k++) {
+        const uint32_t dims = classes[k] * GOLDEN_STRIDE;
+        double loss = 0.0;
+
+        for (uint32_t i = 0; i < GOLDEN_ROWS; i++)
+            p.y[i] = fmin(p.y[i], classes[k] - 1.0);
+        in.weight = k == 1 ? p.weight : NULL;
+        softmax_gradient(isa, classes[k], &in, p.w, g, &loss, scratch);
+        hasher_add_f64(&hasher, g, dims);
+        hasher_add_f64(&hasher, &loss, 1);
+        softmax_hessvec(isa, classes[k], &in, p.w, p.v, g, scratch);
+        hasher_add_f64(&hasher, g, dims);
+    }
+    return hasher_end(&hasher);
+}
+
+struct digest softmax_golden_expected(void)
+{
+    return expected;
+}

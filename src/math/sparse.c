@@ -1,0 +1,379 @@
+/*
+ * sparse.c - sparse rows into tallies.
+ *
+ * A block of rows is read twice while it is in L2: scores, then, once their
+ * slopes are known, the sums.  There is no vector of a chunk: each row goes to
+ * the tally at once, which is exact and needs no second look at the columns.
+ * A chunk that turns out not to fit half-way is taken back out by doing the
+ * same with the other sign: integers leave no trace.
+ */
+#include "math/sparse.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "math/dense.h"
+#include "math/grid.h"
+#include "math/unroll.h"
+
+enum {
+    /* Rows.  Scores read one array at random, sums write another: the longer
+     * each has the cache for itself, the better. */
+    BLOCK = 256,
+    AHEAD = 64, /* Entries between the prefetch of a weight and its use. */
+};
+#define FITS 0x1p62 /* TALLY_BITS */
+
+enum err sparse_round_init(struct sparse_round *round, uint32_t cols)
+{
+    struct sparse_round made = {0};
+
+    made.q = mem_new(cols, sizeof *made.q);
+    made.qv = mem_new(cols, sizeof *made.qv);
+    if (made.q == NULL || made.qv == NULL) {
+        sparse_round_close(&made);
+        return ERR_NOMEM;
+    }
+    *round = made;
+    return ERR_OK;
+}
+
+void sparse_round_close(struct sparse_round *round)
+{
+    mem_free(round->q);
+    mem_free(round->qv);
+    *round = (struct sparse_round){0};
+}
+
+/* The largest k with |w_j| 2^k < 2^30 for all j. */
+static enum err weight_exponent(const double *w, uint32_t cols, int *k)
+{
+    double largest = 0.0;
+    int power = 0;
+
+    for (uint32_t j = 0; j < cols; j++) {
+        if (!isfinite(w[j]))
+            return ERR_RANGE;
+        largest = fmax(largest, fabs(w[j]));
+    }
+    if (largest == 0.0) {
+        *k = 0;
+        return ERR_OK;
+    }
+    (void)frexp(largest, &power);
+    *k = SPARSE_WEIGHT_BITS - power;
+    if (*k > GRID_EXPONENT_MAX)
+        *k = GRID_EXPONENT_MAX;
+    return ERR_OK;
+}
+
+static enum err quantise(const double *w, uint32_t cols, int32_t *q,
+                         double *unit)
+{
+    const int32_t top = (INT32_C(1) << SPARSE_WEIGHT_BITS) - 1;
+    double scale;
+    int k = 0;
+    const enum err err = weight_exponent(w, cols, &k);
+
+    if (err != ERR_OK)
+        return err;
+    scale = power_of_two(k);
+    for (uint32_t j = 0; j < cols; j++) {
+        const int32_t rounded = (int32_t)lrint(w[j] * scale);
+
+        q[j] = rounded > top ? top : rounded < -top ? -top : rounded;
+    }
+    *unit = power_of_two(-k);
+    return ERR_OK;
+}
+
+enum err sparse_round_prepare(struct sparse_round *round,
+                              const struct evaluation *what, uint32_t cols)
+{
+    enum err err = quantise(what->w, cols, round->q, &round->unit);
+
+    if (err == ERR_OK && what->kind == EVALUATE_HESSVEC)
+        err = quantise(what->v, cols, round->qv, &round->unit_v);
+    return err;
+}
+
+/* Work on one chunk. */
+struct job {
+    const struct dense_ops *ops;
+    enum loss loss;
+    const struct sparse_rows *in;
+    const struct evaluation *what;
+    const struct sparse_round *round;
+    const int16_t *exponent;
+    int64_t *sum;
+};
+
+struct block {
+    double z[BLOCK]; /* Scores, then residuals. */
+    double t[BLOCK];
+    double y[BLOCK]; /* Labels and weights of the chunk's last rows. */
+    double weight[BLOCK];
+    double loss[BLOCK];
+    uint32_t first;
+    uint32_t rows;
+};
+
+/* Sums of quantised weights have no order: two chains for speed.  `ahead`, a
+ * constant: there are AHEAD more entries, whose weights may be fetched. */
+INLINE double index_score(const uint32_t *column, const uint32_t *end,
+                          const int32_t *q, double unit, bool ahead)
+{
+    int64_t a = 0;
+    int64_t b = 0;
+
+    for (; end - column >= 4; column += 4) {
+        UNROLL
+        for (int k = 0; ahead && k < 4; k++)
+            __builtin_prefetch(&q[column[AHEAD + k]], 0, 3);
+        a += (int64_t)q[column[0]] + q[column[1]];
+        b += (int64_t)q[column[2]] + q[column[3]];
+    }
+    for (; column < end; column++)
+        a += q[*column];
+    return (double)(a + b) * unit;
+}
+
+INLINE double value_at(const float *value, size_t at)
+{
+    return value != NULL ? (double)value[at] : 1.0;
+}
+
+/* The definition's four lanes. */
+INLINE double csr_score(const uint32_t *column, const float *value,
+                        size_t count, const double *w, bool ahead)
+{
+    double lane[4] = {0};
+    size_t t = 0;
+
+    for (; t + 4 <= count; t += 4) {
+        UNROLL
+        for (size_t k = 0; ahead && k < 4; k++)
+            __builtin_prefetch(&w[column[t + AHEAD + k]], 0, 3);
+        lane[0] += value_at(value, t) * w[column[t]];
+        lane[1] += value_at(value, t + 1) * w[column[t + 1]];
+        lane[2] += value_at(value, t + 2) * w[column[t + 2]];
+        lane[3] += value_at(value, t + 3) * w[column[t + 3]];
+    }
+    for (; t < count; t++)
+        lane[t % 4] += value_at(value, t) * w[column[t]];
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+}
+
+INLINE double index_score_of(const struct sparse_rows *in, uint32_t row,
+                             const int32_t *q, double unit)
+{
+    const uint64_t *const at = in->begin + row;
+    const uint32_t *const from = in->column + at[0];
+    const uint32_t *const to = in->column + at[1];
+
+    if (in->begin[in->rows] - at[1] >= AHEAD + 4)
+        return index_score(from, to, q, unit, true);
+    return index_score(from, to, q, unit, false);
+}
+
+static void score_index(const struct job *job, struct block *block)
+{
+    const struct sparse_round *const round = job->round;
+
+    for (uint32_t i = 0; i < block->rows; i++)
+        block->z[i] =
+            index_score_of(job->in, block->first + i, round->q, round->unit);
+    if (job->what->kind != EVALUATE_HESSVEC)
+        return;
+    for (uint32_t i = 0; i < block->rows; i++)
+        block->t[i] =
+            index_score_of(job->in, block->first + i, round->qv, round->unit_v);
+}
+
+INLINE double csr_score_of(const struct sparse_rows *in, uint32_t row,
+                           const double *w)
+{
+    const uint64_t *const at = in->begin + row;
+    const uint32_t *const column = in->column + at[0];
+    const float *const value = in->value != NULL ? in->value + at[0] : NULL;
+
+    if (in->begin[in->rows] - at[1] >= AHEAD + 4)
+        return csr_score(column, value, at[1] - at[0], w, true);
+    return csr_score(column, value, at[1] - at[0], w, false);
+}
+
+static void score_csr(const struct job *job, struct block *block)
+{
+    for (uint32_t i = 0; i < block->rows; i++)
+        block->z[i] = csr_score_of(job->in, block->first + i, job->what->w);
+    if (job->what->kind != EVALUATE_HESSVEC)
+        return;
+    for (uint32_t i = 0; i < block->rows; i++)
+        block->t[i] = csr_score_of(job->in, block->first + i, job->what->v);
+}
+
+/* Labels and weights are read up to a whole vector: copied only where the
+ * chunk ends. */
+static struct dense_slopes slopes_at(const struct sparse_rows *in,
+                                     struct block *block)
+{
+    struct dense_slopes at = {
+        .z = block->z,
+        .y = in->y + block->first,
+        .weight = in->weight != NULL ? in->weight + block->first : NULL,
+        .r = block->z,
+        .rows = block->rows,
+    };
+
+    if (block->rows == BLOCK)
+        return at;
+    memcpy(block->y, at.y, block->rows * sizeof *block->y);
+    at.y = block->y;
+    if (at.weight != NULL) {
+        memcpy(block->weight, at.weight, block->rows * sizeof *block->weight);
+        at.weight = block->weight;
+    }
+    return at;
+}
+
+/* Scores become residuals; returns the loss sum so far. */
+static double slopes(const struct job *job, struct block *block,
+                     double loss_sum)
+{
+    const bool hessvec = job->what->kind == EVALUATE_HESSVEC;
+    struct dense_slopes at = slopes_at(job->in, block);
+
+    at.loss = hessvec ? NULL : block->loss;
+    job->ops->slopes(job->loss, hessvec, &at);
+    for (uint32_t i = 0; hessvec && i < block->rows; i++)
+        block->z[i] *= block->t[i];
+    for (uint32_t i = 0; !hessvec && i < block->rows; i++)
+        loss_sum += block->loss[i];
+    return loss_sum;
+}
+
+/* The integer next to `scaled`.  One that does not fit counts as 0, so that
+ * what was done can be undone, and clears *fits. */
+INLINE uint64_t grid_round(double scaled, bool undo, bool *fits)
+{
+    const bool good = fabs(scaled) < FITS;
+    const int64_t rounded = llrint(good ? scaled : 0.0);
+
+    *fits &= good;
+    return undo ? -(uint64_t)rounded : (uint64_t)rounded;
+}
+
+INLINE void add_to(int64_t *sum, uint64_t value)
+{
+    *sum = (int64_t)((uint64_t)*sum + value);
+}
+
+static bool add_index(const struct job *job, const struct block *block,
+                      bool undo)
+{
+    const struct sparse_rows *const in = job->in;
+    const double scale = power_of_two(job->exponent[0]);
+    int64_t *const sum = job->sum;
+    bool fits = true;
+
+    for (uint32_t i = 0; i < block->rows; i++) {
+        const uint64_t *const at = in->begin + block->first + i;
+        const uint32_t *column = in->column + at[0];
+        const uint32_t *const end = in->column + at[1];
+        const uint64_t value = grid_round(block->z[i] * scale, undo, &fits);
+
+        for (; end - column >= 4; column += 4) {
+            UNROLL
+            for (int k = 0; k < 4; k++)
+                add_to(&sum[column[k]], value);
+        }
+        for (; column < end; column++)
+            add_to(&sum[*column], value);
+    }
+    return fits;
+}
+
+static bool add_csr(const struct job *job, const struct block *block, bool undo)
+{
+    const struct sparse_rows *const in = job->in;
+    bool fits = true;
+
+    for (uint32_t i = 0; i < block->rows; i++) {
+        const uint64_t *const at = in->begin + block->first + i;
+        const double r = block->z[i];
+
+        fits &= isfinite(r) != 0; /* Also if the row is empty. */
+        for (uint64_t k = at[0]; k < at[1]; k++) {
+            const uint32_t j = in->column[k];
+            const double scaled =
+                ((double)in->value[k] * r) * power_of_two(job->exponent[j]);
+
+            add_to(&job->sum[j], grid_round(scaled, undo, &fits));
+        }
+    }
+    return fits;
+}
+
+/* Rows [0, end) of the chunk, a multiple of BLOCK or all.  Stops after the
+ * block that does not fit and says in *done how far it came. */
+static bool run(const struct job *job, uint32_t end, bool undo, uint32_t *done,
+                double *loss_sum)
+{
+    const bool csr = job->in->value != NULL;
+    struct block block;
+    bool fits = true;
+
+    memset(&block, 0, sizeof block);
+    *loss_sum = 0.0;
+    for (uint32_t i = 0; fits && i < end; i += BLOCK) {
+        block.first = i;
+        block.rows = end - i < BLOCK ? end - i : BLOCK;
+        if (csr)
+            score_csr(job, &block);
+        else
+            score_index(job, &block);
+        *loss_sum = slopes(job, &block, *loss_sum);
+        fits = csr ? add_csr(job, &block, undo) : add_index(job, &block, undo);
+        /* Taking back meets the same misfit, in the last block. */
+        fits |= undo;
+        *done = i + block.rows;
+    }
+    return fits;
+}
+
+enum err sparse_add_chunk(enum isa isa, enum loss loss,
+                          const struct sparse_rows *in,
+                          const struct evaluation *what,
+                          const struct sparse_round *round,
+                          const int16_t *exponent, uint32_t chunk,
+                          struct tally *tally)
+{
+    const struct job job = {dense_ops_of(isa), loss,      in, what, round,
+                            exponent,          tally->sum};
+    double loss_sum = 0.0;
+    double unused;
+    uint32_t done = 0;
+
+    CHECK(isa_runs(isa));
+    CHECK(what->kind != EVALUATE_HESSIAN);
+    CHECK(in->value != NULL || round != NULL);
+    CHECK(tally->dims >= in->cols);
+    CHECK(chunk < tally->chunks.count);
+    if (chunkset_has(&tally->chunks, chunk))
+        return ERR_OVERLAP;
+    if (!run(&job, in->rows, false, &done, &loss_sum) ||
+        !tally_loss_fits(tally, loss_sum)) {
+        (void)run(&job, done, true, &done, &unused);
+        return ERR_RANGE;
+    }
+    tally_mark(tally, chunk, loss_sum);
+    return ERR_OK;
+}
+
+void sparse_scores(const struct sparse_rows *in, const double *w, double *z)
+{
+    for (uint32_t i = 0; i < in->rows; i++)
+        z[i] = csr_score_of(in, i, w);
+}

@@ -1,0 +1,80 @@
+/*
+ * sparse.h - chunks of sparse rows, added to integer sums row by row.
+ *
+ * Two profiles, each with its own bits (they differ from the dense ones):
+ *
+ *   index  every value is 1.  Weights are quantised once per round to
+ *          q_j = round(w_j 2^k), |q_j| < 2^30; z_i = 2^-k sum of q_j as int64,
+ *          exactly associative.  round(r_i 2^e) is added to every column of
+ *          the row: no order anywhere, one exponent e for all columns.
+ *   csr    z_i in 4 lanes (entry t of the row in lane t % 4, ascending), then
+ *          (l0 + l2) + (l1 + l3); round((x_ij r_i) 2^e_j) is added to column j.
+ *
+ * HESSVEC: t_i from v as z_i from w (its own k), and h_i t_i for r_i.  r, h,
+ * weights and the order of the loss are those of kernel.h.  Rounding is to
+ * nearest, ties to even.  k is the largest with |w_j| 2^k < 2^30 for all j, at
+ * most 1022 and 0 if all w are 0; a q_j that rounds to 2^30 becomes 2^30 - 1.
+ * Multiply, then add, never fused.
+ */
+#ifndef MATH_SPARSE_H
+#define MATH_SPARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "math/evaluation.h"
+#include "math/kernel.h"
+#include "math/tally.h"
+
+#define SPARSE_WEIGHT_BITS 30
+
+struct sparse_rows {
+    const uint64_t *begin;  /* rows + 1 offsets into column and value. */
+    const uint32_t *column; /* Ascending within a row. */
+    const float *value;     /* NULL: every value is 1 (profile index). */
+    const double *y;
+    const double *weight; /* Sample weights; NULL: all 1. */
+    uint32_t rows;
+    uint32_t cols;
+};
+
+/* Quantised weights of one round (index profile): prepared once, read by all
+ * threads. */
+struct sparse_round {
+    int32_t *q;          /* cols; NULL in profile csr. */
+    int32_t *qv;         /* Of v, HESSVEC. */
+    double unit, unit_v; /* 2^-k. */
+};
+
+MUST_CHECK enum err sparse_round_init(struct sparse_round *round,
+                                      uint32_t cols);
+void sparse_round_close(struct sparse_round *round);
+/* ERR_RANGE if a weight is not finite. */
+MUST_CHECK enum err sparse_round_prepare(struct sparse_round *round,
+                                         const struct evaluation *what,
+                                         uint32_t cols);
+
+/* Add a chunk to the tally.  GRADIENT and HESSVEC only; a HESSVEC's loss is 0.
+ * `round`: index only, else NULL.  ERR_RANGE (tally unchanged) if a residual
+ * is not finite or, scaled, not below 2^62, or if the loss does not fit;
+ * ERR_OVERLAP if the chunk is in already. */
+MUST_CHECK enum err sparse_add_chunk(enum isa isa, enum loss loss,
+                                     const struct sparse_rows *in,
+                                     const struct evaluation *what,
+                                     const struct sparse_round *round,
+                                     const int16_t *exponent, uint32_t chunk,
+                                     struct tally *tally);
+
+/* The definition, read off. */
+MUST_CHECK enum err sparse_add_chunk_ref(enum loss loss,
+                                         const struct sparse_rows *in,
+                                         const struct evaluation *what,
+                                         const int16_t *exponent,
+                                         uint32_t chunk, struct tally *tally);
+
+/* Scores for prediction and metrics: the csr definition, also of index rows. */
+void sparse_scores(const struct sparse_rows *in, const double *w, double *z);
+
+#endif /* MATH_SPARSE_H */

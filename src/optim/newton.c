@@ -1,0 +1,206 @@
+/*
+ * newton.c - Newton's method for convex losses.
+ *
+ *     FIRST --gradient at b--> CURVATURE --> TRIAL --accepted--> update
+ *                                  ^ |         |                   |
+ *                       more CG ---+-+         +-- shorter step    |
+ *                                  +-------------------------------+
+ *
+ * Few weights: the Hessian is evaluated whole and factored.  Many: conjugate
+ * gradients on f'' p = -G, cut short far from the optimum, where an accurate
+ * direction buys nothing (Dembo, Eisenstat & Steihaug, "Inexact Newton
+ * Methods", SIAM J. Numer. Anal. 1982).  Both then try the full step; the loss
+ * is convex, so shorter ones are rarely needed.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "math/vec.h"
+#include "optim/cholesky.h"
+#include "optim/parts.h"
+
+enum newton_phase { FIRST, CURVATURE, TRIAL, PHASES };
+
+/* Residual, relative to the gradient, at which conjugate gradients end: this,
+ * or less near the optimum. */
+#define FORCING_MAX 0.25
+
+static uint32_t vectors(const struct optim *opt)
+{
+    return optim_is_dense(opt) ? 3 : 5; /* b, gradient, direction; r, d. */
+}
+
+static void place(struct optim *opt)
+{
+    const size_t dims = opt->dims;
+
+    opt->b = opt->kept;
+    opt->gradient = opt->kept + dims;
+    opt->direction = opt->kept + 2 * dims;
+    if (!optim_is_dense(opt)) {
+        opt->u = opt->kept + 3 * dims; /* r, the residual. */
+        opt->v = opt->kept + 4 * dims; /* d, the conjugate direction. */
+    }
+}
+
+static struct evaluation what(const struct optim *opt)
+{
+    switch ((enum newton_phase)opt->phase) {
+    case CURVATURE:
+        if (optim_is_dense(opt))
+            return (struct evaluation){.kind = EVALUATE_HESSIAN, .w = opt->b};
+        return (struct evaluation){
+            .kind = EVALUATE_HESSVEC, .w = opt->b, .v = opt->v};
+    case TRIAL:
+        return (struct evaluation){.kind = EVALUATE_GRADIENT, .w = opt->point};
+    case FIRST:
+    case PHASES:
+        break;
+    }
+    return (struct evaluation){.kind = EVALUATE_GRADIENT, .w = opt->b};
+}
+
+static void begin_step(struct optim *opt)
+{
+    opt->phase = CURVATURE;
+    opt->cg_round = 0;
+    if (optim_is_dense(opt))
+        return;
+    memset(opt->direction, 0, opt->dims * sizeof *opt->direction);
+    for (uint32_t j = 0; j < opt->dims; j++)
+        opt->u[j] = opt->v[j] = -opt->gradient[j];
+    opt->cg_rr = vec_dot(opt->u, opt->u, opt->dims);
+}
+
+static void begin_trials(struct optim *opt)
+{
+    opt->phase = TRIAL;
+    (void)optim_begin_search(opt, 1, true);
+}
+
+static void feed_hessian(struct optim *opt, const double *sum)
+{
+    const uint32_t dims = opt->dims;
+    const double rows = (double)opt->options.rows;
+    struct span span[SPANS];
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < dims; i++) {
+        for (uint32_t j = 0; j <= i; j++, at++)
+            opt->factor[at] = sum[at] / rows;
+    }
+    optim_spans(opt, span);
+    for (int s = 0; s < SPANS; s++) {
+        for (uint32_t i = span[s].from; i < span[s].to; i++)
+            opt->factor[(size_t)i * (i + 1) / 2 + i] += 2 * span[s].l2;
+    }
+    for (uint32_t j = 0; j < dims; j++)
+        opt->direction[j] = -opt->gradient[j];
+    cholesky_factor(opt->factor, dims);
+    cholesky_solve(opt->factor, dims, opt->direction);
+    begin_trials(opt);
+}
+
+/* work <- Hessian of the objective times d. */
+static void curve(struct optim *opt, const double *sum)
+{
+    const double rows = (double)opt->options.rows;
+    struct span span[SPANS];
+
+    optim_spans(opt, span);
+    for (int s = 0; s < SPANS; s++) {
+        const double twice = 2 * span[s].l2;
+
+        for (uint32_t j = span[s].from; j < span[s].to; j++)
+            opt->work[j] = sum[j] / rows + twice * opt->v[j];
+    }
+}
+
+static bool residual_is_small(const struct optim *opt)
+{
+    const double norm = opt->gradient_norm;
+    const double near = sqrt(norm / opt->norm_first);
+    const double forcing = near < FORCING_MAX ? near : FORCING_MAX;
+
+    return sqrt(opt->cg_rr) <= forcing * norm;
+}
+
+static void feed_product(struct optim *opt, const double *sum)
+{
+    const uint32_t dims = opt->dims;
+    double bend, alpha, beta, rr;
+
+    curve(opt, sum);
+    opt->cg_round++;
+    bend = vec_dot(opt->v, opt->work, dims);
+    alpha = opt->cg_rr / bend;
+    if (!(bend > 0) || !isfinite(alpha)) {
+        /* No curvature along d: what there is must do (an empty direction
+         * becomes steepest descent). */
+        begin_trials(opt);
+        return;
+    }
+    for (uint32_t j = 0; j < dims; j++) {
+        opt->direction[j] += alpha * opt->v[j];
+        opt->u[j] -= alpha * opt->work[j];
+    }
+    rr = vec_dot(opt->u, opt->u, dims);
+    beta = rr / opt->cg_rr;
+    opt->cg_rr = rr;
+    if (residual_is_small(opt) || opt->cg_round >= opt->options.cg_max) {
+        begin_trials(opt);
+        return;
+    }
+    for (uint32_t j = 0; j < dims; j++)
+        opt->v[j] = opt->u[j] + beta * opt->v[j];
+}
+
+static void feed_first(struct optim *opt, const double *sum, double loss_sum)
+{
+    opt->objective = optim_measure(opt, opt->b, sum, loss_sum, opt->gradient);
+    opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
+    opt->norm_first = opt->gradient_norm;
+    opt->diverged = optim_is_broken(opt);
+    opt->stalled = opt->gradient_norm == 0;
+    begin_step(opt);
+}
+
+static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
+{
+    const double value =
+        optim_measure(opt, opt->point, sum, loss_sum, opt->work);
+    const double slope = vec_dot(opt->work, opt->direction, opt->dims);
+
+    switch (search_feed(&opt->search, value, slope)) {
+    case SEARCH_ON:
+        optim_place_trial(opt);
+        return false;
+    case SEARCH_FAIL:
+        opt->stalled = true;
+        return false;
+    case SEARCH_ACCEPT:
+        break;
+    }
+    optim_take_trial(opt, value);
+    opt->step++;
+    opt->diverged = optim_is_broken(opt);
+    opt->stalled = opt->gradient_norm == 0;
+    begin_step(opt);
+    return true;
+}
+
+static bool feed(struct optim *opt, const double *sum, double loss_sum)
+{
+    if (opt->phase == TRIAL)
+        return feed_trial(opt, sum, loss_sum);
+    if (opt->phase == FIRST)
+        feed_first(opt, sum, loss_sum);
+    else if (optim_is_dense(opt))
+        feed_hessian(opt, sum);
+    else
+        feed_product(opt, sum);
+    return false;
+}
+
+const struct optim_ops optim_newton_ops = {"newton", false, true, PHASES,
+                                           vectors,  place, what, feed};

@@ -1,0 +1,61 @@
+/*
+ * parts.h - what the files of optim/ share; not for callers.
+ *
+ * One ops row per kind.  Every kind keeps its vectors in one block (`kept`),
+ * so that saving and loading is one loop for all of them.
+ */
+#ifndef OPTIM_PARTS_H
+#define OPTIM_PARTS_H
+
+#include "optim/optim.h"
+
+struct optim_ops {
+    const char *name;
+    bool has_rate;   /* The rate must be positive. */
+    bool has_search; /* Needs a trial point; keeps the gradient. */
+    uint32_t phases; /* `phase` is less. */
+    /* Vectors of dims doubles to keep, the model included. */
+    uint32_t (*vectors)(const struct optim *opt);
+    /* Point b and the rest into kept. */
+    void (*place)(struct optim *opt);
+    /* What to evaluate now. */
+    struct evaluation (*what)(const struct optim *opt);
+    /* Take the result; true if the model was updated. */
+    bool (*feed)(struct optim *opt, const double *sum, double loss_sum);
+};
+
+extern const struct optim_ops optim_gd_ops, optim_agd_ops, optim_momentum_ops,
+    optim_adam_ops, optim_lbfgs_ops, optim_newton_ops;
+
+/* Coordinates [from, to) have the penalty l2 |w|^2. */
+struct span {
+    uint32_t from, to;
+    double l2;
+};
+
+enum { SPANS = 3 };
+
+/* Before, in and after the free range; some are empty. */
+void optim_spans(const struct optim *opt, struct span span[SPANS]);
+
+/* Objective at w, and its gradient into `gradient`. */
+double optim_measure(const struct optim *opt, const double *w,
+                     const double *sum, double loss_sum, double *gradient);
+
+/* decay^i and the like: by square and multiply from the lowest bit of i. */
+double optim_power(double base, uint32_t exponent);
+
+/* Weights, gradient or objective are not finite. */
+bool optim_is_broken(const struct optim *opt);
+
+bool optim_is_dense(const struct optim *opt);
+
+/* point <- b + search.step * direction. */
+void optim_place_trial(struct optim *opt);
+/* Search along `direction`, or along -gradient if it does not descend (true
+ * then).  Stalls if the gradient is zero. */
+bool optim_begin_search(struct optim *opt, double step, bool armijo);
+/* The trial was accepted: b, gradient (from work) and objective are its. */
+void optim_take_trial(struct optim *opt, double value);
+
+#endif /* OPTIM_PARTS_H */

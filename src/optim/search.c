@@ -1,0 +1,136 @@
+#include "optim/search.h"
+
+#include <math.h>
+
+#define DECREASE  1e-4    /* c1 */
+#define CURVATURE 0.9     /* c2 */
+#define NOISE     0x1p-43 /* Relative: values closer than that are equal. */
+#define GROW_MIN  2.0
+#define GROW_MAX  10.0
+#define EDGE      0.1 /* Trials keep so far from the ends of the bracket. */
+
+void search_begin(struct search *search, double value, double slope,
+                  double step, bool armijo)
+{
+    const struct search_point start = {0, value, slope};
+
+    *search = (struct search){
+        .start = start, .low = start, .armijo = armijo, .step = step};
+}
+
+static bool is_noise(const struct search *s, double value)
+{
+    return fabs(value - s->start.value) <= NOISE * fabs(s->start.value);
+}
+
+static bool decreases(const struct search *s, const struct search_point *at)
+{
+    return at->value <= s->start.value + DECREASE * at->step * s->start.slope;
+}
+
+static bool acceptable(const struct search *s, const struct search_point *at)
+{
+    const double slope = s->start.slope;
+
+    if (!isfinite(at->value) || !isfinite(at->slope))
+        return false;
+    if (decreases(s, at) &&
+        (s->armijo || fabs(at->slope) <= CURVATURE * fabs(slope)))
+        return true;
+    return is_noise(s, at->value) && at->slope >= CURVATURE * slope &&
+           at->slope <= (2 * DECREASE - 1) * slope;
+}
+
+/* Worse than low: the minimum lies before it.  Where values say nothing the
+ * slope decides. */
+static bool beyond(const struct search *s, const struct search_point *at)
+{
+    if (!isfinite(at->value) || !isfinite(at->slope))
+        return true;
+    if (is_noise(s, at->value))
+        return at->slope * (at->step - s->low.step) > 0;
+    return !decreases(s, at) || (s->low.step > 0 && at->value >= s->low.value);
+}
+
+/* Minimum of the cubic with the values and slopes of p and q; NaN if it has
+ * none. */
+static double cubic_minimum(const struct search_point *p,
+                            const struct search_point *q)
+{
+    const double width = q->step - p->step;
+    const double d1 = p->slope + q->slope - 3 * (q->value - p->value) / width;
+    const double square = d1 * d1 - p->slope * q->slope;
+    const double d2 = copysign(sqrt(square), width);
+
+    return q->step -
+           width * ((q->slope + d2 - d1) / (q->slope - p->slope + 2 * d2));
+}
+
+/* `step` if it is between the two, else the nearer; NaN gives `otherwise`. */
+static double within(double step, double least, double most, double otherwise)
+{
+    if (isnan(step))
+        return otherwise;
+    if (step < least)
+        return least;
+    return step > most ? most : step;
+}
+
+static double step_inside(const struct search *s)
+{
+    const double width = s->high.step - s->low.step;
+    const double near = s->low.step + EDGE * width;
+    const double far = s->high.step - EDGE * width;
+    const double middle = s->low.step + 0.5 * width;
+    double step;
+
+    /* Overflow says nothing about where the minimum is: come back quickly. */
+    if (!isfinite(s->high.value) || !isfinite(s->high.slope))
+        return near;
+    step = cubic_minimum(&s->low, &s->high);
+    return width > 0 ? within(step, near, far, middle)
+                     : within(step, far, near, middle);
+}
+
+static double step_ahead(const struct search_point *before,
+                         const struct search_point *at)
+{
+    return within(cubic_minimum(before, at), GROW_MIN * at->step,
+                  GROW_MAX * at->step, GROW_MAX * at->step);
+}
+
+static enum search_verdict give_up(struct search *s)
+{
+    if (!(s->low.step > 0))
+        return SEARCH_FAIL;
+    /* low decreases f enough, but its gradient is gone: ask again. */
+    s->last = true;
+    s->step = s->low.step;
+    return SEARCH_ON;
+}
+
+enum search_verdict search_feed(struct search *s, double value, double slope)
+{
+    const struct search_point at = {s->step, value, slope};
+    const struct search_point before = s->low;
+
+    s->trials++;
+    if (s->last || acceptable(s, &at))
+        return SEARCH_ACCEPT;
+    if (beyond(s, &at)) {
+        s->high = at;
+        s->bracketed = true;
+    } else {
+        const double side = s->bracketed ? s->high.step - before.step : 1;
+
+        if (at.slope * side >= 0) {
+            s->high = before;
+            s->bracketed = true;
+        }
+        s->low = at;
+    }
+    if (s->trials >= SEARCH_TRIALS_MAX)
+        return give_up(s);
+    s->step = s->bracketed ? step_inside(s) : step_ahead(&before, &at);
+    return SEARCH_ON;
+}

@@ -1,0 +1,70 @@
+#include "os/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "os/file.h"
+
+enum err input_open(struct input *input, const char *path, struct why *why)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat stat;
+
+    if (fd < 0)
+        return file_failed(why, path, errno);
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) {
+        (void)close(fd);
+        return ERR_UNSUPPORTED;
+    }
+    *input = (struct input){.fd = fd, .size = (uint64_t)stat.st_size};
+    return ERR_OK;
+}
+
+void input_close(struct input *input)
+{
+    (void)close(input->fd);
+    input->fd = -1;
+}
+
+enum err input_read_at(const struct input *input, uint64_t offset, void *out,
+                       size_t size, size_t *got)
+{
+    size_t have = 0;
+
+    while (have < size) {
+        const ssize_t more = pread(input->fd, (char *)out + have, size - have,
+                                   (off_t)(offset + have));
+
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more < 0)
+            return ERR_IO;
+        if (more == 0)
+            break;
+        have += (size_t)more;
+    }
+    *got = have;
+    return ERR_OK;
+}
+
+static int64_t in_ns(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+struct input_identity input_identity(const struct input *input)
+{
+    struct stat stat;
+
+    CHECK(fstat(input->fd, &stat) == 0);
+    return (struct input_identity){
+        .device = stat.st_dev,
+        .inode = stat.st_ino,
+        .size = (uint64_t)stat.st_size,
+        .modified_ns = in_ns(stat.st_mtim),
+        .changed_ns = in_ns(stat.st_ctim),
+    };
+}

@@ -1,0 +1,37 @@
+/*
+ * input.h - a plain file, read at any offset by any thread.
+ */
+#ifndef OS_INPUT_H
+#define OS_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct input {
+    int fd;
+    uint64_t size;
+};
+
+/* What tells one version of a file from the next without reading it. */
+struct input_identity {
+    uint64_t device, inode, size;
+    int64_t modified_ns, changed_ns;
+};
+
+/* ERR_UNSUPPORTED, without a sentence, if it is a pipe or a device: read those
+ * front to back. */
+MUST_CHECK enum err input_open(struct input *input, const char *path,
+                               struct why *why);
+void input_close(struct input *input);
+
+/* All of [offset, offset + size) that is in the file; *got is less only at its
+ * end.  ERR_IO. */
+MUST_CHECK enum err input_read_at(const struct input *input, uint64_t offset,
+                                  void *out, size_t size, size_t *got);
+
+struct input_identity input_identity(const struct input *input);
+
+#endif /* OS_INPUT_H */

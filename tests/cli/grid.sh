@@ -1,0 +1,27 @@
+# All combinations, the best first; FILE is the best, trained on all rows.
+"$MUSTER" train gen:gmm:400,5 --grid "c=0.001,0.1,10 optim=lbfgs,agd" \
+    --metric logloss -v 3
+"$MUSTER" train gen:gmm:400,5 m --grid "model=svm,logistic l2=0.1,0.001" \
+    --metric auc --valid 0.25 --format json --threads 1 >one.json
+"$MUSTER" train gen:gmm:400,5 m2 --grid "model=svm,logistic l2=0.1,0.001" \
+    --metric auc --valid 0.25 --format json --threads 2 >two.json
+cmp m m2 && echo "same model for any threads"
+python3 - <<'END'
+import json
+one, two = (json.load(open(name)) for name in ("one.json", "two.json"))
+print(sorted(one), len(one["runs"]), one["metric"])
+scores = [run["metrics"]["auc"] for run in one["runs"]]
+print("sorted", scores == sorted(scores, reverse=True))
+print("best first", one["best"] == one["runs"][0], one["runs"] == two["runs"])
+print("refit", one["refit"]["model"], one["refit"]["config"]["l2"]["value"] ==
+      float(one["best"]["options"]["l2"]))
+END
+try() { "$MUSTER" train gen:gmm:400,5 "$@" 2>&1 >/dev/null; echo "exit $?"; }
+try --grid "c=0.1 threads=1,2"
+try --grid "c=x"
+try --grid "c"
+try --grid " "
+try --grid "c=1 l2=1"
+try --grid "model=linear,logistic"
+try --grid "c=1" -n 2
+try --grid "lr=$(seq -s, 100) l2=$(seq -s, 100)"

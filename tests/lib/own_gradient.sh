@@ -1,0 +1,22 @@
+#!/bin/sh
+# The example of include/muster.h as a user would build it: against the built
+# library through pkg-config.  The hash is the same everywhere, so it can stand
+# here.
+set -u
+echo 1..3
+export PKG_CONFIG_PATH="$BUILD/meson-uninstalled"
+if cc -std=c17 -Wall -Wextra -Werror -O2 -ffp-contract=off -o own_gradient \
+    "$ROOT/examples/own_gradient.c" \
+    $(pkg-config --cflags --libs muster)
+then echo "ok 1 - compiles against the library"
+else echo "not ok 1 - compiles against the library"
+fi
+./own_gradient >out
+if grep -q '^y = 3\.0022 x -2\.0042 ' out
+then echo "ok 2 - finds the line"
+else echo "not ok 2 - finds the line: $(cat out)"
+fi
+if grep -q '^model a3b97684fe34bc47a5adfbd9d998b6f7' out
+then echo "ok 3 - the same bits as ever"
+else echo "not ok 3 - the same bits as ever: $(cat out)"
+fi

@@ -1,0 +1,269 @@
+/*
+ * IDX and npy files are written byte by byte as their formats say, read, and
+ * compared; then cut off at every byte and changed at every byte: that must
+ * end in a sentence or in rows, never in a crash.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/idx.h"
+#include "data/npy.h"
+
+struct file {
+    uint8_t bytes[512];
+    size_t size;
+};
+
+static void put(struct file *file, const void *bytes, size_t size)
+{
+    memcpy(file->bytes + file->size, bytes, size);
+    file->size += size;
+}
+
+static void put_be32(struct file *file, uint32_t value)
+{
+    const uint8_t bytes[] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16),
+                             (uint8_t)(value >> 8), (uint8_t)value};
+
+    put(file, bytes, 4);
+}
+
+/* Three images of 2 x 2. */
+static struct file images(void)
+{
+    static const uint8_t pixels[] = {0, 255, 51, 0, 0, 0, 0, 0, 1, 2, 3, 4};
+    struct file file = {0};
+
+    put(&file, "\0\0\x08\x03", 4);
+    put_be32(&file, 3);
+    put_be32(&file, 2);
+    put_be32(&file, 2);
+    put(&file, pixels, sizeof pixels);
+    return file;
+}
+
+static struct file labels(void)
+{
+    struct file file = {0};
+
+    put(&file, "\0\0\x08\x01", 4);
+    put_be32(&file, 3);
+    put(&file, "\7\0\x09", 3);
+    return file;
+}
+
+static struct file npy(const char *descr, const char *shape, const void *values,
+                       size_t size)
+{
+    struct file file = {0};
+    char header[119];
+    const int used = snprintf(header, sizeof header,
+                              "{'descr': '%s', 'fortran_order': False, "
+                              "'shape': %s, }",
+                              descr, shape);
+
+    memset(header + used, ' ', sizeof header - (size_t)used);
+    header[117] = '\n';
+    put(&file, "\x93NUMPY\1\0\x76\0", 10);
+    put(&file, header, 118);
+    put(&file, values, size);
+    return file;
+}
+
+static enum err read_idx(const struct file *file, const double *label,
+                         uint64_t count, struct sparse *rows, struct why *why)
+{
+    struct unpacker *in;
+    struct stage stage = {0};
+    enum err err;
+
+    assert_int_equal(unpacker_open_memory(file->bytes, file->size, &in),
+                     ERR_OK);
+    err = idx_stage(in, label, count, &stage, why);
+    unpacker_close(in);
+    if (err == ERR_OK)
+        err = stage_unpack(&stage, rows);
+    stage_close(&stage);
+    return err;
+}
+
+static enum err read_npy(const struct file *file, uint64_t column,
+                         struct sparse *rows, struct why *why)
+{
+    struct unpacker *in;
+    struct stage stage = {0};
+    enum err err;
+
+    assert_int_equal(unpacker_open_memory(file->bytes, file->size, &in),
+                     ERR_OK);
+    err = npy_stage(in, NULL, 0, column, &stage, why);
+    unpacker_close(in);
+    if (err == ERR_OK)
+        err = stage_unpack(&stage, rows);
+    stage_close(&stage);
+    return err;
+}
+
+static void test_idx(void **state)
+{
+    static const double label[] = {7, 0, 9};
+    const struct file file = images();
+    struct sparse rows = {0};
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(read_idx(&file, label, 3, &rows, &why), ERR_OK);
+    assert_int_equal(rows.rows, 3);
+    assert_int_equal(rows.cols, 4);
+    assert_true(rows.label[2] == 9);
+    assert_int_equal(rows.start[1], 2);
+    assert_int_equal(rows.start[2], 2);
+    assert_int_equal(rows.index[0], 1);
+    assert_true(rows.value[0] == 1);
+    assert_true(rows.value[1] == 0.2f);
+    sparse_close(&rows);
+    assert_int_equal(read_idx(&file, label, 2, &rows, &why), ERR_MISMATCH);
+    assert_string_equal(why.text, "3 rows, but there are 2 labels");
+}
+
+static void test_idx_labels(void **state)
+{
+    const struct file file = labels();
+    const struct file wrong = images();
+    struct unpacker *in;
+    double *read = NULL;
+    uint64_t count = 0;
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(unpacker_open_memory(file.bytes, file.size, &in), ERR_OK);
+    assert_int_equal(idx_labels(in, &read, &count, &why), ERR_OK);
+    assert_int_equal(count, 3);
+    assert_true(read[0] == 7 && read[2] == 9);
+    mem_free(read);
+    unpacker_close(in);
+    assert_int_equal(unpacker_open_memory(wrong.bytes, wrong.size, &in),
+                     ERR_OK);
+    assert_int_equal(idx_labels(in, &read, &count, &why), ERR_FORMAT);
+    unpacker_close(in);
+}
+
+static void test_npy_types(void **state)
+{
+    static const float f4[] = {1, 2, 3, 4, 5, 6};
+    static const double f8[] = {1, 2, 3, 4, 5, 6};
+    static const int8_t i1[] = {1, 2, 3, 4, 5, 6};
+    static const uint16_t u2[] = {1, 2, 3, 4, 5, 6};
+    static const int64_t i8[] = {1, 2, 3, 4, 5, 6};
+    static const uint8_t big[] = {0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6};
+    const struct file files[] = {
+        npy("<f4", "(2, 3)", f4, sizeof f4),
+        npy("<f8", "(2, 3)", f8, sizeof f8),
+        npy("|i1", "(2, 3)", i1, sizeof i1),
+        npy("<u2", "(2,3)", u2, sizeof u2),
+        npy("<i8", "(2, 3)", i8, sizeof i8),
+        npy(">i2", "(2, 3)", big, sizeof big),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct sparse rows = {0};
+        struct why why = {0};
+
+        assert_int_equal(read_npy(&files[i], 0, &rows, &why), ERR_OK);
+        assert_int_equal(rows.rows, 2);
+        assert_int_equal(rows.cols, 2);
+        assert_true(rows.label[0] == 3 && rows.label[1] == 6);
+        assert_true(rows.value[0] == 1 && rows.value[3] == 5);
+        sparse_close(&rows);
+        assert_int_equal(read_npy(&files[i], 1, &rows, &why), ERR_OK);
+        assert_true(rows.label[0] == 1 && rows.value[0] == 2);
+        sparse_close(&rows);
+    }
+}
+
+static void assert_npy_refused(const struct file *file, enum err err,
+                               const char *part)
+{
+    struct sparse rows = {0};
+    struct why why = {0};
+
+    assert_int_equal(read_npy(file, 0, &rows, &why), err);
+    assert_non_null(strstr(why.text, part));
+}
+
+static void test_npy_refusals(void **state)
+{
+    static const float values[] = {1, 2, 3, 4, 5, 6};
+    static const float bad[] = {1, 2, 3, 4, __builtin_nanf(""), 6};
+    static const double huge[] = {1, 2, 1e300, 4};
+    struct file file = npy("<f4", "(2, 3)", values, sizeof values);
+
+    (void)state;
+    file.size--;
+    assert_npy_refused(&file, ERR_TRUNCATED, "row 2: the file ends too early");
+    file.size += 2;
+    assert_npy_refused(&file, ERR_FORMAT, "bytes follow the last row");
+    file = npy("<c8", "(2, 3)", values, sizeof values);
+    assert_npy_refused(&file, ERR_UNSUPPORTED, "'<c8'");
+    file = npy("<f4", "(6,)", values, sizeof values);
+    assert_npy_refused(&file, ERR_FORMAT, "--labels");
+    file = npy("<f4", "(x, 3)", values, sizeof values);
+    assert_npy_refused(&file, ERR_FORMAT, "shape");
+    file = npy("<f4", "(4000000000, 3)", values, sizeof values);
+    assert_npy_refused(&file, ERR_TOOBIG, "at most");
+    file = npy("<f4", "(2, 3)", bad, sizeof bad);
+    assert_npy_refused(&file, ERR_RANGE, "row 2: column 2: not a finite");
+    file = npy("<f8", "(2, 2)", huge, sizeof huge);
+    assert_npy_refused(&file, ERR_RANGE, "row 2: column 1: 1e+300 is too");
+}
+
+static void test_broken_bytes(void **state)
+{
+    static const float values[] = {1, 2, 3, 4, 5, 6};
+    static const double label[] = {7, 0, 9};
+    const struct file sound[] = {images(),
+                                 npy("<f4", "(2, 3)", values, sizeof values)};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t at = 0; at < sound[i].size; at++) {
+            for (int change = 0; change < 4; change++) {
+                struct file file = sound[i];
+                struct sparse rows = {0};
+                struct why why = {0};
+                enum err err;
+
+                if (change == 0)
+                    file.size = at;
+                else
+                    file.bytes[at] = (uint8_t)(file.bytes[at] + 85 * change);
+                err = i == 0 ? read_idx(&file, label, 3, &rows, &why)
+                             : read_npy(&file, 0, &rows, &why);
+                assert_true(err == ERR_OK || why.text[0] != '\0');
+                sparse_close(&rows);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idx),
+        cmocka_unit_test(test_idx_labels),
+        cmocka_unit_test(test_npy_types),
+        cmocka_unit_test(test_npy_refusals),
+        cmocka_unit_test(test_broken_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

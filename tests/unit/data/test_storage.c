@@ -1,0 +1,114 @@
+/*
+ * The choice of a form is a table of cases; every form gives back, value by
+ * value and row by row, what was put into it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "data/storage.h"
+
+static void test_fits(void **state)
+{
+    (void)state;
+    assert_int_equal(value_fits(0), VALUES_ALL);
+    assert_int_equal(value_fits(1), VALUES_ALL);
+    assert_int_equal(value_fits(-128), VALUES_I8 | VALUES_BF16);
+    assert_int_equal(value_fits(127), VALUES_I8 | VALUES_BF16);
+    assert_int_equal(value_fits(128), VALUES_BF16);
+    assert_int_equal(value_fits(257), 0);
+    assert_int_equal(value_fits(0.5f), VALUES_BF16);
+    assert_int_equal(value_fits(0.1f), 0);
+    assert_int_equal(value_fits(-1e30f), 0);
+}
+
+static void test_choice(void **state)
+{
+    static const struct {
+        struct census census;
+        enum storage storage;
+    } cases[] = {
+        {{10, 10, 1, VALUES_ALL}, STORAGE_BIT},
+        {{10, 10, 1, VALUES_I8 | VALUES_BF16}, STORAGE_I8},
+        {{10, 10, 1, VALUES_BF16}, STORAGE_BF16},
+        {{10, 10, 1, 0}, STORAGE_F32},
+        {{1000, 1000, 125000, 0}, STORAGE_F32},
+        {{1000, 1000, 124999, 0}, STORAGE_CSR},
+        {{1000, 1000, 31250, VALUES_ALL}, STORAGE_BIT},
+        {{1000, 1000, 31249, VALUES_ALL}, STORAGE_INDEX},
+        {{20000, 219, 16 * 20000, VALUES_ALL}, STORAGE_BIT},
+        {{26215, 241915, 44 * 26215, VALUES_ALL}, STORAGE_INDEX},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(storage_choose(&cases[i].census), cases[i].storage);
+        assert_true(storage_holds(cases[i].storage, &cases[i].census));
+    }
+    assert_false(storage_holds(STORAGE_BIT, &cases[1].census));
+    assert_false(storage_holds(STORAGE_INDEX, &cases[1].census));
+    assert_false(storage_holds(STORAGE_I8, &cases[2].census));
+    assert_false(storage_holds(STORAGE_BF16, &cases[3].census));
+}
+
+static void test_names(void **state)
+{
+    enum storage storage;
+
+    (void)state;
+    for (uint32_t i = 0; i < STORAGES; i++) {
+        assert_true(storage_parse(storage_name((enum storage)i), &storage));
+        assert_int_equal(storage, i);
+    }
+    assert_false(storage_parse("f16", &storage));
+}
+
+static void test_rows_come_back(void **state)
+{
+    static const float values[4][9] = {
+        {0.1f, -2.5e30f, 0, 1, 7, -0.25f, 1e-40f, 3, 4},
+        {0.5f, -2, 0, 1, 256, 1.5f, -0.125f, 3, 4},
+        {-128, 127, 0, 1, 7, -5, 100, 3, 4},
+        {1, 0, 0, 1, 1, 1, 0, 1, 1},
+    };
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        const enum storage storage = (enum storage)i;
+        uint64_t row[16];
+        float out[9];
+
+        memset(row, 0xff, sizeof row);
+        storage_pack(storage, values[i], 9, row);
+        storage_unpack(storage, row, 9, out);
+        assert_memory_equal(out, values[i], sizeof out);
+        memset(row, 0, sizeof row);
+        for (uint32_t j = 0; j < 9; j++) {
+            storage_put(storage, row, j, 1);
+            storage_put(storage, row, j, values[i][j]);
+        }
+        for (uint32_t j = 0; j < 9; j++)
+            assert_true(storage_get(storage, row, j) == values[i][j]);
+    }
+    assert_int_equal(storage_row_bytes(STORAGE_F32, 16), 64);
+    assert_int_equal(storage_row_bytes(STORAGE_BF16, 16), 32);
+    assert_int_equal(storage_row_bytes(STORAGE_I8, 16), 16);
+    assert_int_equal(storage_row_bytes(STORAGE_BIT, 16), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_rows_come_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+/*
+ * Sparse rows of both profiles: every variant against the reference, sum by
+ * sum; chunks that do not fit leave no trace; long double arithmetic says what
+ * the sums should be near.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "math/sparse.h"
+
+enum { ROWS_MAX = 140, COLS_MAX = 90, ENTRIES_MAX = ROWS_MAX * COLS_MAX };
+
+static const enum isa isas[] = {ISA_PORTABLE, ISA_AVX2, ISA_AVX512};
+static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
+                                   LOSS_SQUARED_HINGE, LOSS_HINGE};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct sparse_case {
+    struct sparse_rows rows;
+    uint64_t begin[ROWS_MAX + 1];
+    uint32_t column[ENTRIES_MAX];
+    float value[ENTRIES_MAX];
+    double y[ROWS_MAX], weight[ROWS_MAX];
+    double w[COLS_MAX], v[COLS_MAX];
+    int16_t exponent[COLS_MAX];
+    struct evaluation what;
+};
+
+/* Scales of the draw, by turns: plain, tiny, huge. */
+static int power_of(uint64_t seed)
+{
+    static const int powers[] = {0, 0, -1070, 900, -40};
+
+    return powers[seed / 5 % COUNT(powers)];
+}
+
+static void case_rows(struct sparse_case *c, struct rng *rng, bool values)
+{
+    uint64_t at = 0;
+
+    for (uint32_t i = 0; i < c->rows.rows; i++) {
+        const double density =
+            rng_chance(rng, 0.1) ? 0.0 : rng_unit(rng) * rng_unit(rng);
+
+        for (uint32_t j = 0; j < c->rows.cols; j++) {
+            if (!rng_chance(rng, density))
+                continue;
+            c->column[at] = j;
+            c->value[at] = rng_chance(rng, 0.1)
+                               ? -0.0f
+                               : (float)ldexp(rng_unit(rng) - 0.5,
+                                              (int)rng_between(rng, -3, 3));
+            at++;
+        }
+        c->begin[i + 1] = at;
+        c->y[i] = rng_chance(rng, 0.03) ? 0 : rng_chance(rng, 0.5) ? 1 : -1;
+        c->weight[i] = rng_chance(rng, 0.1) ? 0 : 2 * rng_unit(rng);
+    }
+    c->rows.value = values ? c->value : NULL;
+}
+
+static void case_make(struct sparse_case *c, uint64_t seed, bool values)
+{
+    const bool hessvec = seed % 3 == 1;
+    struct rng rng;
+
+    memset(c, 0, sizeof *c);
+    rng_init(&rng, seed);
+    c->rows = (struct sparse_rows){
+        .begin = c->begin,
+        .column = c->column,
+        .y = c->y,
+        .weight = seed % 2 == 0 ? c->weight : NULL,
+        .rows = 1 + (uint32_t)rng_below(&rng, ROWS_MAX),
+        .cols = 1 + (uint32_t)rng_below(&rng, COLS_MAX),
+    };
+    case_rows(c, &rng, values);
+    for (uint32_t j = 0; j < c->rows.cols; j++) {
+        c->w[j] = ldexp(rng_unit(&rng) - 0.5, power_of(seed));
+        c->v[j] = rng_unit(&rng) - 0.5;
+        c->exponent[j] = (int16_t)rng_between(&rng, 20, 40);
+    }
+    c->what = (struct evaluation){
+        .kind = hessvec ? EVALUATE_HESSVEC : EVALUATE_GRADIENT,
+        .w = c->w,
+        .v = hessvec ? c->v : NULL,
+    };
+}
+
+static enum err add(const struct sparse_case *c, enum isa isa, enum loss loss,
+                    uint32_t chunk, struct tally *tally)
+{
+    struct sparse_round round = {0};
+    enum err err = sparse_round_init(&round, c->rows.cols);
+
+    assert_int_equal(err, ERR_OK);
+    err = c->rows.value != NULL
+              ? ERR_OK
+              : sparse_round_prepare(&round, &c->what, c->rows.cols);
+    if (err == ERR_OK)
+        err = sparse_add_chunk(isa, loss, &c->rows, &c->what, &round,
+                               c->exponent, chunk, tally);
+    sparse_round_close(&round);
+    return err;
+}
+
+static bool same_tally(const struct tally *a, const struct tally *b)
+{
+    const struct digest of_a = tally_digest(a), of_b = tally_digest(b);
+
+    return digest_equal(&of_a, &of_b);
+}
+
+static void assert_variants(const struct sparse_case *c, enum loss loss,
+                            uint64_t seed)
+{
+    struct tally ref, got;
+    enum err wanted;
+
+    assert_int_equal(tally_init(&ref, c->rows.cols, 2), ERR_OK);
+    assert_int_equal(tally_init(&got, c->rows.cols, 2), ERR_OK);
+    wanted =
+        sparse_add_chunk_ref(loss, &c->rows, &c->what, c->exponent, 1, &ref);
+    for (size_t i = 0; i < COUNT(isas); i++) {
+        if (!isa_runs(isas[i]))
+            continue;
+        tally_clear(&got);
+        if (add(c, isas[i], loss, 1, &got) != wanted || !same_tally(&ref, &got))
+            fail_msg("seed %llu: %s, loss %d, %u rows of %u differ",
+                     (unsigned long long)seed, isa_name(isas[i]), (int)loss,
+                     c->rows.rows, c->rows.cols);
+    }
+    tally_close(&ref);
+    tally_close(&got);
+}
+
+static void test_variants_agree(void **state)
+{
+    static struct sparse_case c;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        case_make(&c, seed, seed % 4 < 2);
+        assert_variants(&c, losses[seed / 7 % COUNT(losses)], seed);
+    }
+}
+
+/* Broken weights, scales that are too fine and NaN labels: refused whole, by
+ * all alike. */
+static void test_refused_whole(void **state)
+{
+    static struct sparse_case c;
+    struct tally tally;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        const bool values = seed % 4 < 2;
+        uint32_t last;
+
+        case_make(&c, seed, values);
+        last = c.rows.rows - 1;
+        switch (seed % 5) {
+        case 0:
+            c.w[c.rows.cols - 1] = seed % 2 == 0 ? nan("") : HUGE_VAL;
+            break;
+        case 1:
+            for (uint32_t j = 0; j < c.rows.cols; j++)
+                c.exponent[j] = 1000;
+            break;
+        case 2:
+            c.y[last] = nan("");
+            break;
+        case 3:
+            c.y[last / 2] = 1e300;
+            break;
+        default:
+            c.weight[last] = HUGE_VAL;
+            break;
+        }
+        assert_variants(&c, losses[seed / 7 % COUNT(losses)], seed);
+    }
+    case_make(&c, 0, false);
+    c.y[0] = nan("");
+    assert_int_equal(tally_init(&tally, c.rows.cols, 1), ERR_OK);
+    assert_int_equal(add(&c, ISA_PORTABLE, LOSS_SQUARED, 0, &tally), ERR_RANGE);
+    for (uint32_t j = 0; j < c.rows.cols; j++)
+        assert_true(tally.sum[j] == 0);
+    c.y[0] = 1;
+    assert_int_equal(add(&c, ISA_PORTABLE, LOSS_SQUARED, 0, &tally), ERR_OK);
+    assert_int_equal(add(&c, ISA_PORTABLE, LOSS_SQUARED, 0, &tally),
+                     ERR_OVERLAP);
+    tally_close(&tally);
+}
+
+/* The squared loss in long double, from the definition of least squares. */
+static void test_near_the_truth(void **state)
+{
+    static struct sparse_case c;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        long double g[COLS_MAX] = {0};
+        double got[COLS_MAX];
+        struct tally tally;
+
+        case_make(&c, 25 * seed, seed % 2 == 0);
+        c.what.kind = EVALUATE_GRADIENT;
+        c.rows.weight = NULL;
+        for (uint32_t j = 0; j < c.rows.cols; j++)
+            c.exponent[j] = 50;
+        for (uint32_t i = 0; i < c.rows.rows; i++) {
+            long double z = 0;
+
+            for (uint64_t k = c.begin[i]; k < c.begin[i + 1]; k++)
+                z += (long double)(c.rows.value ? c.value[k] : 1.0f) *
+                     (long double)c.w[c.column[k]];
+            for (uint64_t k = c.begin[i]; k < c.begin[i + 1]; k++)
+                g[c.column[k]] +=
+                    2 * (z - (long double)c.y[i]) *
+                    (long double)(c.rows.value ? c.value[k] : 1.0f);
+        }
+        assert_int_equal(tally_init(&tally, c.rows.cols, 1), ERR_OK);
+        assert_int_equal(add(&c, isa_best(), LOSS_SQUARED, 0, &tally), ERR_OK);
+        tally_gradient(&tally, c.exponent, got);
+        for (uint32_t j = 0; j < c.rows.cols; j++) {
+            /* Index weights have 30 bits. */
+            const long double tolerance = c.rows.value ? 1e-11L : 1e-5L;
+
+            if (!(fabsl((long double)got[j] - g[j]) < tolerance))
+                fail_msg("seed %llu: column %u: %g against %Lg",
+                         (unsigned long long)seed, j, got[j], g[j]);
+        }
+        tally_close(&tally);
+    }
+}
+
+static void test_quantised_weights(void **state)
+{
+    const double w[] = {1.0, -0.5, 0x1p-30, 0x1.8p-30, 0.0, -0x1p-40};
+    const double edge[] = {1.0 - 0x1p-53, 0.0, 0.0, 0.0, 0.0, 0.0};
+    const double tiny[] = {0x1p-1074, 0.0, 0.0, 0.0, 0.0, 0.0};
+    struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
+    struct sparse_round round;
+
+    (void)state;
+    assert_int_equal(sparse_round_init(&round, 6), ERR_OK);
+    assert_int_equal(sparse_round_prepare(&round, &what, 6), ERR_OK);
+    /* 1.0 is not below 2^30 on a scale of 2^30. */
+    assert_true(round.unit == 0x1p-29);
+    assert_int_equal(round.q[0], 1 << 29);
+    assert_int_equal(round.q[1], -(1 << 28));
+    assert_int_equal(round.q[2], 0); /* A tie, to even. */
+    assert_int_equal(round.q[3], 1);
+    assert_int_equal(round.q[5], 0);
+    what.w = edge;
+    assert_int_equal(sparse_round_prepare(&round, &what, 6), ERR_OK);
+    assert_int_equal(round.q[0], (1 << 30) - 1);
+    what.w = tiny;
+    assert_int_equal(sparse_round_prepare(&round, &what, 6), ERR_OK);
+    assert_true(round.unit == 0x1p-1022);
+    sparse_round_close(&round);
+}
+
+static void test_scores(void **state)
+{
+    static struct sparse_case c;
+    double z[ROWS_MAX];
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        case_make(&c, seed, seed % 2 == 0);
+        sparse_scores(&c.rows, c.w, z);
+        for (uint32_t i = 0; i < c.rows.rows; i++) {
+            double lane[4] = {0};
+
+            for (uint64_t k = c.begin[i]; k < c.begin[i + 1]; k++)
+                lane[(k - c.begin[i]) % 4] +=
+                    (c.rows.value ? (double)c.value[k] : 1.0) *
+                    c.w[c.column[k]];
+            assert_true(z[i] == (lane[0] + lane[2]) + (lane[1] + lane[3]));
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variants_agree),
+        cmocka_unit_test(test_refused_whole),
+        cmocka_unit_test(test_near_the_truth),
+        cmocka_unit_test(test_quantised_weights),
+        cmocka_unit_test(test_scores),
+    };
+
+    return cmocka_run_group_tests_name("math/sparse", tests, NULL, NULL);
+}
