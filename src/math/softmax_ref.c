@@ -7,30 +7,8 @@
 
 #include "base/check.h"
 #include "base/rng.h"
-#include "math/poly.h"
+#include "math/poly_ref.h"
 #include "math/softmax.h"
-
-static double ref_horner(const double *c, int terms, double x)
-{
-    double p = c[terms - 1];
-
-    for (int i = terms - 2; i >= 0; i--)
-        p = p * x + c[i];
-    return p;
-}
-
-/* x <= 0 and finite. */
-static double ref_exp(double x)
-{
-    const double at = x < POLY_EXP_LOW ? POLY_EXP_LOW : x;
-    const double k = (at * POLY_LOG2E + POLY_ROUNDER) - POLY_ROUNDER;
-    const double f = (at - k * POLY_LN2_HIGH) - k * POLY_LN2_LOW;
-    const double h = f * f;
-    const double q = ref_horner(poly_exp_even, POLY_EXP_EVEN, h) +
-                     f * ref_horner(poly_exp_odd, POLY_EXP_ODD, h);
-
-    return ldexp((f + h * q) + 1.0, (int)k);
-}
 
 static double ref_log(double x)
 {
