@@ -119,6 +119,14 @@ static enum exactness wanted_class(const struct options *options)
     return EXACT_APPROX;
 }
 
+/* Line searches and curvature pairs: two sums must be over the same rows. */
+static bool searches(const struct options *options)
+{
+    const char *name = option_text(options, OPT_OPTIM);
+
+    return strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0;
+}
+
 /* Build once for real: the only honest answer to whether it fits. */
 static enum err try_code(struct setup *setup, const struct options *options,
                          uint32_t chunks, struct why *why)
@@ -142,6 +150,12 @@ static enum err try_code(struct setup *setup, const struct options *options,
             "lists the class of each",
             setup->code.name, exactness_name(setup->exactness),
             option_text(options, OPT_EXACT));
+    if (setup->exactness == EXACT_APPROX && searches(options))
+        return why_set(
+            why, ERR_SHAPE,
+            "--optim %s compares sums over all rows, and code %s leaves some "
+            "out; take an exact code (steal, frc, rep, uncoded) or --optim agd",
+            option_text(options, OPT_OPTIM), setup->code.name);
     return ERR_OK;
 }
 
