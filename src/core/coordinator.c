@@ -357,11 +357,6 @@ static void on_time(struct coordinator *c, struct actions *actions)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)
         round_rebalance(c, actions);
-    if (c->phase == COORDINATOR_ROUND && c->alive == 0 &&
-        c->options.local_only && c->now >= c->gather_until)
-        coordinator_fail(c, actions, ERR_CLOSED,
-                         "all workers are gone; the state is saved, go on "
-                         "with --resume");
 }
 
 static void on_stop(struct coordinator *c, struct actions *actions)

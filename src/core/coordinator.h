@@ -61,7 +61,6 @@ struct coordinator_options {
     uint32_t checkpoint_steps; /* At most so many steps ... */
     time_us checkpoint_us;     /* ... or so much time between checkpoints. */
     bool sync;                 /* Every step durable before the next. */
-    bool local_only;           /* Nobody can join: all gone is the end. */
 };
 
 enum member_state {

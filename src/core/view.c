@@ -283,12 +283,6 @@ void view_gather(struct coordinator *c, struct actions *actions)
     if (c->journal_wait > 0)
         return; /* The JOB record comes first. */
     if (c->alive >= c->gather_for ||
-        (c->alive > 0 && c->now >= c->gather_until)) {
+        (c->alive > 0 && c->now >= c->gather_until))
         commit_advance(c, actions);
-        return;
-    }
-    if (c->options.local_only && c->now >= c->gather_until)
-        coordinator_fail(c, actions, ERR_CLOSED,
-                         "all workers are gone; the state is saved, go on "
-                         "with --resume");
 }

@@ -210,8 +210,6 @@ static void describe_core(struct train *train)
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
-        /* The supervisor knows better who can still come. */
-        .local_only = false,
     };
 }
 
