@@ -115,6 +115,14 @@ def wait_for(look, what, deadline_s=DEADLINE_S):
     raise AssertionError(f"waited {deadline_s} s for {what}")
 
 
+def happens(look):
+    """Does look() come true before the deadline?"""
+    try:
+        return bool(wait_for(look, "it to happen"))
+    except AssertionError:
+        return False
+
+
 def stat(pid):
     """(name, state, parent) from /proc, or None if it is gone."""
     try:
