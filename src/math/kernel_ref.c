@@ -97,8 +97,7 @@ struct ref_slope ref_slope_of_row(enum loss kind, double z, double y,
     return slope;
 }
 
-/* x_ij, whatever it is stored as. */
-static double ref_x(const struct dense_rows *in, uint32_t i, uint32_t j)
+double ref_x(const struct dense_rows *in, uint32_t i, uint32_t j)
 {
     const size_t at = (size_t)i * in->stride + j;
     uint32_t bits;

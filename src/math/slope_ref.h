@@ -1,5 +1,6 @@
 /*
- * slope_ref.h - the losses of kernel.h for the _ref functions (math/ only).
+ * slope_ref.h - values and losses of kernel.h for the _ref functions (math/
+ * only).
  */
 #ifndef MATH_SLOPE_REF_H
 #define MATH_SLOPE_REF_H
@@ -13,6 +14,9 @@ struct ref_slope {
     double h;
     double loss;
 };
+
+/* x_ij, whatever it is stored as. */
+double ref_x(const struct dense_rows *in, uint32_t i, uint32_t j);
 
 /* At score z; without and with the weight of a row (`weight` may be NULL). */
 struct ref_slope ref_slope_at(enum loss kind, double z, double y);

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "math/poly_ref.h"
+#include "math/slope_ref.h"
 #include "math/softmax.h"
 
 static double ref_log(double x)
@@ -52,27 +53,6 @@ static double ref_row(uint32_t classes, const double *z, const double *t,
             r[c] = ((c == (uint32_t)y ? r[c] - 1.0 : r[c]) + 0.0) * weight;
     }
     return t != NULL ? 0.0 : ((m - z[(uint32_t)y]) + ref_log(s)) * weight;
-}
-
-static double ref_x(const struct dense_rows *in, uint32_t i, uint32_t j)
-{
-    const size_t at = (size_t)i * in->stride + j;
-    uint32_t bits;
-    float x;
-
-    switch (in->storage) {
-    case DENSE_F32:
-        break;
-    case DENSE_BF16:
-        bits = (uint32_t)((const uint16_t *)in->x)[at] << 16;
-        memcpy(&x, &bits, sizeof x);
-        return (double)x;
-    case DENSE_I8:
-        return (double)((const int8_t *)in->x)[at];
-    case DENSE_BIT:
-        return (double)(((const uint8_t *)in->x)[at / 8] >> at % 8 & 1);
-    }
-    return (double)((const float *)in->x)[at];
 }
 
 static double ref_dot(const struct dense_rows *in, uint32_t i, const double *w)
