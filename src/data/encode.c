@@ -371,18 +371,26 @@ static enum err check_columns(const struct encoder *encoder,
     return ERR_OK;
 }
 
+/* Does the table fit, and which of its words are which of ours? */
+static enum err begin_rows(const struct encoder *encoder,
+                           const struct frame *frame, struct translation *words,
+                           struct why *why)
+{
+    enum err err = check_columns(encoder, frame, why);
+
+    if (err != ERR_OK)
+        return err;
+    err = translate(encoder, frame, words);
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
 enum err encoder_apply(const struct encoder *encoder, const struct frame *frame,
                        struct stage *stage, struct why *why)
 {
     struct sparse rows = {0};
     struct translation words = {0};
-    enum err err = check_columns(encoder, frame, why);
+    enum err err = begin_rows(encoder, frame, &words, why);
 
-    if (err != ERR_OK)
-        return err;
-    err = translate(encoder, frame, &words);
-    if (err != ERR_OK)
-        (void)why_set(why, err, "%s", err_text(err));
     for (uint32_t i = 0; err == ERR_OK && i < frame->rows; i++) {
         err = add_row_or_say(encoder, frame, &words, i, &rows, why);
         if (err == ERR_OK && (i + 1 == frame->rows || is_full(&rows)))
@@ -398,13 +406,8 @@ enum err encoder_rows(const struct encoder *encoder, const struct frame *frame,
 {
     struct sparse made = {0};
     struct translation words = {0};
-    enum err err = check_columns(encoder, frame, why);
+    enum err err = begin_rows(encoder, frame, &words, why);
 
-    if (err != ERR_OK)
-        return err;
-    err = translate(encoder, frame, &words);
-    if (err != ERR_OK)
-        (void)why_set(why, err, "%s", err_text(err));
     for (uint32_t i = 0; err == ERR_OK && i < frame->rows; i++)
         err = add_row_or_say(encoder, frame, &words, i, &made, why);
     translation_close(&words);
