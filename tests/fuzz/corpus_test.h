@@ -1,6 +1,6 @@
 /*
  * corpus_test.h - a fuzz target's corpus as a unit test: a program includes
- * its target, then this, and calls corpus_test from main.
+ * this and its target, and calls corpus_test from main.
  */
 #ifndef FUZZ_CORPUS_TEST_H
 #define FUZZ_CORPUS_TEST_H
