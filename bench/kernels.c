@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -27,7 +28,7 @@
 #include "math/tally.h"
 
 #define CHUNKS_WANTED 1024u
-#define THREADS_MAX   2u
+#define THREADS_MAX   64u
 
 enum run { RUN_READ, RUN_F32, RUN_BF16, RUN_I8, RUN_BIT, RUN_HESSVEC, RUNS };
 enum sparse_run { SPARSE_READ, SPARSE_INDEX, SPARSE_CSR, SPARSE_RUNS };
@@ -318,10 +319,22 @@ static double pass(struct job *job, unsigned threads, int run)
     return now() - begin;
 }
 
+/* 1, 2, then all the machine has; 0 after the last. */
+static unsigned more_threads(unsigned threads)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const unsigned most =
+        cores < (long)THREADS_MAX ? (unsigned)cores : THREADS_MAX;
+
+    if (threads == 1)
+        return most > 1 ? 2 : 0;
+    return threads < most ? most : 0;
+}
+
 static void measure(struct job *job, const char *const *names, int runs,
                     unsigned repeats)
 {
-    for (unsigned threads = 1; threads <= THREADS_MAX; threads++) {
+    for (unsigned threads = 1; threads > 0; threads = more_threads(threads)) {
         double best[RUNS];
 
         for (int run = 0; run < runs; run++)

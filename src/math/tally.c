@@ -17,13 +17,13 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "math/grid.h"
+#include "math/kernel.h"
+#include "math/tally_loops.h"
 #include "math/unroll.h"
 
-#define EXPONENT_MAX   GRID_EXPONENT_MAX
-#define EXPONENT_FIELD 0x7ff /* Of binary64; all ones: NaN, infinite. */
-#define BIAS           1023
-#define LOSS_LIMIT     0x1p60
-#define DIGEST_NAME    "muster tally 1"
+#define EXPONENT_MAX GRID_EXPONENT_MAX
+#define LOSS_LIMIT   0x1p60
+#define DIGEST_NAME  "muster tally 1"
 
 static_assert(DBL_MANT_DIG == 53, "grid arithmetic is IEEE binary64");
 static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
@@ -81,8 +81,7 @@ int16_t tally_exponent(double bound)
  * Scaling by a power of two only moves the exponent, so the exponents tell;
  * comparing integers costs a third of multiplying.  A denormal's field is 0,
  * too small to fail. */
-static bool gradient_fits(const double *gradient, const int16_t *exponent,
-                          uint32_t dims)
+static bool fits(const double *gradient, const int16_t *exponent, uint32_t dims)
 {
     int top_field = 0;
     int top_scaled = INT_MIN;
@@ -94,13 +93,31 @@ static bool gradient_fits(const double *gradient, const int16_t *exponent,
         int scaled;
 
         memcpy(&bits, &gradient[j], sizeof bits);
-        field = (int)(bits >> 52 & EXPONENT_FIELD);
+        field = (int)(bits >> 52 & TALLY_FIELD);
         scaled = field + exponent[j];
         top_field = field > top_field ? field : top_field;
         top_scaled = scaled > top_scaled ? scaled : top_scaled;
     }
-    return top_field < EXPONENT_FIELD && top_scaled < TALLY_BITS + BIAS;
+    return top_field < TALLY_FIELD && top_scaled < TALLY_TOP;
 }
+
+/* llrint is one instruction and rounds half to even, the mode golden_check
+ * insists on; products of 2^53 and more are integers already. */
+static void add(const double *gradient, const int16_t *exponent, int64_t *sum,
+                uint32_t dims)
+{
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++) {
+        const double v = gradient[j] * power_of_two(exponent[j]);
+
+        sum[j] = (int64_t)((uint64_t)sum[j] + (uint64_t)llrint(v));
+    }
+}
+
+#ifndef __x86_64__
+#define tally_fits_avx512 fits /* Never called: see isa_runs. */
+#define tally_add_avx512  add
+#endif
 
 /* 2^60, or less if that many losses of so many chunks could wrap the 128-bit
  * sum.  A constant of the job: no chunk's verdict depends on another chunk. */
@@ -135,23 +152,17 @@ enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
                          const double *gradient, double loss,
                          const int16_t *exponent)
 {
+    const bool wide = isa_runs(ISA_AVX512);
+    const uint32_t dims = tally->dims;
+
     CHECK(chunk < tally->chunks.count);
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
     if (!tally_loss_fits(tally, loss) ||
-        !gradient_fits(gradient, exponent, tally->dims))
+        !(wide ? tally_fits_avx512 : fits)(gradient, exponent, dims))
         return ERR_RANGE;
-
-    /* From here on nothing can fail.  llrint is one instruction and rounds
-     * half to even, the mode golden_check insists on; products of 2^53 and
-     * more are integers already. */
-    UNROLL
-    for (uint32_t j = 0; j < tally->dims; j++) {
-        const double v = gradient[j] * power_of_two(exponent[j]);
-        const int64_t rounded = llrint(v);
-
-        tally->sum[j] = (int64_t)((uint64_t)tally->sum[j] + (uint64_t)rounded);
-    }
+    /* From here on nothing can fail. */
+    (wide ? tally_add_avx512 : add)(gradient, exponent, tally->sum, dims);
     tally_mark(tally, chunk, loss);
     return ERR_OK;
 }

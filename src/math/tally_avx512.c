@@ -1,0 +1,61 @@
+/*
+ * tally_avx512.c - the loops of tally_add_chunk, eight coordinates at a time.
+ */
+#include <immintrin.h>
+
+#include "math/tally_loops.h"
+
+#define LANES 8u
+
+/* The 2^exponent are normal numbers: see tally_exponent. */
+static __m512i exponents(const int16_t *at, __mmask8 lanes)
+{
+    return _mm512_cvtepi16_epi64(_mm_maskz_loadu_epi16(lanes, at));
+}
+
+static __mmask8 lanes_at(uint32_t j, uint32_t dims)
+{
+    return dims - j < LANES ? (__mmask8)((1u << (dims - j)) - 1) : 0xff;
+}
+
+bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
+                       uint32_t dims)
+{
+    const __m512i field_mask = _mm512_set1_epi64(TALLY_FIELD);
+    __m512i top_field = _mm512_setzero_si512();
+    __m512i top_scaled = _mm512_set1_epi64(INT32_MIN);
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+        const __m512i bits = _mm512_maskz_loadu_epi64(lanes, gradient + j);
+        const __m512i field =
+            _mm512_and_epi64(_mm512_srli_epi64(bits, 52), field_mask);
+        const __m512i scaled =
+            _mm512_add_epi64(field, exponents(exponent + j, lanes));
+
+        top_field = _mm512_max_epi64(top_field, field);
+        top_scaled = _mm512_max_epi64(top_scaled, scaled);
+    }
+    return _mm512_reduce_max_epi64(top_field) < TALLY_FIELD &&
+           _mm512_reduce_max_epi64(top_scaled) < TALLY_TOP;
+}
+
+/* cvtpd_epi64 rounds half to even, as llrint does. */
+void tally_add_avx512(const double *gradient, const int16_t *exponent,
+                      int64_t *sum, uint32_t dims)
+{
+    const __m512i bias = _mm512_set1_epi64(TALLY_BIAS);
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+        const __m512i power = _mm512_slli_epi64(
+            _mm512_add_epi64(exponents(exponent + j, lanes), bias), 52);
+        const __m512d v =
+            _mm512_mul_pd(_mm512_maskz_loadu_pd(lanes, gradient + j),
+                          _mm512_castsi512_pd(power));
+        const __m512i old = _mm512_maskz_loadu_epi64(lanes, sum + j);
+
+        _mm512_mask_storeu_epi64(sum + j, lanes,
+                                 _mm512_add_epi64(old, _mm512_cvtpd_epi64(v)));
+    }
+}

@@ -1,0 +1,24 @@
+/*
+ * tally_loops.h - the loops of tally_add_chunk for machines that have wider
+ * ones (math/ only).  Same answers, same bits as those in tally.c.
+ */
+#ifndef MATH_TALLY_LOOPS_H
+#define MATH_TALLY_LOOPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "math/tally.h"
+
+#define TALLY_FIELD 0x7ff /* Exponent of binary64; all ones: NaN, infinite. */
+#define TALLY_BIAS  1023
+#define TALLY_TOP   (TALLY_BITS + TALLY_BIAS) /* The field of 2^62. */
+
+/* Whether all |g_j 2^exponent[j]| < 2^62. */
+bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
+                       uint32_t dims);
+/* sum_j += the integer nearest to g_j 2^exponent[j], modulo 2^64. */
+void tally_add_avx512(const double *gradient, const int16_t *exponent,
+                      int64_t *sum, uint32_t dims);
+
+#endif /* MATH_TALLY_LOOPS_H */
