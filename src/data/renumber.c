@@ -1,5 +1,6 @@
 #include "data/renumber.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,6 @@
 
 /* Weights and sums of so many columns fit the second-level cache. */
 #define FREQUENT_MAX 16384u
-
-enum { RUN = 12 }; /* Entries that are sorted by moving them up. */
 
 struct counted {
     uint32_t column, count;
@@ -105,117 +104,163 @@ static enum err number_as(const struct dataset *like, uint32_t cols,
     return ERR_OK;
 }
 
-static void sort_run(uint64_t *entry, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        const uint64_t moved = entry[i];
-        size_t at = i;
+/*
+ * Rows are sorted many at a time, by a radix sort of (new number, row): digits
+ * of the number from the lowest up, then the row.  Every entry is moved four
+ * times at most and no comparison can be guessed wrong, which sorting row by
+ * row costs most.
+ *
+ *     entry  =  number << 40 | row of the group << 32 | bits of the value
+ */
 
-        for (; at > 0 && entry[at - 1] > moved; at--)
-            entry[at] = entry[at - 1];
-        entry[at] = moved;
-    }
-}
+enum {
+    GROUP_ROWS = 256,     /* Rows of a group have 8 bits. */
+    GROUP_ENTRIES = 8192, /* Enough that clearing the counts is cheap. */
+    DIGIT_BITS = 9,
+    DIGITS = 1 << DIGIT_BITS,
+    DIGITS_MOST = 3, /* Of a column: 24 bits. */
+    NUMBER_SHIFT = 40,
+    ROW_SHIFT = 32,
+};
 
-static void merge(const uint64_t *a, size_t a_count, const uint64_t *b,
-                  size_t b_count, uint64_t *out)
-{
-    while (a_count > 0 && b_count > 0) {
-        const bool first = *a <= *b;
-
-        *out++ = first ? *a : *b;
-        a += first;
-        a_count -= first;
-        b += !first;
-        b_count -= !first;
-    }
-    memcpy(out, a_count > 0 ? a : b, (a_count + b_count) * sizeof *out);
-}
-
-/* Runs of RUN sorted in place, then merged in pairs, to and fro; columns are
- * distinct.  Half the time of qsort, which calls back for every comparison. */
-static void sort_entries(uint64_t *entry, uint64_t *other, size_t count)
-{
-    uint64_t *from = entry;
-    uint64_t *to = other;
-
-    for (size_t at = 0; at < count; at += RUN)
-        sort_run(entry + at, count - at < RUN ? count - at : RUN);
-    for (size_t run = RUN; run < count; run *= 2) {
-        uint64_t *const swapped = from;
-
-        for (size_t at = 0; at < count; at += 2 * run) {
-            const size_t left = count - at;
-            const size_t a = left < run ? left : run;
-            const size_t b = left - a < run ? left - a : run;
-
-            merge(from + at, a, from + at + a, b, to + at);
-        }
-        from = to;
-        to = swapped;
-    }
-    if (from != entry)
-        memcpy(entry, from, count * sizeof *entry);
-}
+static_assert(DATA_COLS_MAX <= UINT32_C(1) << (64 - NUMBER_SHIFT),
+              "a column's number must fit above the row");
 
 struct rewrite {
     struct dataset *data;
     const uint32_t *fresh;
-    uint64_t *scratch; /* Twice `longest` for each thread: columns above,
-                          values below. */
-    size_t longest;
+    uint64_t *scratch; /* Twice `room` for each thread. */
+    size_t room;
+    uint32_t digits; /* Of the largest number. */
 };
 
-static void rewrite_row(const struct rewrite *rewrite, uint32_t row,
-                        uint64_t *scratch)
+static uint32_t digit_of(uint64_t entry, uint32_t digit)
+{
+    return (uint32_t)(entry >> (NUMBER_SHIFT + DIGIT_BITS * digit)) &
+           (DIGITS - 1);
+}
+
+static void number_entries(const struct rewrite *rewrite, uint32_t first,
+                           uint32_t end, uint64_t *entry)
+{
+    const struct dataset *const data = rewrite->data;
+    size_t at = 0;
+
+    for (uint32_t row = first; row < end; row++) {
+        const uint64_t place = (uint64_t)(row - first) << ROW_SHIFT;
+
+        for (uint64_t k = data->begin[row]; k < data->begin[row + 1]; k++) {
+            const uint64_t number = rewrite->fresh[data->column[k]];
+            uint32_t bits = 0;
+
+            if (data->value != NULL)
+                memcpy(&bits, &data->value[k], sizeof bits);
+            entry[at++] = number << NUMBER_SHIFT | place | bits;
+        }
+    }
+}
+
+/* Stable: entries of equal digits keep their order. */
+static void sort_by_digit(const uint64_t *from, uint64_t *to, size_t count,
+                          uint32_t digit)
+{
+    uint32_t next[DIGITS] = {0};
+    uint32_t before = 0;
+
+    for (size_t k = 0; k < count; k++)
+        next[digit_of(from[k], digit)]++;
+    for (uint32_t d = 0; d < DIGITS; d++) {
+        const uint32_t here = next[d];
+
+        next[d] = before;
+        before += here;
+    }
+    for (size_t k = 0; k < count; k++)
+        to[next[digit_of(from[k], digit)]++] = from[k];
+}
+
+/* Each entry, in the order of numbers, to the next place of its row. */
+static void deal_out(struct dataset *data, const uint64_t *entry, size_t count,
+                     uint32_t first, uint32_t end)
+{
+    uint64_t next[GROUP_ROWS];
+
+    memcpy(next, data->begin + first, (end - first) * sizeof *next);
+    for (size_t k = 0; k < count; k++) {
+        const uint32_t row = (uint32_t)(entry[k] >> ROW_SHIFT) & 0xffu;
+        const uint64_t at = next[row]++;
+        const uint32_t bits = (uint32_t)entry[k];
+
+        data->column[at] = (uint32_t)(entry[k] >> NUMBER_SHIFT);
+        if (data->value != NULL)
+            memcpy(&data->value[at], &bits, sizeof bits);
+    }
+}
+
+static void rewrite_group(const struct rewrite *rewrite, uint32_t first,
+                          uint32_t end, uint64_t *scratch)
 {
     struct dataset *const data = rewrite->data;
-    const uint64_t start = data->begin[row];
-    const size_t count = data->begin[row + 1] - start;
-    uint32_t *const column = data->column + start;
-    float *const value = data->value == NULL ? NULL : data->value + start;
+    const size_t count = data->begin[end] - data->begin[first];
+    uint64_t *from = scratch;
+    uint64_t *to = scratch + rewrite->room;
 
-    for (size_t k = 0; k < count; k++) {
-        uint32_t bits = 0;
+    number_entries(rewrite, first, end, from);
+    for (uint32_t digit = 0; digit < rewrite->digits; digit++) {
+        uint64_t *const sorted = to;
 
-        if (value != NULL)
-            memcpy(&bits, &value[k], sizeof bits);
-        scratch[k] = (uint64_t)rewrite->fresh[column[k]] << 32 | bits;
+        sort_by_digit(from, to, count, digit);
+        to = from;
+        from = sorted;
     }
-    sort_entries(scratch, scratch + rewrite->longest, count);
-    for (size_t k = 0; k < count; k++) {
-        const uint32_t bits = (uint32_t)scratch[k];
+    deal_out(data, from, count, first, end);
+}
 
-        column[k] = (uint32_t)(scratch[k] >> 32);
-        if (value != NULL)
-            memcpy(&value[k], &bits, sizeof bits);
-    }
+/* Rows from `first` that make a group: a single one may be longer. */
+static uint32_t group_end(const struct dataset *data, uint32_t first,
+                          uint32_t end)
+{
+    uint32_t row = first + 1;
+
+    while (row < end && row - first < GROUP_ROWS &&
+           data->begin[row + 1] - data->begin[first] <= GROUP_ENTRIES)
+        row++;
+    return row;
 }
 
 static void rewrite_chunk(void *context, uint32_t thread, uint32_t item)
 {
     const struct rewrite *const rewrite = context;
-    const uint32_t first = item * rewrite->data->chunk_rows;
-    const uint32_t end = first + dataset_chunk_size(rewrite->data, item);
+    const struct dataset *const data = rewrite->data;
+    const uint32_t end =
+        item * data->chunk_rows + dataset_chunk_size(data, item);
+    uint64_t *const scratch = rewrite->scratch + 2 * thread * rewrite->room;
 
-    for (uint32_t row = first; row < end; row++)
-        rewrite_row(rewrite, row,
-                    rewrite->scratch + 2 * thread * rewrite->longest);
+    for (uint32_t row = item * data->chunk_rows; row < end;) {
+        const uint32_t next = group_end(data, row, end);
+
+        rewrite_group(rewrite, row, next, scratch);
+        row = next;
+    }
 }
 
 static enum err rewrite_rows(struct dataset *data, const uint32_t *fresh,
                              struct pool *pool)
 {
-    struct rewrite rewrite = {.data = data, .fresh = fresh};
+    struct rewrite rewrite = {
+        .data = data, .fresh = fresh, .room = GROUP_ENTRIES};
 
     for (uint32_t row = 0; row < data->rows; row++) {
         const size_t length = data->begin[row + 1] - data->begin[row];
 
-        if (length > rewrite.longest)
-            rewrite.longest = length;
+        if (length > rewrite.room)
+            rewrite.room = length;
     }
-    rewrite.scratch = mem_new(pool->threads, (2 * rewrite.longest + 1) *
-                                                 sizeof *rewrite.scratch);
+    while ((data->cols - 1) >> (DIGIT_BITS * rewrite.digits) != 0)
+        rewrite.digits++;
+    CHECK(rewrite.digits <= DIGITS_MOST);
+    rewrite.scratch =
+        mem_new(pool->threads, 2 * rewrite.room * sizeof *rewrite.scratch);
     if (rewrite.scratch == NULL)
         return ERR_NOMEM;
     pool->run(pool, rewrite_chunk, &rewrite, dataset_chunks(data));
