@@ -260,6 +260,24 @@ static bool fast_index(const char **at, uint32_t after, uint32_t *index)
     return true;
 }
 
+/* A value and the blank or line feed after it; *at is left on that. */
+static bool fast_value(const char **at, float *value)
+{
+    const char *const p = *at;
+    double wide;
+
+    /* One digit: all values of one-hot rows. */
+    if (is_digit(p[0]) && (p[1] == ' ' || p[1] == '\n')) {
+        *value = (float)(p[0] - '0');
+        *at = p + 1;
+        return true;
+    }
+    if (!number_scan(at, &wide) || (**at != ' ' && **at != '\n'))
+        return false;
+    *value = (float)wide;
+    return !isinf(*value);
+}
+
 static bool fast_row(const char *p, struct sparse *sparse)
 {
     size_t used = sparse_entries(sparse);
@@ -274,14 +292,10 @@ static bool fast_row(const char *p, struct sparse *sparse)
             p++;
         if (*p == '\n')
             break;
-        if (!fast_index(&p, index, &index) || !number_scan(&p, &wide) ||
-            (*p != ' ' && *p != '\n'))
+        if (!fast_index(&p, index, &index) ||
+            !fast_value(&p, &sparse->value[used]))
             return false;
-        sparse->index[used] = index - 1;
-        sparse->value[used] = (float)wide;
-        if (isinf(sparse->value[used]))
-            return false;
-        used++;
+        sparse->index[used++] = index - 1;
     }
     sparse->rows++;
     sparse->start[sparse->rows] = used;

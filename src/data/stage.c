@@ -37,7 +37,8 @@ static struct census take_census(const struct sparse *rows)
 
     for (size_t k = 0; k < entries; k++) {
         census.nonzero += rows->value[k] != 0;
-        census.fits &= value_fits(rows->value[k]);
+        if (rows->value[k] != 1) /* Fits everything, and is most of many. */
+            census.fits &= value_fits(rows->value[k]);
     }
     return census;
 }
