@@ -1,5 +1,5 @@
 /*
- * unroll.h - ask for a loop to be unrolled (math/ only).
+ * unroll.h - ask for a loop to be unrolled.
  *
  * At -O2 gcc unrolls next to nothing; the few loops that run once per number
  * say so themselves rather than raise the level for whole files.
