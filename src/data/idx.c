@@ -66,7 +66,8 @@ static enum err read_header(struct unpacker *in, struct table *table,
 }
 
 enum err idx_stage(struct unpacker *in, const double *labels,
-                   uint64_t label_count, struct stage *stage, struct why *why)
+                   uint64_t label_count, struct pool *pool, struct stage *stage,
+                   struct why *why)
 {
     struct table table = {0};
     uint32_t dims = 0;
@@ -82,7 +83,7 @@ enum err idx_stage(struct unpacker *in, const double *labels,
         return why_set(
             why, ERR_MISMATCH, "%llu rows, but there are %llu labels",
             (unsigned long long)table.rows, (unsigned long long)label_count);
-    err = table_stage(in, &table, table.cols, labels, stage, why);
+    err = table_stage(in, &table, table.cols, labels, pool, stage, why);
     return err;
 }
 

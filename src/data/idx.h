@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "data/stage.h"
 #include "data/unpack.h"
 
@@ -22,8 +23,8 @@
  * do not name the file.  ERR_FORMAT, ERR_TRUNCATED, ERR_MISMATCH (labels),
  * ERR_RANGE, ERR_TOOBIG, ERR_NOMEM. */
 MUST_CHECK enum err idx_stage(struct unpacker *in, const double *labels,
-                              uint64_t label_count, struct stage *stage,
-                              struct why *why);
+                              uint64_t label_count, struct pool *pool,
+                              struct stage *stage, struct why *why);
 /* A file of labels: one dimension.  *labels is from mem_new. */
 MUST_CHECK enum err idx_labels(struct unpacker *in, double **labels,
                                uint64_t *count, struct why *why);

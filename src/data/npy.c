@@ -181,7 +181,7 @@ static enum err check_labels(const struct table *table, const double *labels,
 
 enum err npy_stage(struct unpacker *in, const double *labels,
                    uint64_t label_count, uint64_t label_column,
-                   struct stage *stage, struct why *why)
+                   struct pool *pool, struct stage *stage, struct why *why)
 {
     struct table table = {0};
     uint32_t dims = 0;
@@ -196,10 +196,10 @@ enum err npy_stage(struct unpacker *in, const double *labels,
     if (err != ERR_OK)
         return err;
     if (labels != NULL)
-        return table_stage(in, &table, table.cols, labels, stage, why);
+        return table_stage(in, &table, table.cols, labels, pool, stage, why);
     return table_stage(in, &table,
                        label_column == 0 ? table.cols - 1 : label_column - 1,
-                       NULL, stage, why);
+                       NULL, pool, stage, why);
 }
 
 enum err npy_labels(struct unpacker *in, double **labels, uint64_t *count,

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "data/stage.h"
 #include "data/unpack.h"
 
@@ -23,7 +24,8 @@
  * Errors as idx_stage. */
 MUST_CHECK enum err npy_stage(struct unpacker *in, const double *labels,
                               uint64_t label_count, uint64_t label_column,
-                              struct stage *stage, struct why *why);
+                              struct pool *pool, struct stage *stage,
+                              struct why *why);
 /* One number a row.  *labels is from mem_new. */
 MUST_CHECK enum err npy_labels(struct unpacker *in, double **labels,
                                uint64_t *count, struct why *why);

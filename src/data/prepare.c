@@ -421,7 +421,7 @@ static enum err read_idx(struct kitchen *kitchen, const char *const *images,
     if (err == ERR_OK)
         err = unpacker_open(path, &in, kitchen->why);
     if (err == ERR_OK)
-        err = idx_stage(in, label, count, &stage, kitchen->why);
+        err = idx_stage(in, label, count, pool_serial(), &stage, kitchen->why);
     unpacker_close(in);
     mem_free(label);
     if (err == ERR_OK && stage_unpack(&stage, rows) != ERR_OK)

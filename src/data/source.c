@@ -198,8 +198,9 @@ static enum err stage_binary(const struct source_options *options,
         err = unpacker_open(options->spec, &in, why);
     if (err == ERR_OK)
         err = format == FORMAT_IDX
-                  ? idx_stage(in, labels, count, stage, why)
-                  : npy_stage(in, labels, count, column, stage, why);
+                  ? idx_stage(in, labels, count, pool_of(options), stage, why)
+                  : npy_stage(in, labels, count, column, pool_of(options),
+                              stage, why);
     unpacker_close(in);
     mem_free(labels);
     return err;

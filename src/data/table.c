@@ -5,10 +5,15 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/text_blocks.h"
 
-enum { STAGE_ENTRIES = 1 << 18, PIECE_CELLS = 1 << 12 };
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "cells are loaded as they lie in the file: little-endian only"
+#endif
 
-size_t cell_bytes(enum cell cell)
+enum { PIECE_CELLS = 256, BYTE_VALUES = 256 };
+
+static size_t cell_bytes(enum cell cell)
 {
     static const uint8_t bytes[] = {
         [CELL_U8] = 1,  [CELL_I8] = 1,  [CELL_U16] = 2,  [CELL_I16] = 2,
@@ -19,24 +24,24 @@ size_t cell_bytes(enum cell cell)
     return bytes[cell];
 }
 
-static uint64_t load_bits(const uint8_t *at, size_t size, bool big_endian)
+static inline uint64_t load_bits(const uint8_t *at, size_t size,
+                                 bool big_endian)
 {
     uint64_t bits = 0;
 
-    for (size_t i = 0; i < size; i++)
-        bits |= (uint64_t)at[i] << 8 * (big_endian ? size - 1 - i : i);
-    return bits;
+    memcpy(&bits, at, size);
+    return big_endian ? __builtin_bswap64(bits) >> (64 - 8 * size) : bits;
 }
 
-double cell_value(const struct table *table, const uint8_t *at)
+static inline double load_cell(enum cell cell, size_t size, bool big_endian,
+                               const uint8_t *at)
 {
-    const size_t size = cell_bytes(table->cell);
-    const uint64_t bits = load_bits(at, size, table->big_endian);
+    const uint64_t bits = load_bits(at, size, big_endian);
     uint32_t low;
     float narrow;
     double wide;
 
-    switch (table->cell) {
+    switch (cell) {
     case CELL_BOOL:
         return bits != 0;
     case CELL_U8:
@@ -63,10 +68,23 @@ double cell_value(const struct table *table, const uint8_t *at)
     return wide;
 }
 
+static double cell_value(const struct table *table, const uint8_t *at)
+{
+    return load_cell(table->cell, cell_bytes(table->cell), table->big_endian,
+                     at);
+}
+
 static enum err say_short(struct why *why)
 {
     return why_set(why, ERR_TRUNCATED,
                    "the file ends too early; fetch it again");
+}
+
+static enum err say_more(struct why *why)
+{
+    return why_set(why, ERR_FORMAT,
+                   "bytes follow the last row; the header counts fewer rows "
+                   "than there are");
 }
 
 enum err table_header(struct unpacker *in, void *out, size_t size,
@@ -88,106 +106,157 @@ static enum err expect_end(struct unpacker *in, struct why *why)
 
     if (err != ERR_OK)
         return err;
-    return got == 0
-               ? ERR_OK
-               : why_set(why, ERR_FORMAT,
-                         "bytes follow the last row; the header counts fewer "
-                         "rows than there are");
+    return got == 0 ? ERR_OK : say_more(why);
 }
 
-/* Where rows go. */
+/* What threads know of the rows they read. */
 struct filing {
     const struct table *table;
     uint64_t label_column;
-    struct stage *stage;
-    struct sparse rows;
-    uint8_t piece[PIECE_CELLS * 8];
+    const double *labels;
+    float byte[BYTE_VALUES]; /* CELL_U8: the feature that each byte stands for,
+                                which spares a division. */
 };
 
-static enum err add_cell(struct filing *to, uint64_t col, const uint8_t *at,
+#define CELLS_AS(CELL, SIZE)                                                   \
+    case CELL:                                                                 \
+        for (size_t k = 0; k < count; k++)                                     \
+            out[k] =                                                           \
+                (float)(load_cell(CELL, SIZE, big_endian, at + k * (SIZE)) /   \
+                        divisor);                                              \
+        return
+
+/* One loop for each kind of cell, so that none asks for the kind. */
+static void load_cells(const struct filing *filing, const uint8_t *at,
+                       size_t count, float *out)
+{
+    const bool big_endian = filing->table->big_endian;
+    const double divisor = filing->table->divisor;
+
+    switch (filing->table->cell) {
+    case CELL_U8:
+        for (size_t k = 0; k < count; k++)
+            out[k] = filing->byte[at[k]];
+        return;
+        CELLS_AS(CELL_I8, 1);
+        CELLS_AS(CELL_U16, 2);
+        CELLS_AS(CELL_I16, 2);
+        CELLS_AS(CELL_U32, 4);
+        CELLS_AS(CELL_I32, 4);
+        CELLS_AS(CELL_U64, 8);
+        CELLS_AS(CELL_I64, 8);
+        CELLS_AS(CELL_F32, 4);
+        CELLS_AS(CELL_F64, 8);
+        CELLS_AS(CELL_BOOL, 1);
+    }
+}
+
+/* What is wrong with the first bad cell of a row. */
+static enum err say_cell(const struct filing *filing, const uint8_t *row,
                          struct why *why)
 {
-    struct sparse *const rows = &to->rows;
-    const double value = cell_value(to->table, at);
-    const float narrow = (float)(value / to->table->divisor);
-    const size_t used = rows->start[rows->rows];
+    const struct table *const table = filing->table;
+    const size_t size = cell_bytes(table->cell);
 
-    if (!isfinite(value))
-        return why_set(why, ERR_RANGE, "column %llu: not a finite number",
-                       (unsigned long long)col + 1);
-    if (col == to->label_column) {
-        rows->label[rows->rows - 1] = value;
-        return ERR_OK;
+    for (uint64_t col = 0; col < table->cols; col++) {
+        const double value = cell_value(table, row + col * size);
+
+        if (!isfinite(value))
+            return why_set(why, ERR_RANGE, "column %llu: not a finite number",
+                           (unsigned long long)col + 1);
+        if (col != filing->label_column &&
+            isinf((float)(value / table->divisor)))
+            return why_set(why, ERR_RANGE,
+                           "column %llu: %g is too large; at most 3.4e38 fits "
+                           "single precision",
+                           (unsigned long long)col + 1, value);
     }
-    if (isinf(narrow))
-        return why_set(why, ERR_RANGE,
-                       "column %llu: %g is too large; at most 3.4e38 fits "
-                       "single precision",
-                       (unsigned long long)col + 1, value);
-    if (narrow == 0)
-        return ERR_OK;
-    rows->index[used] = (uint32_t)(col - (col > to->label_column));
-    rows->value[used] = narrow;
-    rows->start[rows->rows]++;
     return ERR_OK;
 }
 
-/* Piece by piece, so that memory follows the bytes that are there and not what
- * the header claims. */
-static enum err read_row(struct unpacker *in, struct filing *to, double label,
-                         struct why *why)
+/* By the bits: isfinite is a branch for every cell. */
+static inline bool is_finite(float value)
 {
-    const uint64_t cols = to->table->cols;
-    const size_t size = cell_bytes(to->table->cell);
-    enum err err = sparse_add_row(&to->rows, label);
+    uint32_t bits;
 
-    if (err != ERR_OK)
-        return why_set(why, err, "%s", err_text(err));
-    for (uint64_t first = 0; first < cols; first += PIECE_CELLS) {
+    memcpy(&bits, &value, sizeof bits);
+    return (bits & UINT32_C(0x7f800000)) != UINT32_C(0x7f800000);
+}
+
+/* Features [first, end) of a row to `rows`, which has room; false if one of
+ * them is not finite. */
+static bool add_features(const struct filing *filing, const uint8_t *row,
+                         uint64_t first, uint64_t end, struct sparse *rows)
+{
+    const size_t size = cell_bytes(filing->table->cell);
+    const uint32_t shift = first > filing->label_column;
+    size_t used = rows->start[rows->rows];
+    bool finite = true;
+
+    for (uint64_t col = first; col < end; col += PIECE_CELLS) {
         const size_t count =
-            cols - first < PIECE_CELLS ? (size_t)(cols - first) : PIECE_CELLS;
+            end - col < PIECE_CELLS ? (size_t)(end - col) : PIECE_CELLS;
+        float piece[PIECE_CELLS];
 
-        err = table_header(in, to->piece, count * size, why);
-        if (err == ERR_OK && sparse_reserve(&to->rows, count) != ERR_OK)
-            err = why_set(why, ERR_NOMEM, "out of memory");
-        for (size_t k = 0; err == ERR_OK && k < count; k++)
-            err = add_cell(to, first + k, to->piece + k * size, why);
-        if (err != ERR_OK)
-            return err;
+        load_cells(filing, row + col * size, count, piece);
+        for (size_t k = 0; k < count; k++) {
+            /* Written always and kept if it is not zero. */
+            rows->index[used] = (uint32_t)(col + k) - shift;
+            rows->value[used] = piece[k];
+            used += piece[k] != 0;
+            finite &= is_finite(piece[k]);
+        }
     }
-    return ERR_OK;
+    rows->start[rows->rows] = used;
+    return finite;
 }
 
-static enum err flush(struct filing *to, struct why *why)
+static enum err read_row(const struct filing *filing, const uint8_t *row,
+                         uint64_t number, struct sparse *rows, struct why *why)
 {
-    const struct table *const table = to->table;
+    const struct table *const table = filing->table;
+    const uint64_t label_column = filing->label_column;
+    const bool inside = label_column < table->cols;
+    double label;
     enum err err;
 
-    to->rows.cols = (uint32_t)(table->cols - (to->label_column < table->cols));
-    err = stage_add(to->stage, &to->rows);
-    sparse_clear(&to->rows);
-    return err == ERR_OK ? ERR_OK : why_set(why, err, "%s", err_text(err));
+    if (number >= table->rows)
+        return say_more(why);
+    label =
+        inside ? cell_value(table, row + label_column * cell_bytes(table->cell))
+               : filing->labels[number];
+    err = sparse_reserve(rows, table->cols);
+    if (err == ERR_OK)
+        err = sparse_add_row(rows, label);
+    if (err != ERR_OK)
+        return why_set(why, err, "%s", err_text(err));
+    if (isfinite(label) &&
+        add_features(filing, row, 0, inside ? label_column : table->cols,
+                     rows) &&
+        (!inside ||
+         add_features(filing, row, label_column + 1, table->cols, rows)))
+        return ERR_OK;
+    err = say_cell(filing, row, why);
+    return why_in(why, err, "row %llu", (unsigned long long)number + 1);
 }
 
-static bool is_full(const struct sparse *rows)
+static enum err read_block(const struct text_block *block, const void *options,
+                           struct sparse *rows, struct why *why)
 {
-    return sparse_entries(rows) >= STAGE_ENTRIES || rows->rows >= STAGE_ENTRIES;
-}
+    const struct filing *const filing = options;
+    const struct table *const table = filing->table;
+    const size_t bytes = table->cols * cell_bytes(table->cell);
+    const uint8_t *const first = (const uint8_t *)block->text;
 
-static enum err read_rows(struct unpacker *in, struct filing *to,
-                          const double *labels, struct why *why)
-{
-    for (uint64_t i = 0; i < to->table->rows; i++) {
-        enum err err = read_row(in, to, labels == NULL ? 0 : labels[i], why);
+    for (size_t at = 0; at < block->size; at += bytes) {
+        const enum err err = read_row(
+            filing, first + at, block->lines_before + at / bytes, rows, why);
 
-        if (err != ERR_OK)
-            return why_in(why, err, "row %llu", (unsigned long long)i + 1);
-        if (is_full(&to->rows) || i + 1 == to->table->rows)
-            err = flush(to, why);
         if (err != ERR_OK)
             return err;
     }
-    return expect_end(in, why);
+    rows->cols = (uint32_t)(table->cols - (filing->label_column < table->cols));
+    return ERR_OK;
 }
 
 static enum err check_shape(const struct table *table, struct why *why)
@@ -206,43 +275,63 @@ static enum err check_shape(const struct table *table, struct why *why)
 
 enum err table_stage(struct unpacker *in, const struct table *table,
                      uint64_t label_column, const double *labels,
-                     struct stage *stage, struct why *why)
+                     struct pool *pool, struct stage *stage, struct why *why)
 {
-    struct filing *to;
+    struct filing filing = {
+        .table = table, .label_column = label_column, .labels = labels};
+    const struct text_format format = {.read = read_block, .options = &filing};
+    size_t rest = 0;
     enum err err = check_shape(table, why);
+
+    for (uint32_t i = 0; i < BYTE_VALUES; i++)
+        filing.byte[i] = (float)((double)i / table->divisor);
+    if (err == ERR_OK)
+        err = records_read(in, table->cols * cell_bytes(table->cell), &format,
+                           pool, stage, &rest, why);
+    if (err != ERR_OK)
+        return err;
+    if (stage_rows(stage) < table->rows)
+        return why_in(why, say_short(why), "row %llu",
+                      (unsigned long long)stage_rows(stage) + 1);
+    return rest > 0 ? say_more(why) : ERR_OK;
+}
+
+/* The next `count` numbers. */
+static enum err read_values(struct unpacker *in, const struct table *table,
+                            uint64_t first, size_t count, double *values,
+                            struct why *why)
+{
+    const size_t size = cell_bytes(table->cell);
+    uint8_t bytes[PIECE_CELLS * sizeof(uint64_t)];
+    const enum err err = table_header(in, bytes, count * size, why);
 
     if (err != ERR_OK)
         return err;
-    to = mem_new(1, sizeof *to);
-    if (to == NULL)
-        return why_set(why, ERR_NOMEM, "out of memory");
-    to->table = table;
-    to->label_column = label_column;
-    to->stage = stage;
-    err = read_rows(in, to, labels, why);
-    sparse_close(&to->rows);
-    mem_free(to);
-    return err;
+    for (size_t k = 0; k < count; k++) {
+        values[k] = cell_value(table, bytes + k * size);
+        if (!isfinite(values[k]))
+            return why_set(why, ERR_RANGE, "value %llu is not finite",
+                           (unsigned long long)(first + k) + 1);
+    }
+    return ERR_OK;
 }
 
 enum err table_values(struct unpacker *in, const struct table *table,
                       double **values, struct why *why)
 {
-    const size_t size = cell_bytes(table->cell);
     const uint64_t count = table->rows * table->cols;
     double *made = NULL;
     size_t room = 0;
     enum err err = check_shape(table, why);
 
-    if (err != ERR_OK)
-        return err;
     /* Grows with what is there: a header may claim anything. */
-    for (uint64_t i = 0; i < count; i++) {
-        uint8_t bytes[8];
+    for (uint64_t i = 0; err == ERR_OK && i < count; i += PIECE_CELLS) {
+        const size_t more =
+            count - i < PIECE_CELLS ? (size_t)(count - i) : PIECE_CELLS;
 
-        if (i == room) {
-            double *grown =
-                mem_grow(made, (size_t)i, (size_t)i + 1, sizeof *made, &room);
+        if (i + more > room) {
+            double *grown = mem_grow(made, (size_t)i, (size_t)i + more,
+                                     sizeof *made, &room);
 
             if (grown == NULL) {
                 err = why_set(why, ERR_NOMEM, "out of memory");
@@ -250,15 +339,7 @@ enum err table_values(struct unpacker *in, const struct table *table,
             }
             made = grown;
         }
-        err = table_header(in, bytes, size, why);
-        if (err != ERR_OK)
-            break;
-        made[i] = cell_value(table, bytes);
-        if (!isfinite(made[i])) {
-            err = why_set(why, ERR_RANGE, "value %llu is not finite",
-                          (unsigned long long)i + 1);
-            break;
-        }
+        err = read_values(in, table, i, more, made + i, why);
     }
     if (err == ERR_OK)
         err = expect_end(in, why);

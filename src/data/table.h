@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "data/stage.h"
 #include "data/unpack.h"
 
@@ -33,15 +34,13 @@ struct table {
     double divisor; /* Features are divided by it. */
 };
 
-size_t cell_bytes(enum cell cell);
-double cell_value(const struct table *table, const uint8_t *at);
-
-/* The rows after the header, row by row.  Column `label_column` is the label;
- * if it is `cols`, labels[i] is.  Bytes after the last row are an error, as is
- * their lack. */
+/* The rows after the header, by all threads.  Column `label_column` is the
+ * label; if it is `cols`, labels[i] is.  Bytes after the last row are an error,
+ * as is their lack. */
 MUST_CHECK enum err table_stage(struct unpacker *in, const struct table *table,
                                 uint64_t label_column, const double *labels,
-                                struct stage *stage, struct why *why);
+                                struct pool *pool, struct stage *stage,
+                                struct why *why);
 /* All values in one array from mem_new. */
 MUST_CHECK enum err table_values(struct unpacker *in, const struct table *table,
                                  double **values, struct why *why);

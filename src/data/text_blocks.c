@@ -39,7 +39,8 @@ struct desk {
 struct job {
     const struct text_format *format;
     size_t block_bytes;
-    struct desk *desk; /* One for each thread. */
+    size_t record_bytes; /* 0: lines. */
+    struct desk *desk;   /* One for each thread. */
     struct block *block;
     bool skip_first; /* The first line is a header. */
     /* Plain files. */
@@ -97,12 +98,15 @@ static void drop_mark(struct page *page)
         page_drop(page, MARK_BYTES);
 }
 
-static uint64_t count_lines(const struct page *page)
+/* Lines, or records. */
+static uint64_t count_lines(const struct job *job, const struct page *page)
 {
     const char *at = page->text;
     const char *const end = at + page->size;
     uint64_t lines = 0;
 
+    if (job->record_bytes > 0)
+        return page->size / job->record_bytes;
     while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
         lines++;
         at++;
@@ -236,7 +240,7 @@ static void range_item(void *context, uint32_t thread, uint32_t item)
     result->err = load_range(job, item, &desk->page);
     if (result->err != ERR_OK)
         return;
-    result->lines = count_lines(&desk->page);
+    result->lines = count_lines(job, &desk->page);
     if (item == 0)
         skip_header(job, &desk->page);
     result->err = read_page(job, desk, &desk->page, 0, &job->block[item], NULL);
@@ -300,10 +304,12 @@ static enum err read_plain(struct job *job, struct pool *pool,
 /* --- streams --------------------------------------------------------------
  */
 
-static size_t whole_lines(const struct page *page)
+static size_t whole_lines(const struct job *job, const struct page *page)
 {
     size_t size = page->size;
 
+    if (job->record_bytes > 0)
+        return size - size % job->record_bytes;
     while (size > 0 && page->text[size - 1] != '\n')
         size--;
     return size;
@@ -339,6 +345,19 @@ static enum err take_rest(struct job *job, struct page *page)
     return ERR_OK;
 }
 
+/* What is wrong with the first and last line of many texts. */
+static void mend_ends(struct job *job, struct page *page)
+{
+    if (job->record_bytes > 0)
+        return;
+    if (!job->started && (page->size >= MARK_BYTES || job->ended)) {
+        drop_mark(page);
+        job->started = true;
+    }
+    if (job->ended)
+        end_line(page);
+}
+
 /* The next whole lines, at least one unless the text has ended. */
 static enum err fill_page(struct job *job, struct page *page, struct why *why)
 {
@@ -357,16 +376,11 @@ static enum err fill_page(struct job *job, struct page *page, struct why *why)
             return err;
         page->size += got;
         job->ended = got < job->block_bytes;
-        if (!job->started && (page->size >= MARK_BYTES || job->ended)) {
-            drop_mark(page);
-            job->started = true;
-        }
-        if (job->ended)
-            end_line(page);
-        whole = job->started ? whole_lines(page) : 0;
+        mend_ends(job, page);
+        whole = job->started ? whole_lines(job, page) : 0;
     }
     if (err == ERR_OK)
-        err = set_rest_aside(job, page, job->ended ? page->size : whole);
+        err = set_rest_aside(job, page, whole);
     return err == ERR_OK ? err : say_load(err, job->lines + 1, why);
 }
 
@@ -383,7 +397,7 @@ static void fill_batch(struct job *job, struct batch *batch)
             return;
         }
         page->lines_before = job->lines;
-        page->lines = count_lines(page);
+        page->lines = count_lines(job, page);
         job->lines += page->lines;
         if (page->lines_before == 0 && page->lines > 0) {
             batch->err = look_at_first(job, page, &batch->end);
@@ -472,7 +486,6 @@ static enum err read_stream(struct job *job, struct pool *pool,
                         : why_set(why, err, "%s", err_text(err));
     batch_close(&job->batch[0]);
     batch_close(&job->batch[1]);
-    page_close(&job->rest);
     return err;
 }
 
@@ -526,8 +539,31 @@ enum err text_blocks_read(const char *path, const struct text_format *format,
         err = unpacker_open(path, &job.unpacker, why);
         if (err == ERR_OK)
             err = read_stream(&job, pool, stage, why);
+        page_close(&job.rest);
         unpacker_close(job.unpacker);
     }
+    close_desks(&job, pool);
+    return err;
+}
+
+enum err records_read(struct unpacker *in, size_t record_bytes,
+                      const struct text_format *format, struct pool *pool,
+                      struct stage *stage, size_t *rest, struct why *why)
+{
+    struct job job = {.format = format,
+                      .block_bytes = TEXT_BLOCK_BYTES,
+                      .record_bytes = record_bytes,
+                      .unpacker = in,
+                      .started = true};
+    enum err err = open_desks(&job, pool, why);
+
+    CHECK(record_bytes > 0);
+    CHECK(format->begin == NULL);
+    if (err == ERR_OK)
+        err = read_stream(&job, pool, stage, why);
+    if (err == ERR_OK)
+        *rest = job.rest.size;
+    page_close(&job.rest);
     close_desks(&job, pool);
     return err;
 }
@@ -545,6 +581,7 @@ enum err text_blocks_read_memory(const void *data, size_t size,
         err = unpacker_open_memory(data, size, &job.unpacker);
     if (err == ERR_OK)
         err = read_stream(&job, pool, stage, why);
+    page_close(&job.rest);
     unpacker_close(job.unpacker);
     close_desks(&job, pool);
     return err;

@@ -6,7 +6,8 @@
  *                   others read the last few
  *
  * A block's rows are packed at once (stage.h), so that only a few blocks are
- * in memory as text.
+ * in memory as text.  Binary tables are read the same way: their rows are
+ * records of one size instead of lines.
  */
 #ifndef DATA_TEXT_BLOCKS_H
 #define DATA_TEXT_BLOCKS_H
@@ -19,6 +20,7 @@
 #include "base/pool.h"
 #include "data/sparse.h"
 #include "data/stage.h"
+#include "data/unpack.h"
 
 #define TEXT_BLOCK_BYTES ((size_t)1 << 20)
 
@@ -53,7 +55,14 @@ MUST_CHECK enum err text_blocks_read(const char *path,
                                      const struct text_format *format,
                                      struct pool *pool, struct stage *stage,
                                      struct why *why);
-/* The same from memory, in blocks of `block_bytes`: for tests. */
+/* The same for what is left of a stream, in records of `record_bytes`;
+ * *rest bytes of a last one that is not whole are not read.  `lines_before`
+ * counts records, and there is no `begin`. */
+MUST_CHECK enum err records_read(struct unpacker *in, size_t record_bytes,
+                                 const struct text_format *format,
+                                 struct pool *pool, struct stage *stage,
+                                 size_t *rest, struct why *why);
+/* Text from memory, in blocks of `block_bytes`: for tests. */
 MUST_CHECK enum err
 text_blocks_read_memory(const void *data, size_t size, size_t block_bytes,
                         const struct text_format *format, struct pool *pool,

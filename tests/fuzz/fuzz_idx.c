@@ -28,7 +28,7 @@ static void read_rows(const uint8_t *data, size_t size)
     if (rows > IDX_MAX)
         return;
     FUZZ_REQUIRE(unpacker_open_memory(data, size, &in) == ERR_OK);
-    err = idx_stage(in, labels, rows, &stage, &why);
+    err = idx_stage(in, labels, rows, pool_serial(), &stage, &why);
     FUZZ_REQUIRE((err == ERR_OK) == (why.text[0] == '\0'));
     FUZZ_REQUIRE(err != ERR_OK || stage_rows(&stage) == rows);
     stage_close(&stage);

@@ -22,7 +22,7 @@ static void read_rows(const uint8_t *data, size_t size, uint64_t column)
     enum err err;
 
     FUZZ_REQUIRE(unpacker_open_memory(data, size, &in) == ERR_OK);
-    err = npy_stage(in, NULL, 0, column, &stage, &why);
+    err = npy_stage(in, NULL, 0, column, pool_serial(), &stage, &why);
     FUZZ_REQUIRE((err == ERR_OK) == (why.text[0] == '\0'));
     if (err == ERR_OK) {
         FUZZ_REQUIRE(stage_unpack(&stage, &rows) == ERR_OK);

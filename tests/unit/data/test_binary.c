@@ -14,8 +14,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "data/idx.h"
 #include "data/npy.h"
+#include "os/threads.h"
+
+static struct pool *pool; /* Of three threads. */
 
 struct file {
     uint8_t bytes[512];
@@ -87,7 +91,7 @@ static enum err read_idx(const struct file *file, const double *label,
 
     assert_int_equal(unpacker_open_memory(file->bytes, file->size, &in),
                      ERR_OK);
-    err = idx_stage(in, label, count, &stage, why);
+    err = idx_stage(in, label, count, pool, &stage, why);
     unpacker_close(in);
     if (err == ERR_OK)
         err = stage_unpack(&stage, rows);
@@ -104,7 +108,7 @@ static enum err read_npy(const struct file *file, uint64_t column,
 
     assert_int_equal(unpacker_open_memory(file->bytes, file->size, &in),
                      ERR_OK);
-    err = npy_stage(in, NULL, 0, column, &stage, why);
+    err = npy_stage(in, NULL, 0, column, pool, &stage, why);
     unpacker_close(in);
     if (err == ERR_OK)
         err = stage_unpack(&stage, rows);
@@ -255,6 +259,140 @@ static void test_broken_bytes(void **state)
     }
 }
 
+/* An npy file of doubles, larger than blocks are. */
+struct table_file {
+    uint8_t *bytes;
+    size_t size;
+};
+
+static double value_at(uint32_t row, uint32_t col)
+{
+    const uint64_t draw = rng_at(5, row, col);
+
+    return draw % 3 == 0 ? 0 : (double)(draw % 4096) / 64;
+}
+
+static struct table_file large_npy(uint32_t rows, uint32_t cols)
+{
+    const size_t cells = (size_t)rows * cols;
+    struct table_file file = {0};
+    char shape[64];
+    struct file head;
+
+    (void)snprintf(shape, sizeof shape, "(%u, %u)", rows, cols);
+    head = npy("<f8", shape, "", 0);
+    file.size = head.size + cells * sizeof(double);
+    file.bytes = mem_new(file.size, 1);
+    assert_non_null(file.bytes);
+    memcpy(file.bytes, head.bytes, head.size);
+    for (size_t k = 0; k < cells; k++) {
+        const double value =
+            value_at((uint32_t)(k / cols), (uint32_t)(k % cols));
+
+        memcpy(file.bytes + head.size + k * sizeof value, &value, sizeof value);
+    }
+    return file;
+}
+
+static void assert_large_row(const struct sparse *rows, uint32_t row,
+                             uint32_t cols, uint32_t label)
+{
+    size_t at = rows->start[row];
+
+    assert_true(rows->label[row] == value_at(row, label));
+    for (uint32_t col = 0; col < cols; col++) {
+        if (col == label || value_at(row, col) == 0)
+            continue;
+        assert_int_equal(rows->index[at], col - (col > label));
+        assert_true(rows->value[at] == (float)value_at(row, col));
+        at++;
+    }
+    assert_int_equal(at, rows->start[row + 1]);
+}
+
+static enum err stage_large(const struct table_file *file, uint64_t label,
+                            struct pool *hands, struct stage *stage,
+                            struct why *why)
+{
+    struct unpacker *in;
+    enum err err;
+
+    assert_int_equal(unpacker_open_memory(file->bytes, file->size, &in),
+                     ERR_OK);
+    err = npy_stage(in, NULL, 0, label + 1, hands, stage, why);
+    unpacker_close(in);
+    return err;
+}
+
+static void check_large(uint32_t row_count, uint32_t cols, uint32_t label)
+{
+    struct pool *const hands[] = {pool_serial(), pool};
+    struct table_file file = large_npy(row_count, cols);
+
+    for (int i = 0; i < 2; i++) {
+        struct stage stage = {0};
+        struct sparse rows = {0};
+        struct why why = {0};
+
+        assert_int_equal(stage_large(&file, label, hands[i], &stage, &why),
+                         ERR_OK);
+        assert_true(stage.count > 1);
+        assert_int_equal(stage_unpack(&stage, &rows), ERR_OK);
+        assert_int_equal(rows.rows, row_count);
+        assert_int_equal(rows.cols, cols - 1);
+        for (uint32_t row = 0; row < row_count; row++)
+            assert_large_row(&rows, row, cols, label);
+        sparse_close(&rows);
+        stage_close(&stage);
+    }
+    mem_free(file.bytes);
+}
+
+/* Of two bad cells far apart the first is told, whoever read it; then of a
+ * file that ends early its last row. */
+static void check_first_error(void)
+{
+    const double bad = __builtin_nan("");
+    struct table_file file = large_npy(60000, 9);
+    const size_t head = file.size - sizeof bad * 60000 * 9;
+    struct stage stage = {0};
+    struct why why = {0};
+
+    memcpy(file.bytes + head + sizeof bad * (50000 * 9 + 3), &bad, sizeof bad);
+    memcpy(file.bytes + head + sizeof bad * (20000 * 9 + 7), &bad, sizeof bad);
+    assert_int_equal(stage_large(&file, 8, pool, &stage, &why), ERR_RANGE);
+    assert_string_equal(why.text, "row 20001: column 8: not a finite number");
+    stage_close(&stage);
+    file.size = head + sizeof bad * (20000 * 9 + 1);
+    assert_int_equal(stage_large(&file, 8, pool, &stage, &why), ERR_TRUNCATED);
+    assert_string_equal(why.text,
+                        "row 20001: the file ends too early; fetch it again");
+    stage_close(&stage);
+    mem_free(file.bytes);
+}
+
+static void test_large(void **state)
+{
+    (void)state;
+    check_large(60000, 9, 8);
+    check_large(60000, 9, 0);
+    check_large(3, 300000, 1234); /* Rows longer than a block. */
+    check_first_error();
+}
+
+static int open_pool(void **state)
+{
+    (void)state;
+    return threads_new(3, &pool) == ERR_OK ? 0 : -1;
+}
+
+static int close_pool(void **state)
+{
+    (void)state;
+    threads_free(pool);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,7 +401,8 @@ int main(void)
         cmocka_unit_test(test_npy_types),
         cmocka_unit_test(test_npy_refusals),
         cmocka_unit_test(test_broken_bytes),
+        cmocka_unit_test(test_large),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_pool, close_pool);
 }
