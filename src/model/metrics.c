@@ -13,7 +13,10 @@
 #include "base/check.h"
 #include "base/mem.h"
 
-enum { BLOCK_ROWS = 256 }; /* Losses worked out at a time. */
+enum {
+    BLOCK_ROWS = 256, /* Losses worked out at a time. */
+    SORT_RUNS = 16,
+};
 
 static const char *const names[METRICS] = {
     [METRIC_ACCURACY] = "accuracy",
@@ -78,32 +81,63 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Sorted in runs and walked through all at once: qsort needs as much room again
+ * as it sorts, and rows may be many. */
+struct runs {
+    const struct scored *at[SORT_RUNS], *end[SORT_RUNS];
+};
+
+static void sort_runs(struct scored *rows, size_t count, struct runs *runs)
+{
+    for (size_t i = 0; i < SORT_RUNS; i++) {
+        const size_t first = count / SORT_RUNS * i;
+        const size_t end =
+            i + 1 == SORT_RUNS ? count : count / SORT_RUNS * (i + 1);
+
+        if (end > first)
+            qsort(rows + first, end - first, sizeof *rows, by_score);
+        runs->at[i] = rows + first;
+        runs->end[i] = rows + end;
+    }
+}
+
+/* Rows with the lowest score that is left, by class; false at the end. */
+static bool take_lowest(struct runs *runs, uint64_t tied[2])
+{
+    const struct scored *lowest = NULL;
+
+    for (int i = 0; i < SORT_RUNS; i++) {
+        if (runs->at[i] < runs->end[i] &&
+            (lowest == NULL || runs->at[i]->score < lowest->score))
+            lowest = runs->at[i];
+    }
+    tied[0] = 0;
+    tied[1] = 0;
+    for (int i = 0; i < SORT_RUNS && lowest != NULL; i++) {
+        for (;
+             runs->at[i] < runs->end[i] && runs->at[i]->score == lowest->score;
+             runs->at[i]++)
+            tied[runs->at[i]->positive]++;
+    }
+    return lowest != NULL;
+}
+
 double metrics_auc(struct scored *rows, size_t count)
 {
-    uint64_t positives = 0;
-    uint64_t negatives = 0;
+    uint64_t seen[2] = {0}; /* Negatives, positives. */
+    uint64_t tied[2];
     uint64_t twice_wins = 0; /* A tie is half a win. */
+    struct runs runs;
 
-    qsort(rows, count, sizeof *rows, by_score);
-    for (size_t first = 0; first < count;) {
-        uint64_t tied_positives = 0;
-        uint64_t tied_negatives = 0;
-        size_t end = first;
-
-        for (; end < count && rows[end].score == rows[first].score; end++) {
-            if (rows[end].positive)
-                tied_positives++;
-            else
-                tied_negatives++;
-        }
-        twice_wins += tied_positives * (2 * negatives + tied_negatives);
-        positives += tied_positives;
-        negatives += tied_negatives;
-        first = end;
+    sort_runs(rows, count, &runs);
+    while (take_lowest(&runs, tied)) {
+        twice_wins += tied[1] * (2 * seen[0] + tied[0]);
+        seen[0] += tied[0];
+        seen[1] += tied[1];
     }
-    if (positives == 0 || negatives == 0)
+    if (seen[0] == 0 || seen[1] == 0)
         return nan("");
-    return (double)twice_wins / (2 * (double)positives * (double)negatives);
+    return (double)twice_wins / (2 * (double)seen[1] * (double)seen[0]);
 }
 
 static double ratio(uint64_t part, uint64_t whole)
