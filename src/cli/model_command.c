@@ -50,9 +50,62 @@ static json_t *labels_json(const struct model_file *model)
 {
     json_t *labels = json_array();
 
-    for (uint32_t k = 0; k < model->classes; k++)
-        (void)json_array_append_new(labels, json_real(model->label[k]));
+    for (uint32_t k = 0; k < model->classes; k++) {
+        const char *word = model_file_word(model, model->label[k]);
+
+        (void)json_array_append_new(labels, word != NULL
+                                                ? json_string(word)
+                                                : json_real(model->label[k]));
+    }
     return labels;
+}
+
+/* What the encoder makes of tables. */
+struct made_of {
+    uint32_t numbers, scaled, categorical, categories, pairs;
+};
+
+static struct made_of count_encoder(const struct encoder *encoder)
+{
+    struct made_of counts = {0};
+
+    for (uint32_t j = 0; j < encoder->columns; j++) {
+        const struct encoded_column *const column = &encoder->column[j];
+
+        counts.categorical += column->categorical;
+        counts.categories += column->known.categories;
+        counts.numbers += !column->categorical;
+        counts.scaled += !column->categorical &&
+                         (column->offset != 0 || column->factor != 1);
+    }
+    for (uint32_t p = 0; p < encoder->pairs; p++)
+        counts.pairs += encoder->pair[p].count;
+    return counts;
+}
+
+static void show_encoder(const struct encoder *encoder)
+{
+    const struct made_of counts = count_encoder(encoder);
+
+    (void)printf("encoder    %u columns beside %s: %u of %u categories in all, "
+                 "%u of numbers (%u scaled), %u pairs\n",
+                 encoder->columns, encoder->label, counts.categorical,
+                 counts.categories, counts.numbers, counts.scaled,
+                 counts.pairs);
+}
+
+static json_t *encoder_json(const struct encoder *encoder)
+{
+    const struct made_of counts = count_encoder(encoder);
+
+    if (encoder->column == NULL)
+        return json_null();
+    return json_pack(
+        "{s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "columns",
+        (json_int_t)encoder->columns, "label", encoder->label, "categorical",
+        (json_int_t)counts.categorical, "categories",
+        (json_int_t)counts.categories, "numbers", (json_int_t)counts.numbers,
+        "scaled", (json_int_t)counts.scaled, "pairs", (json_int_t)counts.pairs);
 }
 
 struct summary {
@@ -100,8 +153,14 @@ static void show_text(const struct model_file *model)
     (void)printf("kind       %s\n", model_ops(model->kind)->name);
     if (model->classes > 0) {
         (void)printf("labels    ");
-        for (uint32_t k = 0; k < model->classes; k++)
-            (void)printf(" %.17g", model->label[k]);
+        for (uint32_t k = 0; k < model->classes; k++) {
+            const char *word = model_file_word(model, model->label[k]);
+
+            if (word != NULL)
+                (void)printf(" %s", word);
+            else
+                (void)printf(" %.17g", model->label[k]);
+        }
         (void)printf("\n");
     }
     (void)printf("features   %u\n", model->features);
@@ -109,6 +168,8 @@ static void show_text(const struct model_file *model)
         (void)printf("intercept  %.17g\n", model->w[model->features]);
     (void)printf("weights    %zu of %zu not zero, |w| %.6g\n", summary.nonzero,
                  numbers(model), summary.norm);
+    if (model->encoder.column != NULL)
+        show_encoder(&model->encoder);
     if (model->outputs > 1 || summary.count == 0)
         return;
     (void)printf("largest   ");
@@ -122,12 +183,13 @@ static void show_json(const struct model_file *model)
 {
     const struct summary summary = summarise(model);
 
-    say_json(json_pack(
-        "{s:s, s:o, s:I, s:b, s:I, s:I, s:f}", "kind",
-        model_ops(model->kind)->name, "labels", labels_json(model), "features",
-        (json_int_t)model->features, "intercept", (int)model->intercept,
-        "vectors", (json_int_t)model->outputs, "nonzero",
-        (json_int_t)summary.nonzero, "norm", summary.norm));
+    say_json(
+        json_pack("{s:s, s:o, s:I, s:b, s:I, s:I, s:f, s:o}", "kind",
+                  model_ops(model->kind)->name, "labels", labels_json(model),
+                  "features", (json_int_t)model->features, "intercept",
+                  (int)model->intercept, "vectors", (json_int_t)model->outputs,
+                  "nonzero", (json_int_t)summary.nonzero, "norm", summary.norm,
+                  "encoder", encoder_json(&model->encoder)));
 }
 
 static void put_doubles(struct page *page, const double *w, size_t count)

@@ -125,7 +125,8 @@ static const struct option table[OPTIONS] = {
                          .kind = VALUE_TEXT,
                          .value = "COLUMNS",
                          .help = "csv, tsv: columns of words, one-hot: names "
-                                 "or numbers with commas, or all",
+                                 "or numbers with commas, or all; the label's "
+                                 "column, if named, holds classes",
                          .commands = BOTH | CMD_DATA},
     [OPT_PAIRS] = {.name = "pairs",
                    .section = files,

@@ -68,6 +68,11 @@ static enum err take_options(struct predict *predict, struct why *why)
     return ERR_OK;
 }
 
+static void note(void *context, const char *sentence)
+{
+    say_note(context, "muster: %s", sentence);
+}
+
 static enum err load_rows(struct predict *predict, struct why *why)
 {
     const uint32_t cols = model_file_weights(&predict->model);
@@ -79,6 +84,10 @@ static enum err load_rows(struct predict *predict, struct why *why)
     source.cols_max = cols;
     source.intercept = predict->model.intercept;
     source.regression = true;
+    if (predict->model.encoder.column != NULL)
+        source.encoder = &predict->model.encoder;
+    source.note = note;
+    source.note_context = predict->cli;
     err = source_load(&source, &predict->data, NULL, NULL, why);
     predict->loaded = err == ERR_OK;
     if (err == ERR_OK && predict->data.cols != cols)
@@ -182,7 +191,7 @@ static bool knows(const struct model_file *model, double label)
     for (uint32_t k = 0; k < model->classes; k++)
         if (model->label[k] == label)
             return true;
-    return model->classes == 0;
+    return model->classes == 0 && !isnan(label);
 }
 
 /* Two classes: all metrics.  Labels become -1 and +1, unknown ones weigh 0. */
@@ -246,6 +255,24 @@ static double shown_probability(const struct predict *predict, uint32_t row,
     return p[(size_t)index * predict->data.rows];
 }
 
+/* A label as the training table had it; in tables with quotes if need be. */
+static void put_label(const struct predict *predict, double label,
+                      struct page *page)
+{
+    const char *word = model_file_word(&predict->model, label);
+    const bool quoted =
+        word != NULL && predict->csv && strpbrk(word, ",\" ") != NULL;
+
+    if (word == NULL) {
+        page_put(page, "%.17g", label);
+        return;
+    }
+    page_put(page, "%s", quoted ? "\"" : "");
+    for (; *word != '\0'; word++)
+        page_put(page, "%s%c", quoted && *word == '"' ? "\"" : "", *word);
+    page_put(page, "%s", quoted ? "\"" : "");
+}
+
 static void put_head(const struct predict *predict, struct page *page)
 {
     const struct model_file *model = &predict->model;
@@ -258,14 +285,14 @@ static void put_head(const struct predict *predict, struct page *page)
                                            : "label");
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++) {
-        if (model->outputs == 1)
-            page_put(page, ",score");
-        else
-            page_put(page, ",score_%.17g", model->label[k]);
+        page_put(page, ",score%s", model->outputs == 1 ? "" : "_");
+        if (model->outputs > 1)
+            put_label(predict, model->label[k], page);
     }
-    for (uint32_t k = 0; predict->probabilities && k < model->classes; k++)
-        page_put(page, predict->csv ? ",p_%.17g" : " %.17g",
-                 model->label[shown_class(model, k)]);
+    for (uint32_t k = 0; predict->probabilities && k < model->classes; k++) {
+        page_put(page, predict->csv ? ",p_" : " ");
+        put_label(predict, model->label[shown_class(model, k)], page);
+    }
     page_put(page, "\n");
 }
 
@@ -275,7 +302,7 @@ static void put_row(const struct predict *predict, uint32_t row,
     const struct model_file *model = &predict->model;
     const size_t rows = predict->data.rows;
 
-    page_put(page, "%.17g", said(predict, row));
+    put_label(predict, said(predict, row), page);
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++)
         page_put(page, ",%.17g", predict->scores[k * rows + row]);
@@ -294,8 +321,13 @@ static void show_json(const struct predict *predict, const char *out)
                                out != NULL ? json_string(out) : json_array());
     json_t *list = json_object_get(object, "predictions");
 
-    for (uint32_t row = 0; out == NULL && row < predict->data.rows; row++)
-        (void)json_array_append_new(list, json_number(said(predict, row)));
+    for (uint32_t row = 0; out == NULL && row < predict->data.rows; row++) {
+        const double label = said(predict, row);
+        const char *word = model_file_word(&predict->model, label);
+
+        (void)json_array_append_new(list, word != NULL ? json_string(word)
+                                                       : json_number(label));
+    }
     say_json(object);
 }
 

@@ -31,7 +31,9 @@ enum err save_model(const struct setup *setup, const double *w,
     for (uint32_t k = 0; k < model.classes; k++)
         model.label[k] = data->label[k];
     rows_weights_out(data, w, model.w);
+    model.encoder = setup->encoder; /* Lent for the writing. */
     err = model_file_encode(&model, &text, &size);
+    model.encoder = (struct encoder){0};
     model_file_close(&model);
     if (err != ERR_OK)
         return why_set(why, err, "%.200s: the model is not finite: %s", path,

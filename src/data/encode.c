@@ -1,6 +1,7 @@
 #include "data/encode.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +35,10 @@ void encoder_close(struct encoder *encoder)
         known_close(&encoder->column[j].known);
     for (uint32_t p = 0; encoder->pair != NULL && p < encoder->pairs; p++)
         mem_free(encoder->pair[p].key);
+    known_close(&encoder->classes);
     mem_free(encoder->column);
     mem_free(encoder->pair);
+    mem_free(encoder->label);
     *encoder = (struct encoder){0};
 }
 
@@ -185,8 +188,22 @@ static enum err fit_columns(struct encoder *encoder, const struct frame *frame,
     return ERR_OK;
 }
 
-/* Give every column its place. */
-static enum err number_columns(struct encoder *encoder)
+/* How the label's column is found again, and its words. */
+static enum err fit_label(struct encoder *encoder, const struct frame *frame)
+{
+    const struct csv *const csv = &frame->csv;
+    char number[16];
+
+    (void)snprintf(number, sizeof number, "%u", csv->label + 1);
+    encoder->label = mem_text(csv->header ? csv_name(csv, csv->label) : number);
+    if (encoder->label == NULL)
+        return ERR_NOMEM;
+    if (!frame->classes.categorical || frame->classes.numeric)
+        return ERR_OK;
+    return copy_categories(&frame->classes, &encoder->classes);
+}
+
+enum err encoder_place_columns(struct encoder *encoder)
 {
     uint64_t next = 0;
 
@@ -215,9 +232,11 @@ enum err encoder_fit(struct encoder *encoder, const struct frame *frame,
     enum err err = fit_columns(&made, frame, options->scaling);
 
     if (err == ERR_OK)
+        err = fit_label(&made, frame);
+    if (err == ERR_OK)
         err = fit_pairs(&made, frame, options);
     if (err == ERR_OK)
-        err = number_columns(&made);
+        err = encoder_place_columns(&made);
     if (err != ERR_OK) {
         encoder_close(&made);
         return err == ERR_TOOBIG
@@ -235,6 +254,7 @@ enum err encoder_fit(struct encoder *encoder, const struct frame *frame,
 struct translation {
     uint32_t **code; /* Of each column; NULL for numbers. */
     uint32_t columns;
+    uint32_t *label; /* Of the classes; NULL if labels are numbers. */
 };
 
 static void translation_close(struct translation *words)
@@ -242,6 +262,17 @@ static void translation_close(struct translation *words)
     for (uint32_t j = 0; words->code != NULL && j < words->columns; j++)
         mem_free(words->code[j]);
     mem_free(words->code);
+    mem_free(words->label);
+}
+
+static uint32_t *translate_column(const struct frame_column *from,
+                                  const struct frame_column *known)
+{
+    uint32_t *const code = mem_new(from->categories, sizeof *code);
+
+    for (uint32_t i = 0; code != NULL && i < from->categories; i++)
+        code[i] = frame_category(known, from->category[i].text);
+    return code;
 }
 
 static enum err translate(const struct encoder *encoder,
@@ -252,18 +283,50 @@ static enum err translate(const struct encoder *encoder,
         return ERR_NOMEM;
     words->columns = frame->cols;
     for (uint32_t j = 0; j < frame->cols; j++) {
-        const struct frame_column *const from = &frame->column[j];
-
-        if (!from->categorical)
+        if (!frame->column[j].categorical)
             continue;
-        words->code[j] = mem_new(from->categories, sizeof **words->code);
+        words->code[j] =
+            translate_column(&frame->column[j], &encoder->column[j].known);
         if (words->code[j] == NULL)
             return ERR_NOMEM;
-        for (uint32_t i = 0; i < from->categories; i++)
-            words->code[j][i] = frame_category(&encoder->column[j].known,
-                                               from->category[i].text);
     }
-    return ERR_OK;
+    if (encoder->classes.categories == 0 || !frame->classes.categorical)
+        return ERR_OK;
+    words->label = translate_column(&frame->classes, &encoder->classes);
+    return words->label == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+/* Labels as numbers: as they are, the number of a word, or of no class. */
+static double label_of(const struct encoder *encoder, const struct frame *frame,
+                       const struct translation *words, uint32_t row)
+{
+    if (frame->csv.label >= frame->csv.cols)
+        return nan("");
+    if (encoder->classes.categories == 0)
+        return frame->label[row];
+    return words->label != NULL ? words->label[frame->classes.code[row]]
+                                : encoder->classes.categories;
+}
+
+static void count_unknown(const struct encoder *encoder,
+                          const struct frame *frame,
+                          const struct translation *words,
+                          struct unknown_words *unknown)
+{
+    for (uint32_t j = 0; j < frame->cols; j++) {
+        const struct frame_column *const from = &frame->column[j];
+
+        for (uint32_t i = 0; from->categorical && i < frame->rows; i++) {
+            if (words->code[j][from->code[i]] <
+                encoder->column[j].known.categories)
+                continue;
+            if (unknown->fields++ > 0)
+                continue;
+            unknown->column = j;
+            (void)snprintf(unknown->text, sizeof unknown->text, "%s",
+                           from->category[from->code[i]].text);
+        }
+    }
 }
 
 static enum err add_pairs(const struct encoder *encoder,
@@ -294,7 +357,7 @@ static enum err add_row(const struct encoder *encoder,
                         const struct translation *words, uint32_t row,
                         struct sparse *rows)
 {
-    enum err err = sparse_add_row(rows, frame->label[row]);
+    enum err err = sparse_add_row(rows, label_of(encoder, frame, words, row));
 
     for (uint32_t j = 0; err == ERR_OK && j < encoder->columns; j++) {
         const struct encoded_column *const column = &encoder->column[j];
@@ -385,7 +448,8 @@ static enum err begin_rows(const struct encoder *encoder,
 }
 
 enum err encoder_apply(const struct encoder *encoder, const struct frame *frame,
-                       struct stage *stage, struct why *why)
+                       struct stage *stage, struct unknown_words *unknown,
+                       struct why *why)
 {
     struct sparse rows = {0};
     struct translation words = {0};
@@ -396,6 +460,9 @@ enum err encoder_apply(const struct encoder *encoder, const struct frame *frame,
         if (err == ERR_OK && (i + 1 == frame->rows || is_full(&rows)))
             err = flush(encoder, &rows, stage, why);
     }
+    *unknown = (struct unknown_words){0};
+    if (err == ERR_OK)
+        count_unknown(encoder, frame, &words, unknown);
     translation_close(&words);
     sparse_close(&rows);
     return err;

@@ -120,7 +120,7 @@ static enum err look_up(struct dictionary *words, struct span text,
 struct frame_reader {
     struct frame *frame;
     const struct frame_options *options;
-    struct dictionary *words; /* One for each column. */
+    struct dictionary *words; /* One for each column, the label's the last. */
     size_t capacity;          /* Rows there is room for. */
     char *scratch;
     size_t scratch_size;
@@ -140,6 +140,7 @@ void frame_close(struct frame *frame)
     for (uint32_t j = 0; frame->column != NULL && j < frame->cols; j++)
         column_close(&frame->column[j]);
     mem_free(frame->column);
+    column_close(&frame->classes);
     mem_free(frame->label);
     csv_close(&frame->csv);
     *frame = (struct frame){0};
@@ -156,46 +157,88 @@ uint32_t frame_of_csv(const struct frame *frame, uint32_t col)
 static enum err mark_categories(struct frame *frame, const char *list,
                                 struct why *why)
 {
-    const bool all = strcmp(list, "all") == 0;
-
-    for (uint32_t j = 0; j < frame->cols; j++)
-        frame->column[j].categorical = all;
-    while (!all && *list != '\0') {
+    while (*list != '\0') {
         const struct span name = {list, strcspn(list, ",")};
         uint32_t col = 0;
-        const enum err err = csv_find(&frame->csv, name, &col, why);
 
-        if (err != ERR_OK)
-            return why_in(why, err, "--categorical");
-        if (frame_of_csv(frame, col) < frame->cols)
-            frame->column[frame_of_csv(frame, col)].categorical = true;
         list += name.size + (list[name.size] == ',');
+        if (span_is(name, "all")) {
+            for (uint32_t j = 0; j < frame->cols; j++)
+                frame->column[j].categorical = true;
+            continue;
+        }
+        if (csv_find(&frame->csv, name, &col, why) != ERR_OK)
+            return why_in(why, ERR_UNKNOWN, "--categorical");
+        if (col == frame->csv.label)
+            frame->classes.categorical = true;
+        else
+            frame->column[frame_of_csv(frame, col)].categorical = true;
     }
     return ERR_OK;
+}
+
+/* As the encoder was fitted. */
+static void mark_kinds(struct frame *frame, const struct frame_options *options)
+{
+    for (uint32_t j = 0; j < frame->cols; j++)
+        frame->column[j].categorical = options->kinds[j];
+    frame->classes.categorical =
+        options->label_words && frame->csv.label < frame->csv.cols;
+}
+
+/* The label's column is found afterwards, as there may be none. */
+static enum err find_label(struct frame *frame,
+                           const struct frame_options *options, struct why *why)
+{
+    struct csv *const csv = &frame->csv;
+    const char *const wanted = options->label;
+    uint32_t features = csv->cols;
+    enum err err = ERR_OK;
+
+    if (options->kinds == NULL)
+        return ERR_OK;
+    if (csv->cols != options->kind_count && !options->no_label) {
+        csv->label = csv->cols - 1;
+        features--;
+        if (wanted != NULL)
+            err = csv_find(csv, (struct span){wanted, strlen(wanted)},
+                           &csv->label, why);
+    }
+    if (err == ERR_OK && features != options->kind_count)
+        err = why_set(why, ERR_SHAPE,
+                      "%u columns beside the label, the training table has %u",
+                      features, options->kind_count);
+    return err;
 }
 
 static enum err begin(struct frame_reader *reader, const char *line,
                       size_t size, struct why *why)
 {
+    const struct frame_options *const options = reader->options;
     struct frame *const frame = reader->frame;
     enum err err;
 
-    frame->csv = (struct csv){.label_wanted = reader->options->label,
-                              .separator = reader->options->separator,
-                              .no_label = reader->options->no_label};
+    frame->csv =
+        (struct csv){.label_wanted = options->label,
+                     .separator = options->separator,
+                     .no_label = options->no_label || options->kinds != NULL};
     err = csv_begin(&frame->csv, line, size, why);
+    if (err == ERR_OK)
+        err = find_label(frame, options, why);
     if (err != ERR_OK)
         return err;
     frame->cols = frame->csv.cols - (frame->csv.label < frame->csv.cols);
     if (frame->cols == 0)
         return why_set(why, ERR_SHAPE, "no column but the label's");
     frame->column = mem_new(frame->cols, sizeof *frame->column);
-    reader->words = mem_new(frame->cols, sizeof *reader->words);
+    reader->words = mem_new((size_t)frame->cols + 1, sizeof *reader->words);
     if (frame->column == NULL || reader->words == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
-    return reader->options->categorical == NULL
-               ? ERR_OK
-               : mark_categories(frame, reader->options->categorical, why);
+    if (options->kinds != NULL)
+        mark_kinds(frame, options);
+    else if (options->categorical != NULL)
+        err = mark_categories(frame, options->categorical, why);
+    return err;
 }
 
 static void *grow_array(void *old, size_t used, size_t capacity, size_t size)
@@ -203,6 +246,26 @@ static void *grow_array(void *old, size_t used, size_t capacity, size_t size)
     size_t wanted = capacity; /* mem_grow doubles; all arrays keep step. */
 
     return mem_grow(old, used, capacity + 1, size, &wanted);
+}
+
+static enum err grow_column(struct frame_column *column, size_t used,
+                            size_t capacity)
+{
+    if (column->categorical) {
+        uint32_t *code = grow_array(column->code, used, capacity, sizeof *code);
+
+        if (code == NULL)
+            return ERR_NOMEM;
+        column->code = code;
+    } else {
+        double *number =
+            grow_array(column->number, used, capacity, sizeof *number);
+
+        if (number == NULL)
+            return ERR_NOMEM;
+        column->number = number;
+    }
+    return ERR_OK;
 }
 
 static enum err grow_rows(struct frame_reader *reader)
@@ -216,23 +279,12 @@ static enum err grow_rows(struct frame_reader *reader)
         return ERR_NOMEM;
     frame->label = label;
     for (uint32_t j = 0; j < frame->cols; j++) {
-        struct frame_column *const column = &frame->column[j];
-
-        if (column->categorical) {
-            uint32_t *code = grow_array(column->code, used, old, sizeof *code);
-
-            if (code == NULL)
-                return ERR_NOMEM;
-            column->code = code;
-        } else {
-            double *number =
-                grow_array(column->number, used, old, sizeof *number);
-
-            if (number == NULL)
-                return ERR_NOMEM;
-            column->number = number;
-        }
+        if (grow_column(&frame->column[j], used, old) != ERR_OK)
+            return ERR_NOMEM;
     }
+    if (frame->classes.categorical &&
+        grow_column(&frame->classes, used, old) != ERR_OK)
+        return ERR_NOMEM;
     reader->capacity = old < 8 ? 8 : old * 2;
     return ERR_OK;
 }
@@ -242,16 +294,18 @@ static enum err put_field(struct frame_reader *reader, uint32_t col,
 {
     struct frame *const frame = reader->frame;
     const uint32_t j = frame_of_csv(frame, col);
+    struct frame_column *const column =
+        j == frame->cols ? &frame->classes : &frame->column[j];
     enum err err;
 
-    if (j == frame->cols)
-        return csv_number(field, &frame->label[frame->rows], why);
-    if (!frame->column[j].categorical)
-        return csv_number(field, &frame->column[j].number[frame->rows], why);
+    if (!column->categorical)
+        return csv_number(field,
+                          j == frame->cols ? &frame->label[frame->rows]
+                                           : &column->number[frame->rows],
+                          why);
     if (memchr(field.at, '\0', field.size) != NULL)
         return why_set(why, ERR_FORMAT, "a NUL byte; is this a text file?");
-    err =
-        look_up(&reader->words[j], field, &frame->column[j].code[frame->rows]);
+    err = look_up(&reader->words[j], field, &column->code[frame->rows]);
     return err == ERR_OK ? ERR_OK : why_set(why, err, "%s", err_text(err));
 }
 
@@ -428,6 +482,22 @@ static enum err number_column(struct frame_column *column,
     return err;
 }
 
+/* Labels that turn out to be numbers are what they say. */
+static enum err finish_labels(struct frame_reader *reader)
+{
+    struct frame *const frame = reader->frame;
+    struct frame_column *const classes = &frame->classes;
+
+    if (number_column(classes, &reader->words[frame->cols], frame->rows) !=
+        ERR_OK)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < frame->rows; i++)
+        frame->label[i] = classes->numeric
+                              ? classes->category[classes->code[i]].value
+                              : (double)classes->code[i];
+    return ERR_OK;
+}
+
 static enum err finish(struct frame_reader *reader, struct why *why)
 {
     struct frame *const frame = reader->frame;
@@ -438,6 +508,8 @@ static enum err finish(struct frame_reader *reader, struct why *why)
                 ERR_OK)
             return why_set(why, ERR_NOMEM, "out of memory");
     }
+    if (frame->classes.categorical && finish_labels(reader) != ERR_OK)
+        return why_set(why, ERR_NOMEM, "out of memory");
     return ERR_OK;
 }
 
@@ -451,7 +523,7 @@ enum err frame_read(struct text_source *source,
 
     if (err == ERR_OK)
         err = finish(&reader, why);
-    for (uint32_t j = 0; reader.words != NULL && j < made.cols; j++)
+    for (uint32_t j = 0; reader.words != NULL && j <= made.cols; j++)
         dictionary_close(&reader.words[j]);
     mem_free(reader.words);
     mem_free(reader.scratch);
@@ -500,6 +572,8 @@ static enum err drop_unused(struct frame_column *column, uint32_t rows)
 static void move_row(struct frame *frame, uint32_t from, uint32_t to)
 {
     frame->label[to] = frame->label[from];
+    if (frame->classes.categorical)
+        frame->classes.code[to] = frame->classes.code[from];
     for (uint32_t j = 0; j < frame->cols; j++) {
         struct frame_column *const column = &frame->column[j];
 

@@ -33,17 +33,26 @@ struct frame_column {
 struct frame {
     uint32_t rows, cols; /* Without the label. */
     struct frame_column *column;
-    double *label; /* rows. */
+    double *label; /* rows; 0 if the table has no column of labels. */
+    /* Labels that are words: label[i] is the number of one of them. */
+    struct frame_column classes;
     struct csv csv;
 };
 
 /* Which columns are categories: names or numbers with commas between them,
- * "all", or NULL for none. */
+ * "all" for all features, NULL for none.  If the label's column is named, its
+ * words are classes. */
 struct frame_options {
     const char *label; /* As csv.h has it. */
     const char *categorical;
     char separator;
     bool no_label;
+    /* Instead of the names, of a fitted encoder: which of so many features are
+     * categories, and whether labels are words.  A table with just so many
+     * columns has no labels. */
+    const bool *kinds;
+    uint32_t kind_count;
+    bool label_words;
 };
 
 /* All rows of a text.  Sentences name line and column, not the file. */

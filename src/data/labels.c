@@ -34,6 +34,8 @@ static bool label_add(struct label_set *set, double label)
 {
     const uint32_t at = label_place(set->label, set->count, label);
 
+    if (isnan(label)) /* A row to be judged, without a label. */
+        return true;
     if (at < set->count && set->label[at] == label)
         return true;
     if (set->count == CLASSES_MAX)

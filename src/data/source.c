@@ -87,6 +87,33 @@ static bool wants_encoder(const struct source_options *options)
            options->scaling != SCALE_NONE;
 }
 
+static bool has_fitted(const struct source_options *options)
+{
+    return options->encoder != NULL && options->encoder->column != NULL;
+}
+
+static void note_unknown(const struct source_options *options,
+                         const struct frame *frame,
+                         const struct unknown_words *unknown)
+{
+    const uint32_t col =
+        unknown->column + (unknown->column >= frame->csv.label);
+    const struct span word = {unknown->text, strlen(unknown->text)};
+    struct why sentence = {0};
+
+    if (unknown->fields == 0 || options->note == NULL)
+        return;
+    (void)why_set(&sentence, ERR_UNKNOWN,
+                  "%s: %llu field%s with a category that the training table "
+                  "does not have, the first '%s' in column %u%s%.32s%s; such "
+                  "fields count as no category",
+                  shown(options->spec), (unsigned long long)unknown->fields,
+                  unknown->fields == 1 ? "" : "s", quote(word).text, col + 1,
+                  frame->csv.header ? " (" : "", csv_name(&frame->csv, col),
+                  frame->csv.header ? ")" : "");
+    options->note(options->note_context, sentence.text);
+}
+
 static enum err encode_frame(const struct source_options *options,
                              const struct frame *frame, struct stage *stage,
                              struct why *why)
@@ -96,32 +123,59 @@ static enum err encode_frame(const struct source_options *options,
     struct encoder own = {0};
     struct encoder *const encoder =
         options->encoder != NULL ? options->encoder : &own;
+    struct unknown_words unknown = {0};
     enum err err = ERR_OK;
 
     if (encoder->column == NULL)
         err = encoder_fit(encoder, frame, &how, why);
     if (err == ERR_OK)
-        err = encoder_apply(encoder, frame, stage, why);
+        err = encoder_apply(encoder, frame, stage, &unknown, why);
+    if (err == ERR_OK)
+        note_unknown(options, frame, &unknown);
     encoder_close(&own);
     return err;
+}
+
+/* Read the table as the encoder was fitted to one; *kinds is to be freed. */
+static enum err like_fitted(const struct encoder *encoder,
+                            struct frame_options *how, bool **kinds)
+{
+    bool *const made = mem_new(encoder->columns, sizeof *made);
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    for (uint32_t j = 0; j < encoder->columns; j++)
+        made[j] = encoder->column[j].categorical;
+    how->kinds = made;
+    how->kind_count = encoder->columns;
+    how->label_words = encoder->classes.categories > 0;
+    if (how->label == NULL)
+        how->label = encoder->label;
+    *kinds = made;
+    return ERR_OK;
 }
 
 static enum err stage_frame(const struct source_options *options,
                             char separator, struct stage *stage,
                             struct why *why)
 {
-    const struct frame_options how = {.label = options->label,
-                                      .categorical = options->categorical,
-                                      .separator = separator};
+    struct frame_options how = {.label = options->label,
+                                .categorical = options->categorical,
+                                .separator = separator};
     struct text_source text = {0};
     struct frame frame = {0};
+    bool *kinds = NULL;
     enum err err = text_open(&text, options->spec, why);
 
+    if (err == ERR_OK && has_fitted(options) &&
+        like_fitted(options->encoder, &how, &kinds) != ERR_OK)
+        err = why_set(why, ERR_NOMEM, "out of memory");
     if (err == ERR_OK)
         err = frame_read(&text, &how, &frame, why);
     if (err == ERR_OK)
         err = encode_frame(options, &frame, stage, why);
     frame_close(&frame);
+    mem_free(kinds);
     text_close(&text);
     return err;
 }
@@ -132,7 +186,7 @@ static enum err stage_csv(const struct source_options *options, char separator,
     struct csv csv = {.label_wanted = options->label, .separator = separator};
     enum err err;
 
-    if (wants_encoder(options))
+    if (wants_encoder(options) || has_fitted(options))
         return stage_frame(options, separator, stage, why);
     err = csv_stage(options->spec, &csv, pool_of(options), stage, why);
     csv_close(&csv);

@@ -45,13 +45,13 @@ struct source_options {
     const char *categorical; /* csv: columns that are categories, or "all". */
     bool pairs;              /* csv: all pairs of categorical columns too. */
     enum scaling scaling;    /* csv: of columns of numbers. */
-    /* csv with any of the three: fitted to the table if empty, else applied
-     * (test sets); the caller closes it.  NULL: of no further use. */
+    /* csv: applied if it was fitted (test sets); else, with any of the three,
+     * fitted to the table.  The caller closes it.  NULL: of no further use. */
     struct encoder *encoder;
     const char *cache; /* Folder for binary copies; NULL: none. */
     struct pool *pool; /* NULL: this thread alone. */
-    /* Told one sentence that is no error (the cache was rebuilt); may be
-     * NULL. */
+    /* Told sentences that are no errors: the cache was rebuilt, categories are
+     * not known.  May be NULL. */
     void (*note)(void *context, const char *sentence);
     void *note_context;
 };

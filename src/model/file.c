@@ -19,7 +19,19 @@ void model_file_close(struct model_file *model)
 {
     mem_free(model->label);
     mem_free(model->w);
+    encoder_close(&model->encoder);
     *model = (struct model_file){0};
+}
+
+const char *model_file_word(const struct model_file *model, double label)
+{
+    const struct frame_column *const words = &model->encoder.classes;
+
+    for (uint32_t k = 0; k < words->categories; k++) {
+        if (label == (double)k)
+            return words->category[k].text;
+    }
+    return NULL;
 }
 
 static const char *solver_of(enum model_kind kind)
@@ -87,6 +99,8 @@ enum err model_file_encode(const struct model_file *model, char **text,
     const uint32_t count = model_file_weights(model);
     const size_t numbers = (size_t)count * model->outputs;
     struct text out = {0};
+    char *encoder = NULL;
+    size_t encoder_size = 0;
 
     CHECK(model->outputs > 0);
     CHECK(model->outputs == 1 || model->outputs == model->classes);
@@ -94,17 +108,26 @@ enum err model_file_encode(const struct model_file *model, char **text,
         if (!isfinite(model->w[j]))
             return ERR_RANGE;
     }
-    out.capacity = HEAD_BYTES + (numbers + count) * WEIGHT_BYTES +
-                   (size_t)model->classes * WEIGHT_BYTES;
-    out.data = mem_new(out.capacity, 1);
-    if (out.data == NULL)
+    if (model->encoder.column != NULL &&
+        encoder_to_text(&model->encoder, &encoder, &encoder_size) != ERR_OK)
         return ERR_NOMEM;
+    out.capacity = HEAD_BYTES + (numbers + count) * WEIGHT_BYTES +
+                   (size_t)model->classes * WEIGHT_BYTES + encoder_size;
+    out.data = mem_new(out.capacity, 1);
+    if (out.data == NULL) {
+        mem_free(encoder);
+        return ERR_NOMEM;
+    }
     put_head(&out, model);
     for (uint32_t j = 0; j < count; j++) {
         for (uint32_t k = 0; k < model->outputs; k++)
             put_number(&out, model->w[(size_t)k * count + j], ' ');
         out.data[out.size++] = '\n';
     }
+    if (encoder != NULL)
+        memcpy(out.data + out.size, encoder, encoder_size);
+    out.size += encoder_size;
+    mem_free(encoder);
     *text = out.data;
     *size = out.size;
     return ERR_OK;
@@ -384,16 +407,52 @@ static enum err read_weights(struct words *in, struct model_file *model,
     return scale_bias(model, bias, why);
 }
 
+/* Where the line with which the encoder begins is; `size` if there is none. */
+static size_t find_encoder(const char *text, size_t size)
+{
+    static const char first[] = "muster encoder ";
+    size_t at = 0;
+
+    while (at + sizeof first - 1 <= size) {
+        const char *feed;
+
+        if (memcmp(text + at, first, sizeof first - 1) == 0)
+            return at;
+        feed = memchr(text + at, '\n', size - at);
+        if (feed == NULL)
+            break;
+        at = (size_t)(feed - text) + 1;
+    }
+    return size;
+}
+
+static enum err read_encoder(const char *text, size_t size,
+                             struct model_file *model, struct why *why)
+{
+    enum err err;
+
+    if (size == 0)
+        return ERR_OK;
+    err = encoder_from_text(&model->encoder, text, size, why);
+    if (err == ERR_OK && model->encoder.cols != model->features)
+        err = why_set(why, ERR_FORMAT, "%u columns, the model has %u features",
+                      model->encoder.cols, model->features);
+    return err == ERR_OK ? err : why_in(why, err, "the model's encoder");
+}
+
 enum err model_file_decode(struct model_file *model, const char *text,
                            size_t size, struct why *why)
 {
-    struct words in = {.at = text, .end = text + size, .line = 1};
+    const size_t end = find_encoder(text, size);
+    struct words in = {.at = text, .end = text + end, .line = 1};
     struct model_file made = {0};
     struct head head = {.bias = -1};
     enum err err = read_head(&in, &made, &head, why);
 
     if (err == ERR_OK)
         err = read_weights(&in, &made, head.bias, why);
+    if (err == ERR_OK)
+        err = read_encoder(text + end, size - end, &made, why);
     if (err != ERR_OK) {
         model_file_close(&made);
         return err;

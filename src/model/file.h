@@ -14,6 +14,9 @@
  *
  * liblinear-predict reads what we write and we read what liblinear-train
  * writes.  Numbers have 17 digits: reading them back gives the same bits.
+ *
+ * If the training table went through an encoder (data/encode.h), its text
+ * follows the weights, where LIBLINEAR does not look any more.
  */
 #ifndef MODEL_FILE_H
 #define MODEL_FILE_H
@@ -23,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "data/encode.h"
 #include "model/problem.h"
 
 #define MODEL_CLASSES_MAX CLASSES_MAX
@@ -38,11 +42,14 @@ struct model_file {
                           one > 0; else that of each output. */
     double *w;         /* outputs vectors of model_file_weights, one after the
                           other. */
+    struct encoder encoder; /* Of tables; zeroed if there is none. */
 };
 
 /* Of one output. */
 uint32_t model_file_weights(const struct model_file *model);
 void model_file_close(struct model_file *model); /* Zeroed is safe. */
+/* The word that a label stands for; NULL if labels are numbers. */
+const char *model_file_word(const struct model_file *model, double label);
 
 /* The text, to be freed with mem_free; not NUL-terminated.  ERR_RANGE if a
  * weight is not finite. */

@@ -313,6 +313,42 @@ static void test_weights_must_be_finite(void **state)
     assert_null(text);
 }
 
+/* Two words and a number make three columns. */
+#define ENCODER                                                                \
+    "muster encoder 1\nlabel y\nclasses 2 no yes\ncolumns 2\nwords 2 a b\n"    \
+    "number 0.5 2\npairs 0\nend\n"
+#define WEIGHTS(COUNT, TEXT)                                                   \
+    "solver_type L2R_LR\nnr_class 2\nlabel 1 0\nnr_feature " COUNT             \
+    "\nbias -1\nw\n" TEXT
+
+static void test_encoder_follows(void **state)
+{
+    static const char with[] = WEIGHTS("3", "1 \n2 \n3 \n") ENCODER;
+    static const char wrong[] = WEIGHTS("2", "1 \n2 \n") ENCODER;
+    static const char newer[] = WEIGHTS("1", "1 \n") "muster encoder 9\n";
+    struct model_file model = {0};
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(model_file_decode(&model, with, strlen(with), &why),
+                     ERR_OK);
+    assert_int_equal(model.encoder.cols, 3);
+    assert_string_equal(model_file_word(&model, 0), "no");
+    assert_string_equal(model_file_word(&model, 1), "yes");
+    assert_null(model_file_word(&model, 2));
+    assert_null(model_file_word(&model, 0.5));
+    assert_text(&model, with);
+    model_file_close(&model);
+    assert_int_equal(model_file_decode(&model, wrong, strlen(wrong), &why),
+                     ERR_FORMAT);
+    assert_string_equal(why.text, "the model's encoder: 3 columns, the model "
+                                  "has 2 features");
+    assert_int_equal(model_file_decode(&model, newer, strlen(newer), &why),
+                     ERR_UNSUPPORTED);
+    assert_string_equal(why.text, "the model's encoder: version '9'; this "
+                                  "program reads version 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_weights_must_be_finite),
+        cmocka_unit_test(test_encoder_follows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
