@@ -10,6 +10,9 @@
 
 enum { HEAD_BYTES = 512, WEIGHT_BYTES = 32 };
 
+/* The only solver with a vector for each of two classes. */
+#define TWO_VECTORS "MCSVM_CS"
+
 uint32_t model_file_weights(const struct model_file *model)
 {
     return model->features + (model->intercept ? 1 : 0);
@@ -86,7 +89,8 @@ static void put_head(struct text *out, const struct model_file *model)
 {
     out->size += (size_t)snprintf(
         out->data, HEAD_BYTES / 4, "solver_type %s\nnr_class %u\n",
-        solver_of(model->kind), model->classes == 0 ? 2 : model->classes);
+        model->outputs == 2 ? TWO_VECTORS : solver_of(model->kind),
+        model->classes == 0 ? 2 : model->classes);
     put_labels(out, model);
     out->size += (size_t)snprintf(out->data + out->size, HEAD_BYTES / 4,
                                   "nr_feature %u\nbias %d\nw\n",
@@ -207,7 +211,7 @@ static const struct {
     {"L2R_L2LOSS_SVC", MODEL_SVM},
     {"L2R_L2LOSS_SVC_DUAL", MODEL_SVM},
     {"L2R_L1LOSS_SVC_DUAL", MODEL_HINGE},
-    {"MCSVM_CS", MODEL_SVM},
+    {TWO_VECTORS, MODEL_SVM},
     {"L1R_L2LOSS_SVC", MODEL_SVM},
     {"L2R_L2LOSS_SVR", MODEL_LINEAR},
     {"L2R_L2LOSS_SVR_DUAL", MODEL_LINEAR},
@@ -227,7 +231,7 @@ static enum err read_solver(struct words *in, struct model_file *model,
     const struct word word = next_word(in);
 
     head->solver = true;
-    head->each = word_is(word, "MCSVM_CS");
+    head->each = word_is(word, TWO_VECTORS);
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++) {
         if (word_is(word, solvers[i].name)) {
             model->kind = solvers[i].kind;
