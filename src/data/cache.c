@@ -319,10 +319,10 @@ static enum err hash_file(struct hasher *identity, struct hasher *content,
     if (err != ERR_OK)
         return err;
     if (identity != NULL) {
-        const struct input_identity id = input_identity(&input);
-        const int64_t numbers[] = {(int64_t)id.device, (int64_t)id.inode,
-                                   (int64_t)id.size, id.modified_ns,
-                                   id.changed_ns};
+        const struct input_identity *const id = &input.identity;
+        const int64_t numbers[] = {(int64_t)id->device, (int64_t)id->inode,
+                                   (int64_t)id->size, id->modified_ns,
+                                   id->changed_ns};
 
         hasher_add_i64(identity, numbers, sizeof numbers / sizeof *numbers);
     }
@@ -400,6 +400,16 @@ enum err cache_place(const struct source_options *options,
     (void)snprintf(place->path, sizeof place->path, "%s/%s.data",
                    options->cache, digest_text(&place->key, hex));
     return ERR_OK;
+}
+
+bool cache_place_holds(const struct cache_place *place,
+                       const struct source_options *options)
+{
+    struct digest identity;
+    char hex[DIGEST_TEXT];
+
+    return hash_source(options, false, &identity, NULL) == ERR_OK &&
+           strstr(place->identity, digest_text(&identity, hex)) != NULL;
 }
 
 /* --- load and store -------------------------------------------------------

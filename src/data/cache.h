@@ -55,6 +55,9 @@ struct cache_place {
  * not a plain file; other errors with a sentence that does not name it. */
 MUST_CHECK enum err cache_place(const struct source_options *options,
                                 struct cache_place *place, struct why *why);
+/* Is the source still the file that it was? */
+bool cache_place_holds(const struct cache_place *place,
+                       const struct source_options *options);
 /* ERR_NOTFOUND if there is none; anything else is a damaged or unreadable
  * copy, with a sentence. */
 MUST_CHECK enum err cache_load(const struct cache_place *place,

@@ -372,7 +372,8 @@ static enum err load_cached(const struct source_options *options,
     if (err != ERR_NOTFOUND && options->note != NULL)
         options->note(options->note_context, trouble.text);
     err = load_file(options, data, why);
-    if (err != ERR_OK)
+    /* A copy of rows that are not those hashed would be believed later on. */
+    if (err != ERR_OK || !cache_place_holds(&place, options))
         return err;
     if (cache_store(&place, data, pool_of(options), &trouble) != ERR_OK &&
         options->note != NULL)

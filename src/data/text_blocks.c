@@ -276,8 +276,10 @@ static enum err explain(struct job *job, uint32_t items, struct why *why)
 static enum err read_plain(struct job *job, struct pool *pool,
                            struct stage *stage, struct why *why)
 {
+    const struct input_identity *const begun = &job->input->identity;
     const uint64_t blocks =
-        (job->input->size + job->block_bytes - 1) / job->block_bytes;
+        (begun->size + job->block_bytes - 1) / job->block_bytes;
+    struct input_identity ended;
     const uint32_t items = (uint32_t)blocks;
     enum err err;
 
@@ -295,7 +297,10 @@ static enum err read_plain(struct job *job, struct pool *pool,
         err = look_at_first(job, &job->desk[0].page, why);
     if (err == ERR_OK) {
         pool->run(pool, range_item, job, items);
-        err = explain(job, items, why);
+        err = !input_look(job->input->fd, &ended) ||
+                      !input_unchanged(begun, &ended)
+                  ? unpacker_say_changed(why)
+                  : explain(job, items, why);
     }
     mem_free(job->result);
     return err;

@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "base/mem.h"
+#include "os/input.h"
 
 enum {
     PACKED_BLOCK = 1 << 16,
@@ -25,6 +26,8 @@ struct unpacker {
     z_stream zlib;
     ZSTD_DStream *zstd;
     enum unpack_mode mode;
+    bool watched; /* A plain file, which nobody else shall write to. */
+    struct input_identity identity; /* When it was opened. */
     bool in_member; /* A gzip member or zstd frame has begun and not ended. */
     size_t at, end; /* Unread part of `packed`. */
     uint8_t packed[PACKED_BLOCK];
@@ -60,6 +63,7 @@ enum err unpacker_open(const char *path, struct unpacker **in, struct why *why)
         mem_free(made);
         return say_errno(why, code);
     }
+    made->watched = input_look(fileno(made->file), &made->identity);
     *in = made;
     return ERR_OK;
 }
@@ -251,22 +255,37 @@ static enum err unpack_some(struct unpacker *in, void *out, size_t room,
     return ERR_OK;
 }
 
+enum err unpacker_say_changed(struct why *why)
+{
+    return why_set(why, ERR_MISMATCH,
+                   "changed while it was read; try again when it is complete");
+}
+
+static bool has_changed(const struct unpacker *in)
+{
+    struct input_identity now;
+
+    return in->watched && (!input_look(fileno(in->file), &now) ||
+                           !input_unchanged(&in->identity, &now));
+}
+
 enum err unpacker_read(struct unpacker *in, void *out, size_t room, size_t *got,
                        struct why *why)
 {
     const size_t most = (size_t)1 << 30; /* zlib counts in unsigned int. */
+    enum err err = ERR_OK;
 
-    if (in->mode == UNPACK_ASK) {
-        const enum err err = choose_mode(in, why);
-
-        if (err != ERR_OK)
-            return err;
-    }
+    if (in->mode == UNPACK_ASK)
+        err = choose_mode(in, why);
+    if (err != ERR_OK)
+        return err;
     if (room > most)
         room = most;
-    if (in->mode == UNPACK_PLAIN)
-        return unpack_plain(in, out, room, got, why);
-    return unpack_some(in, out, room, got, why);
+    err = in->mode == UNPACK_PLAIN ? unpack_plain(in, out, room, got, why)
+                                   : unpack_some(in, out, room, got, why);
+    if (err == ERR_OK && *got == 0 && has_changed(in))
+        err = unpacker_say_changed(why);
+    return err;
 }
 
 enum err unpacker_fill(struct unpacker *in, void *out, size_t room, size_t *got,

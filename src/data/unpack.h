@@ -24,12 +24,16 @@ MUST_CHECK enum err unpacker_open_memory(const void *data, size_t size,
 void unpacker_close(struct unpacker *in); /* Accepts NULL. */
 
 /* Up to `room` bytes; *got is 0 at the end only.  Also ERR_FORMAT for damaged
- * and ERR_TRUNCATED for short packed data. */
+ * and ERR_TRUNCATED for short packed data, ERR_MISMATCH if a plain file was
+ * written to meanwhile. */
 MUST_CHECK enum err unpacker_read(struct unpacker *in, void *out, size_t room,
                                   size_t *got, struct why *why);
 /* The same until `room` is full or the data end. */
 MUST_CHECK enum err unpacker_fill(struct unpacker *in, void *out, size_t room,
                                   size_t *got, struct why *why);
+
+/* The sentence for ERR_MISMATCH. */
+enum err unpacker_say_changed(struct why *why);
 
 /* Do data that begin so need unpacking? */
 bool unpacker_is_packed(const void *first, size_t size);

@@ -5,21 +5,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "os/file.h"
 
 enum err input_open(struct input *input, const char *path, struct why *why)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat stat;
+    struct input_identity identity;
 
     if (fd < 0)
         return file_failed(why, path, errno);
-    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) {
+    if (!input_look(fd, &identity)) {
         (void)close(fd);
         return ERR_UNSUPPORTED;
     }
-    *input = (struct input){.fd = fd, .size = (uint64_t)stat.st_size};
+    *input = (struct input){.fd = fd, .identity = identity};
     return ERR_OK;
 }
 
@@ -55,16 +54,26 @@ static int64_t in_ns(struct timespec time)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-struct input_identity input_identity(const struct input *input)
+bool input_look(int fd, struct input_identity *identity)
 {
     struct stat stat;
 
-    CHECK(fstat(input->fd, &stat) == 0);
-    return (struct input_identity){
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))
+        return false;
+    *identity = (struct input_identity){
         .device = stat.st_dev,
         .inode = stat.st_ino,
         .size = (uint64_t)stat.st_size,
         .modified_ns = in_ns(stat.st_mtim),
         .changed_ns = in_ns(stat.st_ctim),
     };
+    return true;
+}
+
+/* New names and permissions change a file too, but not what is in it. */
+bool input_unchanged(const struct input_identity *before,
+                     const struct input_identity *after)
+{
+    return before->size == after->size &&
+           before->modified_ns == after->modified_ns;
 }

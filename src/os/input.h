@@ -10,15 +10,15 @@
 
 #include "base/err.h"
 
-struct input {
-    int fd;
-    uint64_t size;
-};
-
 /* What tells one version of a file from the next without reading it. */
 struct input_identity {
     uint64_t device, inode, size;
     int64_t modified_ns, changed_ns;
+};
+
+struct input {
+    int fd;
+    struct input_identity identity; /* When it was opened. */
 };
 
 /* ERR_UNSUPPORTED, without a sentence, if it is a pipe or a device: read those
@@ -32,6 +32,10 @@ void input_close(struct input *input);
 MUST_CHECK enum err input_read_at(const struct input *input, uint64_t offset,
                                   void *out, size_t size, size_t *got);
 
-struct input_identity input_identity(const struct input *input);
+/* Of any open file, now; false if it is not a plain one. */
+bool input_look(int fd, struct input_identity *identity);
+/* Was nothing written in between? */
+bool input_unchanged(const struct input_identity *before,
+                     const struct input_identity *after);
 
 #endif /* OS_INPUT_H */

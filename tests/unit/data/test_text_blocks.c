@@ -168,6 +168,54 @@ static void test_large_file(void **state)
     stage_close(&stage);
 }
 
+/* Somebody writes to the file once its first line has been looked at. */
+static enum err write_meanwhile(void *options, const char *line, size_t size,
+                                bool *skip, struct why *why)
+{
+    const long length = *(const long *)options;
+    FILE *file;
+
+    (void)line;
+    (void)size;
+    (void)why;
+    *skip = false;
+    if (length >= 0) {
+        assert_int_equal(truncate(FILE_NAME, length), 0);
+        return ERR_OK;
+    }
+    file = fopen(FILE_NAME, "ab");
+    assert_non_null(file);
+    (void)fputs("1 1:1\n", file);
+    assert_int_equal(fclose(file), 0);
+    return ERR_OK;
+}
+
+static void test_file_that_changes(void **state)
+{
+    /* One line less, a line cut in two, one line more. */
+    static const long lengths[] = {12, 15, -1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        long length = lengths[i];
+        const struct text_format format = {
+            .read = libsvm_block, .begin = write_meanwhile, .options = &length};
+        struct stage stage = {0};
+        struct why why = {0};
+        FILE *file = fopen(FILE_NAME, "wb");
+
+        assert_non_null(file);
+        (void)fputs("1 1:1\n0 2:1\n1 3:1\n", file);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(
+            text_blocks_read(FILE_NAME, &format, pool, &stage, &why),
+            ERR_MISMATCH);
+        assert_string_equal(why.text, "changed while it was read; try again "
+                                      "when it is complete");
+        stage_close(&stage);
+    }
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -188,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_every_cut),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_large_file),
+        cmocka_unit_test(test_file_that_changes),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

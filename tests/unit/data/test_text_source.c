@@ -256,6 +256,39 @@ static void test_zstd(void **state)
     assert_int_equal(read_all(&why), ERR_OK);
 }
 
+/* A text read line by line, and a packed one, that get longer meanwhile. */
+static void test_file_that_changes(void **state)
+{
+    static const char more[] = "1 1:1\n";
+
+    (void)state;
+    for (int packed = 0; packed < 2; packed++) {
+        struct text_source source = {0};
+        struct why why = {0};
+        const char *text = more;
+        enum err err = ERR_OK;
+        size_t size = 0;
+        FILE *file;
+
+        if (packed)
+            write_gzip("wb", four_lines, sizeof four_lines - 1);
+        else
+            write_plain(four_lines, sizeof four_lines - 1);
+        assert_int_equal(text_open(&source, FILE_NAME, &why), ERR_OK);
+        assert_int_equal(text_line(&source, &text, &size, &why), ERR_OK);
+        file = fopen(FILE_NAME, "ab");
+        assert_non_null(file);
+        (void)fputs(more, file);
+        assert_int_equal(fclose(file), 0);
+        while (err == ERR_OK && text != NULL)
+            err = text_line(&source, &text, &size, &why);
+        assert_int_equal(err, ERR_MISMATCH);
+        assert_string_equal(why.text, "changed while it was read; try again "
+                                      "when it is complete");
+        text_close(&source);
+    }
+}
+
 static int remove_file(void **state)
 {
     (void)state;
@@ -274,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_damage_is_noticed),
         cmocka_unit_test(test_files_that_cannot_be_read),
         cmocka_unit_test(test_zstd),
+        cmocka_unit_test(test_file_that_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, remove_file);
