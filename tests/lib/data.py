@@ -8,6 +8,7 @@ import http.server
 import json
 import os
 import re
+import resource
 import struct
 import subprocess
 import threading
@@ -25,9 +26,13 @@ class Server(http.server.BaseHTTPRequestHandler):
         Server.ranges.append(wanted)
         if self.path == "/login":
             return self.answer(403, b"no")
+        if self.path == "/broken":
+            return self.answer(503, b"no")
+        if self.path == "/short.svm" and wanted is None:
+            return self.answer(200, BODY[:4000], whole=len(BODY))
         if self.path == "/page":
             return self.answer(200, b"<html>", "text/html; charset=utf-8")
-        if self.path not in ("/data.svm", "/norange.svm"):
+        if self.path not in ("/data.svm", "/norange.svm", "/short.svm"):
             return self.answer(404, b"no")
         if wanted is None or self.path == "/norange.svm":
             return self.answer(200, BODY)
@@ -36,10 +41,12 @@ class Server(http.server.BaseHTTPRequestHandler):
             return self.answer(416, b"")
         return self.answer(206, BODY[start:], part=start)
 
-    def answer(self, status, body, kind="application/octet-stream", part=None):
+    def answer(self, status, body, kind="application/octet-stream", part=None,
+               whole=None):
+        """`whole`: promise so many bytes and hang up before."""
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(whole or len(body)))
         if part is not None:
             self.send_header("Content-Range",
                              f"bytes {part}-{len(BODY) - 1}/{len(BODY)}")
@@ -50,9 +57,9 @@ class Server(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def muster(*words, stdin=None):
+def muster(*words, stdin=None, **how):
     done = subprocess.run([MUSTER, *words], input=stdin, capture_output=True,
-                          check=False)
+                          check=False, **how)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -117,8 +124,39 @@ def check_get(base):
         code, _, err = get("http://127.0.0.1:1/x.svm")
         assert code == 1 and "offline" in err
 
+    def busy():
+        code, _, err = get(base + "/broken", "--out", "x")
+        assert code == 1 and "answered HTTP 503; try again later" in err, err
+        assert not os.path.exists("x.part")
+
+    def broken_off():
+        code, _, err = get(base + "/short.svm")
+        assert code == 1 and "run the command again to carry on" in err, err
+        assert os.path.getsize("short.svm.part") == 4000
+        code, _, _ = get(base + "/short.svm", "--sha256", HASH)
+        assert code == 0 and Server.ranges[-1] == "bytes=4000-"
+        assert open("short.svm", "rb").read() == BODY
+
+    def no_room():
+        """The disk takes 1000 bytes and no more."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        code, _, err = muster("data", "get", base + "/data.svm", "--out",
+                              "full.svm", preexec_fn=limit,
+                              restore_signals=False)
+        assert code == 1 and "full.svm.part: " in err, err
+        code, _, err = get(base + "/data.svm", "--out", "none/data.svm")
+        assert code == 1 and "none/data.svm" in err, err
+        os.mkdir("taken")
+        code, _, err = get(base + "/data.svm", "--out", "taken")
+        assert code == 1 and "taken" in err, err
+
+    def not_the_web():
+        code, _, err = get("http://", "--out", "x")
+        assert code != 0 and "not an address of the web" in err, err
+
     return [whole, resumed, no_ranges, too_much, wrong_hash, login, absent,
-            offline]
+            offline, busy, broken_off, no_room, not_the_web]
 
 
 def check_info():
@@ -139,6 +177,45 @@ def check_info():
                    info("-", stdin=gzip.compress(b"".join(
                        b"%g 1:%g 2:%g\n" % row for row in rows)))["digest"]}
         assert len(digests) == 1, digests
+
+    def images():
+        """IDX and npy with their labels in other files."""
+        pixels = bytes(range(0, 240, 20))
+        write("i-idx3-ubyte", struct.pack(">4B3I", 0, 0, 8, 3, 3, 2, 2) +
+              pixels)
+        write("i-labels.gz", gzip.compress(struct.pack(">4BI", 0, 0, 8, 1, 3) +
+                                           bytes([7, 0, 7])))
+        write("i.svm", b"".join(
+            b"%d %s\n" % (label, b" ".join(
+                b"%d:%.17g" % (j + 1, pixels[4 * i + j] / 255)
+                for j in range(4) if pixels[4 * i + j]))
+            for i, label in enumerate((7, 0, 7))))
+        header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (3, 4)}"
+        write("i.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) +
+              header + pixels)
+        header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (3,)}"
+        write("l.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) +
+              header + struct.pack("<3q", 7, 0, 7))
+        assert info("i-idx3-ubyte", "--labels", "i-labels.gz")["digest"] == \
+            info("i-idx3-ubyte", "--labels", "l.npy")["digest"] == \
+            info("i.svm")["digest"]
+        assert info("i.npy", "--labels", "l.npy")["cols"] == 4
+        for words, said in [
+                (["i-idx3-ubyte"], "an IDX file has no labels; add --labels "
+                 "FILE"),
+                (["i-idx3-ubyte", "--labels", "none"], "--labels none: no such "
+                 "file; check the name"),
+                (["i-idx3-ubyte", "--labels", "i-idx3-ubyte"], "--labels "
+                 "i-idx3-ubyte: several numbers a row; a file of labels has "
+                 "one"),
+                (["i.npy", "--label", "x"], "--label x: columns of an npy file "
+                 "have numbers only, from 1"),
+                (["i.npy", "--label", "5"], "no column 5 to be the label; "
+                 "there are 4"),
+                (["i.svm", "--scale", "minmax"], "--categorical, --pairs and "
+                 "--scale are for CSV and TSV tables")]:
+            _, _, err = muster("data", "info", *words)
+            assert err == f"muster: {words[0]}: {said}\n", err
 
     def counts():
         found = info("t.csv")
@@ -161,7 +238,7 @@ def check_info():
             "muster: bad.csv: line 3: column 2 (b): 'x' is not a number; " \
             "for words say --categorical\n", err
 
-    return [forms, counts, cached, broken]
+    return [forms, images, counts, cached, broken]
 
 
 def main():

@@ -199,6 +199,36 @@ static void test_small_tables(void **state)
     assert_int_equal(made.train.rows + made.test.rows, 3);
 }
 
+/* The raw table, worked out by hand from the rule of the report. */
+static void test_raw_credit(void **state)
+{
+#define CLIENT                                                                 \
+    "7,20000,2,2,1,24,2,2,-1,-1,-2,-2,3913,3102,689,0,0,0,0,689,0,0,0,0,1\n"
+    static const char clients[] = CLIENT CLIENT;
+    static const char narrow[] = "1,2,3\n4,5,6\n";
+    static const char wanted[] =
+        "1 3:1 12:1 14:1 18:1 23:1 37:1 48:1 56:1 67:1 78:1 89:1 100:1 121:1 "
+        "140:1 160:1 180:1 200:1\n";
+    struct prepared made = {0};
+    struct why why = {0};
+
+    (void)state;
+    write_file("default_of_credit_card_clients.csv", clients,
+               sizeof clients - 1);
+    assert_int_equal(prepare_data("credit", FOLDER, FOLDER "/c", &made, &why),
+                     ERR_OK);
+    assert_int_equal(made.train.rows, 1);
+    assert_int_equal(made.train.positives + made.test.positives, 2);
+    assert_file("c-train.svm", wanted);
+    assert_file("c-test.svm", wanted);
+    write_file("default_of_credit_card_clients.csv", narrow, sizeof narrow - 1);
+    assert_int_equal(prepare_data("credit", FOLDER, FOLDER "/c", &made, &why),
+                     ERR_FORMAT);
+    assert_string_equal(why.text, FOLDER ": the table has 2 columns beside the "
+                                         "label, expected 24");
+#undef CLIENT
+}
+
 static void test_small_images(void **state)
 {
     static const char image[] = "\0\0\x08\x03\0\0\0\1\0\0\0\1\0\0\0\2\0\xff";
@@ -253,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_published_shapes),
         cmocka_unit_test(test_credit_rule),
         cmocka_unit_test(test_small_tables),
+        cmocka_unit_test(test_raw_credit),
         cmocka_unit_test(test_small_images),
         cmocka_unit_test(test_sentences),
     };

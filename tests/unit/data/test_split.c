@@ -88,6 +88,75 @@ static void test_parts_hold_their_rows(void **state)
     dataset_close(&test);
 }
 
+/* Row i has columns i and 20, weight i + 1; the columns are renumbered. */
+static void make_sparse(struct dataset *data, enum storage storage)
+{
+    const struct dataset_shape shape = {.storage = storage,
+                                        .rows = 10,
+                                        .cols = 21,
+                                        .chunk_rows = 4,
+                                        .entries = 19,
+                                        .weighted = true};
+    uint64_t at = 0;
+
+    assert_int_equal(dataset_init_shape(data, &shape), ERR_OK);
+    data->original = mem_new(21, sizeof *data->original);
+    assert_non_null(data->original);
+    for (uint32_t j = 0; j < 21; j++)
+        data->original[j] = 20 - j;
+    for (uint32_t i = 0; i < 10; i++) {
+        const uint32_t column[] = {i, 20};
+
+        /* Row 3 lacks its first column. */
+        for (uint32_t k = i == 3; k < 2; k++) {
+            data->column[at] = column[k];
+            if (storage == STORAGE_CSR)
+                data->value[at] = (float)(10 * i + k);
+            at++;
+        }
+        data->begin[i + 1] = at;
+        data->y[i] = i;
+        data->weight[i] = i + 1;
+    }
+    assert_int_equal(dataset_set_labels(data, data->y, 10), ERR_OK);
+    chunkset_fill(&data->present);
+}
+
+static void assert_sparse_row(const struct dataset *part, uint32_t row,
+                              uint32_t was)
+{
+    const uint64_t first = part->begin[row];
+
+    assert_true(part->y[row] == was && part->weight[row] == was + 1);
+    assert_int_equal(part->begin[row + 1] - first, was == 3 ? 1 : 2);
+    assert_int_equal(part->column[first], was == 3 ? 20 : was);
+    if (part->value != NULL)
+        assert_true(part->value[first] == (float)(10 * was + (was == 3)));
+}
+
+static void test_sparse_parts(void **state)
+{
+    static const enum storage forms[] = {STORAGE_INDEX, STORAGE_CSR};
+    static const uint32_t order[] = {7, 3, 0};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct dataset data = {0}, part = {0};
+
+        make_sparse(&data, forms[i]);
+        assert_int_equal(split_take(&data, order, 3, &part), ERR_OK);
+        assert_int_equal(part.rows, 3);
+        assert_int_equal(part.entries, 5);
+        assert_int_equal(part.classes, 10);
+        assert_memory_equal(part.original, data.original,
+                            21 * sizeof *part.original);
+        for (uint32_t row = 0; row < 3; row++)
+            assert_sparse_row(&part, row, order[row]);
+        dataset_close(&data);
+        dataset_close(&part);
+    }
+}
+
 static void test_one_row_cannot_be_cut(void **state)
 {
     struct dataset data = {0}, train = {0}, test = {0};
@@ -107,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_every_row_once),
         cmocka_unit_test(test_test_rows),
         cmocka_unit_test(test_parts_hold_their_rows),
+        cmocka_unit_test(test_sparse_parts),
         cmocka_unit_test(test_one_row_cannot_be_cut),
     };
 
