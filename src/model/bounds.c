@@ -30,6 +30,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/grid.h"
+#include "math/survey.h"
 #include "model/problem.h"
 
 #define SLACK      (1 + 0x1p-18)
@@ -59,46 +61,31 @@ void bounds_close(struct bounds *bounds)
 
 /* One thread's share: maxima from the first pass, then integer sums. */
 struct part {
-    float *x_max;                     /* Per column. */
+    double *x_max;                    /* Per column. */
     double y_max, x_norm, weight_max; /* Largest |y_i|, |x_i|, weight. */
-    float *row;                       /* Dense: one row as floats. */
+    float *room;                      /* Dense: a few rows as floats. */
     double *u, *v;                    /* Dense: of the chunk at hand. */
     int64_t *u_sum, *v_sum;
 };
 
 struct measure {
     const struct dataset *data;
+    enum isa isa;       /* Any: they agree to the bit. */
     struct part *parts; /* One per thread. */
     uint32_t threads;
     int16_t *u_exponent, *v_exponent;
 };
-
-static double row_norm(const float *x, uint32_t count)
-{
-    double sum = 0;
-
-    for (uint32_t j = 0; j < count; j++)
-        sum += (double)x[j] * (double)x[j];
-    return sqrt(sum);
-}
-
-/* fmaxf is a call because it must mind NaN; there is none here. */
-static float larger(float a, float b)
-{
-    return a > b ? a : b;
-}
 
 static double weight_of(const double *weight, uint32_t row)
 {
     return weight != NULL ? weight[row] : 1;
 }
 
-static void find_row_maxima(struct part *part, double norm, double y,
-                            double weight)
+static void find_label_maxima(struct part *part, double y, double weight)
 {
-    part->x_norm = fmax(part->x_norm, norm);
-    part->y_max = fmax(part->y_max, fabs(y));
-    part->weight_max = fmax(part->weight_max, weight);
+    /* fmax is a call because it must mind NaN; there is none here. */
+    part->y_max = fabs(y) > part->y_max ? fabs(y) : part->y_max;
+    part->weight_max = weight > part->weight_max ? weight : part->weight_max;
 }
 
 /* First pass: maxima, which have no order either. */
@@ -108,20 +95,18 @@ static void find_maxima(void *context, uint32_t thread, uint32_t chunk)
     struct part *const part = &measure->parts[thread];
     const struct dense_rows rows = dataset_chunk(measure->data, chunk);
 
-    for (uint32_t i = 0; i < rows.rows; i++) {
-        const float *const x = kernel_row(&rows, i, part->row);
+    const double norm =
+        survey_maxima(measure->isa, &rows, part->room, part->x_max);
 
-        for (uint32_t j = 0; j < rows.stride; j++)
-            part->x_max[j] = larger(part->x_max[j], fabsf(x[j]));
-        find_row_maxima(part, row_norm(x, rows.stride), rows.y[i],
-                        weight_of(rows.weight, i));
-    }
+    part->x_norm = fmax(part->x_norm, norm);
+    for (uint32_t i = 0; i < rows.rows; i++)
+        find_label_maxima(part, rows.y[i], weight_of(rows.weight, i));
 }
 
 /* The integer at or above value * 2^exponent. */
 static int64_t round_up(double value, int16_t exponent)
 {
-    const double scaled = ceil(ldexp(value * SLACK, exponent));
+    const double scaled = ceil(value * SLACK * power_of_two(exponent));
 
     CHECK(scaled < 0x1p63);
     return (int64_t)scaled;
@@ -136,17 +121,7 @@ static void add_chunk(void *context, uint32_t thread, uint32_t chunk)
 
     memset(part->u, 0, rows.stride * sizeof *part->u);
     memset(part->v, 0, rows.stride * sizeof *part->v);
-    for (uint32_t i = 0; i < rows.rows; i++) {
-        const float *const x = kernel_row(&rows, i, part->row);
-        const double weight = weight_of(rows.weight, i);
-        const double label = fabs(rows.y[i]) * weight;
-        const double norm = row_norm(x, rows.stride) * weight;
-
-        for (uint32_t j = 0; j < rows.stride; j++) {
-            part->u[j] += fabs((double)x[j]) * label;
-            part->v[j] += fabs((double)x[j]) * norm;
-        }
-    }
+    survey_sums(measure->isa, &rows, part->room, part->u, part->v);
     for (uint32_t j = 0; j < rows.stride; j++) {
         part->u_sum[j] += round_up(part->u[j], measure->u_exponent[j]);
         part->v_sum[j] += round_up(part->v[j], measure->v_exponent[j]);
@@ -178,12 +153,12 @@ static void find_sparse_maxima(void *context, uint32_t thread, uint32_t chunk)
 
     for (uint32_t i = 0; i < rows.rows; i++) {
         for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
-            float *const x_max = &part->x_max[rows.column[k]];
+            double *const x_max = &part->x_max[rows.column[k]];
 
-            *x_max = larger(*x_max, fabsf(entry(&rows, k)));
+            *x_max = fmax(*x_max, fabs((double)entry(&rows, k)));
         }
-        find_row_maxima(part, sparse_norm(&rows, i), rows.y[i],
-                        weight_of(rows.weight, i));
+        part->x_norm = fmax(part->x_norm, sparse_norm(&rows, i));
+        find_label_maxima(part, rows.y[i], weight_of(rows.weight, i));
     }
 }
 
@@ -216,7 +191,7 @@ static void measure_close(struct measure *measure)
         struct part *const part = &measure->parts[t];
 
         mem_free(part->x_max);
-        mem_free(part->row);
+        mem_free(part->room);
         mem_free(part->u);
         mem_free(part->v);
         mem_free(part->u_sum);
@@ -232,12 +207,12 @@ static bool part_init(struct part *part, uint32_t dims, bool sparse)
     const uint32_t dense = sparse ? 0 : dims;
 
     part->x_max = mem_new(dims, sizeof *part->x_max);
-    part->row = mem_new(dense, sizeof *part->row);
+    part->room = mem_new((size_t)SURVEY_BLOCK * dense, sizeof *part->room);
     part->u = mem_new(dense, sizeof *part->u);
     part->v = mem_new(dense, sizeof *part->v);
     part->u_sum = mem_new(dims, sizeof *part->u_sum);
     part->v_sum = mem_new(dims, sizeof *part->v_sum);
-    return part->x_max != NULL && part->row != NULL && part->u != NULL &&
+    return part->x_max != NULL && part->room != NULL && part->u != NULL &&
            part->v != NULL && part->u_sum != NULL && part->v_sum != NULL;
 }
 
@@ -264,8 +239,9 @@ static void join_maxima(struct measure *measure)
         const struct part *const part = &measure->parts[t];
 
         for (uint32_t j = 0; j < measure->data->stride; j++)
-            all->x_max[j] = larger(all->x_max[j], part->x_max[j]);
-        find_row_maxima(all, part->x_norm, part->y_max, part->weight_max);
+            all->x_max[j] = fmax(all->x_max[j], part->x_max[j]);
+        all->x_norm = fmax(all->x_norm, part->x_norm);
+        find_label_maxima(all, part->y_max, part->weight_max);
     }
 }
 
@@ -278,7 +254,7 @@ static enum err choose_scales(struct measure *measure)
 
     for (uint32_t j = 0; j < data->stride; j++) {
         const double each =
-            2 * (double)data->rows * (double)all->x_max[j] * all->weight_max;
+            2 * (double)data->rows * all->x_max[j] * all->weight_max;
 
         if (!(each * all->y_max < HUGE_BOUND &&
               each * all->x_norm < HUGE_BOUND))
@@ -309,7 +285,8 @@ enum err bounds_measure(struct bounds *bounds, const struct dataset *data,
                         struct pool *pool)
 {
     const bool sparse = dataset_is_sparse(data);
-    struct measure measure = {.data = data, .threads = pool->threads};
+    struct measure measure = {
+        .data = data, .isa = isa_best(), .threads = pool->threads};
     enum err err;
 
     CHECK(bounds->dims == data->stride);

@@ -1,0 +1,31 @@
+/*
+ * survey_parts.h - one row per instruction set of survey.inc (math/ only).
+ */
+#ifndef MATH_SURVEY_PARTS_H
+#define MATH_SURVEY_PARTS_H
+
+#include "math/survey.h"
+
+/* On `rows` <= SURVEY_BLOCK rows of floats, one after the other. */
+struct survey_ops {
+    /* norm[i] = |x_i|; x_max as in survey.h. */
+    void (*maxima)(const float *x, size_t rows, size_t stride, double *x_max,
+                   double *norm);
+    void (*norms)(const float *x, size_t rows, size_t stride, double *norm);
+    /* u += |x_ij| a_i, v += |x_ij| b_i. */
+    void (*sums)(const float *x, size_t rows, size_t stride, const double *a,
+                 const double *b, double *u, double *v);
+    void (*pairs)(const uint64_t *words, size_t count, size_t stride,
+                  size_t first, uint64_t *pairs);
+};
+
+extern const struct survey_ops survey_portable;
+#ifdef __x86_64__
+extern const struct survey_ops survey_avx2;
+extern const struct survey_ops survey_avx512;
+/* The last of these for machines that also have AVX512_VPOPCNTDQ. */
+void survey_pairs_vpopcnt(const uint64_t *words, size_t count, size_t stride,
+                          size_t first, uint64_t *pairs);
+#endif
+
+#endif /* MATH_SURVEY_PARTS_H */
