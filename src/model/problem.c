@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "math/vec.h"
+#include "model/pairs.h"
 
 enum {
     RATE_CHUNKS = 16,     /* Chunks looked at for the default rate. */
@@ -71,6 +72,14 @@ static size_t sums_bytes(const struct problem *problem)
     return up_to_line(entries * sizeof(double));
 }
 
+static bool counts_pairs(const struct problem *problem,
+                         enum evaluation_kind kind)
+{
+    return kind == EVALUATE_HESSIAN && problem->data->storage == STORAGE_BIT &&
+           problem_has_hessian(problem) &&
+           problem->data->chunk_rows <= PAIRS_ROWS;
+}
+
 size_t problem_scratch_bytes(const struct problem *problem)
 {
     const uint32_t stride = problem->data->stride;
@@ -81,6 +90,9 @@ size_t problem_scratch_bytes(const struct problem *problem)
     if (problem_has_hessian(problem) &&
         bytes < kernel_hessian_scratch_bytes(stride))
         bytes = kernel_hessian_scratch_bytes(stride);
+    if (counts_pairs(problem, EVALUATE_HESSIAN) &&
+        bytes < pairs_scratch_bytes(stride))
+        bytes = pairs_scratch_bytes(stride);
     return sums_bytes(problem) + up_to_line(bytes);
 }
 
@@ -123,6 +135,30 @@ enum err problem_add(const struct problem *problem,
     rows = dataset_sparse_chunk(problem->data, chunk);
     return sparse_add_chunk(problem->isa, problem->model->loss, &rows, what,
                             &round->sparse, exponent, chunk, tally);
+}
+
+uint32_t problem_batch(const struct problem *problem, enum evaluation_kind kind)
+{
+    return counts_pairs(problem, kind) ? PAIRS_ROWS / problem->data->chunk_rows
+                                       : 1;
+}
+
+enum err problem_add_batch(const struct problem *problem,
+                           const struct problem_round *round,
+                           const struct evaluation *what, uint32_t first,
+                           uint32_t count, const int16_t *exponent,
+                           void *scratch, struct tally *tally)
+{
+    enum err err = ERR_OK;
+
+    if (counts_pairs(problem, what->kind) &&
+        pairs_add(problem, what->w, first, count, exponent, scratch,
+                  (char *)scratch + sums_bytes(problem), tally))
+        return ERR_OK;
+    for (uint32_t i = 0; err == ERR_OK && i < count; i++)
+        err = problem_add(problem, round, what, first + i, exponent, scratch,
+                          tally);
+    return err;
 }
 
 enum err problem_add_chunk(const struct problem *problem, const double *w,

@@ -107,6 +107,19 @@ MUST_CHECK enum err problem_add(const struct problem *problem,
                                 const int16_t *exponent, void *scratch,
                                 struct tally *tally);
 
+/* Consecutive chunks that are best added together: 1 but for the Hessian of
+ * bit rows. */
+uint32_t problem_batch(const struct problem *problem,
+                       enum evaluation_kind kind);
+/* Add chunks [first, first + count), count <= problem_batch.  After an error
+ * some of them may be in. */
+MUST_CHECK enum err problem_add_batch(const struct problem *problem,
+                                      const struct problem_round *round,
+                                      const struct evaluation *what,
+                                      uint32_t first, uint32_t count,
+                                      const int16_t *exponent, void *scratch,
+                                      struct tally *tally);
+
 /* The gradient at w, with a round of its own: slow on index data. */
 MUST_CHECK enum err problem_add_chunk(const struct problem *problem,
                                       const double *w, uint32_t chunk,

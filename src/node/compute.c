@@ -51,22 +51,25 @@ struct run {
     const struct compute_work *work;
     const struct flag *cancel;
     struct evaluation what;
+    uint32_t batch; /* Chunks of an item. */
 };
 
-static void one_chunk(void *context, uint32_t thread, uint32_t item)
+static void one_batch(void *context, uint32_t thread, uint32_t item)
 {
     const struct run *run = context;
     struct compute *compute = run->compute;
+    const uint32_t first = run->work->first + item * run->batch;
+    const uint32_t left = run->work->end - first;
     enum err *err = &compute->errs[thread];
 
     if (*err == ERR_OK && run->cancel != NULL && flag_raised(run->cancel))
         *err = ERR_CANCELLED;
     if (*err == ERR_OK)
-        *err = problem_add(&compute->problem, &compute->round, &run->what,
-                           run->work->first + item, run->work->exponent,
-                           compute->scratch[thread],
-                           compute->threads > 1 ? &compute->parts[thread]
-                                                : run->work->tally);
+        *err = problem_add_batch(&compute->problem, &compute->round, &run->what,
+                                 first, left < run->batch ? left : run->batch,
+                                 run->work->exponent, compute->scratch[thread],
+                                 compute->threads > 1 ? &compute->parts[thread]
+                                                      : run->work->tally);
 }
 
 /* Parts as large as the tally that is asked for; they change size only
@@ -113,6 +116,7 @@ enum err compute_run(struct compute *compute, const struct compute_work *work,
         .cancel = cancel,
         .what = {.kind = work->kind, .w = work->weights, .v = work->v},
     };
+    const uint32_t chunks = work->end - work->first;
     enum err err = prepare(compute, work, &run.what);
 
     if (err == ERR_OK)
@@ -121,12 +125,14 @@ enum err compute_run(struct compute *compute, const struct compute_work *work,
         return err;
     for (uint32_t i = 0; i < compute->threads; i++)
         compute->errs[i] = ERR_OK;
-    compute->pool->run(compute->pool, one_chunk, &run, work->end - work->first);
+    run.batch = problem_batch(&compute->problem, work->kind);
+    compute->pool->run(compute->pool, one_batch, &run,
+                       chunks / run.batch + (chunks % run.batch != 0));
     for (uint32_t i = 0; i < compute->threads && err == ERR_OK; i++) {
         err = compute->errs[i];
         if (err == ERR_OK && compute->threads > 1)
             err = tally_merge(work->tally, &compute->parts[i]);
     }
-    CHECK(err != ERR_OVERLAP); /* Each chunk is one item. */
+    CHECK(err != ERR_OVERLAP); /* Each chunk is in one item. */
     return err;
 }
