@@ -2,15 +2,22 @@
  * newton.c - Newton's method for convex losses.
  *
  *     FIRST --gradient at b--> CURVATURE --> TRIAL --accepted--> update
- *                                  ^ |         |                   |
- *                       more CG ---+-+         +-- shorter step    |
- *                                  +-------------------------------+
+ *                                  ^ |        ^ |                 | |
+ *                       more CG ---+-+        | +-- shorter step  | |
+ *                                  |          +-- same Hessian ---+ |
+ *                                  +--------------------------------+
  *
- * Few weights: the Hessian is evaluated whole and factored.  Many: conjugate
- * gradients on f'' p = -G, cut short far from the optimum, where an accurate
- * direction buys nothing (Dembo, Eisenstat & Steihaug, "Inexact Newton
- * Methods", SIAM J. Numer. Anal. 1982).  Both then try the full step; the loss
- * is convex, so shorter ones are rarely needed.
+ * Few weights: the Hessian is evaluated whole and factored.  It costs as much
+ * as many gradients, so it serves until that many were spent, corrected after
+ * each step by what the gradients showed (quasi.c).  Whoever does not know how
+ * many steps are to come pays at most twice what he would if he knew.
+ *
+ * Many weights: conjugate gradients on f'' p = -G, cut short far from the
+ * optimum, where an accurate direction buys nothing (Dembo, Eisenstat &
+ * Steihaug, "Inexact Newton Methods", SIAM J. Numer. Anal. 1982).
+ *
+ * Both then try the full step; the loss is convex, so shorter ones are rarely
+ * needed.
  */
 #include <math.h>
 #include <string.h>
@@ -25,9 +32,16 @@ enum newton_phase { FIRST, CURVATURE, TRIAL, PHASES };
  * or less near the optimum. */
 #define FORCING_MAX 0.25
 
+/* A Hessian costs as many gradients as there are weights, divided by this:
+ * dims^2 flops a row against 4 dims.  (Measured: 5 to 6.) */
+#define HESSIAN_PRICE 4u
+
+/* b, gradient, direction; then pairs and factor, or r and d. */
 static uint32_t vectors(const struct optim *opt)
 {
-    return optim_is_dense(opt) ? 3 : 5; /* b, gradient, direction; r, d. */
+    return optim_is_dense(opt)
+               ? 3 + 2 * opt->options.memory + (opt->dims + 2) / 2
+               : 5;
 }
 
 static void place(struct optim *opt)
@@ -37,7 +51,11 @@ static void place(struct optim *opt)
     opt->b = opt->kept;
     opt->gradient = opt->kept + dims;
     opt->direction = opt->kept + 2 * dims;
-    if (!optim_is_dense(opt)) {
+    if (optim_is_dense(opt)) {
+        opt->pair_s = opt->kept + 3 * dims;
+        opt->pair_y = opt->pair_s + opt->options.memory * dims;
+        opt->factor = opt->pair_y + opt->options.memory * dims;
+    } else {
         opt->u = opt->kept + 3 * dims; /* r, the residual. */
         opt->v = opt->kept + 4 * dims; /* d, the conjugate direction. */
     }
@@ -60,10 +78,11 @@ static struct evaluation what(const struct optim *opt)
     return (struct evaluation){.kind = EVALUATE_GRADIENT, .w = opt->b};
 }
 
-static void begin_step(struct optim *opt)
+static void take_curvature(struct optim *opt)
 {
     opt->phase = CURVATURE;
     opt->cg_round = 0;
+    opt->pairs = 0;
     if (optim_is_dense(opt))
         return;
     memset(opt->direction, 0, opt->dims * sizeof *opt->direction);
@@ -72,10 +91,29 @@ static void begin_step(struct optim *opt)
     opt->cg_rr = vec_dot(opt->u, opt->u, opt->dims);
 }
 
-static void begin_trials(struct optim *opt)
+/* Along `direction`.  A step from curvature taken here is as long as it should
+ * be if f decreases; one from older curvature must show by its slope too. */
+static void begin_trials(struct optim *opt, bool fresh)
 {
     opt->phase = TRIAL;
-    (void)optim_begin_search(opt, 1, true);
+    (void)optim_begin_search(opt, 1, fresh);
+}
+
+/* Is the Hessian at hand of another point, with nothing more to give? */
+static bool is_worn(const struct optim *opt)
+{
+    return !optim_is_dense(opt) || opt->options.memory == 0 ||
+           opt->cg_round >= opt->dims / HESSIAN_PRICE;
+}
+
+static void begin_step(struct optim *opt)
+{
+    if (is_worn(opt)) {
+        take_curvature(opt);
+        return;
+    }
+    quasi_find_direction(opt);
+    begin_trials(opt, false);
 }
 
 static void feed_hessian(struct optim *opt, const double *sum)
@@ -94,11 +132,9 @@ static void feed_hessian(struct optim *opt, const double *sum)
         for (uint32_t i = span[s].from; i < span[s].to; i++)
             opt->factor[(size_t)i * (i + 1) / 2 + i] += 2 * span[s].l2;
     }
-    for (uint32_t j = 0; j < dims; j++)
-        opt->direction[j] = -opt->gradient[j];
     cholesky_factor(opt->factor, dims);
-    cholesky_solve(opt->factor, dims, opt->direction);
-    begin_trials(opt);
+    quasi_find_direction(opt);
+    begin_trials(opt, true);
 }
 
 /* work <- Hessian of the objective times d. */
@@ -137,7 +173,7 @@ static void feed_product(struct optim *opt, const double *sum)
     if (!(bend > 0) || !isfinite(alpha)) {
         /* No curvature along d: what there is must do (an empty direction
          * becomes steepest descent). */
-        begin_trials(opt);
+        begin_trials(opt, true);
         return;
     }
     for (uint32_t j = 0; j < dims; j++) {
@@ -148,7 +184,7 @@ static void feed_product(struct optim *opt, const double *sum)
     beta = rr / opt->cg_rr;
     opt->cg_rr = rr;
     if (residual_is_small(opt) || opt->cg_round >= opt->options.cg_max) {
-        begin_trials(opt);
+        begin_trials(opt, true);
         return;
     }
     for (uint32_t j = 0; j < dims; j++)
@@ -162,25 +198,34 @@ static void feed_first(struct optim *opt, const double *sum, double loss_sum)
     opt->norm_first = opt->gradient_norm;
     opt->diverged = optim_is_broken(opt);
     opt->stalled = opt->gradient_norm == 0;
-    begin_step(opt);
+    take_curvature(opt);
+}
+
+/* Older curvature may mislead: once more with that of this point. */
+static void search_failed(struct optim *opt)
+{
+    if (optim_is_dense(opt) && opt->cg_round > opt->search.trials)
+        take_curvature(opt);
+    else
+        opt->stalled = true;
 }
 
 static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
 {
-    const double value =
-        optim_measure(opt, opt->point, sum, loss_sum, opt->work);
-    const double slope = vec_dot(opt->work, opt->direction, opt->dims);
+    double value;
 
-    switch (search_feed(&opt->search, value, slope)) {
+    opt->cg_round += optim_is_dense(opt) ? 1 : 0;
+    switch (optim_try(opt, sum, loss_sum, &value)) {
     case SEARCH_ON:
-        optim_place_trial(opt);
         return false;
     case SEARCH_FAIL:
-        opt->stalled = true;
+        search_failed(opt);
         return false;
     case SEARCH_ACCEPT:
         break;
     }
+    if (optim_is_dense(opt) && opt->options.memory > 0)
+        quasi_keep_pair(opt);
     optim_take_trial(opt, value);
     opt->step++;
     opt->diverged = optim_is_broken(opt);

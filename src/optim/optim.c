@@ -104,7 +104,8 @@ static bool kind_fits(const struct optim_options *o)
         return is_not_negative(o->rate) && o->memory > 0 &&
                o->memory <= OPTIM_MEMORY_MAX;
     case OPTIM_NEWTON:
-        return o->cg_max > 0 && o->dense_max <= OPTIM_DENSE_LIMIT;
+        return o->cg_max > 0 && o->dense_max <= OPTIM_DENSE_LIMIT &&
+               o->memory <= OPTIM_MEMORY_MAX;
     case OPTIM_GD:
     case OPTIM_AGD:
         break;
@@ -188,11 +189,6 @@ static enum err allocate(struct optim *opt)
     } else {
         opt->gradient = opt->work;
     }
-    if (optim_is_dense(opt)) {
-        opt->factor = mem_new(optim_sum_dims(opt), sizeof *opt->factor);
-        if (opt->factor == NULL)
-            return ERR_NOMEM;
-    }
     return ERR_OK;
 }
 
@@ -220,7 +216,6 @@ void optim_close(struct optim *opt)
     mem_free(opt->kept);
     mem_free(opt->work);
     mem_free(opt->point);
-    mem_free(opt->factor);
     *opt = (struct optim){0};
 }
 
@@ -298,6 +293,19 @@ bool optim_begin_search(struct optim *opt, double step, bool armijo)
     search_begin(&opt->search, opt->objective, slope, step, armijo);
     optim_place_trial(opt);
     return !descends;
+}
+
+enum search_verdict optim_try(struct optim *opt, const double *sum,
+                              double loss_sum, double *value)
+{
+    enum search_verdict verdict;
+
+    *value = optim_measure(opt, opt->point, sum, loss_sum, opt->work);
+    verdict = search_feed(&opt->search, *value,
+                          vec_dot(opt->work, opt->direction, opt->dims));
+    if (verdict == SEARCH_ON)
+        optim_place_trial(opt);
+    return verdict;
 }
 
 void optim_take_trial(struct optim *opt, double value)
@@ -458,8 +466,7 @@ static void get_head(struct reader *in, struct optim *opt)
 /* These index arrays: a damaged file must not get that far. */
 static bool counters_fit(const struct optim *opt)
 {
-    const uint32_t pairs_max =
-        opt->options.kind == OPTIM_LBFGS ? opt->options.memory : 0;
+    const uint32_t pairs_max = opt->pair_s != NULL ? opt->options.memory : 0;
 
     return opt->phase < opt->ops->phases && opt->pairs <= pairs_max &&
            (opt->newest == 0 || opt->newest < pairs_max);
@@ -471,9 +478,10 @@ static void restore(struct optim *opt)
     if (opt->ops->has_search)
         optim_place_trial(opt);
     for (uint32_t i = 0; i < opt->pairs; i++) {
-        const size_t at = (size_t)i * opt->dims;
+        const uint32_t place = quasi_pair_at(opt, i);
+        const size_t at = (size_t)place * opt->dims;
 
-        opt->pair_rho[i] =
+        opt->pair_rho[place] =
             1 / vec_dot(opt->pair_s + at, opt->pair_y + at, opt->dims);
     }
 }

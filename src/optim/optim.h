@@ -27,7 +27,8 @@
  *     lbfgs     two-loop recursion over the last `memory` pairs, strong Wolfe
  *               line search (search.h)
  *     newton    f'' p = -G, then a line search along p.  Up to dense_max
- *               weights f'' is evaluated (HESSIAN) and factored; beyond, p
+ *               weights f'' is evaluated (HESSIAN) and factored, and serves
+ *               several steps, corrected by pairs as in lbfgs; beyond, p
  *               comes from conjugate gradients, one HESSVEC each
  *
  * Rates: eta_i = lr, lr * decay^i or lr / (1 + i).  All sums run in fixed
@@ -86,7 +87,8 @@ struct optim_options {
     uint64_t rows;       /* N of the whole training set, > 0. */
     uint32_t steps;
     uint32_t l2_free_first, l2_free_end; /* Weights without l2: [first, end). */
-    uint32_t memory;                     /* 1 .. OPTIM_MEMORY_MAX; lbfgs. */
+    uint32_t memory;    /* 1 .. OPTIM_MEMORY_MAX; lbfgs.  newton: 0 = a new
+                           Hessian for every step. */
     uint32_t dense_max; /* newton: HESSIAN up to so many weights; 0 = never,
                            at most OPTIM_DENSE_LIMIT. */
     uint32_t cg_max;    /* newton: HESSVEC rounds a step, > 0. */
@@ -118,9 +120,10 @@ struct optim {
     /* Not the caller's business: see optim_weights, optim_state_bytes. */
     struct optim_ops const *ops;
     uint32_t phase;    /* Of the kind's own machine. */
-    uint32_t pairs;    /* lbfgs: kept so far ... */
+    uint32_t pairs;    /* lbfgs, newton: kept so far ... */
     uint32_t newest;   /* ... and where the last one is. */
-    uint32_t cg_round; /* newton: HESSVEC rounds of this step. */
+    uint32_t cg_round; /* newton: HESSVEC rounds of this step; when dense,
+                          trials since the Hessian. */
     double cg_rr;      /* newton: |r|^2. */
     double norm_first; /* newton: gradient norm at the start. */
     struct search search;
@@ -134,7 +137,7 @@ struct optim {
                          newton: into kept) at the model. */
     double *point;    /* Trial b + step * direction. */
     double *work;     /* Scratch. */
-    double *factor;   /* newton: lower triangle, when dense. */
+    double *factor;   /* Into kept; newton when dense: lower triangle. */
 };
 
 /* Accepts "gd", "agd", "momentum", "adam", "lbfgs", "newton". */

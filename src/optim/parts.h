@@ -55,7 +55,20 @@ void optim_place_trial(struct optim *opt);
 /* Search along `direction`, or along -gradient if it does not descend (true
  * then).  Stalls if the gradient is zero. */
 bool optim_begin_search(struct optim *opt, double step, bool armijo);
+/* The sums at the trial: its gradient into work, its value, and what the
+ * search makes of them.  SEARCH_ON: the next trial is placed. */
+enum search_verdict optim_try(struct optim *opt, const double *sum,
+                              double loss_sum, double *value);
 /* The trial was accepted: b, gradient (from work) and objective are its. */
 void optim_take_trial(struct optim *opt, double value);
+
+/* The i-th newest pair's place in the ring. */
+uint32_t quasi_pair_at(const struct optim *opt, uint32_t i);
+/* direction <- -(inverse Hessian that factor, if there is one, and the pairs
+ * imply) gradient. */
+void quasi_find_direction(struct optim *opt);
+/* s and y of the trial just accepted; b and gradient are still the old.
+ * Dropped where it shows no curvature. */
+void quasi_keep_pair(struct optim *opt);
 
 #endif /* OPTIM_PARTS_H */

@@ -259,6 +259,44 @@ static void test_newton_converges(void **state)
     assert_true(assert_solves(&options, 3, "newton, cg").most < 160);
 }
 
+/* Hessians asked for until the gradient is tiny. */
+static unsigned count_hessians(uint32_t memory)
+{
+    struct optim_options options = options_of(OPTIM_NEWTON);
+    unsigned hessians = 0;
+    double sum[TRIANGLE];
+    struct optim opt;
+    struct convex p;
+    struct ask ask;
+
+    make(&p, true, 8, 1);
+    options.memory = memory;
+    options.tol = 1e-10;
+    assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+    while ((ask = optim_next(&opt)).kind != ASK_DONE) {
+        const double loss = evaluate(&p, &ask.what, sum);
+
+        hessians += ask.what.kind == EVALUATE_HESSIAN;
+        (void)optim_feed(&opt, sum, loss);
+    }
+    assert_true(optim_converged(&opt));
+    if (memory == 0)
+        assert_int_equal(hessians, opt.step);
+    optim_close(&opt);
+    return hessians;
+}
+
+/* A Hessian serves several steps, unless told not to. */
+static void test_hessians_are_kept(void **state)
+{
+    const unsigned every = count_hessians(0);
+    const unsigned some = count_hessians(10);
+
+    (void)state;
+    assert_true(some < every);
+    assert_true(some > 1);
+}
+
 /* Far below what the gap asks for: the search must not be led astray by the
  * rounding of the objective. */
 static void test_gradient_becomes_tiny(void **state)
@@ -414,6 +452,38 @@ static void test_resumes_anywhere(void **state)
     }
 }
 
+/* The ring need not begin at its first place: a pair without curvature was
+ * dropped when it was full. */
+static void test_resumes_any_ring(void **state)
+{
+    struct optim_options options = options_of(OPTIM_LBFGS);
+    struct optim first, second;
+    struct convex p;
+    uint8_t bytes[4096];
+    struct writer out = writer_on(bytes, sizeof bytes);
+    struct reader in;
+
+    (void)state;
+    options.memory = 3;
+    make(&p, true, 12, 1);
+    assert_int_equal(optim_init(&first, &options, DIMS), ERR_OK);
+    assert_int_equal(optim_init(&second, &options, DIMS), ERR_OK);
+    for (uint64_t n = 1; first.pairs < 3 || first.newest != 2; n++)
+        advance(&first, &p, n);
+    first.pairs = 2;
+    optim_save(&first, &out);
+    in = reader_on(bytes, out.size);
+    assert_int_equal(optim_load(&second, &in), ERR_OK);
+    for (int at = 1; at <= 2; at++)
+        assert_memory_equal(&first.pair_rho[at], &second.pair_rho[at],
+                            sizeof(double));
+    advance(&first, &p, UINT64_MAX);
+    advance(&second, &p, UINT64_MAX);
+    assert_same(&first, &second);
+    optim_close(&first);
+    optim_close(&second);
+}
+
 /* Any change of a header byte is refused or harmless; no crash. */
 static void test_damaged_states(void **state)
 {
@@ -543,10 +613,12 @@ int main(void)
         cmocka_unit_test(test_first_order_converges),
         cmocka_unit_test(test_lbfgs_converges),
         cmocka_unit_test(test_newton_converges),
+        cmocka_unit_test(test_hessians_are_kept),
         cmocka_unit_test(test_gradient_becomes_tiny),
         cmocka_unit_test(test_stalls_at_the_optimum),
         cmocka_unit_test(test_gives_up_without_harm),
         cmocka_unit_test(test_resumes_anywhere),
+        cmocka_unit_test(test_resumes_any_ring),
         cmocka_unit_test(test_damaged_states),
     };
 
