@@ -62,6 +62,10 @@ static enum err choose_optimiser(const struct muster_options *o,
     if (optim_parse(name, &kind) != ERR_OK)
         return why_set(why, ERR_SHAPE, "there is no optimiser named \"%s\"",
                        name);
+    if (kind == OPTIM_SGD)
+        return why_set(why, ERR_SHAPE,
+                       "sgd needs the rows themselves, not their sums; lbfgs "
+                       "does not");
     if (kind == OPTIM_NEWTON && o->hessvec == NULL)
         return why_set(why, ERR_SHAPE,
                        "newton needs a hessvec function; lbfgs does not");

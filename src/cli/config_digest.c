@@ -94,6 +94,10 @@ struct digest config_digest(const struct setup *setup)
                       optim->rate, optim->decay, optim->l2,
                       (unsigned long long)optim->rows));
     add_optimiser(&hasher, optim);
+    if (optim->kind == OPTIM_SGD)
+        add_line(&hasher, line,
+                 snprintf(line, sizeof line, "shuffle %llu",
+                          (unsigned long long)optim->seed));
     add_weights(&hasher, &setup->data);
     if (setup->slots > 0 && setup->exactness != EXACT_BITWISE)
         add_code(&hasher, setup);

@@ -35,10 +35,13 @@ static void take_options(const struct options *options,
     *optim = optim_defaults(kind);
     optim->schedule = schedule_of(option_text(options, OPT_SCHEDULE));
     optim->decay = option_real(options, OPT_DECAY);
-    optim->steps = (uint32_t)option_count(options, OPT_STEPS);
+    optim->steps = kind == OPTIM_SGD && !option_given(options, OPT_STEPS)
+                       ? 1 /* A pass, as the reference systems have it. */
+                       : (uint32_t)option_count(options, OPT_STEPS);
     optim->tol = option_real(options, OPT_TOL);
     optim->gap = option_real(options, OPT_GAP);
     optim->optimum = option_real(options, OPT_OPTIMUM);
+    optim->seed = option_count(options, OPT_SEED);
     if (option_text(options, OPT_MOMENTUM) != NULL)
         optim->momentum = option_real(options, OPT_MOMENTUM);
 }
@@ -104,6 +107,16 @@ static bool needs_rate(enum optim_kind kind)
     return kind == OPTIM_GD || kind == OPTIM_AGD || kind == OPTIM_MOMENTUM;
 }
 
+/* c of sgd is 1 / (2 l2). */
+static enum err check_sgd(const struct optim_options *optim, struct why *why)
+{
+    if (optim->kind != OPTIM_SGD || optim->l2 > 0)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--optim sgd needs a penalty: --l2 above 0, where 1/(2 C) "
+                   "stands for C times the loss of a row");
+}
+
 static enum err take_rate(const struct options *options,
                           const struct problem *problem,
                           struct optim_options *optim, struct why *why)
@@ -141,7 +154,9 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
         made.optim.dense_max = 0; /* newton by conjugate gradients. */
     take_penalty(options, &made);
     made.optim.optimum /= made.scale; /* Typed as objectives are shown. */
-    err = take_rate(options, &problem, &made.optim, why);
+    err = check_sgd(&made.optim, why);
+    if (err == ERR_OK)
+        err = take_rate(options, &problem, &made.optim, why);
     if (err == ERR_OK && habit_given(options) &&
         !option_given(options, OPT_TOL)) {
         double norm;

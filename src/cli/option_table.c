@@ -261,10 +261,10 @@ static const struct option table[OPTIONS] = {
                    .section = optimiser,
                    .kind = VALUE_CHOICE,
                    .value = "NAME",
-                   .choices = "gd|agd|momentum|adam|lbfgs|newton",
+                   .choices = "gd|agd|momentum|adam|lbfgs|newton|sgd",
                    .initial = "agd",
-                   .help = "gd, agd (accelerated), momentum, adam, lbfgs or "
-                           "newton",
+                   .help = "gd, agd (accelerated), momentum, adam, lbfgs, "
+                           "newton, or sgd (row by row, without workers)",
                    .commands = BOTH},
     [OPT_LR] = {.name = "lr",
                 .aliases = "learning-rate",

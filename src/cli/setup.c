@@ -187,6 +187,32 @@ static enum err choose_machine(struct setup *setup, struct options *options,
     return ERR_OK;
 }
 
+/* One row after the other: one pass unless said otherwise, no workers, and a
+ * rate of its own. */
+static enum err take_sgd(const struct setup *setup, struct options *options,
+                         struct why *why)
+{
+    static const enum option_id useless[] = {OPT_SCHEDULE, OPT_DECAY, OPT_TOL,
+                                             OPT_GAP, OPT_EPS};
+
+    if (strcmp(option_text(options, OPT_OPTIM), "sgd") != 0)
+        return ERR_OK;
+    if (setup->slots > 0)
+        return why_set(
+            why, ERR_SHAPE,
+            "--optim sgd goes from row to row, each step needing the one "
+            "before, so there is nothing to share among workers; leave out -n, "
+            "--listen and --out, or take --optim lbfgs, newton or agd");
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
+        if (option_given(options, useless[i]))
+            return why_set(why, ERR_SHAPE,
+                           "--%s means nothing to --optim sgd: its rate is "
+                           "RATE / (1 + rows seen), and it ends after --steps "
+                           "passes over the rows",
+                           option_table()[useless[i]].name);
+    return option_set(options, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
+}
+
 enum err setup_workers(struct setup *setup, struct options *options,
                        struct why *why)
 {
@@ -198,6 +224,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
     count_workers(setup, options);
     if (setup->slots == 0)
         err = refuse_without_workers(options, why);
+    if (err == ERR_OK)
+        err = take_sgd(setup, options, why);
     if (err == ERR_OK)
         err = choose_code(setup, options, why);
     if (err == ERR_OK)

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "node/compute.h"
+#include "node/sequential.h"
 
 struct single {
     struct compute compute;
@@ -122,8 +123,15 @@ enum err single_train(const struct dataset *data, enum model_kind model,
     const struct problem problem = {
         .data = data, .model = model_ops(model), .isa = isa};
     struct single s = {0};
-    enum err err = single_init(&s, &problem, pool, options);
+    enum err err;
 
+    if (options->kind == OPTIM_SGD) {
+        err = sequential_train(&problem, pool, options, result, why);
+        if (err == ERR_NOMEM)
+            (void)why_set(why, err, "not enough memory to train");
+        return err;
+    }
+    err = single_init(&s, &problem, pool, options);
     if (err == ERR_OK)
         err = single_loop(&s, watch, context, why);
     if (err == ERR_OK)

@@ -31,6 +31,7 @@ static const struct optim_ops *const kinds[] = {
     [OPTIM_ADAM] = &optim_adam_ops,
     [OPTIM_LBFGS] = &optim_lbfgs_ops,
     [OPTIM_NEWTON] = &optim_newton_ops,
+    [OPTIM_SGD] = &optim_sgd_ops,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -106,6 +107,8 @@ static bool kind_fits(const struct optim_options *o)
     case OPTIM_NEWTON:
         return o->cg_max > 0 && o->dense_max <= OPTIM_DENSE_LIMIT &&
                o->memory <= OPTIM_MEMORY_MAX;
+    case OPTIM_SGD:
+        return false;
     case OPTIM_GD:
     case OPTIM_AGD:
         break;

@@ -61,6 +61,7 @@ enum optim_kind {
     OPTIM_ADAM,
     OPTIM_LBFGS,
     OPTIM_NEWTON,
+    OPTIM_SGD, /* Has no rounds: optim_init refuses it; see sgd.h. */
 };
 
 enum optim_schedule {
@@ -93,6 +94,7 @@ struct optim_options {
                            at most OPTIM_DENSE_LIMIT. */
     uint32_t cg_max;    /* newton: HESSVEC rounds a step, > 0. */
     bool nesterov;      /* momentum. */
+    uint64_t seed;      /* sgd: of its shuffles. */
 };
 
 enum ask_kind { ASK_EVALUATE, ASK_DONE };
@@ -140,7 +142,7 @@ struct optim {
     double *factor;   /* Into kept; newton when dense: lower triangle. */
 };
 
-/* Accepts "gd", "agd", "momentum", "adam", "lbfgs", "newton". */
+/* Accepts "gd", "agd", "momentum", "adam", "lbfgs", "newton", "sgd". */
 MUST_CHECK enum err optim_parse(const char *name, enum optim_kind *kind);
 const char *optim_name(enum optim_kind kind);
 /* Usual values of what decides how `kind` moves; steps, rows, l2 and stops are

@@ -26,6 +26,8 @@ struct optim_ops {
 
 extern const struct optim_ops optim_gd_ops, optim_agd_ops, optim_momentum_ops,
     optim_adam_ops, optim_lbfgs_ops, optim_newton_ops;
+/* A name only. */
+extern const struct optim_ops optim_sgd_ops;
 
 /* Coordinates [from, to) have the penalty l2 |w|^2. */
 struct span {

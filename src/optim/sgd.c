@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "math/vec.h"
+#include "optim/parts.h"
 
 #define SCALE_LEAST 0x1p-200
 #define SCALE_MOST  0x1p200
@@ -64,6 +65,11 @@ static double slope(enum loss loss, double z, double y)
 {
     const double margin = 1 - y * z;
 
+    if (loss == LOSS_LOGISTIC) {
+        /* Any instruction set: they agree to the bit. */
+        kernel_slopes(ISA_PORTABLE, loss, false, &z, &y, NULL, NULL, 1);
+        return z;
+    }
     if (loss == LOSS_SQUARED)
         return 2 * (z - y);
     if (loss == LOSS_HINGE)
@@ -92,9 +98,11 @@ static void visit(struct sgd *sgd, const struct sgd_row *row)
 {
     const struct sgd_options *o = sgd->options;
     const double eta = o->rate / (1 + (double)sgd->t);
-    const double r = slope(o->loss, score(sgd, row), row->y);
-    double gain;
+    double r, gain;
 
+    if (row->weight == 0)
+        return;
+    r = slope(o->loss, score(sgd, row), row->y);
     sgd->t++;
     shrink(sgd, 1 - eta);
     gain = -(eta * o->c * row->weight * r) / sgd->scale;
@@ -106,12 +114,12 @@ static void visit(struct sgd *sgd, const struct sgd_row *row)
 
 static bool options_fit(const struct sgd_options *o)
 {
-    const bool known = o->loss == LOSS_HINGE || o->loss == LOSS_SQUARED_HINGE ||
-                       o->loss == LOSS_SQUARED;
-
-    return known && isfinite(o->rate) && o->rate > 0 && isfinite(o->c) &&
-           o->c > 0 && o->rows > 0 && o->dims > 0;
+    return (unsigned)o->loss <= LOSS_HINGE && isfinite(o->rate) &&
+           o->rate > 0 && isfinite(o->c) && o->c > 0 && o->rows > 0 &&
+           o->dims > 0;
 }
+
+const struct optim_ops optim_sgd_ops = {.name = "sgd"};
 
 enum err sgd_train(const struct sgd_options *options, sgd_row_function row,
                    void *context, double *w)

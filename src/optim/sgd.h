@@ -9,6 +9,8 @@
  *
  * which descends |w|^2 / 2 + c loss.  With the hinge (r = -y while y z <= 1)
  * it is the SVM of the reference systems: rate and c from a grid, one pass.
+ * With rate 1 it is Pegasos (Shalev-Shwartz, Singer & Srebro, ICML 2007) for
+ * mean loss + l2 |w|^2, where c = 1 / (2 l2).
  *
  * Arithmetic.  w is kept as scale * v, so that a row costs its entries and not
  * all columns: the shrinkage multiplies scale, and v_j gains
@@ -31,16 +33,16 @@ struct sgd_row {
     const uint32_t *index; /* NULL: entry t is column t. */
     uint32_t count;
     double y;
-    double weight; /* Of the sample; 1 if there are none. */
+    double weight; /* Of the sample; 1 if there are none, 0: left out. */
 };
 
 /* Row i < rows, borrowed until the next call. */
 typedef struct sgd_row (*sgd_row_function)(void *context, uint32_t i);
 
 struct sgd_options {
-    enum loss loss; /* LOSS_HINGE, LOSS_SQUARED_HINGE or LOSS_SQUARED. */
-    double rate;    /* > 0 */
-    double c;       /* > 0 */
+    enum loss loss;
+    double rate; /* > 0 */
+    double c;    /* > 0 */
     uint32_t passes;
     uint32_t rows; /* > 0 */
     uint32_t dims; /* > 0, indices are less. */

@@ -75,6 +75,8 @@ static long double book_slope(enum loss loss, long double z, long double y)
 {
     if (loss == LOSS_SQUARED)
         return 2 * (z - y);
+    if (loss == LOSS_LOGISTIC)
+        return -y / (1 + expl(y * z));
     if (loss == LOSS_HINGE)
         return y * z <= 1 ? -y : 0;
     return y * z < 1 ? -2 * y * (1 - y * z) : 0;
@@ -108,17 +110,17 @@ static void book(const struct sgd_options *o, const struct table *t,
 static void test_follows_the_recipe(void **state)
 {
     static const enum loss losses[] = {LOSS_HINGE, LOSS_SQUARED_HINGE,
-                                       LOSS_SQUARED};
+                                       LOSS_SQUARED, LOSS_LOGISTIC};
     static struct table t;
 
     (void)state;
-    for (uint32_t k = 0; k < 12; k++) {
-        struct sgd_options options = options_of(losses[k % 3]);
+    for (uint32_t k = 0; k < 16; k++) {
+        struct sgd_options options = options_of(losses[k % 4]);
         long double w[DIMS] = {0};
         double got[DIMS];
 
         make(&t, k, k % 2 == 0);
-        if (k % 4 == 0)
+        if (k % 5 == 0)
             options.rate = 1; /* 1 - eta = 0 at first: all is forgotten. */
         options.c = k % 3 == 0 ? 2 : 0.05;
         book(&options, &t, w);
@@ -142,6 +144,39 @@ static void test_sparse_is_dense(void **state)
     assert_int_equal(sgd_train(&options, row_of, &t, b), ERR_OK);
     assert_memory_equal(a, b, sizeof a);
     assert_int_equal(sgd_train(&options, row_of, &t, b), ERR_OK);
+    assert_memory_equal(a, b, sizeof a);
+}
+
+struct masked {
+    struct table table;
+    double weight[ROWS];
+};
+
+static struct sgd_row masked_row(void *context, uint32_t i)
+{
+    struct masked *m = context;
+    struct sgd_row row = row_of(&m->table, i);
+
+    row.weight = m->weight[i];
+    return row;
+}
+
+/* A row of weight 0 is as if it were not there: it does not even count. */
+static void test_left_out(void **state)
+{
+    static struct masked m;
+    struct sgd_options options = options_of(LOSS_LOGISTIC);
+    double a[DIMS], b[DIMS];
+
+    (void)state;
+    options.shuffle = false;
+    options.passes = 1;
+    make(&m.table, 4, false);
+    for (int i = 0; i < ROWS; i++)
+        m.weight[i] = i < ROWS / 2 ? 1 : 0;
+    assert_int_equal(sgd_train(&options, masked_row, &m, a), ERR_OK);
+    options.rows = ROWS / 2;
+    assert_int_equal(sgd_train(&options, row_of, &m.table, b), ERR_OK);
     assert_memory_equal(a, b, sizeof a);
 }
 
@@ -205,7 +240,7 @@ static void test_bad_options(void **state)
     double w[DIMS];
 
     (void)state;
-    bad = good, bad.loss = LOSS_LOGISTIC, assert_bad(bad);
+    bad = good, bad.loss = (enum loss)(LOSS_HINGE + 1), assert_bad(bad);
     bad = good, bad.rate = 0, assert_bad(bad);
     bad = good, bad.rate = (double)NAN, assert_bad(bad);
     bad = good, bad.c = -1, assert_bad(bad);
@@ -221,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_follows_the_recipe),
         cmocka_unit_test(test_sparse_is_dense),
+        cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_learns),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_bad_options),
