@@ -301,6 +301,16 @@ void commit_round(struct coordinator *c, struct actions *actions)
         commit_advance(c, actions); /* Another round of the same step. */
 }
 
+/* No deeper than the trials of one search: each call places the next. */
+void commit_rejected(struct coordinator *c, struct actions *actions)
+{
+    c->phase = COORDINATOR_COMMITTING;
+    if (optim_next(&c->optim).kind == ASK_DONE)
+        end_without_update(c, actions);
+    else
+        commit_advance(c, actions);
+}
+
 /* Without a journal exact steps go on, they can be computed again; a view or an
  * approximate step must be durable before anyone hears of it. */
 void commit_fail_disk(struct coordinator *c, enum err err,

@@ -40,7 +40,8 @@
 #define RECORDS_MAX           4u /* Journal records one step can write. */
 
 /* Tally exponents for a round of `what`, evaluation_dims of them; pure.
- * ERR_RANGE: its vectors are not finite. */
+ * ERR_RANGE: its vectors are not finite.  ERR_TOOBIG: they are there, but a
+ * loss might not fit; no trial of a line search is worth that. */
 typedef enum err (*scale_function)(void *context, const struct evaluation *what,
                                    int16_t *exponent);
 

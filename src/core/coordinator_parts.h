@@ -86,6 +86,8 @@ void commit_fail_disk(struct coordinator *c, enum err err,
                       struct actions *actions);
 void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions);
+/* A trial was rejected without a round: on to the next, or to the end. */
+void commit_rejected(struct coordinator *c, struct actions *actions);
 /* To the next step, or to the end. */
 void commit_advance(struct coordinator *c, struct actions *actions);
 

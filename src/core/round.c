@@ -289,14 +289,19 @@ static void new_key(struct coordinator *c)
 void round_open(struct coordinator *c, struct actions *actions)
 {
     const struct ask ask = optim_next(&c->optim);
+    enum err err;
 
     CHECK(ask.kind == ASK_EVALUATE);
     c->what = ask.what;
     c->total.dims = evaluation_dims(c->what.kind, c->options.job.dims);
     c->arrived.dims = c->total.dims;
     CHECK(c->total.dims <= c->options.job.sum_dims);
-    if (c->options.scale(c->options.scale_context, &c->what, c->exponent) !=
-        ERR_OK) {
+    err = c->options.scale(c->options.scale_context, &c->what, c->exponent);
+    if (err != ERR_OK && optim_reject(&c->optim)) {
+        commit_rejected(c, actions);
+        return;
+    }
+    if (err != ERR_OK && err != ERR_TOOBIG) {
         coordinator_fail(c, actions, ERR_RANGE,
                          "the weights are not finite after step %u: the "
                          "training diverged; a smaller --lr helps",

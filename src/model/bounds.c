@@ -302,6 +302,9 @@ enum err bounds_measure(struct bounds *bounds, const struct dataset *data,
         pool->run(pool, sparse ? add_sparse_chunk : add_chunk, &measure,
                   dataset_chunks(data));
         sum_parts(&measure, bounds);
+        bounds->label = measure.parts[0].y_max;
+        bounds->norm = measure.parts[0].x_norm;
+        bounds->weight = measure.parts[0].weight_max;
     }
     measure_close(&measure);
     return err;
@@ -379,6 +382,24 @@ static void hessian_exponents(const struct bounds *bounds,
     }
 }
 
+/* Might the loss of a chunk be too large for its tally?  At most chunk_rows
+ * times the loss of a row with the largest score, either way. */
+static bool loss_fits(const struct bounds *bounds,
+                      const struct problem *problem, double w)
+{
+    const struct dataset *const data = problem->data;
+    const enum loss kind = problem->model->loss;
+    const struct tally like = {.chunks = {.count = dataset_chunks(data)}};
+    const double score = bounds->norm * w;
+    const double root = bounds->label + 1 + score;
+    const double each = kind == LOSS_SQUARED || kind == LOSS_SQUARED_HINGE
+                            ? root * root
+                            : 2 * score + 32;
+
+    return tally_loss_fits(&like, (double)data->chunk_rows * bounds->weight *
+                                      each * SLACK);
+}
+
 enum err bounds_exponents(const struct bounds *bounds,
                           const struct problem *problem,
                           const struct evaluation *what, int16_t *exponent)
@@ -405,5 +426,7 @@ enum err bounds_exponents(const struct bounds *bounds,
     for (uint32_t k = 1; k < outputs; k++)
         memcpy(exponent + (size_t)k * bounds->dims, exponent,
                bounds->dims * sizeof *exponent);
+    if (what->kind == EVALUATE_GRADIENT && !loss_fits(bounds, problem, scale.w))
+        return ERR_TOOBIG;
     return ERR_OK;
 }

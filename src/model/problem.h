@@ -61,6 +61,7 @@ struct bounds {
     uint32_t dims;
     double *u;
     double *v;
+    double label, norm, weight; /* Largest |y_i|, |x_i| and s_i. */
 };
 
 MUST_CHECK enum err bounds_init(struct bounds *bounds, uint32_t dims);
@@ -71,7 +72,9 @@ MUST_CHECK enum err bounds_measure(struct bounds *bounds,
                                    const struct dataset *data,
                                    struct pool *pool);
 /* exponent[0 .. evaluation_dims) for a round of `what`.  ERR_RANGE if |w| or
- * |v| is not finite, or so large that a score might not be. */
+ * |v| is not finite, or so large that a score might not be.  ERR_TOOBIG: the
+ * exponents are there, but the loss of a chunk might not fit its tally; it
+ * would be a waste to try unless that is all there is to do. */
 MUST_CHECK enum err bounds_exponents(const struct bounds *bounds,
                                      const struct problem *problem,
                                      const struct evaluation *what,

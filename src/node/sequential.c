@@ -90,7 +90,7 @@ static enum err measure(const struct problem *problem, struct pool *pool,
         err = bounds_measure(&bounds, problem->data, pool);
     if (err == ERR_OK)
         err = bounds_exponents(&bounds, problem, &what, exponent);
-    if (err == ERR_OK)
+    if (err == ERR_OK || err == ERR_TOOBIG)
         err = compute_init(&compute, problem, dims, chunks, pool);
     if (err == ERR_OK)
         err = tally_init(&tally, dims, chunks);

@@ -63,9 +63,11 @@ static enum err single_round(struct single *s, const struct evaluation *what)
     };
     enum err err = bounds_exponents(&s->bounds, problem, what, s->exponent);
 
+    if (err != ERR_OK && optim_reject(&s->optim))
+        return ERR_OK;
     s->tally.dims = evaluation_dims(what->kind, s->optim.dims);
     tally_clear(&s->tally);
-    if (err == ERR_OK)
+    if (err == ERR_OK || err == ERR_TOOBIG)
         err = compute_run(&s->compute, &work, NULL);
     if (err != ERR_OK)
         return err;

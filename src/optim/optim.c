@@ -357,6 +357,18 @@ bool optim_feed(struct optim *opt, const double *sum, double loss_sum)
     return updated;
 }
 
+bool optim_reject(struct optim *opt)
+{
+    const struct ask ask = optim_next(opt);
+
+    CHECK(ask.kind == ASK_EVALUATE);
+    if (!opt->ops->has_search || ask.what.w != opt->point)
+        return false;
+    memset(opt->work, 0, opt->dims * sizeof *opt->work);
+    CHECK(!optim_feed(opt, opt->work, HUGE_VAL));
+    return true;
+}
+
 const double *optim_weights(const struct optim *opt)
 {
     return opt->b;

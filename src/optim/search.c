@@ -76,6 +76,20 @@ static double within(double step, double least, double most, double otherwise)
     return step > most ? most : step;
 }
 
+/* Overflow says nothing about where the minimum is: come back, at first a
+ * little, then in ever larger strides; half-way in digits once a good point is
+ * known. */
+static double step_back(const struct search *s)
+{
+    double step = s->high.step;
+
+    if (s->low.step > 0)
+        return sqrt(s->low.step) * sqrt(s->high.step);
+    for (uint32_t i = 0; i < s->trials; i++)
+        step *= EDGE;
+    return step;
+}
+
 static double step_inside(const struct search *s)
 {
     const double width = s->high.step - s->low.step;
@@ -84,9 +98,8 @@ static double step_inside(const struct search *s)
     const double middle = s->low.step + 0.5 * width;
     double step;
 
-    /* Overflow says nothing about where the minimum is: come back quickly. */
     if (!isfinite(s->high.value) || !isfinite(s->high.slope))
-        return near;
+        return step_back(s);
     step = cubic_minimum(&s->low, &s->high);
     return width > 0 ? within(step, near, far, middle)
                      : within(step, far, near, middle);

@@ -138,8 +138,11 @@ static void draw_method(struct draw *draw, struct rng *rng)
         draw->options.code.placement == PLACE_CYCLIC)
         return;
     *optim = optim_defaults(rng_chance(rng, 0.5) ? OPTIM_LBFGS : OPTIM_NEWTON);
-    if (rng_chance(rng, 0.5))
-        optim->dense_max = 0; /* Conjugate gradients. */
+    if (rng_chance(rng, 0.5)) {
+        optim->dense_max = 0; /* newton: conjugate gradients; ... */
+        if (optim->kind == OPTIM_LBFGS)
+            optim->rate = 1e25; /* ... lbfgs: trials that are rejected. */
+    }
     optim->l2 = 0.01;
     optim->steps = between(rng, 3, 8);
     optim->rows = draw->data.rows;

@@ -125,7 +125,7 @@ static enum err evaluate(struct oracle *oracle, const struct evaluation *what,
 
     one->dims = total->dims = evaluation_dims(what->kind, oracle->dims);
     tally_clear(total);
-    if (oracle->problem == NULL || err != ERR_OK)
+    if (oracle->problem == NULL || (err != ERR_OK && err != ERR_TOOBIG))
         return err;
     err = problem_round_prepare(&oracle->round, oracle->problem, what);
     for (uint32_t chunk = 0; chunk < oracle->chunks && err == ERR_OK; chunk++)
@@ -147,8 +147,11 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
                             struct tally *total, double *sum)
 {
     const struct digest key = evaluation_digest(&ask->what, oracle->dims);
-    const enum err err = evaluate(oracle, &ask->what, one, total);
+    enum err err = oracle_scale(oracle, &ask->what, oracle->scale);
 
+    if (err != ERR_OK && optim_reject(optim))
+        return ERR_OK;
+    err = evaluate(oracle, &ask->what, one, total);
     if (err != ERR_OK)
         return err;
     if (optim->round == 0)

@@ -50,6 +50,7 @@ METHODS = {
     "lbfgs": ["--optim", "lbfgs"],
     "newton": ["--optim", "newton"],
     "newton, svm": ["--optim", "newton", "--model", "svm"],
+    "lbfgs, too far": ["--optim", "lbfgs", "--lr", "1e25"],
     "lbfgs, linear": ["--optim", "lbfgs", "--model", "linear"],
     "lbfgs, hinge": ["--optim", "lbfgs", "--model", "hinge"],
 }

@@ -376,6 +376,43 @@ static void test_gives_up_without_harm(void **state)
     }
 }
 
+/* Half of the trials have no value: the search comes back from them.  What is
+ * no trial cannot be rejected. */
+static void test_rejected_trials(void **state)
+{
+    (void)state;
+    for (int kind = OPTIM_GD; kind <= OPTIM_NEWTON; kind++) {
+        struct optim_options options = options_of((enum optim_kind)kind);
+        const bool searches = kind >= OPTIM_LBFGS;
+        double sum[TRIANGLE];
+        unsigned rejected = 0;
+        struct optim opt;
+        struct convex p;
+        struct ask ask;
+
+        make(&p, true, 31, 0);
+        options.rate = searches ? 1e30 : 0.01;
+        options.steps = 60;
+        assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+        assert_false(optim_reject(&opt)); /* The start is no trial. */
+        assert_int_equal(opt.evaluations, 0);
+        while ((ask = optim_next(&opt)).kind != ASK_DONE) {
+            const double far = fabs(ask.point[0] - optim_weights(&opt)[0]);
+
+            if ((far > 0.05 && rejected < 40) || !searches) {
+                assert_int_equal(optim_reject(&opt), searches);
+                rejected++;
+            }
+            if (far > 0.05 && searches && rejected < 40)
+                continue;
+            (void)optim_feed(&opt, sum, evaluate(&p, &ask.what, sum));
+        }
+        assert_true(rejected > 0);
+        assert_true(!searches || opt.objective <= optimum(&p) * (1 + 1e-9));
+        optim_close(&opt);
+    }
+}
+
 /* --- resuming ------------------------------------------------------------ */
 
 static void assert_same(const struct optim *a, const struct optim *b)
@@ -617,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_gradient_becomes_tiny),
         cmocka_unit_test(test_stalls_at_the_optimum),
         cmocka_unit_test(test_gives_up_without_harm),
+        cmocka_unit_test(test_rejected_trials),
         cmocka_unit_test(test_resumes_anywhere),
         cmocka_unit_test(test_resumes_any_ring),
         cmocka_unit_test(test_damaged_states),
