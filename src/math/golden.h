@@ -17,6 +17,7 @@
 #define PROFILE_DENSE_NAME "dense-f64-1"
 #define PROFILE_INDEX_NAME "index-i30-1"
 #define PROFILE_CSR_NAME   "csr-f64-1"
+/* PROFILE_SOFTMAX_NAME is in softmax.h. */
 
 /* What `isa` computes here for the golden problem. */
 struct digest golden_digest(enum isa isa);
@@ -31,9 +32,15 @@ struct digest golden_digest_with(golden_kernel kernel, const void *context);
 struct digest golden_expected(void);
 
 /* What is not a plain gradient of fp32 rows.  DENSE: the hinge, sample weights,
- * narrow rows, Hessian-vector products and Hessians; the other two: gradients
- * and Hessian-vector products of sparse rows. */
-enum golden_part { GOLDEN_DENSE, GOLDEN_INDEX, GOLDEN_CSR, GOLDEN_PARTS };
+ * narrow rows, Hessian-vector products and Hessians; INDEX and CSR: gradients
+ * and Hessian-vector products of sparse rows; SOFTMAX: both, of all of them. */
+enum golden_part {
+    GOLDEN_DENSE,
+    GOLDEN_INDEX,
+    GOLDEN_CSR,
+    GOLDEN_SOFTMAX,
+    GOLDEN_PARTS
+};
 
 /* isa NULL: by the reference functions. */
 struct digest golden_part_digest(enum golden_part part, const enum isa *isa);

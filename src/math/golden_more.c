@@ -3,6 +3,7 @@
  *
  * The problems are those of golden.c with sample weights, in every storage:
  * their values, cut to what it holds.  Sparse rows are their non-zero ones.
+ * Softmax regression has problems of its own (softmax_golden.c).
  */
 #include <assert.h>
 #include <math.h>
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "math/golden.h"
 #include "math/golden_parts.h"
+#include "math/softmax.h"
 #include "math/sparse.h"
 
 /* A Hessian of the narrow problems only: the wide one has 135,000 entries. */
@@ -26,7 +28,7 @@ static_assert(SCRATCH_DOUBLES >= 4 * GOLDEN_STRIDE_MAX, "a step of wide rows");
 static const struct {
     const char *profile;
     struct digest digest;
-} parts[GOLDEN_PARTS] = {
+} parts[GOLDEN_SOFTMAX] = {
     [GOLDEN_DENSE] = {PROFILE_DENSE_NAME,
                       {{
                           0x2c, 0xec, 0x8f, 0x25, 0x10, 0x7a, 0xfb, 0x6e,
@@ -256,6 +258,8 @@ struct digest golden_part_digest(enum golden_part part, const enum isa *isa)
 {
     struct more more = {.isa = isa};
 
+    if (part == GOLDEN_SOFTMAX)
+        return softmax_golden_digest(isa);
     hasher_init(&more.hasher);
     for (uint32_t i = 0; i < GOLDEN_PROBLEMS; i++) {
         more_make(&more, i);
@@ -270,11 +274,12 @@ struct digest golden_part_digest(enum golden_part part, const enum isa *isa)
 struct digest golden_part_expected(enum golden_part part)
 {
     CHECK(part < GOLDEN_PARTS);
-    return parts[part].digest;
+    return part == GOLDEN_SOFTMAX ? softmax_golden_expected()
+                                  : parts[part].digest;
 }
 
 const char *golden_part_profile(enum golden_part part)
 {
     CHECK(part < GOLDEN_PARTS);
-    return parts[part].profile;
+    return part == GOLDEN_SOFTMAX ? PROFILE_SOFTMAX_NAME : parts[part].profile;
 }

@@ -277,6 +277,11 @@ size_t softmax_scratch_bytes(uint32_t stride, uint32_t classes)
     return rows * (stride + 2 * (size_t)round_up(classes)) * sizeof(double);
 }
 
+size_t softmax_sparse_scratch_bytes(uint32_t classes)
+{
+    return 2 * (size_t)round_up(classes) * sizeof(double);
+}
+
 struct block {
     double *x; /* rows * stride. */
     double *z; /* rows * padded. */
@@ -396,19 +401,37 @@ void softmax_scores(enum isa isa, uint32_t classes, const struct dense_rows *in,
     }
 }
 
-uint32_t softmax_probabilities(uint32_t classes, double *z)
+uint32_t softmax_best(uint32_t classes, const double *z)
 {
-    double row[SOFTMAX_CLASSES_MAX];
-    const struct shape shape = shape_of(ISA_PORTABLE, classes, 8);
     const double m = largest(z, classes);
     uint32_t best = 0;
 
     while (best + 1 < classes && z[best] != m)
         best++;
+    return best;
+}
+
+uint32_t softmax_probabilities(uint32_t classes, double *z)
+{
+    double row[SOFTMAX_CLASSES_MAX];
+    const struct shape shape = shape_of(ISA_PORTABLE, classes, 8);
+    const uint32_t best = softmax_best(classes, z);
+
     memcpy(row, z, classes * sizeof *row);
-    (void)to_probabilities(&shape, row, m);
+    (void)to_probabilities(&shape, row, z[best]);
     memcpy(z, row, classes * sizeof *row);
     return best;
+}
+
+double softmax_loss(uint32_t classes, const double *z, uint32_t y)
+{
+    double copy[SOFTMAX_CLASSES_MAX];
+    const struct shape shape = shape_of(ISA_PORTABLE, classes, 8);
+    const struct row row = {.z = copy, .y = (double)y, .weight = 1.0};
+
+    CHECK(y < classes);
+    memcpy(copy, z, classes * sizeof *copy);
+    return residuals(&shape, &row);
 }
 
 /* --- sparse rows --------------------------------------------------------- */

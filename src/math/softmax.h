@@ -41,8 +41,10 @@
 #define SOFTMAX_NO_CLASS     (-1.0) /* y of a row that does not count. */
 #define PROFILE_SOFTMAX_NAME "softmax-f64-1"
 
-/* Of all functions below that take a scratch: aligned to a cache line. */
+/* Of all functions below that take a scratch: aligned to a cache line.  Sparse
+ * rows need no more than the second, which depends on no column. */
 size_t softmax_scratch_bytes(uint32_t stride, uint32_t classes);
+size_t softmax_sparse_scratch_bytes(uint32_t classes);
 
 /* Dense rows.  w, v, g, hv: classes * stride, padding of w and v finite.
  * g and *loss_sum are overwritten.  2 <= classes <= SOFTMAX_CLASSES_MAX. */
@@ -72,6 +74,10 @@ void softmax_sparse_scores(uint32_t classes, uint32_t stride,
 /* Scores of one row become probabilities; the first class of the largest score
  * is returned. */
 uint32_t softmax_probabilities(uint32_t classes, double *z);
+/* The first class of the largest score. */
+uint32_t softmax_best(uint32_t classes, const double *z);
+/* The loss of one row of class y < classes, from its scores. */
+double softmax_loss(uint32_t classes, const double *z, uint32_t y);
 
 /* The oracles: the definition above, read off. */
 void softmax_gradient_ref(uint32_t classes, const struct dense_rows *in,
@@ -84,9 +90,10 @@ MUST_CHECK enum err softmax_add_sparse_ref(uint32_t classes, uint32_t stride,
                                            const int16_t *exponent,
                                            uint32_t chunk, struct tally *tally);
 
-/* Golden vector: what `isa` computes for a small fixed problem, and what every
- * machine must (see golden.h). */
-struct digest softmax_golden_digest(enum isa isa);
+/* Golden vector: what `isa` (NULL: the oracle) computes for a small fixed
+ * problem in every storage, dense and sparse, and what every machine must (see
+ * golden.h). */
+struct digest softmax_golden_digest(const enum isa *isa);
 struct digest softmax_golden_expected(void);
 
 #endif /* MATH_SOFTMAX_H */

@@ -1,12 +1,11 @@
 /*
- * softmax_ref.c - the definition of softmax.h in plain scalars, and the golden
- * vector.  Slow, short, and shares with softmax.c only the constants.
+ * softmax_ref.c - the definition of softmax.h in plain scalars.  Slow, short,
+ * and shares with softmax.c only the constants.
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/check.h"
-#include "base/rng.h"
 #include "math/poly_ref.h"
 #include "math/slope_ref.h"
 #include "math/softmax.h"
@@ -183,94 +182,4 @@ enum err softmax_add_sparse_ref(uint32_t classes, uint32_t stride,
     (void)ref_sparse(classes, stride, in, what, exponent, tally->sum, &loss);
     tally_mark(tally, chunk, loss);
     return ERR_OK;
-}
-
-/* --- golden vector ------------------------------------------------------- */
-
-enum {
-    GOLDEN_ROWS = 37,
-    GOLDEN_STRIDE = 24,
-    GOLDEN_CLASSES = 11,
-    GOLDEN_CELLS = GOLDEN_ROWS * GOLDEN_STRIDE,
-    GOLDEN_DIMS = GOLDEN_CLASSES * GOLDEN_STRIDE,
-};
-#define GOLDEN_SEED UINT64_C(0x736f66746d6178)
-
-struct golden {
-    float x[GOLDEN_CELLS];
-    double y[GOLDEN_ROWS];
-    double weight[GOLDEN_ROWS];
-    double w[GOLDEN_DIMS];
-    double v[GOLDEN_DIMS];
-};
-
-/* Changes only together with PROFILE_SOFTMAX_NAME. */
-static const struct digest expected = {{
-    0x31, 0x6a, 0x64, 0x13, 0xa0, 0xf8, 0xcd, 0x1b, 0x35, 0x7c, 0xb7,
-    0x51, 0xb0, 0x3d, 0x86, 0x91, 0xcf, 0x00, 0x14, 0xf7, 0xbb, 0x1f,
-    0xb8, 0xfe, 0xce, 0x71, 0x13, 0x85, 0xfe, 0x37, 0xad, 0x0f,
-}};
-
-static double golden_draw(uint32_t what, uint32_t at)
-{
-    return rng_unit_at(GOLDEN_SEED, what, at) - 0.5;
-}
-
-/* From gentle to steep: scores of the last rows are in the hundreds, and one
- * row does not count. */
-static void golden_make(struct golden *p)
-{
-    for (uint32_t i = 0; i < GOLDEN_ROWS; i++) {
-        const double size = i < GOLDEN_ROWS - 8 ? 2.0 : 300.0;
-
-        p->y[i] = (double)(rng_at(GOLDEN_SEED, 1, i) % GOLDEN_CLASSES);
-        p->weight[i] = 1.0 + golden_draw(2, i);
-        for (uint32_t j = 0; j < GOLDEN_STRIDE - 3; j++) {
-            const uint32_t at = i * GOLDEN_STRIDE + j;
-
-            p->x[at] = (float)(size * golden_draw(3, at));
-        }
-    }
-    p->y[5] = SOFTMAX_NO_CLASS;
-    for (uint32_t j = 0; j < GOLDEN_DIMS; j++) {
-        p->w[j] = golden_draw(4, j);
-        p->v[j] = golden_draw(5, j);
-    }
-}
-
-struct digest softmax_golden_digest(enum isa isa)
-{
-    static const uint32_t classes[] = {GOLDEN_CLASSES, 2, 5};
-    double scratch[2048] __attribute__((aligned(64)));
-    double g[GOLDEN_DIMS];
-    struct golden p;
-    struct dense_rows in = {
-        .storage = DENSE_F32, .rows = GOLDEN_ROWS, .stride = GOLDEN_STRIDE};
-    struct hasher hasher;
-
-    CHECK(softmax_scratch_bytes(GOLDEN_STRIDE, GOLDEN_CLASSES) <=
-          sizeof scratch);
-    memset(&p, 0, sizeof p);
-    golden_make(&p);
-    in.x = p.x, in.y = p.y;
-    hasher_init(&hasher);
-    for (uint32_t k = 0; k < sizeof classes / sizeof *classes; k++) {
-        const uint32_t dims = classes[k] * GOLDEN_STRIDE;
-        double loss = 0.0;
-
-        for (uint32_t i = 0; i < GOLDEN_ROWS; i++)
-            p.y[i] = fmin(p.y[i], classes[k] - 1.0);
-        in.weight = k == 1 ? p.weight : NULL;
-        softmax_gradient(isa, classes[k], &in, p.w, g, &loss, scratch);
-        hasher_add_f64(&hasher, g, dims);
-        hasher_add_f64(&hasher, &loss, 1);
-        softmax_hessvec(isa, classes[k], &in, p.w, p.v, g, scratch);
-        hasher_add_f64(&hasher, g, dims);
-    }
-    return hasher_end(&hasher);
-}
-
-struct digest softmax_golden_expected(void)
-{
-    return expected;
 }
