@@ -1,12 +1,15 @@
 /*
  * kernels.c - every kernel against a plain read of the bytes it works on.
  *
- *     kernels [dense ROWS COLUMNS | sparse ROWS COLUMNS ENTRIES] [repeats]
+ *     kernels [dense ROWS COLUMNS | sparse ROWS COLUMNS ENTRIES |
+ *              softmax ROWS COLUMNS CLASSES] [repeats]
  *
  * Dense: gradients of fp32, bf16, int8 and bit rows, Hessian-vector products.
  * Sparse: gradients of 0/1 rows and of rows with values, one-hot: ENTRIES
  * fields, values skewed to the first ones, columns renumbered by frequency.
- * Reads and kernels alternate and the best of each counts.  One line each:
+ * Softmax: gradients and Hessian-vector products of CLASSES classes, dense.
+ * Reads and kernels alternate and the best of each counts; softmax: of one
+ * thread, in processor time.  One line each:
  * name, threads, milliseconds, share of the read.
  */
 #define _GNU_SOURCE
@@ -24,6 +27,7 @@
 #include "base/rng.h"
 #include "math/golden.h"
 #include "math/kernel.h"
+#include "math/softmax.h"
 #include "math/sparse.h"
 #include "math/tally.h"
 
@@ -63,11 +67,13 @@ struct job {
     double *scratch;
 };
 
+static clockid_t clock_kind = CLOCK_MONOTONIC;
+
 static double now(void)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock_kind, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
@@ -279,6 +285,78 @@ static void sparse_chunk(struct job *job, uint32_t first, uint32_t rows,
                                &job->tally) == ERR_OK);
 }
 
+/* --- softmax ---------------------------------------------------------------
+ */
+
+enum softmax_run {
+    SOFTMAX_READ,
+    SOFTMAX_F32,
+    SOFTMAX_BF16,
+    SOFTMAX_I8,
+    SOFTMAX_HESSVEC,
+    SOFTMAX_RUNS
+};
+
+static const char *const softmax_names[SOFTMAX_RUNS] = {
+    "read fp32", "softmax fp32", "softmax bf16", "softmax int8",
+    "softmax hessvec"};
+
+/* What the dense rows have not: classes, a weight vector for each. */
+struct many {
+    uint32_t classes;
+    double *y, *w;
+    int16_t *exponent;
+};
+
+static struct many many;
+
+static void many_make(const struct data *data, uint32_t classes)
+{
+    const size_t dims = (size_t)classes * data->dims;
+
+    many.classes = classes;
+    many.y = big_new(data->rows * sizeof *many.y);
+    many.w = big_new(dims * sizeof *many.w);
+    many.exponent = big_new(dims * sizeof *many.exponent);
+    for (uint32_t i = 0; i < data->rows; i++)
+        many.y[i] = (double)(rng_at(5, i, 0) % classes);
+    for (size_t j = 0; j < dims; j++) {
+        many.w[j] = 0.002 * (rng_unit_at(6, j, 0) - 0.5);
+        many.exponent[j] = 24;
+    }
+}
+
+static void softmax_chunk(struct job *job, uint32_t first, uint32_t rows,
+                          uint32_t chunk)
+{
+    static const enum dense_storage storages[SOFTMAX_RUNS] = {
+        [SOFTMAX_BF16] = DENSE_BF16, [SOFTMAX_I8] = DENSE_I8};
+    const struct data *data = job->data;
+    const enum dense_storage storage = storages[job->run];
+    const size_t bytes = row_bytes(storage, data->dims);
+    const struct dense_rows in = {
+        .storage = storage,
+        .x = (const char *)data->x[storage] + first * bytes,
+        .y = many.y + first,
+        .rows = rows,
+        .stride = data->dims,
+    };
+    double loss = 0;
+
+    if (job->run == SOFTMAX_READ) {
+        job->seen += read_bytes(in.x, rows * bytes);
+        return;
+    }
+    if (job->run == SOFTMAX_HESSVEC)
+        softmax_hessvec(isa_best(), many.classes, &in, many.w, many.w, job->g,
+                        job->scratch);
+    else
+        softmax_gradient(isa_best(), many.classes, &in, many.w, job->g, &loss,
+                         job->scratch);
+    CHECK(tally_add_chunk(&job->tally, chunk, job->g, loss, many.exponent) ==
+          ERR_OK);
+}
+
 static void *work(void *argument)
 {
     struct job *job = argument;
@@ -350,6 +428,21 @@ static void measure(struct job *job, const char *const *names, int runs,
     }
 }
 
+static void softmax_jobs(struct job *job, const struct data *data)
+{
+    const uint32_t dims = many.classes * data->dims;
+
+    for (unsigned t = 0; t < THREADS_MAX; t++) {
+        job[t] = (struct job){.data = data, .chunk = softmax_chunk};
+        job[t].g = mem_new(dims, sizeof(double));
+        job[t].scratch =
+            mem_new(softmax_scratch_bytes(data->dims, many.classes), 1);
+        CHECK(job[t].g != NULL);
+        CHECK(job[t].scratch != NULL);
+        CHECK(tally_init(&job[t].tally, dims, data->chunks) == ERR_OK);
+    }
+}
+
 static void jobs_init(struct job *job, const struct data *data)
 {
     for (unsigned t = 0; t < THREADS_MAX; t++) {
@@ -367,6 +460,43 @@ static uint32_t number(int argc, char **argv, int at, uint32_t otherwise)
     return argc > at ? (uint32_t)strtoul(argv[at], NULL, 10) : otherwise;
 }
 
+/* One thread, in processor time: a gradient takes longer than a busy machine
+ * leaves us alone. */
+static void softmax_measure(struct job *job, unsigned repeats)
+{
+    double best[SOFTMAX_RUNS];
+
+    clock_kind = CLOCK_PROCESS_CPUTIME_ID;
+    for (int run = 0; run < SOFTMAX_RUNS; run++)
+        best[run] = HUGE_VAL;
+    for (unsigned n = 0; n < repeats; n++) {
+        for (int run = 0; run < SOFTMAX_RUNS; run++)
+            best[run] = fmin(best[run], pass(job, 1, run));
+    }
+    for (int run = 0; run < SOFTMAX_RUNS; run++)
+        printf("%-16s 1 thread  %9.2f ms  %.2f of the read\n",
+               softmax_names[run], 1e3 * best[run], best[0] / best[run]);
+}
+
+/* kernels softmax ROWS COLUMNS CLASSES [repeats]; MNIST's shape. */
+static int softmax_main(int argc, char **argv)
+{
+    const uint32_t columns = number(argc, argv, 3, 784);
+    const uint32_t classes = number(argc, argv, 4, 10);
+    struct data data = {.rows = number(argc, argv, 2, 60000),
+                        .dims = (columns + 7) / 8 * 8};
+    struct job job[THREADS_MAX];
+
+    CHECK(data.rows > 0 && columns > 0);
+    CHECK(classes >= 2 && classes <= SOFTMAX_CLASSES_MAX);
+    common_make(&data);
+    dense_make(&data, columns);
+    many_make(&data, classes);
+    softmax_jobs(job, &data);
+    softmax_measure(job, number(argc, argv, 5, 5));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const bool sparse = argc > 1 && strcmp(argv[1], "sparse") == 0;
@@ -382,10 +512,13 @@ int main(int argc, char **argv)
     if (rows == 0 || columns < per_row || golden_check(isa_best(), &why) != 0) {
         fprintf(stderr,
                 "usage: kernels [dense ROWS COLUMNS | sparse ROWS "
-                "COLUMNS ENTRIES] [repeats]\n%s\n",
+                "COLUMNS ENTRIES | softmax ROWS COLUMNS CLASSES] "
+                "[repeats]\n%s\n",
                 why.text);
         return 2;
     }
+    if (argc > 1 && strcmp(argv[1], "softmax") == 0)
+        return softmax_main(argc, argv);
     common_make(&data);
     if (sparse)
         sparse_make(&data, columns, per_row);

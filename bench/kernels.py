@@ -1,10 +1,11 @@
 """Our kernels against a plain read and against the peers, in one run.
 
-    bench/kernels.py [dense|sparse] [ROWS COLUMNS]
+    bench/kernels.py [dense|sparse|softmax] [ROWS COLUMNS]
 
 numpy, scipy, scikit-learn and torch are used where /usr/bin/python3 has them
 (Debian: python3-numpy python3-scipy python3-sklearn python3-torch).  All times
-are the best of a few, in milliseconds per gradient of the logistic loss.
+are the best of a few, in milliseconds per gradient of the logistic loss, of
+ten classes with softmax.
 """
 import os
 import subprocess
@@ -28,13 +29,13 @@ def ours(*arguments):
     return times
 
 
-def best_of(action):
+def best_of(action, repeats=REPEATS, clock=time.perf_counter):
     action()
     times = []
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
+    for _ in range(repeats):
+        begin = clock()
         action()
-        times.append(time.perf_counter() - begin)
+        times.append(clock() - begin)
     return 1e3 * min(times)
 
 
@@ -97,6 +98,60 @@ def sparse_peers(rows, columns, per_row, mine):
                    mine[threads])
 
 
+def softmax_peers(rows, columns, classes, mine):
+    """Loss and gradient of softmax regression, as each would do it; one thread,
+    in processor time."""
+    import numpy as np
+    # Long steps on a machine that others use too.
+    many = 2 * REPEATS, time.process_time
+    rng = np.random.default_rng(1)
+    base = rng.integers(-127, 128, size=(rows, columns), dtype=np.int8)
+    y = rng.integers(0, classes, rows)
+    for kind in (np.float32, np.float64):
+        x = base.astype(kind)
+        w = ((rng.random((columns, classes)) - .5) * .002).astype(kind)
+        bits = f"fp{8 * np.dtype(kind).itemsize}"
+
+        def numpy_step():
+            z = x @ w
+            z -= z.max(axis=1, keepdims=True)
+            p = np.exp(z)
+            s = p.sum(axis=1)
+            loss = np.log(s).sum() - z[np.arange(rows), y].sum()
+            p /= s[:, None]
+            p[np.arange(rows), y] -= 1
+            return loss, x.T @ p
+        report(f"numpy {bits}, two gemm", 1, best_of(numpy_step, *many), mine)
+        try:
+            from sklearn._loss.loss import HalfMultinomialLoss
+            from sklearn.linear_model._linear_loss import LinearModelLoss
+            model = LinearModelLoss(
+                base_loss=HalfMultinomialLoss(n_classes=classes),
+                fit_intercept=False)
+            coef = np.asfortranarray(w.T)
+            labels = y.astype(kind)
+            report(f"scikit-learn {bits}", 1,
+                   best_of(lambda: model.loss_gradient(
+                       coef, x, labels, l2_reg_strength=1.0,
+                       n_threads=1), *many), mine)
+        except ImportError:
+            print("scikit-learn: not here")
+        try:
+            import torch
+            torch.set_num_threads(1)
+            xt, yt = torch.from_numpy(x), torch.from_numpy(y)
+            wt = torch.from_numpy(w).requires_grad_()
+
+            def torch_step():
+                wt.grad = None
+                torch.nn.functional.cross_entropy(
+                    xt @ wt, yt, reduction="sum").backward()
+            report(f"torch {bits}, cross_entropy", 1,
+                   best_of(torch_step, *many), mine)
+        except ImportError:
+            print("torch: not here")
+
+
 def peers(kind, threads, arguments, mine):
     """In a process of its own: thread counts are read at start."""
     environment = dict(os.environ, OPENBLAS_NUM_THREADS=str(threads),
@@ -112,7 +167,7 @@ def peers(kind, threads, arguments, mine):
 
 
 def main():
-    kinds = sys.argv[1:2] or ["dense", "sparse"]
+    kinds = sys.argv[1:2] or ["dense", "sparse", "softmax"]
     sizes = [int(word) for word in sys.argv[2:4]]
     if "dense" in kinds:
         rows, columns = sizes or (400000, 500)
@@ -125,6 +180,10 @@ def main():
         times = ours("sparse", rows, columns, 45)
         peers("sparse", 1, (rows, columns, 45),
               {n: times["gradient index", n] for n in (1, 2)})
+    if "softmax" in kinds:
+        rows, columns = sizes or (60000, 784)
+        times = ours("softmax", rows, columns, 10, 2 * REPEATS)
+        peers("softmax", 1, (rows, columns, 10), times["softmax fp32", 1])
 
 
 if __name__ == "__main__":

@@ -13,17 +13,27 @@
 #endif
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "math/dense.h"
 #include "math/grid.h"
 #include "math/poly.h"
 #include "math/unroll.h"
 
 enum {
-    BLOCK_MAX = 32,       /* Rows of a block, at most and ... */
-    BLOCK_MIN = 4,        /* ... at least. */
-    BLOCK_DOUBLES = 4096, /* ... so that they stay in L1 (32 KiB). */
+    BLOCK_MAX = 32,        /* Rows of a block, at most and ... */
+    BLOCK_MIN = 4,         /* ... at least. */
+    BLOCK_DOUBLES = 12800, /* ... so that they stay in L2 (100 KiB). */
 };
 #define FITS 0x1p62 /* TALLY_BITS */
+
+/* A block's part of the gradient, and what to ask memory for meanwhile. */
+struct g_work {
+    const double *x, *r;
+    double *g;
+    uint32_t rows, stride, classes, padded;
+    const uint8_t *next; /* Rows of the next block ... */
+    size_t slice;        /* ... so many bytes for each 8 columns. */
+};
 
 struct softmax_ops {
     /* Whole rows as doubles, by enum dense_storage. */
@@ -32,9 +42,7 @@ struct softmax_ops {
     void (*z_block)(const double *x, const double *w, uint32_t stride,
                     double *z, uint32_t classes, uint32_t padded,
                     uint32_t rows);
-    void (*g_block)(const double *x, const double *r, uint32_t stride,
-                    double *g, uint32_t classes, uint32_t padded,
-                    uint32_t rows);
+    void (*g_block)(const struct g_work *work);
 };
 
 /* The same tree as the kernels': l + (l+4), + (l+2), + (l+1). */
@@ -329,6 +337,29 @@ static double weight_of(const double *weight, uint32_t i)
     return weight == NULL ? 1.0 : weight[i];
 }
 
+/* g += x z of the block that begins with row `first`. */
+static void add_block(const struct shape *shape, const struct dense_rows *in,
+                      uint32_t first, const struct block *block, double *g)
+{
+    const size_t bytes = dense_row_bytes(in->storage, in->stride);
+    const uint32_t after = first + block->rows;
+    const uint32_t left = in->rows - after;
+    const uint32_t next = left < block->rows ? left : block->rows;
+    const struct g_work work = {
+        .x = block->x,
+        .r = block->z,
+        .g = g,
+        .rows = block->rows,
+        .stride = in->stride,
+        .classes = shape->classes,
+        .padded = shape->padded,
+        .next = (const uint8_t *)in->x + after * bytes,
+        .slice = next * bytes / (in->stride / 8),
+    };
+
+    shape->ops->g_block(&work);
+}
+
 /* Gradient, or with v the Hessian times v. */
 static double run_dense(const struct shape *shape, const struct dense_rows *in,
                         const double *w, const double *v, double *g,
@@ -359,8 +390,7 @@ static double run_dense(const struct shape *shape, const struct dense_rows *in,
 
             loss += slopes(shape, &row);
         }
-        shape->ops->g_block(block.x, block.z, in->stride, g, shape->classes,
-                            shape->padded, block.rows);
+        add_block(shape, in, first, &block, g);
     }
     return loss;
 }
