@@ -62,6 +62,18 @@ struct digest hash_f64(const double *values, size_t count)
     return hash_bytes(values, count * sizeof *values);
 }
 
+struct digest hash_vectors(const double *values, size_t vectors, size_t stride,
+                           size_t count)
+{
+    struct hasher hasher;
+
+    CHECK(count <= stride);
+    hasher_init(&hasher);
+    for (size_t k = 0; k < vectors; k++)
+        hasher_add_f64(&hasher, values + k * stride, count);
+    return hasher_end(&hasher);
+}
+
 bool digest_equal(const struct digest *a, const struct digest *b)
 {
     return memcmp(a->bytes, b->bytes, DIGEST_BYTES) == 0;

@@ -31,6 +31,9 @@ struct digest hasher_end(struct hasher *hasher);
 
 struct digest hash_bytes(const void *data, size_t size);
 struct digest hash_f64(const double *values, size_t count);
+/* Of `vectors` vectors that lie `stride` apart, the first `count` of each. */
+struct digest hash_vectors(const double *values, size_t vectors, size_t stride,
+                           size_t count);
 
 bool digest_equal(const struct digest *a, const struct digest *b);
 /* The first eight bytes as a number: a short name for a digest. */

@@ -203,6 +203,8 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->slots > 0 && options->slots <= options->links_max);
     CHECK(options->links_max <= COORDINATOR_LINKS_MAX);
     CHECK(options->job.dims > 0 && options->job.chunks > 0);
+    CHECK(options->job.outputs > 0);
+    CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
     *c =
         (struct coordinator){.options = *options, .gather_for = options->slots};
@@ -447,8 +449,10 @@ void coordinator_step(struct coordinator *coordinator,
 
 struct digest coordinator_hash(const struct coordinator *coordinator)
 {
-    return hash_f64(optim_weights(&coordinator->optim),
-                    coordinator->options.job.cols);
+    const struct job *const job = &coordinator->options.job;
+
+    return hash_vectors(optim_weights(&coordinator->optim), job->outputs,
+                        job->dims / job->outputs, job->cols);
 }
 
 const double *coordinator_weights(const struct coordinator *coordinator)

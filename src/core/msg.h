@@ -30,7 +30,7 @@
 #include "math/evaluation.h"
 #include "math/tally.h"
 
-#define MSG_VERSION  1u
+#define MSG_VERSION  2u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -81,7 +81,10 @@ struct msg_hello {
 struct job {
     uint64_t id;
     uint32_t rows, cols, chunk_rows;
-    uint32_t dims;     /* Length of the weights (padded columns). */
+    uint32_t dims;     /* Length of the weights: outputs times the columns,
+                          padded. */
+    uint32_t outputs;  /* Weight vectors, one after the other: 1, or one for
+                          each class. */
     uint32_t sum_dims; /* Longest tally: more than dims for a Hessian; the
                           coordinator fills it in from its optimiser. */
     uint32_t chunks;

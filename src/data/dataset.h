@@ -43,8 +43,8 @@ struct dataset {
     float *value;       /* CSR only. */
     uint32_t *original; /* Sparse: the user's number of each column (frequent
                            columns come first inside; NULL: as read). */
-    double *y;          /* rows; -1/+1 for two labels, 0..classes-1 for softmax,
-                           as read for regression. */
+    double *y;          /* rows; -1/+1 for two labels, 0..classes-1 for more and
+                           for softmax, as read for regression. */
     double *weight;     /* Sample (times class) weights; NULL: all 1. */
     double *label;      /* classes of them, ascending: what was read; room for
                            two at least. */

@@ -200,6 +200,7 @@ struct filling {
     const struct generator *gen;
     uint32_t first; /* Row of the endless table that becomes row 0. */
     bool intercept;
+    bool number; /* Of two labels: 0 and 1 for -1 and +1. */
     struct dataset *data;
     float *scratch; /* A row for each thread. */
 };
@@ -215,6 +216,8 @@ static void fill_chunk(void *context, uint32_t thread, uint32_t item)
     for (uint32_t row = begin; row < end; row++) {
         memset(x, 0, data->stride * sizeof *x);
         fill->gen->kind->row(fill->gen, fill->first + row, x, &data->y[row]);
+        if (fill->number)
+            data->y[row] = data->y[row] > 0;
         if (fill->intercept)
             x[data->cols - 1] = 1;
         storage_pack(data->storage, x, data->stride, dataset_row(data, row));
@@ -250,6 +253,8 @@ static enum err gen_fill(const struct generator *gen,
     struct filling fill = {.gen = gen,
                            .first = first,
                            .intercept = options->intercept,
+                           .number =
+                               options->classes && gen->kind->classes == 2,
                            .data = &made};
     enum err err;
 

@@ -80,9 +80,10 @@ static enum err say_unknown(uint32_t row, double label, const double *labels,
                    row + 1, label, labels[0], labels[count - 1]);
 }
 
-/* Replace each label by its number, or by -1 and +1 if there are two. */
+/* Replace each label by its number, or by -1 and +1 if there are two and
+ * `signs`. */
 static enum err map_labels(struct dataset *data, const double *labels,
-                           uint32_t count, struct why *why)
+                           uint32_t count, bool signs, struct why *why)
 {
     for (uint32_t row = 0; row < data->rows; row++) {
         const uint32_t at = label_place(labels, count, data->y[row]);
@@ -93,7 +94,7 @@ static enum err map_labels(struct dataset *data, const double *labels,
     for (uint32_t row = 0; row < data->rows; row++) {
         const uint32_t at = label_place(labels, count, data->y[row]);
 
-        data->y[row] = count == 2 ? (at == 1 ? 1 : -1) : (double)at;
+        data->y[row] = signs && count == 2 ? (at == 1 ? 1 : -1) : (double)at;
     }
     return ERR_OK;
 }
@@ -112,7 +113,7 @@ static enum err settle_own(struct dataset *data, struct label_set *set,
         return ERR_OK;
     if (count > 2 && !options->classes && !all_whole(set->label, count))
         return ERR_OK;
-    return map_labels(data, set->label, count, why);
+    return map_labels(data, set->label, count, !options->classes, why);
 }
 
 enum err labels_settle(struct dataset *data,
@@ -122,7 +123,8 @@ enum err labels_settle(struct dataset *data,
     enum err err;
 
     if (options->labels != NULL && !options->regression) {
-        err = map_labels(data, options->labels, options->label_count, why);
+        err = map_labels(data, options->labels, options->label_count,
+                         !options->classes, why);
         if (err != ERR_OK)
             return err;
         err = dataset_set_labels(data, options->labels, options->label_count);

@@ -4,6 +4,8 @@
  *     two            -1 and +1, the smaller first
  *     more, whole    0, 1, 2, ... in ascending order (classes)
  *     other          as read (regression)
+ *
+ * If classes are asked for, all are numbered 0, 1, ..., two of them too.
  */
 #ifndef DATA_LABELS_H
 #define DATA_LABELS_H
@@ -16,7 +18,7 @@
 
 struct label_options {
     bool regression;      /* Keep labels as read, whatever they are. */
-    bool classes;         /* Number them even if they are not whole. */
+    bool classes;         /* Number them, whole or not, two or more. */
     const double *labels; /* Those of the training set (or model), ascending,
                              or NULL to find them. */
     uint32_t label_count;

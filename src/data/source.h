@@ -32,7 +32,8 @@ struct source_options {
                              LIBLINEAR does when it predicts. Files only. */
     bool intercept;       /* Append a column of ones. */
     bool regression;      /* Keep labels as read even if there are two. */
-    bool classes;         /* Number labels 0, 1, ... even if not whole. */
+    bool classes;         /* Number labels 0, 1, ..., whole or not, two or
+                             more. */
     const double *labels; /* Map labels as these say (test sets), ascending;
                              NULL: as those found. */
     uint32_t label_count; /* Of labels; 0 stands for 2. */

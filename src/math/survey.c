@@ -46,6 +46,11 @@ static double weight_of(const struct dense_rows *in, uint32_t i)
     return in->weight != NULL ? in->weight[i] : 1;
 }
 
+static double label_of(const struct dense_rows *in, uint32_t i)
+{
+    return in->y != NULL ? fabs(in->y[i]) : 1;
+}
+
 /* Columns 64 t .. of a bit row as a word, column 64 t in the lowest bit. */
 static uint64_t word_of(const uint8_t *row, size_t t, size_t bytes)
 {
@@ -117,7 +122,7 @@ static void bit_sums(const struct dense_rows *in, double *u, double *v)
 
     for (uint32_t i = 0; i < in->rows; i++, row += bytes) {
         const double weight = weight_of(in, i);
-        const double a = fabs(in->y[i]) * weight;
+        const double a = label_of(in, i) * weight;
         const double b = bit_norm(row, bytes) * weight;
 
         for (size_t t = 0; 8 * t < bytes; t++) {
@@ -167,7 +172,7 @@ void survey_sums(enum isa isa, const struct dense_rows *in, float *room,
 
         ops->norms(x, rows, in->stride, b);
         for (uint32_t k = 0; k < rows; k++) {
-            a[k] = fabs(in->y[i + k]) * weight_of(in, i + k);
+            a[k] = label_of(in, i + k) * weight_of(in, i + k);
             b[k] *= weight_of(in, i + k);
         }
         ops->sums(x, rows, in->stride, a, b, u, v);

@@ -27,7 +27,8 @@
 double survey_maxima(enum isa isa, const struct dense_rows *in, float *room,
                      double *x_max);
 
-/* Adds to u and v; a_i = |y_i| s_i with s_i the row's weight. */
+/* Adds to u and v; a_i = |y_i| s_i with s_i the row's weight; without y it is
+ * s_i alone. */
 void survey_sums(enum isa isa, const struct dense_rows *in, float *room,
                  double *u, double *v);
 

@@ -13,11 +13,13 @@
  * the final bound, where it also leaves room, 2^44 units, for the half unit by
  * which each of at most CHUNKS_MAX chunks, or of 2^30 sparse rows, is rounded
  * in a tally.  The same holds for h and x . v in place of r and z: a second
- * derivative is at most c but for three roundings.
+ * derivative is at most c but for three roundings.  Softmax: p_k <= 1 holds
+ * with rounding too (softmax.h); sum_l p_l t_l has at most 2^10 terms.
  *
  * Sparse rows go into U and V one by one, each rounded up.  The index profile
  * quantises weights: it adds to |z_i| at most nnz_i 2^-30 max|w|, which with
  * nnz_i = |x_i|^2 <= 2^24 is at most 2^-18 |x_i||w|: SLACK once more, on |w|.
+ * (Not softmax's: it reads such rows as csr ones whose values are 1.)
  *
  * Underflow: fp32 products cannot underflow in binary64, products with y or w
  * can, by less than 2^-1074 each; TINY added to every bound covers 2^50 of
@@ -70,7 +72,8 @@ struct part {
 
 struct measure {
     const struct dataset *data;
-    enum isa isa;       /* Any: they agree to the bit. */
+    enum isa isa; /* Any: they agree to the bit. */
+    bool numbers; /* Labels have a size; those that name classes count 1. */
     struct part *parts; /* One per thread. */
     uint32_t threads;
     int16_t *u_exponent, *v_exponent;
@@ -81,10 +84,15 @@ static double weight_of(const double *weight, uint32_t row)
     return weight != NULL ? weight[row] : 1;
 }
 
-static void find_label_maxima(struct part *part, double y, double weight)
+static double label_size(const struct measure *measure, double y)
+{
+    return measure->numbers ? fabs(y) : 1;
+}
+
+static void find_label_maxima(struct part *part, double label, double weight)
 {
     /* fmax is a call because it must mind NaN; there is none here. */
-    part->y_max = fabs(y) > part->y_max ? fabs(y) : part->y_max;
+    part->y_max = label > part->y_max ? label : part->y_max;
     part->weight_max = weight > part->weight_max ? weight : part->weight_max;
 }
 
@@ -100,7 +108,8 @@ static void find_maxima(void *context, uint32_t thread, uint32_t chunk)
 
     part->x_norm = fmax(part->x_norm, norm);
     for (uint32_t i = 0; i < rows.rows; i++)
-        find_label_maxima(part, rows.y[i], weight_of(rows.weight, i));
+        find_label_maxima(part, label_size(measure, rows.y[i]),
+                          weight_of(rows.weight, i));
 }
 
 /* The integer at or above value * 2^exponent. */
@@ -117,10 +126,12 @@ static void add_chunk(void *context, uint32_t thread, uint32_t chunk)
 {
     const struct measure *const measure = context;
     struct part *const part = &measure->parts[thread];
-    const struct dense_rows rows = dataset_chunk(measure->data, chunk);
+    struct dense_rows rows = dataset_chunk(measure->data, chunk);
 
     memset(part->u, 0, rows.stride * sizeof *part->u);
     memset(part->v, 0, rows.stride * sizeof *part->v);
+    if (!measure->numbers)
+        rows.y = NULL;
     survey_sums(measure->isa, &rows, part->room, part->u, part->v);
     for (uint32_t j = 0; j < rows.stride; j++) {
         part->u_sum[j] += round_up(part->u[j], measure->u_exponent[j]);
@@ -158,7 +169,8 @@ static void find_sparse_maxima(void *context, uint32_t thread, uint32_t chunk)
             *x_max = fmax(*x_max, fabs((double)entry(&rows, k)));
         }
         part->x_norm = fmax(part->x_norm, sparse_norm(&rows, i));
-        find_label_maxima(part, rows.y[i], weight_of(rows.weight, i));
+        find_label_maxima(part, label_size(measure, rows.y[i]),
+                          weight_of(rows.weight, i));
     }
 }
 
@@ -172,7 +184,7 @@ static void add_sparse_chunk(void *context, uint32_t thread, uint32_t chunk)
 
     for (uint32_t i = 0; i < rows.rows; i++) {
         const double weight = weight_of(rows.weight, i);
-        const double label = fabs(rows.y[i]) * weight;
+        const double label = label_size(measure, rows.y[i]) * weight;
         const double norm = sparse_norm(&rows, i) * weight;
 
         for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
@@ -281,12 +293,15 @@ static void sum_parts(const struct measure *measure, struct bounds *bounds)
     }
 }
 
-enum err bounds_measure(struct bounds *bounds, const struct dataset *data,
+enum err bounds_measure(struct bounds *bounds, const struct problem *problem,
                         struct pool *pool)
 {
+    const struct dataset *const data = problem->data;
     const bool sparse = dataset_is_sparse(data);
-    struct measure measure = {
-        .data = data, .isa = isa_best(), .threads = pool->threads};
+    struct measure measure = {.data = data,
+                              .isa = isa_best(),
+                              .numbers = !problem->model->classes,
+                              .threads = pool->threads};
     enum err err;
 
     CHECK(bounds->dims == data->stride);
@@ -353,8 +368,7 @@ static struct scale scale_of(const struct problem *problem,
                              const struct evaluation *what, uint32_t dims)
 {
     const struct model_ops *const model = problem->model;
-    /* Index weights are quantised: see the head of the file. */
-    const double slack = problem->data->storage == STORAGE_INDEX ? SLACK : 1;
+    const double slack = problem_quantises(problem) ? SLACK : 1;
     const double w = weight_norm(what->w, dims) * slack;
 
     switch (what->kind) {
@@ -404,7 +418,7 @@ enum err bounds_exponents(const struct bounds *bounds,
                           const struct problem *problem,
                           const struct evaluation *what, int16_t *exponent)
 {
-    const uint32_t outputs = problem_dims(problem) / bounds->dims;
+    const uint32_t outputs = problem_outputs(problem);
     const struct scale scale = scale_of(problem, what, problem_dims(problem));
     double largest = 0;
 
@@ -420,7 +434,7 @@ enum err bounds_exponents(const struct bounds *bounds,
         return ERR_OK;
     }
     for (uint32_t j = 0; j < bounds->dims; j++)
-        exponent[j] = tally_exponent(problem->data->storage == STORAGE_INDEX
+        exponent[j] = tally_exponent(problem_quantises(problem)
                                          ? largest
                                          : column_bound(bounds, &scale, j));
     for (uint32_t k = 1; k < outputs; k++)

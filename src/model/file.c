@@ -9,6 +9,8 @@
 #include "data/number.h"
 
 enum { HEAD_BYTES = 512, WEIGHT_BYTES = 32 };
+#define MARK         "muster" /* Before the kind that LIBLINEAR has no name for. */
+#define SOFTMAX_LINE MARK " softmax\n"
 
 /* The only solver with a vector for each of two classes. */
 #define TWO_VECTORS "MCSVM_CS"
@@ -46,6 +48,8 @@ static const char *solver_of(enum model_kind kind)
         return "L2R_LR";
     case MODEL_HINGE:
         return "L2R_L1LOSS_SVC_DUAL";
+    case MODEL_SOFTMAX:
+        return "MCSVM_CS";
     case MODEL_SVM:
         break;
     }
@@ -128,9 +132,14 @@ enum err model_file_encode(const struct model_file *model, char **text,
             put_number(&out, model->w[(size_t)k * count + j], ' ');
         out.data[out.size++] = '\n';
     }
+    if (model->kind == MODEL_SOFTMAX) {
+        memcpy(out.data + out.size, SOFTMAX_LINE, sizeof SOFTMAX_LINE - 1);
+        out.size += sizeof SOFTMAX_LINE - 1;
+    }
     if (encoder != NULL)
         memcpy(out.data + out.size, encoder, encoder_size);
     out.size += encoder_size;
+    CHECK(out.size <= out.capacity);
     mem_free(encoder);
     *text = out.data;
     *size = out.size;
@@ -383,8 +392,24 @@ static enum err scale_bias(const struct model_file *model, double bias,
     return ERR_OK;
 }
 
+/* What follows the weights: nothing, or what kind it is. */
+static struct word read_mark(struct words *in, const struct head *head,
+                             struct model_file *model)
+{
+    const struct word first = next_word(in);
+    struct word second;
+
+    if (!head->each || !word_is(first, MARK))
+        return first;
+    second = next_word(in);
+    if (!word_is(second, "softmax"))
+        return second.size > 0 ? second : first;
+    model->kind = MODEL_SOFTMAX;
+    return next_word(in);
+}
+
 static enum err read_weights(struct words *in, struct model_file *model,
-                             double bias, struct why *why)
+                             const struct head *head, struct why *why)
 {
     const uint32_t count = model_file_weights(model);
     const size_t numbers = (size_t)count * model->outputs;
@@ -403,12 +428,12 @@ static enum err read_weights(struct words *in, struct model_file *model,
     err = read_vectors(in, model, why);
     if (err != ERR_OK)
         return err;
-    rest = next_word(in);
+    rest = read_mark(in, head, model);
     if (rest.size != 0)
         return why_set(why, ERR_FORMAT,
                        "line %u: '%s' after the last of %u weights", rest.line,
                        show(rest).text, count);
-    return scale_bias(model, bias, why);
+    return scale_bias(model, head->bias, why);
 }
 
 /* Where the line with which the encoder begins is; `size` if there is none. */
@@ -454,7 +479,7 @@ enum err model_file_decode(struct model_file *model, const char *text,
     enum err err = read_head(&in, &made, &head, why);
 
     if (err == ERR_OK)
-        err = read_weights(&in, &made, head.bias, why);
+        err = read_weights(&in, &made, &head, why);
     if (err == ERR_OK)
         err = read_encoder(text + end, size - end, &made, why);
     if (err != ERR_OK) {

@@ -2,7 +2,8 @@
  * file.h - linear models as LIBLINEAR's text.
  *
  *     solver_type L2R_LR          L2R_L2LOSS_SVC for svm, L2R_L1LOSS_SVC_DUAL
- *                                 for hinge, L2R_L2LOSS_SVR for linear
+ *                                 for hinge, L2R_L2LOSS_SVR for linear,
+ *                                 MCSVM_CS for softmax
  *     nr_class 2
  *     label 1 -1                  of two, what a positive score says comes
  *                                 first; no such line for regression
@@ -11,6 +12,13 @@
  *     w
  *     0.5                         nr_feature lines, one more for the bias;
  *     ...                         more than two classes: a number for each
+ *     muster softmax              behind the last weight, of softmax only
+ *
+ * LIBLINEAR has no softmax regression.  MCSVM_CS is its name for one weight
+ * vector per class, of two classes too, and the largest score wins: softmax
+ * says the same label.  It offers no probabilities for that name (of L2R_LR it
+ * would, and wrong ones) and does not read on behind the weights, where ours
+ * stands.
  *
  * liblinear-predict reads what we write and we read what liblinear-train
  * writes.  Numbers have 17 digits: reading them back gives the same bits.

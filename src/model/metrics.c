@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/softmax.h"
 
 enum {
     BLOCK_ROWS = 256, /* Losses worked out at a time. */
@@ -162,27 +163,52 @@ static void measure_classes(struct metrics *metrics, const struct scored *rows,
     metrics->f1 = ratio(2 * hits[1][1], said + were);
 }
 
+static void score_sparse(const struct problem *problem, const double *w,
+                         uint32_t chunk, double *z)
+{
+    const struct sparse_rows in = dataset_sparse_chunk(problem->data, chunk);
+
+    if (problem_outputs(problem) == 1)
+        sparse_scores(&in, w, z);
+    else
+        softmax_sparse_scores(problem->outputs, problem->data->stride, &in, w,
+                              z);
+}
+
+static void score_dense(const struct problem *problem, const double *w,
+                        uint32_t chunk, double *z, void *scratch)
+{
+    const struct dense_rows in = dataset_chunk(problem->data, chunk);
+
+    if (problem_outputs(problem) == 1)
+        kernel_scores(problem->isa, &in, w, z);
+    else
+        softmax_scores(problem->isa, problem->outputs, &in, w, z, scratch);
+}
+
 enum err metrics_scores(const struct problem *problem, const double *w,
                         double *z)
 {
     const struct dataset *const data = problem->data;
+    const uint32_t outputs = problem_outputs(problem);
+    const bool sparse = dataset_is_sparse(data);
+    void *const scratch =
+        mem_new(sparse ? 0 : softmax_scratch_bytes(data->stride, outputs), 1);
 
     CHECK(chunkset_full(&data->present));
+    if (scratch == NULL)
+        return ERR_NOMEM;
     for (uint32_t chunk = 0; chunk < dataset_chunks(data); chunk++) {
-        double *const out = z + (size_t)chunk * data->chunk_rows;
+        double *const out = z + (size_t)chunk * data->chunk_rows * outputs;
 
-        if (dataset_is_sparse(data)) {
-            const struct sparse_rows in = dataset_sparse_chunk(data, chunk);
-
-            sparse_scores(&in, w, out);
-        } else {
-            const struct dense_rows in = dataset_chunk(data, chunk);
-
-            kernel_scores(problem->isa, &in, w, out);
-        }
+        if (sparse)
+            score_sparse(problem, w, chunk, out);
+        else
+            score_dense(problem, w, chunk, out, scratch);
     }
-    for (uint32_t row = 0; row < data->rows; row++) {
-        if (!isfinite(z[row]))
+    mem_free(scratch);
+    for (size_t i = 0; i < (size_t)data->rows * outputs; i++) {
+        if (!isfinite(z[i]))
             return ERR_RANGE;
     }
     return ERR_OK;
@@ -233,6 +259,76 @@ static enum err measure_ranks(struct metrics *metrics,
     return ERR_OK;
 }
 
+/* Rows of one class. */
+struct class_counts {
+    uint64_t hits, said, were;
+};
+
+static void average_classes(struct metrics *metrics,
+                            const struct class_counts *counts, uint32_t classes,
+                            size_t count)
+{
+    uint64_t hits = 0;
+    double seen = 0, precision = 0, recall = 0, f1 = 0;
+
+    for (uint32_t k = 0; k < classes; k++) {
+        const struct class_counts *const c = &counts[k];
+
+        hits += c->hits;
+        seen += c->said + c->were > 0;
+        precision += ratio(c->hits, c->said);
+        recall += ratio(c->hits, c->were);
+        f1 += ratio(2 * c->hits, c->said + c->were);
+    }
+    metrics->accuracy = ratio(hits, count);
+    metrics->precision = precision / seen;
+    metrics->recall = recall / seen;
+    metrics->f1 = f1 / seen;
+}
+
+static enum err measure_many(struct metrics *metrics,
+                             const struct scored_rows *in, size_t count,
+                             bool probabilities)
+{
+    struct class_counts *const counts = mem_new(in->outputs, sizeof *counts);
+    double loss = 0;
+
+    if (counts == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < in->rows; i++) {
+        const double *const z = in->z + i * in->outputs;
+        const uint32_t said = softmax_best(in->outputs, z);
+        uint32_t truth;
+
+        if (!is_in(in, i))
+            continue;
+        truth = (uint32_t)in->y[i];
+        CHECK(truth < in->outputs);
+        counts[truth].were++;
+        counts[said].said++;
+        counts[said].hits += said == truth;
+        if (probabilities)
+            loss += softmax_loss(in->outputs, z, truth);
+    }
+    average_classes(metrics, counts, in->outputs, count);
+    if (probabilities)
+        metrics->logloss = loss / (double)count;
+    mem_free(counts);
+    return ERR_OK;
+}
+
+static enum err measure_one(struct metrics *metrics, enum loss loss,
+                            enum isa isa, const struct scored_rows *in,
+                            size_t count)
+{
+    if (loss == LOSS_SQUARED || loss == LOSS_LOGISTIC) {
+        const double mean = loss_sum(isa, loss, in) / (double)count;
+
+        *(loss == LOSS_SQUARED ? &metrics->mse : &metrics->logloss) = mean;
+    }
+    return loss == LOSS_SQUARED ? ERR_OK : measure_ranks(metrics, in, count);
+}
+
 enum err metrics_of_scores(struct metrics *metrics,
                            const struct model_ops *model, enum isa isa,
                            const struct scored_rows *in)
@@ -245,12 +341,10 @@ enum err metrics_of_scores(struct metrics *metrics,
         count += is_in(in, i);
     if (count == 0)
         return ERR_SHAPE;
-    if (model->loss == LOSS_SQUARED)
-        made.mse = loss_sum(isa, model->loss, in) / (double)count;
+    if (in->outputs > 1)
+        err = measure_many(&made, in, count, model->classes);
     else
-        err = measure_ranks(&made, in, count);
-    if (model->loss == LOSS_LOGISTIC)
-        made.logloss = loss_sum(isa, model->loss, in) / (double)count;
+        err = measure_one(&made, model->loss, isa, in, count);
     if (err == ERR_OK)
         *metrics = made;
     return err;
@@ -260,9 +354,13 @@ enum err metrics_measure(struct metrics *metrics, const struct problem *problem,
                          const double *w)
 {
     const struct dataset *const data = problem->data;
-    double *const z = mem_new(data->rows, sizeof *z);
-    const struct scored_rows in = {
-        .z = z, .y = data->y, .weight = data->weight, .rows = data->rows};
+    const uint32_t outputs = problem_outputs(problem);
+    double *const z = mem_new((size_t)data->rows * outputs, sizeof *z);
+    const struct scored_rows in = {.z = z,
+                                   .y = data->y,
+                                   .weight = data->weight,
+                                   .rows = data->rows,
+                                   .outputs = outputs};
     enum err err = z == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK)

@@ -44,8 +44,8 @@ struct scored {
  * `rows`; scores must not be NaN. */
 double metrics_auc(struct scored *rows, size_t count);
 
-/* z[rows] of the problem's data, with the weights as its columns lie.
- * ERR_RANGE if one is not finite. */
+/* z[rows * outputs] of the problem's data, row after row, with the weights as
+ * its columns lie.  ERR_RANGE if one is not finite. */
 MUST_CHECK enum err metrics_scores(const struct problem *problem,
                                    const double *w, double *z);
 
@@ -55,9 +55,13 @@ struct scored_rows {
     const double *z, *y;
     const double *weight; /* NULL: all are in. */
     size_t rows;
+    uint32_t outputs; /* Scores of a row; 0 means 1. */
 };
 
-/* ERR_SHAPE if no row is left. */
+/* Of several outputs the first largest score is said, y is the number of a
+ * class, and precision, recall and f1 are means over the classes that are the
+ * truth or are said of some row (macro averages; 0 where a class has none).
+ * There is no auc then.  ERR_SHAPE if no row is left. */
 MUST_CHECK enum err metrics_of_scores(struct metrics *metrics,
                                       const struct model_ops *model,
                                       enum isa isa,

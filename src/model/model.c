@@ -6,6 +6,7 @@
  *     logistic  r = -y / (1 + exp(y z))        a = 1, b = 0   (|y| = 1)
  *     svm       r = -2 y max(0, 1 - y z)       a = 2, b = 2   (|y| = 1)
  *     hinge     r = -y or 0                    a = 1, b = 0   (|y| = 1)
+ *     softmax   r = p_k - [y = k]              a = 1, b = 0   (y counts as 1)
  * The hinge has no curvature; 1 bounds it too and gives a sane default rate.
  */
 #include "model/problem.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "math/softmax.h"
 
 static const struct model_ops kinds[] = {
     [MODEL_LINEAR] = {.name = "linear",
@@ -39,6 +41,13 @@ static const struct model_ops kinds[] = {
                      .bound_score = 0,
                      .curvature = 1,
                      .metric = "accuracy"},
+    [MODEL_SOFTMAX] = {.name = "softmax",
+                       .classes = true,
+                       .loss = LOSS_LOGISTIC,
+                       .bound_label = 1,
+                       .bound_score = 0,
+                       .curvature = 0.5,
+                       .metric = "accuracy"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -57,4 +66,13 @@ enum err model_parse(const char *name, enum model_kind *kind)
         }
     }
     return ERR_UNKNOWN;
+}
+
+bool model_has_outputs(uint32_t kind, uint32_t outputs)
+{
+    if (kind >= KINDS)
+        return false;
+    if (!kinds[kind].classes)
+        return outputs == 1;
+    return outputs >= 2 && outputs <= SOFTMAX_CLASSES_MAX;
 }

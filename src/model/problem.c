@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "math/softmax.h"
 #include "math/vec.h"
 #include "model/pairs.h"
 
@@ -25,24 +26,49 @@ static size_t up_to_line(size_t bytes)
     return (bytes + MEM_LINE - 1) / MEM_LINE * MEM_LINE;
 }
 
+struct problem problem_of(const struct dataset *data, enum model_kind kind,
+                          enum isa isa)
+{
+    const struct model_ops *const model = model_ops(kind);
+
+    return (struct problem){.data = data,
+                            .model = model,
+                            .isa = isa,
+                            .outputs = model->classes ? data->classes : 1};
+}
+
+uint32_t problem_outputs(const struct problem *problem)
+{
+    return problem->outputs > 0 ? problem->outputs : 1;
+}
+
 uint32_t problem_dims(const struct problem *problem)
 {
-    const uint32_t outputs = problem->outputs > 0 ? problem->outputs : 1;
+    return problem->data->stride * problem_outputs(problem);
+}
 
-    return problem->data->stride * outputs;
+struct digest problem_hash(const struct problem *problem, const double *w)
+{
+    return hash_vectors(w, problem_outputs(problem), problem->data->stride,
+                        problem->data->cols);
 }
 
 bool problem_has_hessian(const struct problem *problem)
 {
-    return !dataset_is_sparse(problem->data) && problem->outputs <= 1 &&
+    return !dataset_is_sparse(problem->data) && problem_outputs(problem) == 1 &&
            problem->data->stride <= PROBLEM_HESSIAN_DIMS;
+}
+
+bool problem_quantises(const struct problem *problem)
+{
+    return problem->data->storage == STORAGE_INDEX && !problem->model->classes;
 }
 
 enum err problem_round_init(struct problem_round *round,
                             const struct problem *problem)
 {
     *round = (struct problem_round){{0}};
-    if (problem->data->storage != STORAGE_INDEX)
+    if (!problem_quantises(problem))
         return ERR_OK;
     return sparse_round_init(&round->sparse, problem->data->cols);
 }
@@ -56,7 +82,7 @@ enum err problem_round_prepare(struct problem_round *round,
                                const struct problem *problem,
                                const struct evaluation *what)
 {
-    if (problem->data->storage != STORAGE_INDEX)
+    if (!problem_quantises(problem))
         return ERR_OK;
     return sparse_round_prepare(&round->sparse, what, problem->data->cols);
 }
@@ -67,7 +93,7 @@ static size_t sums_bytes(const struct problem *problem)
     const uint32_t stride = problem->data->stride;
     const size_t entries = problem_has_hessian(problem)
                                ? (size_t)stride * (stride + 1) / 2
-                               : stride;
+                               : problem_dims(problem);
 
     return up_to_line(entries * sizeof(double));
 }
@@ -83,10 +109,15 @@ static bool counts_pairs(const struct problem *problem,
 size_t problem_scratch_bytes(const struct problem *problem)
 {
     const uint32_t stride = problem->data->stride;
+    const bool sparse = dataset_is_sparse(problem->data);
+    const uint32_t outputs = problem_outputs(problem);
     size_t bytes = kernel_scratch_bytes(stride);
 
-    if (dataset_is_sparse(problem->data))
-        return MEM_LINE;
+    if (sparse)
+        return problem->model->classes ? softmax_sparse_scratch_bytes(outputs)
+                                       : MEM_LINE;
+    if (problem->model->classes)
+        return sums_bytes(problem) + softmax_scratch_bytes(stride, outputs);
     if (problem_has_hessian(problem) &&
         bytes < kernel_hessian_scratch_bytes(stride))
         bytes = kernel_hessian_scratch_bytes(stride);
@@ -122,6 +153,41 @@ static enum err add_dense(const struct problem *problem,
     return tally_add_chunk(tally, chunk, sums, loss, exponent);
 }
 
+static enum err add_softmax(const struct problem *problem,
+                            const struct evaluation *what, uint32_t chunk,
+                            const int16_t *exponent, void *scratch,
+                            struct tally *tally)
+{
+    const struct dense_rows rows = dataset_chunk(problem->data, chunk);
+    void *const rest = (char *)scratch + sums_bytes(problem);
+    double *const sums = scratch;
+    double loss = 0;
+
+    CHECK(what->kind != EVALUATE_HESSIAN);
+    CHECK(tally->dims <= problem_dims(problem));
+    if (what->kind == EVALUATE_GRADIENT)
+        softmax_gradient(problem->isa, problem->outputs, &rows, what->w, sums,
+                         &loss, rest);
+    else
+        softmax_hessvec(problem->isa, problem->outputs, &rows, what->w, what->v,
+                        sums, rest);
+    return tally_add_chunk(tally, chunk, sums, loss, exponent);
+}
+
+static enum err add_classes(const struct problem *problem,
+                            const struct evaluation *what, uint32_t chunk,
+                            const int16_t *exponent, void *scratch,
+                            struct tally *tally)
+{
+    struct sparse_rows rows;
+
+    if (!dataset_is_sparse(problem->data))
+        return add_softmax(problem, what, chunk, exponent, scratch, tally);
+    rows = dataset_sparse_chunk(problem->data, chunk);
+    return softmax_add_sparse(problem->outputs, problem->data->stride, &rows,
+                              what, exponent, chunk, tally, scratch);
+}
+
 enum err problem_add(const struct problem *problem,
                      const struct problem_round *round,
                      const struct evaluation *what, uint32_t chunk,
@@ -130,6 +196,8 @@ enum err problem_add(const struct problem *problem,
 {
     struct sparse_rows rows;
 
+    if (problem->model->classes)
+        return add_classes(problem, what, chunk, exponent, scratch, tally);
     if (!dataset_is_sparse(problem->data))
         return add_dense(problem, what, chunk, exponent, scratch, tally);
     rows = dataset_sparse_chunk(problem->data, chunk);

@@ -1,8 +1,11 @@
 /*
  * problem.h - a model on a data set: chunk sums, bounds, metrics.
  *
- * One ops row per model kind (linear, logistic, svm, hinge): its loss, the
- * constants of its residual bound and its curvature.
+ * One ops row per model kind (linear, logistic, svm, hinge, softmax): its loss,
+ * the constants of its residual bound and its curvature.
+ *
+ * A problem has one weight vector, or (softmax) one for each class, class after
+ * class, `stride` apart: all sums over rows have that layout too.
  *
  * Bounds (TALLY-4), with s_i the sample weight of row i.  |dloss/dz| is at
  * most a|y_i| + b|x_i||w| and d2loss/dz2 at most c, so
@@ -14,6 +17,16 @@
  * are then a pure function of (U, V, |w|, |v|) and agree on every machine.
  * The index profile has one exponent for all columns: that of the largest
  * bound.
+ *
+ * Softmax: y_i is the number of a class, no size, and counts as 1 in U.  With
+ * p the probabilities of a row and t_k = x_i . v_k, for class k
+ *     GRADIENT   |r_ik| = |p_k - [y_i = k]| <= 1, so a = 1, b = 0
+ *     HESSVEC    |p_k (t_k - sum_l p_l t_l)| = |sum_l p_k p_l (t_k - t_l)|
+ *                <= p_k (1 - p_k) max_l |t_k - t_l| <= 2 max_l |t_l| / 4
+ *                <= |x_i||v| / 2, so c = 1/2
+ *     loss       <= s_i (2 |x_i||w| + log classes)
+ * for every class the same.  c also bounds the curvature: the largest
+ * eigenvalue of diag(p) - p p' is at most 1/2.
  */
 #ifndef MODEL_PROBLEM_H
 #define MODEL_PROBLEM_H
@@ -30,11 +43,18 @@
 #include "math/sparse.h"
 #include "math/tally.h"
 
-enum model_kind { MODEL_LINEAR, MODEL_LOGISTIC, MODEL_SVM, MODEL_HINGE };
+enum model_kind {
+    MODEL_LINEAR,
+    MODEL_LOGISTIC,
+    MODEL_SVM,
+    MODEL_HINGE,
+    MODEL_SOFTMAX,
+};
 
 struct model_ops {
-    const char *name; /* As typed: "linear", "logistic", "svm", "hinge". */
-    enum loss loss;
+    const char *name;   /* As typed: "linear", "logistic", "svm", ... */
+    bool classes;       /* A weight vector for each class; y is its number. */
+    enum loss loss;     /* Of a single weight vector; softmax.h else. */
     double bound_label; /* a above. */
     double bound_score; /* b above. */
     double curvature;   /* c above: at least sup of d2loss/dz2. */
@@ -44,6 +64,8 @@ struct model_ops {
 const struct model_ops *model_ops(enum model_kind kind);
 /* ERR_UNKNOWN if there is no model of that name. */
 MUST_CHECK enum err model_parse(const char *name, enum model_kind *kind);
+/* Is `kind` a model, and can it have so many weight vectors? */
+bool model_has_outputs(uint32_t kind, uint32_t outputs);
 
 /* One machine's worth of work.  Borrowed: data. */
 struct problem {
@@ -53,8 +75,20 @@ struct problem {
     uint32_t outputs; /* Weight vectors, one after the other; 0 means 1. */
 };
 
+/* No problem has more weights. */
+#define PROBLEM_DIMS_MAX DATA_COLS_MAX
+
+/* As many outputs as the model and the data's classes ask for. */
+struct problem problem_of(const struct dataset *data, enum model_kind kind,
+                          enum isa isa);
+uint32_t problem_outputs(const struct problem *problem);
 /* Weights of the problem: the stride (columns rounded up to 8) per output. */
 uint32_t problem_dims(const struct problem *problem);
+/* What names a model: of its weights, not of their padding. */
+struct digest problem_hash(const struct problem *problem, const double *w);
+/* The index profile: weights become integers once a round, and all columns
+ * share an exponent.  Softmax reads such rows as csr ones of values 1. */
+bool problem_quantises(const struct problem *problem);
 
 /* Per-column bound vectors U and V; `dims` is the data's stride. */
 struct bounds {
@@ -66,10 +100,11 @@ struct bounds {
 
 MUST_CHECK enum err bounds_init(struct bounds *bounds, uint32_t dims);
 void bounds_close(struct bounds *bounds);
-/* Same bits for any thread count: integer tallies, rounded up.  ERR_RANGE if
- * labels or weights are too large to bound anything. */
+/* Of the problem's data.  Same bits for any thread count: integer tallies,
+ * rounded up.  ERR_RANGE if labels or weights are too large to bound
+ * anything. */
 MUST_CHECK enum err bounds_measure(struct bounds *bounds,
-                                   const struct dataset *data,
+                                   const struct problem *problem,
                                    struct pool *pool);
 /* exponent[0 .. evaluation_dims) for a round of `what`.  ERR_RANGE if |w| or
  * |v| is not finite, or so large that a score might not be.  ERR_TOOBIG: the
@@ -135,7 +170,8 @@ MUST_CHECK enum err problem_add_chunk(const struct problem *problem,
 MUST_CHECK enum err problem_default_rate(const struct problem *problem,
                                          double l2, double *rate);
 
-/* Named metrics of scores against labels. */
+/* Named metrics of scores against labels.  Of several outputs precision, recall
+ * and f1 are means over the classes (metrics.h). */
 struct metrics {
     double accuracy, auc, logloss, mse, precision, recall, f1;
 };

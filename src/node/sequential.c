@@ -87,7 +87,7 @@ static enum err measure(const struct problem *problem, struct pool *pool,
     if (err == ERR_OK)
         err = bounds_init(&bounds, problem->data->stride);
     if (err == ERR_OK)
-        err = bounds_measure(&bounds, problem->data, pool);
+        err = bounds_measure(&bounds, problem, pool);
     if (err == ERR_OK)
         err = bounds_exponents(&bounds, problem, &what, exponent);
     if (err == ERR_OK || err == ERR_TOOBIG)

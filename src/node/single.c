@@ -24,7 +24,7 @@ static enum err single_init(struct single *s, const struct problem *problem,
     enum err err = bounds_init(&s->bounds, problem->data->stride);
 
     if (err == ERR_OK)
-        err = bounds_measure(&s->bounds, problem->data, pool);
+        err = bounds_measure(&s->bounds, problem, pool);
     if (err == ERR_OK)
         err = compute_init(&s->compute, problem, dims, chunks, pool);
     if (err == ERR_OK)
@@ -111,7 +111,7 @@ static enum err single_report(const struct single *s,
         .dims = dims,
         .steps = s->optim.step,
         .objective = s->optim.objective,
-        .hash = hash_f64(weights, s->compute.problem.data->cols),
+        .hash = problem_hash(&s->compute.problem, weights),
     };
     return ERR_OK;
 }
@@ -122,8 +122,7 @@ enum err single_train(const struct dataset *data, enum model_kind model,
                       void *context, struct single_result *result,
                       struct why *why)
 {
-    const struct problem problem = {
-        .data = data, .model = model_ops(model), .isa = isa};
+    const struct problem problem = problem_of(data, model, isa);
     struct single s = {0};
     enum err err;
 

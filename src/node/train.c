@@ -128,12 +128,16 @@ static enum err open_door(struct train *train, struct why *why)
     return write_address(train, why);
 }
 
+static struct problem problem_in(const struct train_options *options)
+{
+    return problem_of(options->data, options->model, options->isa);
+}
+
 static enum err scale(void *context, const struct evaluation *what,
                       int16_t *exponent)
 {
     const struct train *train = context;
-    const struct problem problem = {.data = train->options->data,
-                                    .model = model_ops(train->options->model)};
+    const struct problem problem = problem_in(train->options);
 
     return bounds_exponents(&train->bounds, &problem, what, exponent);
 }
@@ -141,15 +145,15 @@ static enum err scale(void *context, const struct evaluation *what,
 /* Bounds are taken once, before the forks; every life shares them. */
 static enum err measure(struct train *train)
 {
-    const struct dataset *data = train->options->data;
+    const struct problem problem = problem_in(train->options);
     struct pool *pool;
-    enum err err = bounds_init(&train->bounds, data->stride);
+    enum err err = bounds_init(&train->bounds, problem.data->stride);
 
     if (err == ERR_OK)
         err = threads_new(threads_available(), &pool);
     if (err != ERR_OK)
         return err;
-    err = bounds_measure(&train->bounds, data, pool);
+    err = bounds_measure(&train->bounds, &problem, pool);
     threads_free(pool);
     return err;
 }
@@ -157,13 +161,15 @@ static enum err measure(struct train *train)
 static struct job describe_job(const struct train_options *options)
 {
     const struct dataset *data = options->data;
+    const struct problem problem = problem_in(options);
 
     return (struct job){
         .id = options->job != 0 ? options->job : random_u64(),
         .rows = data->rows,
         .cols = data->cols,
         .chunk_rows = data->chunk_rows,
-        .dims = data->stride,
+        .dims = problem_dims(&problem),
+        .outputs = problem_outputs(&problem),
         .chunks = dataset_chunks(data),
         .model = (uint32_t)options->model,
         .data = dataset_digest(data),
@@ -271,6 +277,7 @@ static enum err report_from_disk(struct train *train,
 static enum err report(struct train *train, struct train_result *result,
                        struct why *why)
 {
+    const struct problem problem = problem_in(train->options);
     struct run_result last = {0};
     const char *folder = train->options->out;
     enum err err = result_read(folder, &last, NULL);
@@ -294,7 +301,7 @@ static enum err report(struct train *train, struct train_result *result,
         return err;
     ledger_report(&train->supervisor.ledger, folder, spoke ? &last.stats : NULL,
                   result);
-    result->hash = hash_f64(result->weights, train->options->data->cols);
+    result->hash = problem_hash(&problem, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
     result->port = train->listener.bound.port;
     return ERR_OK;

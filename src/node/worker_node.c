@@ -193,10 +193,13 @@ static void do_compute(struct node *node, const struct action *action)
 /* A coordinator may describe only what its numbers add up to. */
 static enum err check_job(const struct job *job, const struct dataset *data)
 {
-    if (job->model > MODEL_HINGE || job->rows != data->rows ||
-        job->cols != data->cols || job->chunk_rows != data->chunk_rows ||
-        job->dims != data->stride || job->chunks != dataset_chunks(data) ||
+    if (job->rows != data->rows || job->cols != data->cols ||
+        job->chunk_rows != data->chunk_rows ||
+        job->chunks != dataset_chunks(data) ||
         job->storage != (uint32_t)data->storage)
+        return ERR_SHAPE;
+    if (!model_has_outputs(job->model, job->outputs) ||
+        job->dims != (uint64_t)data->stride * job->outputs)
         return ERR_SHAPE;
     return ERR_OK;
 }
@@ -231,7 +234,8 @@ static enum err open_compute(struct node *node, const struct job *job)
     const struct problem problem = {.data = &node->seen,
                                     .model =
                                         model_ops((enum model_kind)job->model),
-                                    .isa = node->options->isa};
+                                    .isa = node->options->isa,
+                                    .outputs = job->outputs};
     enum err err;
 
     node->seen = *node->data;

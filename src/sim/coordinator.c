@@ -471,6 +471,7 @@ static void fill_options(struct world *world)
                 .cols = oracle->dims,
                 .chunk_rows = from->chunk_rows,
                 .dims = oracle->dims,
+                .outputs = 1,
                 .chunks = oracle->chunks,
                 .data = world->data_digest,
                 .beat_us = from->ideal ? 0 : from->beat_us,
@@ -494,6 +495,7 @@ static void fill_options(struct world *world)
     if (from->problem != NULL) {
         to->job.rows = from->problem->data->rows;
         to->job.cols = from->problem->data->cols;
+        to->job.outputs = problem_outputs(from->problem);
         to->job.chunk_rows = from->problem->data->chunk_rows;
     }
 }

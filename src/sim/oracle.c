@@ -137,8 +137,8 @@ static enum err evaluate(struct oracle *oracle, const struct evaluation *what,
 
 struct digest oracle_hash(const struct oracle *oracle, const double *w)
 {
-    return hash_f64(w, oracle->problem != NULL ? oracle->problem->data->cols
-                                               : oracle->dims);
+    return oracle->problem != NULL ? problem_hash(oracle->problem, w)
+                                   : hash_f64(w, oracle->dims);
 }
 
 /* One evaluation, fed.  The first of a step gives the step its key. */
@@ -255,7 +255,7 @@ enum err oracle_init(struct oracle *oracle, const struct problem *problem,
         (struct oracle){.problem = problem, .dims = dims, .chunks = chunks};
     err = make_room(oracle, optim->steps);
     if (err == ERR_OK && problem != NULL)
-        err = bounds_measure(&oracle->bounds, problem->data, pool_serial());
+        err = bounds_measure(&oracle->bounds, problem, pool_serial());
     if (err == ERR_OK)
         err = run_alone(oracle, optim);
     if (err != ERR_OK)

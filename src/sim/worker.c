@@ -77,11 +77,11 @@ static enum err compute_own(struct world *world, struct sim_worker *worker,
                             uint32_t end)
 {
     const struct computation *computation = &worker->computation;
-    const struct problem own = {.data = &worker->data,
-                                .model = world->options->problem->model,
-                                .isa = world->options->problem->isa};
-    enum err err =
-        problem_round_prepare(&world->oracle.round, &own, &computation->what);
+    struct problem own = *world->options->problem;
+    enum err err;
+
+    own.data = &worker->data;
+    err = problem_round_prepare(&world->oracle.round, &own, &computation->what);
 
     for (uint32_t chunk = computation->first; chunk < end && err == ERR_OK;
          chunk++) {

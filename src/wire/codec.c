@@ -207,6 +207,7 @@ static void put_job(struct writer *out, const struct job *job)
     put_u32(out, job->cols);
     put_u32(out, job->chunk_rows);
     put_u32(out, job->dims);
+    put_u32(out, job->outputs);
     put_u32(out, job->sum_dims);
     put_u32(out, job->chunks);
     put_u32(out, job->model);
@@ -225,6 +226,7 @@ static void get_job(struct reader *in, struct job *job)
     job->cols = get_u32(in);
     job->chunk_rows = get_u32(in);
     job->dims = get_u32(in);
+    job->outputs = get_u32(in);
     job->sum_dims = get_u32(in);
     job->chunks = get_u32(in);
     job->model = get_u32(in);
@@ -235,6 +237,7 @@ static void get_job(struct reader *in, struct job *job)
     job->entries = get_u64(in);
     job->weighted = get_bool(in);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
+    must(in, job->outputs > 0 && job->dims % job->outputs == 0);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
     must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
     must(in, job->beat_us >= 0 && job->dead_us > 0);

@@ -4,9 +4,9 @@
 set -u
 compiler=aarch64-linux-gnu-gcc
 emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64)
-echo 1..13
+echo 1..17
 if ! command -v $compiler >/dev/null || [ -z "$emulator" ]; then
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
         echo "ok $i - aarch64 # SKIP no $compiler or qemu-aarch64 here"
     done
     exit 0
@@ -27,13 +27,15 @@ else echo "not ok 1 - cross-compiles"
 fi
 
 i=1
-for model in logistic svm linear; do
+for model in logistic svm linear softmax; do
+    data=gen:gmm:600,21 steps=12
+    [ $model = softmax ] && data=gen:digits:12 steps=4
     for optim in gd agd lbfgs newton; do
         i=$((i + 1))
-        arm=$("$emulator" ./once $model $optim 600 21 12 5 | sha256sum |
+        arm=$("$emulator" ./once $model $optim $data $steps 5 | sha256sum |
               cut -d' ' -f1)
-        here=$("$MUSTER" train gen:gmm:600,21 --model $model --optim $optim \
-               --steps 12 --seed 5 --format json |
+        here=$("$MUSTER" train $data --model $model --optim $optim \
+               --steps $steps --seed 5 --format json |
                sed -n 's/.*"hash": *"\([0-9a-f]*\)".*/\1/p')
         if [ -n "$here" ] && [ "$arm" = "$here" ]
         then echo "ok $i - $model $optim: same bits on aarch64"

@@ -6,7 +6,7 @@
  * train` prints as hash: the promise "same bits on every machine" on a real
  * other machine, as far as an emulator is one.
  *
- *     once MODEL OPTIM ROWS COLS STEPS SEED
+ *     once MODEL OPTIM gen:... STEPS SEED
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void evaluate(const struct problem *problem, const struct bounds *bounds,
 int main(int argc, char **argv)
 {
     struct dataset data;
-    struct problem problem = {.data = &data, .isa = ISA_PORTABLE};
+    struct problem problem;
     struct optim_options options;
     enum optim_kind kind;
     struct optim optim;
@@ -86,25 +86,24 @@ int main(int argc, char **argv)
     struct tally tally;
     enum model_kind model;
     struct why why = {0};
-    char spec[64];
     uint32_t dims;
     double *sum;
     int16_t *exponent;
     void *scratch;
     struct ask ask;
 
-    if (argc != 7)
+    if (argc != 6)
         return 2;
-    (void)snprintf(spec, sizeof spec, "gen:gmm:%s,%s", argv[3], argv[4]);
     must(model_parse(argv[1], &model), "model");
     must(optim_parse(argv[2], &kind), "optim");
-    must(gen_load(&(struct source_options){.spec = spec,
-                                           .seed = strtoull(argv[6], NULL, 10)},
+    must(gen_load(&(struct source_options){.spec = argv[3],
+                                           .classes = model == MODEL_SOFTMAX,
+                                           .seed = strtoull(argv[5], NULL, 10)},
                   &data, NULL, NULL, &why),
          why.text);
-    problem.model = model_ops(model);
+    problem = problem_of(&data, model, ISA_PORTABLE);
     options = optim_defaults(kind);
-    options.steps = (uint32_t)strtoul(argv[5], NULL, 10);
+    options.steps = (uint32_t)strtoul(argv[4], NULL, 10);
     options.rows = data.rows;
     options.l2 = 1.0 / data.rows;
     if (kind == OPTIM_GD || kind == OPTIM_AGD)
@@ -112,7 +111,7 @@ int main(int argc, char **argv)
     must(optim_init(&optim, &options, problem_dims(&problem)), "optim");
     dims = optim_sum_dims(&optim);
     must(bounds_init(&bounds, data.stride), "bounds");
-    must(bounds_measure(&bounds, &data, pool_serial()), "bounds");
+    must(bounds_measure(&bounds, &problem, pool_serial()), "bounds");
     must(tally_init(&tally, dims, dataset_chunks(&data)), "tally");
     sum = mem_new(dims, sizeof *sum);
     exponent = mem_new(dims, sizeof *exponent);
@@ -121,8 +120,9 @@ int main(int argc, char **argv)
         evaluate(&problem, &bounds, &ask.what, &tally, sum, exponent, scratch);
         (void)optim_feed(&optim, sum, tally_loss_value(&tally));
     }
-    return fwrite(optim_weights(&optim), sizeof(double), data.cols, stdout) ==
-                   data.cols
-               ? 0
-               : 1;
+    for (uint32_t k = 0; k < problem_outputs(&problem); k++)
+        if (fwrite(optim_weights(&optim) + (size_t)k * data.stride,
+                   sizeof(double), data.cols, stdout) != data.cols)
+            return 1;
+    return 0;
 }

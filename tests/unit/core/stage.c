@@ -62,6 +62,7 @@ struct job stage_job(uint32_t chunks)
         .cols = 8,
         .chunk_rows = 4,
         .dims = 8,
+        .outputs = 1,
         .sum_dims = 8,
         .chunks = chunks,
         .beat_us = 50 * MS_US,

@@ -115,8 +115,7 @@ static void ask(const struct problem *problem, enum evaluation_kind kind,
 
     assert_non_null(scratch);
     assert_int_equal(bounds_init(&bounds, problem->data->stride), ERR_OK);
-    assert_int_equal(bounds_measure(&bounds, problem->data, pool_serial()),
-                     ERR_OK);
+    assert_int_equal(bounds_measure(&bounds, problem, pool_serial()), ERR_OK);
     assert_int_equal(bounds_exponents(&bounds, problem, &what, exponent),
                      ERR_OK);
     assert_int_equal(tally_init(&tally,
@@ -305,7 +304,8 @@ static void test_broken_weights(void **state)
 
         draw_point(&asked, 1, data.cols);
         assert_int_equal(bounds_init(&bounds, data.stride), ERR_OK);
-        assert_int_equal(bounds_measure(&bounds, &data, pool_serial()), ERR_OK);
+        assert_int_equal(bounds_measure(&bounds, &problem, pool_serial()),
+                         ERR_OK);
         asked.w[0] = i / 6 == 2 ? nan("") : bad[i / 6];
         assert_int_equal(bounds_exponents(&bounds, &problem, &what, exponent),
                          ERR_RANGE);

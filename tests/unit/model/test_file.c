@@ -207,6 +207,34 @@ static void test_many_classes(void **state)
     model_file_close(&model);
 }
 
+/* Our own mark behind the weights, of two classes and of three. */
+static void test_softmax(void **state)
+{
+    static const char two[] = "solver_type MCSVM_CS\nnr_class 2\nlabel -1 8\n"
+                              "nr_feature 1\nbias 1\nw\n1 2 \n3 4 \n"
+                              "muster softmax\n";
+    static const char three[] = "solver_type MCSVM_CS\nnr_class 3\n"
+                                "label 4 5 9\nnr_feature 1\nbias -1\nw\n"
+                                "1 2 3 \nmuster softmax\n";
+    struct model_file model = {0};
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(model_file_decode(&model, two, sizeof two - 1, &why),
+                     ERR_OK);
+    assert_int_equal(model.kind, MODEL_SOFTMAX);
+    assert_int_equal(model.outputs, 2);
+    assert_true(model.label[0] == -1 && model.label[1] == 8);
+    assert_true(model.w[0] == 1 && model.w[1] == 3 && model.w[2] == 2);
+    assert_text(&model, two);
+    model_file_close(&model);
+    assert_int_equal(model_file_decode(&model, three, sizeof three - 1, &why),
+                     ERR_OK);
+    assert_int_equal(model.kind, MODEL_SOFTMAX);
+    assert_text(&model, three);
+    model_file_close(&model);
+}
+
 static const struct {
     const char *text;
     enum err err;
@@ -356,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_liblinears_bias),
         cmocka_unit_test(test_many_classes),
+        cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_weights_must_be_finite),

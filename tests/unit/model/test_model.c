@@ -54,10 +54,11 @@ static void test_bounds_hold_on_a_grid(void **state)
 
 static void test_names(void **state)
 {
-    static const char *const names[] = {"linear", "logistic", "svm", "hinge"};
+    static const char *const names[] = {"linear", "logistic", "svm", "hinge",
+                                        "softmax"};
 
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         enum model_kind kind;
 
         assert_int_equal(model_parse(names[i], &kind), ERR_OK);

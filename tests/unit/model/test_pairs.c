@@ -68,7 +68,7 @@ static void set_up(struct fixture *f, enum model_kind model, uint64_t seed,
     f->scratch = mem_new(problem_scratch_bytes(&f->problem), 1);
     assert_non_null(f->scratch);
     assert_int_equal(bounds_init(&f->bounds, f->data.stride), ERR_OK);
-    assert_int_equal(bounds_measure(&f->bounds, &f->data, pool_serial()),
+    assert_int_equal(bounds_measure(&f->bounds, &f->problem, pool_serial()),
                      ERR_OK);
     assert_int_equal(
         bounds_exponents(&f->bounds, &f->problem, &f->what, f->exponent),

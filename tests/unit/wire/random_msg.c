@@ -72,7 +72,9 @@ static void random_job(struct rng *rng, struct job *job)
     job->rows = random_u32(rng);
     job->cols = random_u32(rng);
     job->chunk_rows = random_u32(rng);
-    job->dims = 1 + (uint32_t)rng_below(rng, DIMS_MAX);
+    job->outputs = 1 + (uint32_t)rng_below(rng, 1024);
+    job->dims =
+        job->outputs * (1 + (uint32_t)rng_below(rng, DIMS_MAX / job->outputs));
     job->sum_dims =
         job->dims + (uint32_t)rng_below(rng, SUM_DIMS_MAX - job->dims + 1);
     job->chunks = 1 + (uint32_t)rng_below(rng, CHUNKS_MAX);

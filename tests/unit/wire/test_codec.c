@@ -246,6 +246,11 @@ static void test_rules(void **state)
     make(f, MSG_WELCOME, &msg);
     msg.welcome.dims = DIMS_MAX + 1;
     assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+    make(f, MSG_WELCOME, &msg);
+    msg.welcome.outputs = 0;
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+    msg.welcome.outputs = msg.welcome.dims + 1; /* Does not divide it. */
+    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
 
     make(f, MSG_HELLO, &msg);
     memcpy(msg.hello.name, "w 1", 4);
