@@ -22,6 +22,7 @@
 #include "base/check.h"
 #include "cli/setup.h"
 #include "math/golden.h"
+#include "math/softmax.h"
 
 #define LINE_SIZE 256u
 
@@ -82,7 +83,8 @@ struct digest config_digest(const struct setup *setup)
     hasher_init(&hasher);
     add_line(&hasher, line,
              snprintf(line, sizeof line, "muster config 1 arithmetic %s",
-                      PROFILE_DENSE_NAME));
+                      setup->model == MODEL_SOFTMAX ? PROFILE_SOFTMAX_NAME
+                                                    : PROFILE_DENSE_NAME));
     add_line(&hasher, line,
              snprintf(line, sizeof line, "data %s chunk rows %u",
                       digest_text(&data, hex), setup->data.chunk_rows));

@@ -205,6 +205,12 @@ static enum err make_trials(const struct cli *cli, const struct setup *setup,
             err = why_set(why, ERR_SHAPE,
                           "--grid: linear and other models have no metric in "
                           "common");
+        if (err == ERR_OK &&
+            (trial->model == MODEL_SOFTMAX) != (setup->model == MODEL_SOFTMAX))
+            err = why_set(why, ERR_SHAPE,
+                          "--grid: softmax numbers the labels otherwise than "
+                          "the other models; say --model softmax and leave "
+                          "them out");
         if (err == ERR_OK)
             err = trial_init(trial, setup, plan);
     }

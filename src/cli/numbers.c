@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/habit.h"
+#include "cli/rows.h"
 #include "node/single.h"
 
 uint32_t numbers_rows(const struct dataset *data)
@@ -90,16 +91,17 @@ static enum err norm_at_zero(enum model_kind model, enum isa isa,
 }
 
 /* LIBLINEAR's rule asks more of unbalanced data: the few decide. */
-static double rarer_share(const struct dataset *data, uint32_t rows)
+static double rarest_share(const struct dataset *data, uint32_t rows)
 {
-    uint32_t positive = 0;
-    uint32_t rarer;
+    uint32_t count[CLASSES_MAX] = {0};
+    uint32_t rarest = rows;
 
     for (uint32_t row = 0; row < data->rows; row++)
-        positive +=
-            data->y[row] > 0 && (data->weight == NULL || data->weight[row] > 0);
-    rarer = positive < rows - positive ? positive : rows - positive;
-    return (double)(rarer == 0 ? 1 : rarer) / (double)rows;
+        if (data->weight == NULL || data->weight[row] > 0)
+            count[rows_class(data, row)]++;
+    for (uint32_t k = 0; k < data->classes; k++)
+        rarest = count[k] < rarest ? count[k] : rarest;
+    return (double)(rarest == 0 ? 1 : rarest) / (double)rows;
 }
 
 static bool needs_rate(enum optim_kind kind)
@@ -139,8 +141,7 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
                         struct pool *pool, struct numbers *numbers,
                         struct why *why)
 {
-    const struct problem problem = {
-        .data = data, .model = model_ops(model), .isa = isa};
+    const struct problem problem = problem_of(data, model, isa);
     const bool regression = model == MODEL_LINEAR;
     const uint32_t rows = numbers_rows(data);
     struct numbers made = {0};
@@ -163,7 +164,7 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
 
         err = norm_at_zero(model, isa, data, pool, rows, &norm, why);
         made.optim.tol = habit_eps(options, regression) * norm *
-                         (regression ? 1 : rarer_share(data, rows));
+                         (regression ? 1 : rarest_share(data, rows));
     }
     if (err == ERR_OK)
         *numbers = made;

@@ -184,9 +184,10 @@ static const struct option table[OPTIONS] = {
                    .section = problem,
                    .kind = VALUE_CHOICE,
                    .value = "KIND",
-                   .choices = "linear|logistic|svm|hinge",
+                   .choices = "linear|logistic|svm|hinge|softmax",
                    .shown = "logistic for two labels, else linear",
-                   .help = "linear, logistic, svm (squared hinge) or hinge",
+                   .help = "linear, logistic, svm (squared hinge), hinge, or "
+                           "softmax for two to 1024 classes",
                    .commands = BOTH},
     [OPT_LOSS] = {.name = "loss",
                   .section = problem,

@@ -21,6 +21,7 @@
 #include "cli/page.h"
 #include "cli/rows.h"
 #include "data/source.h"
+#include "math/softmax.h"
 #include "model/metrics.h"
 #include "os/file.h"
 
@@ -32,7 +33,7 @@ struct predict {
     struct dataset data;
     bool loaded;
     enum isa isa;
-    double *scores;      /* outputs vectors of rows. */
+    double *scores;      /* outputs a row, row after row. */
     double *probability; /* The same, if wanted. */
     struct metrics metrics;
     uint32_t known; /* Rows whose label the model knows. */
@@ -100,70 +101,85 @@ static enum err score(struct predict *predict, struct why *why)
 {
     const struct dataset *data = &predict->data;
     const struct model_file *model = &predict->model;
-    const struct problem problem = {
-        .data = data, .model = model_ops(model->kind), .isa = predict->isa};
-    double *inside = mem_new(data->stride, sizeof *inside);
-    enum err err = ERR_OK;
+    const struct problem problem = {.data = data,
+                                    .model = model_ops(model->kind),
+                                    .isa = predict->isa,
+                                    .outputs = model->outputs};
+    double *inside =
+        mem_new((size_t)model->outputs * data->stride, sizeof *inside);
+    enum err err = ERR_NOMEM;
 
     predict->scores =
         mem_new((size_t)model->outputs * data->rows, sizeof(double));
-    if (inside == NULL || predict->scores == NULL)
-        err = why_set(why, ERR_NOMEM, "out of memory");
-    for (uint32_t k = 0; k < model->outputs && err == ERR_OK; k++) {
-        rows_weights_in(data, model->w + (size_t)k * data->cols, inside);
-        err = metrics_scores(&problem, inside,
-                             predict->scores + (size_t)k * data->rows);
-        if (err == ERR_RANGE)
-            (void)why_set(why, err,
-                          "a score is not finite: the data's values or the "
-                          "model's weights are too large");
+    if (inside != NULL && predict->scores != NULL) {
+        for (uint32_t k = 0; k < model->outputs; k++)
+            rows_weights_in(data, model->w + (size_t)k * data->cols,
+                            inside + (size_t)k * data->stride);
+        err = metrics_scores(&problem, inside, predict->scores);
     }
     mem_free(inside);
-    return err;
+    if (err == ERR_RANGE)
+        return why_set(why, err,
+                       "a score is not finite: the data's values or the "
+                       "model's weights are too large");
+    return err == ERR_OK ? err : why_set(why, err, "out of memory");
 }
 
 /* 1 / (1 + exp(-z)) by the exact kernel: the slope of the logistic loss for a
  * label of -1. */
-static void squash(enum isa isa, const double *z, double *p, uint32_t rows)
+static void squash(enum isa isa, const double *z, double *p, size_t count)
 {
     double y[BLOCK_ROWS];
 
     for (uint32_t i = 0; i < BLOCK_ROWS; i++)
         y[i] = -1;
-    memcpy(p, z, rows * sizeof *p);
-    for (uint32_t first = 0; first < rows; first += BLOCK_ROWS) {
-        const uint32_t left = rows - first;
+    memcpy(p, z, count * sizeof *p);
+    for (size_t first = 0; first < count; first += BLOCK_ROWS) {
+        const size_t left = count - first;
 
         kernel_slopes(isa, LOSS_LOGISTIC, false, p + first, y, NULL, NULL,
-                      left < BLOCK_ROWS ? left : BLOCK_ROWS);
+                      left < BLOCK_ROWS ? (uint32_t)left : BLOCK_ROWS);
     }
+}
+
+/* One against the rest, each by itself: made to add up, as LIBLINEAR. */
+static void share(double *p, uint32_t outputs)
+{
+    double sum = 0;
+
+    for (uint32_t k = 0; k < outputs; k++)
+        sum += p[k];
+    for (uint32_t k = 0; k < outputs; k++)
+        p[k] /= sum;
 }
 
 static enum err make_probabilities(struct predict *predict, struct why *why)
 {
+    const enum model_kind kind = predict->model.kind;
     const uint32_t outputs = predict->model.outputs;
-    const uint32_t rows = predict->data.rows;
+    const size_t count = (size_t)outputs * predict->data.rows;
+    double *p;
 
     if (!predict->probabilities)
         return ERR_OK;
-    if (predict->model.kind != MODEL_LOGISTIC)
+    if (kind != MODEL_LOGISTIC && kind != MODEL_SOFTMAX)
         return why_set(why, ERR_SHAPE,
-                       "--probability needs a logistic model; this one is %s",
-                       model_ops(predict->model.kind)->name);
-    predict->probability = mem_new((size_t)outputs * rows, sizeof(double));
-    if (predict->probability == NULL)
+                       "--probability needs a logistic or softmax model; this "
+                       "one is %s",
+                       model_ops(kind)->name);
+    p = mem_new(count, sizeof *p);
+    if (p == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
-    for (uint32_t k = 0; k < outputs; k++)
-        squash(predict->isa, predict->scores + (size_t)k * rows,
-               predict->probability + (size_t)k * rows, rows);
-    /* One against the rest, each by itself: made to add up, as LIBLINEAR. */
-    for (uint32_t row = 0; row < rows && outputs > 1; row++) {
-        double sum = 0;
-
-        for (uint32_t k = 0; k < outputs; k++)
-            sum += predict->probability[(size_t)k * rows + row];
-        for (uint32_t k = 0; k < outputs; k++)
-            predict->probability[(size_t)k * rows + row] /= sum;
+    predict->probability = p;
+    if (kind == MODEL_SOFTMAX)
+        memcpy(p, predict->scores, count * sizeof *p);
+    else
+        squash(predict->isa, predict->scores, p, count);
+    for (size_t at = 0; at < count && outputs > 1; at += outputs) {
+        if (kind == MODEL_SOFTMAX)
+            (void)softmax_probabilities(outputs, p + at);
+        else
+            share(p + at, outputs);
     }
     return ERR_OK;
 }
@@ -172,46 +188,51 @@ static enum err make_probabilities(struct predict *predict, struct why *why)
 static double said(const struct predict *predict, uint32_t row)
 {
     const struct model_file *model = &predict->model;
-    const double *z = predict->scores + row;
-    uint32_t best = 0;
+    const double *z = predict->scores + (size_t)row * model->outputs;
 
     if (model->kind == MODEL_LINEAR)
         return z[0];
     if (model->outputs == 1)
         return model->label[z[0] > 0];
-    for (uint32_t k = 1; k < model->outputs; k++)
-        if (z[(size_t)k * predict->data.rows] >
-            z[(size_t)best * predict->data.rows])
-            best = k;
-    return model->label[best];
+    return model->label[softmax_best(model->outputs, z)];
 }
 
-static bool knows(const struct model_file *model, double label)
+/* What the metrics call a label: -1 or +1, the number of its class, of
+ * regression the label itself.  False if the model does not know it. */
+static bool truth_of(const struct model_file *model, double label, double *y)
 {
-    for (uint32_t k = 0; k < model->classes; k++)
-        if (model->label[k] == label)
-            return true;
-    return model->classes == 0 && !isnan(label);
+    uint32_t k = 0;
+
+    *y = label;
+    if (model->classes == 0)
+        return !isnan(label);
+    while (k < model->classes && model->label[k] != label)
+        k++;
+    *y = model->outputs > 1 ? (double)k : (k == 1 ? 1 : -1);
+    return k < model->classes;
 }
 
-/* Two classes: all metrics.  Labels become -1 and +1, unknown ones weigh 0. */
-static enum err measure_two(struct predict *predict)
+/* Rows of labels that the model does not know weigh 0. */
+static enum err measure_known(struct predict *predict)
 {
     const struct model_file *model = &predict->model;
     const struct dataset *data = &predict->data;
     double *y = mem_new(data->rows, sizeof *y);
     double *weight = mem_new(data->rows, sizeof *weight);
-    const struct scored_rows rows = {
-        .z = predict->scores, .y = y, .weight = weight, .rows = data->rows};
+    const struct scored_rows rows = {.z = predict->scores,
+                                     .y = y,
+                                     .weight = weight,
+                                     .rows = data->rows,
+                                     .outputs = model->outputs};
     enum err err = y == NULL || weight == NULL ? ERR_NOMEM : ERR_OK;
 
     for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++) {
-        y[row] = data->y[row];
-        if (model->classes == 2)
-            y[row] = data->y[row] == model->label[1] ? 1 : -1;
-        weight[row] = knows(model, data->y[row]) ? 1 : 0;
+        const bool known = truth_of(model, data->y[row], &y[row]);
+
+        weight[row] = known ? 1 : 0;
+        predict->known += known;
     }
-    if (err == ERR_OK)
+    if (err == ERR_OK && predict->known > 0)
         err = metrics_of_scores(&predict->metrics, model_ops(model->kind),
                                 predict->isa, &rows);
     mem_free(y);
@@ -221,21 +242,10 @@ static enum err measure_two(struct predict *predict)
 
 static enum err measure(struct predict *predict, struct why *why)
 {
-    const struct dataset *data = &predict->data;
-    uint32_t right = 0;
-    enum err err = ERR_OK;
+    enum err err;
 
     predict->metrics = metrics_none();
-    for (uint32_t row = 0; row < data->rows; row++) {
-        predict->known += knows(&predict->model, data->y[row]);
-        right += said(predict, row) == data->y[row];
-    }
-    if (predict->known == 0)
-        return ERR_OK;
-    if (predict->model.outputs > 1)
-        predict->metrics.accuracy = (double)right / (double)predict->known;
-    else
-        err = measure_two(predict);
+    err = measure_known(predict);
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
 
@@ -248,11 +258,12 @@ static uint32_t shown_class(const struct model_file *model, uint32_t index)
 static double shown_probability(const struct predict *predict, uint32_t row,
                                 uint32_t index)
 {
-    const double *p = predict->probability + row;
+    const uint32_t outputs = predict->model.outputs;
+    const double *p = predict->probability + (size_t)row * outputs;
 
-    if (predict->model.outputs == 1)
+    if (outputs == 1)
         return index == 0 ? p[0] : 1 - p[0];
-    return p[(size_t)index * predict->data.rows];
+    return p[index];
 }
 
 /* A label as the training table had it; in tables with quotes if need be. */
@@ -300,12 +311,12 @@ static void put_row(const struct predict *predict, uint32_t row,
                     struct page *page)
 {
     const struct model_file *model = &predict->model;
-    const size_t rows = predict->data.rows;
+    const double *z = predict->scores + (size_t)row * model->outputs;
 
     put_label(predict, said(predict, row), page);
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++)
-        page_put(page, ",%.17g", predict->scores[k * rows + row]);
+        page_put(page, ",%.17g", z[k]);
     for (uint32_t k = 0; predict->probabilities && k < model->classes; k++)
         page_put(page, predict->csv ? ",%.17g" : " %.10g",
                  shown_probability(predict, row, k));

@@ -9,31 +9,79 @@
 #include "base/mem.h"
 #include "data/split.h"
 
-/* Labels of two classes are -1 and +1 inside. */
-static void weigh_label(struct dataset *data, double y, double factor)
+uint32_t rows_class(const struct dataset *data, uint32_t row)
 {
-    for (uint32_t row = 0; row < data->rows; row++)
-        if (data->y[row] == y)
-            data->weight[row] *= factor;
+    const double y = data->y[row];
+
+    return y > 0 ? (uint32_t)y : 0;
 }
 
-static void weigh_balanced(struct dataset *data)
+/* Whose weights are changed, and what its labels are. */
+struct scales {
+    struct dataset *data;
+    bool as_read;
+};
+
+static uint32_t class_of(const struct scales *scales, uint32_t row)
 {
-    uint32_t positive = 0;
+    const struct dataset *const data = scales->data;
+    uint32_t class = 0;
+
+    if (!scales->as_read)
+        return rows_class(data, row);
+    while (data->label[class] != data->y[row])
+        class ++;
+    return class;
+}
+
+static void weigh_class(const struct scales *scales, uint32_t class,
+                        double factor)
+{
+    for (uint32_t row = 0; row < scales->data->rows; row++)
+        if (class_of(scales, row) == class)
+            scales->data->weight[row] *= factor;
+}
+
+/* A class may have no rows left, if --valid took them. */
+static void weigh_balanced(const struct scales *scales)
+{
+    const struct dataset *const data = scales->data;
+    uint32_t count[CLASSES_MAX] = {0};
 
     for (uint32_t row = 0; row < data->rows; row++)
-        positive += data->y[row] > 0;
-    weigh_label(data, 1, (double)data->rows / (2.0 * (double)positive));
-    weigh_label(data, -1,
-                (double)data->rows / (2.0 * (double)(data->rows - positive)));
+        count[class_of(scales, row)]++;
+    for (uint32_t k = 0; k < data->classes; k++)
+        if (count[k] > 0)
+            weigh_class(scales, k,
+                        (double)data->rows /
+                            ((double)data->classes * (double)count[k]));
+}
+
+static enum err refuse_label(const struct dataset *data, const char *item,
+                             int length, struct why *why)
+{
+    const double *const label = data->label;
+
+    if (data->classes == 2)
+        return why_set(why, ERR_RANGE,
+                       "--class-weight %.*s: there is no such label; there are "
+                       "%.17g and %.17g",
+                       length, item, label[0], label[1]);
+    return why_set(why, ERR_RANGE,
+                   "--class-weight %.*s: there is no such label; there are %u "
+                   "from %.17g to %.17g",
+                   length, item, data->classes, label[0],
+                   label[data->classes - 1]);
 }
 
 /* One LABEL=WEIGHT; *at moves behind it. */
-static enum err weigh_item(struct dataset *data, const char **at,
+static enum err weigh_item(const struct scales *scales, const char **at,
                            struct why *why)
 {
+    const struct dataset *const data = scales->data;
     const char *const item = *at;
     const int length = (int)strcspn(item, ",");
+    uint32_t class = 0;
     char *end;
     double label, weight;
 
@@ -52,32 +100,35 @@ static enum err weigh_item(struct dataset *data, const char **at,
                        "--class-weight %.*s: the weight must be above 0 and "
                        "at most 1e12",
                        length, item);
-    if (label != data->label[0] && label != data->label[1])
-        return why_set(why, ERR_RANGE,
-                       "--class-weight %.*s: there is no such label; there are "
-                       "%.17g and %.17g",
-                       length, item, data->label[0], data->label[1]);
-    weigh_label(data, label == data->label[1] ? 1 : -1, weight);
+    while (class < data->classes && data->label[class] != label)
+        class ++;
+    if (class == data->classes)
+        return refuse_label(data, item, length, why);
+    weigh_class(scales, class, weight);
     *at = end + (*end == ',');
     return ERR_OK;
 }
 
-enum err rows_weigh(struct dataset *data, const char *list, struct why *why)
+enum err rows_weigh(struct dataset *data, bool as_read, const char *list,
+                    struct why *why)
 {
+    const struct scales scales = {data, as_read};
     enum err err;
 
-    if (data->classes != 2)
+    if (data->classes < 2)
         return why_set(why, ERR_SHAPE,
-                       "--class-weight needs data with two labels");
+                       "--class-weight needs data with two labels or more, at "
+                       "most %u",
+                       CLASSES_MAX);
     err = dataset_add_weights(data);
     if (err != ERR_OK)
         return why_set(why, err, "--class-weight: out of memory");
     if (strcmp(list, "balanced") == 0) {
-        weigh_balanced(data);
+        weigh_balanced(&scales);
         return ERR_OK;
     }
     while (*list != '\0' && err == ERR_OK)
-        err = weigh_item(data, &list, why);
+        err = weigh_item(&scales, &list, why);
     return err;
 }
 
@@ -151,4 +202,21 @@ void rows_weights_in(const struct dataset *data, const double *outside,
         inside[j] = outside[data->original == NULL ? j : data->original[j]];
     for (uint32_t j = data->cols; j < data->stride; j++)
         inside[j] = 0;
+}
+
+enum err rows_weights_carry(const struct dataset *from,
+                            const struct dataset *to, uint32_t outputs,
+                            const double *w, double *inside)
+{
+    double *const outside = mem_new(from->cols, sizeof *outside);
+
+    CHECK(to->cols == from->cols);
+    if (outside == NULL)
+        return ERR_NOMEM;
+    for (uint32_t k = 0; k < outputs; k++) {
+        rows_weights_out(from, w + (size_t)k * from->stride, outside);
+        rows_weights_in(to, outside, inside + (size_t)k * to->stride);
+    }
+    mem_free(outside);
+    return ERR_OK;
 }

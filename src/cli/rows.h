@@ -9,11 +9,16 @@
 #include "base/err.h"
 #include "data/dataset.h"
 
-/* Multiply the rows' weights as --class-weight says: "balanced" (rows of both
- * labels weigh the same in all) or "LABEL=WEIGHT,...".  ERR_RANGE or ERR_SHAPE
- * with a sentence. */
-MUST_CHECK enum err rows_weigh(struct dataset *data, const char *list,
-                               struct why *why);
+/* Multiply the rows' weights as --class-weight says: "balanced" (rows of each
+ * label weigh the same in all) or "LABEL=WEIGHT,...".  The rows' labels are -1
+ * and +1 or numbers of classes, or (regression) as read.  ERR_RANGE or
+ * ERR_SHAPE with a sentence. */
+MUST_CHECK enum err rows_weigh(struct dataset *data, bool as_read,
+                               const char *list, struct why *why);
+
+/* The class of a row, by label ascending, whether labels are -1 and +1 or
+ * numbers. */
+uint32_t rows_class(const struct dataset *data, uint32_t row);
 
 /* Is --valid a part of the rows, strictly between 0 and 1, and not a file? */
 bool rows_is_part(const char *text, double *part);
@@ -32,5 +37,10 @@ void rows_weights_out(const struct dataset *data, const double *inside,
                       double *outside);
 void rows_weights_in(const struct dataset *data, const double *outside,
                      double *inside);
+/* `outputs` vectors, from how the columns of one data set lie to another's. */
+MUST_CHECK enum err rows_weights_carry(const struct dataset *from,
+                                       const struct dataset *to,
+                                       uint32_t outputs, const double *w,
+                                       double *inside);
 
 #endif /* CLI_ROWS_H */

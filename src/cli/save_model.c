@@ -11,26 +11,31 @@ enum err save_model(const struct setup *setup, const double *w,
                     const char *path, struct why *why)
 {
     const struct dataset *data = &setup->data;
+    const struct problem problem = setup_problem(setup);
     struct model_file model = {
         .kind = setup->model,
         .features = data->cols - (setup->intercept ? 1 : 0),
         .intercept = setup->intercept,
-        .classes = setup->model == MODEL_LINEAR ? 0 : 2,
-        .outputs = 1,
+        .classes = setup->model == MODEL_LINEAR ? 0 : data->classes,
+        .outputs = problem_outputs(&problem),
     };
+    uint32_t count;
     char *text;
     size_t size;
     enum err err;
 
-    model.w = mem_new(model_file_weights(&model), sizeof *model.w);
-    model.label = mem_new(2, sizeof *model.label);
+    count = model_file_weights(&model);
+    model.w = mem_new((size_t)count * model.outputs, sizeof *model.w);
+    model.label = mem_new(model.classes, sizeof *model.label);
     if (model.w == NULL || model.label == NULL) {
         model_file_close(&model);
         return why_set(why, ERR_NOMEM, "%.200s: out of memory", path);
     }
     for (uint32_t k = 0; k < model.classes; k++)
         model.label[k] = data->label[k];
-    rows_weights_out(data, w, model.w);
+    for (uint32_t k = 0; k < model.outputs; k++)
+        rows_weights_out(data, w + (size_t)k * data->stride,
+                         model.w + (size_t)k * count);
     model.encoder = setup->encoder; /* Lent for the writing. */
     err = model_file_encode(&model, &text, &size);
     model.encoder = (struct encoder){0};

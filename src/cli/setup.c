@@ -15,6 +15,7 @@
 #include "code/preset.h"
 #include "data/source.h"
 #include "math/golden.h"
+#include "math/softmax.h"
 #include "os/threads.h"
 
 #define PLAIN_NAME        "plain"
@@ -245,13 +246,39 @@ enum err setup_workers(struct setup *setup, struct options *options,
     return err;
 }
 
-/* Labels 1, 2, 3 are classes, 0.7 is a number. */
-static bool all_whole(const struct dataset *data)
+/* Labels 1, 2, 3 are classes, 0.7 is a number.  The first number, or NULL. */
+static const double *find_number(const double *label, uint32_t count)
 {
-    for (uint32_t row = 0; row < data->rows; row++)
-        if (data->y[row] != floor(data->y[row]))
-            return false;
-    return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (label[i] != floor(label[i]))
+            return &label[i];
+    return NULL;
+}
+
+/* Too many labels to count are left as they were read. */
+static enum err check_classes(const struct dataset *data, const char *spec,
+                              struct why *why)
+{
+    const double *const number = data->classes > 0
+                                     ? find_number(data->label, data->classes)
+                                     : find_number(data->y, data->rows);
+
+    if (number != NULL && data->classes != 2)
+        return why_set(why, ERR_SHAPE,
+                       "%.200s: label %.17g is no class; --model softmax takes "
+                       "whole numbers, --model linear fits any",
+                       spec, *number);
+    if (data->classes == 0)
+        return why_set(why, ERR_SHAPE,
+                       "%.200s: more than %u distinct labels; --model softmax "
+                       "takes no more classes than that",
+                       spec, SOFTMAX_CLASSES_MAX);
+    if ((uint64_t)data->classes * data->stride > PROBLEM_DIMS_MAX)
+        return why_set(why, ERR_SHAPE,
+                       "%.200s: %u classes of %u columns are more than %u "
+                       "weights; leave out columns or join classes",
+                       spec, data->classes, data->cols, PROBLEM_DIMS_MAX);
+    return ERR_OK;
 }
 
 /* --loss hinge is a model of its own inside. */
@@ -275,13 +302,15 @@ enum err setup_model(const struct setup *setup, const struct options *options,
     const char *name = option_text(options, OPT_MODEL);
     const uint32_t classes = setup->data.classes;
     const char *spec = option_text(options, OPT_DATA);
-    const enum err err = take_loss(options, &name, why);
+    enum err err = take_loss(options, &name, why);
 
     if (err != ERR_OK)
         return err;
     if (name == NULL && classes == 2)
         name = "logistic";
-    else if (name == NULL && (classes == 0 || !all_whole(&setup->data)))
+    else if (name == NULL &&
+             (classes == 0 ||
+              find_number(setup->data.y, setup->data.rows) != NULL))
         name = "linear";
     if (classes == 1 && (name == NULL || strcmp(name, "linear") != 0))
         return why_set(why, ERR_SHAPE,
@@ -290,16 +319,20 @@ enum err setup_model(const struct setup *setup, const struct options *options,
                        spec);
     if (name == NULL)
         return why_set(why, ERR_SHAPE,
-                       "%.200s: %u distinct labels, neither two classes nor "
-                       "clearly numbers; say --model linear to fit them as "
-                       "numbers",
+                       "%.200s: %u distinct labels, classes or numbers? say "
+                       "--model softmax to tell them apart or --model linear "
+                       "to fit them as numbers",
                        spec, classes);
-    if (strcmp(name, "linear") != 0 && classes != 2)
+    err = model_parse(name, model);
+    CHECK(err == ERR_OK);
+    if (*model == MODEL_SOFTMAX)
+        return check_classes(&setup->data, spec, why);
+    if (*model != MODEL_LINEAR && classes != 2)
         return why_set(why, ERR_SHAPE,
                        "%.200s: --model %s needs two distinct labels; there "
-                       "are more",
+                       "are more, which --model softmax takes",
                        spec, name);
-    return model_parse(name, model);
+    return ERR_OK;
 }
 
 /* A metric that the model does not have would sort by nothing. */
@@ -307,15 +340,17 @@ static enum err choose_metric(struct setup *setup,
                               const struct options *options, struct why *why)
 {
     const char *name = option_text(options, OPT_METRIC);
-    const bool regression = setup->model == MODEL_LINEAR;
-    enum err err = metric_parse(
-        name != NULL ? name : model_ops(setup->model)->metric, &setup->metric);
+    const enum model_kind model = setup->model;
+    enum err err = metric_parse(name != NULL ? name : model_ops(model)->metric,
+                                &setup->metric);
 
     CHECK(err == ERR_OK);
-    if ((setup->metric == METRIC_MSE) != regression ||
-        (setup->metric == METRIC_LOGLOSS && setup->model != MODEL_LOGISTIC))
+    if ((setup->metric == METRIC_MSE) != (model == MODEL_LINEAR) ||
+        (setup->metric == METRIC_AUC && model == MODEL_SOFTMAX) ||
+        (setup->metric == METRIC_LOGLOSS && model != MODEL_LOGISTIC &&
+         model != MODEL_SOFTMAX))
         err = why_set(why, ERR_SHAPE, "--metric %s: the %s model has none",
-                      name, model_ops(setup->model)->name);
+                      name, model_ops(model)->name);
     return err;
 }
 
@@ -353,6 +388,7 @@ static enum err load_train(struct setup *setup, const struct options *options,
         source.chunk_rows = (uint32_t)option_count(options, OPT_CHUNK_ROWS);
     source.intercept = setup->intercept;
     source.regression = model != NULL && strcmp(model, "linear") == 0;
+    source.classes = model != NULL && strcmp(model, "softmax") == 0;
     source.encoder = encodes(&source) ? &setup->encoder : NULL;
     err =
         load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
@@ -375,6 +411,7 @@ static enum err load_like(struct setup *setup, const struct options *options,
     source.cols_max = setup->data.cols;
     source.intercept = setup->intercept;
     source.regression = setup->model == MODEL_LINEAR;
+    source.classes = setup->model == MODEL_SOFTMAX;
     source.labels = source.regression ? NULL : setup->data.label;
     source.like = &setup->data;
     source.storage = NULL; /* As in the training data. */
@@ -506,8 +543,8 @@ enum err setup_load(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = load_valid(setup, options, why);
     if (err == ERR_OK && option_text(options, OPT_CLASS_WEIGHT) != NULL)
-        err = rows_weigh(&setup->data, option_text(options, OPT_CLASS_WEIGHT),
-                         why);
+        err = rows_weigh(&setup->data, setup->model == MODEL_LINEAR,
+                         option_text(options, OPT_CLASS_WEIGHT), why);
     if (err == ERR_OK)
         err = try_code(setup, options, dataset_chunks(&setup->data), why);
     if (err == ERR_OK)
@@ -529,30 +566,25 @@ void setup_close(struct setup *setup)
     *setup = (struct setup){0};
 }
 
+struct problem setup_problem(const struct setup *setup)
+{
+    return problem_of(&setup->data, setup->model, setup->isa);
+}
+
 struct metrics setup_measure(const struct setup *setup,
                              const struct dataset *data, const double *w)
 {
-    const struct problem problem = {
-        .data = data, .model = model_ops(setup->model), .isa = setup->isa};
-    double *outside = mem_new(setup->data.cols, sizeof *outside);
-    double *inside = mem_new(data->stride, sizeof *inside);
+    struct problem problem = setup_problem(setup);
     struct metrics metrics = metrics_none();
+    double *inside;
 
-    CHECK(data->cols == setup->data.cols);
-    if (outside != NULL && inside != NULL) {
-        rows_weights_out(&setup->data, w, outside);
-        rows_weights_in(data, outside, inside);
-        if (metrics_measure(&metrics, &problem, inside) != ERR_OK)
-            metrics = metrics_none();
-    }
-    mem_free(outside);
+    problem.data = data;
+    inside = mem_new(problem_dims(&problem), sizeof *inside);
+    if (inside != NULL &&
+        rows_weights_carry(&setup->data, data, problem.outputs, w, inside) ==
+            ERR_OK &&
+        metrics_measure(&metrics, &problem, inside) != ERR_OK)
+        metrics = metrics_none();
     mem_free(inside);
     return metrics;
-}
-
-struct problem setup_problem(const struct setup *setup)
-{
-    return (struct problem){.data = &setup->data,
-                            .model = model_ops(setup->model),
-                            .isa = setup->isa};
 }

@@ -1,6 +1,7 @@
 #include "cli/trial.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -86,10 +87,20 @@ static const struct dataset *judged(const struct setup *setup,
     return plan->judge != NULL ? plan->judge : &setup->data;
 }
 
+static uint32_t outputs_of(const struct setup *setup, const struct trial *trial)
+{
+    const struct problem problem =
+        problem_of(&setup->data, trial->model, setup->isa);
+
+    return problem_outputs(&problem);
+}
+
 enum err trial_init(struct trial *trial, const struct setup *setup,
                     const struct plan *plan)
 {
-    trial->scores = mem_new(judged(setup, plan)->rows, sizeof *trial->scores);
+    trial->scores =
+        mem_new((size_t)judged(setup, plan)->rows * outputs_of(setup, trial),
+                sizeof *trial->scores);
     trial->fold = mem_new(plan->folds, sizeof *trial->fold);
     return trial->scores == NULL || trial->fold == NULL ? ERR_NOMEM : ERR_OK;
 }
@@ -130,34 +141,34 @@ static enum err judge(const struct lesson *lesson, const double *w)
 {
     const struct setup *setup = lesson->setup;
     const struct dataset *data = judged(setup, lesson->plan);
+    const uint32_t outputs = outputs_of(setup, lesson->trial);
     const struct problem problem = {.data = data,
                                     .model = model_ops(lesson->trial->model),
-                                    .isa = setup->isa};
-    double *z = mem_new(data->rows, sizeof *z);
-    double *outside = mem_new(data->cols, sizeof *outside);
-    double *inside = mem_new(data->stride, sizeof *inside);
+                                    .isa = setup->isa,
+                                    .outputs = outputs};
+    double *z = mem_new((size_t)data->rows * outputs, sizeof *z);
+    double *inside = mem_new(problem_dims(&problem), sizeof *inside);
     const struct scored_rows rows = {
         .z = z,
         .y = data->y,
         .weight = lesson->plan->judge == NULL ? lesson->tested : NULL,
-        .rows = data->rows};
-    enum err err =
-        z == NULL || outside == NULL || inside == NULL ? ERR_NOMEM : ERR_OK;
+        .rows = data->rows,
+        .outputs = outputs};
+    enum err err = z == NULL || inside == NULL ? ERR_NOMEM : ERR_OK;
 
-    if (err == ERR_OK) {
-        rows_weights_out(&setup->data, w, outside);
-        rows_weights_in(data, outside, inside);
+    if (err == ERR_OK)
+        err = rows_weights_carry(&setup->data, data, outputs, w, inside);
+    if (err == ERR_OK)
         err = metrics_scores(&problem, inside, z);
-    }
     if (err == ERR_OK)
         err = metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
                                 problem.model, setup->isa, &rows);
     /* Rows of other folds belong to other threads. */
     for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++)
         if (rows.weight == NULL || rows.weight[row] > 0)
-            lesson->trial->scores[row] = z[row];
+            memcpy(lesson->trial->scores + (size_t)row * outputs,
+                   z + (size_t)row * outputs, outputs * sizeof *z);
     mem_free(z);
-    mem_free(outside);
     mem_free(inside);
     return err;
 }
@@ -210,8 +221,11 @@ static enum err measure_all(const struct setup *setup, const struct plan *plan,
 {
     const struct dataset *data = judged(setup, plan);
     double *in = mem_new(data->rows, sizeof *in);
-    const struct scored_rows rows = {
-        .z = trial->scores, .y = data->y, .weight = in, .rows = data->rows};
+    const struct scored_rows rows = {.z = trial->scores,
+                                     .y = data->y,
+                                     .weight = in,
+                                     .rows = data->rows,
+                                     .outputs = outputs_of(setup, trial)};
     enum err err;
 
     if (in == NULL)

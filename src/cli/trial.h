@@ -51,7 +51,7 @@ struct trial {
     struct options options; /* A copy; borrows its texts. */
     enum model_kind model;
     char text[128];         /* What is special: "c=0.1 lr=1". */
-    double *scores;         /* Of the judged rows. */
+    double *scores;         /* Of the judged rows, one for each output. */
     struct fold *fold;      /* plan.folds of them. */
     struct metrics metrics; /* Over all judged rows. */
     uint64_t steps;         /* Of all folds. */

@@ -4,7 +4,7 @@
 set -u
 train=$(command -v liblinear-train)
 predict=$(command -v liblinear-predict)
-tests=28
+tests=31
 echo 1..$tests
 if [ -z "$train" ] || [ -z "$predict" ]; then
     i=1
@@ -108,6 +108,18 @@ theirs_read three "-s 0, three classes"
 theirs_read three "-s 4, three classes"
 "$train" -q -s 0 -B 2 two.svm theirs.model
 theirs_read two "-s 0 -B 2"
+
+# LIBLINEAR has no softmax; it reads ours, says the same labels, and has no
+# probabilities to offer.
+for data in two three; do
+    "$MUSTER" train -q --model softmax -c 1 -B 1 "$data.svm" ours.model >/dev/null
+    "$predict" "$data.test" ours.model theirs.out >/dev/null &&
+        "$MUSTER" predict -q "$data.test" ours.model ours.out >/dev/null &&
+        same ours.out theirs.out 0
+    check "softmax, $data classes: our model, liblinear-predict" $?
+done
+! "$predict" -b 1 three.test ours.model theirs.out >/dev/null 2>&1
+check "softmax: liblinear-predict has no probabilities of it" $?
 
 # Probabilities, of two classes and of three.
 for data in two three; do

@@ -30,6 +30,10 @@ JOBS = {
     "Covertype subset, logistic": (
         "covertype", "covtype", ["--optim", "lbfgs", "--steps", "200"],
         {("metrics", "accuracy"): (.742, .006)}),
+    "MNIST, softmax": (
+        "mnist", "mnist", ["--model", "softmax", "--optim", "lbfgs",
+                           "--steps", "50"],
+        {("metrics", "accuracy"): (.9225, .0005)}),
 }
 
 

@@ -54,6 +54,15 @@ METHODS = {
     "lbfgs, linear": ["--optim", "lbfgs", "--model", "linear"],
     "lbfgs, hinge": ["--optim", "lbfgs", "--model", "hinge"],
 }
+# Softmax regression by every optimiser, ten classes.
+SOFTMAX = {
+    "gd": ["--optim", "gd"],
+    "agd": ["--optim", "agd", "--intercept"],
+    "momentum": ["--optim", "momentum", "--lr", "0.01"],
+    "adam": ["--optim", "adam", "--class-weight", "balanced"],
+    "lbfgs": ["--optim", "lbfgs"],
+    "newton": ["--optim", "newton", "--steps", 4],
+}
 # How values lie in memory, each from a file of its own: the value of entry k.
 STORAGES = {
     "index": (400, 6, lambda k: "1"),
@@ -75,6 +84,22 @@ def compare(tap, name, job):
            (alone.get("error"), cluster.get("error"), alone.get("hash"),
             cluster.get("hash")))
     return alone
+
+
+def compare_storage(tap, name, common):
+    """Logistic and softmax regression; narrow dense rows have f32's bits."""
+    job = [f"{name}.svm", *common]
+    stored = ["--storage", name]
+    softmax = ["--model", "softmax"]
+    newton = ["--optim", "newton", "--steps", 4]
+    for kind, flags in ("", []), (", softmax", softmax):
+        alone = compare(tap, f"{name} rows{kind}", [*job, *stored, *flags])
+        compare(tap, f"{name} rows{kind}, newton",
+                [*job, *stored, *flags, *newton])
+        if name in ("bit", "i8", "bf16"):
+            dense = train(*job, *flags, "--storage", "f32")
+            tap.equal(dense.get("hash"), alone.get("hash"),
+                      f"{name} rows{kind}: the bits of f32")
 
 
 def runs_here(case):
@@ -100,15 +125,12 @@ def main():
     common = ["--steps", 8, "--chunk-rows", 64]
     for name, flags in METHODS.items():
         compare(tap, name, ["gen:gmm:3000,20", *common, *flags])
+    for name, flags in SOFTMAX.items():
+        compare(tap, f"{name}, softmax", ["gen:digits:600", *common, "--model",
+                                          "softmax", *flags])
     for name, (columns, entries, value) in STORAGES.items():
         write_rows(f"{name}.svm", columns, entries, value)
-        job = [f"{name}.svm", "--storage", name, *common]
-        alone = compare(tap, f"{name} rows", job)
-        compare(tap, f"{name} rows, newton", [*job, "--optim", "newton"])
-        if name in ("bit", "i8", "bf16"):
-            dense = train(f"{name}.svm", "--storage", "f32", *common)
-            tap.equal(dense.get("hash"), alone.get("hash"),
-                      f"{name} rows: the bits of f32")
+        compare_storage(tap, name, common)
     tap.done()
 
 

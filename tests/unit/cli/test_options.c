@@ -176,7 +176,7 @@ static void test_refusals(void **state)
     refuse("--l2 1x", "--l2 1x: expected a number from 0 to "
                       "1e+300");
     refuse("--model tree",
-           "--model tree: expected one of: linear logistic svm hinge");
+           "--model tree: expected one of: linear logistic svm hinge softmax");
     refuse("--sync=perhaps", "--sync perhaps: expected yes or no");
     refuse("--no-steps", "no option --no-steps; did you mean --steps?");
     refuse("a b c", "c: one argument too many; --help says which there are");

@@ -37,16 +37,47 @@ static void test_class_weights(void **state)
 
     (void)state;
     make(&data);
-    assert_int_equal(rows_weigh(&data, "4=2,2=0.5", &why), ERR_OK);
+    assert_int_equal(rows_weigh(&data, false, "4=2,2=0.5", &why), ERR_OK);
     assert_true(data.weight[0] == 2 && data.weight[9] == 0.5);
     /* They multiply what is there. */
-    assert_int_equal(rows_weigh(&data, "2=4", &why), ERR_OK);
+    assert_int_equal(rows_weigh(&data, false, "2=4", &why), ERR_OK);
     assert_true(data.weight[0] == 2 && data.weight[9] == 2);
     dataset_close(&data);
     make(&data);
-    assert_int_equal(rows_weigh(&data, "balanced", &why), ERR_OK);
+    assert_int_equal(rows_weigh(&data, false, "balanced", &why), ERR_OK);
     assert_true(data.weight[0] == 10 / 6.0 && data.weight[9] == 10 / 14.0);
     dataset_close(&data);
+}
+
+/* Three classes by number, and the same labels as they were read. */
+static void test_class_weights_of_many(void **state)
+{
+    static const double label[] = {-5, 2, 7};
+    static const uint32_t class[] = {0, 1, 2, 2, 1, 2, 2, 2, 2, 2};
+    struct dataset data = {0};
+    struct why why = {0};
+
+    (void)state;
+    for (int as_read = 0; as_read < 2; as_read++) {
+        make(&data);
+        assert_int_equal(dataset_set_labels(&data, label, 3), ERR_OK);
+        for (uint32_t i = 0; i < 10; i++)
+            data.y[i] = as_read ? label[class[i]] : (double)class[i];
+        assert_int_equal(rows_weigh(&data, as_read, "balanced", &why), ERR_OK);
+        assert_true(data.weight[0] == 10 / 3.0 && data.weight[4] == 10 / 6.0 &&
+                    data.weight[9] == 10 / 21.0);
+        assert_int_equal(rows_weigh(&data, as_read, "7=2.1,-5=3", &why),
+                         ERR_OK);
+        assert_true(data.weight[0] == 10 / 3.0 * 3 &&
+                    data.weight[1] == 10 / 6.0 &&
+                    data.weight[9] == 10 / 21.0 * 2.1);
+        assert_int_equal(rows_weigh(&data, as_read, "3=2", &why), ERR_RANGE);
+        assert_string_equal(why.text, "--class-weight 3=2: there is no such "
+                                      "label; there are 3 from -5 to 7");
+        data.classes = 0;
+        assert_int_equal(rows_weigh(&data, as_read, "3=2", &why), ERR_SHAPE);
+        dataset_close(&data);
+    }
 }
 
 static void test_class_weight_refusals(void **state)
@@ -75,7 +106,8 @@ static void test_class_weight_refusals(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct why why = {0};
 
-        assert_int_equal(rows_weigh(&data, bad[i].list, &why), ERR_RANGE);
+        assert_int_equal(rows_weigh(&data, false, bad[i].list, &why),
+                         ERR_RANGE);
         assert_string_equal(why.text, bad[i].sentence);
     }
     dataset_close(&data);
@@ -147,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_class_weights),
+        cmocka_unit_test(test_class_weights_of_many),
         cmocka_unit_test(test_class_weight_refusals),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_split),
