@@ -294,6 +294,7 @@ struct block {
     double *x; /* rows * stride. */
     double *z; /* rows * padded. */
     double *t;
+    double *g; /* Where its sums go. */
     uint32_t rows;
 };
 
@@ -337,9 +338,9 @@ static double weight_of(const double *weight, uint32_t i)
     return weight == NULL ? 1.0 : weight[i];
 }
 
-/* g += x z of the block that begins with row `first`. */
+/* block->g += x z of the block that begins with row `first`. */
 static void add_block(const struct shape *shape, const struct dense_rows *in,
-                      uint32_t first, const struct block *block, double *g)
+                      uint32_t first, const struct block *block)
 {
     const size_t bytes = dense_row_bytes(in->storage, in->stride);
     const uint32_t after = first + block->rows;
@@ -348,7 +349,7 @@ static void add_block(const struct shape *shape, const struct dense_rows *in,
     const struct g_work work = {
         .x = block->x,
         .r = block->z,
-        .g = g,
+        .g = block->g,
         .rows = block->rows,
         .stride = in->stride,
         .classes = shape->classes,
@@ -369,6 +370,7 @@ static double run_dense(const struct shape *shape, const struct dense_rows *in,
     const uint32_t most = block_rows(in->stride);
     double loss = 0.0;
 
+    block.g = g;
     memset(g, 0, (size_t)shape->classes * in->stride * sizeof *g);
     for (uint32_t first = 0; first < in->rows; first += block.rows) {
         block.rows = in->rows - first < most ? in->rows - first : most;
@@ -390,7 +392,7 @@ static double run_dense(const struct shape *shape, const struct dense_rows *in,
 
             loss += slopes(shape, &row);
         }
-        add_block(shape, in, first, &block, g);
+        add_block(shape, in, first, &block);
     }
     return loss;
 }

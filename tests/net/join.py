@@ -119,17 +119,21 @@ def token_against_none(tap):
     finish(process)
 
 
-def shipped_sparse(tap):
-    """Sparse rows travel, too."""
+def shipped(tap, name, *flags):
+    job = ["train", *flags, "--steps", "30", "--chunk-rows", "64", "--format",
+           "json"]
+    wanted = result_of(run(*job).stdout).get("hash")
+    process = start(*job, "--listen", "127.0.0.1:0", "--workers", "2:3",
+                    "--out", f"run-{name}")
+    end_all(tap, f"{name} rows", process, join_all(f"run-{name}", 2), wanted)
+
+
+def shipped_rows(tap):
+    """Sparse rows travel, too, and so do classes."""
     for name, value in (("index", "1"), ("csr", "0.3")):
         write_rows(f"{name}.svm", 400, 6, lambda k, value=value: value)
-        job = ["train", f"{name}.svm", "--storage", name, "--steps", "30",
-               "--chunk-rows", "64", "--format", "json"]
-        wanted = result_of(run(*job).stdout).get("hash")
-        process = start(*job, "--listen", "127.0.0.1:0", "--workers", "2:3",
-                        "--out", f"run-{name}")
-        end_all(tap, f"{name} rows", process, join_all(f"run-{name}", 2),
-                wanted)
+        shipped(tap, name, f"{name}.svm", "--storage", name)
+    shipped(tap, "softmax", "gen:digits:600", "--model", "softmax")
 
 
 def taken_port(tap):
@@ -145,7 +149,7 @@ def taken_port(tap):
 def main():
     tap = Tap()
     taken_port(tap)
-    shipped_sparse(tap)
+    shipped_rows(tap)
     wanted = perfect_hash(STEPS)
     plain(tap, wanted)
     sealed(tap, wanted)
