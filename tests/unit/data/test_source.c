@@ -98,6 +98,34 @@ static void test_whole_labels_are_numbered(void **state)
     dataset_close(&data);
 }
 
+/* Two labels are classes 0 and 1 if classes are asked for, else signs. */
+static void test_two_labels_are_numbered(void **state)
+{
+    const struct source_options classes = {.classes = true};
+    struct dataset data = load("7 1:1\n-3 1:2\n7 1:3\n", &classes);
+    const struct source_options like = {.like = &data, .classes = true};
+    struct dataset test = load("-3 1:1\n7 1:1\n", &like);
+    struct dataset made[2];
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(data.classes, 2);
+    assert_true(data.y[0] == 1 && data.y[1] == 0 && data.y[2] == 1);
+    assert_true(test.y[0] == 0 && test.y[1] == 1);
+    dataset_close(&data);
+    dataset_close(&test);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            source_load(&(struct source_options){.spec = "gen:gmm:50,3",
+                                                 .classes = i == 1},
+                        &made[i], NULL, NULL, &why),
+            ERR_OK);
+    for (uint32_t row = 0; row < 50; row++)
+        assert_true(made[1].y[row] == (made[0].y[row] + 1) / 2);
+    dataset_close(&made[0]);
+    dataset_close(&made[1]);
+}
+
 static void test_many_labels_are_not_counted(void **state)
 {
     static char text[CLASSES_MAX * 16];
@@ -236,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_two_labels_are_mapped),
         cmocka_unit_test(test_other_labels_are_kept),
         cmocka_unit_test(test_whole_labels_are_numbered),
+        cmocka_unit_test(test_two_labels_are_numbered),
         cmocka_unit_test(test_many_labels_are_not_counted),
         cmocka_unit_test(test_test_set_follows_training_set),
         cmocka_unit_test(test_sentences),
