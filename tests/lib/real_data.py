@@ -18,11 +18,11 @@ JOBS = {
         {("metrics", "auc"): (.883, .001)}),
     "KC Housing, 100 AGD steps": (
         "kc_housing", "kc", ["--model", "linear", "--optim", "agd", "--lr",
-                             "0.1", "--decay", "0.98"],
-        # The reference ends at .0334 on the training rows; why ours fits them
-        # better with the same recipe is not known.
-        {("train_metrics", "mse"): (.0316, .0002),
-         ("metrics", "mse"): (.0300, .0003)}),
+                             "0.098", "--decay", "0.98"],
+        # The reference's first rate is .1 * .98, and its .0334 is over seven
+        # eighths of the training rows: docs/performance.md.
+        {("train_metrics", "mse"): (.0318, .0001),
+         ("metrics", "mse"): (.0300, .0001)}),
     "Credit, linear SVM optimum": (
         "credit_default", "credit", ["-s", "2", "-c", "0.01"],
         {("metrics", "f1"): (.476, .002), ("metrics", "accuracy"):
