@@ -218,9 +218,9 @@ static void read_like_liblinear(struct bench *bench)
     CHECK(file != NULL && line != NULL);
     count_fields(file, &line, &room, &rows, &fields);
     rewind(file);
-    nodes = malloc((fields + rows) * sizeof *nodes);
-    label = malloc(rows * sizeof *label);
-    row = malloc(rows * sizeof *row);
+    nodes = calloc(fields + rows + 1, sizeof *nodes);
+    label = malloc((rows + 1) * sizeof *label);
+    row = malloc((rows + 1) * sizeof *row);
     CHECK(nodes != NULL && label != NULL && row != NULL);
     fields = 0;
     for (size_t i = 0; i < rows; i++) {

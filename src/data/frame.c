@@ -502,6 +502,7 @@ static enum err finish(struct frame_reader *reader, struct why *why)
 {
     struct frame *const frame = reader->frame;
 
+    CHECK(reader->words != NULL); /* There are rows. */
     for (uint32_t j = 0; j < frame->cols; j++) {
         if (frame->column[j].categorical &&
             number_column(&frame->column[j], &reader->words[j], frame->rows) !=

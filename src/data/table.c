@@ -118,36 +118,57 @@ struct filing {
                                 which spares a division. */
 };
 
-#define CELLS_AS(CELL, SIZE)                                                   \
-    case CELL:                                                                 \
-        for (size_t k = 0; k < count; k++)                                     \
-            out[k] =                                                           \
-                (float)(load_cell(CELL, SIZE, big_endian, at + k * (SIZE)) /   \
-                        divisor);                                              \
-        return
-
-/* One loop for each kind of cell, so that none asks for the kind. */
-static void load_cells(const struct filing *filing, const uint8_t *at,
-                       size_t count, float *out)
+/* Inlined for each kind of cell, so that no loop asks for the kind. */
+__attribute__((always_inline)) static inline void
+load_as(enum cell cell, size_t size, const struct filing *filing,
+        const uint8_t *at, size_t count, float *out)
 {
     const bool big_endian = filing->table->big_endian;
     const double divisor = filing->table->divisor;
 
+    for (size_t k = 0; k < count; k++)
+        out[k] =
+            (float)(load_cell(cell, size, big_endian, at + k * size) / divisor);
+}
+
+static void load_cells(const struct filing *filing, const uint8_t *at,
+                       size_t count, float *out)
+{
     switch (filing->table->cell) {
     case CELL_U8:
         for (size_t k = 0; k < count; k++)
             out[k] = filing->byte[at[k]];
-        return;
-        CELLS_AS(CELL_I8, 1);
-        CELLS_AS(CELL_U16, 2);
-        CELLS_AS(CELL_I16, 2);
-        CELLS_AS(CELL_U32, 4);
-        CELLS_AS(CELL_I32, 4);
-        CELLS_AS(CELL_U64, 8);
-        CELLS_AS(CELL_I64, 8);
-        CELLS_AS(CELL_F32, 4);
-        CELLS_AS(CELL_F64, 8);
-        CELLS_AS(CELL_BOOL, 1);
+        break;
+    case CELL_I8:
+        load_as(CELL_I8, 1, filing, at, count, out);
+        break;
+    case CELL_U16:
+        load_as(CELL_U16, 2, filing, at, count, out);
+        break;
+    case CELL_I16:
+        load_as(CELL_I16, 2, filing, at, count, out);
+        break;
+    case CELL_U32:
+        load_as(CELL_U32, 4, filing, at, count, out);
+        break;
+    case CELL_I32:
+        load_as(CELL_I32, 4, filing, at, count, out);
+        break;
+    case CELL_U64:
+        load_as(CELL_U64, 8, filing, at, count, out);
+        break;
+    case CELL_I64:
+        load_as(CELL_I64, 8, filing, at, count, out);
+        break;
+    case CELL_F32:
+        load_as(CELL_F32, 4, filing, at, count, out);
+        break;
+    case CELL_F64:
+        load_as(CELL_F64, 8, filing, at, count, out);
+        break;
+    case CELL_BOOL:
+        load_as(CELL_BOOL, 1, filing, at, count, out);
+        break;
     }
 }
 
