@@ -486,7 +486,10 @@ static const struct option table[OPTIONS] = {
                    .value = "SPEC",
                    .help = "make workers slow: reference[:MEAN], exp:MEAN, "
                            "shifted:A,MEAN, pareto:XM,ALPHA, "
-                           "bimodal:P,FACTOR, worker:NAME=FACTOR; join with +",
+                           "lognormal:MEDIAN,SIGMA, weibull:SCALE,SHAPE, "
+                           "bimodal:P,FACTOR, worker:NAME=FACTOR, dead:P, "
+                           "trace:FILE; then /scale, /times, /persistent, "
+                           "/rack:N, /burst:ENTER,LEAVE; join with +",
                    .commands = BOTH},
     [OPT_CHAOS] = {.name = "chaos",
                    .section = trouble,

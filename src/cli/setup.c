@@ -203,8 +203,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = choose_machine(setup, options, why);
     if (err == ERR_OK && delay != NULL)
-        err = delay_parse(delay, option_count(options, OPT_SEED), &setup->delay,
-                          why);
+        err = delay_load(delay, option_count(options, OPT_SEED), &setup->delay,
+                         &setup->delay_files, why);
     if (err == ERR_OK && chaos != NULL)
         err = chaos_parse(chaos, &setup->chaos, why);
     if (err == ERR_FORMAT)
@@ -498,6 +498,7 @@ void setup_close(struct setup *setup)
     if (setup->has_valid)
         dataset_close(&setup->valid);
     encoder_close(&setup->encoder);
+    delay_files_close(&setup->delay_files);
     *setup = (struct setup){0};
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "cli/delay_load.h"
 #include "cli/options.h"
 #include "code/code.h"
 #include "data/dataset.h"
@@ -32,6 +33,7 @@ struct setup {
     uint32_t threads;
     enum isa isa;
     struct delay delay;
+    struct delay_files delay_files; /* Which `delay` borrows. */
     struct chaos chaos;
     /* Problem. */
     bool loaded, has_test, has_valid; /* Which of the three are there. */

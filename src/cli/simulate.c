@@ -15,6 +15,7 @@ static void without_gradients(struct sim_options *sim,
                               const struct options *options)
 {
     sim->ideal = true;
+    sim->chunk_us = 0;
     sim->problem = NULL;
     sim->rows = setup->slots * CODE_STEAL_PIECES;
     sim->chunk_rows = 1;

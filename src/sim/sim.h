@@ -89,9 +89,9 @@ struct sim_options {
     uint32_t workers_max; /* Joiners included; 0 = workers + 4. */
     struct delay delay;   /* Injected, as `--delay`. */
 
-    /* No latency, no compute time, no beats: the ideal of a delay study. */
+    /* No latency, no beats, no disk: the ideal of a delay study. */
     bool ideal;
-    time_us chunk_us;        /* Computing one chunk; ignored if ideal. */
+    time_us chunk_us;        /* Computing one chunk. */
     time_us latency_us;      /* Control plane, one way ... */
     time_us bulk_latency_us; /* ... and bulk plane. */
     time_us jitter_us;       /* Added, uniform. */
