@@ -69,6 +69,14 @@ static const struct command commands[] = {
      "--delay reference\n"
      "  muster simulate --faults --seeds 1:1000\n",
      simulate_command},
+    {"plan", POSITIONAL(CMD_PLAN, OPT_PLAN_ACTION, OPT_PLAN_FROM),
+     "[choose|fit|generate] [FILE]",
+     "Which code for these delays? Also: make and fit traces", NULL,
+     "  muster plan -n 30 --delay bimodal:.05,3\n"
+     "  muster plan generate slow.trace -n 30 --steps 1000\n"
+     "  muster plan choose slow.trace --exact approx\n"
+     "  muster plan fit slow.trace\n",
+     plan_command},
     {"codes",
      {.command = CMD_CODES},
      "",

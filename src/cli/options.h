@@ -34,7 +34,8 @@ enum command_bit {
     CMD_PREDICT = 1 << 9,
     CMD_MODEL = 1 << 10,
     CMD_DATA = 1 << 11,
-    CMD_ALL = (1 << 12) - 1,
+    CMD_PLAN = 1 << 12,
+    CMD_ALL = (1 << 13) - 1,
 };
 
 enum option_id {
@@ -121,6 +122,15 @@ enum option_id {
     OPT_SERIES,
     OPT_FAULTS,
     OPT_SEEDS,
+    OPT_WORK,
+    OPT_COMPARE,
+    OPT_CSV,
+    OPT_PLOT,
+    /* Plans. */
+    OPT_PLAN_ACTION,
+    OPT_PLAN_FROM,
+    OPT_NOISE,
+    OPT_COPIES,
     /* Predictions. */
     OPT_PROBABILITY,
     OPT_STYLE,

@@ -301,16 +301,17 @@ static void on_cancel(struct replay *replay, uint32_t slot)
 }
 
 /* CANCEL and the ROUND behind it. */
-static void on_round(struct replay *replay, uint32_t slot,
+static void on_round(struct replay *replay, const struct steal_event *event,
                      const struct delay_draw *draw)
 {
     struct steal *steal = replay->steal;
+    const uint32_t slot = event->slot;
     struct thief *thief = &steal->thieves[slot];
 
     on_cancel(replay, slot);
     thief->delayed = false;
     thief->in_round = true;
-    thief->round = steal->round;
+    thief->round = event->number;
     thief->draw = *draw;
     for (uint32_t i = replay->work_first[slot];
          i < replay->work_first[slot + 1]; i++)
@@ -336,16 +337,16 @@ static void on_worker(struct replay *replay, const struct steal_event *event,
 {
     struct steal *steal = replay->steal;
     struct thief *thief = &steal->thieves[event->slot];
-    const bool current = event->number == steal->round;
+    const bool current = thief->in_round && event->number == thief->round;
 
     if (event->kind == ON_TIMER && !timer_rings(steal, event->slot))
         return;
     if (event->kind == ON_CANCEL)
         on_cancel(replay, event->slot);
     else if (event->kind == ON_ROUND)
-        on_round(replay, event->slot, &draws[event->slot]);
-    else if (event->kind == ON_JOIN && current) {
-        on_round(replay, event->slot, &draws[event->slot]);
+        on_round(replay, event, &draws[event->slot]);
+    else if (event->kind == ON_JOIN) {
+        on_round(replay, event, &draws[event->slot]);
         enqueue(steal, thief, event->piece);
         start_next(replay, event->slot);
     } else if (event->kind == ON_COMPUTED)
@@ -432,7 +433,7 @@ static uint32_t worth(const struct steal *steal, uint32_t id, uint32_t thief)
     return worth_repeating(steal, thief, victim) ? 1 : 0;
 }
 
-static void steal_for(struct replay *replay, uint32_t slot)
+static bool steal_for(struct replay *replay, uint32_t slot)
 {
     struct steal *steal = replay->steal;
     const struct group *group = &replay->code->groups[steal->group_of[slot]];
@@ -440,7 +441,7 @@ static void steal_for(struct replay *replay, uint32_t slot)
     uint32_t best_id = 0;
 
     if (steal->thieves[slot].outstanding > BACKLOG_MAX)
-        return;
+        return false;
     for (uint32_t id = group->piece_first; id < group->piece_end; id++) {
         const uint32_t value = worth(steal, id, slot);
 
@@ -450,7 +451,7 @@ static void steal_for(struct replay *replay, uint32_t slot)
         }
     }
     if (best == 0)
-        return;
+        return false;
     if (best > 1 && steal->pieces[best_id].count == 1) {
         const uint32_t victim = steal->pieces[best_id].assignee[0];
 
@@ -460,12 +461,59 @@ static void steal_for(struct replay *replay, uint32_t slot)
     assign(steal, best_id, slot);
     send(steal, steal->thieves[slot].called ? ON_WORK : ON_JOIN, slot, best_id);
     steal->thieves[slot].called = true;
+    return true;
 }
 
-static void rebalance(struct replay *replay)
+static bool rebalance(struct replay *replay)
 {
+    bool moved = false;
+
     for (uint32_t slot = 0; slot < replay->code->slots; slot++)
-        steal_for(replay, slot);
+        moved |= steal_for(replay, slot);
+    return moved;
+}
+
+/* When will `thief` find the piece worth repeating?  With a answers since the
+ * opening O and the victim's last at A: at t with t - A >= 2 (t - O) / a.  Up
+ * to two answers that never changes.  Rounding makes it a little sooner. */
+static time_us repeat_at(const struct steal *steal, uint32_t thief, uint32_t id)
+{
+    const struct steal_piece *piece = &steal->pieces[id];
+    const struct thief *fast = &steal->thieves[thief];
+    const time_us a = fast->answered;
+    time_us last;
+
+    if (piece->in || piece->count == 0 || piece->count >= LIVE_MAX || a <= 2 ||
+        assigned(piece, thief))
+        return TIME_NEVER;
+    last = steal->thieves[piece->assignee[0]].answered_at - steal->opened_at;
+    return steal->opened_at + last * a / (a - 2) - 2 * a;
+}
+
+/* Nothing was worth moving at this tick: the first tick at which something may
+ * be, as a delay from now.  Waits of hours would be a million ticks. */
+static time_us quiet_for(const struct replay *replay)
+{
+    const struct steal *steal = replay->steal;
+    time_us next = TIME_NEVER;
+
+    for (uint32_t slot = 0; slot < replay->code->slots; slot++) {
+        const struct group *group =
+            &replay->code->groups[steal->group_of[slot]];
+
+        if (steal->thieves[slot].outstanding > 0)
+            continue;
+        for (uint32_t id = group->piece_first; id < group->piece_end; id++) {
+            const time_us at = repeat_at(steal, slot, id);
+
+            if (at < next)
+                next = at;
+        }
+    }
+    if (next == TIME_NEVER)
+        return TIME_NEVER;
+    next = next <= steal->now ? 0 : (next - steal->now) / TICK_US;
+    return (next > 0 ? next : 1) * TICK_US;
 }
 
 static void count_slot(struct replay *replay, uint32_t slot)
@@ -509,21 +557,23 @@ static void on_tally(struct replay *replay, const struct steal_event *event)
     if (replay_enough(replay, steal->pieces_in, slots_in(replay)))
         steal->over = true;
     else
-        steal_for(replay, event->slot);
+        (void)steal_for(replay, event->slot);
 }
 
 static void on_coordinator(struct replay *replay,
                            const struct steal_event *event)
 {
     struct steal *steal = replay->steal;
+    time_us wait = TICK_US;
 
     if (event->kind == ON_TALLY)
         on_tally(replay, event);
-    else if (timer_rings(steal, COORDINATOR))
-        rebalance(replay);
-    else
+    else if (!timer_rings(steal, COORDINATOR))
         return;
-    set_timer(steal, COORDINATOR, steal->now + TICK_US);
+    else if (!rebalance(replay))
+        wait = quiet_for(replay);
+    set_timer(steal, COORDINATOR,
+              wait == TIME_NEVER ? TIME_NEVER : steal->now + wait);
 }
 
 static void open_round(struct replay *replay)
@@ -557,7 +607,7 @@ static void open_round(struct replay *replay)
         if (replay->todo[slot] > 0)
             send(steal, ON_ROUND, slot, 0);
     }
-    rebalance(replay);
+    (void)rebalance(replay);
     set_timer(steal, COORDINATOR, steal->now + TICK_US);
 }
 

