@@ -41,6 +41,8 @@ static void see(void *context, const struct trace *trace)
         announce(run);
     if (trace != NULL)
         watch_event(&run->watch, trace);
+    if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
+        recorder_event(&run->recorder, trace);
     if (trace != NULL && trace->kind == TRACE_COMMIT)
         run->watch.objective *= run->setup->scale; /* As it is shown. */
     for (uint32_t i = 0; i < count; i++)
@@ -103,5 +105,9 @@ enum err run_cluster(struct run *run, struct train_result *result,
     (void)fflush(NULL);
     err = train_run(&options, result, why);
     screen_end(&run->screen, &run->watch, NULL, 0);
+    if (err == ERR_OK && option_given(&run->cli->options, OPT_RECORD))
+        err = recorder_write(&run->recorder,
+                             option_text(&run->cli->options, OPT_RECORD), why);
+    recorder_close(&run->recorder);
     return err;
 }

@@ -217,7 +217,7 @@ static const struct option table[OPTIONS] = {
                     .shown = "mse for linear, else accuracy",
                     .help = "what to watch and to sort by: accuracy, "
                             "precision, recall, f1, auc, logloss or mse",
-                    .commands = CMD_TRAIN | CMD_PREDICT},
+                    .commands = BOTH | CMD_PREDICT},
     [OPT_INTERCEPT] = {.name = "intercept",
                        .section = problem,
                        .kind = VALUE_FLAG,
@@ -560,6 +560,13 @@ static const struct option table[OPTIONS] = {
                   .help = "make every step durable before the next",
                   .commands = CMD_TRAIN},
 
+    [OPT_RECORD] = {.name = "record",
+                    .section = cluster,
+                    .kind = VALUE_TEXT,
+                    .value = "FILE",
+                    .help = "write every worker's delay in every step there, "
+                            "as a trace for `muster plan` and --delay",
+                    .commands = CMD_TRAIN},
     [OPT_COMPUTE] = {.name = "compute",
                      .section = simulator,
                      .kind = VALUE_FLAG,

@@ -117,6 +117,7 @@ enum option_id {
     OPT_OUT,
     OPT_RESUME,
     OPT_SYNC,
+    OPT_RECORD,
     /* The simulator. */
     OPT_COMPUTE,
     OPT_SERIES,

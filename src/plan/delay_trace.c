@@ -232,7 +232,8 @@ static size_t put_number(char *out, double value, bool last)
     const char *after = last ? "\n" : ",";
     const int wrote = value >= DELAY_NEVER_S
                           ? snprintf(out, NUMBER_BYTES, "dead%s", after)
-                          : snprintf(out, NUMBER_BYTES, "%.6g%s", value, after);
+                          : snprintf(out, NUMBER_BYTES, "%s%.6g%s",
+                                     value < 0 ? ">" : "", fabs(value), after);
 
     CHECK(wrote > 0);
     CHECK((unsigned)wrote < NUMBER_BYTES);

@@ -38,7 +38,8 @@ MUST_CHECK enum err delay_trace_parse(struct delay_trace *trace,
                                       const char *text, struct why *why);
 void delay_trace_close(struct delay_trace *trace);
 
-/* Add a step of `cols` numbers; the first says how many workers there are. */
+/* Add a step of `cols` numbers; the first says how many workers there are.  For
+ * writing only, one below 0 stands for "longer than that". */
 MUST_CHECK enum err delay_trace_add(struct delay_trace *trace,
                                     const double *value, uint32_t cols,
                                     double work_s);
