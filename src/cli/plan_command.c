@@ -99,13 +99,6 @@ static void size_up(const struct options *options, struct asked *asked)
 
 /* --- choose -------------------------------------------------------------- */
 
-struct table {
-    struct candidate candidate[CANDIDATES_MAX];
-    struct score score[CANDIDATES_MAX];
-    uint32_t count;
-    uint32_t current;
-};
-
 static enum exactness worst_class(const struct options *options)
 {
     const char *wanted = option_text(options, OPT_EXACT);
@@ -119,8 +112,8 @@ static enum exactness worst_class(const struct options *options)
 /* The candidates to try: those of --compare, or all that fit; then what runs
  * now, for the gain. */
 static enum err list_candidates(const struct options *options,
-                                const struct asked *asked, struct table *table,
-                                struct why *why)
+                                const struct asked *asked,
+                                struct plan_table *table, struct why *why)
 {
     const char *text = option_text(options, OPT_COMPARE);
     const char *code = option_text(options, OPT_CODE);
@@ -159,35 +152,6 @@ static enum err list_candidates(const struct options *options,
     return err == ERR_OK ? err : why_in(why, err, "--compare");
 }
 
-/* Those that do not fit (a shape, a limit) fall out, but for what runs now. */
-static enum err score_all(const struct plan_options *options,
-                          struct table *table, struct why *why)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < table->count; i++) {
-        const bool again =
-            i > 0 &&
-            memcmp(&table->candidate[i].spec, &table->candidate[0].spec,
-                   sizeof table->candidate[0].spec) == 0;
-        enum err err;
-
-        if (again)
-            continue;
-        err = plan_score(options, &table->candidate[i], &table->score[kept],
-                         i == 0 ? why : NULL);
-        if (err != ERR_OK && i == 0)
-            return why_in(why, err, "--code");
-        if (err == ERR_NOMEM)
-            return why_set(why, err, "%s", err_text(err));
-        if (err != ERR_OK)
-            continue;
-        table->candidate[kept++] = table->candidate[i];
-    }
-    table->count = kept;
-    return ERR_OK;
-}
-
 static json_t *candidate_json(const struct candidate *candidate,
                               const struct score *score)
 {
@@ -204,7 +168,7 @@ static json_t *candidate_json(const struct candidate *candidate,
         exactness_name(score->exactness));
 }
 
-static void choice_json(const struct cli *cli, const struct table *table,
+static void choice_json(const struct cli *cli, const struct plan_table *table,
                         const struct plan_choice *choice)
 {
     json_t *list = json_array();
@@ -220,7 +184,7 @@ static void choice_json(const struct cli *cli, const struct table *table,
                        config_json(&cli->options)));
 }
 
-static void choice_text(const struct table *table,
+static void choice_text(const struct plan_table *table,
                         const struct plan_choice *choice)
 {
     (void)printf("%-18s %9s %9s %9s %8s %8s %8s  %s\n", "code", "s/step",
@@ -253,14 +217,14 @@ static int choose(struct cli *cli, const struct asked *asked)
                            ? option_real(options, OPT_COPIES)
                            : 0,
     };
-    struct table *table = mem_new(1, sizeof *table);
+    struct plan_table *table = mem_new(1, sizeof *table);
     struct plan_choice choice;
     struct why why = {0};
     enum err err = table == NULL ? ERR_NOMEM
                                  : list_candidates(options, asked, table, &why);
 
     if (err == ERR_OK)
-        err = score_all(&how, table, &why);
+        err = plan_score_all(&how, table, &why);
     if (err == ERR_OK) {
         plan_choose(table->candidate, table->score, table->count, 0, &choice);
         if (cli->json)

@@ -8,9 +8,8 @@
 #include "os/file.h"
 #include "plan/delay.h"
 
-#define QUICK_SHARE .05 /* This quantile of all times is taken for the work.   \
-                         */
-#define LEAST_S 1e-6
+#define QUICK_SHARE .05 /* Of all times: as long as the work takes. */
+#define LEAST_S     1e-6
 
 void recorder_close(struct recorder *recorder)
 {

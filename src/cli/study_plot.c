@@ -295,16 +295,18 @@ static void draw_legend(struct svg *svg, const struct study *studies,
 
     for (uint32_t i = 0; i < count; i++) {
         char text[160];
+        double wide;
 
         (void)snprintf(text, sizeof text, "%s  %.4g s/step",
                        studies[i].candidate.label, studies[i].mean_step_s);
-        if (x > PAGE_WIDTH - 180) {
+        wide = 32 + 7 * (double)strlen(text);
+        if (x + wide > PAGE_WIDTH) {
             x = LEFT;
             y += 16;
         }
         svg_box(svg, x, y - 9, 12, 10, svg_colour(i), 1);
         svg_text(svg, x + 17, y, "start", 12, text);
-        x += 32 + 6.6 * (double)strlen(text);
+        x += wide;
     }
 }
 

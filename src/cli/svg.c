@@ -101,11 +101,8 @@ double panel_x(const struct panel *panel, double x)
 
 double panel_y(const struct panel *panel, double y)
 {
-    double share = (y - panel->y_low) / (panel->y_high - panel->y_low);
-
-    if (panel->y_log)
-        share = log(y / panel->y_low) / log(panel->y_high / panel->y_low);
-    return panel->top + panel->height * (1 - share);
+    return panel->top +
+           panel->height * (panel->y_high - y) / (panel->y_high - panel->y_low);
 }
 
 double nice_step(double low, double high, uint32_t count)
@@ -117,50 +114,47 @@ double nice_step(double low, double high, uint32_t count)
     return power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
 }
 
+/* Whole multiples of a step from low to high: first and last. */
+static void tick_range(double low, double high, double step, int *first,
+                       int *last)
+{
+    *first = (int)ceil(low / step - 1e-6);
+    *last = (int)floor(high / step + 1e-6);
+}
+
 static void x_ticks(struct svg *svg, const struct panel *panel)
 {
     const double step = nice_step(panel->x_low, panel->x_high, TICKS + 1);
     const double bottom = panel->top + panel->height;
+    int first;
+    int last;
 
-    for (double x = ceil(panel->x_low / step) * step;
-         x <= panel->x_high + step / 1e6; x += step) {
+    tick_range(panel->x_low, panel->x_high, step, &first, &last);
+    for (int i = first; i <= last; i++) {
+        const double x = panel_x(panel, i * step);
         char label[32];
 
-        (void)snprintf(label, sizeof label, "%g", fabs(x) < step / 1e6 ? 0 : x);
-        svg_line(svg, panel_x(panel, x), panel->top, panel_x(panel, x), bottom,
-                 GRID, 1);
-        svg_text(svg, panel_x(panel, x), bottom + 15, "middle", 11, label);
+        (void)snprintf(label, sizeof label, "%g", i * step);
+        svg_line(svg, x, panel->top, x, bottom, GRID, 1);
+        svg_text(svg, x, bottom + 15, "middle", 11, label);
     }
-}
-
-static void y_tick(struct svg *svg, const struct panel *panel, double y)
-{
-    char label[32];
-
-    (void)snprintf(label, sizeof label, "%.6g", y);
-    svg_line(svg, panel->left, panel_y(panel, y), panel->left + panel->width,
-             panel_y(panel, y), GRID, 1);
-    svg_text(svg, panel->left - 6, panel_y(panel, y) + 4, "end", 11, label);
 }
 
 static void y_ticks(struct svg *svg, const struct panel *panel)
 {
     const double step = nice_step(panel->y_low, panel->y_high, TICKS);
+    int first;
+    int last;
 
-    if (panel->y_log) {
-        static const double digits[] = {1, 2, 5};
+    tick_range(panel->y_low, panel->y_high, step, &first, &last);
+    for (int i = first; i <= last; i++) {
+        const double y = panel_y(panel, i * step);
+        char label[32];
 
-        for (double p = pow(10, floor(log10(panel->y_low))); p <= panel->y_high;
-             p *= 10)
-            for (size_t i = 0; i < 3; i++)
-                if (p * digits[i] >= panel->y_low * .999 &&
-                    p * digits[i] <= panel->y_high * 1.001)
-                    y_tick(svg, panel, p * digits[i]);
-        return;
+        (void)snprintf(label, sizeof label, "%.6g", i * step);
+        svg_line(svg, panel->left, y, panel->left + panel->width, y, GRID, 1);
+        svg_text(svg, panel->left - 6, y + 4, "end", 11, label);
     }
-    for (double y = ceil(panel->y_low / step) * step;
-         y <= panel->y_high + step / 1e6; y += step)
-        y_tick(svg, panel, fabs(y) < step / 1e6 ? 0 : y);
 }
 
 void panel_axes(struct svg *svg, const struct panel *panel, const char *title,

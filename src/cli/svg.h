@@ -25,7 +25,6 @@ struct svg {
 struct panel {
     double left, top, width, height;
     double x_low, x_high, y_low, y_high;
-    bool y_log;
 };
 
 /* Colours that the colour-blind can tell apart (Okabe & Ito). */

@@ -17,7 +17,7 @@
 /* Tanh-sinh quadrature: u = 1 / (1 + exp(-2 s)), s = pi/2 sinh t.  Its nodes
  * crowd at both ends, where quantile functions have their singularities. */
 #define NODE_STEP  (1.0 / 64)
-#define NODE_LAST  6.0
+#define NODES      384 /* On either side, up to t = 6. */
 #define PI_HALF    1.57079632679489661923
 #define LAMBERT_IT 64
 
@@ -149,7 +149,8 @@ double order_quadrature(const struct law *law, const struct rule *rule)
 
     CHECK(rule->k >= 1);
     CHECK(rule->k <= rule->groups);
-    for (double t = -NODE_LAST; t <= NODE_LAST; t += NODE_STEP) {
+    for (int i = -NODES; i <= NODES; i++) {
+        const double t = i * NODE_STEP;
         const double s = PI_HALF * sinh(t);
         const double u = 1 / (1 + exp(-2 * s));
         const double v = 1 / (1 + exp(2 * s));

@@ -151,6 +151,32 @@ enum err plan_score(const struct plan_options *options,
     return err;
 }
 
+static bool same_code(const struct candidate *a, const struct candidate *b)
+{
+    return memcmp(&a->spec, &b->spec, sizeof a->spec) == 0;
+}
+
+enum err plan_score_all(const struct plan_options *options,
+                        struct plan_table *table, struct why *why)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < table->count; i++) {
+        enum err err;
+
+        if (i > 0 && same_code(&table->candidate[i], &table->candidate[0]))
+            continue;
+        err = plan_score(options, &table->candidate[i], &table->score[kept],
+                         i == 0 ? why : NULL);
+        if (err != ERR_OK && (i == 0 || err == ERR_NOMEM))
+            return err;
+        if (err == ERR_OK)
+            table->candidate[kept++] = table->candidate[i];
+    }
+    table->count = kept;
+    return ERR_OK;
+}
+
 /* --- choosing ------------------------------------------------------------ */
 
 /* Less of everything, the dearest first. */
@@ -240,6 +266,68 @@ void plan_choose(const struct candidate *candidates, const struct score *scores,
     choice->change = choice->best != current && choice->gain > PLAN_GAIN_MIN &&
                      choice->gain_low > 0;
     explain(candidates, scores, current, choice);
+}
+
+/* --- during a job -------------------------------------------------------- */
+
+static double mean_work(const struct delay_trace *observed)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < observed->rows; i++)
+        sum += observed->work_s[i];
+    return sum / observed->rows;
+}
+
+static enum err choose_observed(const struct delay_trace *observed,
+                                struct plan_table *table, enum exactness worst,
+                                double noise, struct plan_choice *choice,
+                                struct why *why)
+{
+    const struct delay delay = {
+        .count = 1, .term = {{.kind = DELAY_TRACE, .trace = observed}}};
+    const struct plan_options options = {.workers = observed->cols,
+                                         .work_s = mean_work(observed),
+                                         .delay = &delay,
+                                         .steps = observed->rows,
+                                         .noise = noise};
+    enum err err;
+
+    table->count =
+        1 + candidate_list(observed->cols, worst, table->candidate[0].spec.seed,
+                           table->candidate + 1, CANDIDATES_MAX - 1);
+    err = plan_score_all(&options, table, why);
+    if (err == ERR_OK)
+        plan_choose(table->candidate, table->score, table->count, 0, choice);
+    return err;
+}
+
+enum err plan_observed(const struct delay_trace *observed,
+                       const struct code_spec *current, enum exactness worst,
+                       double noise, struct code_spec *best,
+                       struct plan_choice *choice, struct why *why)
+{
+    struct plan_table *table;
+    struct plan_choice made;
+    enum err err;
+
+    if (observed->rows < PLAN_BLOCKS)
+        return why_set(why, ERR_SHAPE,
+                       "%u steps seen; a plan needs at least %u",
+                       observed->rows, PLAN_BLOCKS);
+    table = mem_new(1, sizeof *table);
+    if (table == NULL)
+        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    table->candidate[0].spec = *current;
+    (void)snprintf(table->candidate[0].label, sizeof table->candidate[0].label,
+                   "%s", current->name);
+    err = choose_observed(observed, table, worst, noise, &made, why);
+    if (err == ERR_OK) {
+        *best = made.change ? table->candidate[made.best].spec : *current;
+        *choice = made;
+    }
+    mem_free(table);
+    return err;
 }
 
 /* --- noise --------------------------------------------------------------- */

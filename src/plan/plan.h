@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "plan/candidate.h"
 #include "plan/delay.h"
+#include "plan/delay_trace.h"
 
 #define PLAN_GAIN_MIN  .08 /* Less is not worth a change. */
 #define PLAN_WHY_BYTES 320u
@@ -54,6 +55,18 @@ MUST_CHECK enum err plan_score(const struct plan_options *options,
                                const struct candidate *candidate,
                                struct score *score, struct why *why);
 
+/* Candidates and, once scored, what they cost.  Large: not for the stack. */
+struct plan_table {
+    struct candidate candidate[CANDIDATES_MAX];
+    struct score score[CANDIDATES_MAX];
+    uint32_t count;
+};
+
+/* Score candidate[0 .. count).  The first is what runs now: an error if it does
+ * not fit.  Others that do not fit, or are the first again, fall out. */
+MUST_CHECK enum err plan_score_all(const struct plan_options *options,
+                                   struct plan_table *table, struct why *why);
+
 struct plan_choice {
     uint32_t best;
     /* Against `current`: share of time saved, with its 95 % interval. */
@@ -67,6 +80,16 @@ struct plan_choice {
  * a change pays; scores[current] as well. */
 void plan_choose(const struct candidate *candidates, const struct score *scores,
                  uint32_t count, uint32_t current, struct plan_choice *choice);
+
+/* During a job: the code to go on with, from the delays observed so far (their
+ * work included), within a class.  `*best` is `current` unless choice->change.
+ * Takes tens of milliseconds and allocates: for a step boundary.  ERR_SHAPE if
+ * fewer than PLAN_BLOCKS steps have been seen. */
+MUST_CHECK enum err plan_observed(const struct delay_trace *observed,
+                                  const struct code_spec *current,
+                                  enum exactness worst, double noise,
+                                  struct code_spec *best,
+                                  struct plan_choice *choice, struct why *why);
 
 /* B_crit = tr(Sigma) / |G|^2 in rows, from the mean gradients of k workers over
  * b rows each: the mean of their squared lengths and the squared length of

@@ -88,8 +88,7 @@ struct steal {
     time_us opened_at;
     uint32_t pieces_in, chunks_in, answers;
     uint64_t chunks_done;
-    bool failed; /* Out of memory. */
-    bool over;   /* The step is. */
+    bool over; /* The step is. */
 };
 
 /* --- events -------------------------------------------------------------- */

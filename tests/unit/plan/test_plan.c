@@ -18,12 +18,6 @@
 #include "plan/delay_trace.h"
 #include "plan/order.h"
 
-struct table {
-    struct candidate candidate[CANDIDATES_MAX];
-    struct score score[CANDIDATES_MAX];
-    uint32_t count;
-};
-
 static struct plan_options
 options_for(uint32_t workers, const struct delay *delay, uint32_t steps)
 {
@@ -35,26 +29,20 @@ options_for(uint32_t workers, const struct delay *delay, uint32_t steps)
 }
 
 /* All candidates that fit, scored.  The caller frees. */
-static struct table *scored(const struct plan_options *options,
-                            enum exactness worst)
+static struct plan_table *scored(const struct plan_options *options,
+                                 enum exactness worst)
 {
-    struct table *table = mem_new(1, sizeof *table);
-    uint32_t kept = 0;
+    struct plan_table *table = mem_new(1, sizeof *table);
 
     assert_non_null(table);
     table->count = candidate_list(options->workers, worst, 1, table->candidate,
                                   CANDIDATES_MAX);
-    for (uint32_t i = 0; i < table->count; i++) {
-        if (plan_score(options, &table->candidate[i], &table->score[kept],
-                       NULL) == ERR_OK)
-            table->candidate[kept++] = table->candidate[i];
-    }
-    table->count = kept;
-    assert_true(kept > 4);
+    assert_int_equal(plan_score_all(options, table, NULL), ERR_OK);
+    assert_true(table->count > 4);
     return table;
 }
 
-static struct plan_choice chosen(const struct table *table)
+static struct plan_choice chosen(const struct plan_table *table)
 {
     struct plan_choice choice;
 
@@ -80,7 +68,7 @@ static void test_equal_times(void **state)
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         const struct delay delay = parsed(same[i]);
         const struct plan_options options = options_for(12, &delay, 40);
-        struct table *table = scored(&options, EXACT_APPROX);
+        struct plan_table *table = scored(&options, EXACT_APPROX);
         const struct plan_choice choice = chosen(table);
 
         assert_string_equal(table->candidate[choice.best].label, "uncoded");
@@ -98,7 +86,7 @@ static void test_never_full_replication(void **state)
     (void)state;
     for (uint32_t n = 6; n <= 60; n += 18) {
         const struct plan_options options = options_for(n, &delay, 400);
-        struct table *table = scored(&options, EXACT_BITWISE);
+        struct plan_table *table = scored(&options, EXACT_BITWISE);
         const struct plan_choice choice = chosen(table);
         const struct code_spec *best = &table->candidate[choice.best].spec;
 
@@ -265,8 +253,8 @@ static double regret(const char *text, uint64_t seed, uint32_t workers,
 {
     struct delay delay;
     struct plan_options options;
-    struct table *seen;
-    struct table *hidden;
+    struct plan_table *seen;
+    struct plan_table *hidden;
     struct plan_choice choice;
     double best = HUGE_VAL;
     double paid;
@@ -312,6 +300,51 @@ static void test_regret(void **state)
     }
 }
 
+/* What a coordinator would ask: change only where it pays, stay inside the
+ * class, and stay where the best already runs. */
+static void test_observed(void **state)
+{
+    const struct delay slow = parsed("bimodal:.1,4");
+    const struct delay equal = parsed("shifted:.2,0");
+    const struct code_spec uncoded = named("uncoded", 12).spec;
+    struct delay_trace seen = {0};
+    struct delay_trace same = {0};
+    struct delay_trace few = {0};
+    struct code_spec best;
+    struct code_spec again;
+    struct plan_choice choice;
+    struct why why = {{0}};
+
+    (void)state;
+    assert_int_equal(delay_trace_generate(&seen, &slow, 100, 12, 1), ERR_OK);
+    assert_int_equal(delay_trace_generate(&same, &equal, 100, 12, 1), ERR_OK);
+    assert_int_equal(delay_trace_generate(&few, &slow, 19, 12, 1), ERR_OK);
+    assert_int_equal(
+        plan_observed(&seen, &uncoded, EXACT_BITWISE, 1, &best, &choice, &why),
+        ERR_OK);
+    assert_true(choice.change);
+    assert_int_equal(best.schedule, SCHED_STEAL);
+    assert_true(choice.gain_low > 0 && choice.gain > PLAN_GAIN_MIN);
+    assert_non_null(strstr(choice.why, "less than uncoded"));
+    assert_int_equal(
+        plan_observed(&seen, &best, EXACT_BITWISE, 1, &again, &choice, &why),
+        ERR_OK);
+    assert_true(!choice.change);
+    assert_memory_equal(&again, &best, sizeof best);
+    assert_int_equal(
+        plan_observed(&same, &uncoded, EXACT_BITWISE, 1, &best, &choice, &why),
+        ERR_OK);
+    assert_true(!choice.change);
+    assert_string_equal(best.name, "uncoded");
+    assert_int_equal(
+        plan_observed(&few, &uncoded, EXACT_BITWISE, 1, &best, &choice, &why),
+        ERR_SHAPE);
+    assert_string_equal(why.text, "19 steps seen; a plan needs at least 20");
+    delay_trace_close(&seen);
+    delay_trace_close(&same);
+    delay_trace_close(&few);
+}
+
 /* Gradients of k workers, each G plus noise of variance S / b. */
 static void test_noise_scale(void **state)
 {
@@ -333,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_bill),
         cmocka_unit_test(test_dead_stall),
         cmocka_unit_test(test_regret),
+        cmocka_unit_test(test_observed),
         cmocka_unit_test(test_noise_scale),
     };
 
