@@ -69,12 +69,13 @@ static const struct command commands[] = {
      "--delay reference\n"
      "  muster simulate --faults --seeds 1:1000\n",
      simulate_command},
-    {"codes",
-     {.command = CMD_CODES},
-     "",
-     "List the codes and what they promise",
-     NULL,
-     "  muster codes\n",
+    {"codes", POSITIONAL(CMD_CODES, OPT_CODE_NAME), "[NAME]",
+     "List the codes and what they promise, or look at one",
+     "With a name: the code built for -n workers (8 unless given), its "
+     "matrix,\n"
+     "certificate and errors.  matrix:FILE reads an encoding from a CSV file.",
+     "  muster codes\n"
+     "  muster codes cyclic -n 6 --stragglers 2 --silent 1,4\n",
      codes_command},
     {"version",
      {.command = CMD_VERSION},

@@ -51,6 +51,7 @@ enum option_id {
     OPT_PREDICTIONS,
     OPT_MODEL_ACTION,
     OPT_CONVERTED,
+    OPT_CODE_NAME,
     /* How files are read. */
     OPT_INPUT,
     OPT_LABEL,
@@ -99,7 +100,13 @@ enum option_id {
     OPT_CODE,
     OPT_STRAGGLERS,
     OPT_COLLECT,
+    OPT_STOP,
     OPT_ESTIMATE,
+    OPT_DECODE,
+    OPT_PARTS,
+    OPT_PIECES,
+    OPT_REPLICAS,
+    OPT_SPEEDS,
     OPT_EXACT,
     OPT_THREADS,
     OPT_ISA,
@@ -121,6 +128,9 @@ enum option_id {
     OPT_SERIES,
     OPT_FAULTS,
     OPT_SEEDS,
+    /* Codes shown. */
+    OPT_SILENT,
+    OPT_PLOT,
     /* Predictions. */
     OPT_PROBABILITY,
     OPT_STYLE,
