@@ -20,7 +20,8 @@
 #define NUMBERS_SHOWN  12u /* Columns of numbers; wider ones as marks. */
 #define MARKS_SHOWN    120u
 #define ERROR_SAMPLES  2000u
-#define ERROR_FEW      20u /* Where each takes a least-squares solution. */
+#define ERROR_FEW      20u /* Where each takes a large least-squares ... */
+#define SOLVED_FAST    64u /* ... solution: of more than so many workers. */
 
 /* --- the list ------------------------------------------------------------ */
 
@@ -185,9 +186,9 @@ static enum err measure(struct view *view, const struct options *options,
 {
     const char *silent = option_text(options, OPT_SILENT);
     struct code *code = &view->code;
-    const uint32_t samples = code->carrier == CARRIER_F64 && code->folds == 0
-                                 ? ERROR_FEW
-                                 : ERROR_SAMPLES;
+    const bool slow = code->carrier == CARRIER_F64 && code->folds == 0 &&
+                      code->slots > SOLVED_FAST;
+    const uint32_t samples = slow ? ERROR_FEW : ERROR_SAMPLES;
     enum err err =
         code_expected_error(code, may_miss(code), samples, &view->expected);
 

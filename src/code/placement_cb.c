@@ -49,9 +49,9 @@ static uint32_t cb_parts(const struct code *code)
 
 /* What is left of `total` shared out in proportion to the speeds of slots that
  * are not full; returns how many of them came to be full. */
-static uint32_t share(const struct code *code, double *load, double total)
+static uint32_t share(const struct code *code, const double *speed,
+                      double *load, double total)
 {
-    const double *speed = speeds(code);
     const double full = code->parts;
     double sum = 0;
     uint32_t filled = 0;
@@ -79,6 +79,7 @@ static enum err cb_prepare(struct code *code)
 {
     const uint32_t n = code->slots;
     const uint32_t copies = code->spec.stragglers + 1;
+    const double *speed = speeds(code);
     double *load;
     double at = 0;
 
@@ -91,9 +92,9 @@ static enum err cb_prepare(struct code *code)
         return ERR_NOMEM;
     }
     for (uint32_t i = 0; i < n; i++)
-        load[i] = speeds(code) == NULL ? copies : 0;
-    while (speeds(code) != NULL &&
-           share(code, load, (double)code->parts * copies) > 0)
+        load[i] = speed == NULL ? copies : 0;
+    while (speed != NULL &&
+           share(code, speed, load, (double)code->parts * copies) > 0)
         ;
     for (uint32_t i = 0; i < n; i++) {
         at += load[i];
