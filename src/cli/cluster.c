@@ -83,6 +83,22 @@ static struct train_options options_of(struct run *run)
     };
 }
 
+/* What a numeric code was found to be good for. */
+static void note_certificate(const struct run *run)
+{
+    const struct certificate *seen = &run->setup->certificate;
+
+    if (seen->patterns == 0)
+        return;
+    say_note(run->cli,
+             "muster: code %s: residual %.1e at worst over %s%u patterns of "
+             "%u silent workers; class %s",
+             run->setup->code.name, seen->worst_residual,
+             seen->exhaustive ? "all " : "", seen->patterns,
+             run->setup->code.stragglers,
+             exactness_name(run->setup->exactness));
+}
+
 enum err run_cluster(struct run *run, struct train_result *result,
                      struct why *why)
 {
@@ -101,6 +117,7 @@ enum err run_cluster(struct run *run, struct train_result *result,
              run->setup->data.rows, run->setup->data.cols,
              model_ops(run->setup->model)->name, run->setup->slots,
              run->setup->code.name, run->out);
+    note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);
     err = train_run(&options, result, why);

@@ -77,12 +77,13 @@ static const struct command commands[] = {
      "  muster plan choose slow.trace --exact approx\n"
      "  muster plan fit slow.trace\n",
      plan_command},
-    {"codes",
-     {.command = CMD_CODES},
-     "",
-     "List the codes and what they promise",
-     NULL,
-     "  muster codes\n",
+    {"codes", POSITIONAL(CMD_CODES, OPT_CODE_NAME), "[NAME]",
+     "List the codes and what they promise, or look at one",
+     "With a name: the code built for -n workers (8 unless given), its "
+     "matrix,\n"
+     "certificate and errors.  matrix:FILE reads an encoding from a CSV file.",
+     "  muster codes\n"
+     "  muster codes cyclic -n 6 --stragglers 2 --silent 1,4\n",
      codes_command},
     {"version",
      {.command = CMD_VERSION},

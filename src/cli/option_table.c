@@ -14,6 +14,7 @@ enum {
     BOTH = CMD_TRAIN | CMD_SIMULATE,
     TALKS = CMD_TRAIN | CMD_JOIN | CMD_STATUS | CMD_STOP,
     COMPUTES = CMD_TRAIN | CMD_JOIN | CMD_SIMULATE,
+    CODED = BOTH | CMD_CODES,
 };
 
 static const char files[] = "Data files";
@@ -26,6 +27,7 @@ static const char many[] = "Many runs at once";
 static const char habit[] = "As LIBLINEAR's train has them";
 static const char simulator[] = "Simulator";
 static const char planning[] = "Plan";
+static const char shown_code[] = "What is shown";
 static const char prediction[] = "Predictions";
 static const char output[] = "Output";
 
@@ -92,6 +94,11 @@ static const struct option table[OPTIONS] = {
                        .help = "the file to write, by its ending: .npy, "
                                ".safetensors, .csv, else LIBLINEAR text",
                        .commands = CMD_MODEL},
+    [OPT_CODE_NAME] = {.name = "code-name",
+                       .kind = VALUE_TEXT,
+                       .value = "NAME",
+                       .help = "the code to look at",
+                       .commands = CMD_CODES},
 
     [OPT_INPUT] = {.name = "input",
                    .section = files,
@@ -254,7 +261,7 @@ static const struct option table[OPTIONS] = {
                   LIMITS(0, SEED_MAX),
                   .initial = "0",
                   .help = "of generated data, random delays and faults",
-                  .commands = BOTH | CMD_DATA | CMD_PLAN},
+                  .commands = CODED | CMD_DATA | CMD_PLAN},
 
     [OPT_OPTIM] = {.name = "optim",
                    .aliases = "optimizer|optimiser",
@@ -414,7 +421,7 @@ static const struct option table[OPTIONS] = {
                LIMITS(0, WORKERS_MAX),
                .initial = "0",
                .help = "workers; 0 = train in this process alone",
-               .commands = BOTH | CMD_PLAN},
+               .commands = CODED | CMD_PLAN},
     [OPT_WORKERS] = {.name = "workers",
                      .section = workers,
                      .kind = VALUE_SPAN,
@@ -437,23 +444,75 @@ static const struct option table[OPTIONS] = {
                         LIMITS(0, WORKERS_MAX),
                         .initial = "1",
                         .help = "workers that may be slow or dead in a step",
-                        .commands = BOTH | CMD_PLAN},
+                        .commands = CODED | CMD_PLAN},
     [OPT_COLLECT] = {.name = "collect",
                      .section = workers,
                      .kind = VALUE_COUNT,
                      .value = "K",
                      LIMITS(1, WORKERS_MAX),
                      .help = "answers that end a step (agc)",
-                     .commands = BOTH | CMD_PLAN},
+                     .commands = CODED | CMD_PLAN},
+    [OPT_STOP] = {.name = "stop",
+                  .section = workers,
+                  .kind = VALUE_TEXT,
+                  .value = "RULE",
+                  .shown = "the code's",
+                  .help = "when a step ends: all, cover, first:K, collect:K, "
+                          "groups:K or deadline:SECONDS",
+                  .commands = CODED},
     [OPT_ESTIMATE] = {.name = "estimate",
                       .section = workers,
                       .kind = VALUE_CHOICE,
                       .value = "HOW",
-                      .choices = "exact|reference|ratio",
+                      .choices = "exact|reference|ratio|unbiased",
                       .shown = "the code's",
                       .help = "what stands for missing parts: nothing "
-                              "(reference), or the sum scaled up (ratio)",
-                      .commands = BOTH},
+                              "(reference), or the sum scaled up by the rows "
+                              "seen (ratio) or the chance of being seen "
+                              "(unbiased)",
+                      .commands = CODED},
+    [OPT_DECODE] = {.name = "decode",
+                    .section = workers,
+                    .kind = VALUE_CHOICE,
+                    .value = "HOW",
+                    .choices = "optimal|one-step",
+                    .initial = "optimal",
+                    .help = "how a matrix:FILE is undone: by least squares, or "
+                            "with one weight for all",
+                    .commands = CODED},
+    [OPT_PARTS] = {.name = "parts",
+                   .section = workers,
+                   .kind = VALUE_COUNT,
+                   .value = "P",
+                   LIMITS(2, 1024),
+                   .shown = "2(S+1)",
+                   .help = "parts a worker holds, S+1 of them coded "
+                           "(partial-frc, partial-cyclic)",
+                   .commands = CODED},
+    [OPT_PIECES] = {.name = "pieces",
+                    .section = workers,
+                    .kind = VALUE_COUNT,
+                    .value = "Q",
+                    LIMITS(1, 64),
+                    .shown = "steal 8, stream 1",
+                    .help = "pieces a part is cut into and sent by",
+                    .commands = CODED},
+    [OPT_REPLICAS] = {.name = "replicas",
+                      .section = workers,
+                      .kind = VALUE_COUNT,
+                      .value = "D",
+                      LIMITS(1, 1000),
+                      .shown = "S+1",
+                      .help = "copies of a part (sgc)",
+                      .commands = CODED},
+    [OPT_SPEEDS] = {.name = "speeds",
+                    .section = workers,
+                    .kind = VALUE_TEXT,
+                    .value = "A,B,..",
+                    .shown = "all the same",
+                    .help = "relative speeds of the workers, for their loads "
+                            "(cb)",
+                    .commands = CODED},
     [OPT_EXACT] = {.name = "exact",
                    .section = workers,
                    .kind = VALUE_CHOICE,
@@ -620,8 +679,8 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_TEXT,
                   .value = "FILE",
                   .help = "draw it there, as SVG: progress against time, step "
-                          "times, who worked when",
-                  .commands = CMD_SIMULATE},
+                          "times, who worked when; codes: the matrix",
+                  .commands = CMD_SIMULATE | CMD_CODES},
 
     [OPT_PLAN_ACTION] = {.name = "plan-action",
                          .kind = VALUE_CHOICE,
@@ -655,6 +714,13 @@ static const struct option table[OPTIONS] = {
                     .help = "no code that stores the data more often",
                     .commands = CMD_PLAN},
 
+    [OPT_SILENT] = {.name = "silent",
+                    .section = shown_code,
+                    .kind = VALUE_TEXT,
+                    .value = "A,B,..",
+                    .help = "workers that do not answer, from 0: show the "
+                            "weights of the others",
+                    .commands = CMD_CODES},
     [OPT_PROBABILITY] = {.name = "probability",
                          .aliases = "b",
                          .section = prediction,

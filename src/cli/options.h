@@ -52,6 +52,7 @@ enum option_id {
     OPT_PREDICTIONS,
     OPT_MODEL_ACTION,
     OPT_CONVERTED,
+    OPT_CODE_NAME,
     /* How files are read. */
     OPT_INPUT,
     OPT_LABEL,
@@ -100,7 +101,13 @@ enum option_id {
     OPT_CODE,
     OPT_STRAGGLERS,
     OPT_COLLECT,
+    OPT_STOP,
     OPT_ESTIMATE,
+    OPT_DECODE,
+    OPT_PARTS,
+    OPT_PIECES,
+    OPT_REPLICAS,
+    OPT_SPEEDS,
     OPT_EXACT,
     OPT_THREADS,
     OPT_ISA,
@@ -132,6 +139,8 @@ enum option_id {
     OPT_PLAN_FROM,
     OPT_NOISE,
     OPT_COPIES,
+    /* Codes shown. */
+    OPT_SILENT,
     /* Predictions. */
     OPT_PROBABILITY,
     OPT_STYLE,

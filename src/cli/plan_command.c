@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/code_options.h"
 #include "cli/delay_load.h"
 #include "os/file.h"
 #include "plan/fit.h"
@@ -117,14 +118,9 @@ static enum err list_candidates(const struct options *options,
 {
     const char *text = option_text(options, OPT_COMPARE);
     const char *code = option_text(options, OPT_CODE);
-    const struct preset_options defaults = {
-        .stragglers = (uint32_t)option_count(options, OPT_STRAGGLERS),
-        .collect = option_text(options, OPT_COLLECT) == NULL
-                       ? 0
-                       : (uint32_t)option_count(options, OPT_COLLECT),
-        .workers = asked->workers,
-        .seed = option_count(options, OPT_SEED),
-    };
+    struct code_inputs none = {0};
+    const struct preset_options defaults =
+        code_options(options, NULL, asked->workers, &none);
     enum err err =
         candidate_parse(code == NULL ? CURRENT_DEFAULT : code,
                         strlen(code == NULL ? CURRENT_DEFAULT : code),

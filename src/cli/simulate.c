@@ -11,21 +11,13 @@
 #include "cli/study.h"
 
 /* What --compare names, or the one code of --code. */
-static enum err list_codes(const struct options *options,
-                           const struct setup *setup,
+static enum err list_codes(const struct options *options, struct setup *setup,
                            struct candidate *candidates, uint32_t *count,
                            struct why *why)
 {
     const char *text = option_text(options, OPT_COMPARE);
-    const struct preset_options defaults = {
-        .stragglers = (uint32_t)option_count(options, OPT_STRAGGLERS),
-        .collect = option_text(options, OPT_COLLECT) == NULL
-                       ? 0
-                       : (uint32_t)option_count(options, OPT_COLLECT),
-        .estimate = option_text(options, OPT_ESTIMATE),
-        .workers = setup->slots,
-        .seed = option_count(options, OPT_SEED),
-    };
+    const struct preset_options defaults =
+        code_options(options, NULL, setup->slots, &setup->inputs);
     enum err err = ERR_OK;
 
     *count = 0;
@@ -68,7 +60,7 @@ static enum err write_files(const struct options *options,
     return err;
 }
 
-static int run_studies(struct cli *cli, const struct setup *setup)
+static int run_studies(struct cli *cli, struct setup *setup)
 {
     const struct options *options = &cli->options;
     const struct study_options how = {

@@ -103,7 +103,7 @@ static enum err study_times(const struct study_options *options,
                             struct study *study, struct why *why)
 {
     const uint32_t slots = options->setup->slots;
-    const uint32_t chunks = slots * CODE_STEAL_PIECES;
+    const uint32_t chunks = candidate_chunks(candidate, slots);
     const double work_s = isnan(options->work_s) ? 0 : options->work_s;
     struct code code = {0};
     enum err err = code_build(&code, &candidate->spec, slots, chunks, why);

@@ -34,6 +34,12 @@ static bool take_setting(char *text, struct preset_options *options,
         *err = read_count("s", text + 2, &options->stragglers, why);
     else if (strncmp(text, "collect=", 8) == 0)
         *err = read_count("collect", text + 8, &options->collect, why);
+    else if (strncmp(text, "pieces=", 7) == 0)
+        *err = read_count("pieces", text + 7, &options->pieces, why);
+    else if (strncmp(text, "parts=", 6) == 0)
+        *err = read_count("parts", text + 6, &options->parts, why);
+    else if (strncmp(text, "replicas=", 9) == 0)
+        *err = read_count("replicas", text + 9, &options->replicas, why);
     else if (strncmp(text, "estimate=", 9) == 0)
         options->estimate = text + 9;
     else
@@ -51,6 +57,10 @@ static void label(struct candidate *candidate)
         used += (size_t)snprintf(candidate->label + used,
                                  sizeof candidate->label - used, " s=%u",
                                  spec->stragglers);
+    if (spec->pieces > 0)
+        used += (size_t)snprintf(candidate->label + used,
+                                 sizeof candidate->label - used, " p=%u",
+                                 spec->pieces);
     if (spec->stop == STOP_COLLECT)
         (void)snprintf(candidate->label + used, sizeof candidate->label - used,
                        " k=%u", spec->k);
@@ -75,7 +85,7 @@ enum err candidate_parse(const char *text, size_t length,
     struct preset_options options = *defaults;
     struct candidate made = {0};
     enum err err = ERR_OK;
-    char *colon;
+    char *colon = NULL;
 
     if (length == 0 || length >= sizeof made.name)
         return why_set(why, ERR_UNKNOWN, "`%.*s` names no code",
@@ -84,12 +94,24 @@ enum err candidate_parse(const char *text, size_t length,
     while (err == ERR_OK && (colon = strrchr(made.name, ':')) != NULL &&
            take_setting(colon + 1, &options, &err, why))
         *colon = '\0';
+    if (err == ERR_OK && colon != NULL && !preset_takes_matrix(made.name))
+        err = why_set(why, ERR_UNKNOWN,
+                      "no setting `%s`; there are s, collect, pieces, parts, "
+                      "replicas, estimate",
+                      colon + 1);
     if (err == ERR_OK)
         err = complete(&made, options, why);
     if (err != ERR_OK)
         return why_in(why, err, "%.*s", (int)length, text);
     *candidate = made;
     return ERR_OK;
+}
+
+uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers)
+{
+    const uint32_t pieces = candidate->spec.pieces;
+
+    return workers * (pieces > CODE_STEAL_PIECES ? pieces : CODE_STEAL_PIECES);
 }
 
 /* --- listing ------------------------------------------------------------- */

@@ -2,7 +2,8 @@
  * candidate.h - a code with its numbers, as people write it and as a plan
  * tries it.
  *
- *     NAME[:s=S][:collect=K][:estimate=HOW]        frc:s=2  agc:s=1:collect=11
+ *     NAME[:s=S][:collect=K][:pieces=P][:parts=P][:replicas=R][:estimate=HOW]
+ *     frc:s=2  agc:s=1:collect=11  steal:s=2:pieces=32
  */
 #ifndef PLAN_CANDIDATE_H
 #define PLAN_CANDIDATE_H
@@ -29,6 +30,9 @@ MUST_CHECK enum err candidate_parse(const char *text, size_t length,
                                     const struct preset_options *defaults,
                                     struct candidate *candidate,
                                     struct why *why);
+
+/* Chunks enough that every piece of the code has one. */
+uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers);
 
 /* All presets with numbers that make sense for so many workers, at most `max`;
  * presets whose class is worse than `worst` are left out.

@@ -135,7 +135,7 @@ enum err plan_score(const struct plan_options *options,
 {
     const uint32_t chunks = options->chunks > 0
                                 ? options->chunks
-                                : options->workers * CODE_STEAL_PIECES;
+                                : candidate_chunks(candidate, options->workers);
     struct code code = {0};
     enum err err =
         code_build(&code, &candidate->spec, options->workers, chunks, why);

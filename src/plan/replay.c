@@ -99,13 +99,14 @@ void replay_close(struct replay *replay)
 /* --- a step -------------------------------------------------------------- */
 
 bool replay_enough(const struct replay *replay, uint32_t pieces_in,
-                   uint32_t slots_in)
+                   uint32_t slots_in, bool late)
 {
     const struct code *code = replay->code;
     const struct code_progress progress = {.piece_in = replay->piece_in,
                                            .slot_in = replay->slot_in,
                                            .pieces_in = pieces_in,
-                                           .slots_in = slots_in};
+                                           .slots_in = slots_in,
+                                           .late = late};
 
     return (code->carrier == CARRIER_TALLY && pieces_in == code->piece_count) ||
            code_enough(code, &progress);
@@ -117,6 +118,9 @@ struct walk {
     const struct replay *replay;
     const struct delay_draw *draw;
     uint32_t index, end;    /* Of replay->work. */
+    uint32_t coded_left;    /* Pieces of its coded answer still to come. */
+    bool delayed;           /* The additive delay is spent. */
+    bool answers;           /* The piece at hand ends with an answer. */
     time_us began;          /* The piece at hand. */
     time_us computed, sent; /* Its computing, its delay ended. */
 };
@@ -124,30 +128,38 @@ struct walk {
 static struct walk walk_begin(const struct replay *replay, uint32_t slot,
                               const struct delay_draw *draw)
 {
-    return (struct walk){.replay = replay,
-                         .draw = draw,
-                         .index = replay->work_first[slot],
-                         .end = replay->work_first[slot + 1],
-                         .sent = replay->free_at[slot]};
+    struct walk walk = {.replay = replay,
+                        .draw = draw,
+                        .index = replay->work_first[slot],
+                        .end = replay->work_first[slot + 1],
+                        .sent = replay->free_at[slot]};
+
+    for (uint32_t i = walk.index; i < walk.end; i++)
+        walk.coded_left += !code_plain(replay->code, replay->work[i]);
+    return walk;
 }
 
-/* The next piece; false after the last. */
-static bool walk_on(struct walk *walk, uint32_t first)
+/* The next piece; false after the last.  The additive delay comes before the
+ * first send. */
+static bool walk_on(struct walk *walk)
 {
     const struct replay *replay = walk->replay;
-    const bool coded = replay->code->carrier == CARRIER_F64;
     time_us compute_us;
-    bool adds;
+    uint32_t id;
+    bool coded;
 
     if (walk->index == walk->end)
         return false;
-    compute_us = replay->chunk_us *
-                 piece_chunks(replay->code, replay->work[walk->index]);
-    /* The additive delay comes before the first send. */
-    adds = coded ? walk->index + 1 == walk->end : walk->index == first;
+    id = replay->work[walk->index];
+    coded = !code_plain(replay->code, id);
+    walk->answers = !coded || walk->coded_left == 1;
+    compute_us = replay->chunk_us * piece_chunks(replay->code, id);
     walk->began = walk->sent;
     walk->computed = walk->began + compute_us;
-    walk->sent = walk->computed + replay_hold(walk->draw, compute_us, adds);
+    walk->sent = walk->computed + replay_hold(walk->draw, compute_us,
+                                              walk->answers && !walk->delayed);
+    walk->delayed |= walk->answers;
+    walk->coded_left -= coded;
     walk->index++;
     return true;
 }
@@ -155,15 +167,13 @@ static bool walk_on(struct walk *walk, uint32_t first)
 static uint32_t list_arrivals(struct replay *replay,
                               const struct delay_draw *draws)
 {
-    const bool coded = replay->code->carrier == CARRIER_F64;
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < replay->code->slots; slot++) {
-        const uint32_t first = replay->work_first[slot];
         struct walk walk = walk_begin(replay, slot, &draws[slot]);
 
-        while (walk_on(&walk, first)) {
-            if (!coded || walk.index == walk.end)
+        while (walk_on(&walk)) {
+            if (walk.answers)
                 replay->arrivals[count++] =
                     (struct arrival){walk.sent, slot, walk.index - 1};
         }
@@ -190,19 +200,19 @@ static void count_in(struct replay *replay, const struct arrival *arrival,
 {
     const struct code *code = replay->code;
     const uint32_t id = replay->work[arrival->index];
-    const bool last =
-        code->carrier == CARRIER_F64 || --replay->todo[arrival->slot] == 0;
+    const bool plain = code_plain(code, id);
 
-    if (code->carrier == CARRIER_TALLY && !replay->piece_in[id]) {
+    if (plain && !replay->piece_in[id]) {
         replay->piece_in[id] = true;
         counts->pieces++;
         counts->chunks += piece_chunks(code, id);
     }
-    if (last) {
-        replay->slot_in[arrival->slot] = true;
-        counts->slots++;
-        replay->slots[arrival->slot].answered_us = arrival->at;
-    }
+    if (plain &&
+        (code->carrier == CARRIER_F64 || --replay->todo[arrival->slot] > 0))
+        return;
+    replay->slot_in[arrival->slot] = true;
+    counts->slots++;
+    replay->slots[arrival->slot].answered_us = arrival->at;
 }
 
 static struct counts clear(struct replay *replay)
@@ -215,7 +225,7 @@ static struct counts clear(struct replay *replay)
         replay->todo[slot] =
             replay->work_first[slot + 1] - replay->work_first[slot];
         /* Nothing to do is done. */
-        replay->slot_in[slot] = replay->todo[slot] == 0;
+        replay->slot_in[slot] = !code->busy[slot];
         counts.slots += replay->slot_in[slot];
         replay->slots[slot] = (struct replay_slot){
             .began_us = replay->free_at[slot], .answered_us = -1};
@@ -227,13 +237,12 @@ static struct counts clear(struct replay *replay)
 static uint64_t call_off(struct replay *replay, uint32_t slot,
                          const struct delay_draw *draw, time_us now)
 {
-    const uint32_t first = replay->work_first[slot];
     struct walk walk = walk_begin(replay, slot, draw);
     time_us free_at = now;
     time_us computed = replay->free_at[slot];
     uint64_t chunks = 0;
 
-    while (walk_on(&walk, first) && walk.began <= now) {
+    while (walk_on(&walk) && walk.began <= now) {
         if (walk.computed > now) {
             free_at = replay_called_off(walk.began, now, replay->chunk_us);
             chunks += (uint64_t)((free_at - walk.began) / replay->chunk_us);
@@ -253,28 +262,66 @@ static uint64_t call_off(struct replay *replay, uint32_t slot,
     return chunks;
 }
 
+/* When the code's deadline comes; TIME_NEVER if it has none. */
+time_us replay_deadline(const struct code *code)
+{
+    return code->spec.stop == STOP_DEADLINE
+               ? (time_us)(code->spec.deadline_s * 1e6)
+               : TIME_NEVER;
+}
+
+/* Count answers in until the code has enough; returns when that was. */
+static time_us collect(struct replay *replay, uint32_t count,
+                       struct counts *counts, uint32_t *answers)
+{
+    const time_us deadline = replay_deadline(replay->code);
+    time_us now = 0;
+    uint32_t next = 0;
+    bool late = false;
+
+    while (next < count) {
+        const bool waits = !late && replay->arrivals[next].at > deadline;
+
+        late |= waits;
+        if (waits) {
+            now = deadline;
+        } else {
+            count_in(replay, &replay->arrivals[next], counts);
+            now = replay->arrivals[next++].at;
+        }
+        if (replay_enough(replay, counts->pieces, counts->slots, late))
+            break;
+    }
+    *answers = next;
+    return now;
+}
+
+static uint32_t covered(const struct replay *replay,
+                        const struct counts *counts)
+{
+    const struct code *code = replay->code;
+
+    if (code->carrier == CARRIER_TALLY)
+        return counts->chunks;
+    return code->exactness == EXACT_NUMERIC
+               ? code->chunks
+               : code_covered(code, replay->piece_in, replay->slot_in);
+}
+
 static void chain_run(struct replay *replay, const struct delay_draw *draws,
                       struct replay_step *step)
 {
     const struct code *code = replay->code;
     struct counts counts = clear(replay);
     const uint32_t count = list_arrivals(replay, draws);
-    time_us now = 0;
-    uint32_t next = 0;
+    uint32_t answers = 0;
+    time_us now;
 
     qsort(replay->arrivals, count, sizeof *replay->arrivals, sooner);
-    while (next < count) {
-        count_in(replay, &replay->arrivals[next], &counts);
-        now = replay->arrivals[next++].at;
-        if (replay_enough(replay, counts.pieces, counts.slots))
-            break;
-    }
-    *step = (struct replay_step){
-        .took_us = now,
-        .chunks_in =
-            code->carrier == CARRIER_F64 ? code->chunks : counts.chunks,
-        .answers = next,
-    };
+    now = collect(replay, count, &counts, &answers);
+    *step = (struct replay_step){.took_us = now,
+                                 .chunks_in = covered(replay, &counts),
+                                 .answers = answers};
     for (uint32_t slot = 0; slot < code->slots; slot++)
         step->chunks_done += call_off(replay, slot, &draws[slot], now);
 }

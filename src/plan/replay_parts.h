@@ -34,7 +34,8 @@ static inline time_us replay_called_off(time_us began, time_us now,
 }
 
 bool replay_enough(const struct replay *replay, uint32_t pieces_in,
-                   uint32_t slots_in);
+                   uint32_t slots_in, bool late);
+time_us replay_deadline(const struct code *code);
 
 MUST_CHECK enum err steal_new(struct replay *replay);
 void steal_free(struct steal *steal);

@@ -88,6 +88,7 @@ struct steal {
     time_us opened_at;
     uint32_t pieces_in, chunks_in, answers;
     uint64_t chunks_done;
+    bool late; /* The code's deadline has passed. */
     bool over; /* The step is. */
 };
 
@@ -553,10 +554,40 @@ static void on_tally(struct replay *replay, const struct steal_event *event)
     thief->answered_at = steal->now;
     if (unassign(steal, event->piece, event->slot))
         count_slot(replay, event->slot);
-    if (replay_enough(replay, steal->pieces_in, slots_in(replay)))
+    if (replay_enough(replay, steal->pieces_in, slots_in(replay), steal->late))
         steal->over = true;
     else
         (void)steal_for(replay, event->slot);
+}
+
+static time_us deadline_at(const struct replay *replay)
+{
+    const time_us after = replay_deadline(replay->code);
+
+    return after == TIME_NEVER || replay->steal->late
+               ? TIME_NEVER
+               : replay->steal->opened_at + after;
+}
+
+static void on_deadline(struct replay *replay)
+{
+    struct steal *steal = replay->steal;
+
+    if (steal->over || steal->now < deadline_at(replay))
+        return;
+    steal->late = true;
+    steal->over =
+        replay_enough(replay, steal->pieces_in, slots_in(replay), true);
+}
+
+/* The next tick, or the deadline before it. */
+static void set_tick(struct replay *replay, time_us wait)
+{
+    struct steal *steal = replay->steal;
+    const time_us deadline = deadline_at(replay);
+    const time_us tick = wait == TIME_NEVER ? TIME_NEVER : steal->now + wait;
+
+    set_timer(steal, COORDINATOR, tick < deadline ? tick : deadline);
 }
 
 static void on_coordinator(struct replay *replay,
@@ -571,8 +602,8 @@ static void on_coordinator(struct replay *replay,
         return;
     else if (!rebalance(replay))
         wait = quiet_for(replay);
-    set_timer(steal, COORDINATOR,
-              wait == TIME_NEVER ? TIME_NEVER : steal->now + wait);
+    on_deadline(replay);
+    set_tick(replay, wait);
 }
 
 static void open_round(struct replay *replay)
@@ -587,6 +618,7 @@ static void open_round(struct replay *replay)
     steal->round++;
     steal->opened_at = steal->now;
     steal->over = false;
+    steal->late = false;
     steal->pieces_in = steal->chunks_in = steal->answers = 0;
     steal->chunks_done = 0;
     memset(replay->piece_in, 0, code->piece_count * sizeof *replay->piece_in);
@@ -607,7 +639,7 @@ static void open_round(struct replay *replay)
             send(steal, ON_ROUND, slot, 0);
     }
     (void)rebalance(replay);
-    set_timer(steal, COORDINATOR, steal->now + TICK_US);
+    set_tick(replay, TICK_US);
 }
 
 /* After a stall nobody is busy any more, and time begins anew. */
