@@ -41,6 +41,8 @@ static void see(void *context, const struct trace *trace)
         announce(run);
     if (trace != NULL)
         watch_event(&run->watch, trace);
+    if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
+        recorder_event(&run->recorder, trace);
     if (trace != NULL && trace->kind == TRACE_COMMIT)
         run->watch.objective *= run->setup->scale; /* As it is shown. */
     for (uint32_t i = 0; i < count; i++)
@@ -81,6 +83,22 @@ static struct train_options options_of(struct run *run)
     };
 }
 
+/* What a numeric code was found to be good for. */
+static void note_certificate(const struct run *run)
+{
+    const struct certificate *seen = &run->setup->certificate;
+
+    if (seen->patterns == 0)
+        return;
+    say_note(run->cli,
+             "muster: code %s: residual %.1e at worst over %s%u patterns of "
+             "%u silent workers; class %s",
+             run->setup->code.name, seen->worst_residual,
+             seen->exhaustive ? "all " : "", seen->patterns,
+             run->setup->code.stragglers,
+             exactness_name(run->setup->exactness));
+}
+
 enum err run_cluster(struct run *run, struct train_result *result,
                      struct why *why)
 {
@@ -99,9 +117,14 @@ enum err run_cluster(struct run *run, struct train_result *result,
              run->setup->data.rows, run->setup->data.cols,
              model_ops(run->setup->model)->name, run->setup->slots,
              run->setup->code.name, run->out);
+    note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);
     err = train_run(&options, result, why);
     screen_end(&run->screen, &run->watch, NULL, 0);
+    if (err == ERR_OK && option_given(&run->cli->options, OPT_RECORD))
+        err = recorder_write(&run->recorder,
+                             option_text(&run->cli->options, OPT_RECORD), why);
+    recorder_close(&run->recorder);
     return err;
 }

@@ -47,6 +47,15 @@ static void add_code(struct hasher *hasher, const struct setup *setup)
                       schedule_name(code->schedule), stop_name(code->stop),
                       estimate_name(code->estimate),
                       (unsigned long long)code->seed));
+    add_line(hasher, line,
+             snprintf(line, sizeof line,
+                      "deadline %a parts %u pieces %u replicas %u decoding %d",
+                      code->deadline_s, code->parts, code->pieces,
+                      code->replicas, (int)code->decoding));
+    if (code->matrix != NULL)
+        hasher_add_f64(hasher, code->matrix->entry,
+                       (size_t)code->matrix->rows * code->matrix->cols);
+    hasher_add_f64(hasher, code->speed, code->speeds);
 }
 
 /* Numbers that some optimisers have no use for; 0 there. */

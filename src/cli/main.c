@@ -69,12 +69,21 @@ static const struct command commands[] = {
      "--delay reference\n"
      "  muster simulate --faults --seeds 1:1000\n",
      simulate_command},
-    {"codes",
-     {.command = CMD_CODES},
-     "",
-     "List the codes and what they promise",
-     NULL,
-     "  muster codes\n",
+    {"plan", POSITIONAL(CMD_PLAN, OPT_PLAN_ACTION, OPT_PLAN_FROM),
+     "[choose|fit|generate] [FILE]",
+     "Which code for these delays? Also: make and fit traces", NULL,
+     "  muster plan -n 30 --delay bimodal:.05,3\n"
+     "  muster plan generate slow.trace -n 30 --steps 1000\n"
+     "  muster plan choose slow.trace --exact approx\n"
+     "  muster plan fit slow.trace\n",
+     plan_command},
+    {"codes", POSITIONAL(CMD_CODES, OPT_CODE_NAME), "[NAME]",
+     "List the codes and what they promise, or look at one",
+     "With a name: the code built for -n workers (8 unless given), its "
+     "matrix,\n"
+     "certificate and errors.  matrix:FILE reads an encoding from a CSV file.",
+     "  muster codes\n"
+     "  muster codes cyclic -n 6 --stragglers 2 --silent 1,4\n",
      codes_command},
     {"version",
      {.command = CMD_VERSION},

@@ -34,7 +34,8 @@ enum command_bit {
     CMD_PREDICT = 1 << 9,
     CMD_MODEL = 1 << 10,
     CMD_DATA = 1 << 11,
-    CMD_ALL = (1 << 12) - 1,
+    CMD_PLAN = 1 << 12,
+    CMD_ALL = (1 << 13) - 1,
 };
 
 enum option_id {
@@ -51,6 +52,7 @@ enum option_id {
     OPT_PREDICTIONS,
     OPT_MODEL_ACTION,
     OPT_CONVERTED,
+    OPT_CODE_NAME,
     /* How files are read. */
     OPT_INPUT,
     OPT_LABEL,
@@ -99,7 +101,13 @@ enum option_id {
     OPT_CODE,
     OPT_STRAGGLERS,
     OPT_COLLECT,
+    OPT_STOP,
     OPT_ESTIMATE,
+    OPT_DECODE,
+    OPT_PARTS,
+    OPT_PIECES,
+    OPT_REPLICAS,
+    OPT_SPEEDS,
     OPT_EXACT,
     OPT_THREADS,
     OPT_ISA,
@@ -116,11 +124,23 @@ enum option_id {
     OPT_OUT,
     OPT_RESUME,
     OPT_SYNC,
+    OPT_RECORD,
     /* The simulator. */
     OPT_COMPUTE,
     OPT_SERIES,
     OPT_FAULTS,
     OPT_SEEDS,
+    OPT_WORK,
+    OPT_COMPARE,
+    OPT_CSV,
+    OPT_PLOT,
+    /* Plans. */
+    OPT_PLAN_ACTION,
+    OPT_PLAN_FROM,
+    OPT_NOISE,
+    OPT_COPIES,
+    /* Codes shown. */
+    OPT_SILENT,
     /* Predictions. */
     OPT_PROBABILITY,
     OPT_STYLE,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "cli/cli.h"
+#include "cli/recorder.h"
 #include "cli/screen.h"
 #include "cli/setup.h"
 #include "cli/watch.h"
@@ -19,8 +20,9 @@ struct run {
     struct setup *setup;
     struct screen screen;
     struct watch watch;
-    char out[RUN_PATH_SIZE]; /* "" when nothing is kept. */
-    bool announced;          /* The join line was printed. */
+    struct recorder recorder; /* --record. */
+    char out[RUN_PATH_SIZE];  /* "" when nothing is kept. */
+    bool announced;           /* The join line was printed. */
 };
 
 /* The same problem in this process alone: what one perfect machine computes.

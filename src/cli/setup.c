@@ -25,7 +25,8 @@
 
 /* Options that mean nothing without workers. */
 static const enum option_id needs_workers[] = {
-    OPT_CODE,  OPT_STRAGGLERS, OPT_COLLECT, OPT_ESTIMATE,
+    OPT_CODE,  OPT_STRAGGLERS, OPT_COLLECT,  OPT_STOP,   OPT_DECODE,
+    OPT_PARTS, OPT_PIECES,     OPT_REPLICAS, OPT_SPEEDS, OPT_ESTIMATE,
     OPT_DELAY, OPT_CHAOS,      OPT_RESPAWN,
 };
 
@@ -81,28 +82,25 @@ static enum err choose_code(struct setup *setup, const struct options *options,
 {
     const char *name = option_text(options, OPT_CODE);
     const bool plain = setup->slots <= 1 && name == NULL;
-    const bool given = option_given(options, OPT_STRAGGLERS);
-    const struct preset_options preset = {
-        .name = plain          ? "uncoded"
-                : name != NULL ? name
-                               : DEFAULT_CODE,
-        .stragglers =
-            plain ? 0 : (uint32_t)option_count(options, OPT_STRAGGLERS),
-        .collect = option_text(options, OPT_COLLECT) == NULL
-                       ? 0
-                       : (uint32_t)option_count(options, OPT_COLLECT),
-        .estimate = option_text(options, OPT_ESTIMATE),
-        .workers = setup->slots == 0 ? 1 : setup->slots,
-        .seed = option_count(options, OPT_SEED),
-    };
+    const uint64_t stragglers = option_count(options, OPT_STRAGGLERS);
+    struct preset_options preset;
     enum err err;
 
-    if (plain && given && option_count(options, OPT_STRAGGLERS) > 0)
+    if (plain && option_given(options, OPT_STRAGGLERS) && stragglers > 0)
         return why_set(why, ERR_SHAPE,
                        "--stragglers %llu needs at least %llu workers; there "
                        "is one",
-                       (unsigned long long)preset.stragglers,
-                       (unsigned long long)preset.stragglers + 1);
+                       (unsigned long long)stragglers,
+                       (unsigned long long)stragglers + 1);
+    if (plain || name == NULL)
+        name = plain ? "uncoded" : DEFAULT_CODE;
+    err = code_inputs_load(&setup->inputs, options, name, why);
+    if (err != ERR_OK)
+        return err;
+    preset = code_options(options, name, setup->slots == 0 ? 1 : setup->slots,
+                          &setup->inputs);
+    if (plain)
+        preset.stragglers = 0;
     err = preset_spec(&preset, &setup->code, why);
     if (err == ERR_OK && plain)
         (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
@@ -128,6 +126,26 @@ static bool searches(const struct options *options)
     return strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0;
 }
 
+/* A numeric code that does not keep its promise is approximate; who asked for
+ * more is told what would. */
+static enum err check_certificate(const struct setup *setup,
+                                  const struct options *options,
+                                  const struct code *code, struct why *why)
+{
+    const double worst = code->certificate.worst_residual;
+
+    if (code->carrier == CARRIER_TALLY || worst <= CODE_RESIDUAL_MAX ||
+        code->spec.placement == PLACE_SGC ||
+        wanted_class(options) == EXACT_APPROX)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "code %s with %u workers and %u stragglers restores the "
+                   "gradient only to %.1e where --exact %s wants %.0e; use "
+                   "`rep`, which is exact",
+                   setup->code.name, code->slots, code->spec.stragglers, worst,
+                   option_text(options, OPT_EXACT), CODE_RESIDUAL_MAX);
+}
+
 /* Build once for real: the only honest answer to whether it fits. */
 static enum err try_code(struct setup *setup, const struct options *options,
                          uint32_t chunks, struct why *why)
@@ -141,6 +159,9 @@ static enum err try_code(struct setup *setup, const struct options *options,
     }
     err = code_build(&code, &setup->code, setup->slots, chunks, why);
     setup->exactness = code.exactness;
+    setup->certificate = code.certificate;
+    if (err == ERR_OK)
+        err = check_certificate(setup, options, &code, why);
     code_close(&code);
     if (err != ERR_OK)
         return err;
@@ -232,8 +253,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = choose_machine(setup, options, why);
     if (err == ERR_OK && delay != NULL)
-        err = delay_parse(delay, option_count(options, OPT_SEED), &setup->delay,
-                          why);
+        err = delay_load(delay, option_count(options, OPT_SEED), &setup->delay,
+                         &setup->delay_files, why);
     if (err == ERR_OK && chaos != NULL)
         err = chaos_parse(chaos, &setup->chaos, why);
     if (err == ERR_FORMAT)
@@ -563,6 +584,8 @@ void setup_close(struct setup *setup)
     if (setup->has_valid)
         dataset_close(&setup->valid);
     encoder_close(&setup->encoder);
+    delay_files_close(&setup->delay_files);
+    code_inputs_close(&setup->inputs);
     *setup = (struct setup){0};
 }
 

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "cli/code_options.h"
+#include "cli/delay_load.h"
 #include "cli/options.h"
 #include "code/code.h"
 #include "data/dataset.h"
@@ -28,10 +30,13 @@ struct setup {
     uint32_t local; /* Workers forked here. */
     uint32_t workers_max;
     struct code_spec code;
-    enum exactness exactness; /* What a step of that code can reach. */
+    struct code_inputs inputs;      /* What the spec points to. */
+    enum exactness exactness;       /* What a step of that code can reach. */
+    struct certificate certificate; /* Of a numeric code. */
     uint32_t threads;
     enum isa isa;
     struct delay delay;
+    struct delay_files delay_files; /* Which `delay` borrows. */
     struct chaos chaos;
     /* Problem. */
     bool loaded, has_test, has_valid; /* Which of the three are there. */
@@ -48,7 +53,7 @@ struct setup {
     char threads_text[16], chunk_text[16];
 };
 
-/* Workers, code, delay, chaos: no file is read. */
+/* Workers, code, delay, chaos: no file is read but a code's matrix. */
 MUST_CHECK enum err setup_workers(struct setup *setup, struct options *options,
                                   struct why *why);
 /* The data and what depends on it; after setup_workers. */

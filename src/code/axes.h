@@ -6,48 +6,63 @@
  * in the array of its axis; no other axis and no preset has to know.
  *
  *   file                    axis        says
- *   placement_once.c        placement   which slots hold which parts
- *   placement_rep.c
- *   placement_cyclic.c      (decode: decode.c, certificate: certify.c)
+ *   placement_*.c           placement   which slots hold which parts, and with
+ *                                       which coefficients they answer
  *   schedule.c              schedule    how held parts are cut into pieces,
  *                                       and which of them a slot starts with
  *   stop.c                  stop        when a step may end
  *   estimate.c              estimate    what the merged sum is multiplied by
  *   preset.c                            the names of points in this space
+ *   table.c decode.c least.c certify.c  what the placements share
  */
 #ifndef CODE_AXES_H
 #define CODE_AXES_H
 
 #include "code/code.h"
+#include "code/shortest.h"
 
 /* The parts are dealt in `spans` of consecutive parts that the same slots
- * hold; in tally codes span q belongs to the slots of the same numbers, which
- * are group q. */
+ * hold; in grouped codes span q belongs to the slots of the same numbers,
+ * which are group q. */
 struct placement_ops {
     const char *name;
     enum carrier carrier;
-    /* Number of spans, and the first part of span q (span count gives n). */
+    bool grouped;
+    bool approx; /* Its sum is an estimate even when nothing is missing. */
+    /* P; NULL: n. */
+    uint32_t (*parts)(const struct code *code);
+    /* NULL: a span is a part. */
     uint32_t (*span_count)(const struct code *code);
     uint32_t (*span_first)(const struct code *code, uint32_t span);
-    bool (*holds)(const struct code *code, uint32_t slot, uint32_t piece);
-    double (*coefficient)(const struct code *code, uint32_t slot,
-                          uint32_t piece);
-    /* All pieces the slot holds, in the order to compute them. */
-    uint32_t (*held)(const struct code *code, uint32_t slot, uint32_t *ids,
-                     uint32_t max);
+    /* Spans answered by tallies, which come first; NULL: all of them in a
+     * tally code, none in a coded one. */
+    uint32_t (*plain_spans)(const struct code *code);
+    /* What `row` needs to have worked out; NULL: nothing. */
+    enum err (*prepare)(struct code *code);
+    /* The spans of a slot in the order of work: writes at most `max`, returns
+     * how many there are. */
+    uint32_t (*row)(const struct code *code, uint32_t slot, uint32_t *spans,
+                    uint32_t max);
     /* Whether the other axes suit; NULL: any. */
     enum err (*vet)(const struct code *code, struct why *why);
-    /* Coefficients and their certificate, once pieces and `busy` stand; NULL:
-     * none. */
+    /* Coded: vectors to keep the answers in; NULL: as they are. */
+    uint32_t (*folds)(const struct code *code);
+    /* Coded: set the coefficients and the basis, number `draw` of many.
+     * ERR_UNDECODABLE: this one is no code. */
+    enum err (*draw)(struct code *code, uint32_t draw);
+    /* Weights of the slots; NULL: from the basis. */
+    enum err (*decode)(const struct code *code, const bool *slot_in,
+                       double *weight);
+    /* Is one draw as good as another? */
+    bool fixed;
+    /* After certifying; NULL: nothing. */
     enum err (*finish)(struct code *code, struct why *why);
 };
 
 struct schedule_ops {
     const char *name;
-    /* Cut the parts [first, end) into non-empty pieces, at most `max` of them,
-     * and fill first, end and owner.  Returns how many. */
-    uint32_t (*cut)(const struct code *code, uint32_t first, uint32_t end,
-                    struct piece *pieces, uint32_t max);
+    /* Pieces of a part unless the spec says otherwise; 0: a span is one. */
+    uint32_t pieces;
     uint32_t (*work)(const struct code *code, uint32_t slot, uint32_t *ids,
                      uint32_t max);
 };
@@ -64,12 +79,21 @@ struct stop_ops {
 struct estimate_ops {
     const char *name;
     bool partial; /* Has a meaning when pieces are missing. */
-    double (*rescale)(uint64_t rows_covered, uint64_t rows);
+    double (*rescale)(const struct code *code, uint64_t rows_covered,
+                      uint64_t rows);
+    enum err (*vet)(const struct code *code, struct why *why); /* NULL: any. */
 };
 
 extern const struct placement_ops placement_once;
 extern const struct placement_ops placement_rep;
 extern const struct placement_ops placement_cyclic;
+extern const struct placement_ops placement_shift;
+extern const struct placement_ops placement_cb;
+extern const struct placement_ops placement_partial_frc;
+extern const struct placement_ops placement_partial_cyclic;
+extern const struct placement_ops placement_matrix;
+extern const struct placement_ops placement_mds;
+extern const struct placement_ops placement_sgc;
 
 const struct placement_ops *placement_ops(enum placement placement);
 const struct schedule_ops *schedule_ops(enum schedule schedule);
@@ -78,10 +102,16 @@ const struct estimate_ops *estimate_ops(enum estimate estimate);
 /* ERR_UNKNOWN: the sentence lists the names. */
 MUST_CHECK enum err estimate_find(const char *name, enum estimate *estimate,
                                   struct why *why);
+/* `collect:5`, `deadline:0.2`: sets stop, k and deadline_s of the spec.
+ * ERR_UNKNOWN, ERR_RANGE. */
+MUST_CHECK enum err stop_parse(const char *text, struct code_spec *spec,
+                               struct why *why);
 
 /* Part p has chunks [code_part_first(p), code_part_first(p + 1)). */
 uint32_t code_part_first(const struct code *code, uint32_t part);
-bool code_part_empty(const struct code *code, uint32_t part);
+/* Span q has parts [code_span_first(q), code_span_first(q + 1)). */
+uint32_t code_span_first(const struct code *code, uint32_t span);
+bool code_span_empty(const struct code *code, uint32_t span);
 /* The first piece that begins at `chunk` or after it. */
 uint32_t code_piece_at(const struct code *code, uint32_t chunk);
 /* Append the ids [first, end) to `ids`, which has `count` of at most `max`;
@@ -89,35 +119,45 @@ uint32_t code_piece_at(const struct code *code, uint32_t chunk);
 uint32_t code_ids(uint32_t *ids, uint32_t count, uint32_t max, uint32_t first,
                   uint32_t end);
 
-/* What once and rep have in common: slots of a group hold its pieces. */
-bool group_holds(const struct code *code, uint32_t slot, uint32_t piece);
-double group_coefficient(const struct code *code, uint32_t slot,
-                         uint32_t piece);
+/* table.c */
+/* Who holds what, from placement->row; all coefficients 1. */
+MUST_CHECK enum err table_build(struct code *code);
+void table_close(struct table *table);
+/* The entry at (slot, span), or UINT32_MAX. */
+uint32_t table_find(const struct table *table, uint32_t slot, uint32_t span);
+/* Does one of these slots hold the span? */
+bool table_covers(const struct table *table, uint32_t span, const bool *slots);
 
-/* What decoding needs besides the matrix, from the H it was made of. */
-MUST_CHECK enum err decode_prepare(struct code *code, const double *h);
+/* What cyclic, cb, partial-cyclic and mds refuse. */
+MUST_CHECK enum err coded_vet(const struct code *code, struct why *why);
+uint32_t coded_folds(const struct code *code);
 
 /* Room to decode one pattern of answers. */
 struct decoder {
-    const struct code *code;
-    double *system; /* s x s. */
-    double *mu;     /* s. */
-    uint32_t *out;  /* At most s. */
+    struct shortest room; /* Of the system for mu. */
+    double *fold;         /* folds: 1, then mu. */
+    uint32_t *out;        /* At most s. */
     uint32_t out_count;
+    struct least *least; /* matrix. */
 };
 
-MUST_CHECK enum err decoder_init(struct decoder *decoder,
-                                 const struct code *code);
-void decoder_close(struct decoder *decoder);
-/* The contract of code_decode. */
-MUST_CHECK enum err decoder_run(struct decoder *decoder, const bool *slot_in,
-                                double *weight, double *residual);
+MUST_CHECK enum err decoder_new(struct code *code);
+void decoder_free(struct decoder *decoder);
+/* Make the rows after the first of code->basis orthonormal, and the first
+ * orthogonal to them unless it is to stay as it is. */
+void basis_orthonormalise(struct code *code, bool first);
+/* max |a^T B - 1| over the coded spans that are not empty. */
+double decode_residual(const struct code *code, const double *weight);
 
-/* Draw matrices until one restores the sum well from every pattern tried, keep
- * the best and its certificate (certify.c). */
+/* least.c: the weights nearest to a^T B = 1. */
+struct least;
+MUST_CHECK enum err least_new(const struct code *code, struct least **least);
+void least_free(struct least *least);
+MUST_CHECK enum err least_run(struct least *least, const struct code *code,
+                              const bool *slot_in, double *weight);
+
+/* Draw coefficients until some restore the sum well from every pattern tried,
+ * keep the best and their certificate (certify.c). */
 MUST_CHECK enum err certify_best(struct code *code);
-/* Fill code->matrix and code->basis with draw number `draw`
- * (placement_cyclic.c).  ERR_UNDECODABLE: this draw is no code. */
-MUST_CHECK enum err cyclic_draw(struct code *code, uint32_t draw);
 
 #endif /* CODE_AXES_H */

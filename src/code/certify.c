@@ -1,43 +1,44 @@
 /*
- * certify.c - how well a cyclic matrix restores the sum, tried beforehand.
+ * certify.c - how well coefficients restore the sum, tried beforehand.
  *
- * Every n-s rows of a random B span the right space almost surely, but some
- * patterns of stragglers are so close to singular that the sum comes back with
- * an error far above rounding: 5e-9 was seen at n = 50, s = 5.  So several
- * matrices are drawn, each is decoded with the stragglers of every pattern
- * (all C(n,s) if they are few; otherwise every run of s neighbours, which is a
- * rack, and as many random ones as fit), and the best is kept together with
- * what was seen.  A draw is given up as soon as it is worse than the best.
+ * Random coefficients can be undone almost surely, but some patterns of
+ * stragglers are so close to singular that the sum comes back with an error far
+ * above rounding: 5e-9 was seen at n = 50, s = 5.  So several are drawn, each
+ * is decoded with the stragglers of every pattern (all C(n,s) if they are no
+ * more than 1e5; otherwise runs of s neighbours, which are racks, and as many
+ * random ones as fit), and the best is kept together with what was seen.  A
+ * draw is given up as soon as it is worse than the best.
  *
  * The work is bounded by counting operations, not by a clock: the same build
- * on the same machine always tries the same patterns.
+ * on the same machine always tries the same patterns.  What came of it is
+ * remembered in the spec's memory, if it has one.
  */
-#include "code/axes.h"
-
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "code/axes.h"
 
 #define DRAWS_MAX     2000u
 #define PATTERNS_MAX  100000u
-#define WORK_MAX      1000000000u /* Multiply-adds; about a second. */
-#define PATTERN_WORK  2000u /* Calls and set-up of one, in the same unit. */
+#define WORK_MAX      2500000000u /* Multiply-adds; less than 5 s. */
+#define WORK_QUICK    200000000u
+#define PATTERN_WORK  500u /* Calls and set-up of one, in the same unit. */
 #define RESIDUAL_GOOD (CODE_RESIDUAL_MAX / 4)
 
 struct trial {
     struct code *code;
-    struct decoder decoder;
     uint32_t *out; /* s straggling slots, ascending. */
     bool *in;      /* The complement. */
     double *weight;
     struct rng rng;
     uint32_t patterns; /* For each draw. */
     bool exhaustive;
-    uint64_t draw_cost; /* Of making one matrix. */
+    uint64_t draw_cost; /* Of making one set of coefficients. */
     uint64_t cost;      /* Of decoding one pattern. */
-    uint64_t spent;
+    uint64_t budget, spent;
 };
 
 /* C(n, s), or anything above `cap` once it is larger. */
@@ -50,33 +51,55 @@ static uint64_t choose(uint32_t n, uint32_t s, uint64_t cap)
     return count;
 }
 
-/* A tenth of the work for one draw, so that there are some to choose from, but
- * never fewer than the runs of neighbours. */
+static uint64_t draw_cost(const struct code *code)
+{
+    const uint64_t n = code->slots;
+    const uint64_t s = code->spec.stragglers;
+    const uint64_t order = n + s;
+
+    if (code->spec.placement == PLACE_CYCLIC ||
+        code->spec.placement == PLACE_PARTIAL_CYCLIC)
+        return order * order * order / 3 + n * s * s * s;
+    return (uint64_t)code->span_count * (s + 1) * (s + 1) * (s + 1) + n * s * s;
+}
+
+static uint64_t pattern_cost(const struct code *code)
+{
+    const uint64_t n = code->slots;
+    const uint64_t s = code->spec.stragglers;
+
+    if (code->folds == 0) /* Least squares. */
+        return PATTERN_WORK + n * n * code->span_count * 2;
+    return PATTERN_WORK + 3 * s * s * s + 3 * n * (s + 1) +
+           4 * (uint64_t)code->table.count;
+}
+
+/* All patterns if they are few; if not, a tenth of the work for one draw, so
+ * that there are some to choose from. */
 static void plan_patterns(struct trial *trial)
 {
-    const uint64_t n = trial->code->slots;
-    const uint64_t s = trial->code->spec.stragglers;
-    const uint64_t all = choose((uint32_t)n, (uint32_t)s, PATTERNS_MAX);
+    const struct code *code = trial->code;
+    const uint64_t all =
+        choose(code->slots, code->spec.stragglers, PATTERNS_MAX);
     uint64_t fit;
 
-    trial->draw_cost = (s + 1) * (n + s) * (n + s) * (n + s) / 3;
-    trial->cost = s * s * s + 4 * n * (s + 1) + PATTERN_WORK;
-    fit = WORK_MAX / 10 / trial->cost;
-    fit = fit > PATTERNS_MAX ? PATTERNS_MAX : fit < n ? n : fit;
-    trial->exhaustive = all <= fit;
+    trial->budget = code->spec.quick ? WORK_QUICK : WORK_MAX;
+    trial->draw_cost = draw_cost(code);
+    trial->cost = pattern_cost(code);
+    fit = trial->budget / (code->folds == 0 ? 1 : 10) / trial->cost;
+    fit = fit > PATTERNS_MAX ? PATTERNS_MAX : fit < 1 ? 1 : fit;
+    trial->exhaustive = all <= PATTERNS_MAX &&
+                        (all <= fit || all * trial->cost <= trial->budget);
     trial->patterns = (uint32_t)(trial->exhaustive ? all : fit);
 }
 
 static enum err trial_init(struct trial *trial, struct code *code)
 {
-    const enum err err = decoder_init(&trial->decoder, code);
-
     trial->code = code;
     trial->out = mem_new(code->spec.stragglers, sizeof *trial->out);
     trial->in = mem_new(code->slots, sizeof *trial->in);
     trial->weight = mem_new(code->slots, sizeof *trial->weight);
-    if (err != ERR_OK || trial->out == NULL || trial->in == NULL ||
-        trial->weight == NULL)
+    if (trial->out == NULL || trial->in == NULL || trial->weight == NULL)
         return ERR_NOMEM;
     plan_patterns(trial);
     return ERR_OK;
@@ -84,7 +107,6 @@ static enum err trial_init(struct trial *trial, struct code *code)
 
 static void trial_close(struct trial *trial)
 {
-    decoder_close(&trial->decoder);
     mem_free(trial->out);
     mem_free(trial->in);
     mem_free(trial->weight);
@@ -120,17 +142,19 @@ static void set_listed(struct trial *trial, uint32_t number)
         trial->in[trial->out[k]] = false;
 }
 
-/* Pattern `number` of a sample: first the n runs of neighbours. */
+/* Pattern `number` of a sample: the runs of neighbours take at most half. */
 static void set_sampled(struct trial *trial, uint32_t number)
 {
     const uint32_t s = trial->code->spec.stragglers;
     const uint32_t n = trial->code->slots;
+    const uint32_t half = trial->patterns / 2 + 1;
+    const uint32_t runs = n < half ? n : half;
     uint32_t left = s;
 
     memset(trial->in, true, n * sizeof *trial->in);
-    for (uint32_t k = 0; number < n && k < s; k++)
-        trial->in[(number + k) % n] = false;
-    while (number >= n && left > 0) {
+    for (uint32_t k = 0; number < runs && k < s; k++)
+        trial->in[((uint64_t)number * n / runs + k) % n] = false;
+    while (number >= runs && left > 0) {
         const uint32_t slot = (uint32_t)rng_below(&trial->rng, n);
 
         left -= trial->in[slot];
@@ -138,20 +162,20 @@ static void set_sampled(struct trial *trial, uint32_t number)
     }
 }
 
-/* sum_i |a_i| |B_i|_1 / n: how much rounding of the answers can grow. */
+/* sum_i |a_i| |B_i|_1 / coded spans: how much rounding of the answers can
+ * grow. */
 static double amplification(const struct code *code, const double *weight)
 {
-    const uint32_t n = code->slots;
+    const struct table *table = &code->table;
     double total = 0;
 
-    for (uint32_t slot = 0; slot < n; slot++) {
-        for (uint32_t k = 0; k <= code->spec.stragglers; k++) {
-            const size_t part = (slot + k) % n;
-
-            total += fabs(weight[slot] * code->matrix[slot * (size_t)n + part]);
+    for (uint32_t slot = 0; slot < code->slots; slot++) {
+        for (uint32_t i = table->row[slot]; i < table->row[slot + 1]; i++) {
+            if (table->span[i] >= code->plain_spans)
+                total += fabs(weight[slot] * table->value[i]);
         }
     }
-    return total / n;
+    return total / (code->span_count - code->plain_spans);
 }
 
 static enum err try_pattern(struct trial *trial, uint32_t number,
@@ -166,7 +190,7 @@ static enum err try_pattern(struct trial *trial, uint32_t number,
     else
         set_sampled(trial, number);
     trial->spent += trial->cost;
-    err = decoder_run(&trial->decoder, trial->in, trial->weight, &residual);
+    err = code_decode(trial->code, trial->in, trial->weight, &residual);
     if (err == ERR_UNDECODABLE)
         residual = HUGE_VAL;
     else if (err != ERR_OK)
@@ -181,15 +205,20 @@ static enum err try_pattern(struct trial *trial, uint32_t number,
     return ERR_OK;
 }
 
+static enum err draw_number(struct code *code, uint32_t draw)
+{
+    return placement_ops(code->spec.placement)->draw(code, draw);
+}
+
 /* The certificate of one draw, cut short once it cannot beat `best`. */
 static enum err try_draw(struct trial *trial, uint32_t draw, double best,
                          struct certificate *seen)
 {
-    enum err err = cyclic_draw(trial->code, draw);
+    enum err err = draw_number(trial->code, draw);
 
     *seen = (struct certificate){.exhaustive = trial->exhaustive};
     trial->spent += trial->draw_cost;
-    if (err == ERR_UNDECODABLE) { /* H was singular: not a code. */
+    if (err == ERR_UNDECODABLE) { /* Singular: not a code. */
         seen->worst_residual = HUGE_VAL;
         return ERR_OK;
     }
@@ -203,25 +232,29 @@ static enum err try_draw(struct trial *trial, uint32_t draw, double best,
 
 static bool may_draw(const struct trial *trial, uint32_t draw)
 {
-    if (trial->code->certificate.worst_residual <= RESIDUAL_GOOD)
+    if (placement_ops(trial->code->spec.placement)->fixed ||
+        trial->code->certificate.worst_residual <= RESIDUAL_GOOD)
         return false;
     return draw < DRAWS_MAX &&
            trial->spent + trial->draw_cost + trial->cost * trial->patterns <=
-               WORK_MAX;
+               trial->budget;
 }
 
+/* A fixed matrix has one certificate, to its end, whatever it says. */
 static enum err search(struct trial *trial, uint32_t *chosen)
 {
+    const bool fixed = placement_ops(trial->code->spec.placement)->fixed;
     struct certificate *best = &trial->code->certificate;
     struct certificate seen;
 
     best->worst_residual = HUGE_VAL;
     for (uint32_t draw = 0; draw == 0 || may_draw(trial, draw); draw++) {
-        const enum err err = try_draw(trial, draw, best->worst_residual, &seen);
+        const enum err err = try_draw(
+            trial, draw, fixed ? HUGE_VAL : best->worst_residual, &seen);
 
         if (err != ERR_OK)
             return err;
-        if (seen.worst_residual < best->worst_residual) {
+        if (draw == 0 || seen.worst_residual < best->worst_residual) {
             *best = seen;
             *chosen = draw;
         }
@@ -229,16 +262,82 @@ static enum err search(struct trial *trial, uint32_t *chosen)
     return ERR_OK;
 }
 
+/* --- memory -------------------------------------------------------------- */
+
+/* Everything that the coefficients and the empty spans depend on. */
+static uint64_t memo_key(const struct code *code)
+{
+    const struct code_spec *spec = &code->spec;
+    const struct code_matrix *matrix = spec->matrix;
+    const uint32_t numbers[] = {
+        (uint32_t)spec->placement,
+        (uint32_t)spec->stop,
+        (uint32_t)spec->decoding,
+        code->slots,
+        spec->stragglers,
+        spec->k,
+        code->parts,
+        code->span_count,
+        spec->replicas,
+        (uint32_t)spec->seed,
+        (uint32_t)(spec->seed >> 32),
+        code->chunks < code->parts ? code->chunks : 0,
+    };
+    struct hasher hasher;
+    struct digest digest;
+
+    hasher_init(&hasher);
+    hasher_add(&hasher, numbers, sizeof numbers);
+    if (spec->speed != NULL)
+        hasher_add_f64(&hasher, spec->speed, spec->speeds);
+    if (matrix != NULL)
+        hasher_add_f64(&hasher, matrix->entry,
+                       (size_t)matrix->rows * matrix->cols);
+    digest = hasher_end(&hasher);
+    return digest_short(&digest);
+}
+
+static const struct code_memo *recall(const struct code_memory *memory,
+                                      uint64_t key)
+{
+    const uint32_t kept = memory == NULL               ? 0
+                          : memory->count < CODE_MEMOS ? memory->count
+                                                       : CODE_MEMOS;
+
+    for (uint32_t i = 0; i < kept; i++) {
+        if (memory->memo[i].key == key)
+            return &memory->memo[i];
+    }
+    return NULL;
+}
+
+static void remember(struct code_memory *memory, uint64_t key, uint32_t draw,
+                     const struct certificate *certificate)
+{
+    if (memory != NULL)
+        memory->memo[memory->count++ % CODE_MEMOS] =
+            (struct code_memo){key, draw, *certificate};
+}
+
 enum err certify_best(struct code *code)
 {
+    const uint64_t key = memo_key(code);
+    const struct code_memo *memo = recall(code->spec.memory, key);
     struct trial trial = {0};
     uint32_t chosen = 0;
-    enum err err = trial_init(&trial, code);
+    enum err err;
 
+    if (memo != NULL) {
+        code->certificate = memo->certificate;
+        return draw_number(code, memo->draw);
+    }
+    err = trial_init(&trial, code);
     if (err == ERR_OK)
         err = search(&trial, &chosen);
-    if (err == ERR_OK && code->certificate.worst_residual < HUGE_VAL)
-        err = cyclic_draw(code, chosen);
+    if (err == ERR_OK)
+        err = draw_number(code, chosen);
+    if (err == ERR_OK)
+        remember(code->spec.memory, key, chosen, &code->certificate);
     trial_close(&trial);
     return err;
 }

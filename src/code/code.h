@@ -4,23 +4,37 @@
  * A code is a choice on independent axes; the names people know are presets
  * (code/preset.h).  A built code serves n slots and K chunks:
  *
- *   part p     chunks [floor(pK/n), floor((p+1)K/n)), possibly empty
+ *   part p     chunks [floor(pK/P), floor((p+1)K/P)), possibly empty; P = n
+ *              unless the placement says otherwise
+ *   span       consecutive parts that the same slots hold.  A code is a table
+ *              of slots x spans: who holds which, in what order it is
+ *              computed, and with which coefficient it is answered.
  *   piece      the unit of sending: a contiguous range of chunks inside one
- *              part or one group of parts.  The pieces of a code are a
- *              partition of all chunks, in chunk order.
+ *              span.  The pieces of a code are a partition of all chunks, in
+ *              chunk order.
  *   slot       a place in the code; a slot HOLDS pieces (has their data) and
  *              is given an ordered list of pieces to compute at once (`work`).
  *
  *   placement  once     slot i holds part i
  *              rep      groups of >= s+1 consecutive slots; all members hold
  *                       all parts of the group's members (any n; balanced)
- *              cyclic   slot i holds parts i..i+s mod n, real coefficients
+ *              shift    slot i holds parts i..i+s mod n, plain sums
+ *              cyclic   the same parts, real coefficients (Tandon et al.)
+ *              cb       any s+1 holders for each part, loads by speed, real
+ *                       coefficients (Wang et al.)
+ *              partial-frc, partial-cyclic   private parts besides the coded
+ *              matrix   the user's own table
+ *              mds      systematic Gaussian: any n-s answers give everything
+ *              sgc      pairwise balanced copies, weights that need no decoding
  *   schedule   all      every slot computes everything it holds; one piece is
- *                       a whole part (once, cyclic) or group (rep)
+ *                       a whole span
  *              steal    own part first, cut into STEAL_PIECES pieces; the rest
  *                       of the group's pieces only on demand
- *   stop       all | cover | first:k | collect:k
- *   estimate   exact | reference (no rescale) | ratio (rows / rows covered)
+ *              stream   everything it holds, own part first, each piece sent
+ *                       as soon as it is done
+ *   stop       all | cover | first:k | collect:k | groups:k | deadline:t
+ *   estimate   exact | reference (no rescale) | ratio (rows / rows covered) |
+ *              unbiased (1 / the chance of being covered)
  *
  * A code never touches a gradient, a socket or a clock: tables and arithmetic.
  * Two machines that build the same spec get the same tables, but for a cyclic
@@ -38,17 +52,70 @@
 #define CODE_SLOTS_MAX    10000u
 #define CODE_NUMERIC_MAX  1000u
 #define CODE_STEAL_PIECES 8u
+#define CODE_PIECES_MAX   64u /* Of a part; --pieces. */
 #define CODE_RESIDUAL_MAX 1e-12
 #define CODE_GROUP_NONE   UINT32_MAX
+#define CODE_MEMOS        16u
 
-enum placement { PLACE_ONCE, PLACE_REP, PLACE_CYCLIC };
-enum schedule { SCHED_ALL, SCHED_STEAL };
-enum stop { STOP_ALL, STOP_COVER, STOP_FIRST, STOP_COLLECT };
-enum estimate { ESTIMATE_EXACT, ESTIMATE_REFERENCE, ESTIMATE_RATIO };
+enum placement {
+    PLACE_ONCE,
+    PLACE_REP,
+    PLACE_CYCLIC,
+    PLACE_SHIFT,
+    PLACE_CB,
+    PLACE_PARTIAL_FRC,
+    PLACE_PARTIAL_CYCLIC,
+    PLACE_MATRIX,
+    PLACE_MDS,
+    PLACE_SGC,
+};
+enum schedule { SCHED_ALL, SCHED_STEAL, SCHED_STREAM };
+enum stop {
+    STOP_ALL,
+    STOP_COVER,
+    STOP_FIRST,
+    STOP_COLLECT,
+    STOP_GROUPS,
+    STOP_DEADLINE,
+};
+enum estimate {
+    ESTIMATE_EXACT,
+    ESTIMATE_REFERENCE,
+    ESTIMATE_RATIO,
+    ESTIMATE_UNBIASED,
+};
+/* How a matrix is undone: least squares, or the same weight for everyone. */
+enum decoding { DECODE_OPTIMAL, DECODE_ONE_STEP };
 enum carrier { CARRIER_TALLY, CARRIER_F64 };
 enum exactness { EXACT_BITWISE, EXACT_NUMERIC, EXACT_APPROX };
 
-/* What the user chose; a value, nothing to close. */
+/* How well a numeric code restores the sum, tried before the job starts. */
+struct certificate {
+    double worst_residual;      /* max |a^T B - 1| over the patterns tried. */
+    double worst_amplification; /* max sum_i |a_i| |B_i|_1 / coded spans. */
+    uint32_t patterns;
+    bool exhaustive;
+};
+
+/* Certificates made so far, so that a rebuild with the same n is quick.  Zeroed
+ * is empty; the oldest goes first. */
+struct code_memory {
+    struct code_memo {
+        uint64_t key; /* Of placement, n, s, seed and all that matters. */
+        uint32_t draw;
+        struct certificate certificate;
+    } memo[CODE_MEMOS];
+    uint32_t count; /* Ever stored. */
+};
+
+/* A matrix as read (code/matrix_file.h), rows x cols, row-major. */
+struct code_matrix {
+    uint32_t rows, cols;
+    double *entry;
+};
+
+/* What the user chose; a value, nothing to close.  What it points to lives as
+ * long as any code built from it. */
 struct code_spec {
     char name[32]; /* The preset's name, for receipts. */
     enum placement placement;
@@ -56,15 +123,26 @@ struct code_spec {
     enum stop stop;
     enum estimate estimate;
     uint32_t stragglers; /* s */
-    uint32_t k;          /* Of first:k and collect:k; 0 otherwise. */
+    uint32_t k;          /* Of first, collect and groups; 0 otherwise. */
+    double deadline_s;   /* Of deadline; 0 otherwise. */
     bool divisible;      /* frc: s+1 must divide n. */
     uint64_t seed;       /* Of real coefficients. */
+    uint32_t parts;      /* partial: parts a slot holds; 0 = 2(s+1). */
+    uint32_t pieces;     /* Cuts of a part; 0 = the schedule's own. */
+    uint32_t replicas;   /* sgc: copies of a part; 0 = s+1. */
+    enum decoding decoding;
+    const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */
+    const double *speed;        /* cb: of the slots; NULL = all the same. */
+    uint32_t speeds;            /* How many; used only if there are n. */
+    struct code_memory *memory; /* NULL = none. */
+    bool quick;                 /* A certificate within a tenth of the work. */
 };
 
 struct piece {
     uint32_t first, end; /* Chunks [first, end). */
     uint32_t owner;      /* The slot that computes it first. */
-    uint32_t group; /* Its slots hold the piece; cyclic: CODE_GROUP_NONE. */
+    uint32_t group; /* Its slots hold the piece; no groups: CODE_GROUP_NONE. */
+    uint32_t span;
 };
 
 struct group {
@@ -72,29 +150,45 @@ struct group {
     uint32_t piece_first, piece_end; /* Consecutive pieces. */
 };
 
-/* How well a numeric code restores the sum, tried before the job starts. */
-struct certificate {
-    double worst_residual;      /* max |a^T B - 1| over the patterns tried. */
-    double worst_amplification; /* max sum_i |a_i| |B_i|_1 / parts. */
-    uint32_t patterns;
-    bool exhaustive;
+/* Slots x spans, the entries that are there. */
+struct table {
+    uint32_t count;
+    uint32_t *row;    /* slots + 1: entries of slot i are row[i]..row[i+1]. */
+    uint32_t *span;   /* Of each entry; a row is in the order of work. */
+    double *value;    /* Its coefficient. */
+    uint32_t *column; /* spans + 1: likewise for `holder`. */
+    uint32_t *holder; /* Slots that hold a span, ascending. */
+    uint32_t *entry;  /* The entry behind each holder. */
 };
+
+struct decoder;
 
 struct code {
     struct code_spec spec;
     uint32_t slots;  /* n */
     uint32_t chunks; /* K */
+    uint32_t parts;  /* P */
     enum carrier carrier;
     enum exactness exactness; /* The class a step of this code can reach. */
+    uint32_t span_count;
+    uint32_t plain_spans; /* The first so many are answered by tallies. */
+    uint32_t *span_piece; /* spans + 1: the first piece of each. */
+    struct table table;
     uint32_t piece_count;
+    uint32_t plain_count; /* The first so many pieces are ... by tallies. */
     struct piece *pieces;
     uint32_t group_count;
-    struct group *groups; /* once: one slot each; cyclic: none. */
-    double *matrix;       /* cyclic: slots x parts, row-major; else NULL. */
-    double *basis;        /* cyclic: (s + 1) x slots, for decode; else NULL. */
-    bool *busy;           /* slots: was given initial work (`work`). */
+    struct group *groups; /* once and rep; else none. */
+    uint32_t copies;      /* The most holders a span has. */
+    uint32_t *arc;        /* cb: slots + 1, where each slot's parts begin. */
+    /* Coded answers f_i are kept as `folds` vectors sum_i basis[k][i] f_i;
+     * 0 = each is kept by itself. */
+    uint32_t folds;
+    double *basis; /* folds x slots. */
+    bool *busy;    /* slots: was given initial work (coded work, if coded). */
     uint32_t busy_count;
     struct certificate certificate;
+    struct decoder *decoder; /* Room to decode in; coded only. */
 };
 
 /* What has come in so far, kept by the coordinator.  A slot without initial
@@ -102,15 +196,18 @@ struct code {
  * slot_in says so: nothing waits for it, and it cannot end a step alone. */
 struct code_progress {
     const bool *piece_in; /* piece_count: covered by a merged tally. */
-    const bool *slot_in;  /* slots: the slot's whole initial work arrived. */
+    const bool *slot_in;  /* slots: the slot's whole initial work (its coded
+                             answer, if coded) arrived. */
     uint32_t pieces_in;
     uint32_t slots_in;
+    bool late; /* The deadline has passed. */
 };
 
 /* Build for n slots and K >= 1 chunks.  ERR_SHAPE (n < s+1, s+1 does not divide
- * n for frc: says `rep`, k out of 1..n, axes that do not go together) and
- * ERR_RANGE (certificate above CODE_RESIDUAL_MAX) come with a sentence.  Close
- * frees; zeroed memory is safe to close.  cyclic costs up to about a second. */
+ * n for frc: says `rep`, k out of 1..n, axes that do not go together, a matrix
+ * of another shape) comes with a sentence.  A numeric code whose certificate is
+ * above CODE_RESIDUAL_MAX is built, but its class is approx.  Close frees;
+ * zeroed memory is safe to close.  Numeric codes cost up to some seconds. */
 MUST_CHECK enum err code_build(struct code *code, const struct code_spec *spec,
                                uint32_t slots, uint32_t chunks,
                                struct why *why);
@@ -120,29 +217,63 @@ void code_close(struct code *code);
  * suffices); returns how many. */
 uint32_t code_work(const struct code *code, uint32_t slot, uint32_t *ids,
                    uint32_t max);
+/* All pieces the slot holds, in the order of its row; likewise. */
+uint32_t code_held(const struct code *code, uint32_t slot, uint32_t *ids,
+                   uint32_t max);
 /* Does the slot hold the piece's data? */
 bool code_holds(const struct code *code, uint32_t slot, uint32_t piece);
-/* Coefficient of a piece in a slot's answer: 1 for tally codes, 0 for a piece
+/* Is the piece answered by a tally of its own? */
+bool code_plain(const struct code *code, uint32_t piece);
+/* Coefficient of a piece in a slot's answer: 1 for plain pieces, 0 for a piece
  * the slot does not hold. */
 double code_coefficient(const struct code *code, uint32_t slot, uint32_t piece);
+/* The entry of the table at (slot, span), 0 if there is none. */
+double code_entry(const struct code *code, uint32_t slot, uint32_t span);
 /* May the step end?  Pieces of no chunks count as covered. */
 bool code_enough(const struct code *code, const struct code_progress *progress);
-/* Could the step still end if only these slots ever answer? */
+/* Could a step end if only these slots ever answer? */
 bool code_feasible(const struct code *code, const bool *slot_alive);
+/* The same, where others may take over plain pieces. */
+bool code_decodable(const struct code *code, const bool *slot_alive);
 
-/* Numeric codes: weights a with a^T B = 1 from the slots that answered.
- * ERR_UNDECODABLE if they do not suffice; *residual = max |a^T B - 1| over the
- * parts that are not empty.  Slots out, and slots without work, weigh 0. */
+/* Coded answers: weights a with a^T B = 1 from the slots that answered (as near
+ * as can be, for a matrix).  ERR_UNDECODABLE if they do not suffice; *residual
+ * = max |a^T B - 1| over the coded spans that are not empty.  Slots out, and
+ * slots without work, weigh 0.  Allocates nothing. */
 MUST_CHECK enum err code_decode(const struct code *code, const bool *slot_in,
                                 double *weight, double *residual);
+/* mds: weights that restore one part from the slots that answered. */
+MUST_CHECK enum err code_decode_part(const struct code *code,
+                                     const bool *slot_in, uint32_t part,
+                                     double *weight);
+/* The same weights for the folds of that last code_decode. */
+const double *code_folds(const struct code *code);
+/* Chunks of the plain pieces that are in and of the coded spans that some slot
+ * of `slot_in` holds. */
+uint32_t code_covered(const struct code *code, const bool *piece_in,
+                      const bool *slot_in);
 /* Factor on the merged sum, applied once in fp64 (TALLY-5). */
 double code_rescale(const struct code *code, uint64_t rows_covered,
                     uint64_t rows);
+/* The mean over chunks of (c-1)^2, c the factor with which a chunk is in the
+ * update when these slots have answered all they compute; `weight` is room for
+ * n.  ERR_UNDECODABLE: they do not suffice. */
+MUST_CHECK enum err code_error(const struct code *code, const bool *slot_in,
+                               double *weight, double *error);
+/* The mean of that over `samples` draws of `silent` slots.  Allocates. */
+MUST_CHECK enum err code_expected_error(const struct code *code,
+                                        uint32_t silent, uint32_t samples,
+                                        double *mean);
+/* Chunks the busiest slot computes if nobody is slow, over K. */
+double code_load(const struct code *code);
+/* Do sums of this spec keep their bits whoever answers? */
+bool code_spec_bitwise(const struct code_spec *spec);
 
 const char *exactness_name(enum exactness exactness);
 const char *placement_name(enum placement placement);
 const char *schedule_name(enum schedule schedule);
 const char *stop_name(enum stop stop);
 const char *estimate_name(enum estimate estimate);
+const char *carrier_name(enum carrier carrier);
 
 #endif /* CODE_CODE_H */

@@ -12,71 +12,21 @@
  * mu gives the shortest a, which amplifies rounding least; that matters when
  * fewer than s slots are out and many solutions exist.
  *
- * a0 and L come once for a matrix from the bordered system
- *
- *     [ B^T  H^T ] [ x ]   [ right ]
- *     [  C    0  ] [ z ] = [ below ]
- *
- * with H the matrix B was made from and C any s x n matrix.  The rows of B are
- * orthogonal to those of H and together they span everything, so z = 0 where
- * right is 0 or 1 and x solves B^T x = right with C x = below.
+ * The rows a0, L (the basis) come from the placement.  They also fold the
+ * answers as they arrive: with y_0 = sum_i a0_i f_i and y_k = sum_i L_ki f_i
+ * the sum is y_0 + sum_k mu_k y_k, so that s+1 vectors are kept instead of n,
+ * and the end of a step costs s+1 additions of vectors instead of n.
  */
-#include "code/axes.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "base/rng.h"
-#include "math/solve.h"
-
-/* The stream of C; any constant serves, H has the draw's own seed. */
-#define BORDER_SEED 0x626f72646572u
+#include "code/axes.h"
 
 static double *basis_row(const struct code *code, uint32_t row)
 {
     return code->basis + (size_t)row * code->slots;
-}
-
-/* `h` is column by column: s entries for each of the n columns. */
-static void set_bordered(const struct code *code, const double *h,
-                         double *system)
-{
-    const uint32_t n = code->slots;
-    const uint32_t s = code->spec.stragglers;
-    const size_t width = (size_t)n + s;
-
-    memset(system, 0, width * width * sizeof *system);
-    for (uint32_t j = 0; j < n; j++) {
-        for (uint32_t i = 0; i < n; i++)
-            system[j * width + i] = code->matrix[(size_t)i * n + j];
-        for (uint32_t r = 0; r < s; r++) {
-            system[j * width + n + r] = h[(size_t)j * s + r];
-            system[(n + r) * width + j] = rng_normal_at(BORDER_SEED, r, j);
-        }
-    }
-}
-
-/* Row 0 of the basis is a0, row 1 + k is the null vector with C x = e_k. */
-static enum err solve_basis(struct code *code, const double *h, double *system,
-                            double *right)
-{
-    const uint32_t n = code->slots;
-    const uint32_t s = code->spec.stragglers;
-
-    for (uint32_t row = 0; row <= s; row++) {
-        enum err err;
-
-        set_bordered(code, h, system);
-        for (uint32_t i = 0; i < n + s; i++)
-            right[i] = row == 0 ? i < n : i + 1 == n + row;
-        err = solve_square(system, right, n + s);
-        if (err != ERR_OK)
-            return err;
-        memcpy(basis_row(code, row), right, n * sizeof *right);
-    }
-    return ERR_OK;
 }
 
 static double dot(const double *a, const double *b, uint32_t n)
@@ -98,12 +48,12 @@ static void remove_from(double *a, const double *unit, uint32_t n)
 
 /* Gram-Schmidt on L, each vector twice because once loses digits where rows
  * are nearly parallel; then a0. */
-static void orthonormalise(struct code *code)
+void basis_orthonormalise(struct code *code, bool first)
 {
     const uint32_t n = code->slots;
-    const uint32_t s = code->spec.stragglers;
+    const uint32_t s = code->folds - 1;
 
-    for (uint32_t row = 1; row <= s + 1; row++) {
+    for (uint32_t row = 1; row <= s + first; row++) {
         double *a = basis_row(code, row <= s ? row : 0);
 
         for (uint32_t pass = 0; pass < 2; pass++) {
@@ -119,54 +69,70 @@ static void orthonormalise(struct code *code)
     }
 }
 
-enum err decode_prepare(struct code *code, const double *h)
+uint32_t coded_folds(const struct code *code)
 {
-    const size_t width = (size_t)code->slots + code->spec.stragglers;
-    double *system = mem_new(width * width, sizeof *system);
-    double *right = mem_new(width, sizeof *right);
-    enum err err = ERR_NOMEM;
-
-    if (system != NULL && right != NULL)
-        err = solve_basis(code, h, system, right);
-    if (err == ERR_OK)
-        orthonormalise(code);
-    mem_free(system);
-    mem_free(right);
-    return err;
+    return code->spec.stragglers + 1;
 }
 
-enum err decoder_init(struct decoder *decoder, const struct code *code)
+enum err coded_vet(const struct code *code, struct why *why)
 {
-    const size_t s = code->spec.stragglers;
+    const struct code_spec *spec = &code->spec;
+    const uint32_t least = code->slots - spec->stragglers;
 
-    decoder->code = code;
-    decoder->system = mem_new(s * s, sizeof *decoder->system);
-    decoder->mu = mem_new(s, sizeof *decoder->mu);
-    decoder->out = mem_new(s, sizeof *decoder->out);
-    if (decoder->system == NULL || decoder->mu == NULL || decoder->out == NULL)
-        return ERR_NOMEM;
+    if (spec->estimate != ESTIMATE_EXACT ||
+        (spec->stop != STOP_FIRST && spec->stop != STOP_ALL))
+        return why_set(why, ERR_SHAPE,
+                       "code %s sends one coded vector a worker; it goes only "
+                       "with schedule all, stop first:K or all, estimate exact",
+                       spec->name);
+    if (spec->stop == STOP_FIRST && spec->k < least)
+        return why_set(why, ERR_SHAPE,
+                       "code %s with %u workers and %u stragglers needs %u "
+                       "answers to decode; it cannot stop at %u",
+                       spec->name, code->slots, spec->stragglers, least,
+                       spec->k);
     return ERR_OK;
 }
 
-void decoder_close(struct decoder *decoder)
+enum err decoder_new(struct code *code)
 {
-    mem_free(decoder->system);
-    mem_free(decoder->mu);
+    const uint32_t s = code->folds > 0 ? code->folds - 1 : 0;
+    struct decoder *decoder = mem_new(1, sizeof *decoder);
+    enum err err;
+
+    if (decoder == NULL)
+        return ERR_NOMEM;
+    code->decoder = decoder;
+    err = shortest_init(&decoder->room, s);
+    decoder->fold = mem_new((size_t)s + 1, sizeof *decoder->fold);
+    decoder->out = mem_new(s, sizeof *decoder->out);
+    if (err != ERR_OK || decoder->fold == NULL || decoder->out == NULL)
+        return ERR_NOMEM;
+    return code->folds > 0 ? ERR_OK : least_new(code, &decoder->least);
+}
+
+void decoder_free(struct decoder *decoder)
+{
+    if (decoder == NULL)
+        return;
+    shortest_close(&decoder->room);
+    mem_free(decoder->fold);
     mem_free(decoder->out);
-    *decoder = (struct decoder){0};
+    least_free(decoder->least);
+    mem_free(decoder);
 }
 
 /* List the slots that are out; false if they are more than s.  A slot without
  * work is never out: its answer, zero, is known. */
-static bool list_out(struct decoder *decoder, const bool *slot_in)
+static bool list_out(const struct code *code, const bool *slot_in)
 {
-    const struct code *code = decoder->code;
+    struct decoder *decoder = code->decoder;
 
     decoder->out_count = 0;
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         if (slot_in[slot] || !code->busy[slot])
             continue;
-        if (decoder->out_count == code->spec.stragglers)
+        if (decoder->out_count + 1 >= code->folds)
             return false;
         decoder->out[decoder->out_count++] = slot;
     }
@@ -174,40 +140,40 @@ static bool list_out(struct decoder *decoder, const bool *slot_in)
 }
 
 /* The shortest mu with L_F^T mu = -a0_F. */
-static enum err solve_mu(struct decoder *decoder)
+static enum err solve_mu(const struct code *code, const double *a0)
 {
-    const struct code *code = decoder->code;
-    const uint32_t s = code->spec.stragglers;
-    const uint32_t rows = decoder->out_count;
+    struct decoder *decoder = code->decoder;
+    const uint32_t s = code->folds - 1;
+    enum err err;
 
-    for (uint32_t r = 0; r < s; r++)
-        decoder->mu[r] = 0;
-    if (rows == 0)
-        return ERR_OK;
-    for (uint32_t r = 0; r < rows; r++) {
+    for (uint32_t r = 0; r < decoder->out_count; r++) {
+        double *row = shortest_row(&decoder->room, r);
+
         for (uint32_t k = 0; k < s; k++)
-            decoder->system[(size_t)r * s + k] =
-                basis_row(code, 1 + k)[decoder->out[r]];
-        decoder->mu[r] = -basis_row(code, 0)[decoder->out[r]];
+            row[k] = basis_row(code, 1 + k)[decoder->out[r]];
+        decoder->room.right[r] = -a0[decoder->out[r]];
     }
-    if (rows == s)
-        return solve_square(decoder->system, decoder->mu, s);
-    return solve_least_squares(decoder->system, decoder->mu, rows, s);
+    err = shortest_solve(&decoder->room, decoder->out_count, s);
+    if (err != ERR_OK)
+        return err;
+    decoder->fold[0] = 1;
+    memcpy(decoder->fold + 1, decoder->room.x, s * sizeof *decoder->fold);
+    return ERR_OK;
 }
 
 /* a = a0 + L^T mu.  What a slot without work would weigh multiplies zero, so it
  * weighs nothing; a slot that is out weighs nothing but for rounding. */
-static void set_weights(const struct decoder *decoder, double *weight)
+static void set_weights(const struct code *code, double *weight)
 {
-    const struct code *code = decoder->code;
+    const struct decoder *decoder = code->decoder;
     const uint32_t n = code->slots;
 
-    memcpy(weight, basis_row(code, 0), n * sizeof *weight);
-    for (uint32_t k = 0; k < code->spec.stragglers; k++) {
-        const double *unit = basis_row(code, 1 + k);
+    memset(weight, 0, n * sizeof *weight);
+    for (uint32_t k = 0; k < code->folds; k++) {
+        const double *row = basis_row(code, k);
 
         for (uint32_t slot = 0; slot < n; slot++)
-            weight[slot] += decoder->mu[k] * unit[slot];
+            weight[slot] += decoder->fold[k] * row[slot];
     }
     for (uint32_t slot = 0; slot < n; slot++) {
         if (!code->busy[slot])
@@ -217,47 +183,83 @@ static void set_weights(const struct decoder *decoder, double *weight)
         weight[decoder->out[k]] = 0;
 }
 
-/* (a^T B)_part; the holders of a part are the s+1 slots up to it. */
-static double part_total(const struct code *code, const double *weight,
-                         uint32_t part)
+static enum err decode_basis(const struct code *code, const bool *slot_in,
+                             double *weight)
 {
-    const uint32_t n = code->slots;
+    enum err err;
+
+    if (!list_out(code, slot_in))
+        return ERR_UNDECODABLE;
+    err = solve_mu(code, basis_row(code, 0));
+    if (err == ERR_OK)
+        set_weights(code, weight);
+    return err;
+}
+
+/* (a^T B)_span. */
+static double span_total(const struct code *code, const double *weight,
+                         uint32_t span)
+{
+    const struct table *table = &code->table;
     double total = 0;
 
-    for (uint32_t k = 0; k <= code->spec.stragglers; k++) {
-        const uint32_t slot = (part + n - k) % n;
-
-        total += weight[slot] * code->matrix[(size_t)slot * n + part];
-    }
+    for (uint32_t i = table->column[span]; i < table->column[span + 1]; i++)
+        total += weight[table->holder[i]] * table->value[table->entry[i]];
     return total;
 }
 
-/* max |a^T B - 1|; an empty part has no gradient to get wrong.  NaN is the
- * worst there is. */
-static double worst_error(const struct code *code, const double *weight)
+/* An empty span has no gradient to get wrong.  NaN is the worst there is. */
+double decode_residual(const struct code *code, const double *weight)
 {
     double most = 0;
 
-    for (uint32_t part = 0; part < code->slots; part++) {
-        const double error = fabs(part_total(code, weight, part) - 1);
+    for (uint32_t q = code->plain_spans; q < code->span_count; q++) {
+        const double error = fabs(span_total(code, weight, q) - 1);
 
-        if (!code_part_empty(code, part) && !(error <= most))
+        if (!code_span_empty(code, q) && !(error <= most))
             most = isnan(error) ? HUGE_VAL : error;
     }
     return most;
 }
 
-enum err decoder_run(struct decoder *decoder, const bool *slot_in,
+enum err code_decode(const struct code *code, const bool *slot_in,
                      double *weight, double *residual)
+{
+    const struct placement_ops *place = placement_ops(code->spec.placement);
+    enum err err;
+
+    CHECK(code->carrier == CARRIER_F64);
+    err = place->decode != NULL ? place->decode(code, slot_in, weight)
+                                : decode_basis(code, slot_in, weight);
+    if (err == ERR_OK)
+        *residual = decode_residual(code, weight);
+    return err;
+}
+
+/* a0 = e_part: what the part's own slot answers, unless it is out. */
+enum err code_decode_part(const struct code *code, const bool *slot_in,
+                          uint32_t part, double *weight)
 {
     enum err err;
 
-    if (!list_out(decoder, slot_in))
+    CHECK(code->spec.placement == PLACE_MDS);
+    CHECK(part < code->parts);
+    memset(weight, 0, code->slots * sizeof *weight);
+    weight[part] = 1;
+    if (!list_out(code, slot_in))
         return ERR_UNDECODABLE;
-    err = solve_mu(decoder);
-    if (err != ERR_OK)
-        return err;
-    set_weights(decoder, weight);
-    *residual = worst_error(decoder->code, weight);
-    return ERR_OK;
+    err = solve_mu(code, weight);
+    for (uint32_t k = 1; k < code->folds && err == ERR_OK; k++) {
+        for (uint32_t slot = 0; slot < code->slots; slot++)
+            weight[slot] += code->decoder->fold[k] * basis_row(code, k)[slot];
+    }
+    for (uint32_t k = 0; k < code->decoder->out_count; k++)
+        weight[code->decoder->out[k]] = 0;
+    return err;
+}
+
+const double *code_folds(const struct code *code)
+{
+    CHECK(code->folds > 0);
+    return code->decoder->fold;
 }

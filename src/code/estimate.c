@@ -6,6 +6,9 @@
  *               update is too short by the missing share
  *   ratio       rows / rows covered: the mean over the rows seen stands for
  *               the mean over all (a ratio estimator)
+ *   unbiased    1 / the chance that a group is covered, when any k of the n
+ *               slots are equally likely to be the first: right on average,
+ *               and therefore not 1 even in a step that covers everything
  *
  * Applied once, in fp64, after the merge (TALLY-5).
  */
@@ -15,17 +18,70 @@
 
 #include "base/check.h"
 
-static double one_rescale(uint64_t rows_covered, uint64_t rows)
+static double one_rescale(const struct code *code, uint64_t rows_covered,
+                          uint64_t rows)
 {
+    (void)code;
     (void)rows_covered;
     (void)rows;
     return 1;
 }
 
 /* Nothing covered: the sum is zero and stays zero. */
-static double ratio_rescale(uint64_t rows_covered, uint64_t rows)
+static double ratio_rescale(const struct code *code, uint64_t rows_covered,
+                            uint64_t rows)
 {
+    (void)code;
     return rows_covered == 0 ? 1 : (double)rows / (double)rows_covered;
+}
+
+/* Slots that hold the same span; they are equally many everywhere. */
+static uint32_t group_size(const struct code *code)
+{
+    return code->spec.placement == PLACE_ONCE ? 1 : code->spec.stragglers + 1;
+}
+
+/* All d slots of a group are among the f silent ones of n with probability
+ * C(n-d, f-d) / C(n, f) = f/n (f-1)/(n-1) ...: d factors. */
+static double unbiased_rescale(const struct code *code, uint64_t rows_covered,
+                               uint64_t rows)
+{
+    const uint32_t n = code->slots;
+    const uint32_t d = group_size(code);
+    const double silent = n - code->spec.k;
+    double missed = 1;
+
+    (void)rows_covered;
+    (void)rows;
+    if (code->spec.stop == STOP_GROUPS)
+        return (double)code->group_count / code->spec.k;
+    for (uint32_t i = 0; i < d; i++)
+        missed *= silent > i ? (silent - i) / (n - i) : 0;
+    return 1 / (1 - missed);
+}
+
+static enum err unbiased_vet(const struct code *code, struct why *why)
+{
+    const struct code_spec *spec = &code->spec;
+    const bool grouped =
+        spec->placement == PLACE_ONCE || spec->placement == PLACE_REP;
+
+    if (code->carrier == CARRIER_F64)
+        return ERR_OK; /* It is in the coefficients. */
+    if (!grouped || spec->schedule != SCHED_ALL ||
+        (spec->stop != STOP_FIRST && spec->stop != STOP_COLLECT &&
+         spec->stop != STOP_GROUPS))
+        return why_set(why, ERR_SHAPE,
+                       "estimate unbiased needs the chance of being covered, "
+                       "which is known only for the stops first, collect and "
+                       "groups; use ratio with code %s",
+                       spec->name);
+    if (code->slots % group_size(code) != 0)
+        return why_set(why, ERR_SHAPE,
+                       "estimate unbiased needs groups of one size, and %u "
+                       "does not divide %u; use ratio",
+                       group_size(code), code->slots);
+    return ERR_OK;
 }
 
 static const struct estimate_ops estimates[] = {
@@ -36,6 +92,10 @@ static const struct estimate_ops estimates[] = {
     [ESTIMATE_RATIO] = {.name = "ratio",
                         .partial = true,
                         .rescale = ratio_rescale},
+    [ESTIMATE_UNBIASED] = {.name = "unbiased",
+                           .partial = true,
+                           .rescale = unbiased_rescale,
+                           .vet = unbiased_vet},
 };
 
 #define ESTIMATES (sizeof estimates / sizeof *estimates)
@@ -56,6 +116,7 @@ enum err estimate_find(const char *name, enum estimate *estimate,
         }
     }
     return why_set(why, ERR_UNKNOWN,
-                   "no estimate named %.64s; there are exact, reference, ratio",
+                   "no estimate named %.64s; there are exact, reference, "
+                   "ratio, unbiased",
                    name);
 }

@@ -15,62 +15,72 @@
  * dimension n-s and contains the all-ones row; almost surely any n-s rows of B
  * span it, so any n-s answers restore the plain sum.  "Almost surely" says
  * nothing about rounding: see certify.c.
+ *
+ * a0 and L of decode.c come once for a matrix from the bordered system
+ *
+ *     [ B^T  H^T ] [ x ]   [ right ]
+ *     [  C    0  ] [ z ] = [ below ]
+ *
+ * with H the matrix B was made from and C any s x n matrix.  The rows of B are
+ * orthogonal to those of H and together they span everything, so z = 0 where
+ * right is 0 or 1 and x solves B^T x = right with C x = below.
+ *
+ * partial-cyclic has P-s-1 private parts for each slot in front, sent first and
+ * needed from everyone, and then n coded parts as here.
  */
-#include "code/axes.h"
+#include "code/placement_cyclic.h"
 
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "code/shortest.h"
 #include "math/solve.h"
 
-/* Of the s+1 systems of n+s unknowns that one matrix takes: some seconds. */
+/* Multiply-adds of one matrix: some seconds. */
 #define DRAW_WORK_MAX 8000000000u
+/* The stream of C; any constant serves, H has the draw's own seed. */
+#define BORDER_SEED 0x626f72646572u
 
-static uint32_t cyclic_count(const struct code *code)
+/* Coded spans come after the private ones. */
+static uint32_t coded_span(const struct code *code, uint32_t number)
 {
-    return code->slots;
+    return code->plain_spans + number % code->slots;
 }
 
-static uint32_t cyclic_first(const struct code *code, uint32_t span)
+uint32_t cyclic_row(const struct code *code, uint32_t slot, uint32_t *spans,
+                    uint32_t max)
 {
-    (void)code;
-    return span;
+    const uint32_t copies = code->spec.stragglers + 1;
+
+    for (uint32_t k = 0; k < copies && k < max; k++)
+        spans[k] = coded_span(code, slot + k);
+    return copies;
 }
 
-/* A piece is a whole part here, and its owner is the slot of that number. */
-static uint32_t cyclic_part(const struct code *code, uint32_t piece)
+/* Row i of H B^T = 0: x at i+1..i+s with H[:, i+1..i+s] x = -H[:, i].  `h` is
+ * column by column: s entries for each of the n columns. */
+static enum err solve_row(struct code *code, uint32_t i, const double *h,
+                          struct shortest *room)
 {
-    return code->pieces[piece].owner;
-}
+    const uint32_t n = code->slots;
+    const uint32_t s = code->spec.stragglers;
+    const uint32_t last = code->table.row[i + 1]; /* After private spans. */
+    double *value = code->table.value + (last - s - 1);
+    enum err err;
 
-static bool cyclic_holds(const struct code *code, uint32_t slot, uint32_t piece)
-{
-    const uint32_t part = cyclic_part(code, piece);
-
-    return (part + code->slots - slot) % code->slots <= code->spec.stragglers;
-}
-
-static double cyclic_coefficient(const struct code *code, uint32_t slot,
-                                 uint32_t piece)
-{
-    return code->matrix[(size_t)slot * code->slots + cyclic_part(code, piece)];
-}
-
-static uint32_t cyclic_held(const struct code *code, uint32_t slot,
-                            uint32_t *ids, uint32_t max)
-{
-    uint32_t count = 0;
-
-    for (uint32_t k = 0; k <= code->spec.stragglers; k++) {
-        const uint32_t part = (slot + k) % code->slots;
-        const uint32_t piece = code_piece_at(code, code_part_first(code, part));
-
-        if (!code_part_empty(code, part))
-            count = code_ids(ids, count, max, piece, piece + 1);
+    for (uint32_t r = 0; r < s; r++) {
+        for (uint32_t k = 0; k < s; k++)
+            shortest_row(room, r)[k] = h[(size_t)((i + 1 + k) % n) * s + r];
+        room->right[r] = -h[(size_t)i * s + r];
     }
-    return count;
+    err = shortest_solve(room, s, s);
+    if (err != ERR_OK)
+        return err;
+    value[0] = 1;
+    memcpy(value + 1, room->x, s * sizeof *value);
+    return ERR_OK;
 }
 
 /* H: n columns of s entries, column by column because columns are solved with;
@@ -88,115 +98,109 @@ static void draw_h(double *h, uint32_t s, uint32_t n, uint64_t seed)
     }
 }
 
-/* Row i of B: 1 at i, and x at i+1..i+s with H[:, i+1..i+s] x = -H[:, i]. */
-static enum err solve_row(struct code *code, uint32_t i, const double *h,
-                          double *square, double *x)
+static void set_bordered(const struct code *code, const double *h,
+                         double *system)
 {
     const uint32_t n = code->slots;
     const uint32_t s = code->spec.stragglers;
-    double *row = code->matrix + (size_t)i * n;
+    const size_t width = (size_t)n + s;
+
+    memset(system, 0, width * width * sizeof *system);
+    for (uint32_t i = 0; i < n; i++) {
+        const double *value =
+            code->table.value + code->table.row[i + 1] - s - 1;
+
+        for (uint32_t k = 0; k <= s; k++)
+            system[(i + k) % n * width + i] = value[k];
+        for (uint32_t r = 0; r < s; r++) {
+            system[i * width + n + r] = h[(size_t)i * s + r];
+            system[(n + r) * width + i] = rng_normal_at(BORDER_SEED, r, i);
+        }
+    }
+}
+
+/* Row 0 of the basis is a0, row 1 + k is the null vector with C x = e_k. */
+static enum err solve_basis(struct code *code, const double *h, double *system,
+                            double *right)
+{
+    const uint32_t n = code->slots;
+    const uint32_t s = code->spec.stragglers;
+    const size_t width = (size_t)n + s;
     enum err err;
 
-    for (uint32_t r = 0; r < s; r++) {
-        for (uint32_t k = 0; k < s; k++)
-            square[(size_t)r * s + k] = h[(size_t)((i + 1 + k) % n) * s + r];
-        x[r] = -h[(size_t)i * s + r];
+    set_bordered(code, h, system);
+    for (uint32_t row = 0; row <= s; row++) {
+        for (uint32_t i = 0; i < n + s; i++)
+            right[row * width + i] = row == 0 ? i < n : i + 1 == n + row;
     }
-    err = s == 0 ? ERR_OK : solve_square(square, x, s);
+    err = solve_square_many(system, right, n + s, s + 1);
     if (err != ERR_OK)
         return err;
-    row[i] = 1;
-    for (uint32_t k = 0; k < s; k++)
-        row[(i + 1 + k) % n] = x[k];
+    for (uint32_t row = 0; row <= s; row++)
+        memcpy(code->basis + (size_t)row * n, right + row * width,
+               n * sizeof *right);
+    basis_orthonormalise(code, true);
     return ERR_OK;
+}
+
+static enum err draw_with(struct code *code, uint32_t draw, double *h,
+                          struct shortest *room)
+{
+    const uint32_t n = code->slots;
+    const uint32_t s = code->spec.stragglers;
+    const size_t width = (size_t)n + s;
+    double *system = mem_new(width * width, sizeof *system);
+    double *right = mem_new(width * (s + 1), sizeof *right);
+    enum err err = ERR_NOMEM;
+
+    if (system != NULL && right != NULL) {
+        err = ERR_OK;
+        draw_h(h, s, n, rng_at(code->spec.seed, draw, n));
+        for (uint32_t i = 0; i < n && err == ERR_OK; i++)
+            err = solve_row(code, i, h, room);
+        if (err == ERR_OK)
+            err = solve_basis(code, h, system, right);
+    }
+    mem_free(system);
+    mem_free(right);
+    return err;
 }
 
 enum err cyclic_draw(struct code *code, uint32_t draw)
 {
-    const uint32_t n = code->slots;
     const uint32_t s = code->spec.stragglers;
-    double *h = mem_new((size_t)n * s, sizeof *h);
-    double *square = mem_new((size_t)s * s, sizeof *square);
-    double *x = mem_new(s, sizeof *x);
-    enum err err = ERR_NOMEM;
+    struct shortest room;
+    double *h = mem_new((size_t)code->slots * s, sizeof *h);
+    enum err err = shortest_init(&room, s);
 
-    if (h == NULL || square == NULL || x == NULL)
-        goto out;
-    err = ERR_OK;
-    memset(code->matrix, 0, (size_t)n * n * sizeof *code->matrix);
-    draw_h(h, s, n, rng_at(code->spec.seed, draw, n));
-    for (uint32_t i = 0; i < n && err == ERR_OK; i++)
-        err = solve_row(code, i, h, square, x);
+    if (h == NULL)
+        err = ERR_NOMEM;
     if (err == ERR_OK)
-        err = decode_prepare(code, h);
-out:
-    mem_free(x);
-    mem_free(square);
+        err = draw_with(code, draw, h, &room);
+    shortest_close(&room);
     mem_free(h);
     return err;
 }
 
-static enum err cyclic_vet(const struct code *code, struct why *why)
+enum err cyclic_vet(const struct code *code, struct why *why)
 {
     const struct code_spec *spec = &code->spec;
-    const uint32_t least = code->slots - spec->stragglers;
-    const uint64_t order = (uint64_t)code->slots + spec->stragglers;
+    const uint64_t s = spec->stragglers;
+    const uint64_t order = code->slots + s;
 
-    if (code->slots > CODE_NUMERIC_MAX)
-        return why_set(why, ERR_SHAPE,
-                       "code %s serves at most %u workers, not %u; use `rep`",
-                       spec->name, CODE_NUMERIC_MAX, code->slots);
-    if (order * order * order * (spec->stragglers + 1) > DRAW_WORK_MAX)
+    if (order * order * order + code->slots * s * s * s > DRAW_WORK_MAX)
         return why_set(why, ERR_SHAPE,
                        "code %s with %u workers and %u stragglers takes too "
                        "long to set up; use `rep`, which needs no algebra",
                        spec->name, code->slots, spec->stragglers);
-    if (spec->schedule != SCHED_ALL || spec->estimate != ESTIMATE_EXACT ||
-        (spec->stop != STOP_FIRST && spec->stop != STOP_ALL))
-        return why_set(why, ERR_SHAPE,
-                       "code %s sends one coded vector a worker; it goes only "
-                       "with schedule all, stop first:K or all, estimate exact",
-                       spec->name);
-    if (spec->stop == STOP_FIRST && spec->k < least)
-        return why_set(why, ERR_SHAPE,
-                       "code %s with %u workers and %u stragglers needs %u "
-                       "answers to decode; it cannot stop at %u",
-                       spec->name, code->slots, spec->stragglers, least,
-                       spec->k);
-    return ERR_OK;
-}
-
-static enum err cyclic_finish(struct code *code, struct why *why)
-{
-    enum err err;
-
-    code->matrix =
-        mem_new((size_t)code->slots * code->slots, sizeof *code->matrix);
-    code->basis = mem_new(((size_t)code->spec.stragglers + 1) * code->slots,
-                          sizeof *code->basis);
-    if (code->matrix == NULL || code->basis == NULL)
-        return ERR_NOMEM;
-    err = certify_best(code);
-    if (err != ERR_OK)
-        return err;
-    if (code->certificate.worst_residual <= CODE_RESIDUAL_MAX)
-        return ERR_OK;
-    return why_set(why, ERR_RANGE,
-                   "code %s with %u workers and %u stragglers restores the "
-                   "gradient only to %.1e where %.0e is promised; use `rep`, "
-                   "which is exact",
-                   code->spec.name, code->slots, code->spec.stragglers,
-                   code->certificate.worst_residual, CODE_RESIDUAL_MAX);
+    return coded_vet(code, why);
 }
 
 const struct placement_ops placement_cyclic = {
     .name = "cyclic",
     .carrier = CARRIER_F64,
-    .span_count = cyclic_count,
-    .span_first = cyclic_first,
-    .holds = cyclic_holds,
-    .coefficient = cyclic_coefficient,
-    .held = cyclic_held,
+    .row = cyclic_row,
     .vet = cyclic_vet,
-    .finish = cyclic_finish,
+    .folds = coded_folds,
+    .draw = cyclic_draw,
 };

@@ -5,31 +5,18 @@
  */
 #include "code/axes.h"
 
-static uint32_t once_count(const struct code *code)
-{
-    return code->slots;
-}
-
-static uint32_t once_first(const struct code *code, uint32_t span)
+static uint32_t once_row(const struct code *code, uint32_t slot,
+                         uint32_t *spans, uint32_t max)
 {
     (void)code;
-    return span;
-}
-
-static uint32_t once_held(const struct code *code, uint32_t slot, uint32_t *ids,
-                          uint32_t max)
-{
-    const struct group *group = &code->groups[slot];
-
-    return code_ids(ids, 0, max, group->piece_first, group->piece_end);
+    if (max > 0)
+        spans[0] = slot;
+    return 1;
 }
 
 const struct placement_ops placement_once = {
     .name = "once",
     .carrier = CARRIER_TALLY,
-    .span_count = once_count,
-    .span_first = once_first,
-    .holds = group_holds,
-    .coefficient = group_coefficient,
-    .held = once_held,
+    .grouped = true,
+    .row = once_row,
 };

@@ -38,12 +38,12 @@ static uint32_t rep_group(const struct code *code, uint32_t slot)
     return (uint32_t)(((slot + 1) * groups - 1) / code->slots);
 }
 
-static uint32_t rep_held(const struct code *code, uint32_t slot, uint32_t *ids,
-                         uint32_t max)
+static uint32_t rep_row(const struct code *code, uint32_t slot, uint32_t *spans,
+                        uint32_t max)
 {
-    const struct group *group = &code->groups[rep_group(code, slot)];
-
-    return code_ids(ids, 0, max, group->piece_first, group->piece_end);
+    if (max > 0)
+        spans[0] = rep_group(code, slot);
+    return 1;
 }
 
 static enum err rep_vet(const struct code *code, struct why *why)
@@ -62,10 +62,9 @@ static enum err rep_vet(const struct code *code, struct why *why)
 const struct placement_ops placement_rep = {
     .name = "rep",
     .carrier = CARRIER_TALLY,
+    .grouped = true,
     .span_count = rep_count,
     .span_first = rep_first,
-    .holds = group_holds,
-    .coefficient = group_coefficient,
-    .held = rep_held,
+    .row = rep_row,
     .vet = rep_vet,
 };

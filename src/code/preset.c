@@ -4,7 +4,8 @@
  * frc and rep after Tandon et al., "Gradient Coding", ICML 2017, cyclic too;
  * ignore is k-sync SGD of Dutta et al., "Slow and stale gradients can win the
  * race", AISTATS 2018; agc is ErasureHead, Wang et al., 2019; steal asks for
- * redundant work only when it is needed.
+ * redundant work only when it is needed.  The others name their papers in their
+ * placements.
  */
 #include "code/preset.h"
 
@@ -25,8 +26,23 @@ static const struct preset presets[] = {
      STOP_COVER, ESTIMATE_EXACT, false},
     {"cyclic", NULL, "S+1 coded parts each; any N-S answers decode (numeric)",
      PLACE_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+    {"cb", NULL, "coded parts by speed; any N-S answers decode (numeric)",
+     PLACE_CB, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+    {"partial-frc", NULL, "own parts first, all needed; then as frc",
+     PLACE_PARTIAL_FRC, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, true},
+    {"partial-cyclic", NULL,
+     "own parts first, all needed; then as cyclic (numeric)",
+     PLACE_PARTIAL_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+    {"matrix", NULL, "matrix:FILE, your own encoding; least squares (numeric)",
+     PLACE_MATRIX, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+    {"mds", NULL, "N-S parts and S mixtures of all; any N-S decode (numeric)",
+     PLACE_MDS, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
     {"agc", "erasurehead", "rep, ended after K workers (approximate)",
      PLACE_REP, SCHED_ALL, STOP_COLLECT, ESTIMATE_REFERENCE, false},
+    {"sgc", NULL, "S+1 copies, no decoding; right on average (approximate)",
+     PLACE_SGC, SCHED_ALL, STOP_FIRST, ESTIMATE_UNBIASED, false},
+    {"stream", NULL, "S+1 parts each, own first; every part sent when done",
+     PLACE_SHIFT, SCHED_STREAM, STOP_COVER, ESTIMATE_EXACT, false},
     {"steal", NULL, "rep storage; own part first, then help the slow",
      PLACE_REP, SCHED_STEAL, STOP_COVER, ESTIMATE_EXACT, false},
 };
@@ -39,13 +55,21 @@ const struct preset *preset_list(uint32_t *count)
     return presets;
 }
 
+static bool same(const char *name, size_t length, const char *known)
+{
+    return known != NULL && strlen(known) == length &&
+           strncmp(name, known, length) == 0;
+}
+
 static const struct preset *find(const char *name)
 {
+    const size_t length = strcspn(name, ":");
+
     for (size_t i = 0; i < PRESETS; i++) {
         const struct preset *preset = &presets[i];
 
-        if (strcmp(name, preset->name) == 0 ||
-            (preset->alias != NULL && strcmp(name, preset->alias) == 0))
+        if (same(name, length, preset->name) ||
+            same(name, length, preset->alias))
             return preset;
     }
     return NULL;
@@ -53,7 +77,7 @@ static const struct preset *find(const char *name)
 
 static enum err unknown(const char *name, struct why *why)
 {
-    char names[256] = "";
+    char names[WHY_SIZE / 2] = "";
     size_t used = 0;
 
     for (size_t i = 0; i < PRESETS; i++) {
@@ -96,11 +120,40 @@ static enum err choose_k(const struct preset_options *options,
     return ERR_OK;
 }
 
+bool preset_takes_matrix(const char *name)
+{
+    const struct preset *preset = find(name);
+
+    return preset != NULL &&
+           (preset->placement == PLACE_MATRIX || preset->placement == PLACE_CB);
+}
+
+static enum err choose_stop(const struct preset_options *options,
+                            struct code_spec *spec, struct why *why)
+{
+    if (options->stop == NULL)
+        return choose_k(options, spec, why);
+    if (options->collect != 0)
+        return why_set(why, ERR_SHAPE,
+                       "--collect K is --stop collect:K; say one of them");
+    return stop_parse(options->stop, spec, why);
+}
+
 enum err preset_spec(const struct preset_options *options,
                      struct code_spec *spec, struct why *why)
 {
     const struct preset *preset = find(options->name);
-    struct code_spec made = {.seed = options->seed};
+    struct code_spec made = {
+        .seed = options->seed,
+        .parts = options->parts,
+        .pieces = options->pieces,
+        .replicas = options->replicas,
+        .decoding = options->decoding,
+        .matrix = options->matrix,
+        .speed = options->speed,
+        .speeds = options->speeds,
+        .memory = options->memory,
+    };
     enum err err = ERR_OK;
 
     if (preset == NULL)
@@ -116,7 +169,7 @@ enum err preset_spec(const struct preset_options *options,
     if (options->estimate != NULL)
         err = estimate_find(options->estimate, &made.estimate, why);
     if (err == ERR_OK)
-        err = choose_k(options, &made, why);
+        err = choose_stop(options, &made, why);
     if (err == ERR_OK)
         *spec = made;
     return err;

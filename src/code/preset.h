@@ -1,7 +1,8 @@
 /*
  * preset.h - the names people know, as rows of one table.
  *
- * uncoded  ignore (ksync)  frc  rep  cyclic  agc (erasurehead)  steal
+ * uncoded  ignore (ksync)  frc  rep  cyclic  cb  partial-frc  partial-cyclic
+ * matrix:FILE  mds  agc (erasurehead)  sgc  stream  steal
  * No preset is known outside this table.
  */
 #ifndef CODE_PRESET_H
@@ -21,13 +22,23 @@ struct preset {
 };
 
 struct preset_options {
-    const char *name;
+    const char *name;     /* Up to a `:`; what follows is the caller's. */
     uint32_t stragglers;  /* s */
     uint32_t collect;     /* K of collect:k; 0 = not given. */
+    const char *stop;     /* "first:3"; NULL = the preset's. */
     const char *estimate; /* NULL = the preset's. */
     uint32_t workers;     /* n, for defaults such as first:(n - s). */
     uint64_t seed;
+    uint32_t parts, pieces, replicas; /* As in code_spec; 0 = default. */
+    enum decoding decoding;
+    const struct code_matrix *matrix;
+    const double *speed;
+    uint32_t speeds;
+    struct code_memory *memory;
 };
+
+/* Does a code of that name (up to a `:`) read a matrix? */
+bool preset_takes_matrix(const char *name);
 
 const struct preset *preset_list(uint32_t *count);
 

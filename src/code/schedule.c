@@ -6,62 +6,15 @@
  *   steal   its own part, cut into up to CODE_STEAL_PIECES pieces so that
  *           finished work counts and the rest can be given away; the other
  *           pieces of its group only when the coordinator asks.
+ *   stream  everything it holds, its own part first, every piece sent as soon
+ *           as it is done.  The others' parts are begun at their far end, where
+ *           their owners come last, so that the two meet in the middle.
  */
 #include "code/axes.h"
 
 #include <stddef.h>
 
 #include "base/check.h"
-
-static uint32_t all_cut(const struct code *code, uint32_t first, uint32_t end,
-                        struct piece *pieces, uint32_t max)
-{
-    const uint32_t chunk_first = code_part_first(code, first);
-    const uint32_t chunk_end = code_part_first(code, end);
-
-    if (chunk_first == chunk_end)
-        return 0;
-    CHECK(max >= 1);
-    pieces[0] =
-        (struct piece){.first = chunk_first, .end = chunk_end, .owner = first};
-    return 1;
-}
-
-static uint32_t all_work(const struct code *code, uint32_t slot, uint32_t *ids,
-                         uint32_t max)
-{
-    return placement_ops(code->spec.placement)->held(code, slot, ids, max);
-}
-
-static uint32_t steal_cut_part(const struct code *code, uint32_t part,
-                               struct piece *pieces, uint32_t max)
-{
-    const uint32_t first = code_part_first(code, part);
-    const uint32_t chunks = code_part_first(code, part + 1) - first;
-    const uint32_t count =
-        chunks < CODE_STEAL_PIECES ? chunks : CODE_STEAL_PIECES;
-
-    CHECK(count <= max);
-    for (uint32_t j = 0; j < count; j++) {
-        const uint64_t from = (uint64_t)j * chunks / count;
-        const uint64_t to = (uint64_t)(j + 1) * chunks / count;
-
-        pieces[j] = (struct piece){.first = first + (uint32_t)from,
-                                   .end = first + (uint32_t)to,
-                                   .owner = part};
-    }
-    return count;
-}
-
-static uint32_t steal_cut(const struct code *code, uint32_t first, uint32_t end,
-                          struct piece *pieces, uint32_t max)
-{
-    uint32_t count = 0;
-
-    for (uint32_t part = first; part < end; part++)
-        count += steal_cut_part(code, part, pieces + count, max - count);
-    return count;
-}
 
 static uint32_t steal_work(const struct code *code, uint32_t slot,
                            uint32_t *ids, uint32_t max)
@@ -72,9 +25,54 @@ static uint32_t steal_work(const struct code *code, uint32_t slot,
     return code_ids(ids, 0, max, first, end);
 }
 
+/* The pieces of another's part, from the last to the first. */
+static uint32_t stream_part(const struct code *code, uint32_t part,
+                            uint32_t *ids, uint32_t count, uint32_t max)
+{
+    const uint32_t first = code_piece_at(code, code_part_first(code, part));
+    uint32_t id = code_piece_at(code, code_part_first(code, part + 1));
+
+    while (id > first && count < max)
+        ids[count++] = --id;
+    return count;
+}
+
+/* A span of several parts is gone through in a circle from the slot's own. */
+static uint32_t stream_span(const struct code *code, uint32_t slot,
+                            uint32_t span, uint32_t *ids, uint32_t count,
+                            uint32_t max)
+{
+    const uint32_t first = code_span_first(code, span);
+    const uint32_t parts = code_span_first(code, span + 1) - first;
+    const uint32_t own =
+        slot >= first && slot - first < parts ? slot - first : 0;
+
+    for (uint32_t k = 0; k < parts; k++) {
+        const uint32_t part = first + (own + k) % parts;
+
+        if (part != slot)
+            count = stream_part(code, part, ids, count, max);
+    }
+    return count;
+}
+
+static uint32_t stream_work(const struct code *code, uint32_t slot,
+                            uint32_t *ids, uint32_t max)
+{
+    const struct table *table = &code->table;
+    uint32_t count = steal_work(code, slot, ids, max);
+
+    for (uint32_t i = table->row[slot]; i < table->row[slot + 1]; i++)
+        count = stream_span(code, slot, table->span[i], ids, count, max);
+    return count;
+}
+
 static const struct schedule_ops schedules[] = {
-    [SCHED_ALL] = {.name = "all", .cut = all_cut, .work = all_work},
-    [SCHED_STEAL] = {.name = "steal", .cut = steal_cut, .work = steal_work},
+    [SCHED_ALL] = {.name = "all", .work = code_held},
+    [SCHED_STEAL] = {.name = "steal",
+                     .pieces = CODE_STEAL_PIECES,
+                     .work = steal_work},
+    [SCHED_STREAM] = {.name = "stream", .pieces = 1, .work = stream_work},
 };
 
 const struct schedule_ops *schedule_ops(enum schedule schedule)

@@ -8,13 +8,20 @@
  *              groups, as Wang, Charles & Papailiopoulos do, "ErasureHead:
  *              Distributed Gradient Descent without Delays Using Approximate
  *              Gradient Coding", 2019
+ *   groups:k   all pieces of k groups are in
+ *   deadline:t t seconds have passed and something is in, or everything is
  *
- * A slot without work counts as arrived from the start, but at least one slot
- * with work must have answered: an update of nothing is no step.
+ * Where answers are coded, the plain pieces must all be in besides.  A slot
+ * without work counts as arrived from the start, but at least one slot with
+ * work must have answered: an update of nothing is no step.
  */
 #include "code/axes.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 
@@ -51,10 +58,18 @@ static bool slots_reach(const struct code *code,
     return busy_reach(code, progress->slot_in, needed);
 }
 
+/* Coded rounds: what nobody else can make up for. */
+static bool plain_in(const struct code *code,
+                     const struct code_progress *progress)
+{
+    return code->carrier == CARRIER_TALLY ||
+           progress->pieces_in >= code->plain_count;
+}
+
 static bool all_enough(const struct code *code,
                        const struct code_progress *progress)
 {
-    return slots_reach(code, progress, code->slots);
+    return plain_in(code, progress) && slots_reach(code, progress, code->slots);
 }
 
 static bool all_feasible(const struct code *code, const bool *slot_alive)
@@ -68,19 +83,11 @@ static bool cover_enough(const struct code *code,
     return progress->pieces_in >= code->piece_count;
 }
 
-static bool group_lives(const struct group *group, const bool *slot_alive)
-{
-    for (uint32_t slot = group->slot_first; slot < group->slot_end; slot++) {
-        if (slot_alive[slot])
-            return true;
-    }
-    return group->piece_first == group->piece_end;
-}
-
 static bool cover_feasible(const struct code *code, const bool *slot_alive)
 {
-    for (uint32_t q = 0; q < code->group_count; q++) {
-        if (!group_lives(&code->groups[q], slot_alive))
+    for (uint32_t span = 0; span < code->span_count; span++) {
+        if (!code_span_empty(code, span) &&
+            !table_covers(&code->table, span, slot_alive))
             return false;
     }
     return true;
@@ -89,7 +96,8 @@ static bool cover_feasible(const struct code *code, const bool *slot_alive)
 static bool first_enough(const struct code *code,
                          const struct code_progress *progress)
 {
-    return slots_reach(code, progress, code->spec.k);
+    return plain_in(code, progress) &&
+           slots_reach(code, progress, code->spec.k);
 }
 
 static bool first_feasible(const struct code *code, const bool *slot_alive)
@@ -106,6 +114,63 @@ static bool collect_enough(const struct code *code,
 static bool collect_feasible(const struct code *code, const bool *slot_alive)
 {
     return first_feasible(code, slot_alive) || cover_feasible(code, slot_alive);
+}
+
+static bool group_in(const struct group *group, const bool *piece_in)
+{
+    for (uint32_t id = group->piece_first; id < group->piece_end; id++) {
+        if (!piece_in[id])
+            return false;
+    }
+    return true;
+}
+
+/* Groups without data are in from the start, but do not end a step alone. */
+static bool groups_enough(const struct code *code,
+                          const struct code_progress *progress)
+{
+    uint32_t count = 0;
+
+    if (progress->pieces_in == 0)
+        return false;
+    if (code->piece_count == code->group_count)
+        return progress->pieces_in >= code->spec.k;
+    for (uint32_t q = 0; q < code->group_count; q++)
+        count += group_in(&code->groups[q], progress->piece_in);
+    return count >= code->spec.k;
+}
+
+static bool groups_feasible(const struct code *code, const bool *slot_alive)
+{
+    uint32_t living = 0;
+    uint32_t with_data = 0;
+
+    for (uint32_t q = 0; q < code->group_count; q++) {
+        const bool lives = table_covers(&code->table, q, slot_alive);
+
+        living += lives || code_span_empty(code, q);
+        with_data += lives && !code_span_empty(code, q);
+    }
+    return with_data > 0 && living >= code->spec.k;
+}
+
+static bool deadline_enough(const struct code *code,
+                            const struct code_progress *progress)
+{
+    if (!plain_in(code, progress))
+        return false;
+    if (!progress->late)
+        return code->carrier == CARRIER_TALLY
+                   ? cover_enough(code, progress)
+                   : slots_reach(code, progress, code->slots);
+    return code->carrier == CARRIER_TALLY
+               ? progress->pieces_in > 0
+               : busy_reach(code, progress->slot_in, 1);
+}
+
+static bool deadline_feasible(const struct code *code, const bool *slot_alive)
+{
+    return busy_reach(code, slot_alive, 1);
 }
 
 static const struct stop_ops stops[] = {
@@ -125,10 +190,70 @@ static const struct stop_ops stops[] = {
                       .partial = true,
                       .enough = collect_enough,
                       .feasible = collect_feasible},
+    [STOP_GROUPS] = {.name = "groups",
+                     .counts = true,
+                     .partial = true,
+                     .enough = groups_enough,
+                     .feasible = groups_feasible},
+    [STOP_DEADLINE] = {.name = "deadline",
+                       .partial = true,
+                       .enough = deadline_enough,
+                       .feasible = deadline_feasible},
 };
+
+#define STOPS (sizeof stops / sizeof *stops)
 
 const struct stop_ops *stop_ops(enum stop stop)
 {
-    CHECK((size_t)stop < sizeof stops / sizeof *stops);
+    CHECK((size_t)stop < STOPS);
     return &stops[stop];
+}
+
+static enum err parse_value(const char *text, enum stop stop,
+                            struct code_spec *spec, struct why *why)
+{
+    char *end;
+    double value;
+
+    errno = 0;
+    value = strtod(text, &end);
+    if (end == text || *end != '\0' || errno != 0 || !isfinite(value) ||
+        !(value > 0) || (stops[stop].counts && value != floor(value)) ||
+        value > CODE_SLOTS_MAX * 1e3)
+        return why_set(why, ERR_RANGE, "%s:%.32s: expected %s",
+                       stops[stop].name, text,
+                       stops[stop].counts ? "a whole number above zero"
+                                          : "seconds above zero");
+    spec->stop = stop;
+    spec->k = stops[stop].counts ? (uint32_t)value : 0;
+    spec->deadline_s = stops[stop].counts ? 0 : value;
+    return ERR_OK;
+}
+
+enum err stop_parse(const char *text, struct code_spec *spec, struct why *why)
+{
+    const size_t length = strcspn(text, ":");
+
+    for (size_t i = 0; i < STOPS; i++) {
+        const bool valued = stops[i].counts || i == STOP_DEADLINE;
+
+        if (strlen(stops[i].name) != length ||
+            strncmp(text, stops[i].name, length) != 0)
+            continue;
+        if (valued != (text[length] == ':'))
+            return why_set(why, ERR_RANGE, "%s %s", stops[i].name,
+                           valued ? "needs a value, as in first:3 or "
+                                    "deadline:0.5"
+                                  : "takes no value");
+        if (valued)
+            return parse_value(text + length + 1, (enum stop)i, spec, why);
+        spec->stop = (enum stop)i;
+        spec->k = 0;
+        spec->deadline_s = 0;
+        return ERR_OK;
+    }
+    return why_set(why, ERR_UNKNOWN,
+                   "no stop rule named %.32s; there are all, cover, first:K, "
+                   "collect:K, groups:K, deadline:SECONDS",
+                   text);
 }

@@ -33,12 +33,11 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
 {
     out->chunks = c->total.chunks.members;
     out->answered = c->slots_in;
-    out->exactness =
-        chunkset_full(&c->total.chunks) ? EXACT_BITWISE : EXACT_APPROX;
-    out->rescale =
-        out->exactness == EXACT_BITWISE
-            ? 1
-            : code_rescale(&c->code, rows_in(c), c->options.job.rows);
+    out->rescale = code_rescale(&c->code, rows_in(c), c->options.job.rows);
+    /* An unbiased estimate is one even when all is in. */
+    out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
+                         ? EXACT_BITWISE
+                         : EXACT_APPROX;
     tally_gradient(&c->total, c->exponent, c->gradient);
     out->loss = tally_loss_value(&c->total);
     if (out->exactness == EXACT_BITWISE)
@@ -48,27 +47,43 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
     out->loss *= out->rescale;
 }
 
-static enum err decode_rows(struct coordinator *c, struct outcome *out)
+static void add_rows(struct coordinator *c, const double *weight,
+                     uint32_t count, const bool *in)
 {
     const size_t width = (size_t)c->total.dims + 1;
-    enum err err = code_decode(&c->code, c->slot_in, c->decode, &out->residual);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const double *row = c->rows + i * width;
+
+        if (weight[i] == 0 || (in != NULL && !in[i]))
+            continue;
+        for (size_t j = 0; j < width; j++)
+            c->gradient[j] += weight[i] * row[j];
+    }
+}
+
+/* What came as tallies, then the coded answers by their weights. */
+static enum err decode_rows(struct coordinator *c, struct outcome *out)
+{
+    const struct code *code = &c->code;
+    const uint32_t dims = c->total.dims;
+    enum err err = code_decode(code, c->slot_in, c->decode, &out->residual);
 
     if (err != ERR_OK)
         return err;
-    memset(c->gradient, 0, width * sizeof *c->gradient);
-    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
-        const double *row = c->rows + slot * width;
-
-        if (!c->slot_in[slot] || c->decode[slot] == 0)
-            continue;
-        for (size_t j = 0; j < width; j++)
-            c->gradient[j] += c->decode[slot] * row[j];
-    }
-    out->loss = c->gradient[width - 1];
+    tally_gradient(&c->total, c->exponent, c->gradient);
+    c->gradient[dims] = tally_loss_value(&c->total);
+    if (code->folds > 0)
+        add_rows(c, code_folds(code), code->folds, NULL);
+    else
+        add_rows(c, c->decode, code->slots, c->slot_in);
+    out->loss = c->gradient[dims];
     out->exactness =
         out->residual <= CODE_RESIDUAL_MAX ? EXACT_NUMERIC : EXACT_APPROX;
     out->answered = c->slots_in;
-    out->chunks = c->options.job.chunks;
+    out->chunks = out->exactness == EXACT_NUMERIC
+                      ? c->options.job.chunks
+                      : code_covered(code, c->piece_in, c->slot_in);
     out->rescale = 1;
     return ERR_OK;
 }

@@ -112,8 +112,7 @@ static enum err make_vectors(struct coordinator *c)
 
 bool coordinator_promises_bits(const struct coordinator *c)
 {
-    return c->options.code.estimate == ESTIMATE_EXACT &&
-           c->options.code.placement != PLACE_CYCLIC;
+    return code_spec_bitwise(&c->options.code);
 }
 
 struct replay_walk {
@@ -359,6 +358,8 @@ static void on_time(struct coordinator *c, struct actions *actions)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)
         round_rebalance(c, actions);
+    if (c->phase == COORDINATOR_ROUND)
+        round_deadline(c, actions);
 }
 
 static void on_stop(struct coordinator *c, struct actions *actions)
@@ -377,7 +378,9 @@ static time_us next_time(const struct coordinator *c)
         return TIME_NEVER;
     if (c->phase == COORDINATOR_GATHERING && !ticking)
         return c->gather_until > c->now ? c->gather_until : TIME_NEVER;
-    return ticking ? c->now + TICK_US : TIME_NEVER;
+    if (ticking && c->now + TICK_US < round_deadline_at(c))
+        return c->now + TICK_US;
+    return round_deadline_at(c);
 }
 
 /* The numbered invariants of docs/protocol.md that one machine can see. */

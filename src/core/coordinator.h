@@ -155,7 +155,8 @@ struct coordinator {
     int16_t *exponent;
     struct tally total;   /* Merged so far. */
     struct tally arrived; /* One message, laid over its buffers. */
-    double *rows;         /* Numeric codes: slots x (dims + 1). */
+    double *rows;         /* Coded answers, folded if the code allows it
+                             (code.h): vectors of dims + 1. */
     double *gradient;
     double *decode; /* Weights of the slots' rows. */
     struct piece_state *pieces;
@@ -166,6 +167,7 @@ struct coordinator {
     bool *slot_in;
     uint32_t *slot_todo; /* Initial pieces the slot still owes. */
     uint32_t slots_in;
+    bool late;          /* The code's deadline has passed in this round. */
     bool *slot_alive;   /* Scratch for code_feasible. */
     uint32_t *ids;      /* Scratch for code_work. */
     struct item *items; /* Message bodies of one step; reset by step. */

@@ -66,6 +66,10 @@ void round_need(struct coordinator *c, uint32_t link,
 /* Everything outstanding of `link` once more: it was lost on the way. */
 void round_resend(struct coordinator *c, uint32_t link,
                   struct actions *actions);
+/* The code's deadline has come: what is in may suffice now. */
+void round_deadline(struct coordinator *c, struct actions *actions);
+/* When it comes; TIME_NEVER if there is none ahead. */
+time_us round_deadline_at(const struct coordinator *c);
 /* Forget what `link` was to answer. */
 void round_unassign(struct coordinator *c, uint32_t link);
 /* Membership or time changed: pieces nobody healthy works on are given out,

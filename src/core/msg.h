@@ -63,7 +63,8 @@ enum msg_kind {
 struct item {
     uint32_t id;
     uint32_t first, end; /* Chunks [first, end). */
-    double coefficient;  /* 1 for tally codes. */
+    double coefficient;  /* In a coded round: of the piece in the ROW; 0 = it
+                            is answered by a TALLY of its own.  Else 1. */
 };
 
 struct msg_hello {
@@ -129,7 +130,7 @@ struct msg_need {
 struct msg_round {
     struct round_key key;
     uint64_t assignment; /* Counts ROUNDs and WORKs sent to this worker. */
-    bool coded;          /* Answer with one ROW, not with TALLYs. */
+    bool coded;          /* Answer with one ROW, but for items of 0. */
     double delay_s;      /* Injected: once, before the first send. */
     double delay_factor; /* Injected: times the compute time. */
     uint32_t count;

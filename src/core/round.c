@@ -86,16 +86,14 @@ static struct item item_of(const struct coordinator *c, uint32_t id,
                            const struct member *member)
 {
     const struct piece *piece = &c->code.pieces[id];
-    const bool slotted = member->state == MEMBER_ACTIVE;
+    struct item item = {
+        .id = id, .first = piece->first, .end = piece->end, .coefficient = 1};
 
-    return (struct item){
-        .id = id,
-        .first = piece->first,
-        .end = piece->end,
-        .coefficient = c->code.carrier == CARRIER_F64 && slotted
-                           ? code_coefficient(&c->code, member->slot, id)
-                           : 1,
-    };
+    if (c->code.carrier == CARRIER_F64 && code_plain(&c->code, id))
+        item.coefficient = 0;
+    else if (c->code.carrier == CARRIER_F64 && member->state == MEMBER_ACTIVE)
+        item.coefficient = code_coefficient(&c->code, member->slot, id);
+    return item;
 }
 
 /* Data the worker lacks for these chunks travels ahead on the same road. */
@@ -219,8 +217,8 @@ static void open_slot(struct coordinator *c, uint32_t slot,
         code_work(&c->code, slot, c->ids, c->code.piece_count);
     struct item *items;
 
-    c->slot_todo[slot] = count;
-    if (count == 0)
+    c->slot_todo[slot] = c->code.carrier == CARRIER_TALLY ? count : 0;
+    if (!c->code.busy[slot])
         slot_arrived(c, slot); /* More slots than chunks: nothing to do. */
     if (count == 0 || link == LINK_NONE)
         return;
@@ -238,14 +236,21 @@ static void ship_reserve(struct coordinator *c, uint32_t slot,
                          struct actions *actions)
 {
     const uint32_t link = c->slot_link[slot];
+    uint32_t count;
 
     if (link == LINK_NONE || chunkset_full(&c->members[link].held))
         return;
-    for (uint32_t id = 0; id < c->code.piece_count; id++) {
-        if (code_holds(&c->code, slot, id))
-            ship(c, link, c->code.pieces[id].first, c->code.pieces[id].end,
-                 actions);
-    }
+    count = code_held(&c->code, slot, c->ids, c->code.piece_count);
+    for (uint32_t i = 0; i < count; i++)
+        ship(c, link, c->code.pieces[c->ids[i]].first,
+             c->code.pieces[c->ids[i]].end, actions);
+}
+
+/* Folds are added to; single rows are overwritten. */
+static void clear_rows(struct coordinator *c)
+{
+    memset(c->rows, 0,
+           c->code.folds * ((size_t)c->total.dims + 1) * sizeof *c->rows);
 }
 
 static void clear_round(struct coordinator *c)
@@ -257,6 +262,8 @@ static void clear_round(struct coordinator *c)
     memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
     tally_clear(&c->total);
+    clear_rows(c);
+    c->late = false;
     c->pieces_in = 0;
     c->slots_in = 0;
     c->refusals = 0;
@@ -499,17 +506,25 @@ static bool must_hedge(struct coordinator *c)
     return c->code.spec.estimate == ESTIMATE_EXACT || !can_end(c);
 }
 
+/* Coded answers cannot be hedged: are there enough, come or to come? */
+static bool can_decode(struct coordinator *c)
+{
+    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+        c->slot_alive[slot] =
+            c->slot_in[slot] || c->slot_link[slot] != LINK_NONE;
+    return code_decodable(&c->code, c->slot_alive);
+}
+
 void round_rebalance(struct coordinator *c, struct actions *actions)
 {
     if (c->phase != COORDINATOR_ROUND)
         return;
-    if (c->code.carrier == CARRIER_F64) {
-        if (!view_feasible(c))
-            begin_anew(c, actions);
+    if (c->code.carrier == CARRIER_F64 && !can_decode(c)) {
+        begin_anew(c, actions);
         return;
     }
-    if (must_hedge(c)) {
-        for (uint32_t id = 0; id < c->code.piece_count; id++) {
+    if (c->code.carrier == CARRIER_F64 || must_hedge(c)) {
+        for (uint32_t id = 0; id < c->code.plain_count; id++) {
             if (!c->pieces[id].in && healthy_assignees(c, id) == 0)
                 hedge(c, id, actions);
         }
@@ -654,6 +669,7 @@ static bool enough(const struct coordinator *c)
         .slot_in = c->slot_in,
         .pieces_in = c->pieces_in,
         .slots_in = c->slots_in,
+        .late = c->late,
     };
 
     /* Whatever the stop rule: with everything in there is nothing to wait
@@ -666,8 +682,7 @@ static bool enough(const struct coordinator *c)
 static bool tally_shape_ok(const struct coordinator *c,
                            const struct msg_tally *msg)
 {
-    return msg->dims == c->total.dims && c->code.carrier == CARRIER_TALLY &&
-           msg->piece < c->code.piece_count &&
+    return msg->dims == c->total.dims && msg->piece < c->code.plain_count &&
            msg->first == c->code.pieces[msg->piece].first &&
            msg->end == c->code.pieces[msg->piece].end;
 }
@@ -696,6 +711,46 @@ void round_tally(struct coordinator *c, uint32_t link,
     round_rebalance(c, actions);
 }
 
+time_us round_deadline_at(const struct coordinator *c)
+{
+    if (c->phase != COORDINATOR_ROUND || c->late ||
+        c->code.spec.stop != STOP_DEADLINE)
+        return TIME_NEVER;
+    return c->step_began_at + (time_us)(c->code.spec.deadline_s * 1e6);
+}
+
+void round_deadline(struct coordinator *c, struct actions *actions)
+{
+    if (c->now < round_deadline_at(c))
+        return;
+    c->late = true;
+    if (enough(c))
+        commit_round(c, actions);
+}
+
+/* Its coded pieces come as one row, once. */
+static void keep_row(struct coordinator *c, uint32_t slot, const double *row)
+{
+    const struct code *code = &c->code;
+    const size_t width = (size_t)c->total.dims + 1;
+
+    if (code->folds == 0)
+        memcpy(c->rows + slot * width, row, width * sizeof *row);
+    for (uint32_t k = 0; k < code->folds; k++) {
+        const double factor = code->basis[(size_t)k * code->slots + slot];
+        double *fold = c->rows + k * width;
+
+        for (size_t j = 0; j < width; j++)
+            fold[j] += factor * row[j];
+    }
+}
+
+static void unassign_coded(struct coordinator *c, uint32_t link)
+{
+    for (uint32_t id = c->code.plain_count; id < c->code.piece_count; id++)
+        unassign(c, id, link);
+}
+
 void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
                struct actions *actions)
 {
@@ -721,9 +776,8 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
         return;
     }
-    memcpy(c->rows + member->slot * width, msg->row, width * sizeof *msg->row);
-    round_unassign(c, link);
-    member->in_round = true;
+    keep_row(c, member->slot, msg->row);
+    unassign_coded(c, link);
     member->answers++;
     member->answered_at = c->now;
     slot_arrived(c, member->slot);

@@ -30,18 +30,9 @@ static void room_free(struct coordinator *c)
  * asks, and a few for hedging. */
 static uint32_t assignees_max(const struct code *code)
 {
-    uint32_t most = 1;
+    const bool on_demand = code->spec.schedule == SCHED_STEAL;
 
-    if (code->spec.placement == PLACE_CYCLIC)
-        most = code->spec.stragglers + 1;
-    for (uint32_t i = 0; i < code->group_count; i++) {
-        const struct group *group = &code->groups[i];
-
-        if (code->spec.schedule == SCHED_ALL &&
-            group->slot_end - group->slot_first > most)
-            most = group->slot_end - group->slot_first;
-    }
-    return most + ASSIGNEES_SPARE;
+    return (on_demand ? 1 : code->copies) + ASSIGNEES_SPARE;
 }
 
 static uint32_t work_total(const struct code *code, uint32_t *ids)
@@ -59,6 +50,9 @@ static enum err room_make(struct coordinator *c, const struct code *code)
 {
     const uint32_t pieces = code->piece_count;
     const size_t width = (size_t)c->options.job.sum_dims + 1;
+    const size_t rows = code->carrier == CARRIER_TALLY ? 0
+                        : code->folds > 0              ? code->folds
+                                                       : code->slots;
 
     room_free(c);
     c->pieces = mem_new(pieces, sizeof *c->pieces);
@@ -76,9 +70,8 @@ static enum err room_make(struct coordinator *c, const struct code *code)
     c->items_capacity =
         2 * work_total(code, c->ids) + 2 * pieces + 4 * code->slots + 64;
     c->items = mem_new(c->items_capacity, sizeof *c->items);
-    if (code->carrier == CARRIER_F64)
-        c->rows = mem_new(code->slots * width, sizeof *c->rows);
-    if (c->items == NULL || (code->carrier == CARRIER_F64 && c->rows == NULL))
+    c->rows = mem_new(rows * width, sizeof *c->rows);
+    if (c->items == NULL || c->rows == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
@@ -88,16 +81,23 @@ static enum err room_make(struct coordinator *c, const struct code *code)
 static struct code_spec spec_for(const struct coordinator *c, uint32_t slots)
 {
     struct code_spec spec = c->options.code;
+    const bool all_but_s = spec.k + spec.stragglers == c->options.slots;
+    uint32_t most = slots;
 
     if (slots == c->options.slots)
         return spec;
     spec.divisible = false;
+    spec.quick = true; /* The others wait, and their patience is short. */
     if (spec.stragglers > slots - 1)
         spec.stragglers = slots - 1;
-    if (spec.stop == STOP_FIRST)
+    if (spec.replicas > slots)
+        spec.replicas = slots;
+    if (spec.stop == STOP_GROUPS && spec.placement == PLACE_REP)
+        most = slots / (spec.stragglers + 1);
+    if (spec.stop == STOP_FIRST && all_but_s)
         spec.k = slots - spec.stragglers;
-    if (spec.stop == STOP_COLLECT && spec.k > slots)
-        spec.k = slots;
+    else if (spec.k > most)
+        spec.k = most;
     return spec;
 }
 
@@ -107,11 +107,21 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
     struct code_spec spec = spec_for(c, slots);
     enum err err = code_build(code, &spec, slots, c->options.job.chunks, why);
 
-    if (err == ERR_OK || spec.placement != PLACE_CYCLIC || !c->code_built)
+    const bool worse = err == ERR_OK && spec.placement != PLACE_SGC &&
+                       code->carrier == CARRIER_F64 &&
+                       code->exactness == EXACT_APPROX &&
+                       slots != c->options.slots;
+
+    if ((err == ERR_OK && !worse) || !c->code_built || err == ERR_NOMEM)
         return err;
-    /* No certificate for this many: replication is exact for any number. */
+    /* No such code, or no certificate, for this many: replication is exact for
+     * any number. */
+    if (worse)
+        code_close(code);
     spec.placement = PLACE_REP;
+    spec.schedule = SCHED_ALL;
     spec.stop = STOP_COVER;
+    spec.estimate = ESTIMATE_EXACT;
     spec.k = 0;
     (void)snprintf(spec.name, sizeof spec.name, "rep");
     return code_build(code, &spec, slots, c->options.job.chunks, why);

@@ -103,15 +103,23 @@ static bool item_fits(const struct worker *worker, const struct item *item)
     return item->first < item->end && item->end <= worker->job.chunks;
 }
 
+static bool is_coded(const struct worker *worker, const struct item *item)
+{
+    return worker->coded && item->coefficient != 0;
+}
+
 /* A piece already queued is not queued twice, but one that was answered is:
- * if the coordinator asks again, the answer was lost. */
+ * if the coordinator asks again, the answer was lost.  Not so pieces of a row:
+ * they are taken only at its beginning (`row`), or they would be in it twice.
+ */
 static void enqueue(struct worker *worker, const struct item *items,
-                    uint32_t count)
+                    uint32_t count, bool row)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct worker_item *known = find(worker, items[i].id);
 
-        if (!item_fits(worker, &items[i]))
+        if (!item_fits(worker, &items[i]) ||
+            (!row && is_coded(worker, &items[i])))
             continue;
         if (known != NULL) {
             known->dropped = false;
@@ -125,8 +133,9 @@ static void enqueue(struct worker *worker, const struct item *items,
         }
         if (worker->queue_count == worker->queue_capacity)
             return; /* More pieces than chunks: nothing sane asks for it. */
-        worker->queue[worker->queue_count++] =
-            (struct worker_item){.item = items[i]};
+        worker->queue[worker->queue_count++] = (struct worker_item){
+            .item = items[i], .coded = is_coded(worker, &items[i])};
+        worker->coded_left += is_coded(worker, &items[i]);
     }
 }
 
@@ -231,16 +240,17 @@ static void add_to_row(struct worker *worker, const struct item *item)
 /* The piece at hand is computed and any delay is over: answer it. */
 static void deliver(struct worker *worker, struct actions *actions)
 {
-    const struct item *item = &worker->queue[worker->at].item;
+    const struct worker_item *done = &worker->queue[worker->at];
+    const bool row = done->coded && --worker->coded_left == 0;
 
     worker->holding = false;
-    if (!worker->coded)
-        send_tally(worker, item, actions);
-    else if (worker->at + 1 == worker->queue_count && !worker->coded_failed)
+    if (!done->coded)
+        send_tally(worker, &done->item, actions);
+    else if (row && !worker->coded_failed)
         send_row(worker, actions);
-    worker->at++;
-    if (!worker->coded)
+    if (!done->coded || row)
         worker->compute_us = 0;
+    worker->at++;
     start_next(worker, actions);
 }
 
@@ -249,9 +259,10 @@ static void deliver(struct worker *worker, struct actions *actions)
 static time_us delay_of(struct worker *worker, int64_t compute_us)
 {
     double delay_us = worker->delay_factor * (double)compute_us;
-    const bool last = worker->at + 1 == worker->queue_count;
+    const bool sends =
+        !worker->queue[worker->at].coded || worker->coded_left == 1;
 
-    if (!worker->delayed && (!worker->coded || last)) {
+    if (!worker->delayed && sends) {
         delay_us += worker->delay_s * 1e6;
         worker->delayed = true;
     }
@@ -264,7 +275,10 @@ static void refuse(struct worker *worker, struct actions *actions)
 
     msg->key = worker->key;
     msg->piece = worker->queue[worker->at].item.id;
-    worker->coded_failed = worker->coded;
+    if (worker->queue[worker->at].coded) {
+        worker->coded_failed = true;
+        worker->coded_left--;
+    }
     worker->at++;
     start_next(worker, actions);
 }
@@ -290,7 +304,7 @@ static void on_computed(struct worker *worker, const struct event *event,
     }
     worker->chunks_done += item->end - item->first;
     worker->compute_us += event->compute_us;
-    if (worker->coded)
+    if (worker->queue[worker->at].coded)
         add_to_row(worker, item);
     delay_us = worker->leaving ? 0 : delay_of(worker, event->compute_us);
     if (delay_us == 0) {
@@ -323,6 +337,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->key = msg->key;
     worker->coded = msg->coded;
     worker->coded_failed = false;
+    worker->coded_left = 0;
     worker->delay_s = msg->delay_s;
     worker->delay_factor = msg->delay_factor;
     worker->delayed = false;
@@ -341,6 +356,15 @@ static bool round_is_current(const struct worker *worker,
            key->view >= worker->view_seen && key_order(key, &worker->over) > 0;
 }
 
+static bool asks_row(const struct msg_round *msg)
+{
+    for (uint32_t i = 0; i < msg->count; i++) {
+        if (msg->coded && msg->items[i].coefficient != 0)
+            return true;
+    }
+    return false;
+}
+
 static void on_round(struct worker *worker, const struct msg_round *msg,
                      struct actions *actions)
 {
@@ -354,17 +378,15 @@ static void on_round(struct worker *worker, const struct msg_round *msg,
         return;
     if (worker->in_round && !again && key_order(&msg->key, &worker->key) < 0)
         return;
-    /* A coded row asked for again is computed again whole, or not at all: a
-     * piece queued a second time would be in the row twice. */
-    anew = !again || (msg->coded && msg->assignment > worker->assignment &&
-                      worker->at == worker->queue_count);
+    /* A coded row asked for again is computed again whole, or not at all. */
+    anew = !again || (asks_row(msg) && msg->assignment > worker->assignment &&
+                      worker->coded_left == 0);
     if (anew)
         round_open(worker, msg, actions);
     worker->view_seen = msg->key.view;
     if (msg->assignment > worker->assignment)
         worker->assignment = msg->assignment;
-    if (anew || !msg->coded)
-        enqueue(worker, msg->items, msg->count);
+    enqueue(worker, msg->items, msg->count, anew);
     start_next(worker, actions);
 }
 
@@ -376,7 +398,7 @@ static void on_work(struct worker *worker, const struct msg_work *msg,
         return;
     if (msg->assignment > worker->assignment)
         worker->assignment = msg->assignment;
-    enqueue(worker, msg->items, msg->count);
+    enqueue(worker, msg->items, msg->count, false);
     start_next(worker, actions);
 }
 
@@ -591,7 +613,8 @@ static void on_leave(struct worker *worker, struct actions *actions)
         finish(worker, actions, ERR_OK, "left before the job began");
         return;
     }
-    if (worker->coded)
+    if (worker->coded &&
+        (worker->at == worker->queue_count || worker->queue[worker->at].coded))
         round_end(worker, actions); /* Part of a coded row is of no use. */
     if (worker->at < worker->queue_count)
         worker->queue_count =

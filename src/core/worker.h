@@ -45,6 +45,7 @@ enum worker_phase {
 struct worker_item {
     struct item item;
     bool dropped; /* Taken over by another before it was started. */
+    bool coded;   /* Goes into the row. */
 };
 
 struct worker {
@@ -84,6 +85,7 @@ struct worker {
     struct round_key over; /* Rounds up to this one were cancelled. */
     uint64_t assignment;
     bool coded;
+    uint32_t coded_left; /* Pieces that the row still lacks. */
     double delay_s, delay_factor;
     bool delayed; /* The additive delay of this round is spent. */
     struct worker_item *queue;

@@ -42,7 +42,18 @@ static enum err factorise(double *a, lapack_int n, lapack_int *pivot)
     return err;
 }
 
-enum err solve_square(double *a, double *b, uint32_t n)
+static enum err solve_factored(const double *lu, const lapack_int *pivot,
+                               lapack_int order, double *b, uint32_t count)
+{
+    enum err err = ERR_OK;
+
+    for (uint32_t i = 0; i < count && err == ERR_OK; i++)
+        err = err_of(LAPACKE_dgetrs(LAPACK_ROW_MAJOR, 'N', order, 1, lu, order,
+                                    pivot, b + (size_t)i * (size_t)order, 1));
+    return err;
+}
+
+enum err solve_square_many(double *a, double *b, uint32_t n, uint32_t count)
 {
     const lapack_int order = (lapack_int)n;
     lapack_int *pivot;
@@ -56,10 +67,14 @@ enum err solve_square(double *a, double *b, uint32_t n)
         return ERR_NOMEM;
     err = factorise(a, order, pivot);
     if (err == ERR_OK)
-        err = err_of(LAPACKE_dgetrs(LAPACK_ROW_MAJOR, 'N', order, 1, a, order,
-                                    pivot, b, 1));
+        err = solve_factored(a, pivot, order, b, count);
     mem_free(pivot);
     return err;
+}
+
+enum err solve_square(double *a, double *b, uint32_t n)
+{
+    return solve_square_many(a, b, n, 1);
 }
 
 enum err solve_least_squares(double *a, double *b, uint32_t rows, uint32_t cols)
@@ -84,4 +99,59 @@ enum err solve_least_squares(double *a, double *b, uint32_t rows, uint32_t cols)
                                 singular, DBL_EPSILON * most, &rank));
     mem_free(singular);
     return err;
+}
+
+/* How much work the routine wants for the largest system. */
+static lapack_int work_wanted(uint32_t rows, uint32_t cols)
+{
+    const lapack_int most = (lapack_int)(rows > cols ? rows : cols);
+    lapack_int rank = 0;
+    double wanted = 0;
+    double dummy = 0;
+    lapack_int pivot = 0;
+
+    if (LAPACKE_dgelsy_work(LAPACK_COL_MAJOR, (lapack_int)rows,
+                            (lapack_int)cols, 1, &dummy, (lapack_int)rows,
+                            &dummy, most, &pivot, DBL_EPSILON * most, &rank,
+                            &wanted, -1) != 0)
+        return 0;
+    return (lapack_int)wanted;
+}
+
+enum err solve_room_init(struct solve_room *room, uint32_t rows, uint32_t cols)
+{
+    CHECK(rows > 0 && cols > 0);
+    *room = (struct solve_room){.rows = rows, .cols = cols};
+    room->work_size = work_wanted(rows, cols);
+    if (room->work_size <= 0)
+        return ERR_UNSUPPORTED;
+    room->work = mem_new((size_t)room->work_size, sizeof *room->work);
+    room->pivot = mem_new(cols, sizeof *room->pivot);
+    if (room->work == NULL || room->pivot == NULL) {
+        solve_room_close(room);
+        return ERR_NOMEM;
+    }
+    return ERR_OK;
+}
+
+void solve_room_close(struct solve_room *room)
+{
+    mem_free(room->work);
+    mem_free(room->pivot);
+    *room = (struct solve_room){0};
+}
+
+enum err solve_shortest(struct solve_room *room, double *a, double *b,
+                        uint32_t rows, uint32_t cols)
+{
+    const lapack_int most = (lapack_int)(rows > cols ? rows : cols);
+    lapack_int rank = 0;
+
+    CHECK(rows <= room->rows && cols <= room->cols);
+    for (uint32_t j = 0; j < cols; j++)
+        room->pivot[j] = 0;
+    return err_of(LAPACKE_dgelsy_work(LAPACK_COL_MAJOR, (lapack_int)rows,
+                                      (lapack_int)cols, 1, a, (lapack_int)rows,
+                                      b, most, room->pivot, DBL_EPSILON * most,
+                                      &rank, room->work, room->work_size));
 }

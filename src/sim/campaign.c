@@ -5,18 +5,23 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/rng.h"
 #include "code/preset.h"
 
 #define CHUNK_ROWS 8u
+#define SLOTS_MAX  9u
 
 /* A seed's problem; close after the run. */
 struct draw {
     struct dataset data;
     struct problem problem;
     struct sim_options options;
+    struct code_matrix matrix; /* Over `entry`, of code matrix. */
+    double entry[SLOTS_MAX * SLOTS_MAX];
+    double speed[SLOTS_MAX]; /* Of code cb. */
 };
 
 static uint32_t between(struct rng *rng, uint32_t low, uint32_t high)
@@ -88,8 +93,11 @@ struct odds {
 
 /* Mostly bitwise codes: there the checkers see everything. */
 static const struct odds code_odds[] = {
-    {"uncoded", 20}, {"frc", 20},   {"rep", 15}, {"steal", 35},
-    {"cyclic", 6},   {"ignore", 4}, {"agc", 4},
+    {"uncoded", 16}, {"frc", 16},    {"rep", 14},
+    {"steal", 30},   {"stream", 20}, {"partial-frc", 10},
+    {"cyclic", 6},   {"cb", 8},      {"partial-cyclic", 8},
+    {"matrix", 4},   {"mds", 4},     {"ignore", 4},
+    {"agc", 6},      {"sgc", 4},
 };
 
 static const char *draw_name(struct rng *rng)
@@ -109,21 +117,65 @@ static const char *draw_name(struct rng *rng)
     return code_odds[0].name;
 }
 
-static enum err draw_code(struct sim_options *options, struct rng *rng,
-                          struct why *why)
+static bool is(const struct preset_options *preset, const char *name)
+{
+    return strcmp(preset->name, name) == 0;
+}
+
+/* The matrix of frc: any answer of a group gives its sum. */
+static void fill_matrix(struct draw *draw, uint32_t n, uint32_t copies)
+{
+    draw->matrix = (struct code_matrix){n, n / copies, draw->entry};
+    for (uint32_t i = 0; i < n; i++)
+        draw->entry[i * (n / copies) + i / copies] = 1;
+}
+
+/* What only some codes have. */
+static void draw_extras(struct draw *draw, struct preset_options *preset,
+                        struct rng *rng)
+{
+    const uint32_t n = preset->workers;
+    const uint32_t k = between(rng, 1, n);
+    const bool other = rng_chance(rng, 0.4);
+
+    preset->pieces = is(preset, "stream") ? between(rng, 1, 5) : 0;
+    preset->parts = is(preset, "partial-frc") || is(preset, "partial-cyclic")
+                        ? preset->stragglers + 2 + k % 3
+                        : 0;
+    for (uint32_t i = 0; i < n; i++)
+        draw->speed[i] = 0.5 + 2 * rng_unit(rng);
+    if (is(preset, "cb") && other) {
+        preset->speed = draw->speed;
+        preset->speeds = n;
+    }
+    if (is(preset, "matrix"))
+        preset->matrix = &draw->matrix;
+    if (is(preset, "agc") && other)
+        preset->estimate = "ratio";
+    preset->collect = is(preset, "agc") ? k : 0;
+    if (!other || !(is(preset, "agc") || is(preset, "sgc")))
+        return;
+    preset->collect = 0; /* A deadline instead. */
+    preset->stop = "deadline:0.02";
+}
+
+static enum err draw_code(struct draw *draw, struct rng *rng, struct why *why)
 {
     struct preset_options preset = {.name = draw_name(rng)};
-    uint32_t n = between(rng, 2, 8);
+    const uint32_t n = between(rng, 2, 8);
+    uint32_t copies;
 
     preset.seed = rng_next(rng);
     preset.stragglers = between(rng, 1, n > 3 ? 2 : 1);
-    if (preset.name[0] == 'f') /* frc: s + 1 must divide n. */
-        n = (n + preset.stragglers) / (preset.stragglers + 1) *
-            (preset.stragglers + 1);
+    copies = preset.stragglers + 1;
     preset.workers = n;
-    preset.collect = between(rng, 1, n);
-    options->slots = n;
-    return preset_spec(&preset, &options->code, why);
+    if (is(&preset, "frc") || is(&preset, "partial-frc") ||
+        is(&preset, "matrix")) /* s + 1 must divide n. */
+        preset.workers = (n + copies - 1) / copies * copies;
+    fill_matrix(draw, preset.workers, copies);
+    draw_extras(draw, &preset, rng);
+    draw->options.slots = preset.workers;
+    return preset_spec(&preset, &draw->options.code, why);
 }
 
 /* --- everything else ----------------------------------------------------- */
@@ -152,7 +204,7 @@ static void draw_method(struct draw *draw, struct rng *rng)
     struct optim_options *optim = &draw->options.optim;
 
     if (rng_chance(rng, 0.6) || draw->options.code.estimate != ESTIMATE_EXACT ||
-        draw->options.code.placement == PLACE_CYCLIC)
+        !code_spec_bitwise(&draw->options.code))
         return;
     *optim = optim_defaults(rng_chance(rng, 0.5) ? OPTIM_LBFGS : OPTIM_NEWTON);
     if (rng_chance(rng, 0.5)) {
@@ -203,7 +255,7 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
         return why_set(why, err, "%s", err_text(err));
     options->problem = &draw->problem;
     options->seed = seed;
-    err = draw_code(options, &rng, why);
+    err = draw_code(draw, &rng, why);
     draw_optim(draw, &rng);
     draw_times(options, &rng);
     if (err == ERR_OK)

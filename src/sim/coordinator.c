@@ -117,8 +117,14 @@ static void do_job(struct world *world)
 static void keep_point(struct world *world, const struct trace *trace)
 {
     struct sim_result *result = world->result;
+    const struct sim_options *options = world->options;
+    const double t_s = (double)(world->now - world->first_step_at) / 1e6;
 
     result->loss = trace->value;
+    if (options->commit != NULL)
+        options->commit(options->commit_context, t_s, world->checker.committed,
+                        trace->value,
+                        coordinator_weights(&world->coordinator.machine));
     if (!world->options->series)
         return;
     if (result->series_count == world->series_capacity) {
@@ -129,9 +135,7 @@ static void keep_point(struct world *world, const struct trace *trace)
         CHECK(result->series != NULL);
     }
     result->series[result->series_count++] = (struct sim_point){
-        .t_s = (double)(world->now - world->first_step_at) / 1e6,
-        .step = world->checker.committed,
-        .loss = trace->value};
+        .t_s = t_s, .step = world->checker.committed, .loss = trace->value};
 }
 
 static void on_trace(struct world *world, const struct trace *trace)

@@ -77,6 +77,11 @@ struct sim_fault {
 /* A line of the trace, without its newline. */
 typedef void (*sim_sink)(void *context, const char *line);
 
+/* A step was committed: when (from the first round's opening), which, and the
+ * model after it. */
+typedef void (*sim_commit)(void *context, double t_s, uint32_t step,
+                           double loss, const double *weights);
+
 struct sim_options {
     /* What is trained; NULL: no gradients (all sums zero), `rows` and
      * `chunk_rows` say how many chunks there are. */
@@ -89,9 +94,9 @@ struct sim_options {
     uint32_t workers_max; /* Joiners included; 0 = workers + 4. */
     struct delay delay;   /* Injected, as `--delay`. */
 
-    /* No latency, no compute time, no beats: the ideal of a delay study. */
+    /* No latency, no beats, no disk: the ideal of a delay study. */
     bool ideal;
-    time_us chunk_us;        /* Computing one chunk; ignored if ideal. */
+    time_us chunk_us;        /* Computing one chunk. */
     time_us latency_us;      /* Control plane, one way ... */
     time_us bulk_latency_us; /* ... and bulk plane. */
     time_us jitter_us;       /* Added, uniform. */
@@ -110,7 +115,9 @@ struct sim_options {
     uint32_t script_count;
     time_us settle_us; /* After the cure, a step in every such stretch. */
 
-    bool series;   /* Keep (t, step, loss). */
+    bool series;       /* Keep (t, step, loss). */
+    sim_commit commit; /* NULL: nobody wants to know. */
+    void *commit_context;
     sim_sink sink; /* NULL: no trace. */
     void *sink_context;
 };

@@ -24,9 +24,7 @@ static void compute(struct world *world, uint32_t index,
     struct sim_worker *worker = &world->workers[index];
     struct computation *computation = &worker->computation;
     const time_us chunk_us =
-        world->options->ideal
-            ? 0
-            : (time_us)((double)world->options->chunk_us * worker->slow);
+        (time_us)((double)world->options->chunk_us * worker->slow);
 
     CHECK(!computation->active);
     *computation = (struct computation){

@@ -1,2 +1,2 @@
 "$MUSTER" codes
-"$MUSTER" codes --format json | head -n 12
+"$MUSTER" codes --format json | head -n 13

@@ -22,6 +22,18 @@ CASES = {
     "frc": ["-n", 4, "--code", "frc", "--stragglers", 1],
     "rep of five": ["-n", 5, "--code", "rep", "--stragglers", 1],
     "steal of five": ["-n", 5, "--code", "steal", "--stragglers", 2],
+    "stream": ["-n", 5, "--code", "stream", "--stragglers", 2],
+    "stream in pieces, shuffled": [
+        "-n", 5, "--code", "stream", "--stragglers", 2, "--pieces", 6,
+        "--delay", "exp:0.002"],
+    "stream, killed": ["-n", 5, "--code", "stream", "--chaos",
+                       "kill:w1@5,kill:w2@5,kill:coordinator@9,join@12"],
+    "partial-frc": ["-n", 4, "--code", "partial-frc"],
+    "partial-frc, killed": ["-n", 4, "--code", "partial-frc", "--parts", 5,
+                            "--chaos", "kill:w1@5,kill:coordinator@9"],
+    "a deadline nobody misses": [
+        "-n", 4, "--code", "rep", "--stop", "deadline:30", "--estimate",
+        "ratio"],
     "a slow worker": ["-n", 4, "--delay", "worker:w1=3"],
     "shuffled arrival": ["-n", 8, "--code", "uncoded", "--delay", "exp:0.002"],
     "killed worker": ["-n", 4, "--chaos", "kill:w1@7"],
@@ -108,6 +120,34 @@ def runs_here(case):
         {"avx2": " avx2 ", "avx512": " avx512vl "}[case] in flags
 
 
+# Codes with real coefficients: the model to rounding, every step certified,
+# whoever is slow or killed.
+NUMERIC = {
+    "cyclic": [],
+    "cb": [],
+    "cb, loads by speed": ["--speeds", "1,2,1,3,1"],
+    "partial-cyclic": [],
+    "mds": [],
+}
+
+
+def numeric(tap, alone):
+    for name, flags in NUMERIC.items():
+        code = ["-n", 5, "--code", name.split(",")[0], *flags]
+        for trouble in ([], ["--delay", "exp:0.002"],
+                        ["--chaos", "kill:w1@5,kill:w2@8"]):
+            result = train(*DATA, *code, *trouble)
+            tap.ok(result["exit"] == 0 and
+                   result["exactness"]["approx"] == 0 and
+                   result["worst_residual"] <= 1e-12 and
+                   abs(result["objective"] - alone["objective"]) <=
+                   1e-9 * alone["objective"],
+                   f"{name}: the model to rounding {' '.join(trouble)}",
+                   {k: result.get(k) for k in
+                    ("exit", "exactness", "worst_residual", "objective",
+                     "error")})
+
+
 def main():
     tap = Tap()
     alone = train(*DATA)
@@ -122,6 +162,7 @@ def main():
                f"{case}: the hash of one process",
                {k: result.get(k) for k in
                 ("exit", "hash", "stderr", "error", "steps", "workers")})
+    numeric(tap, alone)
     common = ["--steps", 8, "--chunk-rows", 64]
     for name, flags in METHODS.items():
         compare(tap, name, ["gen:gmm:3000,20", *common, *flags])

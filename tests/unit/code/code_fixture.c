@@ -83,8 +83,8 @@ bool step_arrive(struct step *step, uint32_t slot)
         return false;
     step->slot_in[slot] = true;
     step->progress.slots_in++;
-    if (step->code->carrier == CARRIER_TALLY) {
-        for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        if (code_plain(step->code, ids[i]))
             step_piece(step, ids[i]);
     }
     return true;

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -38,6 +39,15 @@ static bool listed(const uint32_t *ids, uint32_t count, uint32_t id)
     return false;
 }
 
+static uint32_t held_count(const struct code *code, uint32_t slot)
+{
+    uint32_t count = 0;
+
+    for (uint32_t id = 0; id < code->piece_count; id++)
+        count += code_holds(code, slot, id);
+    return count;
+}
+
 /* Work is held; under schedule all the converse too; an owner has its pieces.
  */
 static void check_work(const struct code *code)
@@ -46,7 +56,10 @@ static void check_work(const struct code *code)
         uint32_t ids[PIECES_MAX];
         const uint32_t count = code_work(code, slot, ids, PIECES_MAX);
 
-        assert_int_equal(code->busy[slot], count > 0);
+        if (code->carrier == CARRIER_TALLY || code->plain_count == 0)
+            assert_int_equal(code->busy[slot], count > 0);
+        assert_int_equal(code_held(code, slot, ids + count, PIECES_MAX - count),
+                         held_count(code, slot));
         for (uint32_t id = 0; id < code->piece_count; id++) {
             const bool works = listed(ids, count, id);
             const bool holds = code_holds(code, slot, id);
@@ -55,7 +68,7 @@ static void check_work(const struct code *code)
                 assert_int_equal(works, holds);
             if (code->pieces[id].owner == slot)
                 assert_true(works);
-            if (code->carrier == CARRIER_TALLY)
+            if (code_plain(code, id))
                 assert_true(code_coefficient(code, slot, id) == holds);
             else
                 assert_int_equal(code_coefficient(code, slot, id) != 0, holds);
@@ -70,7 +83,8 @@ static void check_groups(const struct code *code)
     uint32_t slot = 0;
     uint32_t piece = 0;
 
-    if (code->carrier == CARRIER_F64) {
+    if (code->spec.placement != PLACE_ONCE &&
+        code->spec.placement != PLACE_REP) {
         assert_int_equal(code->group_count, 0);
         assert_int_equal(code->pieces[0].group, CODE_GROUP_NONE);
         return;
@@ -91,22 +105,76 @@ static void check_groups(const struct code *code)
 
 static void test_tables(void **state)
 {
-    static const char *const names[] = {"uncoded", "ignore", "rep",
-                                        "cyclic",  "agc",    "steal"};
+    static const char *const names[] = {
+        "uncoded", "ignore", "rep",         "cyclic",         "agc",
+        "steal",   "cb",     "partial-frc", "partial-cyclic", "mds",
+        "sgc",     "stream"};
     static const uint32_t chunks[] = {1, 3, 8, 64, 1000};
 
     (void)state;
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         for (uint32_t n = 1; n <= 9; n++) {
             for (uint32_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
+                const uint32_t copies = n / 3 + 1;
+                const bool divide = strcmp(names[i], "partial-frc") == 0;
                 struct code code =
-                    code_of((struct shape){names[i], n, n / 3, 1, chunks[c]});
+                    code_of((struct shape){names[i], divide ? n * copies : n,
+                                           copies - 1, 1, chunks[c]});
 
                 check_partition(&code);
                 check_work(&code);
                 check_groups(&code);
                 code_close(&code);
             }
+        }
+    }
+}
+
+/* O1: every mask of answers that ends a step brings the same integer, whoever
+ * is missing; what a mask lacks is what its error says. */
+static void check_sums(const struct code *code)
+{
+    const uint64_t all = UINT64_C(0x123456789) * code->chunks;
+
+    for (uint32_t mask = 0; mask < 1u << code->slots; mask++) {
+        bool in[SLOTS_MAX];
+        double unused[SLOTS_MAX];
+        double error = -1;
+        uint64_t sum = 0;
+        uint32_t missing = 0;
+
+        for (uint32_t slot = 0; slot < code->slots; slot++)
+            in[slot] = mask >> slot & 1u;
+        for (uint32_t id = 0; id < code->piece_count; id++) {
+            const uint32_t chunks =
+                code->pieces[id].end - code->pieces[id].first;
+            bool held = false;
+
+            for (uint32_t slot = 0; slot < code->slots; slot++)
+                held |= in[slot] && code_holds(code, slot, id);
+            sum += held ? UINT64_C(0x123456789) * chunks : 0;
+            missing += held ? 0 : chunks;
+        }
+        assert_int_equal(code_error(code, in, unused, &error), ERR_OK);
+        assert_true(error == (double)missing / code->chunks);
+        assert_int_equal(code_feasible(code, in), sum == all);
+        if (code->spec.schedule != SCHED_STEAL)
+            assert_int_equal(enough_with(code, mask), sum == all);
+    }
+}
+
+static void test_sums_under_every_mask(void **state)
+{
+    static const char *const names[] = {"uncoded", "frc",         "rep",
+                                        "stream",  "partial-frc", "steal"};
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (uint32_t s = 0; s < 3; s++) {
+            struct code code = code_of((struct shape){names[i], 6, s, 0, 36});
+
+            check_sums(&code);
+            code_close(&code);
         }
     }
 }
@@ -125,6 +193,12 @@ static void test_classes(void **state)
         {"cyclic", EXACT_NUMERIC, CARRIER_F64},
         {"agc", EXACT_APPROX, CARRIER_TALLY},
         {"steal", EXACT_BITWISE, CARRIER_TALLY},
+        {"stream", EXACT_BITWISE, CARRIER_TALLY},
+        {"partial-frc", EXACT_BITWISE, CARRIER_TALLY},
+        {"cb", EXACT_NUMERIC, CARRIER_F64},
+        {"partial-cyclic", EXACT_NUMERIC, CARRIER_F64},
+        {"mds", EXACT_NUMERIC, CARRIER_F64},
+        {"sgc", EXACT_APPROX, CARRIER_F64},
     };
 
     (void)state;
@@ -156,6 +230,10 @@ static void test_refusals(void **state)
            "cannot wait for 9 of 8 workers; 1 to 8");
     refuse((struct shape){"cyclic", 1001, 1, 0, 8}, ERR_SHAPE, "`rep`");
     refuse((struct shape){"cyclic", 900, 400, 0, 8}, ERR_SHAPE, "`rep`");
+    refuse((struct shape){"cb", 900, 400, 0, 8}, ERR_SHAPE, "`rep`");
+    refuse((struct shape){"cb", 1001, 1, 0, 8}, ERR_SHAPE, "at most 1000");
+    refuse((struct shape){"cb", 4, 4, 0, 8}, ERR_SHAPE, "cannot lose 4");
+    refuse((struct shape){"partial-frc", 8, 2, 0, 8}, ERR_SHAPE, "`rep`");
 }
 
 /* Axes chosen by hand that do not go together. */
@@ -176,6 +254,40 @@ static void test_axes_that_clash(void **state)
     spec = spec_of((struct shape){"ignore", 8, 2, 0, 8});
     spec.estimate = ESTIMATE_EXACT;
     assert_int_equal(code_build(&code, &spec, 8, 8, NULL), ERR_SHAPE);
+    spec = spec_of((struct shape){"cb", 8, 2, 0, 8});
+    spec.schedule = SCHED_STREAM;
+    assert_int_equal(code_build(&code, &spec, 8, 8, NULL), ERR_SHAPE);
+    spec = spec_of((struct shape){"stream", 8, 2, 0, 8});
+    spec.schedule = SCHED_STEAL;
+    assert_int_equal(code_build(&code, &spec, 8, 8, &why), ERR_SHAPE);
+    assert_string_equal(why.text,
+                        "schedule steal needs groups, and code stream has "
+                        "none");
+    spec = spec_of((struct shape){"stream", 8, 2, 0, 8});
+    spec.stop = STOP_GROUPS;
+    spec.k = 2;
+    spec.estimate = ESTIMATE_RATIO;
+    assert_int_equal(code_build(&code, &spec, 8, 8, &why), ERR_SHAPE);
+    spec = spec_of((struct shape){"rep", 8, 1, 0, 8});
+    spec.stop = STOP_GROUPS;
+    spec.k = 5;
+    spec.estimate = ESTIMATE_RATIO;
+    assert_int_equal(code_build(&code, &spec, 8, 8, &why), ERR_SHAPE);
+    assert_string_equal(why.text, "code rep cannot wait for 5 groups of "
+                                  "workers; there are 4");
+    spec.stop = STOP_DEADLINE;
+    spec.deadline_s = 0;
+    assert_int_equal(code_build(&code, &spec, 8, 8, &why), ERR_SHAPE);
+    spec = spec_of((struct shape){"partial-cyclic", 8, 2, 0, 8});
+    spec.parts = 3;
+    assert_int_equal(code_build(&code, &spec, 8, 8, &why), ERR_SHAPE);
+    assert_string_equal(why.text,
+                        "code partial-cyclic with 2 stragglers needs at least "
+                        "4 parts a worker, 3 coded and one of its own; --parts "
+                        "3 has none");
+    spec = spec_of((struct shape){"sgc", 4, 2, 0, 8});
+    spec.replicas = 5;
+    assert_int_equal(code_build(&code, &spec, 4, 8, &why), ERR_SHAPE);
 }
 
 static void test_largest(void **state)
@@ -192,8 +304,11 @@ static void test_largest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),   cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_axes_that_clash),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_sums_under_every_mask),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_axes_that_clash),
         cmocka_unit_test(test_largest),
     };
 

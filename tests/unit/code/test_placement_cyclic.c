@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "code/axes.h"
 #include "code/code_fixture.h"
+#include "code/placement_cyclic.h"
 
 static struct code cyclic(uint32_t n, uint32_t s, uint32_t chunks)
 {
@@ -24,7 +24,7 @@ static struct code cyclic(uint32_t n, uint32_t s, uint32_t chunks)
 
 static double entry(const struct code *code, uint32_t slot, uint32_t part)
 {
-    return code->matrix[(size_t)slot * code->slots + part];
+    return code_entry(code, slot, part);
 }
 
 /* Row `row` of the H of a draw, times row `slot` of B, over its size. */
@@ -70,16 +70,10 @@ static void test_construction(void **state)
     (void)state;
     for (uint32_t n = 1; n <= 12; n++) {
         for (uint32_t s = 0; s < n; s++) {
-            struct code code = {
-                .spec = {.placement = PLACE_CYCLIC, .stragglers = s, .seed = n},
-                .slots = n,
-                .chunks = n};
-            double matrix[12 * 12];
-            double basis[12 * 12];
+            struct code code = cyclic(n, s, n);
 
-            code.matrix = matrix;
-            code.basis = basis;
             check_construction(&code);
+            code_close(&code);
         }
     }
 }
@@ -220,10 +214,12 @@ static void test_same_spec_same_matrix(void **state)
     struct code c = {0};
 
     (void)state;
-    assert_memory_equal(a.matrix, b.matrix, 100 * sizeof *a.matrix);
+    assert_memory_equal(a.table.value, b.table.value,
+                        40 * sizeof *a.table.value);
     spec.seed++;
     assert_int_equal(code_build(&c, &spec, 10, 40, NULL), ERR_OK);
-    assert_true(memcmp(a.matrix, c.matrix, 100 * sizeof *a.matrix) != 0);
+    assert_true(
+        memcmp(a.table.value, c.table.value, 40 * sizeof *a.table.value) != 0);
     code_close(&a);
     code_close(&b);
     code_close(&c);
@@ -243,11 +239,42 @@ static void test_published_shapes(void **state)
     code_close(&two);
 }
 
-static void test_refused_when_inaccurate(void **state)
+static void test_approx_when_inaccurate(void **state)
 {
+    struct code code = cyclic(60, 12, 60);
+
     (void)state;
-    refuse((struct shape){"cyclic", 60, 12, 0, 60}, ERR_RANGE,
-           "where 1e-12 is promised; use `rep`");
+    assert_true(code.certificate.worst_residual > CODE_RESIDUAL_MAX);
+    assert_false(code.certificate.exhaustive);
+    assert_int_equal(code.exactness, EXACT_APPROX);
+    code_close(&code);
+}
+
+/* The second build takes the draw and the certificate of the first. */
+static void test_certificate_is_remembered(void **state)
+{
+    struct code_memory memory = {0};
+    struct code_spec spec = spec_of((struct shape){"cyclic", 12, 4, 0, 60});
+    struct code a = {0};
+    struct code b = {0};
+
+    (void)state;
+    spec.memory = &memory;
+    assert_int_equal(code_build(&a, &spec, 12, 60, NULL), ERR_OK);
+    assert_int_equal(memory.count, 1);
+    assert_int_equal(a.certificate.patterns, 495);
+    memory.memo[0].certificate.patterns = 7; /* It was not made again. */
+    assert_int_equal(code_build(&b, &spec, 12, 99, NULL), ERR_OK);
+    assert_int_equal(memory.count, 1);
+    assert_int_equal(b.certificate.patterns, 7);
+    assert_memory_equal(a.table.value, b.table.value,
+                        60 * sizeof *a.table.value);
+    code_close(&b);
+    spec.seed++;
+    assert_int_equal(code_build(&b, &spec, 12, 60, NULL), ERR_OK);
+    assert_int_equal(memory.count, 2);
+    code_close(&a);
+    code_close(&b);
 }
 
 int main(void)
@@ -259,7 +286,8 @@ int main(void)
         cmocka_unit_test(test_empty_parts),
         cmocka_unit_test(test_same_spec_same_matrix),
         cmocka_unit_test(test_published_shapes),
-        cmocka_unit_test(test_refused_when_inaccurate),
+        cmocka_unit_test(test_approx_when_inaccurate),
+        cmocka_unit_test(test_certificate_is_remembered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

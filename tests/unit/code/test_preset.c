@@ -15,21 +15,39 @@
 
 static void test_points(void **state)
 {
-    static const struct code_spec want[] = {
+    static const struct {
+        const char *name;
+        enum placement placement;
+        enum schedule schedule;
+        enum stop stop;
+        enum estimate estimate;
+        uint32_t stragglers, k;
+        bool divisible;
+    } want[] = {
         {"uncoded", PLACE_ONCE, SCHED_ALL, STOP_ALL, ESTIMATE_EXACT, 0, 0,
-         false, 7},
+         false},
         {"ignore", PLACE_ONCE, SCHED_ALL, STOP_FIRST, ESTIMATE_RATIO, 3, 5,
-         false, 7},
-        {"frc", PLACE_REP, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, 3, 0, true,
-         7},
-        {"rep", PLACE_REP, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, 3, 0, false,
-         7},
+         false},
+        {"frc", PLACE_REP, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, 3, 0, true},
+        {"rep", PLACE_REP, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, 3, 0, false},
         {"cyclic", PLACE_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, 3, 5,
-         false, 7},
+         false},
+        {"cb", PLACE_CB, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, 3, 5, false},
+        {"partial-frc", PLACE_PARTIAL_FRC, SCHED_ALL, STOP_COVER,
+         ESTIMATE_EXACT, 3, 0, true},
+        {"partial-cyclic", PLACE_PARTIAL_CYCLIC, SCHED_ALL, STOP_FIRST,
+         ESTIMATE_EXACT, 3, 5, false},
+        {"matrix", PLACE_MATRIX, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, 3, 5,
+         false},
+        {"mds", PLACE_MDS, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, 3, 5, false},
         {"agc", PLACE_REP, SCHED_ALL, STOP_COLLECT, ESTIMATE_REFERENCE, 3, 2,
-         false, 7},
+         false},
+        {"sgc", PLACE_SGC, SCHED_ALL, STOP_FIRST, ESTIMATE_UNBIASED, 3, 5,
+         false},
+        {"stream", PLACE_SHIFT, SCHED_STREAM, STOP_COVER, ESTIMATE_EXACT, 3, 0,
+         false},
         {"steal", PLACE_REP, SCHED_STEAL, STOP_COVER, ESTIMATE_EXACT, 3, 0,
-         false, 7},
+         false},
     };
     uint32_t count;
     const struct preset *list = preset_list(&count);
@@ -48,7 +66,7 @@ static void test_points(void **state)
         assert_int_equal(spec.stragglers, want[i].stragglers);
         assert_int_equal(spec.k, want[i].k);
         assert_int_equal(spec.divisible, want[i].divisible);
-        assert_int_equal(spec.seed, want[i].seed);
+        assert_int_equal(spec.seed, 7);
         assert_true(strlen(list[i].line) > 0);
     }
 }
@@ -72,13 +90,15 @@ static void test_unknown(void **state)
     assert_int_equal(preset_spec(&options, &spec, &why), ERR_UNKNOWN);
     assert_string_equal(why.text,
                         "no code named magic; there are uncoded, ignore "
-                        "(ksync), frc, rep, cyclic, agc (erasurehead), steal");
+                        "(ksync), frc, rep, cyclic, cb, partial-frc, "
+                        "partial-cyclic, matrix, mds, agc (erasurehead), sgc, "
+                        "stream, steal");
     options.name = "agc";
     options.collect = 2;
     options.estimate = "guess";
     assert_int_equal(preset_spec(&options, &spec, &why), ERR_UNKNOWN);
     assert_string_equal(why.text, "no estimate named guess; there are exact, "
-                                  "reference, ratio");
+                                  "reference, ratio, unbiased");
     assert_int_equal(spec.k, 77); /* Written only on success. */
 }
 
@@ -103,6 +123,62 @@ static void test_estimate_option(void **state)
                         "ratio, or the code `rep`");
 }
 
+static enum err stop_of(const char *text, struct code_spec *spec,
+                        struct why *why)
+{
+    const struct preset_options options = {
+        .name = "rep", .stop = text, .workers = 4, .estimate = "ratio"};
+
+    return preset_spec(&options, spec, why);
+}
+
+static void test_stop_option(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } wrong[] = {
+        {"soon", "no stop rule named soon; there are all, cover, first:K"},
+        {"first", "first needs a value, as in first:3"},
+        {"first:0", "first:0: expected a whole number above zero"},
+        {"first:2.5", "expected a whole number"},
+        {"first:x", "expected a whole number"},
+        {"cover:2", "cover takes no value"},
+        {"deadline:0", "deadline:0: expected seconds above zero"},
+        {"deadline:nan", "expected seconds above zero"},
+        {"deadline:-1", "expected seconds above zero"},
+    };
+    struct code_spec spec = {0};
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(stop_of("groups:2", &spec, &why), ERR_OK);
+    assert_int_equal(spec.stop, STOP_GROUPS);
+    assert_int_equal(spec.k, 2);
+    assert_int_equal(stop_of("deadline:0.25", &spec, &why), ERR_OK);
+    assert_int_equal(spec.stop, STOP_DEADLINE);
+    assert_true(spec.deadline_s == 0.25);
+    assert_int_equal(spec.k, 0);
+    for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_not_equal(stop_of(wrong[i].text, &spec, &why), ERR_OK);
+        if (strstr(why.text, wrong[i].words) == NULL)
+            fail_msg("`%s` does not say `%s`", why.text, wrong[i].words);
+    }
+}
+
+/* What follows a colon is for whoever reads files. */
+static void test_names_with_files(void **state)
+{
+    (void)state;
+    assert_true(preset_takes_matrix("matrix:a.csv"));
+    assert_true(preset_takes_matrix("cb:a.csv"));
+    assert_false(preset_takes_matrix("rep:a.csv"));
+    assert_false(preset_takes_matrix("mat:a.csv"));
+    assert_string_equal(spec_of((struct shape){"matrix:x", 8, 1, 0, 8}).name,
+                        "matrix");
+    refuse((struct shape){"matrix", 8, 1, 0, 8}, ERR_SHAPE,
+           "--code matrix:FILE.csv");
+}
+
 static void test_collect_is_asked_for(void **state)
 {
     (void)state;
@@ -117,6 +193,8 @@ int main(void)
         cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_estimate_option),
+        cmocka_unit_test(test_stop_option),
+        cmocka_unit_test(test_names_with_files),
         cmocka_unit_test(test_collect_is_asked_for),
     };
 

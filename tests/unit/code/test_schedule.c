@@ -97,6 +97,62 @@ static void test_steal_cuts_evenly(void **state)
     }
 }
 
+/* Own part first, in order; the others' from their far end. */
+static void test_stream_meets_the_owner(void **state)
+{
+    struct code_spec spec = spec_of((struct shape){"stream", 4, 2, 0, 12});
+    struct code code = {0};
+
+    (void)state;
+    spec.pieces = 3;
+    assert_int_equal(code_build(&code, &spec, 4, 12, NULL), ERR_OK);
+    assert_int_equal(code.piece_count, 12);
+    assert_int_equal(code.copies, 3);
+    expect_work(&code, 0, 9, (uint32_t[]){0, 1, 2, 5, 4, 3, 8, 7, 6});
+    expect_work(&code, 3, 9, (uint32_t[]){9, 10, 11, 2, 1, 0, 5, 4, 3});
+    code_close(&code);
+    spec.pieces = 0; /* Whole parts, as published. */
+    assert_int_equal(code_build(&code, &spec, 4, 12, NULL), ERR_OK);
+    expect_work(&code, 2, 3, (uint32_t[]){2, 3, 0});
+    code_close(&code);
+}
+
+/* In groups: round the group from one's own part. */
+static void test_stream_in_groups(void **state)
+{
+    struct code_spec spec = spec_of((struct shape){"rep", 6, 2, 0, 12});
+    struct code code = {0};
+
+    (void)state;
+    spec.schedule = SCHED_STREAM;
+    assert_int_equal(code_build(&code, &spec, 6, 12, NULL), ERR_OK);
+    expect_work(&code, 0, 3, (uint32_t[]){0, 1, 2});
+    expect_work(&code, 4, 3, (uint32_t[]){4, 5, 3});
+    expect_work(&code, 5, 3, (uint32_t[]){5, 3, 4});
+    code_close(&code);
+}
+
+static void test_private_parts_come_first(void **state)
+{
+    struct code frc = code_of((struct shape){"partial-frc", 4, 1, 0, 48});
+    struct code cyclic = code_of((struct shape){"partial-cyclic", 4, 1, 0, 48});
+
+    (void)state;
+    assert_int_equal(frc.parts, 12); /* n (P - s), P = 4. */
+    assert_int_equal(frc.piece_count, 6);
+    expect_work(&frc, 0, 2, (uint32_t[]){0, 4});
+    expect_work(&frc, 3, 2, (uint32_t[]){3, 5});
+    assert_int_equal(cyclic.piece_count, 8);
+    expect_work(&cyclic, 0, 3, (uint32_t[]){0, 4, 5});
+    expect_work(&cyclic, 3, 3, (uint32_t[]){3, 7, 4});
+    assert_true(code_plain(&cyclic, 3));
+    assert_false(code_plain(&cyclic, 4));
+    assert_true(code_load(&frc) == 16.0 / 48);
+    assert_true(code_load(&cyclic) == 16.0 / 48);
+    code_close(&frc);
+    code_close(&cyclic);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +161,9 @@ int main(void)
         cmocka_unit_test(test_all_skips_empty_parts),
         cmocka_unit_test(test_steal_cuts_own_part),
         cmocka_unit_test(test_steal_cuts_evenly),
+        cmocka_unit_test(test_stream_meets_the_owner),
+        cmocka_unit_test(test_stream_in_groups),
+        cmocka_unit_test(test_private_parts_come_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

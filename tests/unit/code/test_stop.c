@@ -131,6 +131,91 @@ static void test_collect_ends_early_on_cover(void **state)
     code_close(&code);
 }
 
+/* Three groups of two; one of them without data. */
+static void test_groups(void **state)
+{
+    struct code_spec spec = spec_of((struct shape){"rep", 6, 1, 0, 24});
+    struct code code = {0};
+
+    (void)state;
+    spec.stop = STOP_GROUPS;
+    spec.estimate = ESTIMATE_RATIO;
+    for (spec.k = 1; spec.k <= 3; spec.k++) {
+        assert_int_equal(code_build(&code, &spec, 6, 24, NULL), ERR_OK);
+        for (uint32_t mask = 0; mask < 64; mask++) {
+            const uint32_t in = ((mask & 3u) != 0 ? 1u : 0u) +
+                                ((mask & 12u) != 0 ? 1u : 0u) +
+                                ((mask & 48u) != 0 ? 1u : 0u);
+
+            assert_int_equal(enough_with(&code, mask), in >= spec.k);
+            assert_int_equal(feasible_with(&code, mask), in >= spec.k);
+        }
+        code_close(&code);
+    }
+    spec.k = 2;
+    assert_int_equal(code_build(&code, &spec, 6, 2, NULL), ERR_OK);
+    assert_int_equal(code.piece_count, 2); /* Parts 2 and 5. */
+    assert_false(enough_with(&code, 3));
+    assert_true(enough_with(&code, 4));
+    assert_true(feasible_with(&code, 4));
+    assert_false(feasible_with(&code, 3));
+    code_close(&code);
+}
+
+static void test_deadline(void **state)
+{
+    static const char *const names[] = {"rep", "sgc"};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct code_spec spec = spec_of((struct shape){names[i], 6, 1, 0, 24});
+        struct code code = {0};
+
+        spec.stop = STOP_DEADLINE;
+        spec.deadline_s = 0.5;
+        spec.estimate = i == 0 ? ESTIMATE_RATIO : ESTIMATE_UNBIASED;
+        assert_int_equal(code_build(&code, &spec, 6, 24, NULL), ERR_OK);
+        assert_int_equal(code.exactness, EXACT_APPROX);
+        for (uint32_t mask = 0; mask < 64; mask++) {
+            struct step step;
+
+            step_begin(&step, &code);
+            for (uint32_t slot = 0; slot < 6; slot++) {
+                if (mask >> slot & 1u)
+                    step_arrive(&step, slot);
+            }
+            assert_int_equal(code_enough(&code, &step.progress),
+                             i == 0 ? covers_pairs(mask, 6) : mask == 63);
+            step.progress.late = true;
+            assert_int_equal(code_enough(&code, &step.progress), mask != 0);
+            assert_int_equal(feasible_with(&code, mask), mask != 0);
+        }
+        code_close(&code);
+    }
+}
+
+/* Coded and private: every private part, and n-s coded answers. */
+static void test_private_parts_are_needed(void **state)
+{
+    struct code code = code_of((struct shape){"partial-cyclic", 4, 1, 0, 48});
+    struct step step;
+    bool alive[4] = {true, true, true, false};
+
+    (void)state;
+    assert_int_equal(code.plain_count, 4);
+    step_begin(&step, &code);
+    for (uint32_t slot = 0; slot < 3; slot++) {
+        assert_false(code_enough(&code, &step.progress));
+        step_arrive(&step, slot);
+    }
+    assert_false(code_enough(&code, &step.progress));
+    step_piece(&step, 3);
+    assert_true(code_enough(&code, &step.progress));
+    assert_false(code_feasible(&code, alive)); /* Nobody holds its own part. */
+    assert_true(code_decodable(&code, alive)); /* Others may be sent it. */
+    code_close(&code);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +224,9 @@ int main(void)
         cmocka_unit_test(test_slots_without_work),
         cmocka_unit_test(test_group_without_data),
         cmocka_unit_test(test_collect_ends_early_on_cover),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_private_parts_are_needed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

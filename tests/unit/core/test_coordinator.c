@@ -57,25 +57,32 @@ static void hello(struct play *play, uint32_t link, uint64_t incarnation)
     say(play, link, &msg);
 }
 
+static void open_options(struct play *play,
+                         const struct coordinator_options *options)
+{
+    struct why why;
+
+    memset(play, 0, sizeof *play);
+    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
+    assert_int_equal(coordinator_init(&play->coordinator, options, NULL, &why),
+                     ERR_OK);
+    step(play, (struct event){.kind = EVENT_START});
+    assert_int_equal(stage_count(&play->actions, ACTION_JOURNAL), 1);
+    journaled(play);
+    for (uint32_t link = 0; link < options->slots; link++)
+        hello(play, link, link + 1);
+    assert_int_equal(play->coordinator.phase, COORDINATOR_VIEWING);
+    journaled(play);
+    assert_int_equal(play->coordinator.phase, COORDINATOR_ROUND);
+}
+
 static void open_play(struct play *play, const char *preset, uint32_t slots,
                       uint32_t stragglers)
 {
     const struct coordinator_options options =
         stage_options(preset, slots, stragglers, 3);
-    struct why why;
 
-    memset(play, 0, sizeof *play);
-    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
-    assert_int_equal(coordinator_init(&play->coordinator, &options, NULL, &why),
-                     ERR_OK);
-    step(play, (struct event){.kind = EVENT_START});
-    assert_int_equal(stage_count(&play->actions, ACTION_JOURNAL), 1);
-    journaled(play);
-    for (uint32_t link = 0; link < slots; link++)
-        hello(play, link, link + 1);
-    assert_int_equal(play->coordinator.phase, COORDINATOR_VIEWING);
-    journaled(play);
-    assert_int_equal(play->coordinator.phase, COORDINATOR_ROUND);
+    open_options(play, &options);
 }
 
 static void close_play(struct play *play)
@@ -438,6 +445,139 @@ static void test_other_arithmetic_is_refused(void **state)
     close_play(&play);
 }
 
+/* The gradient of every coded span is 100 in its first coordinate. */
+static void answer_coded(struct play *play, uint32_t link)
+{
+    const struct code *code = &play->coordinator.code;
+    double row[9] = {0};
+    struct msg msg = {.kind = MSG_ROW};
+
+    for (uint32_t id = code->plain_count; id < code->piece_count; id++)
+        row[0] += 100 * code_coefficient(code, link, id);
+    msg.row = (struct msg_row){.key = play->key, .dims = 8, .row = row};
+    say(play, link, &msg);
+}
+
+/* Private pieces come as tallies, coded ones as rows; the sum is of both. */
+static void test_private_and_coded(void **state)
+{
+    struct play play;
+    uint32_t spans;
+
+    (void)state;
+    open_play(&play, "partial-cyclic", 3, 1);
+    spans =
+        play.coordinator.code.piece_count - play.coordinator.code.plain_count;
+    answer(&play, 0, 0, play.key, 10);
+    answer_coded(&play, 0);
+    answer_coded(&play, 0); /* Said twice. */
+    assert_int_equal(play.coordinator.stats.duplicates, 1);
+    answer_coded(&play, 1);
+    answer(&play, 1, 1, play.key, 10);
+    assert_int_equal(play.coordinator.optim.step, 0);
+    answer(&play, 2, 2, play.key, 10);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.stats.exactness[EXACT_NUMERIC], 1);
+    assert_true(fabs(coordinator_weights(&play.coordinator)[0] +
+                     (30 + 100 * spans) * 0.5 / 24) < 1e-12);
+    close_play(&play);
+}
+
+/* A dead worker's private piece goes to another; the coded ones can do without
+ * it, so the round goes on. */
+static void test_private_piece_is_hedged(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "partial-cyclic", 3, 1);
+    answer_coded(&play, 0);
+    answer_coded(&play, 1);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 2});
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_HEDGED), 1);
+    assert_int_equal(stage_find(&play.actions, MSG_WORK)->work.items[0].id, 2);
+    assert_true(
+        stage_find(&play.actions, MSG_WORK)->work.items[0].coefficient == 0);
+    assert_int_equal(play.coordinator.stats.redone, 0);
+    answer(&play, 0, 0, play.key, 10);
+    answer(&play, 1, 1, play.key, 10);
+    answer(&play, 0, 2, play.key, 10);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.stats.exactness[EXACT_NUMERIC], 1);
+    close_play(&play);
+}
+
+static void open_deadline(struct play *play)
+{
+    struct coordinator_options options = stage_options("rep", 4, 1, 3);
+
+    options.code.stop = STOP_DEADLINE;
+    options.code.deadline_s = 0.2;
+    options.code.estimate = ESTIMATE_RATIO;
+    open_options(play, &options);
+}
+
+/* Time comes as an event, and not before it was asked for. */
+static void pass(struct play *play, time_us to)
+{
+    while (play->now < to) {
+        const time_us at = stage_find_action(&play->actions, ACTION_TIMER)->at;
+
+        play->now = at < to ? at : to;
+        step(play, (struct event){.kind = EVENT_TIME});
+    }
+}
+
+static void test_deadline_ends_the_step(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_deadline(&play);
+    answer(&play, 0, 0, play.key, 100);
+    pass(&play, 199 * MS_US);
+    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_TIMER)->at,
+                     200 * MS_US);
+    pass(&play, 200 * MS_US);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.stats.exactness[EXACT_APPROX], 1);
+    /* Half of the rows stand for all of them. */
+    assert_true(coordinator_weights(&play.coordinator)[0] == -200 * 0.5 / 32);
+    close_play(&play);
+}
+
+/* An update of nothing is no step: then the first answer ends it. */
+static void test_deadline_waits_for_something(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_deadline(&play);
+    pass(&play, 100 * MS_US);
+    for (uint32_t link = 0; link < 4; link++)
+        beat(&play, link);
+    pass(&play, 250 * MS_US);
+    assert_int_equal(play.coordinator.optim.step, 0);
+    answer(&play, 3, 1, play.key, 100);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    close_play(&play);
+}
+
+/* All in before the deadline: no reason to wait, and nothing is missing. */
+static void test_deadline_is_not_waited_for(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_deadline(&play);
+    answer(&play, 0, 0, play.key, 100);
+    answer(&play, 3, 1, play.key, 0);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.stats.exactness[EXACT_BITWISE], 1);
+    close_play(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +598,11 @@ int main(void)
         cmocka_unit_test(test_stop_saves_and_ends),
         cmocka_unit_test(test_replaced_coordinator_stops),
         cmocka_unit_test(test_other_arithmetic_is_refused),
+        cmocka_unit_test(test_private_and_coded),
+        cmocka_unit_test(test_private_piece_is_hedged),
+        cmocka_unit_test(test_deadline_ends_the_step),
+        cmocka_unit_test(test_deadline_waits_for_something),
+        cmocka_unit_test(test_deadline_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,6 +346,47 @@ static void test_refusal_goes_on_with_the_next(void **state)
     close_play(&play);
 }
 
+/* A private piece is answered at once, the coded ones together (item 0: no
+ * coefficient); asked again, each is computed again by itself. */
+static const struct item private_and_coded[] = {
+    {0, 0, 1, 0}, {4, 4, 5, 2}, {5, 5, 6, -1}};
+
+static void test_private_then_row(void **state)
+{
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true);
+    msg = make_round(&play, key_of(1, 0), private_and_coded, 3);
+    msg.round.coded = true;
+    hear(&play, &msg);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.piece, 0);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 0);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
+    /* Lost on the way, and asked for while the row is at work. */
+    msg.round.assignment = 2;
+    hear(&play, &msg);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)->end, 1);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.piece, 0);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    /* The row was lost: once more, from its beginning. */
+    msg = make_round(&play, key_of(1, 0), private_and_coded + 1, 2);
+    msg.round.coded = true;
+    msg.round.assignment = 3;
+    hear(&play, &msg);
+    computed(&play, ERR_OK);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
+    close_play(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +402,7 @@ int main(void)
         cmocka_unit_test(test_silent_coordinator_is_dialled_again),
         cmocka_unit_test(test_coded_round_is_one_row),
         cmocka_unit_test(test_refusal_goes_on_with_the_next),
+        cmocka_unit_test(test_private_then_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,7 +148,7 @@ static void test_refusals(void **state)
     } rows[] = {
         {"slow", ERR_UNKNOWN,
          "delay slow: no such kind; there are reference, exp, shifted, pareto, "
-         "bimodal, worker"},
+         "lognormal, weibull, bimodal, worker, dead, trace"},
         {"exp", ERR_FORMAT, "delay exp: it is written exp:MEAN"},
         {"exp:", ERR_FORMAT, "delay exp:: it is written exp:MEAN"},
         {"exp:1,2", ERR_FORMAT, "delay exp:1,2: it is written exp:MEAN"},
@@ -179,7 +179,24 @@ static void test_refusals(void **state)
          "delay worker:w1=.5: 0.5 is below 1 in worker:NAME=FACTOR"},
         {"reference/slow", ERR_UNKNOWN,
          "delay reference/slow: no such kind; there are reference, exp, "
-         "shifted, pareto, bimodal, worker"},
+         "shifted, pareto, lognormal, weibull, bimodal, worker, dead, "
+         "trace"},
+        {"dead:1.5", ERR_RANGE, "delay dead:1.5: 1.5 is above 1 in dead:P"},
+        {"exp:1/rack:0", ERR_RANGE,
+         "delay exp:1/rack:0: 0 is below 1 in /rack:N"},
+        {"exp:1/rack:2.5", ERR_RANGE,
+         "delay exp:1/rack:2.5: 2.5 in /rack:N is no whole number"},
+        {"exp:1/burst:.1", ERR_FORMAT,
+         "delay exp:1/burst:.1: it is written /burst:ENTER,LEAVE"},
+        {"exp:1/burst:.1,0", ERR_RANGE,
+         "delay exp:1/burst:.1,0: a chance of 0 in /burst:ENTER,LEAVE"},
+        {"exp:1/burst:.6,.6", ERR_RANGE,
+         "delay exp:1/burst:.6,.6: ENTER and LEAVE of /burst add up to 1.2, "
+         "above 1"},
+        {"trace", ERR_FORMAT, "delay trace: it is written trace:FILE"},
+        {"trace:a/b/persistent", ERR_SHAPE,
+         "delay trace:a/b/persistent: a trace says itself who is slow when; "
+         "only /scale and /times go with it"},
         {"exp:1+exp:1+exp:1+exp:1+exp:1+exp:1+exp:1+exp:1+exp:1", ERR_TOOBIG,
          "delay: more than 8 joined with +"},
     };
@@ -204,12 +221,108 @@ static void test_long_names(void **state)
     (void)state;
     memset(text + 7, 'x', 64);
     memcpy(text + 71, "=2", 3);
-    assert_int_equal(strlen(parsed(text).term[0].worker), 64);
+    assert_int_equal(strlen(parsed(text).term[0].name), 64);
     memset(text + 7, 'x', 65);
     memcpy(text + 72, "=2", 3);
     assert_int_equal(delay_parse(text, 0, &delay, NULL), ERR_TOOBIG);
-    memset(text + 7, 'x', 300);
+    memset(text + 7, 'x', 380);
     assert_int_equal(delay_parse(text, 0, &delay, NULL), ERR_TOOBIG);
+}
+
+/* How often two draws agree: in neighbouring steps, in neighbouring slots. */
+static void agreement(const struct delay *delay, double *steps, double *slots)
+{
+    uint32_t same_step = 0;
+    uint32_t same_slot = 0;
+
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        const uint32_t step = i / 100;
+        const uint32_t slot = i % 100;
+        const double one = delay_draw(delay, step, slot, NULL).factor;
+
+        same_step += delay_draw(delay, step + 1, slot, NULL).factor == one;
+        same_slot += delay_draw(delay, step, slot ^ 1u, NULL).factor == one;
+    }
+    *steps = (double)same_step / DRAWS;
+    *slots = (double)same_slot / DRAWS;
+}
+
+static void test_persistent_and_racks(void **state)
+{
+    const struct delay each = parsed("exp:1/scale");
+    const struct delay once = parsed("exp:1/scale/persistent");
+    const struct delay racks = parsed("exp:1/rack:2/scale");
+    double steps;
+    double slots;
+
+    (void)state;
+    agreement(&each, &steps, &slots);
+    assert_true(steps == 0 && slots == 0);
+    agreement(&once, &steps, &slots);
+    assert_true(steps == 1 && slots == 0);
+    agreement(&racks, &steps, &slots);
+    assert_true(steps == 0 && slots == 1);
+}
+
+/* Enters with .02 and leaves with .18: a tenth of the time slow, and a step is
+ * as the one before but for 2 x .1 x .18 of them. */
+static void test_burst(void **state)
+{
+    const struct delay delay = parsed("bimodal:1,3/burst:.02,.18");
+    double steps;
+    double slots;
+
+    (void)state;
+    near(mean_of(&delay, true), 2 * .1, .03);
+    agreement(&delay, &steps, &slots);
+    near(steps, 1 - 2 * .1 * .18, .01);
+    near(slots, 1 - 2 * .1 * .9, .03);
+}
+
+static void test_dead_and_times(void **state)
+{
+    const struct delay dead = parsed("dead:.25");
+    const struct delay times = parsed("shifted:3,0/times");
+    const struct delay less = parsed("shifted:.5,0/times");
+
+    (void)state;
+    near(mean_of(&dead, false), .25 * DELAY_NEVER_S, .02 * DELAY_NEVER_S);
+    assert_true(delay_draw(&times, 0, 0, NULL).factor == 2);
+    assert_true(delay_draw(&less, 0, 0, NULL).factor == 0);
+}
+
+static void test_more_means(void **state)
+{
+    const struct delay lognormal = parsed("lognormal:2,.5");
+    const struct delay weibull = parsed("weibull:2,2");
+
+    (void)state;
+    near(mean_of(&lognormal, false), 2 * exp(.125), .03);
+    near(mean_of(&weibull, false), 2 * sqrt(acos(-1)) / 2, .03);
+}
+
+/* A row is that many draws, for every kind and suffix. */
+static void test_row(void **state)
+{
+    const struct delay delay = parsed(
+        "reference/rack:3+exp:1/burst:.3,.4+worker:w7=3+worker:x=2+dead:.1"
+        "+lognormal:1,1/scale/persistent+bimodal:.3,2+reference:1/times");
+
+    (void)state;
+    for (uint32_t step = 0; step < 20; step++) {
+        struct delay_draw row[40];
+
+        delay_row(&delay, step, 40, row);
+        for (uint32_t slot = 0; slot < 40; slot++) {
+            char name[8];
+            struct delay_draw one;
+
+            (void)snprintf(name, sizeof name, "w%u", slot);
+            one = delay_draw(&delay, step, slot, name);
+            assert_true(row[slot].add_s == one.add_s);
+            assert_true(row[slot].factor == one.factor);
+        }
+    }
 }
 
 int main(void)
@@ -223,6 +336,11 @@ int main(void)
         cmocka_unit_test(test_pure),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_persistent_and_racks),
+        cmocka_unit_test(test_burst),
+        cmocka_unit_test(test_dead_and_times),
+        cmocka_unit_test(test_more_means),
+        cmocka_unit_test(test_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

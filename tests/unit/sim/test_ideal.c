@@ -34,6 +34,7 @@ static void check_cell(const struct cell *cell)
     struct why why = {{0}};
 
     options.ideal = true;
+    options.chunk_us = 0;
     options.slots = cell->n;
     options.rows = cell->n * 8;
     options.chunk_rows = 1;

@@ -1,0 +1,35 @@
+/*
+ * code_options.h - the options that describe a code, and what they read.
+ */
+#ifndef CLI_CODE_OPTIONS_H
+#define CLI_CODE_OPTIONS_H
+
+#include "cli/options.h"
+#include "code/preset.h"
+
+/* What a spec points to; lives as long as it.  Zeroed is safe to close. */
+struct code_inputs {
+    struct code_matrix matrix;
+    double *speed;
+    uint32_t speeds;
+    struct code_memory memory; /* Certificates made so far. */
+};
+
+/* --speeds, and the file of a code such as matrix:FILE. */
+MUST_CHECK enum err code_inputs_load(struct code_inputs *inputs,
+                                     const struct options *options,
+                                     const char *name, struct why *why);
+void code_inputs_close(struct code_inputs *inputs);
+
+/* The preset of that name with the options as they are, for `workers`. */
+struct preset_options code_options(const struct options *options,
+                                   const char *name, uint32_t workers,
+                                   struct code_inputs *inputs);
+
+/* "1,4, 7" as numbers; at most `max` of them.  ERR_FORMAT: `what` and a
+ * sentence. */
+MUST_CHECK enum err code_numbers(const char *text, const char *what,
+                                 double *numbers, uint32_t max, uint32_t *count,
+                                 struct why *why);
+
+#endif /* CLI_CODE_OPTIONS_H */

@@ -1,0 +1,261 @@
+#include "cli/study.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "sim/sim.h"
+
+#define LANE_STEPS 6u
+
+void study_close(struct study *study)
+{
+    mem_free(study->weights);
+    mem_free(study->points);
+    mem_free(study->lanes);
+    *study = (struct study){0};
+}
+
+/* Microseconds to compute one chunk if a worker's share takes work_s. */
+static time_us chunk_time(double work_s, uint32_t slots, uint32_t chunks)
+{
+    return (time_us)(work_s * 1e6 * slots / chunks + .5);
+}
+
+/* --- without gradients --------------------------------------------------- */
+
+static void keep_lanes(const struct replay *replay, uint32_t step,
+                       struct study *study)
+{
+    const size_t slots = replay->code->slots;
+
+    if (study->lanes == NULL || step >= LANE_STEPS)
+        return;
+    memcpy(study->lanes + step * slots, replay->slots,
+           slots * sizeof *study->lanes);
+    study->lane_steps = step + 1;
+}
+
+static void replay_steps(const struct study_options *options,
+                         struct replay *replay, struct delay_draw *draws,
+                         uint32_t steps, struct study *study)
+{
+    const struct code *code = replay->code;
+    double covered = 0;
+
+    for (uint32_t i = 0; i < steps; i++) {
+        struct replay_step step;
+        struct study_point *point = &study->points[study->point_count];
+
+        delay_row(&options->setup->delay, i, code->slots, draws);
+        replay_run(replay, draws, &step);
+        if (step.stalled) {
+            study->stalled++;
+            continue;
+        }
+        keep_lanes(replay, i, study);
+        study->total_s += (double)step.took_us / 1e6;
+        covered += (double)step.chunks_in / code->chunks;
+        *point = (struct study_point){
+            .t_s = study->total_s,
+            .step_s = (double)step.took_us / 1e6,
+            .covered = (double)step.chunks_in / code->chunks,
+            .loss = (double)NAN,
+            .metric = (double)NAN,
+        };
+        study->point_count++;
+    }
+    study->steps = steps;
+    if (study->point_count > 0) {
+        study->mean_step_s = study->total_s / study->point_count;
+        study->coverage = covered / study->point_count;
+    }
+}
+
+/* `steps` of the code; only lanes are wanted if a run of the core gives the
+ * rest. */
+static enum err replay_study(const struct study_options *options,
+                             const struct code *code, time_us chunk_us,
+                             uint32_t steps, struct study *study)
+{
+    struct delay_draw *draws = mem_new(code->slots, sizeof *draws);
+    struct replay replay = {0};
+    enum err err = ERR_NOMEM;
+
+    study->points = mem_new(steps, sizeof *study->points);
+    if (options->lanes)
+        study->lanes =
+            mem_new((size_t)LANE_STEPS * code->slots, sizeof *study->lanes);
+    if (draws != NULL && study->points != NULL &&
+        (!options->lanes || study->lanes != NULL))
+        err = replay_init(&replay, code, chunk_us);
+    if (err == ERR_OK)
+        replay_steps(options, &replay, draws, steps, study);
+    replay_close(&replay);
+    mem_free(draws);
+    return err;
+}
+
+/* Enough chunks that every piece of every code has one. */
+static enum err study_times(const struct study_options *options,
+                            const struct candidate *candidate,
+                            struct study *study, struct why *why)
+{
+    const uint32_t slots = options->setup->slots;
+    const uint32_t chunks = candidate_chunks(candidate, slots);
+    const double work_s = isnan(options->work_s) ? 0 : options->work_s;
+    struct code code = {0};
+    enum err err = code_build(&code, &candidate->spec, slots, chunks, why);
+
+    if (err == ERR_OK) {
+        study->exactness = code.exactness;
+        err = replay_study(options, &code, chunk_time(work_s, slots, chunks),
+                           options->steps, study);
+        if (err != ERR_OK)
+            (void)why_set(why, err, "%s", err_text(err));
+    }
+    code_close(&code);
+    return err;
+}
+
+/* --- with gradients ------------------------------------------------------ */
+
+struct watcher {
+    const struct study_options *options;
+    struct study *study;
+    size_t capacity;
+    double before_s;
+};
+
+static void on_commit(void *context, double t_s, uint32_t step, double loss,
+                      const double *weights)
+{
+    struct watcher *watcher = context;
+    struct study *study = watcher->study;
+    const struct setup *setup = watcher->options->setup;
+    struct study_point *grown;
+    double metric = (double)NAN;
+
+    (void)step;
+    if (study->point_count == watcher->capacity) {
+        grown =
+            mem_grow(study->points, study->point_count, study->point_count + 1u,
+                     sizeof *grown, &watcher->capacity);
+        CHECK(grown != NULL);
+        study->points = grown;
+    }
+    if (watcher->options->trace && setup->has_test) {
+        const struct metrics metrics =
+            setup_measure(setup, &setup->test, weights);
+
+        metric = metric_value(&metrics, setup->metric);
+    }
+    study->points[study->point_count++] =
+        (struct study_point){.t_s = t_s,
+                             .step_s = t_s - watcher->before_s,
+                             .covered = (double)NAN,
+                             .loss = loss,
+                             .metric = metric};
+    watcher->before_s = t_s;
+}
+
+static void take_result(struct sim_result *result, struct study *study)
+{
+    study->steps = result->steps;
+    study->mean_step_s = result->mean_step_s;
+    study->total_s = result->total_s;
+    study->coverage = result->coverage;
+    study->hash = result->hash;
+    study->loss = result->loss;
+    study->computed = true;
+    study->weights = result->weights;
+    result->weights = NULL;
+}
+
+static enum err run_core(const struct study_options *options,
+                         const struct code_spec *spec, time_us chunk_us,
+                         struct study *study, struct why *why)
+{
+    const struct setup *setup = options->setup;
+    const struct problem problem = setup_problem(setup);
+    struct watcher watcher = {.options = options, .study = study};
+    struct sim_options sim = sim_options_default();
+    struct sim_result result = {0};
+    enum err err;
+
+    sim.problem = &problem;
+    sim.rows = setup->data.rows;
+    sim.chunk_rows = setup->data.chunk_rows;
+    sim.optim = setup->optim;
+    sim.code = *spec;
+    sim.slots = setup->slots;
+    sim.delay = setup->delay;
+    sim.seed = options->seed;
+    sim.commit = on_commit;
+    sim.commit_context = &watcher;
+    if (!isnan(options->work_s)) {
+        sim.ideal = true;
+        sim.chunk_us = chunk_us;
+    }
+    err = sim_run(&sim, &result, why);
+    if (err == ERR_OK && (result.violated || !result.finished))
+        err = why_set(why, ERR_MISMATCH, "the simulated run broke: %s",
+                      result.violated ? result.violation : "it did not finish");
+    if (err == ERR_OK)
+        take_result(&result, study);
+    sim_result_close(&result);
+    return err;
+}
+
+/* The core does not say who worked when; its fast path does. */
+static enum err add_lanes(const struct study_options *options,
+                          const struct code *code, time_us chunk_us,
+                          struct study *study)
+{
+    struct study beside = {0};
+    enum err err = replay_study(options, code, chunk_us, LANE_STEPS, &beside);
+
+    if (err == ERR_OK) {
+        study->lanes = beside.lanes;
+        study->lane_steps = beside.lane_steps;
+        beside.lanes = NULL;
+    }
+    study_close(&beside);
+    return err;
+}
+
+static enum err study_gradients(const struct study_options *options,
+                                const struct candidate *candidate,
+                                struct study *study, struct why *why)
+{
+    const struct setup *setup = options->setup;
+    const uint32_t chunks = dataset_chunks(&setup->data);
+    const time_us chunk_us =
+        isnan(options->work_s)
+            ? sim_options_default().chunk_us
+            : chunk_time(options->work_s, setup->slots, chunks);
+    struct code code = {0};
+    enum err err =
+        code_build(&code, &candidate->spec, setup->slots, chunks, why);
+
+    if (err == ERR_OK) {
+        study->exactness = code.exactness;
+        err = run_core(options, &candidate->spec, chunk_us, study, why);
+    }
+    if (err == ERR_OK && options->lanes &&
+        add_lanes(options, &code, chunk_us, study) != ERR_OK)
+        err = why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    code_close(&code);
+    return err;
+}
+
+enum err study_run(const struct study_options *options,
+                   const struct candidate *candidate, struct study *study,
+                   struct why *why)
+{
+    *study = (struct study){.candidate = *candidate,
+                            .workers = options->setup->slots};
+    return options->compute ? study_gradients(options, candidate, study, why)
+                            : study_times(options, candidate, study, why);
+}

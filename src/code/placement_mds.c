@@ -1,0 +1,82 @@
+/*
+ * placement_mds.c - systematic Gaussian: any n-s answers give everything.
+ *
+ *     5 slots, s = 2:      part   0    1    2
+ *                  slot 0         1
+ *                  slot 1              1
+ *                  slot 2                   1
+ *                  slot 3         g30  g31  g32
+ *                  slot 4         g40  g41  g42
+ *
+ * With k = n-s parts the first k slots answer for a part each and the last s
+ * for random combinations of all of them; any k answers determine every part
+ * almost surely.  Lee et al., "Speeding up distributed machine learning using
+ * codes", IEEE Trans. IT 2018, for the product X w, where a row of G combines
+ * blocks of *data* and every slot has 1/k of the work.  For gradients of
+ * nonlinear models it is the parts' gradients that are combined, and the last
+ * s slots compute all of them: the mean load is (s+1)/n, the least possible,
+ * but it is not balanced.
+ *
+ * G has N(0,1)/sqrt(k) below the identity, so that all rows are about as long;
+ * systematic because then only what is missing is solved for, and a condition
+ * number depends on s, not on k (handbook 8.1).
+ *
+ * All a with a^T G = 1: a0 = 1 on the first k slots; L has for every slot p of
+ * the last s the row (g_p, -e_p).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "code/axes.h"
+
+static uint32_t mds_parts(const struct code *code)
+{
+    return code->slots - code->spec.stragglers;
+}
+
+static uint32_t mds_row(const struct code *code, uint32_t slot, uint32_t *spans,
+                        uint32_t max)
+{
+    const uint32_t k = mds_parts(code);
+
+    if (slot < k && max > 0)
+        spans[0] = slot;
+    for (uint32_t j = 0; slot >= k && j < k && j < max; j++)
+        spans[j] = j;
+    return slot < k ? 1 : k;
+}
+
+static enum err mds_draw(struct code *code, uint32_t draw)
+{
+    const uint32_t n = code->slots;
+    const uint32_t k = mds_parts(code);
+    const uint64_t seed = rng_at(code->spec.seed, draw, n);
+
+    memset(code->basis, 0, (size_t)code->folds * n * sizeof *code->basis);
+    for (uint32_t i = 0; i < k; i++)
+        code->basis[i] = 1;
+    for (uint32_t slot = k; slot < n; slot++) {
+        double *value = code->table.value + code->table.row[slot];
+        double *row = code->basis + (size_t)(slot - k + 1) * n;
+
+        for (uint32_t j = 0; j < k; j++) {
+            value[j] = rng_normal_at(seed, slot, j) / sqrt(k);
+            row[j] = value[j];
+        }
+        row[slot] = -1;
+    }
+    /* a0 stays: what is there is copied, to the bit. */
+    basis_orthonormalise(code, false);
+    return ERR_OK;
+}
+
+const struct placement_ops placement_mds = {
+    .name = "mds",
+    .carrier = CARRIER_F64,
+    .parts = mds_parts,
+    .row = mds_row,
+    .vet = coded_vet,
+    .folds = coded_folds,
+    .draw = mds_draw,
+};

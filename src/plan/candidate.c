@@ -1,0 +1,270 @@
+#include "plan/candidate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+
+#define REPLICAS_MAX   4u  /* s + 1 of codes that store s + 1 copies. */
+#define PROBE_WORKERS  12u /* 1, 2 and 3 stragglers fit. */
+#define PROBE_CHUNKS   48u
+#define STRAGGLERS_MAX 8u
+
+/* --- reading ------------------------------------------------------------- */
+
+static enum err read_count(const char *key, const char *text, uint32_t *count,
+                           struct why *why)
+{
+    char *end;
+    const unsigned long value = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end != '\0' || value > CODE_SLOTS_MAX)
+        return why_set(why, ERR_RANGE, "%s=%.16s is no count up to %u", key,
+                       text, CODE_SLOTS_MAX);
+    *count = (uint32_t)value;
+    return ERR_OK;
+}
+
+/* Is it KEY=VALUE of ours?  Then it is taken. */
+static bool take_setting(char *text, struct preset_options *options,
+                         enum err *err, struct why *why)
+{
+    if (strncmp(text, "s=", 2) == 0)
+        *err = read_count("s", text + 2, &options->stragglers, why);
+    else if (strncmp(text, "collect=", 8) == 0)
+        *err = read_count("collect", text + 8, &options->collect, why);
+    else if (strncmp(text, "pieces=", 7) == 0)
+        *err = read_count("pieces", text + 7, &options->pieces, why);
+    else if (strncmp(text, "parts=", 6) == 0)
+        *err = read_count("parts", text + 6, &options->parts, why);
+    else if (strncmp(text, "replicas=", 9) == 0)
+        *err = read_count("replicas", text + 9, &options->replicas, why);
+    else if (strncmp(text, "estimate=", 9) == 0)
+        options->estimate = text + 9;
+    else
+        return false;
+    return true;
+}
+
+static void label(struct candidate *candidate)
+{
+    const struct code_spec *spec = &candidate->spec;
+    size_t used = (size_t)snprintf(candidate->label, sizeof candidate->label,
+                                   "%.40s", candidate->name);
+
+    if (spec->stragglers > 0)
+        used += (size_t)snprintf(candidate->label + used,
+                                 sizeof candidate->label - used, " s=%u",
+                                 spec->stragglers);
+    if (spec->pieces > 0)
+        used += (size_t)snprintf(candidate->label + used,
+                                 sizeof candidate->label - used, " p=%u",
+                                 spec->pieces);
+    if (spec->stop == STOP_COLLECT)
+        (void)snprintf(candidate->label + used, sizeof candidate->label - used,
+                       " k=%u", spec->k);
+}
+
+static enum err complete(struct candidate *candidate,
+                         struct preset_options options, struct why *why)
+{
+    enum err err;
+
+    options.name = candidate->name;
+    err = preset_spec(&options, &candidate->spec, why);
+    if (err == ERR_OK)
+        label(candidate);
+    return err;
+}
+
+enum err candidate_parse(const char *text, size_t length,
+                         const struct preset_options *defaults,
+                         struct candidate *candidate, struct why *why)
+{
+    struct preset_options options = *defaults;
+    struct candidate made = {0};
+    enum err err = ERR_OK;
+    char *colon = NULL;
+
+    if (length == 0 || length >= sizeof made.name)
+        return why_set(why, ERR_UNKNOWN, "`%.*s` names no code",
+                       length < 64 ? (int)length : 64, text);
+    memcpy(made.name, text, length);
+    while (err == ERR_OK && (colon = strrchr(made.name, ':')) != NULL &&
+           take_setting(colon + 1, &options, &err, why))
+        *colon = '\0';
+    if (err == ERR_OK && colon != NULL && !preset_takes_matrix(made.name))
+        err = why_set(why, ERR_UNKNOWN,
+                      "no setting `%s`; there are s, collect, pieces, parts, "
+                      "replicas, estimate",
+                      colon + 1);
+    if (err == ERR_OK)
+        err = complete(&made, options, why);
+    if (err != ERR_OK)
+        return why_in(why, err, "%.*s", (int)length, text);
+    *candidate = made;
+    return ERR_OK;
+}
+
+uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers)
+{
+    const uint32_t pieces = candidate->spec.pieces;
+
+    return workers * (pieces > CODE_STEAL_PIECES ? pieces : CODE_STEAL_PIECES);
+}
+
+/* --- listing ------------------------------------------------------------- */
+
+/* Copies of the data that all slots of the code hold together. */
+static double copies(const struct code *code)
+{
+    uint64_t held = 0;
+
+    for (uint32_t slot = 0; slot < code->slots; slot++) {
+        for (uint32_t id = 0; id < code->piece_count; id++) {
+            if (code_holds(code, slot, id))
+                held += code->pieces[id].end - code->pieces[id].first;
+        }
+    }
+    return (double)held / code->chunks;
+}
+
+/* What a preset is like, asked of a small code. */
+static bool probe(const char *name, uint32_t stragglers, enum exactness *class,
+                  double *stored)
+{
+    const struct preset_options options = {.name = name,
+                                           .stragglers = stragglers,
+                                           .collect = PROBE_WORKERS / 2,
+                                           .workers = PROBE_WORKERS,
+                                           .seed = 1};
+    struct code_spec spec;
+    struct code code = {0};
+    bool built = false;
+
+    if (preset_spec(&options, &spec, NULL) == ERR_OK &&
+        code_build(&code, &spec, PROBE_WORKERS, PROBE_CHUNKS, NULL) == ERR_OK)
+        built = true;
+    if (built) {
+        *class = code.exactness;
+        *stored = copies(&code);
+    }
+    code_close(&code);
+    return built;
+}
+
+static uint32_t add_once(uint32_t *list, uint32_t count, uint32_t value)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i] == value)
+            return count;
+    }
+    if (count < STRAGGLERS_MAX)
+        list[count++] = value;
+    return count;
+}
+
+/* Stragglers worth trying: copies cost, so few of them; leaving answers out
+ * costs nothing more, so shares of all workers too. */
+static uint32_t straggler_list(uint32_t n, bool replicates, uint32_t *list)
+{
+    static const double shares[] = {.05, .1, .2, .32};
+    uint32_t count = 0;
+
+    for (uint32_t s = 1; s < REPLICAS_MAX && s < n; s++)
+        list[count++] = s;
+    for (size_t i = 0; !replicates && i < sizeof shares / sizeof *shares; i++) {
+        const uint32_t s = (uint32_t)(shares[i] * n + .5);
+
+        if (s >= 1 && s < n)
+            count = add_once(list, count, s);
+    }
+    return count;
+}
+
+static uint32_t collect_list(uint32_t n, uint32_t *list)
+{
+    static const double shares[] = {.35, .5, .7, .85};
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        const uint32_t k = (uint32_t)(shares[i] * n + .5);
+
+        count = add_once(list, count, k >= 1 ? k : 1);
+    }
+    return count;
+}
+
+struct listing {
+    uint32_t workers;
+    uint64_t seed;
+    struct candidate *list;
+    uint32_t count, max;
+};
+
+static bool known(const struct listing *listing, const struct code_spec *spec)
+{
+    for (uint32_t i = 0; i < listing->count; i++) {
+        if (memcmp(&listing->list[i].spec, spec, sizeof *spec) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add(struct listing *listing, const char *name, uint32_t stragglers,
+                uint32_t collect)
+{
+    const struct preset_options options = {.stragglers = stragglers,
+                                           .collect = collect,
+                                           .workers = listing->workers,
+                                           .seed = listing->seed};
+    struct candidate made = {0};
+
+    if (listing->count == listing->max)
+        return;
+    (void)snprintf(made.name, sizeof made.name, "%s", name);
+    if (complete(&made, options, NULL) == ERR_OK && !known(listing, &made.spec))
+        listing->list[listing->count++] = made;
+}
+
+static void add_preset(struct listing *listing, const struct preset *preset,
+                       bool replicates)
+{
+    uint32_t s[STRAGGLERS_MAX];
+    uint32_t k[STRAGGLERS_MAX];
+    const uint32_t s_count = straggler_list(listing->workers, replicates, s);
+    const uint32_t k_count =
+        preset->stop == STOP_COLLECT ? collect_list(listing->workers, k) : 0;
+
+    if (s_count == 0) /* One worker. */
+        add(listing, preset->name, 0, 1);
+    for (uint32_t i = 0; i < s_count; i++) {
+        if (k_count == 0)
+            add(listing, preset->name, s[i], 0);
+        for (uint32_t j = 0; j < k_count; j++)
+            add(listing, preset->name, s[i], k[j]);
+    }
+}
+
+uint32_t candidate_list(uint32_t workers, enum exactness worst, uint64_t seed,
+                        struct candidate *candidates, uint32_t max)
+{
+    struct listing listing = {
+        .workers = workers, .seed = seed, .list = candidates, .max = max};
+    uint32_t count;
+    const struct preset *list = preset_list(&count);
+
+    CHECK(workers >= 1);
+    for (uint32_t i = 0; i < count; i++) {
+        enum exactness class;
+        double stored_1;
+        double stored_2;
+
+        if (!probe(list[i].name, 1, &class, &stored_1) ||
+            !probe(list[i].name, 2, &class, &stored_2) || class > worst)
+            continue; /* It needs more than numbers, or is not exact enough. */
+        add_preset(&listing, &list[i], stored_2 > stored_1 + .5);
+    }
+    return listing.count;
+}

@@ -1,0 +1,12 @@
+# One code: its matrix, certificate and errors, in text, JSON and as a picture.
+"$MUSTER" codes mds -n 5 --stragglers 2 --silent 0,1
+"$MUSTER" codes stream -n 5
+"$MUSTER" codes agc --collect 5 --silent 0,1,2
+"$MUSTER" codes uncoded -n 3 --plot matrix.svg --silent 1 --format json
+grep -c '<rect x=' matrix.svg
+printf '1,1,0,0\n1,1,0,0\n0,0,1,1\n0,0,1,1\n' >frc.csv
+"$MUSTER" codes matrix:frc.csv --format json | python3 -c '
+import json, sys
+code = json.load(sys.stdin)
+print(code["exactness"], code["certificate"]["patterns"],
+      code["certificate"]["worst_residual"] < 1e-12, code["matrix"][2])'
