@@ -26,6 +26,7 @@
 #define WORK_MAX      2500000000u /* Multiply-adds; less than 5 s. */
 #define WORK_QUICK    200000000u
 #define PATTERN_WORK  500u /* Calls and set-up of one, in the same unit. */
+#define NORMAL_WORK   30u  /* One normal number. */
 #define RESIDUAL_GOOD (CODE_RESIDUAL_MAX / 4)
 
 struct trial {
@@ -59,8 +60,9 @@ static uint64_t draw_cost(const struct code *code)
 
     if (code->spec.placement == PLACE_CYCLIC ||
         code->spec.placement == PLACE_PARTIAL_CYCLIC)
-        return order * order * order / 3 + n * s * s * s;
-    return (uint64_t)code->span_count * (s + 1) * (s + 1) * (s + 1) + n * s * s;
+        return order * order * order + n * s * s * s;
+    return ((uint64_t)code->span_count * (s + 1) + n) * (s + 1) *
+           (s + 1 + NORMAL_WORK);
 }
 
 static uint64_t pattern_cost(const struct code *code)
