@@ -118,6 +118,7 @@ static void run_weights(struct bench *bench, int repeat)
 {
     double residual;
 
+    CHECK(bench->workers > 0);
     for (uint32_t i = 0; i < bench->workers; i++)
         bench->in[i] = true;
     for (uint32_t k = 0; k < bench->stragglers; k++)
@@ -186,6 +187,7 @@ int main(int argc, char **argv)
                           .part_rows = number(argc, argv, 4, 1024)};
     double share, weights, combine, arrival;
 
+    CHECK(bench.workers > 0);
     make_code(&bench);
     make_data(&bench);
     make_room(&bench);

@@ -26,6 +26,7 @@
 #define WORK_MAX      2500000000u /* Multiply-adds; less than 5 s. */
 #define WORK_QUICK    200000000u
 #define PATTERN_WORK  500u /* Calls and set-up of one, in the same unit. */
+#define NORMAL_WORK   30u  /* One normal number. */
 #define RESIDUAL_GOOD (CODE_RESIDUAL_MAX / 4)
 
 struct trial {
@@ -59,8 +60,9 @@ static uint64_t draw_cost(const struct code *code)
 
     if (code->spec.placement == PLACE_CYCLIC ||
         code->spec.placement == PLACE_PARTIAL_CYCLIC)
-        return order * order * order / 3 + n * s * s * s;
-    return (uint64_t)code->span_count * (s + 1) * (s + 1) * (s + 1) + n * s * s;
+        return order * order * order + n * s * s * s;
+    return ((uint64_t)code->span_count * (s + 1) + n) * (s + 1) *
+           (s + 1 + NORMAL_WORK);
 }
 
 static uint64_t pattern_cost(const struct code *code)
@@ -68,8 +70,9 @@ static uint64_t pattern_cost(const struct code *code)
     const uint64_t n = code->slots;
     const uint64_t s = code->spec.stragglers;
 
-    if (code->folds == 0) /* Least squares. */
-        return PATTERN_WORK + n * n * code->span_count * 2;
+    if (code->folds ==
+        0) /* Least squares, by a library that does 16 at once. */
+        return PATTERN_WORK + n * n * code->span_count / 16;
     return PATTERN_WORK + 3 * s * s * s + 3 * n * (s + 1) +
            4 * (uint64_t)code->table.count;
 }

@@ -36,10 +36,9 @@
  *   estimate   exact | reference (no rescale) | ratio (rows / rows covered) |
  *              unbiased (1 / the chance of being covered)
  *
- * A code never touches a gradient, a socket or a clock: tables and arithmetic.
- * Two machines that build the same spec get the same tables, but for a cyclic
- * matrix, which rests on LAPACK: one machine builds it and its coefficients
- * travel with the work.
+ * A code never touches a gradient, a socket or a clock: tables and plain
+ * arithmetic.  Two machines that build the same spec get the same tables; only
+ * decoding a matrix by least squares rests on LAPACK.
  */
 #ifndef CODE_CODE_H
 #define CODE_CODE_H

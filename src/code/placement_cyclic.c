@@ -36,7 +36,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "code/shortest.h"
-#include "math/solve.h"
+#include "code/square.h"
 
 /* Multiply-adds of one matrix: some seconds. */
 #define DRAW_WORK_MAX 8000000000u
@@ -133,7 +133,7 @@ static enum err solve_basis(struct code *code, const double *h, double *system,
         for (uint32_t i = 0; i < n + s; i++)
             right[row * width + i] = row == 0 ? i < n : i + 1 == n + row;
     }
-    err = solve_square_many(system, right, n + s, s + 1);
+    err = square_solve(system, right, n + s, s + 1);
     if (err != ERR_OK)
         return err;
     for (uint32_t row = 0; row <= s; row++)

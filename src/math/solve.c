@@ -42,18 +42,7 @@ static enum err factorise(double *a, lapack_int n, lapack_int *pivot)
     return err;
 }
 
-static enum err solve_factored(const double *lu, const lapack_int *pivot,
-                               lapack_int order, double *b, uint32_t count)
-{
-    enum err err = ERR_OK;
-
-    for (uint32_t i = 0; i < count && err == ERR_OK; i++)
-        err = err_of(LAPACKE_dgetrs(LAPACK_ROW_MAJOR, 'N', order, 1, lu, order,
-                                    pivot, b + (size_t)i * (size_t)order, 1));
-    return err;
-}
-
-enum err solve_square_many(double *a, double *b, uint32_t n, uint32_t count)
+enum err solve_square(double *a, double *b, uint32_t n)
 {
     const lapack_int order = (lapack_int)n;
     lapack_int *pivot;
@@ -67,14 +56,10 @@ enum err solve_square_many(double *a, double *b, uint32_t n, uint32_t count)
         return ERR_NOMEM;
     err = factorise(a, order, pivot);
     if (err == ERR_OK)
-        err = solve_factored(a, pivot, order, b, count);
+        err = err_of(LAPACKE_dgetrs(LAPACK_ROW_MAJOR, 'N', order, 1, a, order,
+                                    pivot, b, 1));
     mem_free(pivot);
     return err;
-}
-
-enum err solve_square(double *a, double *b, uint32_t n)
-{
-    return solve_square_many(a, b, n, 1);
 }
 
 enum err solve_least_squares(double *a, double *b, uint32_t rows, uint32_t cols)

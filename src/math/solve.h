@@ -15,10 +15,6 @@
  * overwritten.  ERR_UNDECODABLE if A is singular. */
 MUST_CHECK enum err solve_square(double *a, double *b, uint32_t n);
 
-/* The same for `count` right sides of n, one after the other in b. */
-MUST_CHECK enum err solve_square_many(double *a, double *b, uint32_t n,
-                                      uint32_t count);
-
 /* Least-squares x minimising |A x - b|, A row-major rows x cols (any shape,
  * any rank), overwritten; b has max(rows, cols) entries, x in its first cols.
  */

@@ -42,6 +42,12 @@ static void test_every_code_without_faults(void **state)
     run_code("cyclic", 6, 2);
     run_code("ignore", 5, 1);
     run_code("agc", 6, 1);
+    run_code("stream", 6, 2);
+    run_code("cb", 6, 2);
+    run_code("partial-frc", 6, 1);
+    run_code("partial-cyclic", 6, 2);
+    run_code("mds", 6, 2);
+    run_code("sgc", 6, 2);
 }
 
 /* One hash, whatever the machines: the promise that everything rests on. */
@@ -50,8 +56,9 @@ static void test_one_hash_for_all_clusters(void **state)
     static const struct {
         const char *code;
         uint32_t n, s;
-    } clusters[] = {{"uncoded", 1, 0}, {"uncoded", 8, 0}, {"frc", 4, 1},
-                    {"rep", 5, 1},     {"steal", 3, 1},   {"steal", 8, 2}};
+    } clusters[] = {{"uncoded", 1, 0}, {"uncoded", 8, 0},    {"frc", 4, 1},
+                    {"rep", 5, 1},     {"steal", 3, 1},      {"steal", 8, 2},
+                    {"stream", 5, 2},  {"partial-frc", 6, 2}};
     struct digest first = {{0}};
 
     (void)state;
@@ -99,6 +106,8 @@ static void test_one_fault_of_each_kind_at_each_step(void **state)
             run_fault((enum fault_kind)kind, step, "frc");
             run_fault((enum fault_kind)kind, step, "steal");
             run_fault((enum fault_kind)kind, step, "cyclic");
+            run_fault((enum fault_kind)kind, step, "stream");
+            run_fault((enum fault_kind)kind, step, "partial-cyclic");
             run_fault((enum fault_kind)kind, step, "ignore");
         }
     }
