@@ -63,6 +63,7 @@ struct job {
     int run;
     uint64_t seen; /* Keeps the read from being optimised away. */
     struct tally tally;
+    struct sparse_desk desk;
     double *g;
     double *scratch;
 };
@@ -281,7 +282,7 @@ static void sparse_chunk(struct job *job, uint32_t first, uint32_t rows,
                        (in.begin[rows] - in.begin[0]) * sizeof *data->column);
     else
         CHECK(sparse_add_chunk(isa_best(), LOSS_LOGISTIC, &in, &what,
-                               &data->round, data->exponent, chunk,
+                               &data->round, data->exponent, chunk, &job->desk,
                                &job->tally) == ERR_OK);
 }
 
@@ -371,6 +372,7 @@ static void *work(void *argument)
         job->chunk(job, first,
                    left < data->chunk_rows ? left : data->chunk_rows, chunk);
     }
+    sparse_settle(&job->desk, &job->tally);
     return NULL;
 }
 

@@ -4,7 +4,7 @@
  * A block of rows is read twice while it is in L2: scores, then, once their
  * slopes are known, the sums.  There is no vector of a chunk: each row goes to
  * the tally at once, which is exact and needs no second look at the columns.
- * A chunk that turns out not to fit half-way is taken back out by doing the
+ * A chunk that turns out not to fit half-way is taken back out by adding the
  * same with the other sign: integers leave no trace.
  */
 #include "math/sparse.h"
@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "math/dense.h"
 #include "math/grid.h"
+#include "math/sparse_row.h"
 #include "math/unroll.h"
 
 enum {
@@ -23,6 +24,8 @@ enum {
      * each has the cache for itself, the better. */
     BLOCK = 256,
     AHEAD = 64, /* Entries between the prefetch of a weight and its use. */
+    ENTRIES_AHEAD = 180, /* The same of columns and values. */
+    LINE = 16,           /* Columns, or values, of a cache line. */
 };
 #define FITS 0x1p62 /* TALLY_BITS */
 
@@ -106,7 +109,9 @@ struct job {
     const struct sparse_rows *in;
     const struct evaluation *what;
     const struct sparse_round *round;
-    const int16_t *exponent;
+    sparse_row_adder add_row; /* Csr. */
+    int least;                /* Exponent, csr. */
+    double scale;             /* Index. */
     int64_t *sum;
 };
 
@@ -147,23 +152,37 @@ INLINE double value_at(const float *value, size_t at)
 
 /* The definition's four lanes. */
 INLINE double csr_score(const uint32_t *column, const float *value,
-                        size_t count, const double *w, bool ahead)
+                        size_t count, const double *w)
 {
     double lane[4] = {0};
     size_t t = 0;
 
     for (; t + 4 <= count; t += 4) {
         UNROLL
-        for (size_t k = 0; ahead && k < 4; k++)
-            __builtin_prefetch(&w[column[t + AHEAD + k]], 0, 3);
-        lane[0] += value_at(value, t) * w[column[t]];
-        lane[1] += value_at(value, t + 1) * w[column[t + 1]];
-        lane[2] += value_at(value, t + 2) * w[column[t + 2]];
-        lane[3] += value_at(value, t + 3) * w[column[t + 3]];
+        for (size_t k = 0; k < 4; k++)
+            lane[k] += value_at(value, t + k) * w[column[t + k]];
     }
     for (; t < count; t++)
         lane[t % 4] += value_at(value, t) * w[column[t]];
     return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+}
+
+/* Ask for entries of rows to come: every one of them leads to a place that
+ * nobody else can foresee.  Straight on, for a loop would cost what it gains;
+ * where rows are longer the processor sees for itself that they are read in
+ * order. */
+INLINE void fetch_entries(const struct sparse_rows *in, uint32_t row)
+{
+    const uint64_t at = in->begin[row] + ENTRIES_AHEAD;
+
+    if (at + 3 * LINE > in->begin[in->rows])
+        return;
+    UNROLL
+    for (uint64_t k = 0; k < 3; k++) {
+        __builtin_prefetch(&in->column[at + k * LINE], 0, 3);
+        if (in->value != NULL)
+            __builtin_prefetch(&in->value[at + k * LINE], 0, 3);
+    }
 }
 
 INLINE double index_score_of(const struct sparse_rows *in, uint32_t row,
@@ -199,15 +218,15 @@ INLINE double csr_score_of(const struct sparse_rows *in, uint32_t row,
     const uint32_t *const column = in->column + at[0];
     const float *const value = in->value != NULL ? in->value + at[0] : NULL;
 
-    if (in->begin[in->rows] - at[1] >= AHEAD + 4)
-        return csr_score(column, value, at[1] - at[0], w, true);
-    return csr_score(column, value, at[1] - at[0], w, false);
+    return csr_score(column, value, at[1] - at[0], w);
 }
 
 static void score_csr(const struct job *job, struct block *block)
 {
-    for (uint32_t i = 0; i < block->rows; i++)
+    for (uint32_t i = 0; i < block->rows; i++) {
+        fetch_entries(job->in, block->first + i);
         block->z[i] = csr_score_of(job->in, block->first + i, job->what->w);
+    }
     if (job->what->kind != EVALUATE_HESSVEC)
         return;
     for (uint32_t i = 0; i < block->rows; i++)
@@ -254,27 +273,14 @@ static double slopes(const struct job *job, struct block *block,
     return loss_sum;
 }
 
-/* The integer next to `scaled`.  One that does not fit counts as 0, so that
- * what was done can be undone, and clears *fits. */
-INLINE uint64_t grid_round(double scaled, bool undo, bool *fits)
-{
-    const bool good = fabs(scaled) < FITS;
-    const int64_t rounded = llrint(good ? scaled : 0.0);
-
-    *fits &= good;
-    return undo ? -(uint64_t)rounded : (uint64_t)rounded;
-}
-
 INLINE void add_to(int64_t *sum, uint64_t value)
 {
     *sum = (int64_t)((uint64_t)*sum + value);
 }
 
-static bool add_index(const struct job *job, const struct block *block,
-                      bool undo)
+static bool add_index(const struct job *job, const struct block *block)
 {
     const struct sparse_rows *const in = job->in;
-    const double scale = power_of_two(job->exponent[0]);
     int64_t *const sum = job->sum;
     bool fits = true;
 
@@ -282,8 +288,12 @@ static bool add_index(const struct job *job, const struct block *block,
         const uint64_t *const at = in->begin + block->first + i;
         const uint32_t *column = in->column + at[0];
         const uint32_t *const end = in->column + at[1];
-        const uint64_t value = grid_round(block->z[i] * scale, undo, &fits);
+        const double scaled = block->z[i] * job->scale;
+        /* What does not fit counts as 0: it can be taken back. */
+        const bool good = fabs(scaled) < FITS;
+        const uint64_t value = (uint64_t)llrint(good ? scaled : 0.0);
 
+        fits &= good;
         for (; end - column >= 4; column += 4) {
             UNROLL
             for (int k = 0; k < 4; k++)
@@ -295,25 +305,41 @@ static bool add_index(const struct job *job, const struct block *block,
     return fits;
 }
 
-static bool add_csr(const struct job *job, const struct block *block, bool undo)
+static bool add_csr(const struct job *job, const struct block *block)
 {
     const struct sparse_rows *const in = job->in;
     bool fits = true;
 
     for (uint32_t i = 0; i < block->rows; i++) {
         const uint64_t *const at = in->begin + block->first + i;
-        const double r = block->z[i];
+        const struct sparse_row row = {
+            .column = in->column + at[0],
+            .value = in->value + at[0],
+            .count = at[1] - at[0],
+            .after = in->begin[in->rows] - at[1],
+            .r = block->z[i],
+        };
 
-        fits &= isfinite(r) != 0; /* Also if the row is empty. */
-        for (uint64_t k = at[0]; k < at[1]; k++) {
-            const uint32_t j = in->column[k];
-            const double scaled =
-                ((double)in->value[k] * r) * power_of_two(job->exponent[j]);
-
-            add_to(&job->sum[j], grid_round(scaled, undo, &fits));
-        }
+        fits &= isfinite(row.r) != 0; /* Also if the row is empty. */
+        fits &= job->add_row(&row, job->least, job->sum);
     }
     return fits;
+}
+
+static bool add_row_portable(const struct sparse_row *row, int least,
+                             int64_t *sum)
+{
+    return sparse_add_rest(row, 0, least, sum);
+}
+
+static sparse_row_adder row_adder(enum isa isa)
+{
+#ifdef __x86_64__
+    if (isa == ISA_AVX512)
+        return sparse_add_row_avx512;
+#endif
+    (void)isa;
+    return add_row_portable;
 }
 
 /* Rows [0, end) of the chunk, a multiple of BLOCK or all.  Stops after the
@@ -335,7 +361,9 @@ static bool run(const struct job *job, uint32_t end, bool undo, uint32_t *done,
         else
             score_index(job, &block);
         *loss_sum = slopes(job, &block, *loss_sum);
-        fits = csr ? add_csr(job, &block, undo) : add_index(job, &block, undo);
+        for (uint32_t k = 0; undo && k < block.rows; k++)
+            block.z[k] = -block.z[k];
+        fits = csr ? add_csr(job, &block) : add_index(job, &block);
         /* Taking back meets the same misfit, in the last block. */
         fits |= undo;
         *done = i + block.rows;
@@ -343,18 +371,61 @@ static bool run(const struct job *job, uint32_t end, bool undo, uint32_t *done,
     return fits;
 }
 
+/* Let the sums carry the exponents; the first chunk of a tally does it. */
+static enum err carry_exponents(struct sparse_desk *desk,
+                                const struct sparse_rows *in,
+                                const int16_t *exponent,
+                                const struct tally *tally)
+{
+    int16_t least = exponent[0];
+    int16_t most = exponent[0];
+
+    if (in->value == NULL || desk->carries)
+        return ERR_OK;
+    for (uint32_t j = 1; j < in->cols; j++) {
+        least = exponent[j] < least ? exponent[j] : least;
+        most = exponent[j] > most ? exponent[j] : most;
+    }
+    if (most - least > SPARSE_EXPONENT_SPAN)
+        return ERR_RANGE;
+    for (uint32_t j = 0; j < in->cols; j++)
+        tally->sum[j] =
+            (int64_t)((uint64_t)tally->sum[j] << SPARSE_EXPONENT_BITS |
+                      (uint64_t)(exponent[j] - least));
+    *desk = (struct sparse_desk){true, least, in->cols};
+    return ERR_OK;
+}
+
+void sparse_settle(struct sparse_desk *desk, struct tally *tally)
+{
+    if (!desk->carries)
+        return;
+    for (uint32_t j = 0; j < desk->cols; j++)
+        tally->sum[j] >>= SPARSE_EXPONENT_BITS;
+    desk->carries = false;
+}
+
 enum err sparse_add_chunk(enum isa isa, enum loss loss,
                           const struct sparse_rows *in,
                           const struct evaluation *what,
                           const struct sparse_round *round,
                           const int16_t *exponent, uint32_t chunk,
-                          struct tally *tally)
+                          struct sparse_desk *desk, struct tally *tally)
 {
-    const struct job job = {dense_ops_of(isa), loss,      in, what, round,
-                            exponent,          tally->sum};
+    struct job job = {
+        .ops = dense_ops_of(isa),
+        .loss = loss,
+        .in = in,
+        .what = what,
+        .round = round,
+        .add_row = row_adder(isa),
+        .scale = power_of_two(exponent[0]),
+        .sum = tally->sum,
+    };
     double loss_sum = 0.0;
     double unused;
     uint32_t done = 0;
+    enum err err;
 
     CHECK(isa_runs(isa));
     CHECK(what->kind != EVALUATE_HESSIAN);
@@ -363,6 +434,10 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
     CHECK(chunk < tally->chunks.count);
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
+    err = carry_exponents(desk, in, exponent, tally);
+    if (err != ERR_OK)
+        return err;
+    job.least = desk->least;
     if (!run(&job, in->rows, false, &done, &loss_sum) ||
         !tally_loss_fits(tally, loss_sum)) {
         (void)run(&job, done, true, &done, &unused);
@@ -374,6 +449,8 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
 
 void sparse_scores(const struct sparse_rows *in, const double *w, double *z)
 {
-    for (uint32_t i = 0; i < in->rows; i++)
+    for (uint32_t i = 0; i < in->rows; i++) {
+        fetch_entries(in, i);
         z[i] = csr_score_of(in, i, w);
+    }
 }
