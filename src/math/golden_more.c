@@ -212,8 +212,8 @@ static enum err sparse_tally(const struct more *more,
                              const struct golden_tally *room,
                              struct tally *tally)
 {
-    int32_t q[GOLDEN_STRIDE_MAX], qv[GOLDEN_STRIDE_MAX];
-    struct sparse_round round = {.q = q, .qv = qv};
+    int32_t q[2 * GOLDEN_STRIDE_MAX];
+    struct sparse_round round = {.q = q};
     struct sparse_desk desk = {0};
     enum err err = ERR_OK;
 

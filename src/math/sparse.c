@@ -33,12 +33,9 @@ enum err sparse_round_init(struct sparse_round *round, uint32_t cols)
 {
     struct sparse_round made = {0};
 
-    made.q = mem_new(cols, sizeof *made.q);
-    made.qv = mem_new(cols, sizeof *made.qv);
-    if (made.q == NULL || made.qv == NULL) {
-        sparse_round_close(&made);
+    made.q = mem_new(cols, 2 * sizeof *made.q);
+    if (made.q == NULL)
         return ERR_NOMEM;
-    }
     *round = made;
     return ERR_OK;
 }
@@ -46,7 +43,6 @@ enum err sparse_round_init(struct sparse_round *round, uint32_t cols)
 void sparse_round_close(struct sparse_round *round)
 {
     mem_free(round->q);
-    mem_free(round->qv);
     *round = (struct sparse_round){0};
 }
 
@@ -72,8 +68,9 @@ static enum err weight_exponent(const double *w, uint32_t cols, int *k)
     return ERR_OK;
 }
 
-static enum err quantise(const double *w, uint32_t cols, int32_t *q,
-                         double *unit)
+/* Every `step`th of q. */
+static enum err quantise(const double *w, uint32_t cols, size_t step,
+                         int32_t *q, double *unit)
 {
     const int32_t top = (INT32_C(1) << SPARSE_WEIGHT_BITS) - 1;
     double scale;
@@ -86,7 +83,7 @@ static enum err quantise(const double *w, uint32_t cols, int32_t *q,
     for (uint32_t j = 0; j < cols; j++) {
         const int32_t rounded = (int32_t)lrint(w[j] * scale);
 
-        q[j] = rounded > top ? top : rounded < -top ? -top : rounded;
+        q[step * j] = rounded > top ? top : rounded < -top ? -top : rounded;
     }
     *unit = power_of_two(-k);
     return ERR_OK;
@@ -95,10 +92,12 @@ static enum err quantise(const double *w, uint32_t cols, int32_t *q,
 enum err sparse_round_prepare(struct sparse_round *round,
                               const struct evaluation *what, uint32_t cols)
 {
-    enum err err = quantise(what->w, cols, round->q, &round->unit);
+    const bool hessvec = what->kind == EVALUATE_HESSVEC;
+    enum err err =
+        quantise(what->w, cols, hessvec ? 2 : 1, round->q, &round->unit);
 
-    if (err == ERR_OK && what->kind == EVALUATE_HESSVEC)
-        err = quantise(what->v, cols, round->qv, &round->unit_v);
+    if (err == ERR_OK && hessvec)
+        err = quantise(what->v, cols, 2, round->q + 1, &round->unit_v);
     return err;
 }
 
@@ -125,24 +124,43 @@ struct block {
     uint32_t rows;
 };
 
-/* Sums of quantised weights have no order: two chains for speed.  `ahead`, a
- * constant: there are AHEAD more entries, whose weights may be fetched. */
+/* Sums of quantised weights have no order: two chains for speed. */
 INLINE double index_score(const uint32_t *column, const uint32_t *end,
-                          const int32_t *q, double unit, bool ahead)
+                          const int32_t *q, double unit)
 {
-    int64_t a = 0;
-    int64_t b = 0;
+    int64_t chain[2] = {0};
 
-    for (; end - column >= 4; column += 4) {
+    for (; end - column >= 8; column += 8) {
         UNROLL
-        for (int k = 0; ahead && k < 4; k++)
-            __builtin_prefetch(&q[column[AHEAD + k]], 0, 3);
-        a += (int64_t)q[column[0]] + q[column[1]];
-        b += (int64_t)q[column[2]] + q[column[3]];
+        for (int k = 0; k < 8; k++)
+            chain[k % 2] += q[column[k]];
     }
     for (; column < end; column++)
-        a += q[*column];
-    return (double)(a + b) * unit;
+        chain[0] += q[*column];
+    return (double)(chain[0] + chain[1]) * unit;
+}
+
+/* Both scores of a HESSVEC, from twice as many cache lines.  `ahead`, a
+ * constant: there are AHEAD more entries, whose weights may be fetched. */
+INLINE void index_scores(const uint32_t *column, const uint32_t *end,
+                         const struct sparse_round *round, bool ahead,
+                         double *z, double *t)
+{
+    const int32_t *const q = round->q;
+    int64_t of_w = 0;
+    int64_t of_v = 0;
+
+    UNROLL
+    for (; column < end; column++) {
+        const int32_t *const at = &q[2 * (size_t)*column];
+
+        if (ahead)
+            __builtin_prefetch(&q[2 * (size_t)column[AHEAD]], 0, 3);
+        of_w += at[0];
+        of_v += at[1];
+    }
+    *z = (double)of_w * round->unit;
+    *t = (double)of_v * round->unit_v;
 }
 
 INLINE double value_at(const float *value, size_t at)
@@ -185,30 +203,26 @@ INLINE void fetch_entries(const struct sparse_rows *in, uint32_t row)
     }
 }
 
-INLINE double index_score_of(const struct sparse_rows *in, uint32_t row,
-                             const int32_t *q, double unit)
-{
-    const uint64_t *const at = in->begin + row;
-    const uint32_t *const from = in->column + at[0];
-    const uint32_t *const to = in->column + at[1];
-
-    if (in->begin[in->rows] - at[1] >= AHEAD + 4)
-        return index_score(from, to, q, unit, true);
-    return index_score(from, to, q, unit, false);
-}
-
 static void score_index(const struct job *job, struct block *block)
 {
+    const bool hessvec = job->what->kind == EVALUATE_HESSVEC;
     const struct sparse_round *const round = job->round;
+    const struct sparse_rows *const in = job->in;
+    const uint64_t last = in->begin[in->rows];
 
-    for (uint32_t i = 0; i < block->rows; i++)
-        block->z[i] =
-            index_score_of(job->in, block->first + i, round->q, round->unit);
-    if (job->what->kind != EVALUATE_HESSVEC)
-        return;
-    for (uint32_t i = 0; i < block->rows; i++)
-        block->t[i] =
-            index_score_of(job->in, block->first + i, round->qv, round->unit_v);
+    for (uint32_t i = 0; i < block->rows; i++) {
+        const uint32_t row = block->first + i;
+        const uint32_t *const from = in->column + in->begin[row];
+        const uint32_t *const to = in->column + in->begin[row + 1];
+
+        fetch_entries(in, row);
+        if (!hessvec)
+            block->z[i] = index_score(from, to, round->q, round->unit);
+        else if (last - in->begin[row + 1] >= AHEAD)
+            index_scores(from, to, round, true, &block->z[i], &block->t[i]);
+        else
+            index_scores(from, to, round, false, &block->z[i], &block->t[i]);
+    }
 }
 
 INLINE double csr_score_of(const struct sparse_rows *in, uint32_t row,

@@ -56,8 +56,9 @@ struct sparse_rows {
 /* Quantised weights of one round (index profile): prepared once, read by all
  * threads. */
 struct sparse_round {
-    int32_t *q;          /* cols; NULL in profile csr. */
-    int32_t *qv;         /* Of v, HESSVEC. */
+    /* 2 cols; NULL in profile csr.  HESSVEC: q_j of w and q_j of v side by
+     * side, for one cache line brings both. */
+    int32_t *q;
     double unit, unit_v; /* 2^-k. */
 };
 

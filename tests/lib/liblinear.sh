@@ -4,7 +4,7 @@
 set -u
 train=$(command -v liblinear-train)
 predict=$(command -v liblinear-predict)
-tests=38
+tests=39
 echo 1..$tests
 if [ -z "$train" ] || [ -z "$predict" ]; then
     i=1
