@@ -72,7 +72,8 @@ int main(int argc, char **argv)
     struct counts counts = {0};
     enum err err = ERR_SHAPE;
 
-    if (argc == 9 && optim_parse(argv[4], &kind) == ERR_OK &&
+    if (argc == 9 && strtol(argv[6], NULL, 10) > 0 &&
+        optim_parse(argv[4], &kind) == ERR_OK &&
         model_parse(argv[3], &model) == ERR_OK) {
         source.spec = argv[1];
         source.labels_file = argv[2];
@@ -106,6 +107,7 @@ int main(int argc, char **argv)
         best.cpu = fmin(best.cpu, end.cpu - begin.cpu);
         best.wall = fmin(best.wall, end.wall - begin.wall);
     }
+    CHECK(result.weights != NULL);
     printf("%.6f %.6f %u %llu %llu %.17g %s\n", best.cpu, best.wall,
            result.steps, (unsigned long long)counts.evaluations,
            (unsigned long long)counts.hessians, result.objective,
