@@ -5,8 +5,9 @@
  *              softmax ROWS COLUMNS CLASSES] [repeats]
  *
  * Dense: gradients of fp32, bf16, int8 and bit rows, Hessian-vector products.
- * Sparse: gradients of 0/1 rows and of rows with values, one-hot: ENTRIES
- * fields, values skewed to the first ones, columns renumbered by frequency.
+ * Sparse: gradients and Hessian-vector products of 0/1 rows and of rows with
+ * values, one-hot: ENTRIES fields, values skewed to the first ones, columns
+ * renumbered by frequency.
  * Softmax: gradients and Hessian-vector products of CLASSES classes, dense.
  * Reads and kernels alternate and the best of each counts; softmax: of one
  * thread, in processor time.  One line each:
@@ -35,13 +36,21 @@
 #define THREADS_MAX   64u
 
 enum run { RUN_READ, RUN_F32, RUN_BF16, RUN_I8, RUN_BIT, RUN_HESSVEC, RUNS };
-enum sparse_run { SPARSE_READ, SPARSE_INDEX, SPARSE_CSR, SPARSE_RUNS };
+enum sparse_run {
+    SPARSE_READ,
+    SPARSE_INDEX,
+    SPARSE_CSR,
+    SPARSE_INDEX_HESSVEC,
+    SPARSE_CSR_HESSVEC,
+    SPARSE_RUNS
+};
 
 static const char *const run_names[RUNS] = {"read fp32",     "gradient fp32",
                                             "gradient bf16", "gradient int8",
                                             "gradient bit",  "hessvec fp32"};
 static const char *const sparse_names[SPARSE_RUNS] = {
-    "read columns", "gradient index", "gradient csr"};
+    "read columns", "gradient index", "gradient csr", "hessvec index",
+    "hessvec csr"};
 
 struct data {
     void *x[DENSE_BIT + 1];
@@ -50,7 +59,7 @@ struct data {
     uint64_t *begin;
     uint32_t *column;
     float *value;
-    struct sparse_round round;
+    struct sparse_round round[2]; /* Gradient, Hessian times vector. */
     uint32_t rows, dims, chunk_rows, chunks;
 };
 
@@ -63,6 +72,7 @@ struct job {
     int run;
     uint64_t seen; /* Keeps the read from being optimised away. */
     struct tally tally;
+    struct sparse_desk desk;
     double *g;
     double *scratch;
 };
@@ -103,7 +113,8 @@ static void common_make(struct data *data)
         data->y[i] = rng_unit_at(1, i, 0) < 0.5 ? -1 : 1;
     for (uint32_t j = 0; j < data->dims; j++) {
         data->w[j] = 0.02 * (rng_unit_at(2, j, 0) - 0.5);
-        data->exponent[j] = 24; /* |x| <= 128, |r| <= 1. */
+        /* |x| <= 128, |r| <= 1; rarer columns have finer scales. */
+        data->exponent[j] = (int16_t)(24 + 8ul * j / data->dims);
     }
 }
 
@@ -197,7 +208,17 @@ static void sparse_make(struct data *data, uint32_t columns, uint32_t per_row)
         }
     }
     renumber(data, per_row);
-    CHECK(sparse_round_init(&data->round, columns) == ERR_OK);
+    for (int hessvec = 0; hessvec < 2; hessvec++) {
+        const struct evaluation what = {
+            .kind = hessvec ? EVALUATE_HESSVEC : EVALUATE_GRADIENT,
+            .w = data->w,
+            .v = data->w,
+        };
+
+        CHECK(sparse_round_init(&data->round[hessvec], columns) == ERR_OK);
+        CHECK(sparse_round_prepare(&data->round[hessvec], &what, columns) ==
+              ERR_OK);
+    }
 }
 
 typedef uint64_t line __attribute__((vector_size(64), aligned(4), may_alias));
@@ -265,11 +286,17 @@ static void sparse_chunk(struct job *job, uint32_t first, uint32_t rows,
                          uint32_t chunk)
 {
     const struct data *data = job->data;
-    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = data->w};
+    const bool hessvec = job->run >= SPARSE_INDEX_HESSVEC;
+    const struct evaluation what = {
+        .kind = hessvec ? EVALUATE_HESSVEC : EVALUATE_GRADIENT,
+        .w = data->w,
+        .v = data->w,
+    };
+    const bool csr = job->run == SPARSE_CSR || job->run == SPARSE_CSR_HESSVEC;
     const struct sparse_rows in = {
         .begin = data->begin + first,
         .column = data->column,
-        .value = job->run == SPARSE_CSR ? data->value : NULL,
+        .value = csr ? data->value : NULL,
         .y = data->y + first,
         .rows = rows,
         .cols = data->dims,
@@ -281,8 +308,8 @@ static void sparse_chunk(struct job *job, uint32_t first, uint32_t rows,
                        (in.begin[rows] - in.begin[0]) * sizeof *data->column);
     else
         CHECK(sparse_add_chunk(isa_best(), LOSS_LOGISTIC, &in, &what,
-                               &data->round, data->exponent, chunk,
-                               &job->tally) == ERR_OK);
+                               &data->round[hessvec], data->exponent, chunk,
+                               &job->desk, &job->tally) == ERR_OK);
 }
 
 /* --- softmax ---------------------------------------------------------------
@@ -371,6 +398,7 @@ static void *work(void *argument)
         job->chunk(job, first,
                    left < data->chunk_rows ? left : data->chunk_rows, chunk);
     }
+    sparse_settle(&job->desk, &job->tally);
     return NULL;
 }
 
@@ -505,7 +533,6 @@ int main(int argc, char **argv)
     const uint32_t per_row = number(argc, argv, 4, 45);
     const uint32_t repeats = number(argc, argv, sparse ? 5 : 4, 5);
     struct data data = {.rows = rows, .dims = (columns + 7) / 8 * 8};
-    struct evaluation what = {.kind = EVALUATE_GRADIENT};
     struct job job[THREADS_MAX];
     struct why why = {{0}};
 
@@ -524,9 +551,6 @@ int main(int argc, char **argv)
         sparse_make(&data, columns, per_row);
     else
         dense_make(&data, columns);
-    what.w = data.w;
-    if (sparse)
-        CHECK(sparse_round_prepare(&data.round, &what, columns) == ERR_OK);
     jobs_init(job, &data);
     for (unsigned t = 0; t < THREADS_MAX; t++)
         job[t].chunk = sparse ? sparse_chunk : dense_chunk;

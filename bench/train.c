@@ -5,8 +5,9 @@
  *
  * Objective: mean loss + |w|^2 / (2 C rows), as LIBLINEAR's divided by
  * C rows.  Prints the least CPU and wall seconds of REPEATS runs with one
- * thread, from data in memory to weights, then steps, evaluations, objective;
- * then the weights, one a line.  GAP 0: until nothing gets better.
+ * thread, from data in memory to weights, then steps, evaluations, Hessians
+ * among them, objective, storage; then the weights, one a line.  GAP 0: until
+ * nothing gets better.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -40,9 +41,21 @@ static struct seconds seconds_now(void)
                             read_clock(CLOCK_MONOTONIC)};
 }
 
+struct counts {
+    uint64_t evaluations, hessians;
+};
+
+/* After each round; the first is a gradient. */
 static bool count(void *context, const struct optim *optim)
 {
-    *(uint64_t *)context = optim->evaluations;
+    struct counts *counts = context;
+    const struct ask ask = optim_next(optim);
+
+    if (optim->evaluations == 1)
+        counts->hessians = 0;
+    counts->evaluations = optim->evaluations;
+    counts->hessians +=
+        ask.kind == ASK_EVALUATE && ask.what.kind == EVALUATE_HESSIAN;
     return true;
 }
 
@@ -56,10 +69,11 @@ int main(int argc, char **argv)
     struct why why = {{0}};
     enum optim_kind kind = OPTIM_NEWTON;
     enum model_kind model = MODEL_LOGISTIC;
-    uint64_t evaluations = 0;
+    struct counts counts = {0};
     enum err err = ERR_SHAPE;
 
-    if (argc == 9 && optim_parse(argv[4], &kind) == ERR_OK &&
+    if (argc == 9 && strtol(argv[6], NULL, 10) > 0 &&
+        optim_parse(argv[4], &kind) == ERR_OK &&
         model_parse(argv[3], &model) == ERR_OK) {
         source.spec = argv[1];
         source.labels_file = argv[2];
@@ -84,7 +98,7 @@ int main(int argc, char **argv)
 
         mem_free(result.weights);
         err = single_train(&data, model, isa_best(), pool_serial(), &options,
-                           count, &evaluations, &result, &why);
+                           count, &counts, &result, &why);
         if (err != ERR_OK) {
             fprintf(stderr, "train: %s\n", why.text);
             return 1;
@@ -93,8 +107,10 @@ int main(int argc, char **argv)
         best.cpu = fmin(best.cpu, end.cpu - begin.cpu);
         best.wall = fmin(best.wall, end.wall - begin.wall);
     }
-    printf("%.6f %.6f %u %llu %.17g %s\n", best.cpu, best.wall, result.steps,
-           (unsigned long long)evaluations, result.objective,
+    CHECK(result.weights != NULL);
+    printf("%.6f %.6f %u %llu %llu %.17g %s\n", best.cpu, best.wall,
+           result.steps, (unsigned long long)counts.evaluations,
+           (unsigned long long)counts.hessians, result.objective,
            storage_name(data.storage));
     for (uint32_t j = 0; j < data.cols; j++)
         printf("%.17g\n", result.weights[j]);

@@ -141,7 +141,8 @@ def ours(folder, judge, rows):
             judge.note(f"muster {optim}", w, float(line[0]))
             print(f"  muster {optim:8s} gap {gap:g}: {1e3 * float(line[0]):.2f}"
                   f" ms cpu, {1e3 * float(line[1]):.2f} ms wall, {line[2]} "
-                  f"steps, {line[3]} evaluations, {line[5]} rows", flush=True)
+                  f"steps, {line[3]} evaluations ({line[4]} Hessians), "
+                  f"{line[6]} rows", flush=True)
 
 
 def liblinear(folder, judge):

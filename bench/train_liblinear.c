@@ -64,7 +64,7 @@ static struct problem make_problem(const float *x, const float *y, long rows,
     node = malloc((size_t)entries * sizeof *node);
     problem.y = malloc((size_t)rows * sizeof *problem.y);
     problem.x = malloc((size_t)rows * sizeof *problem.x);
-    if (node == NULL || problem.y == NULL || problem.x == NULL)
+    if (rows < 1 || node == NULL || problem.y == NULL || problem.x == NULL)
         stop("out of memory");
     for (long i = 0; i < rows; i++) {
         problem.y[i] = (double)y[i];
@@ -97,6 +97,8 @@ int main(int argc, char **argv)
         stop("usage: train_liblinear X.npy Y.npy TYPE C REPEATS EPS");
     x = read_npy(argv[1], &values);
     y = read_npy(argv[2], &rows);
+    if (rows < 1)
+        stop("no rows");
     problem = make_problem(x, y, rows, values / rows);
     parameter.solver_type = (int)strtol(argv[3], NULL, 10);
     parameter.C = strtod(argv[4], NULL);

@@ -153,6 +153,8 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
     made.optim.rows = rows;
     if (!problem_has_hessian(&problem))
         made.optim.dense_max = 0; /* newton by conjugate gradients. */
+    if (data->storage == STORAGE_INDEX)
+        made.optim.weight_bits = SPARSE_WEIGHT_BITS;
     take_penalty(options, &made);
     made.optim.optimum /= made.scale; /* Typed as objectives are shown. */
     err = check_sgd(&made.optim, why);

@@ -16,7 +16,7 @@
 /* Versions of the arithmetic: part of the hash's domain and the handshake. */
 #define PROFILE_DENSE_NAME "dense-f64-1"
 #define PROFILE_INDEX_NAME "index-i30-1"
-#define PROFILE_CSR_NAME   "csr-f64-1"
+#define PROFILE_CSR_NAME   "csr-f64-2"
 /* PROFILE_SOFTMAX_NAME is in softmax.h. */
 
 /* What `isa` computes here for the golden problem. */

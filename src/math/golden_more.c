@@ -45,10 +45,10 @@ static const struct {
                       }}},
     [GOLDEN_CSR] = {PROFILE_CSR_NAME,
                     {{
-                        0x8d, 0x91, 0x2c, 0xff, 0x23, 0x3c, 0x66, 0xfb,
-                        0x1e, 0x14, 0xdb, 0x7b, 0x8e, 0x2d, 0x84, 0xbc,
-                        0x7f, 0x73, 0xfc, 0x0c, 0x36, 0x76, 0xd8, 0x49,
-                        0x1f, 0xec, 0xca, 0x19, 0x6a, 0xc1, 0x05, 0xce,
+                        0x8d, 0x8d, 0xab, 0x45, 0x30, 0xd1, 0x81, 0xa6,
+                        0x81, 0x71, 0xa8, 0xbc, 0x20, 0x9e, 0xca, 0x23,
+                        0xba, 0x29, 0x5c, 0x88, 0xbb, 0xb9, 0x26, 0x90,
+                        0x97, 0x5a, 0x86, 0xbb, 0x6c, 0xd7, 0x87, 0x11,
                     }}},
 };
 
@@ -212,8 +212,9 @@ static enum err sparse_tally(const struct more *more,
                              const struct golden_tally *room,
                              struct tally *tally)
 {
-    int32_t q[GOLDEN_STRIDE_MAX], qv[GOLDEN_STRIDE_MAX];
-    struct sparse_round round = {.q = q, .qv = qv};
+    int32_t q[2 * GOLDEN_STRIDE_MAX];
+    struct sparse_round round = {.q = q};
+    struct sparse_desk desk = {0};
     enum err err = ERR_OK;
 
     if (more->isa == NULL)
@@ -222,7 +223,8 @@ static enum err sparse_tally(const struct more *more,
         err = sparse_round_prepare(&round, what, rows->cols);
     if (err == ERR_OK)
         err = sparse_add_chunk(*more->isa, loss, rows, what, &round,
-                               room->exponent, 0, tally);
+                               room->exponent, 0, &desk, tally);
+    sparse_settle(&desk, tally);
     return err;
 }
 

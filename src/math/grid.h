@@ -1,5 +1,5 @@
 /*
- * grid.h - numbers on the grid of a tally (math/ only).
+ * grid.h - powers of two, for numbers on a grid.
  */
 #ifndef MATH_GRID_H
 #define MATH_GRID_H

@@ -4,7 +4,7 @@
  * A block of rows is read twice while it is in L2: scores, then, once their
  * slopes are known, the sums.  There is no vector of a chunk: each row goes to
  * the tally at once, which is exact and needs no second look at the columns.
- * A chunk that turns out not to fit half-way is taken back out by doing the
+ * A chunk that turns out not to fit half-way is taken back out by adding the
  * same with the other sign: integers leave no trace.
  */
 #include "math/sparse.h"
@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "math/dense.h"
 #include "math/grid.h"
+#include "math/sparse_row.h"
 #include "math/unroll.h"
 
 enum {
@@ -23,6 +24,8 @@ enum {
      * each has the cache for itself, the better. */
     BLOCK = 256,
     AHEAD = 64, /* Entries between the prefetch of a weight and its use. */
+    ENTRIES_AHEAD = 180, /* The same of columns and values. */
+    LINE = 16,           /* Columns, or values, of a cache line. */
 };
 #define FITS 0x1p62 /* TALLY_BITS */
 
@@ -30,12 +33,9 @@ enum err sparse_round_init(struct sparse_round *round, uint32_t cols)
 {
     struct sparse_round made = {0};
 
-    made.q = mem_new(cols, sizeof *made.q);
-    made.qv = mem_new(cols, sizeof *made.qv);
-    if (made.q == NULL || made.qv == NULL) {
-        sparse_round_close(&made);
+    made.q = mem_new(cols, 2 * sizeof *made.q);
+    if (made.q == NULL)
         return ERR_NOMEM;
-    }
     *round = made;
     return ERR_OK;
 }
@@ -43,7 +43,6 @@ enum err sparse_round_init(struct sparse_round *round, uint32_t cols)
 void sparse_round_close(struct sparse_round *round)
 {
     mem_free(round->q);
-    mem_free(round->qv);
     *round = (struct sparse_round){0};
 }
 
@@ -69,8 +68,9 @@ static enum err weight_exponent(const double *w, uint32_t cols, int *k)
     return ERR_OK;
 }
 
-static enum err quantise(const double *w, uint32_t cols, int32_t *q,
-                         double *unit)
+/* Every `step`th of q. */
+static enum err quantise(const double *w, uint32_t cols, size_t step,
+                         int32_t *q, double *unit)
 {
     const int32_t top = (INT32_C(1) << SPARSE_WEIGHT_BITS) - 1;
     double scale;
@@ -83,7 +83,7 @@ static enum err quantise(const double *w, uint32_t cols, int32_t *q,
     for (uint32_t j = 0; j < cols; j++) {
         const int32_t rounded = (int32_t)lrint(w[j] * scale);
 
-        q[j] = rounded > top ? top : rounded < -top ? -top : rounded;
+        q[step * j] = rounded > top ? top : rounded < -top ? -top : rounded;
     }
     *unit = power_of_two(-k);
     return ERR_OK;
@@ -92,10 +92,12 @@ static enum err quantise(const double *w, uint32_t cols, int32_t *q,
 enum err sparse_round_prepare(struct sparse_round *round,
                               const struct evaluation *what, uint32_t cols)
 {
-    enum err err = quantise(what->w, cols, round->q, &round->unit);
+    const bool hessvec = what->kind == EVALUATE_HESSVEC;
+    enum err err =
+        quantise(what->w, cols, hessvec ? 2 : 1, round->q, &round->unit);
 
-    if (err == ERR_OK && what->kind == EVALUATE_HESSVEC)
-        err = quantise(what->v, cols, round->qv, &round->unit_v);
+    if (err == ERR_OK && hessvec)
+        err = quantise(what->v, cols, 2, round->q + 1, &round->unit_v);
     return err;
 }
 
@@ -106,7 +108,9 @@ struct job {
     const struct sparse_rows *in;
     const struct evaluation *what;
     const struct sparse_round *round;
-    const int16_t *exponent;
+    sparse_row_adder add_row; /* Csr. */
+    int least;                /* Exponent, csr. */
+    double scale;             /* Index. */
     int64_t *sum;
 };
 
@@ -120,24 +124,43 @@ struct block {
     uint32_t rows;
 };
 
-/* Sums of quantised weights have no order: two chains for speed.  `ahead`, a
- * constant: there are AHEAD more entries, whose weights may be fetched. */
+/* Sums of quantised weights have no order: two chains for speed. */
 INLINE double index_score(const uint32_t *column, const uint32_t *end,
-                          const int32_t *q, double unit, bool ahead)
+                          const int32_t *q, double unit)
 {
-    int64_t a = 0;
-    int64_t b = 0;
+    int64_t chain[2] = {0};
 
-    for (; end - column >= 4; column += 4) {
+    for (; end - column >= 8; column += 8) {
         UNROLL
-        for (int k = 0; ahead && k < 4; k++)
-            __builtin_prefetch(&q[column[AHEAD + k]], 0, 3);
-        a += (int64_t)q[column[0]] + q[column[1]];
-        b += (int64_t)q[column[2]] + q[column[3]];
+        for (int k = 0; k < 8; k++)
+            chain[k % 2] += q[column[k]];
     }
     for (; column < end; column++)
-        a += q[*column];
-    return (double)(a + b) * unit;
+        chain[0] += q[*column];
+    return (double)(chain[0] + chain[1]) * unit;
+}
+
+/* Both scores of a HESSVEC, from twice as many cache lines.  `ahead`, a
+ * constant: there are AHEAD more entries, whose weights may be fetched. */
+INLINE void index_scores(const uint32_t *column, const uint32_t *end,
+                         const struct sparse_round *round, bool ahead,
+                         double *z, double *t)
+{
+    const int32_t *const q = round->q;
+    int64_t of_w = 0;
+    int64_t of_v = 0;
+
+    UNROLL
+    for (; column < end; column++) {
+        const int32_t *const at = &q[2 * (size_t)*column];
+
+        if (ahead)
+            __builtin_prefetch(&q[2 * (size_t)column[AHEAD]], 0, 3);
+        of_w += at[0];
+        of_v += at[1];
+    }
+    *z = (double)of_w * round->unit;
+    *t = (double)of_v * round->unit_v;
 }
 
 INLINE double value_at(const float *value, size_t at)
@@ -147,49 +170,59 @@ INLINE double value_at(const float *value, size_t at)
 
 /* The definition's four lanes. */
 INLINE double csr_score(const uint32_t *column, const float *value,
-                        size_t count, const double *w, bool ahead)
+                        size_t count, const double *w)
 {
     double lane[4] = {0};
     size_t t = 0;
 
     for (; t + 4 <= count; t += 4) {
         UNROLL
-        for (size_t k = 0; ahead && k < 4; k++)
-            __builtin_prefetch(&w[column[t + AHEAD + k]], 0, 3);
-        lane[0] += value_at(value, t) * w[column[t]];
-        lane[1] += value_at(value, t + 1) * w[column[t + 1]];
-        lane[2] += value_at(value, t + 2) * w[column[t + 2]];
-        lane[3] += value_at(value, t + 3) * w[column[t + 3]];
+        for (size_t k = 0; k < 4; k++)
+            lane[k] += value_at(value, t + k) * w[column[t + k]];
     }
     for (; t < count; t++)
         lane[t % 4] += value_at(value, t) * w[column[t]];
     return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
-INLINE double index_score_of(const struct sparse_rows *in, uint32_t row,
-                             const int32_t *q, double unit)
+/* Ask for entries of rows to come: every one of them leads to a place that
+ * nobody else can foresee.  Straight on, for a loop would cost what it gains;
+ * where rows are longer the processor sees for itself that they are read in
+ * order. */
+INLINE void fetch_entries(const struct sparse_rows *in, uint32_t row)
 {
-    const uint64_t *const at = in->begin + row;
-    const uint32_t *const from = in->column + at[0];
-    const uint32_t *const to = in->column + at[1];
+    const uint64_t at = in->begin[row] + ENTRIES_AHEAD;
 
-    if (in->begin[in->rows] - at[1] >= AHEAD + 4)
-        return index_score(from, to, q, unit, true);
-    return index_score(from, to, q, unit, false);
+    if (at + 3 * LINE > in->begin[in->rows])
+        return;
+    UNROLL
+    for (uint64_t k = 0; k < 3; k++) {
+        __builtin_prefetch(&in->column[at + k * LINE], 0, 3);
+        if (in->value != NULL)
+            __builtin_prefetch(&in->value[at + k * LINE], 0, 3);
+    }
 }
 
 static void score_index(const struct job *job, struct block *block)
 {
+    const bool hessvec = job->what->kind == EVALUATE_HESSVEC;
     const struct sparse_round *const round = job->round;
+    const struct sparse_rows *const in = job->in;
+    const uint64_t last = in->begin[in->rows];
 
-    for (uint32_t i = 0; i < block->rows; i++)
-        block->z[i] =
-            index_score_of(job->in, block->first + i, round->q, round->unit);
-    if (job->what->kind != EVALUATE_HESSVEC)
-        return;
-    for (uint32_t i = 0; i < block->rows; i++)
-        block->t[i] =
-            index_score_of(job->in, block->first + i, round->qv, round->unit_v);
+    for (uint32_t i = 0; i < block->rows; i++) {
+        const uint32_t row = block->first + i;
+        const uint32_t *const from = in->column + in->begin[row];
+        const uint32_t *const to = in->column + in->begin[row + 1];
+
+        fetch_entries(in, row);
+        if (!hessvec)
+            block->z[i] = index_score(from, to, round->q, round->unit);
+        else if (last - in->begin[row + 1] >= AHEAD)
+            index_scores(from, to, round, true, &block->z[i], &block->t[i]);
+        else
+            index_scores(from, to, round, false, &block->z[i], &block->t[i]);
+    }
 }
 
 INLINE double csr_score_of(const struct sparse_rows *in, uint32_t row,
@@ -199,15 +232,15 @@ INLINE double csr_score_of(const struct sparse_rows *in, uint32_t row,
     const uint32_t *const column = in->column + at[0];
     const float *const value = in->value != NULL ? in->value + at[0] : NULL;
 
-    if (in->begin[in->rows] - at[1] >= AHEAD + 4)
-        return csr_score(column, value, at[1] - at[0], w, true);
-    return csr_score(column, value, at[1] - at[0], w, false);
+    return csr_score(column, value, at[1] - at[0], w);
 }
 
 static void score_csr(const struct job *job, struct block *block)
 {
-    for (uint32_t i = 0; i < block->rows; i++)
+    for (uint32_t i = 0; i < block->rows; i++) {
+        fetch_entries(job->in, block->first + i);
         block->z[i] = csr_score_of(job->in, block->first + i, job->what->w);
+    }
     if (job->what->kind != EVALUATE_HESSVEC)
         return;
     for (uint32_t i = 0; i < block->rows; i++)
@@ -254,27 +287,14 @@ static double slopes(const struct job *job, struct block *block,
     return loss_sum;
 }
 
-/* The integer next to `scaled`.  One that does not fit counts as 0, so that
- * what was done can be undone, and clears *fits. */
-INLINE uint64_t grid_round(double scaled, bool undo, bool *fits)
-{
-    const bool good = fabs(scaled) < FITS;
-    const int64_t rounded = llrint(good ? scaled : 0.0);
-
-    *fits &= good;
-    return undo ? -(uint64_t)rounded : (uint64_t)rounded;
-}
-
 INLINE void add_to(int64_t *sum, uint64_t value)
 {
     *sum = (int64_t)((uint64_t)*sum + value);
 }
 
-static bool add_index(const struct job *job, const struct block *block,
-                      bool undo)
+static bool add_index(const struct job *job, const struct block *block)
 {
     const struct sparse_rows *const in = job->in;
-    const double scale = power_of_two(job->exponent[0]);
     int64_t *const sum = job->sum;
     bool fits = true;
 
@@ -282,8 +302,12 @@ static bool add_index(const struct job *job, const struct block *block,
         const uint64_t *const at = in->begin + block->first + i;
         const uint32_t *column = in->column + at[0];
         const uint32_t *const end = in->column + at[1];
-        const uint64_t value = grid_round(block->z[i] * scale, undo, &fits);
+        const double scaled = block->z[i] * job->scale;
+        /* What does not fit counts as 0: it can be taken back. */
+        const bool good = fabs(scaled) < FITS;
+        const uint64_t value = (uint64_t)llrint(good ? scaled : 0.0);
 
+        fits &= good;
         for (; end - column >= 4; column += 4) {
             UNROLL
             for (int k = 0; k < 4; k++)
@@ -295,25 +319,41 @@ static bool add_index(const struct job *job, const struct block *block,
     return fits;
 }
 
-static bool add_csr(const struct job *job, const struct block *block, bool undo)
+static bool add_csr(const struct job *job, const struct block *block)
 {
     const struct sparse_rows *const in = job->in;
     bool fits = true;
 
     for (uint32_t i = 0; i < block->rows; i++) {
         const uint64_t *const at = in->begin + block->first + i;
-        const double r = block->z[i];
+        const struct sparse_row row = {
+            .column = in->column + at[0],
+            .value = in->value + at[0],
+            .count = at[1] - at[0],
+            .after = in->begin[in->rows] - at[1],
+            .r = block->z[i],
+        };
 
-        fits &= isfinite(r) != 0; /* Also if the row is empty. */
-        for (uint64_t k = at[0]; k < at[1]; k++) {
-            const uint32_t j = in->column[k];
-            const double scaled =
-                ((double)in->value[k] * r) * power_of_two(job->exponent[j]);
-
-            add_to(&job->sum[j], grid_round(scaled, undo, &fits));
-        }
+        fits &= isfinite(row.r) != 0; /* Also if the row is empty. */
+        fits &= job->add_row(&row, job->least, job->sum);
     }
     return fits;
+}
+
+static bool add_row_portable(const struct sparse_row *row, int least,
+                             int64_t *sum)
+{
+    return sparse_add_rest(row, 0, least, sum);
+}
+
+static sparse_row_adder row_adder(enum isa isa)
+{
+#ifdef __x86_64__
+    if (isa == ISA_AVX512)
+        return sparse_add_row_avx512;
+#endif
+    (void)isa;
+    return add_row_portable;
 }
 
 /* Rows [0, end) of the chunk, a multiple of BLOCK or all.  Stops after the
@@ -335,7 +375,9 @@ static bool run(const struct job *job, uint32_t end, bool undo, uint32_t *done,
         else
             score_index(job, &block);
         *loss_sum = slopes(job, &block, *loss_sum);
-        fits = csr ? add_csr(job, &block, undo) : add_index(job, &block, undo);
+        for (uint32_t k = 0; undo && k < block.rows; k++)
+            block.z[k] = -block.z[k];
+        fits = csr ? add_csr(job, &block) : add_index(job, &block);
         /* Taking back meets the same misfit, in the last block. */
         fits |= undo;
         *done = i + block.rows;
@@ -343,18 +385,61 @@ static bool run(const struct job *job, uint32_t end, bool undo, uint32_t *done,
     return fits;
 }
 
+/* Let the sums carry the exponents; the first chunk of a tally does it. */
+static enum err carry_exponents(struct sparse_desk *desk,
+                                const struct sparse_rows *in,
+                                const int16_t *exponent,
+                                const struct tally *tally)
+{
+    int16_t least = exponent[0];
+    int16_t most = exponent[0];
+
+    if (in->value == NULL || desk->carries)
+        return ERR_OK;
+    for (uint32_t j = 1; j < in->cols; j++) {
+        least = exponent[j] < least ? exponent[j] : least;
+        most = exponent[j] > most ? exponent[j] : most;
+    }
+    if (most - least > SPARSE_EXPONENT_SPAN)
+        return ERR_RANGE;
+    for (uint32_t j = 0; j < in->cols; j++)
+        tally->sum[j] =
+            (int64_t)((uint64_t)tally->sum[j] << SPARSE_EXPONENT_BITS |
+                      (uint64_t)(exponent[j] - least));
+    *desk = (struct sparse_desk){true, least, in->cols};
+    return ERR_OK;
+}
+
+void sparse_settle(struct sparse_desk *desk, struct tally *tally)
+{
+    if (!desk->carries)
+        return;
+    for (uint32_t j = 0; j < desk->cols; j++)
+        tally->sum[j] >>= SPARSE_EXPONENT_BITS;
+    desk->carries = false;
+}
+
 enum err sparse_add_chunk(enum isa isa, enum loss loss,
                           const struct sparse_rows *in,
                           const struct evaluation *what,
                           const struct sparse_round *round,
                           const int16_t *exponent, uint32_t chunk,
-                          struct tally *tally)
+                          struct sparse_desk *desk, struct tally *tally)
 {
-    const struct job job = {dense_ops_of(isa), loss,      in, what, round,
-                            exponent,          tally->sum};
+    struct job job = {
+        .ops = dense_ops_of(isa),
+        .loss = loss,
+        .in = in,
+        .what = what,
+        .round = round,
+        .add_row = row_adder(isa),
+        .scale = power_of_two(exponent[0]),
+        .sum = tally->sum,
+    };
     double loss_sum = 0.0;
     double unused;
     uint32_t done = 0;
+    enum err err;
 
     CHECK(isa_runs(isa));
     CHECK(what->kind != EVALUATE_HESSIAN);
@@ -363,6 +448,10 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
     CHECK(chunk < tally->chunks.count);
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
+    err = carry_exponents(desk, in, exponent, tally);
+    if (err != ERR_OK)
+        return err;
+    job.least = desk->least;
     if (!run(&job, in->rows, false, &done, &loss_sum) ||
         !tally_loss_fits(tally, loss_sum)) {
         (void)run(&job, done, true, &done, &unused);
@@ -374,6 +463,8 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
 
 void sparse_scores(const struct sparse_rows *in, const double *w, double *z)
 {
-    for (uint32_t i = 0; i < in->rows; i++)
+    for (uint32_t i = 0; i < in->rows; i++) {
+        fetch_entries(in, i);
         z[i] = csr_score_of(in, i, w);
+    }
 }

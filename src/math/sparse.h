@@ -8,13 +8,23 @@
  *          exactly associative.  round(r_i 2^e) is added to every column of
  *          the row: no order anywhere, one exponent e for all columns.
  *   csr    z_i in 4 lanes (entry t of the row in lane t % 4, ascending), then
- *          (l0 + l2) + (l1 + l3); round((x_ij r_i) 2^e_j) is added to column j.
+ *          (l0 + l2) + (l1 + l3); round((x_ij r_i) 2^e_j) is added to column
+ *          j.  Exponents differ by at most 63; what is added, and any sum, is
+ *          below 2^57.
  *
  * HESSVEC: t_i from v as z_i from w (its own k), and h_i t_i for r_i.  r, h,
  * weights and the order of the loss are those of kernel.h.  Rounding is to
  * nearest, ties to even.  k is the largest with |w_j| 2^k < 2^30 for all j, at
  * most 1022 and 0 if all w are 0; a q_j that rounds to 2^30 becomes 2^30 - 1.
  * Multiply, then add, never fused.
+ *
+ * While chunks of profile csr are added, a sum of the tally carries its
+ * exponent with it, in the bits below:
+ *
+ *     |  sum_j, 58 bits  | e_j - least e, 6 bits |
+ *
+ * A table of exponents would be one more cache line to wait for per entry.
+ * Settling the tally makes plain sums of them again.
  */
 #ifndef MATH_SPARSE_H
 #define MATH_SPARSE_H
@@ -28,11 +38,14 @@
 #include "math/kernel.h"
 #include "math/tally.h"
 
-#define SPARSE_WEIGHT_BITS 30
+#define SPARSE_WEIGHT_BITS   30
+#define SPARSE_CSR_BITS      57 /* |any csr sum| < 2^57. */
+#define SPARSE_EXPONENT_BITS 6
+#define SPARSE_EXPONENT_SPAN 63 /* Of csr exponents. */
 
 struct sparse_rows {
     const uint64_t *begin;  /* rows + 1 offsets into column and value. */
-    const uint32_t *column; /* Ascending within a row. */
+    const uint32_t *column; /* Ascending within a row, none twice. */
     const float *value;     /* NULL: every value is 1 (profile index). */
     const double *y;
     const double *weight; /* Sample weights; NULL: all 1. */
@@ -43,8 +56,9 @@ struct sparse_rows {
 /* Quantised weights of one round (index profile): prepared once, read by all
  * threads. */
 struct sparse_round {
-    int32_t *q;          /* cols; NULL in profile csr. */
-    int32_t *qv;         /* Of v, HESSVEC. */
+    /* 2 cols; NULL in profile csr.  HESSVEC: q_j of w and q_j of v side by
+     * side, for one cache line brings both. */
+    int32_t *q;
     double unit, unit_v; /* 2^-k. */
 };
 
@@ -56,18 +70,31 @@ MUST_CHECK enum err sparse_round_prepare(struct sparse_round *round,
                                          const struct evaluation *what,
                                          uint32_t cols);
 
-/* Add a chunk to the tally.  GRADIENT and HESSVEC only; a HESSVEC's loss is 0.
- * `round`: index only, else NULL.  ERR_RANGE (tally unchanged) if a residual
- * is not finite or, scaled, not below 2^62, or if the loss does not fit;
- * ERR_OVERLAP if the chunk is in already. */
-MUST_CHECK enum err sparse_add_chunk(enum isa isa, enum loss loss,
-                                     const struct sparse_rows *in,
-                                     const struct evaluation *what,
-                                     const struct sparse_round *round,
-                                     const int16_t *exponent, uint32_t chunk,
-                                     struct tally *tally);
+/* How a tally stands with the chunks that are being added to it.  All zero:
+ * settled. */
+struct sparse_desk {
+    /* Not the caller's business. */
+    bool carries;  /* Sums carry their exponents. */
+    int16_t least; /* Of the exponents. */
+    uint32_t cols;
+};
 
-/* The definition, read off. */
+/* Add a chunk to the tally, which is the desk's until it is settled: chunks of
+ * one evaluation and one set of exponents.  GRADIENT and HESSVEC only; a
+ * HESSVEC's loss is 0.  `round`: index only, else NULL.  ERR_RANGE (tally
+ * unchanged) if a residual is not finite, if what would be added is not below
+ * 2^62 (csr: 2^57), if the exponents of profile csr span too much or if the
+ * loss does not fit; ERR_OVERLAP if the chunk is in already. */
+MUST_CHECK enum err
+sparse_add_chunk(enum isa isa, enum loss loss, const struct sparse_rows *in,
+                 const struct evaluation *what,
+                 const struct sparse_round *round, const int16_t *exponent,
+                 uint32_t chunk, struct sparse_desk *desk, struct tally *tally);
+
+/* After the last chunk, even if that was refused; more often does no harm. */
+void sparse_settle(struct sparse_desk *desk, struct tally *tally);
+
+/* The definition, read off; leaves nothing to settle. */
 MUST_CHECK enum err sparse_add_chunk_ref(enum loss loss,
                                          const struct sparse_rows *in,
                                          const struct evaluation *what,

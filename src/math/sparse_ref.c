@@ -24,6 +24,19 @@ static int ref_weight_exponent(const double *w, uint32_t cols)
     return 0;
 }
 
+/* Profile csr: no exponent more than 63 above another. */
+static bool ref_span(const int16_t *exponent, uint32_t cols)
+{
+    int least = exponent[0];
+    int most = exponent[0];
+
+    for (uint32_t j = 0; j < cols; j++) {
+        least = exponent[j] < least ? exponent[j] : least;
+        most = exponent[j] > most ? exponent[j] : most;
+    }
+    return most - least <= 63;
+}
+
 static bool ref_finite(const double *w, uint32_t cols)
 {
     for (uint32_t j = 0; j < cols; j++) {
@@ -104,7 +117,7 @@ static bool ref_rows(const struct ref_job *job, int64_t *sum, double *loss)
                     ? ldexp((double)in->value[t] * r, job->exponent[j])
                     : ldexp(r, job->exponent[0]);
 
-            if (!(fabs(scaled) < 0x1p62))
+            if (!(fabs(scaled) < (in->value != NULL ? 0x1p57 : 0x1p62)))
                 return false;
             if (sum != NULL)
                 sum[j] += (int64_t)rint(scaled);
@@ -132,6 +145,8 @@ enum err sparse_add_chunk_ref(enum loss loss, const struct sparse_rows *in,
         if (what->v != NULL)
             job.kv = ref_weight_exponent(what->v, in->cols);
     }
+    if (in->value != NULL && !ref_span(exponent, in->cols))
+        return ERR_RANGE;
     if (!ref_rows(&job, NULL, &loss_sum) || !tally_loss_fits(tally, loss_sum))
         return ERR_RANGE;
     (void)ref_rows(&job, tally->sum, &loss_sum);

@@ -69,16 +69,6 @@ static uint64_t word_of(const uint8_t *row, size_t t, size_t bytes)
     return word;
 }
 
-/* Bits set: in pairs of bits, in fours, in bytes, which are then added up. */
-static uint64_t ones_of(uint64_t word)
-{
-    word -= word >> 1 & UINT64_C(0x5555555555555555);
-    word = (word & UINT64_C(0x3333333333333333)) +
-           (word >> 2 & UINT64_C(0x3333333333333333));
-    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return word * UINT64_C(0x0101010101010101) >> 56;
-}
-
 static double bit_norm(const uint8_t *row, size_t bytes)
 {
     uint64_t ones = 0;

@@ -4,7 +4,7 @@
 #include "math/dense_ymm.h"
 
 #define ZL            4
-#define WL            4
+#define ONES(word)    (uint64_t) __builtin_popcountll(word)
 #define N(x)          x##_avx2
 #define load_f32_avx2 load_f32_ymm
 #define FOLD(a, z)    fold_ymm(a, z)

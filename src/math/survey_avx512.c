@@ -1,11 +1,11 @@
 /*
- * survey_avx512.c - survey.inc with words in vectors of eight; conversions are
- * no faster in them (see dense_ymm.h).
+ * survey_avx512.c - survey.inc in vectors of four: conversions are no faster in
+ * longer ones (see dense_ymm.h).
  */
 #include "math/dense_ymm.h"
 
 #define ZL              4
-#define WL              8
+#define ONES(word)      (uint64_t) __builtin_popcountll(word)
 #define N(x)            x##_avx512
 #define load_f32_avx512 load_f32_ymm
 #define FOLD(a, z)      fold_ymm(a, z)
@@ -18,7 +18,7 @@ __attribute__((target("avx512vpopcntdq"))) void
 survey_pairs_vpopcnt(const uint64_t *words, size_t count, size_t stride,
                      size_t first, uint64_t *pairs)
 {
-    for (size_t k = 0; k < first + SURVEY_JOINT; k += WL) {
+    for (size_t k = 0; k < first + SURVEY_JOINT; k += 8) {
         __m512i sum[SURVEY_JOINT] = {_mm512_setzero_si512()};
 
         for (size_t t = 0; t < count; t++) {

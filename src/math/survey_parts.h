@@ -19,6 +19,16 @@ struct survey_ops {
                   size_t first, uint64_t *pairs);
 };
 
+/* Bits set: in pairs of bits, in fours, in bytes, which are then added up. */
+static inline uint64_t ones_of(uint64_t word)
+{
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) +
+           (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return word * UINT64_C(0x0101010101010101) >> 56;
+}
+
 extern const struct survey_ops survey_portable;
 #ifdef __x86_64__
 extern const struct survey_ops survey_avx2;

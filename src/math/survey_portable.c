@@ -3,9 +3,10 @@
  * extension.
  */
 #include "math/dense.h"
+#include "math/survey_parts.h"
 
 #define ZL         2
-#define WL         2
+#define ONES(word) ones_of(word)
 #define N(x)       x##_portable
 #define FOLD(a, z) fold_portable(a, z)
 

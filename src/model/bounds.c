@@ -10,11 +10,12 @@
  * errs by less than 2^-22, and SLACK = 1 + 2^-18 covers all of them together.
  * It is applied twice: to each chunk's part of U and V (then rounded up to an
  * integer, so that the sum over chunks has neither rounding nor order) and to
- * the final bound, where it also leaves room, 2^44 units, for the half unit by
- * which each of at most CHUNKS_MAX chunks, or of 2^30 sparse rows, is rounded
- * in a tally.  The same holds for h and x . v in place of r and z: a second
- * derivative is at most c but for three roundings.  Softmax: p_k <= 1 holds
- * with rounding too (softmax.h); sum_l p_l t_l has at most 2^10 terms.
+ * the final bound, where it also leaves room, 2^44 units (2^39 in profile csr,
+ * whose sums have fewer bits), for the half unit by which each of at most
+ * CHUNKS_MAX chunks, or of 2^30 sparse rows, is rounded in a tally.  The same
+ * holds for h and x . v in place of r and z: a second derivative is at most c
+ * but for three roundings.  Softmax: p_k <= 1 holds with rounding too
+ * (softmax.h); sum_l p_l t_l has at most 2^10 terms.
  *
  * Sparse rows go into U and V one by one, each rounded up.  The index profile
  * quantises weights: it adds to |z_i| at most nnz_i 2^-30 max|w|, which with
@@ -414,6 +415,29 @@ static bool loss_fits(const struct bounds *bounds,
                                       each * SLACK);
 }
 
+/* Profile csr: sums have SPARSE_CSR_BITS bits, exponents a limited span.  A
+ * column of zeros takes the coarsest; one whose bound is less than 2^-63 of the
+ * largest keeps the finest there is. */
+static int16_t csr_exponent(double bound, double largest)
+{
+    const int fewer = TALLY_BITS - SPARSE_CSR_BITS;
+    const int least = tally_exponent(largest) - fewer;
+    const int most = least + SPARSE_EXPONENT_SPAN;
+    const int own = tally_exponent(bound) - fewer;
+
+    if (bound == 0)
+        return (int16_t)least;
+    return (int16_t)(own < most ? own : most);
+}
+
+static int16_t exponent_of(const struct problem *problem, double bound,
+                           double largest)
+{
+    if (problem->data->storage == STORAGE_CSR && !problem->model->classes)
+        return csr_exponent(bound, largest);
+    return tally_exponent(problem_quantises(problem) ? largest : bound);
+}
+
 enum err bounds_exponents(const struct bounds *bounds,
                           const struct problem *problem,
                           const struct evaluation *what, int16_t *exponent)
@@ -434,9 +458,8 @@ enum err bounds_exponents(const struct bounds *bounds,
         return ERR_OK;
     }
     for (uint32_t j = 0; j < bounds->dims; j++)
-        exponent[j] = tally_exponent(problem_quantises(problem)
-                                         ? largest
-                                         : column_bound(bounds, &scale, j));
+        exponent[j] =
+            exponent_of(problem, column_bound(bounds, &scale, j), largest);
     for (uint32_t k = 1; k < outputs; k++)
         memcpy(exponent + (size_t)k * bounds->dims, exponent,
                bounds->dims * sizeof *exponent);

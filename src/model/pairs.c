@@ -33,11 +33,13 @@ size_t pairs_scratch_bytes(uint32_t stride)
 
 static struct pairs lay_out(void *scratch, uint32_t stride)
 {
-    struct pairs pairs = {.h = scratch};
+    struct pairs pairs = {.words = scratch};
 
-    pairs.words = (uint64_t *)(pairs.h + PAIRS_ROWS);
     pairs.joint = pairs.words + words_of(stride);
-    pairs.counts = (bool *)(pairs.joint + SURVEY_JOINT * (size_t)stride);
+    scratch = pairs.joint + SURVEY_JOINT * (size_t)stride;
+    pairs.h = scratch;
+    scratch = pairs.h + PAIRS_ROWS;
+    pairs.counts = scratch;
     return pairs;
 }
 

@@ -115,7 +115,7 @@ size_t problem_scratch_bytes(const struct problem *problem)
 
     if (sparse)
         return problem->model->classes ? softmax_sparse_scratch_bytes(outputs)
-                                       : MEM_LINE;
+                                       : sizeof(struct sparse_desk);
     if (problem->model->classes)
         return sums_bytes(problem) + softmax_scratch_bytes(stride, outputs);
     if (problem_has_hessian(problem) &&
@@ -202,7 +202,14 @@ enum err problem_add(const struct problem *problem,
         return add_dense(problem, what, chunk, exponent, scratch, tally);
     rows = dataset_sparse_chunk(problem->data, chunk);
     return sparse_add_chunk(problem->isa, problem->model->loss, &rows, what,
-                            &round->sparse, exponent, chunk, tally);
+                            &round->sparse, exponent, chunk, scratch, tally);
+}
+
+void problem_settle(const struct problem *problem, void *scratch,
+                    struct tally *tally)
+{
+    if (dataset_is_sparse(problem->data) && !problem->model->classes)
+        sparse_settle(scratch, tally);
 }
 
 uint32_t problem_batch(const struct problem *problem, enum evaluation_kind kind)
@@ -242,6 +249,7 @@ enum err problem_add_chunk(const struct problem *problem, const double *w,
     if (err == ERR_OK)
         err = problem_add(problem, &round, &what, chunk, exponent, scratch,
                           tally);
+    problem_settle(problem, scratch, tally);
     problem_round_close(&round);
     return err;
 }

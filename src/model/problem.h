@@ -16,7 +16,7 @@
  * U and V are integer tallies rounded up, taken once; the exponents of a round
  * are then a pure function of (U, V, |w|, |v|) and agree on every machine.
  * The index profile has one exponent for all columns: that of the largest
- * bound.
+ * bound.  Those of profile csr are 5 less, and at most 63 above the least.
  *
  * Softmax: y_i is the number of a class, no size, and counts as 1 in U.  With
  * p the probabilities of a row and t_k = x_i . v_k, for class k
@@ -134,11 +134,13 @@ MUST_CHECK enum err problem_round_prepare(struct problem_round *round,
 #define PROBLEM_HESSIAN_DIMS KERNEL_HESSIAN_STRIDE
 bool problem_has_hessian(const struct problem *problem);
 
-/* Scratch for one thread of problem_add, whatever is asked. */
+/* Scratch for one thread of problem_add, whatever is asked; zero at first. */
 size_t problem_scratch_bytes(const struct problem *problem);
 
 /* Compute `chunk` and add it to the tally, whose dims are those of `what`.
- * `round` has been prepared for `what`.  ERR_RANGE: does not fit. */
+ * `round` has been prepared for `what`.  ERR_RANGE: does not fit.  Scratch and
+ * tally belong together, with `what` and the exponents, until they are
+ * settled; nobody else reads the tally before. */
 MUST_CHECK enum err problem_add(const struct problem *problem,
                                 const struct problem_round *round,
                                 const struct evaluation *what, uint32_t chunk,
@@ -157,6 +159,9 @@ MUST_CHECK enum err problem_add_batch(const struct problem *problem,
                                       uint32_t first, uint32_t count,
                                       const int16_t *exponent, void *scratch,
                                       struct tally *tally);
+/* After the last chunk of a tally, even if that failed. */
+void problem_settle(const struct problem *problem, void *scratch,
+                    struct tally *tally);
 
 /* The gradient at w, with a round of its own: slow on index data. */
 MUST_CHECK enum err problem_add_chunk(const struct problem *problem,

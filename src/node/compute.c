@@ -54,6 +54,13 @@ struct run {
     uint32_t batch; /* Chunks of an item. */
 };
 
+/* Where a thread's chunks go. */
+static struct tally *tally_of(const struct run *run, uint32_t thread)
+{
+    return run->compute->threads > 1 ? &run->compute->parts[thread]
+                                     : run->work->tally;
+}
+
 static void one_batch(void *context, uint32_t thread, uint32_t item)
 {
     const struct run *run = context;
@@ -68,8 +75,7 @@ static void one_batch(void *context, uint32_t thread, uint32_t item)
         *err = problem_add_batch(&compute->problem, &compute->round, &run->what,
                                  first, left < run->batch ? left : run->batch,
                                  run->work->exponent, compute->scratch[thread],
-                                 compute->threads > 1 ? &compute->parts[thread]
-                                                      : run->work->tally);
+                                 tally_of(run, thread));
 }
 
 /* Parts as large as the tally that is asked for; they change size only
@@ -128,6 +134,9 @@ enum err compute_run(struct compute *compute, const struct compute_work *work,
     run.batch = problem_batch(&compute->problem, work->kind);
     compute->pool->run(compute->pool, one_batch, &run,
                        chunks / run.batch + (chunks % run.batch != 0));
+    for (uint32_t i = 0; i < compute->threads; i++)
+        problem_settle(&compute->problem, compute->scratch[i],
+                       tally_of(&run, i));
     for (uint32_t i = 0; i < compute->threads && err == ERR_OK; i++) {
         err = compute->errs[i];
         if (err == ERR_OK && compute->threads > 1)

@@ -28,7 +28,8 @@ struct single_result {
 /* After each step; false ends the run there. */
 typedef bool (*single_watch)(void *context, const struct optim *optim);
 
-/* `watch` may be NULL; OPTIM_SGD (sequential.h) does not call it.  ERR_RANGE: diverged. */
+/* `watch` may be NULL; OPTIM_SGD (sequential.h) does not call it.  ERR_RANGE:
+ * diverged. */
 MUST_CHECK enum err single_train(const struct dataset *data,
                                  enum model_kind model, enum isa isa,
                                  struct pool *pool,

@@ -10,11 +10,13 @@
  */
 #include "optim/optim.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/grid.h"
 #include "math/vec.h"
 #include "optim/parts.h"
 
@@ -130,8 +132,8 @@ static bool options_fit(const struct optim_options *o, uint32_t dims)
     return dims > 0 && (unsigned)o->kind < KINDS && rate_fits(o) &&
            kind_fits(o) && is_not_negative(o->l2) && o->rows > 0 &&
            is_not_negative(o->tol) && is_not_negative(o->gap) &&
-           isfinite(o->optimum) && o->l2_free_first <= o->l2_free_end &&
-           o->l2_free_end <= dims;
+           o->weight_bits < DBL_MANT_DIG && isfinite(o->optimum) &&
+           o->l2_free_first <= o->l2_free_end && o->l2_free_end <= dims;
 }
 
 double optim_power(double base, uint32_t exponent)
@@ -261,12 +263,39 @@ bool optim_is_broken(const struct optim *opt)
 
 /* --- trials of a line search --------------------------------------------- */
 
+/* To multiples of 2^-k, k the largest with |w_j| 2^k < 2^bits: as the kernel
+ * would, which then finds nothing to round. */
+static void round_point(struct optim *opt)
+{
+    const int bits = (int)opt->options.weight_bits;
+    const double top = ldexp(1, bits) - 1;
+    double largest = 0;
+    double scale;
+    int power = 0;
+
+    for (uint32_t j = 0; j < opt->dims; j++)
+        largest = fmax(largest, fabs(opt->point[j]));
+    if (largest == 0 || !isfinite(largest))
+        return;
+    (void)frexp(largest, &power);
+    if (bits - power > GRID_EXPONENT_MAX)
+        return;
+    scale = power_of_two(bits - power);
+    for (uint32_t j = 0; j < opt->dims; j++) {
+        const double q = rint(opt->point[j] * scale);
+
+        opt->point[j] = fmax(-top, fmin(q, top)) / scale;
+    }
+}
+
 void optim_place_trial(struct optim *opt)
 {
     const double step = opt->search.step;
 
     for (uint32_t j = 0; j < opt->dims; j++)
         opt->point[j] = opt->b[j] + step * opt->direction[j];
+    if (opt->options.weight_bits > 0)
+        round_point(opt);
 }
 
 /* Steps of a few roundings of the weights, or along what is left of a gradient
@@ -295,7 +324,19 @@ bool optim_begin_search(struct optim *opt, double step, bool armijo)
     }
     search_begin(&opt->search, opt->objective, slope, step, armijo);
     optim_place_trial(opt);
+    /* Lost in the rounding: the grid has no better point that way. */
+    if (memcmp(opt->point, opt->b, opt->dims * sizeof *opt->b) == 0)
+        opt->stalled = true;
     return !descends;
+}
+
+/* Among points of a grid, slopes too are rounded in the end, and may lead from
+ * one point to another and back for ever.  Does the trial make nothing
+ * better? */
+static bool is_idle(const struct optim *opt, double value)
+{
+    return opt->options.weight_bits > 0 && !(value < opt->objective) &&
+           !(vec_norm(opt->work, opt->dims) < opt->gradient_norm);
 }
 
 enum search_verdict optim_try(struct optim *opt, const double *sum,
@@ -308,7 +349,8 @@ enum search_verdict optim_try(struct optim *opt, const double *sum,
                           vec_dot(opt->work, opt->direction, opt->dims));
     if (verdict == SEARCH_ON)
         optim_place_trial(opt);
-    return verdict;
+    return verdict == SEARCH_ACCEPT && is_idle(opt, *value) ? SEARCH_FAIL
+                                                            : verdict;
 }
 
 void optim_take_trial(struct optim *opt, double value)

@@ -88,13 +88,18 @@ struct optim_options {
     uint64_t rows;       /* N of the whole training set, > 0. */
     uint32_t steps;
     uint32_t l2_free_first, l2_free_end; /* Weights without l2: [first, end). */
-    uint32_t memory;    /* 1 .. OPTIM_MEMORY_MAX; lbfgs.  newton: 0 = a new
-                           Hessian for every step. */
-    uint32_t dense_max; /* newton: HESSIAN up to so many weights; 0 = never,
-                           at most OPTIM_DENSE_LIMIT. */
-    uint32_t cg_max;    /* newton: HESSVEC rounds a step, > 0. */
-    bool nesterov;      /* momentum. */
-    uint64_t seed;      /* sgd: of its shuffles. */
+    uint32_t memory;      /* 1 .. OPTIM_MEMORY_MAX; lbfgs.  newton: 0 = a new
+                             Hessian for every step. */
+    uint32_t dense_max;   /* newton: HESSIAN up to so many weights; 0 = never,
+                             at most OPTIM_DENSE_LIMIT. */
+    uint32_t cg_max;      /* newton: HESSVEC rounds a step, > 0. */
+    bool nesterov;        /* momentum. */
+    uint32_t weight_bits; /* lbfgs, newton: trials are rounded to so many bits
+                             of the largest weight; 0 = not at all, else at
+                             most 52.  For data whose kernels round weights
+                             anyway (math/sparse.h, index): objective and
+                             gradient are then those of the same point. */
+    uint64_t seed;        /* sgd: of its shuffles. */
 };
 
 enum ask_kind { ASK_EVALUATE, ASK_DONE };

@@ -79,6 +79,7 @@ enum err oracle_compute(struct oracle *oracle, const struct evaluation *what,
             err = problem_add(oracle->problem, &oracle->round, what, chunk,
                               exponent, oracle->scratch, tally);
     }
+    problem_settle(oracle->problem, oracle->scratch, tally);
     return err;
 }
 
@@ -95,6 +96,7 @@ static enum err add_chunk(struct oracle *oracle, const struct evaluation *what,
     tally_clear(one);
     err = problem_add(oracle->problem, &oracle->round, what, chunk,
                       oracle->scale, oracle->scratch, one);
+    problem_settle(oracle->problem, oracle->scratch, one);
     if (err != ERR_OK)
         return err;
     if (remember) {

@@ -88,12 +88,14 @@ static enum err compute_own(struct world *world, struct sim_worker *worker,
                             "worker computes chunk %u, which it was never "
                             "sent",
                             chunk);
-            return ERR_NOTFOUND;
+            err = ERR_NOTFOUND;
+            break;
         }
         err = problem_add(&own, &world->oracle.round, &computation->what, chunk,
                           computation->exponent, world->oracle.scratch,
                           computation->tally);
     }
+    problem_settle(&own, world->oracle.scratch, computation->tally);
     return err;
 }
 

@@ -4,7 +4,7 @@
 set -u
 train=$(command -v liblinear-train)
 predict=$(command -v liblinear-predict)
-tests=31
+tests=39
 echo 1..$tests
 if [ -z "$train" ] || [ -z "$predict" ]; then
     i=1
@@ -147,6 +147,100 @@ check "-s 11 -p 0: same weights" $?
 "$MUSTER" train -q -s 2 -B 1 -e 1e-9 sparse.svm ours.model >/dev/null
 same ours.model theirs.model 1e-6
 check "-s 2 -B 1, sparse: same weights" $?
+
+# Optima on data of the three kinds: zeros and ones as bits, numbers and
+# categories, and ones among many columns.  Objective and weights to 1e-6 of
+# the largest; LIBLINEAR's own tolerance is of the gradient and must be small.
+python3 - <<'END'
+import random
+random.seed(9)
+def one_hot(groups):
+    first = 1
+    for size in groups:
+        yield first + int(size * random.random() ** 1.7), 1
+        first += size
+def write(name, rows, draw, spread):
+    with open(name, "w") as out:
+        for _ in range(rows):
+            row = sorted(draw())
+            z = spread * sum((j * 2654435761 % 1000 / 500 - 1) * v
+                             for j, v in row)
+            out.write(" ".join(["+1" if z > random.gauss(0, 1) else "-1"] +
+                               [f"{j}:{v:g}" for j, v in row]) + "\n")
+write("bits.svm", 3000, lambda: one_hot([10, 2, 5, 3, 13] + [11] * 6), .5)
+write("dense.svm", 3000, lambda: [(j, round(random.random(), 4))
+                                  for j in range(45, 55)] +
+      list(one_hot([4, 40])), 1)
+write("index.svm", 3000, lambda: one_hot([400] * 8), .7)
+END
+optimum() { # optimum DATA STORAGE FLAG...
+    data=$1 storage=$2
+    shift 2
+    "$train" -q "$@" -e 1e-10 "$data.svm" theirs.model &&
+        "$MUSTER" train -q "$@" -e 1e-10 --storage "$storage" "$data.svm" \
+            ours.model >/dev/null &&
+        python3 - "$data.svm" "$2" <<'END'
+import math, sys
+def read(name):
+    lines = open(name).read().split("\n")
+    at = lines.index("w")
+    sign = float(next(l for l in lines if l.startswith("label")).split()[1])
+    return [sign * float(x) for x in lines[at + 1:] if x.strip()]
+def objective(w):
+    total = sum(x * x for x in w) / 2
+    for line in open(sys.argv[1]):
+        label, *rest = line.split()
+        z = float(label) * sum(w[int(j) - 1] * float(v) for j, v in
+                               (item.split(":") for item in rest))
+        if sys.argv[2] == "0":
+            total += max(0, -z) + math.log1p(math.exp(-abs(z)))
+        else:
+            total += max(0, 1 - z) ** 2
+    return total
+ours, theirs = read("ours.model"), read("theirs.model")
+theirs += [0.0] * (len(ours) - len(theirs))
+far = max(abs(a - b) for a, b in zip(ours, theirs)) / max(map(abs, ours))
+gap = abs(objective(ours) / objective(theirs) - 1)
+print(f"# weights {far:.1e}, objective {gap:.1e}")
+sys.exit(not (len(ours) == len(theirs) and far < 1e-6 and gap < 1e-6))
+END
+    check "$data as $storage, $*: the optimum" $?
+}
+optimum bits bit -s 0
+optimum bits bit -s 2
+optimum dense f32 -s 0
+optimum index index -s 0
+optimum index csr -s 0
+
+# The same against scikit-learn, where Debian's python has it.
+for data in bits dense index; do
+    if ! /usr/bin/python3 -c "import sklearn" 2>/dev/null; then
+        number=$((number + 1))
+        echo "ok $number - $data, scikit-learn # SKIP no python3-sklearn here"
+        continue
+    fi
+    "$MUSTER" train -q -s 0 -e 1e-10 "$data.svm" ours.model >/dev/null &&
+        OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+            /usr/bin/python3 - "$data.svm" <<'END'
+import sys
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import LogisticRegression
+x, y = load_svmlight_file(sys.argv[1])
+theirs = LogisticRegression(C=1, fit_intercept=False, solver="newton-cg",
+                            tol=1e-11, max_iter=1000).fit(x, y).coef_.ravel()
+lines = open("ours.model").read().split("\n")
+sign = float(next(l for l in lines if l.startswith("label")).split()[1])
+ours = sign * np.array([float(v) for v in lines[lines.index("w") + 1:] if v])
+def objective(w):
+    return .5 * w @ w + np.logaddexp(0, -y * (x @ w)).sum()
+far = abs(ours - theirs).max() / abs(theirs).max()
+gap = abs(objective(ours) / objective(theirs) - 1)
+print(f"# weights {far:.1e}, objective {gap:.1e}")
+sys.exit(not (far < 1e-6 and gap < 1e-6))
+END
+    check "$data: the optimum of scikit-learn" $?
+done
 
 # LIBLINEAR draws its folds with rand(): the figure agrees, not the digits.
 ours=$("$MUSTER" train -q -s 0 -v 5 two.svm |

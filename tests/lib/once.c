@@ -71,6 +71,7 @@ static void evaluate(const struct problem *problem, const struct bounds *bounds,
     for (uint32_t c = 0; c < dataset_chunks(problem->data); c++)
         must(problem_add(problem, &round, what, c, exponent, scratch, tally),
              "chunk");
+    problem_settle(problem, scratch, tally);
     tally_gradient(tally, exponent, sum);
     problem_round_close(&round);
 }

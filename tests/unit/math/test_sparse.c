@@ -99,6 +99,7 @@ static enum err add(const struct sparse_case *c, enum isa isa, enum loss loss,
                     uint32_t chunk, struct tally *tally)
 {
     struct sparse_round round = {0};
+    struct sparse_desk desk = {0};
     enum err err = sparse_round_init(&round, c->rows.cols);
 
     assert_int_equal(err, ERR_OK);
@@ -107,7 +108,8 @@ static enum err add(const struct sparse_case *c, enum isa isa, enum loss loss,
               : sparse_round_prepare(&round, &c->what, c->rows.cols);
     if (err == ERR_OK)
         err = sparse_add_chunk(isa, loss, &c->rows, &c->what, &round,
-                               c->exponent, chunk, tally);
+                               c->exponent, chunk, &desk, tally);
+    sparse_settle(&desk, tally);
     sparse_round_close(&round);
     return err;
 }
@@ -215,7 +217,7 @@ static void test_near_the_truth(void **state)
         c.what.kind = EVALUATE_GRADIENT;
         c.rows.weight = NULL;
         for (uint32_t j = 0; j < c.rows.cols; j++)
-            c.exponent[j] = 50;
+            c.exponent[j] = 48;
         for (uint32_t i = 0; i < c.rows.rows; i++) {
             long double z = 0;
 
@@ -290,6 +292,218 @@ static void test_scores(void **state)
     }
 }
 
+/* A case of given row lengths in `cols` columns, ascending by a stride that
+ * reaches the last column. */
+static void shape_make(struct sparse_case *c, const uint32_t *length,
+                       uint32_t rows, uint32_t cols, bool values)
+{
+    uint64_t at = 0;
+
+    memset(c, 0, sizeof *c);
+    for (uint32_t i = 0; i < rows; i++) {
+        const uint32_t stride =
+            length[i] > 1 ? (cols - 1) / (length[i] - 1) : 1;
+
+        for (uint32_t k = 0; k < length[i]; k++, at++) {
+            c->column[at] = length[i] == 1 ? cols - 1 : k * stride;
+            c->value[at] = 0.25f * (float)(int)(at % 7) - 0.5f;
+        }
+        c->begin[i + 1] = at;
+        c->y[i] = i % 2 == 0 ? 1 : -1;
+    }
+    for (uint32_t j = 0; j < COLS_MAX; j++) {
+        c->w[j] = 0.125 * (j % 5) - 0.2;
+        c->v[j] = 0.3 - 0.0625 * (j % 11);
+        c->exponent[j] = (int16_t)(20 + j % 30);
+    }
+    c->rows = (struct sparse_rows){
+        .begin = c->begin,
+        .column = c->column,
+        .value = values ? c->value : NULL,
+        .y = c->y,
+        .rows = rows,
+        .cols = cols,
+    };
+    c->what =
+        (struct evaluation){.kind = EVALUATE_GRADIENT, .w = c->w, .v = c->v};
+}
+
+/* Rows without entries at either end, one column, rows of every length around
+ * the steps that the kernels take, a row as long as all columns. */
+static void test_odd_shapes(void **state)
+{
+    static const uint32_t none[] = {0, 0, 0};
+    static const uint32_t ends[] = {0, 3, 0, 0, 5, 0};
+    static const uint32_t single[] = {1, 0, 1, 1};
+    static const uint32_t full[] = {COLS_MAX, 0, 1, COLS_MAX};
+    static struct sparse_case c;
+    uint32_t growing[ROWS_MAX];
+
+    (void)state;
+    for (uint32_t i = 0; i < ROWS_MAX; i++)
+        growing[i] = i % 67;
+    for (int n = 0; n < 4; n++) {
+        const bool values = n % 2 == 0;
+        const enum evaluation_kind kind =
+            n / 2 == 0 ? EVALUATE_GRADIENT : EVALUATE_HESSVEC;
+
+        for (size_t l = 0; l < COUNT(losses); l++) {
+            shape_make(&c, none, COUNT(none), 7, values);
+            c.what.kind = kind;
+            assert_variants(&c, losses[l], 0);
+            shape_make(&c, ends, COUNT(ends), 9, values);
+            c.what.kind = kind;
+            assert_variants(&c, losses[l], 1);
+            shape_make(&c, single, COUNT(single), 1, values);
+            c.what.kind = kind;
+            assert_variants(&c, losses[l], 2);
+            shape_make(&c, full, COUNT(full), COLS_MAX, values);
+            c.what.kind = kind;
+            assert_variants(&c, losses[l], 3);
+            shape_make(&c, growing, ROWS_MAX, COLS_MAX, values);
+            c.what.kind = kind;
+            assert_variants(&c, losses[l], 4);
+        }
+    }
+}
+
+/* The last of very many columns, and one row of very many entries. */
+static void test_very_wide(void **state)
+{
+    enum { WIDE = 1 << 20 };
+    const uint64_t begin[] = {0, WIDE, WIDE + 2};
+    const double y[] = {1, -1};
+    uint32_t *const column = mem_new(WIDE + 2, sizeof *column);
+    float *const value = mem_new(WIDE + 2, sizeof *value);
+    double *const w = mem_new(WIDE, sizeof *w);
+    int16_t *const exponent = mem_new(WIDE, sizeof *exponent);
+
+    (void)state;
+    assert_true(column != NULL && value != NULL && w != NULL &&
+                exponent != NULL);
+    for (uint32_t j = 0; j < WIDE; j++) {
+        column[j] = j;
+        value[j] = (float)(j % 3) - 1;
+        w[j] = 0x1p-20 * (j % 9);
+        exponent[j] = (int16_t)(30 + j % 20);
+    }
+    column[WIDE + 1] = WIDE - 1;
+    value[WIDE] = value[WIDE + 1] = 1;
+    for (int values = 0; values < 2; values++) {
+        const struct sparse_rows rows = {
+            .begin = begin,
+            .column = column,
+            .value = values ? value : NULL,
+            .y = y,
+            .rows = 2,
+            .cols = WIDE,
+        };
+        const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
+        struct tally ref, got;
+
+        assert_int_equal(tally_init(&ref, WIDE, 1), ERR_OK);
+        assert_int_equal(tally_init(&got, WIDE, 1), ERR_OK);
+        assert_int_equal(sparse_add_chunk_ref(LOSS_LOGISTIC, &rows, &what,
+                                              exponent, 0, &ref),
+                         ERR_OK);
+        for (size_t i = 0; i < COUNT(isas); i++) {
+            struct sparse_round round = {0};
+            struct sparse_desk desk = {0};
+
+            if (!isa_runs(isas[i]))
+                continue;
+            tally_clear(&got);
+            assert_int_equal(sparse_round_init(&round, WIDE), ERR_OK);
+            assert_int_equal(sparse_round_prepare(&round, &what, WIDE), ERR_OK);
+            assert_int_equal(sparse_add_chunk(isas[i], LOSS_LOGISTIC, &rows,
+                                              &what, &round, exponent, 0, &desk,
+                                              &got),
+                             ERR_OK);
+            sparse_settle(&desk, &got);
+            sparse_round_close(&round);
+            assert_true(same_tally(&ref, &got));
+        }
+        tally_close(&ref);
+        tally_close(&got);
+    }
+    mem_free(column);
+    mem_free(value);
+    mem_free(w);
+    mem_free(exponent);
+}
+
+/* Chunks on one desk are what they are on desks of their own: in any order,
+ * with a refused one between them, and on sums that were there before. */
+static void test_desk_is_shared(void **state)
+{
+    static struct sparse_case a, b, bad;
+    struct sparse_desk desk = {0};
+    struct tally apart, shared;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed += 3) {
+        case_make(&a, 25 * seed, true);
+        b = a;
+        b.rows.begin = b.begin;
+        b.rows.rows = (a.rows.rows + 1) / 2;
+        bad = a;
+        bad.y[a.rows.rows - 1] = nan("");
+        bad.rows.y = bad.y;
+        assert_int_equal(tally_init(&apart, a.rows.cols, 3), ERR_OK);
+        assert_int_equal(tally_init(&shared, a.rows.cols, 3), ERR_OK);
+        for (uint32_t j = 0; j < a.rows.cols; j++)
+            apart.sum[j] = shared.sum[j] = (int64_t)(j * seed) - 700;
+        assert_int_equal(add(&a, isa_best(), LOSS_SQUARED, 0, &apart), ERR_OK);
+        assert_int_equal(add(&b, isa_best(), LOSS_SQUARED, 2, &apart), ERR_OK);
+        for (uint32_t chunk = 3; chunk-- > 0;) {
+            const struct sparse_case *const c = chunk == 0   ? &a
+                                                : chunk == 1 ? &bad
+                                                             : &b;
+
+            assert_int_equal(
+                sparse_add_chunk(isa_best(), LOSS_SQUARED, &c->rows, &c->what,
+                                 NULL, a.exponent, chunk, &desk, &shared),
+                chunk == 1 ? ERR_RANGE : ERR_OK);
+        }
+        sparse_settle(&desk, &shared);
+        sparse_settle(&desk, &shared);
+        assert_true(same_tally(&apart, &shared));
+        tally_close(&apart);
+        tally_close(&shared);
+    }
+}
+
+/* 63 between the exponents is the most, and 2^57 the first that is too much. */
+static void test_csr_limits(void **state)
+{
+    static const uint32_t length[] = {2};
+    static struct sparse_case c;
+    struct tally tally;
+
+    (void)state;
+    shape_make(&c, length, 1, 2, true);
+    c.value[0] = c.value[1] = 1;
+    c.w[0] = c.w[1] = 0;
+    c.y[0] = 0.5; /* The residual of least squares is then -1. */
+    c.exponent[0] = -7;
+    c.exponent[1] = 56;
+    assert_variants(&c, LOSS_SQUARED, 0);
+    assert_int_equal(tally_init(&tally, 2, 1), ERR_OK);
+    assert_int_equal(add(&c, isa_best(), LOSS_SQUARED, 0, &tally), ERR_OK);
+    assert_true(tally.sum[0] == 0);
+    assert_true(tally.sum[1] == -(INT64_C(1) << 56));
+    tally_clear(&tally);
+    c.exponent[0] = -8;
+    assert_variants(&c, LOSS_SQUARED, 1);
+    assert_int_equal(add(&c, isa_best(), LOSS_SQUARED, 0, &tally), ERR_RANGE);
+    c.exponent[0] = 0;
+    c.exponent[1] = 57;
+    assert_variants(&c, LOSS_SQUARED, 2);
+    assert_int_equal(add(&c, isa_best(), LOSS_SQUARED, 0, &tally), ERR_RANGE);
+    assert_true(tally.sum[0] == 0 && tally.sum[1] == 0);
+    tally_close(&tally);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +512,10 @@ int main(void)
         cmocka_unit_test(test_near_the_truth),
         cmocka_unit_test(test_quantised_weights),
         cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_odd_shapes),
+        cmocka_unit_test(test_very_wide),
+        cmocka_unit_test(test_desk_is_shared),
+        cmocka_unit_test(test_csr_limits),
     };
 
     return cmocka_run_group_tests_name("math/sparse", tests, NULL, NULL);

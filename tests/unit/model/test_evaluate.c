@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -101,6 +102,18 @@ struct asked {
     double loss;
 };
 
+static void assert_csr_sums(const struct tally *tally, const int16_t *exponent)
+{
+    int least = exponent[0], most = exponent[0];
+
+    for (uint32_t j = 0; j < tally->dims; j++) {
+        assert_true(llabs(tally->sum[j]) < INT64_C(1) << SPARSE_CSR_BITS);
+        least = exponent[j] < least ? exponent[j] : least;
+        most = exponent[j] > most ? exponent[j] : most;
+    }
+    assert_true(most - least <= SPARSE_EXPONENT_SPAN);
+}
+
 /* All chunks through a tally at the proved scale, back to front. */
 static void ask(const struct problem *problem, enum evaluation_kind kind,
                 struct asked *asked)
@@ -128,7 +141,10 @@ static void ask(const struct problem *problem, enum evaluation_kind kind,
         assert_int_equal(
             problem_add(problem, &round, &what, k, exponent, scratch, &tally),
             ERR_OK);
+    problem_settle(problem, scratch, &tally);
     assert_true(tally_in_bound(&tally));
+    if (problem->data->storage == STORAGE_CSR)
+        assert_csr_sums(&tally, exponent);
     tally_gradient(&tally, exponent, asked->sums);
     asked->loss = tally_loss_value(&tally);
     problem_round_close(&round);
@@ -286,6 +302,51 @@ static void test_differences(void **state)
     }
 }
 
+/* Columns of very different sizes, one of them without a value: each is as
+ * exact as its own size allows, down to 2^-63 of the largest. */
+static void test_csr_scales(void **state)
+{
+    static const float sizes[] = {1, 0, 0x1p-30f, 0x1p50f, 0x1p-13f, 0x1p-20f};
+    const struct dataset_shape shape = {.storage = STORAGE_CSR,
+                                        .rows = 9,
+                                        .cols = 6,
+                                        .chunk_rows = 4,
+                                        .entries = 9 * 6};
+    struct dataset data = {0};
+    const struct problem problem = {
+        .data = &data, .model = model_ops(MODEL_LINEAR), .isa = isa_best()};
+    struct asked asked;
+
+    (void)state;
+    assert_int_equal(dataset_init_shape(&data, &shape), ERR_OK);
+    memset(&asked, 0, sizeof asked);
+    for (uint32_t i = 0; i < data.rows; i++) {
+        data.begin[i + 1] = data.begin[i];
+        for (uint32_t j = 0; j < data.cols; j++) {
+            if (sizes[j] > 0)
+                put(&data, i, j, sizes[j] * (float)(1 + (i + j) % 3));
+        }
+        data.y[i] = 0.1 * (i + 1);
+    }
+    chunkset_fill(&data.present);
+    ask(&problem, EVALUATE_GRADIENT, &asked);
+    for (uint32_t j = 0; j < data.cols; j++) {
+        long double g = 0;
+        /* Columns 2 and 5 are 2^-80 and 2^-70 of the largest: they lose bits.
+         */
+        const long double tolerance = j == 2   ? 0x1p-34L
+                                      : j == 5 ? 0x1p-44L
+                                               : 0x1p-50L;
+
+        for (uint32_t i = 0; i < data.rows; i++)
+            g -= 2 * (long double)data.y[i] * (long double)sizes[j] *
+                 (1 + (i + j) % 3);
+        if (!(fabsl((long double)asked.sums[j] - g) <= tolerance * fabsl(g)))
+            fail_msg("column %u: %.17g against %.17Lg", j, asked.sums[j], g);
+    }
+    dataset_close(&data);
+}
+
 static void test_broken_weights(void **state)
 {
     static const double bad[] = {HUGE_VAL, 1e300, 0};
@@ -325,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_bounds_hold),
         cmocka_unit_test(test_hessian_times_v),
         cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_csr_scales),
         cmocka_unit_test(test_broken_weights),
     };
 

@@ -348,6 +348,59 @@ static void test_stalls_at_the_optimum(void **state)
     }
 }
 
+/* As the kernel of the index profile does. */
+static void round_weights(const double *w, int bits, double *rounded)
+{
+    double largest = 0;
+    int power;
+
+    for (int j = 0; j < DIMS; j++)
+        largest = fmax(largest, fabs(w[j]));
+    (void)frexp(largest, &power);
+    for (int j = 0; j < DIMS; j++) {
+        const double q = rint(ldexp(w[j], bits - power));
+        const double top = ldexp(1, bits) - 1;
+
+        rounded[j] = ldexp(fmax(-top, fmin(q, top)), power - bits);
+    }
+}
+
+/* Kernels that see rounded weights: the run ends, on the grid, with an
+ * objective as good as any. */
+static void test_rounded_weights(void **state)
+{
+    enum { BITS = 24 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        const bool dense = seed % 4 < 2;
+        struct optim_options options =
+            options_of(seed % 2 == 0 ? OPTIM_LBFGS : OPTIM_NEWTON);
+        double sum[TRIANGLE], rounded[DIMS];
+        struct optim opt;
+        struct convex p;
+        struct ask ask;
+
+        make(&p, seed % 3 != 0, 700 + seed, 1);
+        options.weight_bits = BITS;
+        options.dense_max = dense ? DIMS : 0;
+        options.steps = 5000;
+        assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+        while ((ask = optim_next(&opt)).kind != ASK_DONE) {
+            struct evaluation what = ask.what;
+
+            round_weights(what.w, BITS, rounded);
+            assert_memory_equal(rounded, what.w, sizeof rounded);
+            what.w = rounded;
+            (void)optim_feed(&opt, sum, evaluate(&p, &what, sum));
+        }
+        assert_true(opt.stalled && opt.evaluations < 300);
+        assert_true(opt.objective <= optimum(&p) * (1 + 1e-10));
+        assert_true(opt.gradient_norm < 1e-5);
+        optim_close(&opt);
+    }
+}
+
 /* A loss that jumps up and stays there: every trial fails, once with the pairs
  * of lbfgs and once without; the model stays where it was. */
 static void test_gives_up_without_harm(void **state)
@@ -653,6 +706,7 @@ int main(void)
         cmocka_unit_test(test_hessians_are_kept),
         cmocka_unit_test(test_gradient_becomes_tiny),
         cmocka_unit_test(test_stalls_at_the_optimum),
+        cmocka_unit_test(test_rounded_weights),
         cmocka_unit_test(test_gives_up_without_harm),
         cmocka_unit_test(test_rejected_trials),
         cmocka_unit_test(test_resumes_anywhere),

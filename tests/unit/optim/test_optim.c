@@ -390,7 +390,9 @@ static void test_bad_options(void **state)
     bad = good, bad.l2 = -1, assert_bad(bad);
     bad = good, bad.rows = 0, assert_bad(bad);
     bad = good, bad.tol = nan(""), assert_bad(bad);
-    bad = good, bad.kind = (enum optim_kind)7, assert_bad(bad);
+    bad = good, bad.kind = (enum optim_kind)8, assert_bad(bad);
+    bad = good, bad.kind = OPTIM_SGD, assert_bad(bad); /* Has no rounds. */
+    bad = good, bad.weight_bits = 53, assert_bad(bad);
     bad = good, bad.gap = -1, assert_bad(bad);
     bad = good, bad.optimum = HUGE_VAL, assert_bad(bad);
     bad = good, bad.schedule = (enum optim_schedule)3, assert_bad(bad);
