@@ -93,11 +93,13 @@ static void label_range(const struct dataset *data, double *low, double *high)
 static void info_json(const struct dataset *data, const uint32_t *count,
                       double density, const char *digest)
 {
-    json_t *const object = json_pack(
-        "{s:I, s:I, s:s, s:f, s:I, s:I, s:s}", "rows", (json_int_t)data->rows,
-        "cols", (json_int_t)data->cols, "storage", storage_name(data->storage),
-        "density", density, "bytes", (json_int_t)count_bytes(data), "classes",
-        (json_int_t)data->classes, "digest", digest);
+    json_t *const object =
+        json_pack("{s:I, s:I, s:s, s:f, s:I, s:I, s:f, s:I, s:s}", "rows",
+                  (json_int_t)data->rows, "cols", (json_int_t)data->cols,
+                  "storage", storage_name(data->storage), "density", density,
+                  "bytes", (json_int_t)count_bytes(data), "rounded",
+                  (json_int_t)data->rounded, "rounding", data->rounding,
+                  "classes", (json_int_t)data->classes, "digest", digest);
     double low;
     double high;
 
@@ -120,6 +122,10 @@ static void info_text(const struct dataset *data, const uint32_t *count,
                  "density   %.4g\n",
                  data->rows, data->cols, storage_name(data->storage),
                  (double)count_bytes(data) / 0x1p20, density);
+    if (data->rounded > 0)
+        (void)printf("rounded   %llu values to fp32, by %.2g of their size at "
+                     "most; --storage f64 keeps them\n",
+                     (unsigned long long)data->rounded, data->rounding);
     if (count == NULL) {
         label_range(data, &low, &high);
         (void)printf("labels    numbers from %.17g to %.17g\n", low, high);

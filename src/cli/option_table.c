@@ -155,11 +155,12 @@ static const struct option table[OPTIONS] = {
                      .section = files,
                      .kind = VALUE_CHOICE,
                      .value = "FORM",
-                     .choices = "f32|bf16|i8|bit|index|csr",
-                     .shown = "the smallest that holds all values",
-                     .help = "how rows lie in memory: f32, bf16, i8, bit, "
-                             "index or csr; part of what decides the bits",
-                     .commands = BOTH | CMD_DATA},
+                     .choices = "f32|f64|bf16|i8|bit|index|csr",
+                     .shown = "chosen from the values, never f64",
+                     .help = "how rows lie in memory: f32, f64, bf16, i8, "
+                             "bit, index or csr; values are rounded to fp32 "
+                             "unless it is f64",
+                     .commands = BOTH | CMD_PREDICT | CMD_DATA},
     [OPT_CACHE] = {.name = "cache",
                    .section = files,
                    .kind = VALUE_TEXT,

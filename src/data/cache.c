@@ -12,7 +12,7 @@
 #include "os/output.h"
 #include "os/pages.h"
 
-#define CACHE_VERSION 1u
+#define CACHE_VERSION 2u
 
 enum {
     PIECE = 1 << 20,
@@ -185,6 +185,8 @@ void cache_header_encode(const struct cache_header *header,
     put_u8(&out, header->shape.weighted);
     put_u8(&out, header->renumbered);
     put_u32(&out, header->classes);
+    put_u64(&out, header->rounded);
+    put_f64(&out, header->rounding);
     put_u64(&out, header->file_bytes);
     put_bytes(&out, header->key.bytes, DIGEST_BYTES);
     put_bytes(&out, header->data.bytes, DIGEST_BYTES);
@@ -208,6 +210,8 @@ static void read_fields(struct reader *in, struct cache_header *header)
     header->shape.weighted = get_u8(in) != 0;
     header->renumbered = get_u8(in) != 0;
     header->classes = get_u32(in);
+    header->rounded = get_u64(in);
+    header->rounding = get_f64(in);
     header->file_bytes = get_u64(in);
     get_bytes(in, header->key.bytes, DIGEST_BYTES);
     get_bytes(in, header->data.bytes, DIGEST_BYTES);
@@ -457,6 +461,8 @@ static enum err adopt(const struct file_map *map,
             (shape->cols + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES,
         .chunk_rows = shape->chunk_rows,
         .entries = shape->entries,
+        .rounded = header->rounded,
+        .rounding = header->rounding,
         .x = at_section(map, header, SECTION_X),
         .begin = at_section(map, header, SECTION_BEGIN),
         .column = at_section(map, header, SECTION_COLUMN),
@@ -542,6 +548,8 @@ static struct cache_header describe(const struct cache_place *place,
         .shape = dataset_shape(data),
         .classes = data->classes,
         .renumbered = data->original != NULL,
+        .rounded = data->rounded,
+        .rounding = data->rounding,
         .key = place->key,
         .data = dataset_digest(data),
     };

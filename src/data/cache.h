@@ -39,6 +39,8 @@ struct cache_header {
     struct dataset_shape shape;
     uint32_t classes;
     bool renumbered;
+    uint64_t rounded; /* Both as in the data set. */
+    double rounding;
     uint64_t file_bytes;
     struct digest key, data;
     struct cache_section section[CACHE_SECTIONS];

@@ -246,21 +246,20 @@ static enum err in_column(const struct csv *csv, uint32_t col, enum err err,
 static enum err store(const struct csv *csv, uint32_t col, double value,
                       struct sparse *sparse, struct why *why)
 {
-    const float narrow = (float)value;
     const size_t used = sparse->start[sparse->rows + 1];
 
     if (col == csv->label) {
         sparse->label[sparse->rows] = value;
         return ERR_OK;
     }
-    if (isinf(narrow))
+    if (!sparse_in_range(sparse, value))
         return why_set(why, ERR_RANGE,
                        "%g is too large; at most 3.4e38 fits single precision",
                        value);
-    if (narrow == 0)
+    if (value == 0)
         return ERR_OK;
     sparse->index[used] = col - (col > csv->label);
-    sparse->value[used] = narrow;
+    sparse->value[used] = value;
     sparse->start[sparse->rows + 1]++;
     return ERR_OK;
 }

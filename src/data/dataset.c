@@ -210,12 +210,13 @@ void *dataset_row(const struct dataset *data, uint32_t row)
     return (uint8_t *)data->x + row * row_bytes(data);
 }
 
-void dataset_row_values(const struct dataset *data, uint32_t row, float *out)
+void dataset_row_values(const struct dataset *data, uint32_t row, double *out)
 {
     if (dataset_is_sparse(data)) {
         memset(out, 0, data->cols * sizeof *out);
         for (uint64_t k = data->begin[row]; k < data->begin[row + 1]; k++)
-            out[data->column[k]] = data->value == NULL ? 1 : data->value[k];
+            out[data->column[k]] =
+                data->value == NULL ? 1 : (double)data->value[k];
         return;
     }
     storage_unpack(data->storage, dataset_row(data, row), data->cols, out);
@@ -224,10 +225,9 @@ void dataset_row_values(const struct dataset *data, uint32_t row, float *out)
 struct dense_rows dataset_chunk(const struct dataset *data, uint32_t chunk)
 {
     static const enum dense_storage forms[] = {
-        [STORAGE_F32] = DENSE_F32,
-        [STORAGE_BF16] = DENSE_BF16,
-        [STORAGE_I8] = DENSE_I8,
-        [STORAGE_BIT] = DENSE_BIT,
+        [STORAGE_F32] = DENSE_F32, [STORAGE_BF16] = DENSE_BF16,
+        [STORAGE_I8] = DENSE_I8,   [STORAGE_BIT] = DENSE_BIT,
+        [STORAGE_F64] = DENSE_F64,
     };
     const uint32_t first = chunk * data->chunk_rows;
 

@@ -50,6 +50,8 @@ struct dataset {
                            two at least. */
     uint32_t classes;   /* Distinct labels seen, 0 = more than CLASSES_MAX. */
     uint64_t entries;   /* Sparse: room in column and value. */
+    uint64_t rounded;   /* Values read that fp32 does not hold, and ... */
+    double rounding;    /* ... the largest relative error of their rounding. */
     /* Not the caller's business. */
     struct digest digest; /* Of a cached data set: known without reading it. */
     bool digest_known;
@@ -96,8 +98,8 @@ uint32_t dataset_chunk_size(const struct dataset *data, uint32_t chunk);
 
 /* Row `row` of a dense data set, as storage.h reads and writes it. */
 void *dataset_row(const struct dataset *data, uint32_t row);
-/* Its values as floats, cols of them, whatever the storage. */
-void dataset_row_values(const struct dataset *data, uint32_t row, float *out);
+/* Its values, cols of them, whatever the storage. */
+void dataset_row_values(const struct dataset *data, uint32_t row, double *out);
 
 /* A chunk as bytes for shipping, and back.  decode: ERR_FORMAT if size or
  * values (NaN, Inf, columns) do not fit; the data set is then as before. */

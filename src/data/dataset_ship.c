@@ -175,6 +175,8 @@ static bool dense_valid(const struct dataset *data, const uint8_t *in,
         return all_finite_bf16(in, count);
     case STORAGE_BIT:
         return padding_clear(data, in, rows);
+    case STORAGE_F64:
+        return all_finite_f64(in, count);
     case STORAGE_I8:
     case STORAGE_INDEX:
     case STORAGE_CSR:

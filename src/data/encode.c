@@ -369,10 +369,10 @@ static enum err add_row(const struct encoder *encoder,
             if (code < column->known.categories)
                 err = sparse_add(rows, column->first + code, 1);
         } else {
-            const float value =
-                (float)((from->number[row] - column->offset) * column->factor);
+            const double value =
+                (from->number[row] - column->offset) * column->factor;
 
-            if (isinf(value))
+            if (!sparse_in_range(rows, value))
                 return ERR_RANGE;
             if (value != 0)
                 err = sparse_add(rows, column->first, value);
@@ -393,10 +393,9 @@ static enum err add_row_or_say(const struct encoder *encoder,
     const enum err err = add_row(encoder, frame, words, row, rows);
 
     if (err == ERR_RANGE)
-        return why_set(why, err,
-                       "row %u: a value is too large; at most 3.4e38 fits "
-                       "single precision",
-                       row + 1);
+        return why_set(
+            why, err, "row %u: a value is too large; at most %s precision",
+            row + 1, rows->wide ? "1.8e308 fits double" : "3.4e38 fits single");
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
 
@@ -451,7 +450,7 @@ enum err encoder_apply(const struct encoder *encoder, const struct frame *frame,
                        struct stage *stage, struct unknown_words *unknown,
                        struct why *why)
 {
-    struct sparse rows = {0};
+    struct sparse rows = {.wide = stage->wide};
     struct translation words = {0};
     enum err err = begin_rows(encoder, frame, &words, why);
 

@@ -14,7 +14,7 @@ enum { DRAW_BETA = 1, DRAW_SIDE, DRAW_VALUE, DRAW_LABEL };
 struct generator;
 
 /* One row of the endless table: x has `cols` values. */
-typedef void (*gen_row)(const struct generator *gen, uint32_t row, float *x,
+typedef void (*gen_row)(const struct generator *gen, uint32_t row, double *x,
                         double *y);
 
 struct gen_kind {
@@ -24,7 +24,7 @@ struct gen_kind {
     uint32_t rows, cols;                           /* Unless the user says. */
     bool fixed_cols;
     uint32_t classes;
-    enum storage storage; /* Narrowest that holds every value. */
+    uint32_t fits; /* Bits of enum value_fit. */
 };
 
 struct generator {
@@ -81,7 +81,13 @@ static double normal_beta(uint64_t stream, uint32_t col)
     return rng_normal_at(stream, col, 0);
 }
 
-static void gmm_row(const struct generator *gen, uint32_t row, float *x,
+/* Values are fp32 whatever the storage: one table, one set of bits. */
+static double rounded(double value)
+{
+    return (double)(float)value;
+}
+
+static void gmm_row(const struct generator *gen, uint32_t row, double *x,
                     double *y)
 {
     const uint64_t stream = rng_at(gen->seed, DRAW_VALUE, 0);
@@ -94,36 +100,41 @@ static void gmm_row(const struct generator *gen, uint32_t row, float *x,
         const double beta = gen->beta[col];
         const double mean = right ? shift * beta : -shift * beta;
 
-        x[col] = (float)(mean + spread * rng_normal_at(stream, row, col));
-        score += (double)x[col] * beta;
+        x[col] = rounded(mean + spread * rng_normal_at(stream, row, col));
+        score += x[col] * beta;
     }
     *y = rng_unit_at(gen->seed, DRAW_LABEL, row) < gen_logistic(score) ? 1 : -1;
 }
 
-static void linear_row(const struct generator *gen, uint32_t row, float *x,
+static void linear_row(const struct generator *gen, uint32_t row, double *x,
                        double *y)
 {
     const uint64_t stream = rng_at(gen->seed, DRAW_VALUE, 0);
     double score = 0;
 
     for (uint32_t col = 0; col < gen->cols; col++) {
-        x[col] = (float)rng_normal_at(stream, row, col);
-        score += (double)x[col] * gen->beta[col];
+        x[col] = rounded(rng_normal_at(stream, row, col));
+        score += x[col] * gen->beta[col];
     }
     *y = score / sqrt((double)gen->cols) +
          0.1 * rng_normal_at(gen->seed, DRAW_LABEL, row);
 }
 
-static void digits_row(const struct generator *gen, uint32_t row, float *x,
+static void digits_row(const struct generator *gen, uint32_t row, double *x,
                        double *y)
 {
-    *y = digits_draw(gen->seed, row, x);
+    float pixel[DIGITS_COLS];
+
+    *y = digits_draw(gen->seed, row, pixel);
+    for (uint32_t j = 0; j < DIGITS_COLS; j++)
+        x[j] = (double)pixel[j];
 }
 
 static const struct gen_kind kinds[] = {
-    {"gmm", gmm_row, sign_beta, 20000, 100, false, 2, STORAGE_F32},
-    {"linear", linear_row, normal_beta, 20000, 100, false, 0, STORAGE_F32},
-    {"digits", digits_row, NULL, 10000, DIGITS_COLS, true, 10, STORAGE_BF16},
+    {"gmm", gmm_row, sign_beta, 20000, 100, false, 2, VALUES_F32},
+    {"linear", linear_row, normal_beta, 20000, 100, false, 0, VALUES_F32},
+    {"digits", digits_row, NULL, 10000, DIGITS_COLS, true, 10,
+     VALUES_BF16 | VALUES_F32},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -202,14 +213,14 @@ struct filling {
     bool intercept;
     bool number; /* Of two labels: 0 and 1 for -1 and +1. */
     struct dataset *data;
-    float *scratch; /* A row for each thread. */
+    double *scratch; /* A row for each thread. */
 };
 
 static void fill_chunk(void *context, uint32_t thread, uint32_t item)
 {
     struct filling *const fill = context;
     struct dataset *const data = fill->data;
-    float *const x = fill->scratch + (size_t)thread * data->stride;
+    double *const x = fill->scratch + (size_t)thread * data->stride;
     const uint32_t begin = item * data->chunk_rows;
     const uint32_t end = begin + dataset_chunk_size(data, item);
 
@@ -233,6 +244,14 @@ static enum err set_classes(const struct generator *gen, struct dataset *data)
                               gen->kind->classes);
 }
 
+static struct census gen_census(const struct generator *gen)
+{
+    return (struct census){.rows = gen->rows,
+                           .cols = gen->cols,
+                           .nonzero = (uint64_t)gen->rows * gen->cols,
+                           .fits = gen->kind->fits};
+}
+
 /* Rows first..first+rows of the endless table. */
 static enum err gen_fill(const struct generator *gen,
                          const struct source_options *options, uint32_t first,
@@ -241,8 +260,9 @@ static enum err gen_fill(const struct generator *gen,
     const uint32_t own = gen->cols + (options->intercept ? 1 : 0);
     struct pool *const pool =
         options->pool != NULL ? options->pool : pool_serial();
+    const struct census census = gen_census(gen);
     struct dataset_shape shape = {
-        .storage = gen->kind->storage,
+        .storage = storage_choose_dense(&census),
         .rows = rows,
         .cols = own < options->cols_min ? options->cols_min : own,
         .chunk_rows = options->chunk_rows != 0
@@ -295,16 +315,17 @@ static enum err check_storage(const struct generator *gen,
                               const struct source_options *options,
                               struct why *why)
 {
+    const struct census census = gen_census(gen);
     enum storage storage;
 
     if (options->storage == NULL)
         return ERR_OK;
     if (!storage_parse(options->storage, &storage) ||
-        (storage != STORAGE_F32 && storage != gen->kind->storage))
+        storage_is_sparse(storage) || !storage_holds(storage, &census))
         return why_set(why, ERR_RANGE,
                        "%s: storage %.32s does not hold its values; use %s",
                        options->spec, options->storage,
-                       storage_name(gen->kind->storage));
+                       storage_name(storage_choose_dense(&census)));
     return ERR_OK;
 }
 

@@ -104,11 +104,20 @@ static enum err read_index(struct span text, uint32_t after, uint32_t *index,
     return ERR_OK;
 }
 
-static enum err read_value(struct span text, uint32_t index, float *value,
-                           struct why *why)
+static enum err say_too_large(const struct sparse *sparse, struct span text,
+                              uint32_t index, struct why *why)
 {
-    double wide = 0;
-    const enum number number = number_parse(text.at, text.size, &wide);
+    return why_set(why, ERR_RANGE,
+                   "feature %u: value %s is too large; at most %s precision",
+                   index, quote(text).text,
+                   sparse->wide ? "1.8e308 fits double" : "3.4e38 fits single");
+}
+
+static enum err read_value(const struct sparse *sparse, struct span text,
+                           uint32_t index, double *value, struct why *why)
+{
+    double parsed = 0;
+    const enum number number = number_parse(text.at, text.size, &parsed);
 
     if (text.size == 0)
         return why_set(why, ERR_FORMAT,
@@ -123,17 +132,15 @@ static enum err read_value(struct span text, uint32_t index, float *value,
         return why_set(why, ERR_RANGE,
                        "feature %u: value %s; values must be finite", index,
                        quote(text).text);
-    if (number == NUMBER_HUGE || isinf((float)wide))
-        return why_set(why, ERR_RANGE,
-                       "feature %u: value %s is too large; at most 3.4e38 "
-                       "fits single precision",
-                       index, quote(text).text);
-    *value = (float)wide;
+    if (number == NUMBER_HUGE || !sparse_in_range(sparse, parsed))
+        return say_too_large(sparse, text, index, why);
+    *value = parsed;
     return ERR_OK;
 }
 
-static enum err read_pair(struct span field, uint32_t after, uint32_t *index,
-                          float *value, struct why *why)
+static enum err read_pair(const struct sparse *sparse, struct span field,
+                          uint32_t after, uint32_t *index, double *value,
+                          struct why *why)
 {
     const char *const colon = memchr(field.at, ':', field.size);
     struct span left = field;
@@ -153,7 +160,7 @@ static enum err read_pair(struct span field, uint32_t after, uint32_t *index,
     err = read_index(left, after, index, why);
     if (err != ERR_OK)
         return err;
-    return read_value(right, *index, value, why);
+    return read_value(sparse, right, *index, value, why);
 }
 
 static enum err read_row(struct span line, struct sparse *sparse,
@@ -173,9 +180,9 @@ static enum err read_row(struct span line, struct sparse *sparse,
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     for (field = next_field(&line); field.size > 0; field = next_field(&line)) {
-        float value = 0;
+        double value = 0;
 
-        err = read_pair(field, index, &index, &value, why);
+        err = read_pair(sparse, field, index, &index, &value, why);
         if (err != ERR_OK)
             return err;
         err = sparse_add(sparse, index - 1, value);
@@ -261,21 +268,19 @@ static bool fast_index(const char **at, uint32_t after, uint32_t *index)
 }
 
 /* A value and the blank or line feed after it; *at is left on that. */
-static bool fast_value(const char **at, float *value)
+static bool fast_value(const char **at, const struct sparse *sparse,
+                       double *value)
 {
     const char *const p = *at;
-    double wide;
 
     /* One digit: all values of one-hot rows. */
     if (is_digit(p[0]) && (p[1] == ' ' || p[1] == '\n')) {
-        *value = (float)(p[0] - '0');
+        *value = (double)(p[0] - '0');
         *at = p + 1;
         return true;
     }
-    if (!number_scan(at, &wide) || (**at != ' ' && **at != '\n'))
-        return false;
-    *value = (float)wide;
-    return !isinf(*value);
+    return number_scan(at, value) && (**at == ' ' || **at == '\n') &&
+           sparse_in_range(sparse, *value);
 }
 
 static bool fast_row(const char *p, struct sparse *sparse)
@@ -293,7 +298,7 @@ static bool fast_row(const char *p, struct sparse *sparse)
         if (*p == '\n')
             break;
         if (!fast_index(&p, index, &index) ||
-            !fast_value(&p, &sparse->value[used]))
+            !fast_value(&p, sparse, &sparse->value[used]))
             return false;
         sparse->index[used++] = index - 1;
     }

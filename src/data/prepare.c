@@ -67,10 +67,14 @@ static void write_row(struct output *output, const struct sparse *rows,
 
     output_write(output, text, (size_t)size);
     for (size_t k = rows->start[row]; k < rows->start[row + 1]; k++) {
-        size = rows->value[k] == 1
+        const float value = (float)rows->value[k]; /* Nine digits hold it. */
+
+        if (value == 0)
+            continue;
+        size = value == 1
                    ? snprintf(text, sizeof text, " %u:1", rows->index[k] + 1)
                    : snprintf(text, sizeof text, " %u:%.9g", rows->index[k] + 1,
-                              (double)rows->value[k]);
+                              (double)value);
         output_write(output, text, (size_t)size);
     }
     output_write(output, "\n", 1);

@@ -305,8 +305,8 @@ static enum err build(const struct source_options *options, struct stage *stage,
     if (options->storage != NULL &&
         !storage_parse(options->storage, &how.storage))
         return why_set(why, ERR_UNKNOWN,
-                       "no storage %.32s; there are f32, bf16, i8, bit, index "
-                       "and csr",
+                       "no storage %.32s; there are f32, f64, bf16, i8, bit, "
+                       "index and csr",
                        options->storage);
     return stage_build(stage, &how, pool_of(options), data, why);
 }
@@ -328,10 +328,20 @@ static enum err settle(const struct source_options *options,
     return labels_settle(data, &how, why);
 }
 
+/* Will the data set be f64? */
+static bool wants_wide(const struct source_options *options)
+{
+    enum storage storage;
+
+    if (options->storage == NULL)
+        return options->like != NULL && options->like->storage == STORAGE_F64;
+    return storage_parse(options->storage, &storage) && storage == STORAGE_F64;
+}
+
 static enum err load_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
-    struct stage stage = {0};
+    struct stage stage = {.wide = wants_wide(options)};
     struct dataset made = {0};
     enum err err = fill_stage(options, &stage, why);
 

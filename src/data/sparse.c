@@ -64,8 +64,8 @@ static enum err reserve_entries(struct sparse *sparse, size_t entries)
         sparse->index = grown;
     }
     if (used + entries > sparse->value_capacity) {
-        float *grown = mem_grow(sparse->value, used, used + entries,
-                                sizeof *grown, &sparse->value_capacity);
+        double *grown = mem_grow(sparse->value, used, used + entries,
+                                 sizeof *grown, &sparse->value_capacity);
 
         if (grown == NULL)
             return ERR_NOMEM;
@@ -93,7 +93,7 @@ enum err sparse_add_row(struct sparse *sparse, double label)
     return ERR_OK;
 }
 
-enum err sparse_add(struct sparse *sparse, uint32_t index, float value)
+enum err sparse_add(struct sparse *sparse, uint32_t index, double value)
 {
     const size_t used = sparse_entries(sparse);
     const enum err err = reserve_entries(sparse, 1);

@@ -9,6 +9,8 @@
 #ifndef DATA_SPARSE_H
 #define DATA_SPARSE_H
 
+#include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +23,8 @@ struct sparse {
     size_t *start;   /* rows + 1. */
     double *label;   /* rows. */
     uint32_t *index; /* From 0, ascending within a row. */
-    float *value;
+    double *value;   /* As read. */
+    bool wide;       /* Kept so; else they are for fp32 and within its range. */
     /* Not the caller's business. */
     size_t start_capacity, label_capacity, index_capacity, value_capacity;
 };
@@ -33,8 +36,15 @@ void sparse_clear(struct sparse *sparse); /* Keeps the memory. */
  * DATA_ROWS_MAX rows. */
 MUST_CHECK enum err sparse_add_row(struct sparse *sparse, double label);
 MUST_CHECK enum err sparse_add(struct sparse *sparse, uint32_t index,
-                               float value);
+                               double value);
 size_t sparse_entries(const struct sparse *sparse);
+
+/* Finite, and if not wide, finite too when rounded to fp32: less than half a
+ * step above its largest.  NaN is out. */
+static inline bool sparse_in_range(const struct sparse *sparse, double value)
+{
+    return fabs(value) < (sparse->wide ? (double)INFINITY : 0x1.ffffffp127);
+}
 
 /* Room for one more row and `entries` more entries, so that a reader in a
  * hurry may write them itself. */

@@ -1,5 +1,6 @@
 #include "data/stage.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -29,16 +30,34 @@ void block_close(struct block *block)
     *block = (struct block){0};
 }
 
+/* How far fp32 is from `value`, as a share of it.  Divides only where the
+ * error grows, which is rare. */
+static void count_rounded(double value, struct census *census)
+{
+    const double error = fabs((double)(float)value - value);
+
+    census->rounded++;
+    if (error > census->error * fabs(value))
+        census->error = error / fabs(value);
+}
+
 static struct census take_census(const struct sparse *rows)
 {
     const size_t entries = sparse_entries(rows);
+    const uint32_t least = rows->wide ? 0 : VALUES_F32; /* Nothing to lose. */
     struct census census = {
         .rows = rows->rows, .cols = rows->cols, .fits = VALUES_ALL};
 
     for (size_t k = 0; k < entries; k++) {
-        census.nonzero += rows->value[k] != 0;
-        if (rows->value[k] != 1) /* Fits everything, and is most of many. */
-            census.fits &= value_fits(rows->value[k]);
+        const double read = rows->value[k];
+        const double value = rows->wide ? read : (double)(float)read;
+
+        if (value != read)
+            count_rounded(read, &census);
+        census.nonzero += value != 0;
+        /* 1 fits everything, and is most of many. */
+        if (census.fits != least && value != 1)
+            census.fits &= value_fits(value);
     }
     return census;
 }
@@ -64,6 +83,7 @@ static enum err new_arrays(struct block *block)
                : ERR_OK;
 }
 
+/* Here fp32 holds all values that are kept: see storage_smallest. */
 static void pack_sparse(struct block *block, const struct sparse *rows)
 {
     uint32_t at = 0;
@@ -72,11 +92,13 @@ static void pack_sparse(struct block *block, const struct sparse *rows)
     CHECK(block->column != NULL);
     for (uint32_t i = 0; i < rows->rows; i++) {
         for (size_t k = rows->start[i]; k < rows->start[i + 1]; k++) {
-            if (rows->value[k] == 0)
+            const float value = (float)rows->value[k];
+
+            if (value == 0)
                 continue;
             block->column[at] = rows->index[k];
             if (block->value != NULL)
-                block->value[at] = rows->value[k];
+                block->value[at] = value;
             at++;
         }
         block->begin[i + 1] = at;
@@ -94,12 +116,12 @@ static void pack_dense(struct block *block, const struct sparse *rows)
 
         if (block->storage == STORAGE_F32) {
             for (size_t k = start; k < end; k++)
-                ((float *)row)[rows->index[k]] = rows->value[k] + 0.0f;
+                ((float *)row)[rows->index[k]] = (float)rows->value[k] + 0.0f;
             continue;
         }
         for (size_t k = start; k < end; k++)
             storage_put(block->storage, row, rows->index[k],
-                        rows->value[k] + 0.0f);
+                        rows->value[k] + 0.0);
     }
 }
 
@@ -110,7 +132,7 @@ enum err block_pack(struct block *block, const struct sparse *rows)
     struct block made = {.census = take_census(rows)};
     enum err err;
 
-    made.storage = storage_choose(&made.census);
+    made.storage = storage_smallest(&made.census);
     if (storage_is_sparse(made.storage))
         made.entries = made.census.nonzero;
     err = new_arrays(&made);
@@ -179,8 +201,8 @@ static enum err unpack_row(const struct block *block, uint32_t i,
 
     for (uint32_t k = sparse ? block->begin[i] : 0; err == ERR_OK && k < end;
          k++) {
-        const float value =
-            sparse ? (block->value == NULL ? 1 : block->value[k])
+        const double value =
+            sparse ? (block->value == NULL ? 1 : (double)block->value[k])
                    : storage_get(block->storage,
                                  (uint8_t *)block->x + i * row_bytes(block), k);
 
@@ -192,7 +214,7 @@ static enum err unpack_row(const struct block *block, uint32_t i,
 
 enum err stage_unpack(const struct stage *stage, struct sparse *rows)
 {
-    struct sparse made = {0};
+    struct sparse made = {.wide = stage->wide};
 
     for (size_t b = 0; b < stage->count; b++) {
         const struct block *const block = &stage->block[b];
@@ -221,7 +243,7 @@ struct build {
     uint32_t features; /* Columns less the intercept. */
     uint32_t *row;     /* First row of each block. */
     uint64_t *entry;   /* First entry of each block, and the end. */
-    float *scratch;    /* stride for each thread: a dense row. */
+    double *scratch;   /* stride for each thread: a dense row. */
     struct dataset *data;
 };
 
@@ -235,6 +257,8 @@ static struct census total_census(const struct stage *stage)
         total.rows += one->rows;
         total.nonzero += one->nonzero;
         total.fits &= one->fits;
+        total.rounded += one->rounded;
+        total.error = one->error > total.error ? one->error : total.error;
         if (one->cols > total.cols)
             total.cols = one->cols;
     }
@@ -280,6 +304,8 @@ static enum err settle_storage(const struct build *build, enum storage *storage,
         if (sparse)
             *storage =
                 census->fits & VALUES_ZERO_ONE ? STORAGE_INDEX : STORAGE_CSR;
+        else if (options->like->storage == STORAGE_F64)
+            *storage = STORAGE_F64;
         else if (storage_is_sparse(*storage))
             *storage = STORAGE_F32;
     }
@@ -339,15 +365,15 @@ static void fill_sparse_row(const struct build *build,
 
     for (uint32_t k = first; k < end; k++) {
         const uint32_t column = sparse ? block->column[k] : k;
-        const float value = !sparse ? storage_get(block->storage, row, k)
-                            : block->value == NULL ? 1
-                                                   : block->value[k];
+        const double value = !sparse ? storage_get(block->storage, row, k)
+                             : block->value == NULL ? 1
+                                                    : (double)block->value[k];
 
         if (column >= build->features || value == 0)
             continue;
         data->column[at] = column;
         if (data->value != NULL)
-            data->value[at] = value;
+            data->value[at] = (float)value;
         at++;
     }
     if (build->options->intercept) {
@@ -359,35 +385,40 @@ static void fill_sparse_row(const struct build *build,
     *entry = at;
 }
 
+static void unpack_features(const struct block *block, uint32_t i,
+                            uint32_t cols, double *out)
+{
+    if (!storage_is_sparse(block->storage)) {
+        storage_unpack(block->storage,
+                       (uint8_t *)block->x + i * row_bytes(block), cols, out);
+        return;
+    }
+    for (uint32_t k = block->begin[i]; k < block->begin[i + 1]; k++) {
+        if (block->column[k] < cols)
+            out[block->column[k]] =
+                block->value == NULL ? 1 : (double)block->value[k];
+    }
+}
+
 static void fill_dense_row(const struct build *build, const struct block *block,
-                           uint32_t i, uint32_t to, float *scratch)
+                           uint32_t i, uint32_t to, double *scratch)
 {
     struct dataset *const data = build->data;
+    void *const row = dataset_row(data, to); /* Fresh: zeros. */
     const uint32_t cols = block->census.cols < build->features
                               ? (uint32_t)block->census.cols
                               : build->features;
 
-    /* Fresh rows are zero already. */
-    if (data->storage == STORAGE_F32)
-        scratch = dataset_row(data, to);
-    else
-        memset(scratch, 0, data->stride * sizeof *scratch);
-    if (storage_is_sparse(block->storage)) {
-        for (uint32_t k = block->begin[i]; k < block->begin[i + 1]; k++) {
-            if (block->column[k] < build->features)
-                scratch[block->column[k]] =
-                    block->value == NULL ? 1 : block->value[k];
-        }
+    if (block->storage == data->storage && data->storage != STORAGE_BIT) {
+        memcpy(row, (uint8_t *)block->x + i * row_bytes(block),
+               storage_row_bytes(data->storage, cols));
     } else {
-        storage_unpack(block->storage,
-                       (uint8_t *)block->x + i * row_bytes(block), cols,
-                       scratch);
+        memset(scratch, 0, data->stride * sizeof *scratch);
+        unpack_features(block, i, cols, scratch);
+        storage_pack(data->storage, scratch, data->stride, row);
     }
     if (build->options->intercept)
-        scratch[data->cols - 1] = 1;
-    if (data->storage != STORAGE_F32)
-        storage_pack(data->storage, scratch, data->stride,
-                     dataset_row(data, to));
+        storage_put(data->storage, row, data->cols - 1, 1);
 }
 
 static void fill_block(void *context, uint32_t thread, uint32_t item)
@@ -395,7 +426,7 @@ static void fill_block(void *context, uint32_t thread, uint32_t item)
     struct build *const build = context;
     struct dataset *const data = build->data;
     struct block *const block = &build->stage->block[item];
-    float *const scratch = build->scratch + (size_t)thread * data->stride;
+    double *const scratch = build->scratch + (size_t)thread * data->stride;
     uint64_t entry = build->entry[item];
 
     for (uint32_t i = 0; i < block->census.rows; i++) {
@@ -487,6 +518,8 @@ static enum err build_data(struct build *build, struct pool *pool,
         return err;
     pool->run(pool, fill_block, build, (uint32_t)build->stage->count);
     chunkset_fill(&build->data->present);
+    build->data->rounded = build->census.rounded;
+    build->data->rounding = build->census.error;
     if (!dataset_is_sparse(build->data))
         return ERR_OK;
     err =

@@ -36,6 +36,7 @@ struct block {
 struct stage {
     struct block *block;
     size_t count, capacity;
+    bool wide; /* Readers keep values as fp64: for storage f64. */
 };
 
 /* How to make a data set of the rows. */
@@ -50,8 +51,8 @@ struct stage_options {
                                    sparse or dense as it is. */
 };
 
-/* Pack rows; zeros are dropped.  ERR_NOMEM.  Threads may pack blocks of their
- * own side by side. */
+/* Pack rows, rounded to fp32 unless wide; zeros are dropped.  ERR_NOMEM.
+ * Threads may pack blocks of their own side by side. */
 MUST_CHECK enum err block_pack(struct block *block, const struct sparse *rows);
 void block_close(struct block *block); /* Zeroed is safe. */
 

@@ -8,19 +8,26 @@ enum { DENSE_SHARE = 8, DENSE_SHARE_BITS = 32 };
 
 /* Values that fit a cache are read fastest as they stand. */
 #define SMALL_VALUES (UINT64_C(1) << 16)
+/* bf16 rows take more steps to convert than fp32 rows, which costs more time
+ * than their smaller size saves until memory is what is short. */
+#define BF16_FROM_BYTES (UINT64_C(256) << 20) /* Of the fp32 table. */
 
 static const char *const names[STORAGES] = {
     [STORAGE_F32] = "f32", [STORAGE_BF16] = "bf16",   [STORAGE_I8] = "i8",
     [STORAGE_BIT] = "bit", [STORAGE_INDEX] = "index", [STORAGE_CSR] = "csr",
+    [STORAGE_F64] = "f64",
 };
 
-static enum storage narrowest(const struct census *census)
+enum storage storage_choose_dense(const struct census *census)
 {
+    const uint64_t bytes = census->rows * census->cols * sizeof(float);
+
     if (census->fits & VALUES_ZERO_ONE)
         return STORAGE_BIT;
     if (census->fits & VALUES_I8)
         return STORAGE_I8;
-    return census->fits & VALUES_BF16 ? STORAGE_BF16 : STORAGE_F32;
+    return census->fits & VALUES_BF16 && bytes > BF16_FROM_BYTES ? STORAGE_BF16
+                                                                 : STORAGE_F32;
 }
 
 enum storage storage_choose(const struct census *census)
@@ -30,8 +37,18 @@ enum storage storage_choose(const struct census *census)
     const uint64_t share = bits ? DENSE_SHARE_BITS : DENSE_SHARE;
 
     if (values <= SMALL_VALUES || census->nonzero >= values / share)
-        return narrowest(census);
+        return storage_choose_dense(census);
     return bits ? STORAGE_INDEX : STORAGE_CSR;
+}
+
+enum storage storage_smallest(const struct census *census)
+{
+    const enum storage storage = storage_choose(census);
+
+    if (!(census->fits & VALUES_F32))
+        return STORAGE_F64;
+    return storage == STORAGE_F32 && census->fits & VALUES_BF16 ? STORAGE_BF16
+                                                                : storage;
 }
 
 bool storage_holds(enum storage storage, const struct census *census)
@@ -46,6 +63,7 @@ bool storage_holds(enum storage storage, const struct census *census)
         return (census->fits & VALUES_BF16) != 0;
     case STORAGE_F32:
     case STORAGE_CSR:
+    case STORAGE_F64:
         break;
     }
     return true;
@@ -67,6 +85,8 @@ size_t storage_row_bytes(enum storage storage, uint32_t stride)
         return stride;
     case STORAGE_BIT:
         return stride / 8;
+    case STORAGE_F64:
+        return (size_t)stride * sizeof(double);
     case STORAGE_INDEX:
     case STORAGE_CSR:
         break;
@@ -113,23 +133,24 @@ static float from_bf16(uint16_t half)
     return value;
 }
 
-static void pack_bits(const float *in, uint32_t cols, uint8_t *row)
+static void pack_bits(const double *in, uint32_t cols, uint8_t *row)
 {
     memset(row, 0, ((size_t)cols + 7) / 8);
     for (uint32_t j = 0; j < cols; j++)
         row[j / 8] = (uint8_t)(row[j / 8] | (in[j] != 0) << j % 8);
 }
 
-void storage_pack(enum storage storage, const float *in, uint32_t cols,
+void storage_pack(enum storage storage, const double *in, uint32_t cols,
                   void *row)
 {
     switch (storage) {
     case STORAGE_F32:
-        memcpy(row, in, cols * sizeof *in);
+        for (uint32_t j = 0; j < cols; j++)
+            ((float *)row)[j] = (float)in[j];
         return;
     case STORAGE_BF16:
         for (uint32_t j = 0; j < cols; j++)
-            ((uint16_t *)row)[j] = to_bf16(in[j]);
+            ((uint16_t *)row)[j] = to_bf16((float)in[j]);
         return;
     case STORAGE_I8:
         for (uint32_t j = 0; j < cols; j++)
@@ -137,6 +158,9 @@ void storage_pack(enum storage storage, const float *in, uint32_t cols,
         return;
     case STORAGE_BIT:
         pack_bits(in, cols, row);
+        return;
+    case STORAGE_F64:
+        memcpy(row, in, cols * sizeof *in);
         return;
     case STORAGE_INDEX:
     case STORAGE_CSR:
@@ -146,23 +170,27 @@ void storage_pack(enum storage storage, const float *in, uint32_t cols,
 }
 
 void storage_unpack(enum storage storage, const void *row, uint32_t cols,
-                    float *out)
+                    double *out)
 {
     switch (storage) {
     case STORAGE_F32:
-        memcpy(out, row, cols * sizeof *out);
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = (double)((const float *)row)[j];
         return;
     case STORAGE_BF16:
         for (uint32_t j = 0; j < cols; j++)
-            out[j] = from_bf16(((const uint16_t *)row)[j]);
+            out[j] = (double)from_bf16(((const uint16_t *)row)[j]);
         return;
     case STORAGE_I8:
         for (uint32_t j = 0; j < cols; j++)
-            out[j] = (float)((const int8_t *)row)[j];
+            out[j] = (double)((const int8_t *)row)[j];
         return;
     case STORAGE_BIT:
         for (uint32_t j = 0; j < cols; j++)
-            out[j] = (float)(((const uint8_t *)row)[j / 8] >> j % 8 & 1);
+            out[j] = (double)(((const uint8_t *)row)[j / 8] >> j % 8 & 1);
+        return;
+    case STORAGE_F64:
+        memcpy(out, row, cols * sizeof *out);
         return;
     case STORAGE_INDEX:
     case STORAGE_CSR:
@@ -171,14 +199,14 @@ void storage_unpack(enum storage storage, const void *row, uint32_t cols,
     CHECK(!storage_is_sparse(storage));
 }
 
-void storage_put(enum storage storage, void *row, uint32_t column, float value)
+void storage_put(enum storage storage, void *row, uint32_t column, double value)
 {
     switch (storage) {
     case STORAGE_F32:
-        ((float *)row)[column] = value;
+        ((float *)row)[column] = (float)value;
         return;
     case STORAGE_BF16:
-        ((uint16_t *)row)[column] = to_bf16(value);
+        ((uint16_t *)row)[column] = to_bf16((float)value);
         return;
     case STORAGE_I8:
         ((int8_t *)row)[column] = (int8_t)value;
@@ -190,6 +218,9 @@ void storage_put(enum storage storage, void *row, uint32_t column, float value)
         *byte = (uint8_t)(value != 0 ? *byte | mask : *byte & ~mask);
         return;
     }
+    case STORAGE_F64:
+        ((double *)row)[column] = value;
+        return;
     case STORAGE_INDEX:
     case STORAGE_CSR:
         break;
@@ -197,17 +228,19 @@ void storage_put(enum storage storage, void *row, uint32_t column, float value)
     CHECK(!storage_is_sparse(storage));
 }
 
-float storage_get(enum storage storage, const void *row, uint32_t column)
+double storage_get(enum storage storage, const void *row, uint32_t column)
 {
     switch (storage) {
     case STORAGE_F32:
-        return ((const float *)row)[column];
+        return (double)((const float *)row)[column];
     case STORAGE_BF16:
-        return from_bf16(((const uint16_t *)row)[column]);
+        return (double)from_bf16(((const uint16_t *)row)[column]);
     case STORAGE_I8:
-        return (float)((const int8_t *)row)[column];
+        return (double)((const int8_t *)row)[column];
     case STORAGE_BIT:
-        return (float)(((const uint8_t *)row)[column / 8] >> column % 8 & 1);
+        return (double)(((const uint8_t *)row)[column / 8] >> column % 8 & 1);
+    case STORAGE_F64:
+        return ((const double *)row)[column];
     case STORAGE_INDEX:
     case STORAGE_CSR:
         break;

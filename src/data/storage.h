@@ -3,7 +3,8 @@
  *
  * A form is chosen from the values alone, so that every machine that reads the
  * same data computes the same bits.  A narrow form is used only where every
- * value is exactly representable in it.
+ * value is exactly representable in it.  Values are fp32 unless the user asks
+ * for f64, which is never chosen: what others read is rounded as it is packed.
  */
 #ifndef DATA_STORAGE_H
 #define DATA_STORAGE_H
@@ -21,33 +22,42 @@ enum storage {
     STORAGE_BIT,
     STORAGE_INDEX,
     STORAGE_CSR,
+    STORAGE_F64,
 };
 
-#define STORAGES 6u
+#define STORAGES 7u
 
 enum value_fit {
     VALUES_ZERO_ONE = 1,
     VALUES_I8 = 2,
     VALUES_BF16 = 4,
-    VALUES_ALL = 7,
+    VALUES_F32 = 8,
+    VALUES_ALL = 15,
 };
 
 /* What is known of all values of a table; an empty one has fits VALUES_ALL. */
 struct census {
     uint64_t rows, cols;
     uint64_t nonzero;
-    uint32_t fits; /* Bits of enum value_fit that hold for every value. */
+    uint32_t fits;    /* Bits of enum value_fit that hold for every value. */
+    uint64_t rounded; /* Values that fp32 did not hold... */
+    double error;     /* ...and the largest relative error of one. */
 };
 
 /* The forms that hold `value` exactly (bits of enum value_fit). */
-static inline uint32_t value_fits(float value)
+static inline uint32_t value_fits(double wide)
 {
+    const float value = (float)wide;
     union {
         float value;
         uint32_t bits;
     } u = {value};
-    uint32_t fits = (u.bits & 0xffffu) == 0 ? VALUES_BF16 : 0;
+    uint32_t fits = VALUES_F32;
 
+    if ((double)value != wide)
+        return 0;
+    if ((u.bits & 0xffffu) == 0)
+        fits |= VALUES_BF16;
     if (value >= -128 && value <= 127 && value == (float)(int32_t)value)
         fits |= VALUES_I8;
     if (value == 0 || value == 1)
@@ -57,8 +67,14 @@ static inline uint32_t value_fits(float value)
 
 /* Dense where an eighth of the values is not zero (a thirty-second if bits
  * hold them: then the bits are no larger than the indices) or where the table
- * is small; of those that hold all values, the narrowest. */
+ * is small; of those that hold all values, the fastest.  Values count as
+ * rounded to fp32. */
 enum storage storage_choose(const struct census *census);
+/* The dense one of that choice. */
+enum storage storage_choose_dense(const struct census *census);
+/* The same choice for rows that only wait: the narrowest form that holds them
+ * all, which is f64 where fp32 does not. */
+enum storage storage_smallest(const struct census *census);
 /* Does it hold every value? */
 bool storage_holds(enum storage storage, const struct census *census);
 
@@ -70,15 +86,16 @@ const char *storage_name(enum storage storage);
 /* False if there is none of that name. */
 bool storage_parse(const char *name, enum storage *storage);
 
-/* A whole dense row of `cols` values, from and to floats. */
-void storage_pack(enum storage storage, const float *in, uint32_t cols,
+/* A whole dense row of `cols` values, from and to doubles.  f32 rounds;
+ * narrower forms must hold the values exactly. */
+void storage_pack(enum storage storage, const double *in, uint32_t cols,
                   void *row);
 void storage_unpack(enum storage storage, const void *row, uint32_t cols,
-                    float *out);
+                    double *out);
 
-/* One value of a dense row; `row` points at its first byte.  The value must
- * be exactly representable. */
-void storage_put(enum storage storage, void *row, uint32_t column, float value);
-float storage_get(enum storage storage, const void *row, uint32_t column);
+/* One value of a dense row, the same way; `row` points at its first byte. */
+void storage_put(enum storage storage, void *row, uint32_t column,
+                 double value);
+double storage_get(enum storage storage, const void *row, uint32_t column);
 
 #endif /* DATA_STORAGE_H */

@@ -114,25 +114,24 @@ struct filing {
     const struct table *table;
     uint64_t label_column;
     const double *labels;
-    float byte[BYTE_VALUES]; /* CELL_U8: the feature that each byte stands for,
-                                which spares a division. */
+    double byte[BYTE_VALUES]; /* CELL_U8: the feature that each byte stands
+                                 for, which spares a division. */
 };
 
 /* Inlined for each kind of cell, so that no loop asks for the kind. */
 __attribute__((always_inline)) static inline void
 load_as(enum cell cell, size_t size, const struct filing *filing,
-        const uint8_t *at, size_t count, float *out)
+        const uint8_t *at, size_t count, double *out)
 {
     const bool big_endian = filing->table->big_endian;
     const double divisor = filing->table->divisor;
 
     for (size_t k = 0; k < count; k++)
-        out[k] =
-            (float)(load_cell(cell, size, big_endian, at + k * size) / divisor);
+        out[k] = load_cell(cell, size, big_endian, at + k * size) / divisor;
 }
 
 static void load_cells(const struct filing *filing, const uint8_t *at,
-                       size_t count, float *out)
+                       size_t count, double *out)
 {
     switch (filing->table->cell) {
     case CELL_U8:
@@ -174,7 +173,7 @@ static void load_cells(const struct filing *filing, const uint8_t *at,
 
 /* What is wrong with the first bad cell of a row. */
 static enum err say_cell(const struct filing *filing, const uint8_t *row,
-                         struct why *why)
+                         const struct sparse *rows, struct why *why)
 {
     const struct table *const table = filing->table;
     const size_t size = cell_bytes(table->cell);
@@ -186,7 +185,7 @@ static enum err say_cell(const struct filing *filing, const uint8_t *row,
             return why_set(why, ERR_RANGE, "column %llu: not a finite number",
                            (unsigned long long)col + 1);
         if (col != filing->label_column &&
-            isinf((float)(value / table->divisor)))
+            !sparse_in_range(rows, value / table->divisor))
             return why_set(why, ERR_RANGE,
                            "column %llu: %g is too large; at most 3.4e38 fits "
                            "single precision",
@@ -195,29 +194,20 @@ static enum err say_cell(const struct filing *filing, const uint8_t *row,
     return ERR_OK;
 }
 
-/* By the bits: isfinite is a branch for every cell. */
-static inline bool is_finite(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return (bits & UINT32_C(0x7f800000)) != UINT32_C(0x7f800000);
-}
-
 /* Features [first, end) of a row to `rows`, which has room; false if one of
- * them is not finite. */
+ * them is out of range. */
 static bool add_features(const struct filing *filing, const uint8_t *row,
                          uint64_t first, uint64_t end, struct sparse *rows)
 {
     const size_t size = cell_bytes(filing->table->cell);
     const uint32_t shift = first > filing->label_column;
     size_t used = rows->start[rows->rows];
-    bool finite = true;
+    bool good = true;
 
     for (uint64_t col = first; col < end; col += PIECE_CELLS) {
         const size_t count =
             end - col < PIECE_CELLS ? (size_t)(end - col) : PIECE_CELLS;
-        float piece[PIECE_CELLS];
+        double piece[PIECE_CELLS];
 
         load_cells(filing, row + col * size, count, piece);
         for (size_t k = 0; k < count; k++) {
@@ -225,11 +215,11 @@ static bool add_features(const struct filing *filing, const uint8_t *row,
             rows->index[used] = (uint32_t)(col + k) - shift;
             rows->value[used] = piece[k];
             used += piece[k] != 0;
-            finite &= is_finite(piece[k]);
+            good &= sparse_in_range(rows, piece[k]);
         }
     }
     rows->start[rows->rows] = used;
-    return finite;
+    return good;
 }
 
 static enum err read_row(const struct filing *filing, const uint8_t *row,
@@ -257,7 +247,7 @@ static enum err read_row(const struct filing *filing, const uint8_t *row,
         (!inside ||
          add_features(filing, row, label_column + 1, table->cols, rows)))
         return ERR_OK;
-    err = say_cell(filing, row, why);
+    err = say_cell(filing, row, rows, why);
     return why_in(why, err, "row %llu", (unsigned long long)number + 1);
 }
 
@@ -305,7 +295,7 @@ enum err table_stage(struct unpacker *in, const struct table *table,
     enum err err = check_shape(table, why);
 
     for (uint32_t i = 0; i < BYTE_VALUES; i++)
-        filing.byte[i] = (float)((double)i / table->divisor);
+        filing.byte[i] = (double)i / table->divisor;
     if (err == ERR_OK)
         err = records_read(in, table->cols * cell_bytes(table->cell), &format,
                            pool, stage, &rest, why);

@@ -43,6 +43,7 @@ struct job {
     struct desk *desk;   /* One for each thread. */
     struct block *block;
     bool skip_first; /* The first line is a header. */
+    bool wide;       /* As the stage. */
     /* Plain files. */
     const struct input *input;
     struct page *result; /* Of each block: lines and err only. */
@@ -155,6 +156,7 @@ static enum err read_page(const struct job *job, struct desk *desk,
     enum err err;
 
     sparse_clear(&desk->rows);
+    desk->rows.wide = job->wide;
     err = job->format->read(&text, job->format->options, &desk->rows, why);
     if (err != ERR_OK || block == NULL)
         return err;
@@ -532,7 +534,8 @@ enum err text_blocks_read(const char *path, const struct text_format *format,
                           struct pool *pool, struct stage *stage,
                           struct why *why)
 {
-    struct job job = {.format = format, .block_bytes = TEXT_BLOCK_BYTES};
+    struct job job = {
+        .format = format, .block_bytes = TEXT_BLOCK_BYTES, .wide = stage->wide};
     struct input input;
     enum err err = open_desks(&job, pool, why);
 
@@ -559,6 +562,7 @@ enum err records_read(struct unpacker *in, size_t record_bytes,
                       .block_bytes = TEXT_BLOCK_BYTES,
                       .record_bytes = record_bytes,
                       .unpacker = in,
+                      .wide = stage->wide,
                       .started = true};
     enum err err = open_desks(&job, pool, why);
 
@@ -579,7 +583,8 @@ enum err text_blocks_read_memory(const void *data, size_t size,
                                  struct pool *pool, struct stage *stage,
                                  struct why *why)
 {
-    struct job job = {.format = format, .block_bytes = block_bytes};
+    struct job job = {
+        .format = format, .block_bytes = block_bytes, .wide = stage->wide};
     enum err err = open_desks(&job, pool, why);
 
     if (err == ERR_OK)

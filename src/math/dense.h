@@ -76,6 +76,8 @@ static inline size_t dense_row_bytes(enum dense_storage storage, size_t stride)
         return stride;
     case DENSE_BIT:
         return stride / 8;
+    case DENSE_F64:
+        return stride * sizeof(double);
     }
     return stride * sizeof(float);
 }

@@ -2,7 +2,8 @@
  * golden_more.c - known bits of everything but plain gradients.
  *
  * The problems are those of golden.c with sample weights, in every storage:
- * their values, cut to what it holds.  Sparse rows are their non-zero ones.
+ * their values, cut to what it holds.  fp64 rows hold those of the fp32 rows
+ * and must give the same sums.  Sparse rows are their non-zero ones.
  * Softmax regression has problems of its own (softmax_golden.c).
  */
 #include <assert.h>
@@ -61,6 +62,7 @@ struct more {
     double weight[GOLDEN_ROWS_MAX];
     double v[GOLDEN_STRIDE_MAX];
     uint8_t narrow[GOLDEN_CELLS_MAX * sizeof(uint16_t)];
+    double wide[GOLDEN_CELLS_MAX];
     const enum isa *isa;
     struct hasher hasher;
 };
@@ -102,6 +104,7 @@ static void narrow_value(struct more *more, enum dense_storage storage,
             more->narrow[at / 8] |= (uint8_t)(1u << at % 8);
         break;
     case DENSE_F32:
+    case DENSE_F64:
         break;
     }
 }
@@ -144,6 +147,36 @@ static void add_hessian(struct more *more, enum loss loss,
                    (size_t)rows->stride * (rows->stride + 1) / 2);
 }
 
+static struct digest digest_of(struct more *more, enum loss loss,
+                               const struct dense_rows *rows)
+{
+    const struct hasher all = more->hasher;
+    struct digest digest;
+
+    hasher_init(&more->hasher);
+    add_gradient(more, loss, rows);
+    digest = hasher_end(&more->hasher);
+    more->hasher = all;
+    return digest;
+}
+
+/* The profile's digest is of the forms that it began with: the sums of fp64
+ * rows join it only if they are not those of fp32, and so spoil it. */
+static void check_wide(struct more *more, enum loss loss)
+{
+    struct dense_rows rows = more->problem.rows;
+    const struct digest narrow = digest_of(more, loss, &rows);
+    struct digest wide;
+
+    for (uint32_t at = 0; at < rows.rows * rows.stride; at++)
+        more->wide[at] = (double)more->problem.x[at];
+    rows.storage = DENSE_F64;
+    rows.x = more->wide;
+    wide = digest_of(more, loss, &rows);
+    if (!digest_equal(&narrow, &wide))
+        hasher_add(&more->hasher, wide.bytes, sizeof wide.bytes);
+}
+
 static void add_dense(struct more *more)
 {
     struct dense_rows rows = more->problem.rows;
@@ -161,6 +194,7 @@ static void add_dense(struct more *more)
             narrow_value(more, rows.storage, at);
         add_gradient(more, LOSS_SQUARED_HINGE, &rows);
     }
+    check_wide(more, LOSS_LOGISTIC);
 }
 
 struct sparse_arrays {

@@ -143,6 +143,7 @@ static float narrow_value(const struct dense_rows *in, size_t at)
     case DENSE_BIT:
         return (float)(((const uint8_t *)in->x)[at / 8] >> at % 8 & 1);
     case DENSE_F32:
+    case DENSE_F64:
         return ((const float *)in->x)[at];
     }
     memcpy(&value, &bits, sizeof value);
@@ -153,6 +154,7 @@ const float *kernel_row(const struct dense_rows *in, uint32_t i, float *room)
 {
     const size_t first = (size_t)i * in->stride;
 
+    CHECK(in->storage != DENSE_F64);
     if (in->storage == DENSE_F32)
         return (const float *)in->x + first;
     for (uint32_t j = 0; j < in->stride; j++)

@@ -41,15 +41,18 @@ enum loss {
     LOSS_HINGE,         /* max(0, 1 - y z), y in {-1, +1}; h = 0 */
 };
 
-/* How values lie in memory.  The bits of the results are those of F32: a
- * narrow form is only used where every value is exactly representable. */
-enum dense_storage { DENSE_F32, DENSE_BF16, DENSE_I8, DENSE_BIT };
+/* How values lie in memory.  x_ij is the stored value as a double, so that
+ * forms which hold the same values give the same bits: a narrow form is only
+ * used where every value is exactly representable. */
+enum dense_storage { DENSE_F32, DENSE_BF16, DENSE_I8, DENSE_BIT, DENSE_F64 };
+
+#define DENSE_STORAGES 5u
 
 /* Rows of one chunk: row i is x[i * stride .. +stride), padded with zeros. */
 struct dense_rows {
     enum dense_storage storage;
     const void *x; /* F32: float; BF16: uint16_t; I8: int8_t; BIT: one bit a
-                      column, stride / 8 bytes a row. */
+                      column, stride / 8 bytes a row; F64: double. */
     const double *y;
     const double *weight; /* Sample weights; NULL: all 1. */
     uint32_t rows;
@@ -99,7 +102,8 @@ void kernel_slopes(enum isa isa, enum loss kind, bool second, double *z,
                    const double *y, const double *weight, double *loss,
                    uint32_t rows);
 
-/* Row i as floats: where it lies, or widened into `room` (stride of them). */
+/* Row i as floats: where it lies, or widened into `room` (stride of them).
+ * Not for F64, which floats do not hold. */
 const float *kernel_row(const struct dense_rows *in, uint32_t i, float *room);
 
 /* z_i of every row, same definition; for prediction and metrics. */

@@ -114,6 +114,8 @@ double ref_x(const struct dense_rows *in, uint32_t i, uint32_t j)
         return (double)((const int8_t *)in->x)[at];
     case DENSE_BIT:
         return (double)(((const uint8_t *)in->x)[at / 8] >> at % 8 & 1);
+    case DENSE_F64:
+        return ((const double *)in->x)[at];
     }
     return (double)((const float *)in->x)[at];
 }

@@ -37,7 +37,7 @@ struct g_work {
 
 struct softmax_ops {
     /* Whole rows as doubles, by enum dense_storage. */
-    void (*widen[4])(const void *from, double *to, size_t count);
+    void (*widen[DENSE_STORAGES])(const void *from, double *to, size_t count);
     void (*exponentials)(double *z, double m, uint32_t padded);
     void (*z_block)(const double *x, const double *w, uint32_t stride,
                     double *z, uint32_t classes, uint32_t padded,
@@ -61,6 +61,11 @@ static void widen_bit(const void *from, double *to, size_t count)
 
     for (size_t j = 0; j < count; j++)
         to[j] = (double)(p[j / 8] >> j % 8 & 1);
+}
+
+static void widen_f64(const void *from, double *to, size_t count)
+{
+    memcpy(to, from, count * sizeof *to);
 }
 
 /* The upper half of a float. */

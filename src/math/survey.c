@@ -127,6 +127,49 @@ static void bit_sums(const struct dense_rows *in, double *u, double *v)
     }
 }
 
+/* Rows of doubles, in plain loops: they are surveyed once a job. */
+static double wide_norm(const double *x, size_t stride)
+{
+    double a[KERNEL_LANES] = {0};
+
+    for (size_t j = 0; j < stride; j += KERNEL_LANES) {
+        UNROLL
+        for (size_t l = 0; l < KERNEL_LANES; l++)
+            a[l] += x[j + l] * x[j + l];
+    }
+    return sqrt(((a[0] + a[4]) + (a[2] + a[6])) +
+                ((a[1] + a[5]) + (a[3] + a[7])));
+}
+
+static double wide_maxima(const struct dense_rows *in, double *x_max)
+{
+    const double *x = in->x;
+    double most = 0;
+
+    for (uint32_t i = 0; i < in->rows; i++, x += in->stride) {
+        for (size_t j = 0; j < in->stride; j++)
+            x_max[j] = larger(x_max[j], fabs(x[j]));
+        most = larger(most, wide_norm(x, in->stride));
+    }
+    return most;
+}
+
+static void wide_sums(const struct dense_rows *in, double *u, double *v)
+{
+    const double *x = in->x;
+
+    for (uint32_t i = 0; i < in->rows; i++, x += in->stride) {
+        const double weight = weight_of(in, i);
+        const double a = label_of(in, i) * weight;
+        const double b = wide_norm(x, in->stride) * weight;
+
+        for (size_t j = 0; j < in->stride; j++) {
+            u[j] += fabs(x[j]) * a;
+            v[j] += fabs(x[j]) * b;
+        }
+    }
+}
+
 double survey_maxima(enum isa isa, const struct dense_rows *in, float *room,
                      double *x_max)
 {
@@ -136,6 +179,8 @@ double survey_maxima(enum isa isa, const struct dense_rows *in, float *room,
 
     if (in->storage == DENSE_BIT)
         return bit_maxima(in, x_max);
+    if (in->storage == DENSE_F64)
+        return wide_maxima(in, x_max);
     for (uint32_t i = 0; i < in->rows; i += SURVEY_BLOCK) {
         const uint32_t rows = block_rows(in, i);
 
@@ -154,6 +199,10 @@ void survey_sums(enum isa isa, const struct dense_rows *in, float *room,
 
     if (in->storage == DENSE_BIT) {
         bit_sums(in, u, v);
+        return;
+    }
+    if (in->storage == DENSE_F64) {
+        wide_sums(in, u, v);
         return;
     }
     for (uint32_t i = 0; i < in->rows; i += SURVEY_BLOCK) {

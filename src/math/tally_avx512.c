@@ -15,7 +15,9 @@ static __m512i exponents(const int16_t *at, __mmask8 lanes)
 
 static __mmask8 lanes_at(uint32_t j, uint32_t dims)
 {
-    return dims - j < LANES ? (__mmask8)((1u << (dims - j)) - 1) : 0xff;
+    const uint32_t left = dims - j < LANES ? dims - j : LANES;
+
+    return (__mmask8)((1u << left) - 1);
 }
 
 bool tally_fits_avx512(const double *gradient, const int16_t *exponent,

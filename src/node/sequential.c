@@ -8,7 +8,7 @@
 /* Where sgd reads its rows. */
 struct reading {
     const struct dataset *data;
-    float *value;    /* One dense row, ... */
+    double *value;   /* One dense row, ... */
     uint32_t *index; /* ... without its zeros. */
 };
 
@@ -42,7 +42,7 @@ static void read_dense(const struct reading *reading, uint32_t i,
         reading->value[row->count] = reading->value[j];
         reading->index[row->count++] = j;
     }
-    row->value = reading->value;
+    row->wide = reading->value;
     row->index = reading->index;
 }
 

@@ -47,6 +47,8 @@ static uint32_t column_of(const struct sgd_row *row, uint32_t at)
 
 static double value_of(const struct sgd_row *row, uint32_t at)
 {
+    if (row->wide != NULL)
+        return row->wide[at];
     return row->value == NULL ? 1 : (double)row->value[at];
 }
 

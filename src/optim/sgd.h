@@ -29,11 +29,12 @@
 #include "math/kernel.h"
 
 struct sgd_row {
-    const float *value;    /* NULL: every value is 1. */
+    const float *value;    /* NULL: every value is 1, or as in `wide`. */
     const uint32_t *index; /* NULL: entry t is column t. */
     uint32_t count;
     double y;
-    double weight; /* Of the sample; 1 if there are none, 0: left out. */
+    double weight;      /* Of the sample; 1 if there are none, 0: left out. */
+    const double *wide; /* NULL, or the values as doubles. */
 };
 
 /* Row i < rows, borrowed until the next call. */

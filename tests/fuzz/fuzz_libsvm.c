@@ -22,7 +22,7 @@ struct naive {
     double label[NAIVE_MAX];
     size_t end[NAIVE_MAX]; /* Entries up to and with each row. */
     uint32_t index[NAIVE_MAX];
-    float value[NAIVE_MAX];
+    double value[NAIVE_MAX];
 };
 
 static struct naive naive;
@@ -72,7 +72,7 @@ static bool naive_pair(char *field, uint32_t *after)
         return false;
     *after = (uint32_t)index;
     naive.index[naive.entries] = *after - 1;
-    naive.value[naive.entries++] = (float)value;
+    naive.value[naive.entries++] = value;
     return true;
 }
 
@@ -176,11 +176,13 @@ static void compare_blocks(const uint8_t *data, size_t size, enum err wanted,
     FUZZ_REQUIRE(stage_unpack(&stage, &read) == ERR_OK);
     FUZZ_REQUIRE(read.rows == (wanted == ERR_OK ? rows->rows : 0));
     for (size_t k = 0; k < sparse_entries(rows); k++) {
-        if (rows->value[k] == 0)
+        const double value = (double)(float)rows->value[k];
+
+        if (value == 0)
             continue;
         FUZZ_REQUIRE(at < sparse_entries(&read));
         FUZZ_REQUIRE(read.index[at] == rows->index[k]);
-        FUZZ_REQUIRE(read.value[at] == rows->value[k]);
+        FUZZ_REQUIRE(read.value[at] == value);
         at++;
     }
     FUZZ_REQUIRE(at == sparse_entries(&read));

@@ -93,7 +93,7 @@ static void compare(const uint8_t *data, size_t size, const struct sparse *rows,
                 FUZZ_REQUIRE(rows->label[i] == value);
             } else if (narrow != 0) {
                 FUZZ_REQUIRE(rows->index[at] == j - (j > label));
-                FUZZ_REQUIRE(rows->value[at] == narrow);
+                FUZZ_REQUIRE(rows->value[at] == (double)narrow);
                 at++;
             }
         }

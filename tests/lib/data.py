@@ -219,9 +219,22 @@ def check_info():
 
     def counts():
         found = info("t.csv")
-        assert (found["rows"], found["cols"], found["storage"]) == (3, 2, "bf16")
+        assert (found["rows"], found["cols"], found["storage"]) == (3, 2, "f32")
         assert found["labels"] == [{"label": 0, "rows": 1},
                                    {"label": 1, "rows": 2}]
+
+    def rounded():
+        with open("odd.csv", "w", encoding="ascii") as file:
+            file.write("0.1,16777217,1\n0.5,2,-1\n")
+        found = info("odd.csv")
+        assert found["storage"] == "f32" and found["rounded"] == 2
+        assert 2 ** -25 < found["rounding"] <= 2 ** -24
+        found = info("odd.csv", "--storage", "f64")
+        assert found["storage"] == "f64"
+        assert (found["rounded"], found["rounding"]) == (0, 0)
+        _, out, _ = muster("data", "info", "odd.csv")
+        assert "rounded   2 values to fp32, by 6e-08 of their size at most; " \
+            "--storage f64 keeps them\n" in out
 
     def cached():
         first = info("data.svm", "--cache", "cache")
@@ -238,7 +251,7 @@ def check_info():
             "muster: bad.csv: line 3: column 2 (b): 'x' is not a number; " \
             "for words say --categorical\n", err
 
-    return [forms, images, counts, cached, broken]
+    return [forms, images, counts, rounded, cached, broken]
 
 
 def main():

@@ -142,7 +142,7 @@ static void test_split(void **state)
     for (uint32_t row = 0; row < ROWS; row++) {
         const struct dataset *in = row < 3 ? &held : &data;
         const uint32_t at = row < 3 ? row : row - 3;
-        float value;
+        double value;
 
         dataset_row_values(in, at, &value);
         assert_true(in->y[at] == (value < 3 ? 1 : -1));

@@ -132,7 +132,7 @@ static void test_idx(void **state)
     assert_int_equal(rows.start[2], 2);
     assert_int_equal(rows.index[0], 1);
     assert_true(rows.value[0] == 1);
-    assert_true(rows.value[1] == 0.2f);
+    assert_true(rows.value[1] == (double)0.2f);
     sparse_close(&rows);
     assert_int_equal(read_idx(&file, label, 2, &rows, &why), ERR_MISMATCH);
     assert_string_equal(why.text, "3 rows, but there are 2 labels");
@@ -304,7 +304,7 @@ static void assert_large_row(const struct sparse *rows, uint32_t row,
         if (col == label || value_at(row, col) == 0)
             continue;
         assert_int_equal(rows->index[at], col - (col > label));
-        assert_true(rows->value[at] == (float)value_at(row, col));
+        assert_true(rows->value[at] == (double)(float)value_at(row, col));
         at++;
     }
     assert_int_equal(at, rows->start[row + 1]);

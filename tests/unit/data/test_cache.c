@@ -60,12 +60,14 @@ static void assert_equal_data(const struct dataset *a, const struct dataset *b)
     struct dataset plain = *b;
     struct digest one = dataset_digest(a);
     struct digest other;
-    float x[16];
-    float y[16];
+    double x[16];
+    double y[16];
 
     plain.digest_known = false; /* Read it, do not believe the header. */
     other = dataset_digest(&plain);
     assert_true(digest_equal(&one, &other));
+    assert_int_equal(a->rounded, b->rounded);
+    assert_true(a->rounding == b->rounding);
     for (uint32_t i = 0; i < a->rows; i++) {
         dataset_row_values(a, i, x);
         dataset_row_values(b, i, y);
@@ -77,7 +79,7 @@ static void assert_equal_data(const struct dataset *a, const struct dataset *b)
 static void test_every_form(void **state)
 {
     static const char *const forms[] = {NULL,  "f32",   "bf16", "i8",
-                                        "bit", "index", "csr"};
+                                        "bit", "index", "csr",  "f64"};
 
     (void)state;
     write_source("3 1:1 9:1\n5 2:1\n3 4:1\n5 9:1\n");

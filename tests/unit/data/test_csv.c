@@ -46,7 +46,7 @@ static void assert_two_rows(const char *text, const char *label)
     assert_int_equal(rows.index[1], 2);
     assert_int_equal(rows.index[2], 2);
     assert_true(rows.value[0] == 1);
-    assert_true(rows.value[1] == 2.5f);
+    assert_true(rows.value[1] == 2.5);
     assert_true(rows.value[2] == -3);
     sparse_close(&rows);
 }

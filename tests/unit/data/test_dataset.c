@@ -213,7 +213,7 @@ static struct dataset sample(enum storage storage, bool weighted)
 
 static void assert_sample(const struct dataset *data)
 {
-    float row[21];
+    double row[21];
 
     for (uint32_t i = 0; i < data->rows; i++) {
         assert_true(data->y[i] == i);

@@ -55,9 +55,9 @@ static void test_categories_are_sorted(void **state)
 }
 
 static void assert_row(const struct sparse *rows, uint32_t row,
-                       const float *wanted)
+                       const double *wanted)
 {
-    float x[16] = {0};
+    double x[16] = {0};
 
     for (size_t k = rows->start[row]; k < rows->start[row + 1]; k++)
         x[rows->index[k]] = rows->value[k];
@@ -68,13 +68,13 @@ static void test_one_hot_and_pairs(void **state)
 {
     /* blue green red | 9 10 | weight | (blue,9) (green,10) (red,9) (red,10) |
      * 1 */
-    static const float wanted[4][11] = {
+    static const double wanted[4][11] = {
         {0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1},
         {1, 0, 0, 1, 0, 2, 1, 0, 0, 0, 1},
         {0, 0, 1, 1, 0, 3, 0, 0, 1, 0, 1},
         {0, 1, 0, 0, 1, 6, 0, 1, 0, 0, 1},
     };
-    static const float other[11] = {0, 0, 0, 1, 0, 5, 0, 0, 0, 0, 1};
+    static const double other[11] = {0, 0, 0, 1, 0, 5, 0, 0, 0, 0, 1};
     const struct encode_options options = {.all_pairs = true, .constant = true};
     struct frame frame = read_frame(table, "1,size");
     struct frame test = read_frame("a,b,c,y\npink,9,5,1\n", "1,2");
@@ -116,14 +116,14 @@ static void test_scaling(void **state)
     (void)state;
     assert_int_equal(encoder_fit(&encoder, &frame, &standard, &why), ERR_OK);
     assert_int_equal(encoder_rows(&encoder, &frame, &rows, &why), ERR_OK);
-    assert_true(fabs((double)rows.value[0] + 2 / deviation) < 1e-6);
+    assert_true(fabs(rows.value[0] + 2 / deviation) < 1e-6);
     assert_int_equal(rows.start[3], 2); /* 3 is the mean, 5 constant. */
     sparse_close(&rows);
     encoder_close(&encoder);
     assert_int_equal(encoder_fit(&encoder, &frame, &minmax, &why), ERR_OK);
     assert_int_equal(encoder_rows(&encoder, &frame, &rows, &why), ERR_OK);
     assert_int_equal(rows.start[1], 0);
-    assert_true(rows.value[0] == 0.2f && rows.value[2] == 1);
+    assert_true((float)rows.value[0] == 0.2f && rows.value[2] == 1);
     sparse_close(&rows);
     encoder_close(&encoder);
     frame_close(&frame);

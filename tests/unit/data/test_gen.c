@@ -44,18 +44,20 @@ static void test_known_digest(void **state)
 
 static void test_known_digits(void **state)
 {
+    const struct source_options digits = {
+        .spec = "gen:digits:100", .seed = 1, .storage = "bf16"};
     struct dataset train = {0}, test = {0};
     struct digest digest;
+    struct why why = {0};
     char text[DIGEST_TEXT];
 
     (void)state;
-    load("gen:digits:100", 1, false, &train, &test);
+    assert_int_equal(source_load(&digits, &train, NULL, NULL, &why), ERR_OK);
     digest = dataset_digest(&train);
     assert_string_equal(
         digest_text(&digest, text),
         "eac013cfebb740adfd6be4b547dfe16f274c763f877205f2492b91e35ba791aa");
     dataset_close(&train);
-    dataset_close(&test);
     load("gen:linear:100,10", 1, false, &train, &test);
     digest = dataset_digest(&train);
     assert_string_equal(
@@ -161,7 +163,7 @@ static void test_linear(void **state)
 static void test_digits(void **state)
 {
     static double mean[10][784];
-    static float x[784];
+    static double x[784];
     struct dataset train = {0}, test = {0};
     uint32_t count[10] = {0};
     uint32_t right = 0;
@@ -170,13 +172,13 @@ static void test_digits(void **state)
     load("gen:digits:2000", 7, false, &train, &test);
     assert_int_equal(train.classes, 10);
     assert_int_equal(train.cols, 784);
-    assert_int_equal(train.storage, STORAGE_BF16);
+    assert_int_equal(train.storage, STORAGE_F32);
     assert_int_equal(test.rows, 400);
     for (uint32_t i = 0; i < train.rows; i++) {
         dataset_row_values(&train, i, x);
         count[(uint32_t)train.y[i]]++;
         for (uint32_t j = 0; j < 784; j++)
-            mean[(uint32_t)train.y[i]][j] += (double)x[j];
+            mean[(uint32_t)train.y[i]][j] += x[j];
     }
     for (uint32_t d = 0; d < 10; d++)
         assert_true(count[d] > 120 && count[d] < 280);
@@ -189,7 +191,7 @@ static void test_digits(void **state)
             double far = 0;
 
             for (uint32_t j = 0; j < 784; j++) {
-                const double diff = (double)x[j] - mean[d][j] / count[d];
+                const double diff = x[j] - mean[d][j] / count[d];
 
                 far += diff * diff;
             }
@@ -209,6 +211,10 @@ static void test_storage(void **state)
 {
     const struct source_options wide = {.spec = "gen:digits:20",
                                         .storage = "f32"};
+    const struct source_options half = {.spec = "gen:digits:20",
+                                        .storage = "bf16"};
+    const struct source_options twice = {.spec = "gen:gmm:20,3",
+                                         .storage = "f64"};
     const struct source_options narrow = {.spec = "gen:gmm:20,3",
                                           .storage = "i8"};
     struct dataset data = {0};
@@ -217,6 +223,12 @@ static void test_storage(void **state)
     (void)state;
     assert_int_equal(source_load(&wide, &data, NULL, NULL, &why), ERR_OK);
     assert_int_equal(data.storage, STORAGE_F32);
+    dataset_close(&data);
+    assert_int_equal(source_load(&half, &data, NULL, NULL, &why), ERR_OK);
+    assert_int_equal(data.storage, STORAGE_BF16);
+    dataset_close(&data);
+    assert_int_equal(source_load(&twice, &data, NULL, NULL, &why), ERR_OK);
+    assert_int_equal(data.storage, STORAGE_F64);
     dataset_close(&data);
     assert_int_equal(source_load(&narrow, &data, NULL, NULL, &why), ERR_RANGE);
     assert_string_equal(why.text, "gen:gmm:20,3: storage i8 does not hold its "

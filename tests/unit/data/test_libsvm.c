@@ -36,7 +36,7 @@ static void test_rows(void **state)
     static const double labels[] = {1, -1, 3.25, 0};
     static const size_t starts[] = {0, 2, 3, 3, 5};
     static const uint32_t indices[] = {0, 2, 1, 1, 16777215};
-    static const float values[] = {0.5f, 2, 1225000, -1e-3f, 3.4e38f};
+    static const double values[] = {0.5, 2, 1225000, -1e-3, 3.4e38};
     struct sparse sparse = {0};
     struct why why = {0};
 

@@ -154,7 +154,7 @@ static void test_test_set_follows_training_set(void **state)
                                            .intercept = true,
                                            .labels = train.label};
     struct dataset test = load("5 1:1 9:9\n5 1:4\n", &options);
-    float row[4];
+    double row[4];
 
     (void)state;
     assert_int_equal(train.cols, 4);
@@ -164,6 +164,35 @@ static void test_test_set_follows_training_set(void **state)
     assert_true(row[0] == 1 && row[1] == 0 && row[3] == 1);
     dataset_close(&train);
     dataset_close(&test);
+}
+
+/* Values of a text as they stand: fp64 if asked for, and for what is to be like
+ * such rows; the same through the cache. */
+static void test_values_of_fp64(void **state)
+{
+    static const char text[] = "1 1:0.1 2:1e300\n-1 1:16777217\n";
+    struct dataset wide =
+        load(text, &(struct source_options){.storage = "f64"});
+    struct dataset like = load(text, &(struct source_options){.like = &wide});
+    struct dataset narrow =
+        load("1 1:0.1 2:4\n-1 1:16777217\n", &(struct source_options){0});
+    const struct dataset *const both[] = {&wide, &like};
+    double row[2];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(both[i]->storage, STORAGE_F64);
+        dataset_row_values(both[i], 0, row);
+        assert_true(row[0] == 0.1 && row[1] == 1e300);
+        dataset_row_values(both[i], 1, row);
+        assert_true(row[0] == 16777217 && row[1] == 0);
+    }
+    assert_int_equal(narrow.storage, STORAGE_F32);
+    assert_int_equal(narrow.rounded, 2);
+    assert_true(narrow.rounding < 0x1p-24 && narrow.rounding > 0x1p-27);
+    dataset_close(&wide);
+    dataset_close(&like);
+    dataset_close(&narrow);
 }
 
 static void assert_sentence(const char *text, const double *labels,
@@ -261,6 +290,7 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values_of_fp64),
         cmocka_unit_test(test_two_labels_are_mapped),
         cmocka_unit_test(test_other_labels_are_kept),
         cmocka_unit_test(test_whole_labels_are_numbered),

@@ -50,14 +50,13 @@ static void test_growth_keeps_rows(void **state)
     for (uint32_t row = 0; row < 500; row++) {
         assert_int_equal(sparse_add_row(&sparse, row), ERR_OK);
         for (uint32_t j = 0; j < row % 7; j++)
-            assert_int_equal(sparse_add(&sparse, j, (float)(row + j)), ERR_OK);
+            assert_int_equal(sparse_add(&sparse, j, row + j), ERR_OK);
     }
     for (uint32_t row = 0; row < 500; row++) {
         assert_true(sparse.label[row] == row);
         assert_int_equal(sparse.start[row + 1] - sparse.start[row], row % 7);
         for (uint32_t j = 0; j < row % 7; j++)
-            assert_true(sparse.value[sparse.start[row] + j] ==
-                        (float)(row + j));
+            assert_true(sparse.value[sparse.start[row] + j] == row + j);
     }
     sparse_close(&sparse);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@
 enum { ROWS = 300, COLS = 40 };
 
 /* What row i, column j of table `seed` holds. */
-static float value_at(uint64_t seed, uint32_t i, uint32_t j)
+static double value_at(uint64_t seed, uint32_t i, uint32_t j)
 {
     const uint64_t draw = rng_at(seed, i, j);
     const uint64_t every = seed % 3 == 0 ? 2 : 20; /* Dense, sparse. */
@@ -29,11 +30,11 @@ static float value_at(uint64_t seed, uint32_t i, uint32_t j)
     case 0:
         return 1;
     case 1:
-        return (float)(int)(draw >> 32 & 127);
+        return (double)(draw >> 32 & 127);
     case 2:
-        return (float)(draw >> 32 & 127) / 64;
+        return (double)(draw >> 32 & 127) / 64;
     default:
-        return (float)(draw >> 32 & 1023) / 1000;
+        return (double)((float)(draw >> 32 & 1023) / 1000);
     }
 }
 
@@ -44,12 +45,12 @@ static void fill(struct stage *stage, uint64_t seed)
     for (uint32_t i = 0; i < ROWS; i++) {
         assert_int_equal(sparse_add_row(&rows, i), ERR_OK);
         for (uint32_t j = 0; j < COLS; j++) {
-            const float value = value_at(seed, i, j);
+            const double value = value_at(seed, i, j);
 
             /* Some zeros are written out, some negative. */
             if (value != 0 || j % 11 == 0)
                 assert_int_equal(
-                    sparse_add(&rows, j, value == 0 ? -0.0f : value), ERR_OK);
+                    sparse_add(&rows, j, value == 0 ? -0.0 : value), ERR_OK);
         }
         if (rng_at(seed, i, 1000) % 50 == 0 || i + 1 == ROWS) {
             assert_int_equal(stage_add(stage, &rows), ERR_OK);
@@ -63,8 +64,8 @@ static void assert_values(const struct dataset *data, uint64_t seed,
                           bool intercept)
 {
     const uint32_t features = data->cols - intercept;
-    float row[64];
-    float natural[64];
+    double row[64];
+    double natural[64];
 
     for (uint32_t i = 0; i < ROWS; i++) {
         assert_true(data->y[i] == i);
@@ -190,6 +191,69 @@ static void test_numbering(void **state)
     sparse_close(&rows);
 }
 
+/* Two blocks, the second of values that fp32 holds. */
+static struct dataset build_odd(bool wide)
+{
+    static const double value[2][3] = {{0.1, 16777217, 1e-300}, {0.5, 2, -3}};
+    const struct stage_options options = {
+        .choose = !wide, .storage = STORAGE_F64, .intercept = true};
+    struct stage stage = {.wide = wide};
+    struct dataset data = {0};
+    struct why why = {0};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        struct sparse rows = {.wide = wide};
+
+        assert_int_equal(sparse_add_row(&rows, i), ERR_OK);
+        for (uint32_t j = 0; j < 3; j++)
+            assert_int_equal(sparse_add(&rows, j, value[i][j]), ERR_OK);
+        assert_int_equal(stage_add(&stage, &rows), ERR_OK);
+        sparse_close(&rows);
+    }
+    assert_int_equal(stage_build(&stage, &options, pool_serial(), &data, &why),
+                     ERR_OK);
+    return data;
+}
+
+static void test_values_of_fp64(void **state)
+{
+    struct dataset wide = build_odd(true);
+    struct dataset narrow = build_odd(false);
+    double row[4];
+
+    (void)state;
+    assert_int_equal(wide.storage, STORAGE_F64);
+    dataset_row_values(&wide, 0, row);
+    assert_true(row[0] == 0.1 && row[1] == 16777217 && row[2] == 1e-300);
+    dataset_row_values(&wide, 1, row);
+    assert_true(row[0] == 0.5 && row[1] == 2 && row[2] == -3 && row[3] == 1);
+    assert_int_equal(wide.rounded, 0);
+    assert_true(wide.rounding == 0);
+    assert_int_equal(narrow.storage, STORAGE_F32);
+    dataset_row_values(&narrow, 0, row);
+    assert_true(row[0] == (double)0.1f && row[1] == 16777216 && row[2] == 0);
+    assert_int_equal(narrow.rounded, 3);
+    assert_true(narrow.rounding == 1); /* 1e-300 is lost. */
+    dataset_close(&wide);
+    dataset_close(&narrow);
+}
+
+static void test_range(void **state)
+{
+    const struct sparse narrow = {0};
+    const struct sparse wide = {.wide = true};
+
+    (void)state;
+    assert_true(sparse_in_range(&narrow, 0x1.fffffep127)); /* The largest. */
+    assert_true(sparse_in_range(&narrow, -0x1.fffffefffffffp127));
+    assert_false(sparse_in_range(&narrow, 0x1.ffffffp127)); /* Rounds up. */
+    assert_false(sparse_in_range(&narrow, -1e300));
+    assert_true(sparse_in_range(&wide, -1e300));
+    assert_false(sparse_in_range(&wide, HUGE_VAL));
+    assert_false(sparse_in_range(&wide, nan("")));
+    assert_false(sparse_in_range(&narrow, nan("")));
+}
+
 static void test_refusals(void **state)
 {
     const struct stage_options options = {.choose = true};
@@ -217,6 +281,8 @@ int main(void)
         cmocka_unit_test(test_every_form),
         cmocka_unit_test(test_cut_into_blocks_does_not_matter),
         cmocka_unit_test(test_numbering),
+        cmocka_unit_test(test_values_of_fp64),
+        cmocka_unit_test(test_range),
         cmocka_unit_test(test_refusals),
     };
 

@@ -149,6 +149,7 @@ static float draw_value(enum dense_storage storage, float x, uint64_t at)
 
     switch (storage) {
     case DENSE_F32:
+    case DENSE_F64:
         break;
     case DENSE_BF16:
         memcpy(&bits, &x, sizeof bits);
@@ -182,16 +183,19 @@ static void put_value(enum dense_storage storage, void *to, size_t at, float x)
         if (x != 0)
             ((uint8_t *)to)[at / 8] |= (uint8_t)(1u << at % 8);
         break;
+    case DENSE_F64:
+        ((double *)to)[at] = (double)x;
+        break;
     }
 }
 
-/* Narrow rows of values that fit, against fp32 rows of the same values. */
+/* Other rows of values that fit, against fp32 rows of the same values. */
 static void assert_narrow(struct chunk *chunk, enum dense_storage storage,
                           uint64_t seed)
 {
     const size_t cells = (size_t)chunk->rows.rows * chunk->rows.stride;
     const enum loss loss = losses[seed % COUNT(losses)];
-    void *narrow = mem_new(cells, sizeof(float));
+    void *narrow = mem_new(cells, sizeof(double));
     double *v = direction(chunk->rows.stride, seed);
     struct dense_rows rows = chunk->rows;
 
@@ -220,16 +224,54 @@ static void assert_narrow(struct chunk *chunk, enum dense_storage storage,
 static void test_narrow_storage(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 480; seed++) {
-        const enum dense_storage storage = (enum dense_storage)(seed % 4);
+    for (uint64_t seed = 0; seed < 600; seed++) {
+        const enum dense_storage storage =
+            (enum dense_storage)(seed % DENSE_STORAGES);
         struct chunk chunk;
         double *weight;
 
-        chunk_make(&chunk, seed, (enum chunk_kind)(seed / 4 % CHUNK_KINDS), 90,
+        chunk_make(&chunk, seed, (enum chunk_kind)(seed / 5 % CHUNK_KINDS), 90,
                    seed % 16 == 0 ? 400 : 60);
         weight = add_weights(&chunk, seed / 24);
         assert_narrow(&chunk, storage, seed);
         mem_free(weight);
+        chunk_close(&chunk);
+    }
+}
+
+/* fp64 values that no float holds: every variant against the oracle, which
+ * must not give the sums of the rounded ones. */
+static void test_wide_values(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        const enum loss loss = losses[seed % COUNT(losses)];
+        struct chunk chunk;
+        struct dense_rows rows;
+        struct results wide, narrow;
+        double *x, *v;
+        size_t cells;
+
+        chunk_make(&chunk, seed, (enum chunk_kind)0, 90, 60);
+        rows = chunk.rows;
+        cells = (size_t)rows.rows * rows.stride;
+        x = mem_new(cells, sizeof *x);
+        v = direction(rows.stride, seed);
+        assert_non_null(x);
+        for (size_t i = 0; i < cells; i++)
+            x[i] = (double)chunk.x[i] * (1 + 0x1p-30 * (double)(i % 7 + 1));
+        rows.storage = DENSE_F64;
+        rows.x = x;
+        for (int what = SUMS_GRADIENT; what <= SUMS_HESSIAN; what++)
+            assert_variants(&rows, (enum sums)what, loss, chunk.w, v, seed);
+        wide = evaluate(SUMS_HESSIAN, NULL, LOSS_SQUARED, &rows, chunk.w, v);
+        narrow =
+            evaluate(SUMS_HESSIAN, NULL, LOSS_SQUARED, &chunk.rows, chunk.w, v);
+        assert_false(same(&wide, &narrow));
+        mem_free(wide.sums);
+        mem_free(narrow.sums);
+        mem_free(v);
+        mem_free(x);
         chunk_close(&chunk);
     }
 }
@@ -364,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variants_agree),
         cmocka_unit_test(test_narrow_storage),
+        cmocka_unit_test(test_wide_values),
         cmocka_unit_test(test_minus_zero_is_zero),
         cmocka_unit_test(test_hessian_agrees_with_hessvec),
         cmocka_unit_test(test_hessvec_is_a_derivative),

@@ -29,6 +29,7 @@ struct example {
     uint16_t bf16[ROWS * STRIDE_MAX];
     int8_t i8[ROWS * STRIDE_MAX];
     uint8_t bit[ROWS * STRIDE_MAX / 8];
+    double f64[ROWS * STRIDE_MAX];
     double y[ROWS], weight[ROWS];
     double w[DIMS_MAX], v[DIMS_MAX];
 };
@@ -40,6 +41,7 @@ static float draw_x(enum dense_storage storage, uint64_t seed, uint32_t at)
 
     switch (storage) {
     case DENSE_F32:
+    case DENSE_F64:
         return (float)(4 * u - 2);
     case DENSE_BF16:
         return (float)(floor(u * 200) - 100) / 64;
@@ -57,6 +59,7 @@ static void store(struct example *e, uint32_t at, float x)
 
     memcpy(&bits, &x, sizeof bits);
     e->f32[at] = x;
+    e->f64[at] = (double)x;
     e->bf16[at] = (uint16_t)(bits >> 16);
     e->i8[at] = (int8_t)(fabsf(x) < 128 ? x : 0);
     if (x == 1.0f)
@@ -102,6 +105,8 @@ static const void *stored(const struct example *e, enum dense_storage storage)
         return e->i8;
     case DENSE_BIT:
         return e->bit;
+    case DENSE_F64:
+        return e->f64;
     }
     return e->f32;
 }
@@ -137,7 +142,8 @@ static void test_variants_agree(void **state)
 
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
-        const enum dense_storage storage = (enum dense_storage)(seed % 4);
+        const enum dense_storage storage =
+            (enum dense_storage)(seed % DENSE_STORAGES);
 
         make(&e, seed, storage, sizes[seed % 5]);
         if (seed % 7 == 0)

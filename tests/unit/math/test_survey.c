@@ -20,7 +20,7 @@ enum { ROWS_MAX = 200, STRIDE_MAX = 144, SEEDS = 60 };
 
 struct sample {
     struct dense_rows rows;
-    float x[ROWS_MAX * STRIDE_MAX]; /* The values, whatever the storage. */
+    double x[ROWS_MAX * STRIDE_MAX]; /* The values, whatever the storage. */
     float f32[ROWS_MAX * STRIDE_MAX];
     uint16_t bf16[ROWS_MAX * STRIDE_MAX];
     int8_t i8[ROWS_MAX * STRIDE_MAX];
@@ -28,13 +28,15 @@ struct sample {
     double y[ROWS_MAX], weight[ROWS_MAX];
 };
 
-static float draw(struct rng *rng, enum dense_storage storage)
+static double draw(struct rng *rng, enum dense_storage storage)
 {
     if (storage == DENSE_BIT)
-        return rng_chance(rng, 0.3) ? 1.0f : 0.0f;
+        return rng_chance(rng, 0.3) ? 1 : 0;
     if (storage == DENSE_F32)
-        return (float)(rng_unit(rng) - 0.5);
-    return (float)rng_between(rng, -99, 99);
+        return (double)(float)(rng_unit(rng) - 0.5);
+    if (storage == DENSE_F64)
+        return rng_unit(rng) - 0.5;
+    return (double)rng_between(rng, -99, 99);
 }
 
 static void make(struct sample *s, enum dense_storage storage, uint64_t seed)
@@ -51,13 +53,16 @@ static void make(struct sample *s, enum dense_storage storage, uint64_t seed)
     s->rows.x = storage == DENSE_F32    ? (void *)s->f32
                 : storage == DENSE_BF16 ? (void *)s->bf16
                 : storage == DENSE_I8   ? (void *)s->i8
+                : storage == DENSE_F64  ? (void *)s->x
                                         : (void *)s->bit;
     for (size_t at = 0; at < (size_t)s->rows.rows * s->rows.stride; at++) {
-        const float x = draw(&rng, storage);
+        const double value = draw(&rng, storage);
+        const float x = (float)value;
         uint32_t bits;
 
         memcpy(&bits, &x, sizeof bits);
-        s->x[at] = s->f32[at] = x;
+        s->x[at] = value;
+        s->f32[at] = x;
         s->bf16[at] = (uint16_t)(bits >> 16);
         s->i8[at] = (int8_t)x;
         if (x != 0)
@@ -69,12 +74,12 @@ static void make(struct sample *s, enum dense_storage storage, uint64_t seed)
     }
 }
 
-static double norm_ref(const float *x, uint32_t stride)
+static double norm_ref(const double *x, uint32_t stride)
 {
     double lane[8] = {0};
 
     for (uint32_t j = 0; j < stride; j++)
-        lane[j % 8] += (double)x[j] * (double)x[j];
+        lane[j % 8] += x[j] * x[j];
     return sqrt(((lane[0] + lane[4]) + (lane[2] + lane[6])) +
                 ((lane[1] + lane[5]) + (lane[3] + lane[7])));
 }
@@ -93,7 +98,7 @@ static void assert_sizes(const struct sample *s, enum isa isa)
 
         for (uint32_t i = 0; i < s->rows.rows; i++) {
             const double weight = s->rows.weight != NULL ? s->weight[i] : 1;
-            const double x = fabs((double)s->x[i * stride + j]);
+            const double x = fabs(s->x[i * stride + j]);
             const double size = norm_ref(s->x + i * stride, stride);
 
             most = fmax(most, size);
@@ -115,7 +120,7 @@ static void test_sizes(void **state)
     (void)state;
     assert_non_null(s);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        make(s, (enum dense_storage)(seed % 4), seed);
+        make(s, (enum dense_storage)(seed % DENSE_STORAGES), seed);
         for (int isa = ISA_PORTABLE; isa <= ISA_AVX512; isa++) {
             if (isa_runs((enum isa)isa))
                 assert_sizes(s, (enum isa)isa);

@@ -30,6 +30,7 @@ static float draw(enum storage storage, struct rng *rng)
     case STORAGE_BF16:
     case STORAGE_I8:
     case STORAGE_CSR:
+    case STORAGE_F64:
         break;
     }
     return rng_chance(rng, 0.3) ? 0.0f : (float)rng_between(rng, -9, 9);
@@ -54,6 +55,9 @@ static void put(struct dataset *data, uint32_t i, uint32_t j, float value)
     case STORAGE_BIT:
         if (value != 0)
             ((uint8_t *)data->x)[at / 8] |= (uint8_t)(1u << at % 8);
+        break;
+    case STORAGE_F64:
+        ((double *)data->x)[at] = (double)value;
         break;
     case STORAGE_INDEX:
     case STORAGE_CSR:
@@ -189,15 +193,15 @@ static void test_storages_agree(void **state)
     } pairs[] = {
         {STORAGE_F32, STORAGE_BF16, 0},     {STORAGE_F32, STORAGE_I8, 0},
         {STORAGE_F32, STORAGE_CSR, 1e-12},  {STORAGE_BIT, STORAGE_INDEX, 2e-7},
-        {STORAGE_CSR, STORAGE_BF16, 1e-12},
+        {STORAGE_CSR, STORAGE_BF16, 1e-12}, {STORAGE_F32, STORAGE_F64, 0},
     };
 
     (void)state;
-    for (uint64_t seed = 0; seed < 400; seed++) {
-        const unsigned pair = (unsigned)(seed % 5);
-        const enum model_kind kind = (enum model_kind)(seed / 5 % 2);
+    for (uint64_t seed = 0; seed < 480; seed++) {
+        const unsigned pair = (unsigned)(seed % 6);
+        const enum model_kind kind = (enum model_kind)(seed / 6 % 2);
         const enum evaluation_kind what =
-            seed / 10 % 2 == 0 ? EVALUATE_GRADIENT : EVALUATE_HESSVEC;
+            seed / 12 % 2 == 0 ? EVALUATE_GRADIENT : EVALUATE_HESSVEC;
         struct dataset data[2];
         struct asked asked[2];
 

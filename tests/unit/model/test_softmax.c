@@ -53,17 +53,17 @@ static struct dataset make(enum storage storage, uint64_t seed, bool ones)
     assert_int_equal(dataset_init_shape(&data, &shape), ERR_OK);
     data.classes = 2 + (uint32_t)rng_below(&rng, CLASSES - 1);
     for (uint32_t i = 0; i < data.rows; i++) {
-        float row[COLS_MAX + 8] = {0};
+        double row[COLS_MAX + 8] = {0};
 
         for (uint32_t j = 0; j < data.cols; j++)
-            row[j] = (float)(ones ? rng_chance(&rng, 0.4)
-                                  : rng_between(&rng, -9, 9));
+            row[j] = (double)(ones ? rng_chance(&rng, 0.4)
+                                   : rng_between(&rng, -9, 9));
         if (is_sparse(storage))
             data.begin[i + 1] = data.begin[i];
         else
             storage_pack(storage, row, data.stride, dataset_row(&data, i));
         for (uint32_t j = 0; j < data.cols; j++)
-            put(&data, i, j, row[j]);
+            put(&data, i, j, (float)row[j]);
         data.y[i] = (double)rng_below(&rng, data.classes);
         if (data.weight != NULL)
             data.weight[i] = rng_chance(&rng, 0.1) ? 0 : 3 * rng_unit(&rng);
@@ -154,6 +154,7 @@ static void test_storages_agree(void **state)
     } pairs[] = {
         {STORAGE_F32, STORAGE_BF16, false, 0},
         {STORAGE_F32, STORAGE_I8, false, 0},
+        {STORAGE_F32, STORAGE_F64, false, 0},
         {STORAGE_F32, STORAGE_BIT, true, 0},
         {STORAGE_INDEX, STORAGE_CSR, true, 0},
         {STORAGE_F32, STORAGE_CSR, false, 1e-12},

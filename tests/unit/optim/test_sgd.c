@@ -31,9 +31,13 @@ static struct sgd_row row_of(void *context, uint32_t i)
     const struct table *t = context;
 
     if (t->sparse)
-        return (struct sgd_row){t->value[i], t->index[i], t->count[i], t->y[i],
-                                1};
-    return (struct sgd_row){t->x[i], NULL, DIMS, t->y[i], 1};
+        return (struct sgd_row){.value = t->value[i],
+                                .index = t->index[i],
+                                .count = t->count[i],
+                                .y = t->y[i],
+                                .weight = 1};
+    return (struct sgd_row){
+        .value = t->x[i], .count = DIMS, .y = t->y[i], .weight = 1};
 }
 
 static void make(struct table *t, uint64_t seed, bool sparse)
