@@ -46,7 +46,8 @@ static uint32_t work_total(const struct code *code, uint32_t *ids)
 }
 
 /* Besides init and adapt_look, the only place where the coordinator allocates:
- * a new code has other tables.  It happens at a step boundary, never inside a round. */
+ * a new code has other tables.  It happens at a step boundary, never inside a
+ * round. */
 static enum err room_make(struct coordinator *c, const struct code *code)
 {
     const uint32_t pieces = code->piece_count;
