@@ -10,7 +10,7 @@ less over uncoded than there.  What frc gains at one level is a matter of the
 delays of the few steps before it, the same for any implementation.  Skips
 without the data.
 
-`erasurehead.py real`: the same on real processes here, delays a tenth as long.
+`erasurehead.py real [CODES]`: the same on real processes here, delays a tenth as long.
 For each code and level the cluster trains as many steps as virtual time needs
 to the level; beside the virtual seconds, a tenth of them, are those that it
 took and the AUC that it reached."""
@@ -25,6 +25,7 @@ from pathlib import Path
 MUSTER = os.environ.get("MUSTER", "build/muster")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / \
     "amazon_access"
+STEPS_REAL = 30  # Enough for the last level.
 LEVELS = (.75, .78, .83, .85)
 CODES = "uncoded,frc:s=1,frc:s=2,agc:s=1:collect=11,agc:s=2:collect=11"
 PAPER = {"agc s=2 k=11": (6.74, 6.06, 5.61, 5.37),
@@ -57,9 +58,9 @@ def job(base):
             "json"]
 
 
-def simulate(base, *more):
-    return muster("simulate", *job(base), "--steps", "100", "--delay",
-                  "reference", "--work", "0", "--compare", CODES, "--series",
+def simulate(base, codes, steps, *more):
+    return muster("simulate", *job(base), "--steps", str(steps), "--delay",
+                  "reference", "--work", "0", "--compare", codes, "--series",
                   *more)["runs"]
 
 
@@ -85,11 +86,11 @@ def train(base, code, steps):
                       os.path.join(out, "run"), "-q")
 
 
-def real(base):
+def real(base, codes):
     print(f"{'':<14}{'AUC':>5}{'steps':>7}{'virtual/10 s':>14}{'real s':>9}"
           f"{'ratio':>7}{'speed-up':>10}{'reached':>9}")
     waits = {}
-    for run, code in zip(simulate(base), CODES.split(",")):
+    for run, code in zip(simulate(base, codes, STEPS_REAL), codes.split(",")):
         for level in LEVELS:
             steps = steps_to(run, level)
             if steps is None:
@@ -114,9 +115,9 @@ def main():
         subprocess.run([MUSTER, "data", "prepare", "amazon", "--from",
                         str(DATA), "--out", base], check=True,
                        stdout=subprocess.DEVNULL)
-        if sys.argv[1:] == ["real"]:
-            return real(base)
-        runs = simulate(base, *sys.argv[1:])
+        if sys.argv[1:2] == ["real"]:
+            return real(base, *(sys.argv[2:] or [CODES]))
+        runs = simulate(base, CODES, 100, *sys.argv[1:])
     return table(runs)
 
 
