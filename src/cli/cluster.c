@@ -64,6 +64,8 @@ static struct train_options options_of(struct run *run)
         .threads = setup->threads,
         .optim = setup->optim,
         .code = setup->code,
+        .adapt = setup->adapt,
+        .worst = setup->worst,
         .slots = setup->slots,
         .local_workers = setup->local,
         .workers_max = setup->workers_max,
@@ -109,14 +111,14 @@ enum err run_cluster(struct run *run, struct train_result *result,
     if (err != ERR_OK)
         return err;
     run->screen.steps = run->setup->optim.steps;
-    run->screen.code = run->setup->code.name;
+    run->screen.code = setup_code_name(run->setup);
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
         run->setup->local > 0 && option_flag(&run->cli->options, OPT_DEMO);
     say_note(run->cli, "muster: %u x %u, model %s, %u workers, code %s; run %s",
              run->setup->data.rows, run->setup->data.cols,
              model_ops(run->setup->model)->name, run->setup->slots,
-             run->setup->code.name, run->out);
+             setup_code_name(run->setup), run->out);
     note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);

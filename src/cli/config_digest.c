@@ -42,8 +42,8 @@ static void add_code(struct hasher *hasher, const struct setup *setup)
              snprintf(line, sizeof line,
                       "code %s n %u s %u k %u placement %s schedule %s stop %s "
                       "estimate %s seed %llu",
-                      code->name, setup->slots, code->stragglers, code->k,
-                      placement_name(code->placement),
+                      setup_code_name(setup), setup->slots, code->stragglers,
+                      code->k, placement_name(code->placement),
                       schedule_name(code->schedule), stop_name(code->stop),
                       estimate_name(code->estimate),
                       (unsigned long long)code->seed));

@@ -438,7 +438,8 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_TEXT,
                   .value = "NAME",
                   .shown = "steal; one worker: plain",
-                  .help = "who computes what: see `muster codes`",
+                  .help = "who computes what: see `muster codes`; auto changes "
+                          "it where that pays",
                   .commands = BOTH | CMD_PLAN},
     [OPT_STRAGGLERS] = {.name = "stragglers",
                         .section = workers,

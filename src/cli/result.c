@@ -55,7 +55,11 @@ json_t *result_json(const struct run *run, const struct train_result *result,
         json_integer((json_int_t)result->coordinator_deaths));
     (void)json_object_set_new(object, "worst_pause_s",
                               json_number(result->worst_pause_s));
-    (void)json_object_set_new(object, "code", json_string(setup->code.name));
+    (void)json_object_set_new(object, "code",
+                              json_string(setup_code_name(setup)));
+    if (setup->adapt)
+        (void)json_object_set_new(object, "code_changes",
+                                  json_integer((json_int_t)stats->switches));
     (void)json_object_set_new(object, "model",
                               saved == NULL ? json_null() : json_string(saved));
     (void)json_object_set_new(object, "run",
@@ -104,7 +108,8 @@ static void result_text(const struct run *run,
     }
     if (setup->slots > 0)
         (void)printf("workers    %u joined, %u left, %u died; code %s\n",
-                     stats->joined, stats->left, stats->died, setup->code.name);
+                     stats->joined, stats->left, stats->died,
+                     setup_code_name(setup));
     if (saved != NULL)
         (void)printf("saved      %s\n", saved);
     if (run->out[0] != '\0')

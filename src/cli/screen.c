@@ -230,6 +230,8 @@ static void tell_coordinator(struct screen *screen, const struct watch *watch,
 
 static void tell_event(const struct watch *watch, const struct trace *trace)
 {
+    char text[TRACE_TEXT];
+
     switch ((int)trace->kind) {
     case TRACE_JOINED:
         if (watch->started && !watch->rejoined)
@@ -242,6 +244,9 @@ static void tell_event(const struct watch *watch, const struct trace *trace)
     case TRACE_CLEARED:
         (void)fprintf(stderr, "step %u: %s %s\n", watch->step, trace->name,
                       trace_name(trace->kind));
+        break;
+    case TRACE_SWITCH:
+        (void)fprintf(stderr, "%s\n", trace_switch_text(trace, text));
         break;
     case TRACE_ALARM:
         (void)fprintf(stderr, "step %u: disk trouble; training goes on\n",

@@ -19,7 +19,6 @@
 #include "os/threads.h"
 
 #define PLAIN_NAME        "plain"
-#define DEFAULT_CODE      "steal"
 #define SIMULATED_WORKERS 8u
 #define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
 
@@ -76,6 +75,31 @@ static void count_workers(struct setup *setup, const struct options *options)
         setup->workers_max = setup->local;
 }
 
+const char *setup_code_name(const struct setup *setup)
+{
+    return setup->adapt ? AUTO_NAME : setup->code.name;
+}
+
+static enum exactness wanted_class(const struct options *options)
+{
+    const char *wanted = option_text(options, OPT_EXACT);
+
+    for (int i = EXACT_BITWISE; wanted != NULL && i < EXACT_APPROX; i++)
+        if (strcmp(wanted, exactness_name((enum exactness)i)) == 0)
+            return (enum exactness)i;
+    return EXACT_APPROX;
+}
+
+/* --code auto begins as the default does, and stays bitwise unless told. */
+static const char *choose_auto(struct setup *setup,
+                               const struct options *options)
+{
+    setup->adapt = true;
+    setup->worst = option_given(options, OPT_EXACT) ? wanted_class(options)
+                                                    : EXACT_BITWISE;
+    return DEFAULT_CODE;
+}
+
 /* One worker needs no code; the receipts call that plain. */
 static enum err choose_code(struct setup *setup, const struct options *options,
                             struct why *why)
@@ -94,6 +118,8 @@ static enum err choose_code(struct setup *setup, const struct options *options,
                        (unsigned long long)stragglers + 1);
     if (plain || name == NULL)
         name = plain ? "uncoded" : DEFAULT_CODE;
+    if (strcmp(name, AUTO_NAME) == 0)
+        name = choose_auto(setup, options);
     err = code_inputs_load(&setup->inputs, options, name, why);
     if (err != ERR_OK)
         return err;
@@ -106,16 +132,6 @@ static enum err choose_code(struct setup *setup, const struct options *options,
         (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
                        PLAIN_NAME);
     return err == ERR_UNKNOWN ? why_in(why, err, "--code") : err;
-}
-
-static enum exactness wanted_class(const struct options *options)
-{
-    const char *wanted = option_text(options, OPT_EXACT);
-
-    for (int i = EXACT_BITWISE; wanted != NULL && i < EXACT_APPROX; i++)
-        if (strcmp(wanted, exactness_name((enum exactness)i)) == 0)
-            return (enum exactness)i;
-    return EXACT_APPROX;
 }
 
 /* Line searches and curvature pairs: two sums must be over the same rows. */
@@ -159,6 +175,8 @@ static enum err try_code(struct setup *setup, const struct options *options,
     }
     err = code_build(&code, &setup->code, setup->slots, chunks, why);
     setup->exactness = code.exactness;
+    if (setup->adapt && setup->worst == EXACT_APPROX)
+        setup->exactness = EXACT_APPROX;
     setup->certificate = code.certificate;
     if (err == ERR_OK)
         err = check_certificate(setup, options, &code, why);
@@ -539,8 +557,8 @@ static enum err record_choices(struct setup *setup, struct options *options,
         err = option_set(options, OPT_CHUNK_ROWS, setup->chunk_text,
                          ORIGIN_DEFAULT, why);
     if (err == ERR_OK)
-        err = option_set(options, OPT_CODE, setup->code.name, ORIGIN_DEFAULT,
-                         why);
+        err = option_set(options, OPT_CODE, setup_code_name(setup),
+                         ORIGIN_DEFAULT, why);
     if (err == ERR_OK)
         err = option_set(options, OPT_ISA, isa_name(setup->isa), ORIGIN_DEFAULT,
                          why);

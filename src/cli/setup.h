@@ -30,8 +30,10 @@ struct setup {
     uint32_t local; /* Workers forked here. */
     uint32_t workers_max;
     struct code_spec code;
-    struct code_inputs inputs;      /* What the spec points to. */
-    enum exactness exactness;       /* What a step of that code can reach. */
+    bool adapt;                /* --code auto: `code` is where it begins. */
+    enum exactness worst;      /* ... and how far it may go. */
+    struct code_inputs inputs; /* What the spec points to. */
+    enum exactness exactness;  /* What a step of that code can reach. */
     struct certificate certificate; /* Of a numeric code. */
     uint32_t threads;
     enum isa isa;
@@ -53,6 +55,11 @@ struct setup {
     char threads_text[16], chunk_text[16];
 };
 
+#define AUTO_NAME    "auto"
+#define DEFAULT_CODE "steal" /* Also where auto begins. */
+
+/* As people call it: that of the code, or auto. */
+const char *setup_code_name(const struct setup *setup);
 /* Workers, code, delay, chaos: no file is read but a code's matrix. */
 MUST_CHECK enum err setup_workers(struct setup *setup, struct options *options,
                                   struct why *why);

@@ -10,6 +10,29 @@
 #include "cli/cli.h"
 #include "cli/study.h"
 
+static void make_auto(struct candidate *candidate)
+{
+    candidate->adapt = true;
+    (void)snprintf(candidate->label, sizeof candidate->label, "%s", AUTO_NAME);
+    (void)snprintf(candidate->name, sizeof candidate->name, "%s", AUTO_NAME);
+}
+
+static enum err parse_one(const char *text, size_t length,
+                          const struct preset_options *defaults,
+                          struct candidate *candidate, struct why *why)
+{
+    const bool adapt =
+        length == strlen(AUTO_NAME) && strncmp(text, AUTO_NAME, length) == 0;
+    const enum err err =
+        adapt ? candidate_parse(DEFAULT_CODE, strlen(DEFAULT_CODE), defaults,
+                                candidate, why)
+              : candidate_parse(text, length, defaults, candidate, why);
+
+    if (err == ERR_OK && adapt)
+        make_auto(candidate);
+    return err;
+}
+
 /* What --compare names, or the one code of --code. */
 static enum err list_codes(const struct options *options, struct setup *setup,
                            struct candidate *candidates, uint32_t *count,
@@ -24,6 +47,8 @@ static enum err list_codes(const struct options *options, struct setup *setup,
     if (text == NULL) {
         (void)snprintf(candidates->label, sizeof candidates->label, "%s",
                        setup->code.name);
+        if (setup->adapt)
+            make_auto(candidates);
         candidates[(*count)++].spec = setup->code;
         return ERR_OK;
     }
@@ -33,8 +58,7 @@ static enum err list_codes(const struct options *options, struct setup *setup,
         if (*count == STUDIES_MAX)
             return why_set(why, ERR_TOOBIG, "--compare: more than %u codes",
                            STUDIES_MAX);
-        err =
-            candidate_parse(text, length, &defaults, &candidates[*count], why);
+        err = parse_one(text, length, &defaults, &candidates[*count], why);
         (*count)++;
         text += length;
         text += *text == ',';

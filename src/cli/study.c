@@ -1,6 +1,7 @@
 #include "cli/study.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -14,6 +15,7 @@ void study_close(struct study *study)
     mem_free(study->weights);
     mem_free(study->points);
     mem_free(study->lanes);
+    mem_free(study->switches);
     *study = (struct study){0};
 }
 
@@ -97,29 +99,7 @@ static enum err replay_study(const struct study_options *options,
     return err;
 }
 
-/* Enough chunks that every piece of every code has one. */
-static enum err study_times(const struct study_options *options,
-                            const struct candidate *candidate,
-                            struct study *study, struct why *why)
-{
-    const uint32_t slots = options->setup->slots;
-    const uint32_t chunks = candidate_chunks(candidate, slots);
-    const double work_s = isnan(options->work_s) ? 0 : options->work_s;
-    struct code code = {0};
-    enum err err = code_build(&code, &candidate->spec, slots, chunks, why);
-
-    if (err == ERR_OK) {
-        study->exactness = code.exactness;
-        err = replay_study(options, &code, chunk_time(work_s, slots, chunks),
-                           options->steps, study);
-        if (err != ERR_OK)
-            (void)why_set(why, err, "%s", err_text(err));
-    }
-    code_close(&code);
-    return err;
-}
-
-/* --- with gradients ------------------------------------------------------ */
+/* --- with gradients, or changes of code ---------------------------------- */
 
 struct watcher {
     const struct study_options *options;
@@ -160,6 +140,22 @@ static void on_commit(void *context, double t_s, uint32_t step, double loss,
     watcher->before_s = t_s;
 }
 
+static void on_switch(void *context, const char *sentence)
+{
+    struct study *study = context;
+
+    if (study->switch_count == study->switch_capacity) {
+        void *grown = mem_grow(
+            study->switches, study->switch_count, study->switch_count + 1u,
+            sizeof *study->switches, &study->switch_capacity);
+
+        CHECK(grown != NULL);
+        study->switches = grown;
+    }
+    (void)snprintf(study->switches[study->switch_count++], TRACE_TEXT, "%s",
+                   sentence);
+}
+
 static void take_result(struct sim_result *result, struct study *study)
 {
     study->steps = result->steps;
@@ -168,33 +164,55 @@ static void take_result(struct sim_result *result, struct study *study)
     study->coverage = result->coverage;
     study->hash = result->hash;
     study->loss = result->loss;
-    study->computed = true;
     study->weights = result->weights;
     result->weights = NULL;
 }
 
-static enum err run_core(const struct study_options *options,
-                         const struct code_spec *spec, time_us chunk_us,
-                         struct study *study, struct why *why)
+/* What is trained; without gradients, so many chunks. */
+static void set_problem(const struct study_options *options,
+                        const struct problem *problem, uint32_t chunks,
+                        struct sim_options *sim)
 {
     const struct setup *setup = options->setup;
-    const struct problem problem = setup_problem(setup);
+
+    if (options->compute) {
+        sim->problem = problem;
+        sim->rows = setup->data.rows;
+        sim->chunk_rows = setup->data.chunk_rows;
+        sim->optim = setup->optim;
+        return;
+    }
+    sim->rows = chunks;
+    sim->chunk_rows = 1;
+    sim->optim = optim_defaults(OPTIM_GD);
+    sim->optim.rows = chunks;
+    sim->optim.steps = options->steps;
+}
+
+static enum err run_core(const struct study_options *options,
+                         const struct candidate *candidate, uint32_t chunks,
+                         time_us chunk_us, struct study *study, struct why *why)
+{
+    const struct setup *setup = options->setup;
+    const struct problem problem =
+        options->compute ? setup_problem(setup) : (struct problem){0};
     struct watcher watcher = {.options = options, .study = study};
     struct sim_options sim = sim_options_default();
     struct sim_result result = {0};
     enum err err;
 
-    sim.problem = &problem;
-    sim.rows = setup->data.rows;
-    sim.chunk_rows = setup->data.chunk_rows;
-    sim.optim = setup->optim;
-    sim.code = *spec;
+    set_problem(options, &problem, chunks, &sim);
+    sim.code = candidate->spec;
+    sim.adapt = candidate->adapt;
+    sim.worst = setup->worst;
+    sim.switched = on_switch;
+    sim.switched_context = study;
     sim.slots = setup->slots;
     sim.delay = setup->delay;
     sim.seed = options->seed;
     sim.commit = on_commit;
     sim.commit_context = &watcher;
-    if (!isnan(options->work_s)) {
+    if (!options->compute || !isnan(options->work_s)) {
         sim.ideal = true;
         sim.chunk_us = chunk_us;
     }
@@ -204,6 +222,7 @@ static enum err run_core(const struct study_options *options,
                       result.violated ? result.violation : "it did not finish");
     if (err == ERR_OK)
         take_result(&result, study);
+    study->computed = err == ERR_OK && options->compute;
     sim_result_close(&result);
     return err;
 }
@@ -241,11 +260,37 @@ static enum err study_gradients(const struct study_options *options,
 
     if (err == ERR_OK) {
         study->exactness = code.exactness;
-        err = run_core(options, &candidate->spec, chunk_us, study, why);
+        err = run_core(options, candidate, chunks, chunk_us, study, why);
     }
     if (err == ERR_OK && options->lanes &&
         add_lanes(options, &code, chunk_us, study) != ERR_OK)
         err = why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    code_close(&code);
+    return err;
+}
+
+/* Enough chunks that every piece of every code has one.  The fast path cannot
+ * change its code; the core does. */
+static enum err study_times(const struct study_options *options,
+                            const struct candidate *candidate,
+                            struct study *study, struct why *why)
+{
+    const uint32_t slots = options->setup->slots;
+    const uint32_t chunks = candidate_chunks(candidate, slots);
+    const double work_s = isnan(options->work_s) ? 0 : options->work_s;
+    const time_us chunk_us = chunk_time(work_s, slots, chunks);
+    struct code code = {0};
+    enum err err = code_build(&code, &candidate->spec, slots, chunks, why);
+
+    if (err == ERR_OK) {
+        study->exactness = code.exactness;
+        err =
+            candidate->adapt
+                ? run_core(options, candidate, chunks, chunk_us, study, why)
+                : replay_study(options, &code, chunk_us, options->steps, study);
+        if (err == ERR_NOMEM)
+            (void)why_set(why, err, "%s", err_text(err));
+    }
     code_close(&code);
     return err;
 }

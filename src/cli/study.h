@@ -10,6 +10,7 @@
 #define CLI_STUDY_H
 
 #include "cli/setup.h"
+#include "core/trace.h"
 #include "plan/candidate.h"
 #include "plan/replay.h"
 
@@ -48,6 +49,9 @@ struct study {
     uint32_t point_count;
     struct replay_slot *lanes; /* lane_steps x workers. */
     uint32_t lane_steps;
+    char (*switches)[TRACE_TEXT]; /* Changes of code, and why. */
+    uint32_t switch_count;
+    size_t switch_capacity;
 };
 
 /* Zeroed memory is safe to close, also after a failure. */

@@ -36,11 +36,13 @@ static json_t *study_json(const struct cli *cli, const struct setup *setup,
                           const struct study *study)
 {
     const bool measured = study->weights != NULL && setup->has_test;
-    json_t *object = json_pack(
-        "{s:s, s:I, s:I, s:f, s:f, s:f}", "code", study->candidate.spec.name,
-        "workers", (json_int_t)study->workers, "steps",
-        (json_int_t)study->steps, "mean_step_s", study->mean_step_s, "total_s",
-        study->total_s, "coverage", study->coverage);
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "code",
+                  study->candidate.adapt ? study->candidate.label
+                                         : study->candidate.spec.name,
+                  "workers", (json_int_t)study->workers, "steps",
+                  (json_int_t)study->steps, "mean_step_s", study->mean_step_s,
+                  "total_s", study->total_s, "coverage", study->coverage);
 
     (void)json_object_set_new(object, "hash",
                               study->computed ? hash_json(&study->hash)
@@ -54,6 +56,14 @@ static json_t *study_json(const struct cli *cli, const struct setup *setup,
     if (study->stalled > 0)
         (void)json_object_set_new(object, "stalled",
                                   json_integer((json_int_t)study->stalled));
+    if (study->candidate.adapt) {
+        json_t *changes = json_array();
+
+        for (uint32_t i = 0; i < study->switch_count; i++)
+            (void)json_array_append_new(changes,
+                                        json_string(study->switches[i]));
+        (void)json_object_set_new(object, "code_changes", changes);
+    }
     if (option_flag(&cli->options, OPT_SERIES))
         (void)json_object_set_new(object, "series", series_json(setup, study));
     return object;
@@ -126,9 +136,14 @@ static void show_text(const struct cli *cli, const struct setup *setup,
                  "steps", "s/step", "total s", "coverage", "class");
     for (uint32_t i = 0; i < count; i++)
         show_line(&studies[i],
-                  compared ? studies[i].candidate.label
-                           : studies[i].candidate.spec.name,
+                  compared || studies[i].candidate.adapt
+                      ? studies[i].candidate.label
+                      : studies[i].candidate.spec.name,
                   width);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < studies[i].switch_count; j++)
+            (void)printf("%s\n", studies[i].switches[j]);
+    }
     for (uint32_t i = 0; i < count; i++) {
         char hex[DIGEST_TEXT];
         const struct study *study = &studies[i];

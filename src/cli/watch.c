@@ -66,7 +66,8 @@ static void take_tally(struct watch_worker *worker, const struct trace *trace)
 void watch_event(struct watch *watch, const struct trace *trace)
 {
     const uint32_t known = watch->count;
-    struct watch_worker *worker = worker_of(watch, trace->name);
+    struct watch_worker *worker =
+        trace->kind == TRACE_SWITCH ? NULL : worker_of(watch, trace->name);
 
     switch (trace->kind) {
     case TRACE_JOINED:
@@ -111,6 +112,7 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_CHECKPOINT:
     case TRACE_ROLLBACK:
     case TRACE_ALARM:
+    case TRACE_SWITCH:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

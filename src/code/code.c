@@ -195,10 +195,14 @@ static enum exactness reach(const struct code *code)
     return stop_ops(code->spec.stop)->partial ? EXACT_APPROX : EXACT_BITWISE;
 }
 
+bool code_spec_tally(const struct code_spec *spec)
+{
+    return placement_ops(spec->placement)->carrier == CARRIER_TALLY;
+}
+
 bool code_spec_bitwise(const struct code_spec *spec)
 {
-    return placement_ops(spec->placement)->carrier == CARRIER_TALLY &&
-           !stop_ops(spec->stop)->partial;
+    return code_spec_tally(spec) && !stop_ops(spec->stop)->partial;
 }
 
 /* --- pieces -------------------------------------------------------------- */

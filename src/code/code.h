@@ -265,6 +265,8 @@ MUST_CHECK enum err code_expected_error(const struct code *code,
                                         double *mean);
 /* Chunks the busiest slot computes if nobody is slow, over K. */
 double code_load(const struct code *code);
+/* Are its answers tallies? */
+bool code_spec_tally(const struct code_spec *spec);
 /* Do sums of this spec keep their bits whoever answers? */
 bool code_spec_bitwise(const struct code_spec *spec);
 

@@ -1,5 +1,6 @@
 #include "core/action.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -50,4 +51,15 @@ const char *trace_name(enum trace_kind kind)
     }
 #undef TRACE_CASE
     return "unknown";
+}
+
+const char *trace_switch_text(const struct trace *trace, char out[TRACE_TEXT])
+{
+    (void)snprintf(out, TRACE_TEXT,
+                   "step %u: code %s: %.0f %% less time a step expected "
+                   "(95 %%: %.0f to %.0f)",
+                   trace->key.step, trace->name, 100 * trace->value,
+                   (double)(int64_t)trace->a / 10,
+                   (double)(int64_t)trace->b / 10);
+    return out;
 }

@@ -287,6 +287,16 @@ static enum err decode(struct coordinator *c, struct outcome *out)
     return ERR_OK;
 }
 
+/* For the choice of code. */
+static void note_round(struct coordinator *c)
+{
+    if (!c->options.adapt)
+        return;
+    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+        c->slot_alive[slot] = c->slot_link[slot] != LINK_NONE;
+    adapt_end(&c->adapt, c->now, c->slot_alive);
+}
+
 void commit_round(struct coordinator *c, struct actions *actions)
 {
     struct outcome out = {.exactness = EXACT_BITWISE};
@@ -301,6 +311,7 @@ void commit_round(struct coordinator *c, struct actions *actions)
                          c->key.step);
         return;
     }
+    note_round(c);
     call_off(c, actions);
     add_round(&c->outcome, &out);
     updated = optim_feed(&c->optim, c->gradient, out.loss);
@@ -411,6 +422,8 @@ void commit_advance(struct coordinator *c, struct actions *actions)
     }
     if (c->phase == COORDINATOR_COMMITTING && boundary && checkpoint_due(c))
         ask_checkpoint(c, actions);
+    if (c->phase == COORDINATOR_COMMITTING && boundary)
+        view_adapt(c, actions);
     if (c->view_dirty || !c->code_built)
         view_form(c, actions);
     else

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "code/preset.h"
 #include "core/coordinator_parts.h"
 
 #define TICK_US (10 * MS_US)
@@ -112,7 +113,8 @@ static enum err make_vectors(struct coordinator *c)
 
 bool coordinator_promises_bits(const struct coordinator *c)
 {
-    return code_spec_bitwise(&c->options.code);
+    return code_spec_bitwise(&c->options.code) &&
+           !(c->options.adapt && c->options.worst == EXACT_APPROX);
 }
 
 struct replay_walk {
@@ -158,6 +160,26 @@ static enum err load_checkpoint(struct coordinator *c,
     return ERR_OK;
 }
 
+/* Go on with the code of the last view: it was chosen for these workers. */
+static void resume_code(struct coordinator *c,
+                        const struct journal_summary *journal)
+{
+    const struct preset_options options = {.name = journal->code,
+                                           .stragglers = journal->stragglers,
+                                           .collect = journal->k,
+                                           .workers = journal->planned,
+                                           .seed = c->options.code.seed};
+    struct code_spec spec;
+
+    if (!c->options.adapt || journal->planned == 0 ||
+        (strcmp(journal->code, c->options.code.name) == 0 &&
+         journal->stragglers == c->options.code.stragglers) ||
+        preset_spec(&options, &spec, NULL) != ERR_OK)
+        return;
+    c->wanted = spec;
+    c->wanted_slots = journal->planned;
+}
+
 static enum err resume(struct coordinator *c, const struct recovery *recovery,
                        struct why *why)
 {
@@ -178,6 +200,7 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
     c->chain = recovery->journal.chain;
     c->view = recovery->journal.view;
     c->resumed = true;
+    resume_code(c, &recovery->journal);
     /* Those of the last view will be back; the dead will not. */
     if (recovery->journal.members > 0 &&
         recovery->journal.members < c->gather_for)
@@ -205,8 +228,10 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
-    *c =
-        (struct coordinator){.options = *options, .gather_for = options->slots};
+    *c = (struct coordinator){.options = *options,
+                              .gather_for = options->slots,
+                              .wanted = options->code,
+                              .wanted_slots = options->slots};
     err = optim_init(&c->optim, &options->optim, options->job.dims);
     if (err == ERR_OK)
         c->options.job.sum_dims = optim_sum_dims(&c->optim);
@@ -214,6 +239,9 @@ enum err coordinator_init(struct coordinator *coordinator,
         err = make_members(c);
     if (err == ERR_OK)
         err = make_vectors(c);
+    if (err == ERR_OK && options->adapt)
+        err = adapt_init(&c->adapt, options->job.chunks, options->worst,
+                         options->drill);
     if (err == ERR_OK && recovery != NULL && recovery->found)
         err = resume(c, recovery, why);
     if (err == ERR_NOMEM)
@@ -237,6 +265,7 @@ void coordinator_close(struct coordinator *coordinator)
         chunkset_close(&c->members[i].held);
     free_retired(c);
     code_close(&c->code);
+    adapt_close(&c->adapt);
     optim_close(&c->optim);
     tally_close(&c->total);
     tally_close(&c->arrived);
@@ -372,7 +401,7 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 static time_us next_time(const struct coordinator *c)
 {
     const bool ticking =
-        c->options.job.beat_us > 0 || c->options.code.schedule == SCHED_STEAL;
+        c->options.job.beat_us > 0 || c->wanted.schedule == SCHED_STEAL;
 
     if (c->phase == COORDINATOR_DONE || c->phase == COORDINATOR_FAILED)
         return TIME_NEVER;

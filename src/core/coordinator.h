@@ -30,6 +30,7 @@
 #include "core/store.h"
 #include "math/tally.h"
 #include "optim/optim.h"
+#include "plan/adapt.h"
 #include "plan/delay.h"
 
 #define COORDINATOR_LINKS_MAX 10240u
@@ -50,8 +51,12 @@ struct coordinator_options {
     struct digest config;     /* Of everything that decides the bits. */
     struct digest arithmetic; /* Workers must compute these bits. */
     struct code_spec code;
-    uint32_t slots;     /* n wanted at the start. */
-    uint32_t links_max; /* Worker sessions at once. */
+    bool adapt;           /* Change the code where it pays, ... */
+    enum exactness worst; /* ... to one of this class at worst. */
+    uint32_t drill;       /* Tests: change every so many steps, whatever it
+                             pays; 0 = no. */
+    uint32_t slots;       /* n wanted at the start. */
+    uint32_t links_max;   /* Worker sessions at once. */
     struct optim_options optim;
     scale_function scale;
     void *scale_context;
@@ -119,6 +124,7 @@ struct coordinator_stats {
     uint64_t duplicates, stale, poison, hedged, stolen, resent;
     uint64_t pieces_merged, pieces_assigned;
     uint32_t views, rollbacks, alarms, redone;
+    uint32_t switches; /* Of the code, by options.adapt. */
 };
 
 enum coordinator_phase {
@@ -143,6 +149,11 @@ struct coordinator {
     char banned[BANNED_MAX][NAME_SIZE]; /* Three strikes. */
     uint32_t banned_count;
 
+    struct code_spec wanted;   /* The code asked for, or changed to ... */
+    uint32_t wanted_slots;     /* ... made for so many. */
+    struct adapt adapt;        /* Off unless options.adapt. */
+    bool recode;               /* A change is due at this boundary: */
+    struct plan_choice change; /* ... why. */
     struct code code;
     bool code_built;
     uint32_t *slot_link; /* Slot -> link, or LINK_NONE. */

@@ -3,7 +3,8 @@
  *
  *   coordinator.c  init, close, step: events in, checks out
  *   roster.c       who is here: HELLO, beats, suspicion, death, leave
- *   view.c         which slots they fill: gathering, codes for the living
+ *   view.c         which slots they fill: gathering, codes for the living, and
+ *                  for what was measured of them
  *   round.c        who computes what: assignment, stealing, hedging, answers
  *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
  */
@@ -50,6 +51,9 @@ void view_gather(struct coordinator *c, struct actions *actions);
  * serve them, make the view durable; then open the round. */
 void view_form(struct coordinator *c, struct actions *actions);
 void view_journaled(struct coordinator *c, struct actions *actions);
+/* At a step boundary: if another code is worth a change, the next view has
+ * it. */
+void view_adapt(struct coordinator *c, struct actions *actions);
 /* Could the round end if only the living answer? */
 bool view_feasible(struct coordinator *c);
 

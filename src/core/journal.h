@@ -49,6 +49,11 @@ struct record {
     double objective;
     struct digest weights; /* After the step; JOB: of the configuration. */
     char code[RECORD_CODE_SIZE];
+    uint32_t stragglers, k, planned;  /* VIEW: of the code wanted, for so many
+                                         slots; ... */
+    double gain, gain_low, gain_high; /* ... and, if it was changed to, the
+                                         share of time it is to save with
+                                         its 95 % interval; else 0. */
 };
 
 /* Encode after `chain`, which becomes the new last link. */
@@ -63,10 +68,12 @@ struct journal_summary {
     struct digest chain;
     uint64_t job;
     struct digest config;
-    uint64_t view;    /* Highest ... */
-    uint32_t members; /* ... and how many were in it. */
-    uint32_t step;    /* Of the last STEP or ROLLBACK. */
-    bool torn;        /* Bytes after the valid prefix were dropped. */
+    uint64_t view;                   /* Highest ... */
+    uint32_t members;                /* ... and how many were in it, ... */
+    uint32_t stragglers, k, planned; /* ... with which code. */
+    char code[RECORD_CODE_SIZE];
+    uint32_t step; /* Of the last STEP or ROLLBACK. */
+    bool torn;     /* Bytes after the valid prefix were dropped. */
 };
 
 /* Walk the valid prefix.  ERR_FORMAT if a JOUR rule is broken by a record

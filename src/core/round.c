@@ -317,6 +317,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     }
     new_key(c);
     clear_round(c);
+    adapt_open(&c->adapt, c->now);
     c->phase = COORDINATOR_ROUND;
     c->step_began_at = c->now;
     (void)coordinator_trace(c, actions, TRACE_STEP, LINK_NONE);
@@ -687,6 +688,17 @@ static bool tally_shape_ok(const struct coordinator *c,
            msg->end == c->code.pieces[msg->piece].end;
 }
 
+/* For the choice of code: how quick is it? */
+static void note_answer(struct coordinator *c, uint32_t link,
+                        const struct msg_tally *msg)
+{
+    const struct member *member = &c->members[link];
+
+    if (member->state == MEMBER_ACTIVE)
+        adapt_answer(&c->adapt, member->slot, c->now, msg->end - msg->first,
+                     msg->compute_us, member->outstanding > 0);
+}
+
 void round_tally(struct coordinator *c, uint32_t link,
                  const struct msg_tally *msg, struct actions *actions)
 {
@@ -699,6 +711,7 @@ void round_tally(struct coordinator *c, uint32_t link,
         if (BUG(BUG_SKIP_FINITE) || tally_in_bound(&c->arrived)) {
             merge(c, link, msg, actions);
             credit(c, link, msg->piece);
+            note_answer(c, link, msg);
             if (enough(c))
                 commit_round(c, actions);
             else

@@ -31,7 +31,8 @@
     X(TRACE_ROLLBACK, "rollback")     /* approximate run back to step */       \
     X(TRACE_ALARM, "alarm")           /* disk trouble; training goes on */     \
     X(TRACE_DONE, "done")             /* weights final */                      \
-    X(TRACE_FAILED, "failed")
+    X(TRACE_FAILED, "failed")                                                  \
+    X(TRACE_SWITCH, "switch") /* another code; trace_switch_text says why */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };
@@ -43,10 +44,14 @@ struct trace {
     int32_t link; /* The worker concerned, -1 if none. */
     struct round_key key;
     uint64_t a, b;
-    double value;         /* COMMIT: objective. */
-    char name[NAME_SIZE]; /* The worker's name, or "". */
+    double value;         /* COMMIT: objective.  SWITCH: share of time saved;
+                             a, b: its 95 % interval, in thousandths. */
+    char name[NAME_SIZE]; /* The worker's name, or "".  SWITCH: the codes. */
 };
 
 const char *trace_name(enum trace_kind kind);
+/* A SWITCH as a sentence; TRACE_TEXT is room enough.  Returns `out`. */
+#define TRACE_TEXT 256u
+const char *trace_switch_text(const struct trace *trace, char out[TRACE_TEXT]);
 
 #endif /* CORE_TRACE_H */

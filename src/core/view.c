@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,9 @@ static uint32_t work_total(const struct code *code, uint32_t *ids)
     return total;
 }
 
-/* Besides init, the only place where the coordinator allocates: a new code
- * has other tables.  It happens at a step boundary, never inside a round. */
+/* Besides init and adapt_look, the only place where the coordinator allocates:
+ * a new code has other tables.  It happens at a step boundary, never inside a
+ * round. */
 static enum err room_make(struct coordinator *c, const struct code *code)
 {
     const uint32_t pieces = code->piece_count;
@@ -80,11 +82,11 @@ static enum err room_make(struct coordinator *c, const struct code *code)
  * the number allows, and the rules that counted on n counted anew. */
 static struct code_spec spec_for(const struct coordinator *c, uint32_t slots)
 {
-    struct code_spec spec = c->options.code;
-    const bool all_but_s = spec.k + spec.stragglers == c->options.slots;
+    struct code_spec spec = c->wanted;
+    const bool all_but_s = spec.k + spec.stragglers == c->wanted_slots;
     uint32_t most = slots;
 
-    if (slots == c->options.slots)
+    if (slots == c->wanted_slots)
         return spec;
     spec.divisible = false;
     spec.quick = true; /* The others wait, and their patience is short. */
@@ -110,7 +112,7 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
     const bool worse = err == ERR_OK && spec.placement != PLACE_SGC &&
                        code->carrier == CARRIER_F64 &&
                        code->exactness == EXACT_APPROX &&
-                       slots != c->options.slots;
+                       slots != c->wanted_slots;
 
     if ((err == ERR_OK && !worse) || !c->code_built || err == ERR_NOMEM)
         return err;
@@ -119,6 +121,7 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
     if (worse)
         code_close(code);
     spec.placement = PLACE_REP;
+    spec.divisible = false;
     spec.schedule = SCHED_ALL;
     spec.stop = STOP_COVER;
     spec.estimate = ESTIMATE_EXACT;
@@ -146,6 +149,37 @@ static bool rebuild(struct coordinator *c, uint32_t slots,
     c->code = code;
     c->code_built = true;
     return true;
+}
+
+/* --- another code where it pays ------------------------------------------ */
+
+static void trace_switch(struct coordinator *c, struct actions *actions)
+{
+    struct trace *trace =
+        coordinator_trace(c, actions, TRACE_SWITCH, LINK_NONE);
+    struct candidate from;
+    struct candidate to;
+
+    candidate_of(&c->code.spec, &from);
+    candidate_of(&c->wanted, &to);
+    trace->key.step = c->optim.step;
+    trace->value = c->change.gain;
+    trace->a = (uint64_t)llround(1000 * c->change.gain_low);
+    trace->b = (uint64_t)llround(1000 * c->change.gain_high);
+    (void)snprintf(trace->name, sizeof trace->name, "%.30s instead of %.20s",
+                   to.label, from.label);
+}
+
+void view_adapt(struct coordinator *c, struct actions *actions)
+{
+    if (c->journal_broken || c->view_dirty || !c->code_built ||
+        !adapt_look(&c->adapt, &c->wanted, &c->change))
+        return;
+    c->wanted_slots = c->code.slots;
+    c->recode = true;
+    c->view_dirty = true;
+    c->stats.switches++;
+    trace_switch(c, actions);
 }
 
 /* --- who fills which slot ------------------------------------------------ */
@@ -233,9 +267,16 @@ static void journal_view(struct coordinator *c, struct actions *actions)
         .step = c->optim.step,
         .slots = c->code.slots,
         .answered = c->alive,
+        .stragglers = c->wanted.stragglers,
+        .k = c->wanted.k,
+        .planned = c->wanted_slots,
+        .gain = c->change.gain,
+        .gain_low = c->change.gain_low,
+        .gain_high = c->change.gain_high,
     };
 
     memcpy(record.code, c->code.spec.name, sizeof record.code);
+    c->change = (struct plan_choice){0};
     c->phase = COORDINATOR_VIEWING;
     commit_journal(c, &record, true, actions);
 }
@@ -247,6 +288,9 @@ static bool settle(struct coordinator *c, struct actions *actions)
 
     if (!c->code_built && !rebuild(c, c->options.slots, actions))
         return false;
+    if (c->recode && !rebuild(c, c->code.slots, actions))
+        return false;
+    c->recode = false;
     if (fill_slots(c, &changed) == 0 && view_feasible(c))
         return true;
     if (!rebuild(c, c->alive, actions))
@@ -277,6 +321,8 @@ void view_form(struct coordinator *c, struct actions *actions)
     trace->key.view = c->view;
     trace->a = c->code.slots;
     trace->b = c->alive;
+    if (c->options.adapt)
+        adapt_view(&c->adapt, &c->code);
     journal_view(c, actions);
 }
 

@@ -126,6 +126,9 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_ALARM:
         stats->alarms++;
         break;
+    case TRACE_SWITCH:
+        stats->switches++;
+        break;
     case TRACE_JOINED:
     case TRACE_DIED:
     case TRACE_LEFT:
@@ -168,6 +171,7 @@ static void add_stats(struct coordinator_stats *to,
     to->pieces_assigned += from->pieces_assigned;
     to->views += from->views;
     to->rollbacks += from->rollbacks;
+    to->switches += from->switches;
     to->alarms += from->alarms;
     to->redone += from->redone;
 }

@@ -115,7 +115,8 @@ size_t status_json(const struct coordinator *coordinator, time_us now,
         c->options.optim.steps);
     add_number(&out, "objective", c->optim.objective);
     add(&out, "\"phase\":\"%s\",\"code\":\"%.31s\",\"view\":%" PRIu64 ",",
-        coordinator_phase_name(c->phase), c->options.code.name, c->view);
+        coordinator_phase_name(c->phase),
+        c->code_built ? c->code.spec.name : c->options.code.name, c->view);
     add(&out, "\"workers\":[");
     for (uint32_t link = 0; link < c->options.links_max; link++) {
         const struct member *member = &c->members[link];

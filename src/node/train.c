@@ -204,6 +204,8 @@ static void describe_core(struct train *train)
         .config = options->config,
         .arithmetic = golden_digest(options->isa),
         .code = options->code,
+        .adapt = options->adapt,
+        .worst = options->worst,
         .slots = options->slots,
         .links_max = links_max(options),
         .optim = options->optim,

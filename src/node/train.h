@@ -34,6 +34,8 @@ struct train_options {
     uint32_t threads; /* Of each worker. */
     struct optim_options optim;
     struct code_spec code;
+    bool adapt; /* --code auto: begin with `code`, change where it pays ... */
+    enum exactness worst;   /* ... within this class. */
     uint32_t slots;         /* n of the code. */
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;

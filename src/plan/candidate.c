@@ -107,6 +107,13 @@ enum err candidate_parse(const char *text, size_t length,
     return ERR_OK;
 }
 
+void candidate_of(const struct code_spec *spec, struct candidate *candidate)
+{
+    *candidate = (struct candidate){.spec = *spec};
+    (void)snprintf(candidate->name, sizeof candidate->name, "%s", spec->name);
+    label(candidate);
+}
+
 uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers)
 {
     const uint32_t pieces = candidate->spec.pieces;

@@ -22,6 +22,7 @@ struct candidate {
     char name[CANDIDATE_BYTES];  /* Of the preset. */
     char label[CANDIDATE_BYTES]; /* "frc s=2". */
     struct code_spec spec;
+    bool adapt; /* It is only the beginning: plan/adapt.h. */
 };
 
 /* `text` is one candidate of `length` characters; what it does not say comes
@@ -30,6 +31,9 @@ MUST_CHECK enum err candidate_parse(const char *text, size_t length,
                                     const struct preset_options *defaults,
                                     struct candidate *candidate,
                                     struct why *why);
+
+/* The candidate of a spec that is there already. */
+void candidate_of(const struct code_spec *spec, struct candidate *candidate);
 
 /* Chunks enough that every piece of the code has one. */
 uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers);

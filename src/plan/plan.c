@@ -268,68 +268,6 @@ void plan_choose(const struct candidate *candidates, const struct score *scores,
     explain(candidates, scores, current, choice);
 }
 
-/* --- during a job -------------------------------------------------------- */
-
-static double mean_work(const struct delay_trace *observed)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < observed->rows; i++)
-        sum += observed->work_s[i];
-    return sum / observed->rows;
-}
-
-static enum err choose_observed(const struct delay_trace *observed,
-                                struct plan_table *table, enum exactness worst,
-                                double noise, struct plan_choice *choice,
-                                struct why *why)
-{
-    const struct delay delay = {
-        .count = 1, .term = {{.kind = DELAY_TRACE, .trace = observed}}};
-    const struct plan_options options = {.workers = observed->cols,
-                                         .work_s = mean_work(observed),
-                                         .delay = &delay,
-                                         .steps = observed->rows,
-                                         .noise = noise};
-    enum err err;
-
-    table->count =
-        1 + candidate_list(observed->cols, worst, table->candidate[0].spec.seed,
-                           table->candidate + 1, CANDIDATES_MAX - 1);
-    err = plan_score_all(&options, table, why);
-    if (err == ERR_OK)
-        plan_choose(table->candidate, table->score, table->count, 0, choice);
-    return err;
-}
-
-enum err plan_observed(const struct delay_trace *observed,
-                       const struct code_spec *current, enum exactness worst,
-                       double noise, struct code_spec *best,
-                       struct plan_choice *choice, struct why *why)
-{
-    struct plan_table *table;
-    struct plan_choice made;
-    enum err err;
-
-    if (observed->rows < PLAN_BLOCKS)
-        return why_set(why, ERR_SHAPE,
-                       "%u steps seen; a plan needs at least %u",
-                       observed->rows, PLAN_BLOCKS);
-    table = mem_new(1, sizeof *table);
-    if (table == NULL)
-        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
-    table->candidate[0].spec = *current;
-    (void)snprintf(table->candidate[0].label, sizeof table->candidate[0].label,
-                   "%s", current->name);
-    err = choose_observed(observed, table, worst, noise, &made, why);
-    if (err == ERR_OK) {
-        *best = made.change ? table->candidate[made.best].spec : *current;
-        *choice = made;
-    }
-    mem_free(table);
-    return err;
-}
-
 /* --- noise --------------------------------------------------------------- */
 
 double plan_noise_scale(double mean_square, double square_mean, uint32_t k,

@@ -4,7 +4,7 @@
  * Every candidate is tried on the same delays, step by step (plan/replay.h):
  * correlated, persistent and bursty slowness count as they are, no formula
  * assumes them away.  Pure: delays in, choice out; the command line asks it
- * before a job, a coordinator may ask it during one with what it has observed.
+ * before a job, plan/adapt.h during one with what it has observed.
  *
  * Codes that leave data out pay with more steps: by the gradient noise scale
  * (McCandlish et al., "An Empirical Model of Large-Batch Training", 2018) a
@@ -80,16 +80,6 @@ struct plan_choice {
  * a change pays; scores[current] as well. */
 void plan_choose(const struct candidate *candidates, const struct score *scores,
                  uint32_t count, uint32_t current, struct plan_choice *choice);
-
-/* During a job: the code to go on with, from the delays observed so far (their
- * work included), within a class.  `*best` is `current` unless choice->change.
- * Takes tens of milliseconds and allocates: for a step boundary.  ERR_SHAPE if
- * fewer than PLAN_BLOCKS steps have been seen. */
-MUST_CHECK enum err plan_observed(const struct delay_trace *observed,
-                                  const struct code_spec *current,
-                                  enum exactness worst, double noise,
-                                  struct code_spec *best,
-                                  struct plan_choice *choice, struct why *why);
 
 /* B_crit = tr(Sigma) / |G|^2 in rows, from the mean gradients of k workers over
  * b rows each: the mean of their squared lengths and the squared length of

@@ -230,6 +230,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_ALARM:
     case TRACE_DONE:
     case TRACE_FAILED:
+    case TRACE_SWITCH:
         break;
     }
 }

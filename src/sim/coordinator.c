@@ -157,6 +157,12 @@ static void on_trace(struct world *world, const struct trace *trace)
         world->stepped = true;
         faults_step_opened(world, trace->key.step);
     }
+    if (trace->kind == TRACE_SWITCH && world->options->switched != NULL) {
+        char text[TRACE_TEXT];
+
+        world->options->switched(world->options->switched_context,
+                                 trace_switch_text(trace, text));
+    }
     if (trace->kind == TRACE_COMMIT) {
         world->last_commit_at = world->now;
         keep_point(world, trace);
@@ -483,6 +489,9 @@ static void fill_options(struct world *world)
         .config = hash_bytes(&from->seed, sizeof from->seed),
         .arithmetic = world->arithmetic,
         .code = from->code,
+        .adapt = from->adapt,
+        .worst = from->worst,
+        .drill = from->drill,
         .slots = from->slots,
         .links_max = world->coordinator.links,
         .optim = from->optim,

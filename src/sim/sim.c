@@ -71,6 +71,8 @@ static enum err code_class(const struct sim_options *options, uint32_t chunks,
     if (err != ERR_OK)
         return err;
     *class = code.exactness;
+    if (options->adapt && options->worst == EXACT_APPROX)
+        *class = EXACT_APPROX;
     code_close(&code);
     return ERR_OK;
 }

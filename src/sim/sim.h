@@ -89,6 +89,9 @@ struct sim_options {
     uint32_t rows, chunk_rows;
     struct optim_options optim; /* rows and steps included. */
     struct code_spec code;
+    bool adapt;           /* Change it where it pays, ... */
+    enum exactness worst; /* ... within this class. */
+    uint32_t drill;       /* Change it every so many steps whatever it pays. */
     uint32_t slots;
     uint32_t workers;     /* Started at time 0; 0 = slots. */
     uint32_t workers_max; /* Joiners included; 0 = workers + 4. */
@@ -118,6 +121,8 @@ struct sim_options {
     bool series;       /* Keep (t, step, loss). */
     sim_commit commit; /* NULL: nobody wants to know. */
     void *commit_context;
+    sim_sink switched; /* A sentence for every change of code; or NULL. */
+    void *switched_context;
     sim_sink sink; /* NULL: no trace. */
     void *sink_context;
 };

@@ -200,6 +200,28 @@ def numeric(tap, alone):
                      "error")})
 
 
+# --code auto: long enough for a change of code, and killed after it.
+AUTO = ["gen:gmm:6000,40", "--steps", 90, "--seed", 3, "--chunk-rows", 64]
+AUTO_TROUBLE = {
+    "left alone": "join@88",
+    "killed worker": "kill:w1@60",
+    "killed coordinator": "kill:coordinator@60,kill:w0@70",
+    "killed while it measures": "kill:w2@15,kill:coordinator@30,join@33",
+}
+
+
+def auto(tap):
+    alone = train(*AUTO)
+    for name, chaos in AUTO_TROUBLE.items():
+        result = train(*AUTO, "-n", 6, "--code", "auto", "--delay", "exp:0.02",
+                       "--chaos", chaos)
+        tap.ok(result["exit"] == 0 and result.get("hash") == alone["hash"] and
+               result["code_changes"] > 0,
+               f"auto, {name}: the hash of one process, another code",
+               {k: result.get(k) for k in
+                ("exit", "hash", "stderr", "error", "steps", "code_changes")})
+
+
 def main():
     tap = Tap()
     alone = train(*DATA)
@@ -214,6 +236,7 @@ def main():
                f"{case}: the hash of one process",
                {k: result.get(k) for k in
                 ("exit", "hash", "stderr", "error", "steps", "workers")})
+    auto(tap)
     numeric(tap, alone)
     common = ["--steps", 8, "--chunk-rows", 64]
     for name, flags in METHODS.items():

@@ -300,51 +300,6 @@ static void test_regret(void **state)
     }
 }
 
-/* What a coordinator would ask: change only where it pays, stay inside the
- * class, and stay where the best already runs. */
-static void test_observed(void **state)
-{
-    const struct delay slow = parsed("bimodal:.1,4");
-    const struct delay equal = parsed("shifted:.2,0");
-    const struct code_spec uncoded = named("uncoded", 12).spec;
-    struct delay_trace seen = {0};
-    struct delay_trace same = {0};
-    struct delay_trace few = {0};
-    struct code_spec best;
-    struct code_spec again;
-    struct plan_choice choice;
-    struct why why = {{0}};
-
-    (void)state;
-    assert_int_equal(delay_trace_generate(&seen, &slow, 100, 12, 1), ERR_OK);
-    assert_int_equal(delay_trace_generate(&same, &equal, 100, 12, 1), ERR_OK);
-    assert_int_equal(delay_trace_generate(&few, &slow, 19, 12, 1), ERR_OK);
-    assert_int_equal(
-        plan_observed(&seen, &uncoded, EXACT_BITWISE, 1, &best, &choice, &why),
-        ERR_OK);
-    assert_true(choice.change);
-    assert_int_equal(best.schedule, SCHED_STEAL);
-    assert_true(choice.gain_low > 0 && choice.gain > PLAN_GAIN_MIN);
-    assert_non_null(strstr(choice.why, "less than uncoded"));
-    assert_int_equal(
-        plan_observed(&seen, &best, EXACT_BITWISE, 1, &again, &choice, &why),
-        ERR_OK);
-    assert_true(!choice.change);
-    assert_memory_equal(&again, &best, sizeof best);
-    assert_int_equal(
-        plan_observed(&same, &uncoded, EXACT_BITWISE, 1, &best, &choice, &why),
-        ERR_OK);
-    assert_true(!choice.change);
-    assert_string_equal(best.name, "uncoded");
-    assert_int_equal(
-        plan_observed(&few, &uncoded, EXACT_BITWISE, 1, &best, &choice, &why),
-        ERR_SHAPE);
-    assert_string_equal(why.text, "19 steps seen; a plan needs at least 20");
-    delay_trace_close(&seen);
-    delay_trace_close(&same);
-    delay_trace_close(&few);
-}
-
 /* Gradients of k workers, each G plus noise of variance S / b. */
 static void test_noise_scale(void **state)
 {
@@ -366,7 +321,6 @@ int main(void)
         cmocka_unit_test(test_bill),
         cmocka_unit_test(test_dead_stall),
         cmocka_unit_test(test_regret),
-        cmocka_unit_test(test_observed),
         cmocka_unit_test(test_noise_scale),
     };
 
