@@ -62,7 +62,7 @@ static struct train_options options_of(struct run *run)
         .model = setup->model,
         .isa = setup->isa,
         .threads = setup->threads,
-        .optim = setup->optim,
+        .optim = setup_optim(setup, &setup->code),
         .code = setup->code,
         .slots = setup->slots,
         .local_workers = setup->local,
@@ -88,7 +88,7 @@ static void note_certificate(const struct run *run)
 {
     const struct certificate *seen = &run->setup->certificate;
 
-    if (seen->patterns == 0)
+    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL)
         return;
     say_note(run->cli,
              "muster: code %s: residual %.1e at worst over %s%u patterns of "
@@ -108,7 +108,7 @@ enum err run_cluster(struct run *run, struct train_result *result,
     CHECK(run->setup->slots > 0);
     if (err != ERR_OK)
         return err;
-    run->screen.steps = run->setup->optim.steps;
+    run->screen.steps = options.optim.steps;
     run->screen.code = run->setup->code.name;
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =

@@ -97,6 +97,17 @@ static enum err replay_study(const struct study_options *options,
     return err;
 }
 
+/* Steps of the model that one step of the code stands for. */
+static uint32_t between_averages(const struct study_options *options,
+                                 const struct candidate *candidate)
+{
+    const uint32_t every = options->setup->every;
+
+    if (candidate->spec.placement != PLACE_LOCAL || options->steps == 0)
+        return 1;
+    return every < options->steps ? every : options->steps;
+}
+
 /* Enough chunks that every piece of every code has one. */
 static enum err study_times(const struct study_options *options,
                             const struct candidate *candidate,
@@ -104,14 +115,16 @@ static enum err study_times(const struct study_options *options,
 {
     const uint32_t slots = options->setup->slots;
     const uint32_t chunks = candidate_chunks(candidate, slots);
-    const double work_s = isnan(options->work_s) ? 0 : options->work_s;
+    const uint32_t every = between_averages(options, candidate);
+    const double work_s = isnan(options->work_s) ? 0 : options->work_s * every;
     struct code code = {0};
     enum err err = code_build(&code, &candidate->spec, slots, chunks, why);
 
     if (err == ERR_OK) {
         study->exactness = code.exactness;
-        err = replay_study(options, &code, chunk_time(work_s, slots, chunks),
-                           options->steps, study);
+        err = replay_study(
+            options, &code, chunk_time(work_s, slots, chunks),
+            options->steps / every + (options->steps % every != 0), study);
         if (err != ERR_OK)
             (void)why_set(why, err, "%s", err_text(err));
     }
@@ -187,7 +200,7 @@ static enum err run_core(const struct study_options *options,
     sim.problem = &problem;
     sim.rows = setup->data.rows;
     sim.chunk_rows = setup->data.chunk_rows;
-    sim.optim = setup->optim;
+    sim.optim = setup_optim(setup, spec);
     sim.code = *spec;
     sim.slots = setup->slots;
     sim.delay = setup->delay;
@@ -256,6 +269,10 @@ enum err study_run(const struct study_options *options,
 {
     *study = (struct study){.candidate = *candidate,
                             .workers = options->setup->slots};
+    if (candidate->spec.placement == PLACE_LOCAL && options->setup->every == 0)
+        return why_set(why, ERR_SHAPE,
+                       "code local needs --local H, the steps between two "
+                       "averages, or --local once");
     return options->compute ? study_gradients(options, candidate, study, why)
                             : study_times(options, candidate, study, why);
 }

@@ -29,6 +29,7 @@ static void body_encode(const struct record *record, uint8_t body[BODY_BYTES])
     put_f64(&out, record->objective);
     put_bytes(&out, record->weights.bytes, DIGEST_BYTES);
     put_bytes(&out, record->code, RECORD_CODE_SIZE);
+    put_bytes(&out, record->silent, sizeof record->silent);
     CHECK(out.ok);
 }
 
@@ -53,6 +54,7 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
     record->objective = get_f64(&in);
     get_bytes(&in, record->weights.bytes, DIGEST_BYTES);
     get_bytes(&in, record->code, RECORD_CODE_SIZE);
+    get_bytes(&in, record->silent, sizeof record->silent);
     record->code[RECORD_CODE_SIZE - 1] = '\0';
     return in.ok && magic == RECORD_MAGIC && kind >= RECORD_JOB &&
            kind <= RECORD_ROLLBACK;
