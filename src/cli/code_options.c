@@ -123,7 +123,7 @@ static bool averages_sums(const struct options *options)
 {
     const char *optim = option_text(options, OPT_OPTIM);
     struct why why = {0};
-    uint32_t every;
+    uint32_t every = 0;
 
     return code_every(options, &every, &why) == ERR_OK && every == 1 &&
            optim != NULL && strcmp(optim, "sgd") != 0;
