@@ -64,6 +64,7 @@ enum err card_measure(const struct run *run, const struct train_result *result,
                       struct card *card, struct why *why)
 {
     const struct setup *setup = run->setup;
+    const uint32_t steps = setup_optim(setup, &setup->code).steps;
     struct train_result perfect = {0};
     time_us step_us = 0;
     enum err err = run_alone(setup, NULL, &perfect, &step_us, why);
@@ -71,9 +72,7 @@ enum err card_measure(const struct run *run, const struct train_result *result,
     *card = (struct card){
         .killed = result->stats.died + result->coordinator_deaths,
         .straggled = watch_straggled(&run->watch),
-        .steps_lost = setup->optim.steps > result->steps
-                          ? setup->optim.steps - result->steps
-                          : 0,
+        .steps_lost = steps > result->steps ? steps - result->steps : 0,
         .worst_pause_s = result->worst_pause_s,
         .ours = result->hash,
         .perfect = perfect.hash,

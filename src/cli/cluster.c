@@ -62,7 +62,7 @@ static struct train_options options_of(struct run *run)
         .model = setup->model,
         .isa = setup->isa,
         .threads = setup->threads,
-        .optim = setup->optim,
+        .optim = setup_optim(setup, &setup->code),
         .code = setup->code,
         .adapt = setup->adapt,
         .worst = setup->worst,
@@ -90,7 +90,7 @@ static void note_certificate(const struct run *run)
 {
     const struct certificate *seen = &run->setup->certificate;
 
-    if (seen->patterns == 0)
+    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL)
         return;
     say_note(run->cli,
              "muster: code %s: residual %.1e at worst over %s%u patterns of "
@@ -110,7 +110,7 @@ enum err run_cluster(struct run *run, struct train_result *result,
     CHECK(run->setup->slots > 0);
     if (err != ERR_OK)
         return err;
-    run->screen.steps = run->setup->optim.steps;
+    run->screen.steps = options.optim.steps;
     run->screen.code = setup_code_name(run->setup);
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =

@@ -96,6 +96,39 @@ static bool is_one_step(const struct options *options)
     return how != NULL && strcmp(how, "one-step") == 0;
 }
 
+enum err code_every(const struct options *options, uint32_t *every,
+                    struct why *why)
+{
+    const char *text = option_text(options, OPT_LOCAL);
+    double value = 0;
+    uint32_t count = 0;
+    enum err err = ERR_OK;
+
+    if (text != NULL && strcmp(text, "once") == 0)
+        value = CODE_ONCE;
+    else if (text != NULL)
+        err = code_numbers(text, "local", &value, 1, &count, why);
+    if (err != ERR_OK || (text != NULL && !(value >= 1 && value <= CODE_ONCE &&
+                                            floor(value) == value)))
+        return why_set(why, ERR_RANGE,
+                       "--local %.32s: expected a whole number of steps above "
+                       "zero, or once",
+                       text);
+    *every = (uint32_t)value;
+    return ERR_OK;
+}
+
+/* The sum itself, then: see preset.h. */
+static bool averages_sums(const struct options *options)
+{
+    const char *optim = option_text(options, OPT_OPTIM);
+    struct why why = {0};
+    uint32_t every = 0;
+
+    return code_every(options, &every, &why) == ERR_OK && every == 1 &&
+           optim != NULL && strcmp(optim, "sgd") != 0;
+}
+
 struct preset_options code_options(const struct options *options,
                                    const char *name, uint32_t workers,
                                    struct code_inputs *inputs)
@@ -116,5 +149,6 @@ struct preset_options code_options(const struct options *options,
         .speed = inputs->speed,
         .speeds = inputs->speeds,
         .memory = &inputs->memory,
+        .every_step = averages_sums(options),
     };
 }

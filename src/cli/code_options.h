@@ -32,4 +32,9 @@ MUST_CHECK enum err code_numbers(const char *text, const char *what,
                                  double *numbers, uint32_t max, uint32_t *count,
                                  struct why *why);
 
+/* --local: H, CODE_ONCE, or 0 if it is not given.  ERR_RANGE. */
+#define CODE_ONCE UINT32_MAX
+MUST_CHECK enum err code_every(const struct options *options, uint32_t *every,
+                               struct why *why);
+
 #endif /* CLI_CODE_OPTIONS_H */

@@ -33,6 +33,20 @@ static void add_line(struct hasher *hasher, const char *line, int length)
     hasher_add(hasher, line, (size_t)length + 1);
 }
 
+/* A last stretch that is shorter than the others ends where no longer job's
+ * does. */
+static void add_averages(struct hasher *hasher, const struct setup *setup)
+{
+    const struct local local = setup_optim(setup, &setup->code).local;
+    char line[LINE_SIZE];
+
+    add_line(hasher, line,
+             snprintf(line, sizeof line, "local %u end %u", local.every,
+                      local.every > 0 && local.steps % local.every != 0
+                          ? local.steps
+                          : 0));
+}
+
 static void add_code(struct hasher *hasher, const struct setup *setup)
 {
     const struct code_spec *code = &setup->code;
@@ -52,6 +66,8 @@ static void add_code(struct hasher *hasher, const struct setup *setup)
                       "deadline %a parts %u pieces %u replicas %u decoding %d",
                       code->deadline_s, code->parts, code->pieces,
                       code->replicas, (int)code->decoding));
+    if (code->placement == PLACE_LOCAL)
+        add_averages(hasher, setup);
     if (code->matrix != NULL)
         hasher_add_f64(hasher, code->matrix->entry,
                        (size_t)code->matrix->rows * code->matrix->cols);

@@ -274,7 +274,8 @@ static const struct option table[OPTIONS] = {
                    .choices = "gd|agd|momentum|adam|lbfgs|newton|sgd",
                    .initial = "agd",
                    .help = "gd, agd (accelerated), momentum, adam, lbfgs, "
-                           "newton, or sgd (row by row, without workers)",
+                           "newton, or sgd (row by row; workers only with "
+                           "--code local)",
                    .commands = BOTH},
     [OPT_LR] = {.name = "lr",
                 .aliases = "learning-rate",
@@ -509,6 +510,14 @@ static const struct option table[OPTIONS] = {
                       .shown = "S+1",
                       .help = "copies of a part (sgc)",
                       .commands = CODED},
+    [OPT_LOCAL] = {.name = "local",
+                   .section = workers,
+                   .kind = VALUE_TEXT,
+                   .value = "H",
+                   .help = "steps of gd, or passes of sgd, that a worker makes "
+                           "by itself before weights are averaged; once: all "
+                           "of them (local)",
+                   .commands = BOTH},
     [OPT_SPEEDS] = {.name = "speeds",
                     .section = workers,
                     .kind = VALUE_TEXT,

@@ -107,6 +107,7 @@ enum option_id {
     OPT_PARTS,
     OPT_PIECES,
     OPT_REPLICAS,
+    OPT_LOCAL,
     OPT_SPEEDS,
     OPT_EXACT,
     OPT_THREADS,

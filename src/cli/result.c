@@ -3,9 +3,11 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/card.h"
 #include "cli/metrics_show.h"
+#include "cli/missing.h"
 #include "cli/run.h"
 
 static json_t *exactness_json(const struct coordinator_stats *stats)
@@ -42,6 +44,9 @@ json_t *result_json(const struct run *run, const struct train_result *result,
         object, "train_metrics",
         metrics_json(setup, &setup->data, result->weights));
     (void)json_object_set_new(object, "exactness", exactness_json(stats));
+    if (strcmp(setup->code.name, "local") == 0)
+        (void)json_object_set_new(object, "missing",
+                                  missing_json(setup, result));
     (void)json_object_set_new(object, "worst_residual",
                               json_number(stats->worst_residual));
     (void)json_object_set_new(object, "workers",
@@ -110,6 +115,7 @@ static void result_text(const struct run *run,
         (void)printf("workers    %u joined, %u left, %u died; code %s\n",
                      stats->joined, stats->left, stats->died,
                      setup_code_name(setup));
+    missing_text(setup, result);
     if (saved != NULL)
         (void)printf("saved      %s\n", saved);
     if (run->out[0] != '\0')

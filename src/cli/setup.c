@@ -24,9 +24,9 @@
 
 /* Options that mean nothing without workers. */
 static const enum option_id needs_workers[] = {
-    OPT_CODE,  OPT_STRAGGLERS, OPT_COLLECT,  OPT_STOP,   OPT_DECODE,
-    OPT_PARTS, OPT_PIECES,     OPT_REPLICAS, OPT_SPEEDS, OPT_ESTIMATE,
-    OPT_DELAY, OPT_CHAOS,      OPT_RESPAWN,
+    OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,  OPT_STOP,    OPT_DECODE,
+    OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS, OPT_LOCAL,   OPT_SPEEDS,
+    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,    OPT_RESPAWN,
 };
 
 static enum err refuse_without_workers(const struct options *options,
@@ -151,7 +151,7 @@ static enum err check_certificate(const struct setup *setup,
     const double worst = code->certificate.worst_residual;
 
     if (code->carrier == CARRIER_TALLY || worst <= CODE_RESIDUAL_MAX ||
-        code->spec.placement == PLACE_SGC ||
+        code_spec_estimates(&code->spec) ||
         wanted_class(options) == EXACT_APPROX)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
@@ -227,6 +227,47 @@ static enum err choose_machine(struct setup *setup, struct options *options,
     return ERR_OK;
 }
 
+static bool is_local(const struct options *options)
+{
+    const char *code = option_text(options, OPT_CODE);
+
+    return code != NULL && strcmp(code, "local") == 0;
+}
+
+/* Own steps are those of gd or sgd; nobody sees the gradient of the whole. */
+static enum err take_local(struct setup *setup, struct options *options,
+                           struct why *why)
+{
+    static const enum option_id useless[] = {OPT_TOL, OPT_GAP, OPT_EPS};
+    const char *optim = option_text(options, OPT_OPTIM);
+    const bool local = is_local(options);
+    const bool compares = option_text(options, OPT_COMPARE) != NULL;
+    enum err err = code_every(options, &setup->every, why);
+
+    if (err != ERR_OK || (!local && setup->every == 0))
+        return err;
+    if (!local && !compares)
+        return why_set(why, ERR_SHAPE, "--local goes with --code local");
+    if (setup->every == 0)
+        return why_set(why, ERR_SHAPE,
+                       "--code local needs --local H, the steps between two "
+                       "averages, or --local once");
+    if (!option_given(options, OPT_OPTIM))
+        return option_set(options, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
+    if (strcmp(optim, "gd") != 0 && strcmp(optim, "sgd") != 0)
+        return why_set(why, ERR_SHAPE,
+                       "code local averages the weights of gd or sgd; --optim "
+                       "%s keeps more than weights",
+                       optim);
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
+        if (setup->every > 1 && option_given(options, useless[i]))
+            return why_set(why, ERR_SHAPE,
+                           "--%s means nothing to code local: no worker sees "
+                           "the gradient of all rows",
+                           option_table()[useless[i]].name);
+    return ERR_OK;
+}
+
 /* One row after the other: one pass unless said otherwise, no workers, and a
  * rate of its own. */
 static enum err take_sgd(const struct setup *setup, struct options *options,
@@ -237,12 +278,14 @@ static enum err take_sgd(const struct setup *setup, struct options *options,
 
     if (strcmp(option_text(options, OPT_OPTIM), "sgd") != 0)
         return ERR_OK;
-    if (setup->slots > 0)
+    if (setup->slots > 0 && !is_local(options))
         return why_set(
             why, ERR_SHAPE,
             "--optim sgd goes from row to row, each step needing the one "
             "before, so there is nothing to share among workers; leave out -n, "
-            "--listen and --out, or take --optim lbfgs, newton or agd");
+            "--listen and --out, average what each makes of its own rows "
+            "(--code local --local once), or take --optim lbfgs, newton or "
+            "agd");
     for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
         if (option_given(options, useless[i]))
             return why_set(why, ERR_SHAPE,
@@ -264,6 +307,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
     count_workers(setup, options);
     if (setup->slots == 0)
         err = refuse_without_workers(options, why);
+    if (err == ERR_OK)
+        err = take_local(setup, options, why);
     if (err == ERR_OK)
         err = take_sgd(setup, options, why);
     if (err == ERR_OK)
@@ -605,6 +650,18 @@ void setup_close(struct setup *setup)
     delay_files_close(&setup->delay_files);
     code_inputs_close(&setup->inputs);
     *setup = (struct setup){0};
+}
+
+struct optim_options setup_optim(const struct setup *setup,
+                                 const struct code_spec *code)
+{
+    const uint32_t steps = setup->optim.steps;
+
+    if (code->placement != PLACE_LOCAL || steps == 0)
+        return setup->optim;
+    CHECK(setup->every > 0);
+    return optim_averaged(&setup->optim,
+                          setup->every < steps ? setup->every : steps);
 }
 
 struct problem setup_problem(const struct setup *setup)

@@ -32,6 +32,7 @@ struct setup {
     struct code_spec code;
     bool adapt;                /* --code auto: `code` is where it begins. */
     enum exactness worst;      /* ... and how far it may go. */
+    uint32_t every;            /* --local: as code_every has it. */
     struct code_inputs inputs; /* What the spec points to. */
     enum exactness exactness;  /* What a step of that code can reach. */
     struct certificate certificate; /* Of a numeric code. */
@@ -76,6 +77,11 @@ MUST_CHECK enum err setup_numbers(struct setup *setup, struct options *options,
 MUST_CHECK enum err setup_model(const struct setup *setup,
                                 const struct options *options,
                                 enum model_kind *model, struct why *why);
+
+/* The optimiser as the coordinator runs it under a code: with `local` it
+ * averages, and its steps are the averages. */
+struct optim_options setup_optim(const struct setup *setup,
+                                 const struct code_spec *code);
 
 struct problem setup_problem(const struct setup *setup);
 

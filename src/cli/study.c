@@ -99,6 +99,17 @@ static enum err replay_study(const struct study_options *options,
     return err;
 }
 
+/* Steps of the model that one step of the code stands for. */
+static uint32_t between_averages(const struct study_options *options,
+                                 const struct candidate *candidate)
+{
+    const uint32_t every = options->setup->every;
+
+    if (candidate->spec.placement != PLACE_LOCAL || options->steps == 0)
+        return 1;
+    return every < options->steps ? every : options->steps;
+}
+
 /* --- with gradients, or changes of code ---------------------------------- */
 
 struct watcher {
@@ -170,6 +181,7 @@ static void take_result(struct sim_result *result, struct study *study)
 
 /* What is trained; without gradients, so many chunks. */
 static void set_problem(const struct study_options *options,
+                        const struct candidate *candidate,
                         const struct problem *problem, uint32_t chunks,
                         struct sim_options *sim)
 {
@@ -179,7 +191,7 @@ static void set_problem(const struct study_options *options,
         sim->problem = problem;
         sim->rows = setup->data.rows;
         sim->chunk_rows = setup->data.chunk_rows;
-        sim->optim = setup->optim;
+        sim->optim = setup_optim(setup, &candidate->spec);
         return;
     }
     sim->rows = chunks;
@@ -201,7 +213,7 @@ static enum err run_core(const struct study_options *options,
     struct sim_result result = {0};
     enum err err;
 
-    set_problem(options, &problem, chunks, &sim);
+    set_problem(options, candidate, &problem, chunks, &sim);
     sim.code = candidate->spec;
     sim.adapt = candidate->adapt;
     sim.worst = setup->worst;
@@ -277,17 +289,19 @@ static enum err study_times(const struct study_options *options,
 {
     const uint32_t slots = options->setup->slots;
     const uint32_t chunks = candidate_chunks(candidate, slots);
-    const double work_s = isnan(options->work_s) ? 0 : options->work_s;
+    const uint32_t every = between_averages(options, candidate);
+    const uint32_t steps =
+        options->steps / every + (options->steps % every != 0);
+    const double work_s = isnan(options->work_s) ? 0 : options->work_s * every;
     const time_us chunk_us = chunk_time(work_s, slots, chunks);
     struct code code = {0};
     enum err err = code_build(&code, &candidate->spec, slots, chunks, why);
 
     if (err == ERR_OK) {
         study->exactness = code.exactness;
-        err =
-            candidate->adapt
-                ? run_core(options, candidate, chunks, chunk_us, study, why)
-                : replay_study(options, &code, chunk_us, options->steps, study);
+        err = candidate->adapt
+                  ? run_core(options, candidate, chunks, chunk_us, study, why)
+                  : replay_study(options, &code, chunk_us, steps, study);
         if (err == ERR_NOMEM)
             (void)why_set(why, err, "%s", err_text(err));
     }
@@ -301,6 +315,10 @@ enum err study_run(const struct study_options *options,
 {
     *study = (struct study){.candidate = *candidate,
                             .workers = options->setup->slots};
+    if (candidate->spec.placement == PLACE_LOCAL && options->setup->every == 0)
+        return why_set(why, ERR_SHAPE,
+                       "code local needs --local H, the steps between two "
+                       "averages, or --local once");
     return options->compute ? study_gradients(options, candidate, study, why)
                             : study_times(options, candidate, study, why);
 }

@@ -94,6 +94,7 @@ extern const struct placement_ops placement_partial_cyclic;
 extern const struct placement_ops placement_matrix;
 extern const struct placement_ops placement_mds;
 extern const struct placement_ops placement_sgc;
+extern const struct placement_ops placement_local;
 
 const struct placement_ops *placement_ops(enum placement placement);
 const struct schedule_ops *schedule_ops(enum schedule schedule);

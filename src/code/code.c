@@ -22,6 +22,7 @@ static const struct placement_ops *const placements[] = {
     [PLACE_MATRIX] = &placement_matrix,
     [PLACE_MDS] = &placement_mds,
     [PLACE_SGC] = &placement_sgc,
+    [PLACE_LOCAL] = &placement_local,
 };
 
 const struct placement_ops *placement_ops(enum placement placement)
@@ -86,7 +87,8 @@ static enum err vet_size(const struct code *code, struct why *why)
     if (code->slots == 0 || code->slots > CODE_SLOTS_MAX)
         return why_set(why, ERR_SHAPE, "a code serves 1 to %u workers, not %u",
                        CODE_SLOTS_MAX, code->slots);
-    if (coded && code->slots > CODE_NUMERIC_MAX)
+    if (coded && code->spec.placement != PLACE_LOCAL &&
+        code->slots > CODE_NUMERIC_MAX)
         return why_set(why, ERR_SHAPE,
                        "code %s serves at most %u workers, not %u; use `rep`",
                        code->spec.name, CODE_NUMERIC_MAX, code->slots);
@@ -198,6 +200,11 @@ static enum exactness reach(const struct code *code)
 bool code_spec_tally(const struct code_spec *spec)
 {
     return placement_ops(spec->placement)->carrier == CARRIER_TALLY;
+}
+
+bool code_spec_estimates(const struct code_spec *spec)
+{
+    return placement_ops(spec->placement)->approx;
 }
 
 bool code_spec_bitwise(const struct code_spec *spec)

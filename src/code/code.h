@@ -26,6 +26,7 @@
  *              matrix   the user's own table
  *              mds      systematic Gaussian: any n-s answers give everything
  *              sgc      pairwise balanced copies, weights that need no decoding
+ *              local    slot i holds part i, real answers that are averaged
  *   schedule   all      every slot computes everything it holds; one piece is
  *                       a whole span
  *              steal    own part first, cut into STEAL_PIECES pieces; the rest
@@ -67,6 +68,7 @@ enum placement {
     PLACE_MATRIX,
     PLACE_MDS,
     PLACE_SGC,
+    PLACE_LOCAL,
 };
 enum schedule { SCHED_ALL, SCHED_STEAL, SCHED_STREAM };
 enum stop {
@@ -267,6 +269,8 @@ MUST_CHECK enum err code_expected_error(const struct code *code,
 double code_load(const struct code *code);
 /* Are its answers tallies? */
 bool code_spec_tally(const struct code_spec *spec);
+/* Is its sum an estimate even when nothing is missing? */
+bool code_spec_estimates(const struct code_spec *spec);
 /* Do sums of this spec keep their bits whoever answers? */
 bool code_spec_bitwise(const struct code_spec *spec);
 

@@ -4,7 +4,8 @@
  * frc and rep after Tandon et al., "Gradient Coding", ICML 2017, cyclic too;
  * ignore is k-sync SGD of Dutta et al., "Slow and stale gradients can win the
  * race", AISTATS 2018; agc is ErasureHead, Wang et al., 2019; steal asks for
- * redundant work only when it is needed.  The others name their papers in their
+ * redundant work only when it is needed; local is parallel SGD, Zinkevich et
+ * al., NIPS 2010, and Stich, ICLR 2019.  The others name their papers in their
  * placements.
  */
 #include "code/preset.h"
@@ -41,6 +42,8 @@ static const struct preset presets[] = {
      PLACE_REP, SCHED_ALL, STOP_COLLECT, ESTIMATE_REFERENCE, false},
     {"sgc", NULL, "S+1 copies, no decoding; right on average (approximate)",
      PLACE_SGC, SCHED_ALL, STOP_FIRST, ESTIMATE_UNBIASED, false},
+    {"local", NULL, "H steps on own rows, then the weights are averaged",
+     PLACE_LOCAL, SCHED_ALL, STOP_ALL, ESTIMATE_RATIO, false},
     {"stream", NULL, "S+1 parts each, own first; every part sent when done",
      PLACE_SHIFT, SCHED_STREAM, STOP_COVER, ESTIMATE_EXACT, false},
     {"steal", NULL, "rep storage; own part first, then help the slow",
@@ -139,6 +142,14 @@ static enum err choose_stop(const struct preset_options *options,
     return stop_parse(options->stop, spec, why);
 }
 
+/* The mean of one step each is the step of the sum: a tally, with its bits. */
+static void average_sums(struct code_spec *spec)
+{
+    spec->placement = PLACE_ONCE;
+    if (spec->stop == STOP_ALL)
+        spec->estimate = ESTIMATE_EXACT;
+}
+
 enum err preset_spec(const struct preset_options *options,
                      struct code_spec *spec, struct why *why)
 {
@@ -170,6 +181,8 @@ enum err preset_spec(const struct preset_options *options,
         err = estimate_find(options->estimate, &made.estimate, why);
     if (err == ERR_OK)
         err = choose_stop(options, &made, why);
+    if (err == ERR_OK && made.placement == PLACE_LOCAL && options->every_step)
+        average_sums(&made);
     if (err == ERR_OK)
         *spec = made;
     return err;

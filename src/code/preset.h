@@ -2,7 +2,8 @@
  * preset.h - the names people know, as rows of one table.
  *
  * uncoded  ignore (ksync)  frc  rep  cyclic  cb  partial-frc  partial-cyclic
- * matrix:FILE  mds  agc (erasurehead)  sgc  stream  steal
+ * matrix:FILE  mds  agc (erasurehead)  sgc  local  stream
+ * steal
  * No preset is known outside this table.
  */
 #ifndef CODE_PRESET_H
@@ -35,6 +36,7 @@ struct preset_options {
     const double *speed;
     uint32_t speeds;
     struct code_memory *memory;
+    bool every_step; /* local: gd, averaged after each step. */
 };
 
 /* Does a code of that name (up to a `:`) read a matrix? */

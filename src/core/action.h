@@ -68,7 +68,7 @@ struct action {
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;
-    uint32_t step;          /* CHECKPOINT. */
+    uint32_t step;          /* CHECKPOINT; COMPUTE: of the round. */
     enum err err;           /* FINISH. */
     const char *reason;     /* FINISH: one sentence. */
     struct evaluation what; /* COMPUTE, valid until COMPUTED. */
@@ -76,6 +76,7 @@ struct action {
                                pieces of a round. */
     const int16_t *exponent;
     struct tally *tally;   /* COMPUTE: cleared, the driver's until COMPUTED. */
+    double *vector;        /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1. */
     const struct job *job; /* OPEN. */
 };
 

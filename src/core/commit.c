@@ -62,6 +62,43 @@ static void add_rows(struct coordinator *c, const double *weight,
     }
 }
 
+static uint64_t rows_of(const struct coordinator *c, uint32_t slot)
+{
+    const struct job *job = &c->options.job;
+    const uint32_t count =
+        code_work(&c->code, slot, c->ids, c->code.piece_count);
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct piece *piece = &c->code.pieces[c->ids[i]];
+        const uint64_t end = (uint64_t)piece->end * job->chunk_rows;
+
+        rows += (end < job->rows ? end : job->rows) -
+                (uint64_t)piece->first * job->chunk_rows;
+    }
+    return rows;
+}
+
+/* The mean over the rows that took part, in the order of the slots.  A part
+ * that is missing is missing from this mean alone; the receipt says which. */
+static void decode_mean(struct coordinator *c, struct outcome *out)
+{
+    uint64_t rows = 0;
+
+    out->chunks = code_covered(&c->code, c->piece_in, c->slot_in);
+    out->answered = c->slots_in;
+    out->exactness = EXACT_APPROX;
+    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+        rows += c->slot_in[slot] ? rows_of(c, slot) : 0;
+    CHECK(rows > 0);
+    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
+    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+        c->decode[slot] = (double)rows_of(c, slot) / (double)rows;
+    memset(c->gradient, 0, ((size_t)c->total.dims + 1) * sizeof *c->gradient);
+    add_rows(c, c->decode, c->code.slots, c->slot_in);
+    out->loss = c->gradient[c->total.dims];
+}
+
 /* What came as tallies, then the coded answers by their weights. */
 static enum err decode_rows(struct coordinator *c, struct outcome *out)
 {
@@ -154,6 +191,13 @@ void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
 
 /* --- receipts ------------------------------------------------------------ */
 
+static void mark_silent(const struct coordinator *c, struct record *record)
+{
+    for (uint32_t slot = 0; slot < c->code.slots && slot < RECORD_SLOTS; slot++)
+        if (!c->slot_in[slot])
+            record->silent[slot / 8] |= (uint8_t)(1u << slot % 8);
+}
+
 static struct record receipt(const struct coordinator *c,
                              const struct outcome *out)
 {
@@ -174,6 +218,8 @@ static struct record receipt(const struct coordinator *c,
         .weights = coordinator_hash(c),
     };
 
+    if (c->what.kind == EVALUATE_LOCAL)
+        mark_silent(c, &record);
     memcpy(record.code, c->code.spec.name, sizeof record.code);
     return record;
 }
@@ -281,6 +327,10 @@ static void end_step(struct coordinator *c, struct actions *actions)
 
 static enum err decode(struct coordinator *c, struct outcome *out)
 {
+    if (c->what.kind == EVALUATE_LOCAL) {
+        decode_mean(c, out);
+        return ERR_OK;
+    }
     if (c->code.carrier == CARRIER_F64)
         return decode_rows(c, out);
     decode_tally(c, out);

@@ -235,6 +235,9 @@ enum err coordinator_init(struct coordinator *coordinator,
     err = optim_init(&c->optim, &options->optim, options->job.dims);
     if (err == ERR_OK)
         c->options.job.sum_dims = optim_sum_dims(&c->optim);
+    c->options.job.local = options->optim.kind == OPTIM_AVERAGE
+                               ? options->optim.local
+                               : (struct local){0};
     if (err == ERR_OK)
         err = make_members(c);
     if (err == ERR_OK)

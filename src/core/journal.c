@@ -29,12 +29,16 @@ static void body_encode(const struct record *record, uint8_t body[BODY_BYTES])
     put_f64(&out, record->objective);
     put_bytes(&out, record->weights.bytes, DIGEST_BYTES);
     put_bytes(&out, record->code, RECORD_CODE_SIZE);
-    put_u32(&out, record->stragglers);
-    put_u32(&out, record->k);
-    put_u32(&out, record->planned);
-    put_f64(&out, record->gain);
-    put_f64(&out, record->gain_low);
-    put_f64(&out, record->gain_high);
+    if (record->kind == RECORD_VIEW) {
+        put_u32(&out, record->stragglers);
+        put_u32(&out, record->k);
+        put_u32(&out, record->planned);
+        put_f64(&out, record->gain);
+        put_f64(&out, record->gain_low);
+        put_f64(&out, record->gain_high);
+    } else {
+        put_bytes(&out, record->silent, sizeof record->silent);
+    }
     CHECK(out.ok);
 }
 
@@ -60,12 +64,16 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
     get_bytes(&in, record->weights.bytes, DIGEST_BYTES);
     get_bytes(&in, record->code, RECORD_CODE_SIZE);
     record->code[RECORD_CODE_SIZE - 1] = '\0';
-    record->stragglers = get_u32(&in);
-    record->k = get_u32(&in);
-    record->planned = get_u32(&in);
-    record->gain = get_f64(&in);
-    record->gain_low = get_f64(&in);
-    record->gain_high = get_f64(&in);
+    if (kind == RECORD_VIEW) {
+        record->stragglers = get_u32(&in);
+        record->k = get_u32(&in);
+        record->planned = get_u32(&in);
+        record->gain = get_f64(&in);
+        record->gain_low = get_f64(&in);
+        record->gain_high = get_f64(&in);
+    } else {
+        get_bytes(&in, record->silent, sizeof record->silent);
+    }
     return in.ok && magic == RECORD_MAGIC && kind >= RECORD_JOB &&
            kind <= RECORD_ROLLBACK;
 }

@@ -24,6 +24,7 @@
 #define JOURNAL_FILE     "journal"
 #define RECORD_BYTES     256u
 #define RECORD_CODE_SIZE 32u
+#define RECORD_SLOTS     512u
 
 enum record_kind {
     RECORD_JOB = 1,
@@ -54,6 +55,9 @@ struct record {
     double gain, gain_low, gain_high; /* ... and, if it was changed to, the
                                          share of time it is to save with
                                          its 95 % interval; else 0. */
+    /* Not VIEW; code `local`: bit i % 8 of byte i / 8 is set if the part of
+     * slot i (of the first RECORD_SLOTS) is missing. */
+    uint8_t silent[RECORD_SLOTS / 8];
 };
 
 /* Encode after `chain`, which becomes the new last link. */

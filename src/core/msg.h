@@ -29,8 +29,9 @@
 #include "core/key.h"
 #include "math/evaluation.h"
 #include "math/tally.h"
+#include "optim/optim.h"
 
-#define MSG_VERSION  2u
+#define MSG_VERSION  3u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -96,6 +97,9 @@ struct job {
     uint32_t storage; /* enum storage, opaque to core. */
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
+    /* Code `local`: what each part does by itself; the coordinator fills it in
+     * from its optimiser. */
+    struct local local;
 };
 
 struct msg_reject {

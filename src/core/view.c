@@ -109,12 +109,13 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
     struct code_spec spec = spec_for(c, slots);
     enum err err = code_build(code, &spec, slots, c->options.job.chunks, why);
 
-    const bool worse = err == ERR_OK && spec.placement != PLACE_SGC &&
+    const bool worse = err == ERR_OK && !code_spec_estimates(&spec) &&
                        code->carrier == CARRIER_F64 &&
                        code->exactness == EXACT_APPROX &&
                        slots != c->wanted_slots;
 
-    if ((err == ERR_OK && !worse) || !c->code_built || err == ERR_NOMEM)
+    if ((err == ERR_OK && !worse) || !c->code_built || err == ERR_NOMEM ||
+        spec.placement == PLACE_LOCAL) /* No sum that `rep` could take over. */
         return err;
     /* No such code, or no certificate, for this many: replication is exact for
      * any number. */

@@ -177,6 +177,8 @@ static void start_compute(struct worker *worker, const struct item *item,
     action->round = worker->key.weights;
     action->exponent = worker->exponent[worker->live];
     action->tally = &worker->tally;
+    action->vector = worker->gradient;
+    action->step = worker->key.step;
     worker->in_use = worker->live;
     worker->computing = true;
 }
@@ -230,11 +232,13 @@ static void add_to_row(struct worker *worker, const struct item *item)
 {
     const uint32_t dims = worker->tally.dims;
 
-    tally_gradient(&worker->tally, worker->exponent[worker->live],
-                   worker->gradient);
-    for (uint32_t j = 0; j < dims; j++)
+    if (worker->kind != EVALUATE_LOCAL) { /* Else it is there already. */
+        tally_gradient(&worker->tally, worker->exponent[worker->live],
+                       worker->gradient);
+        worker->gradient[dims] = tally_loss_value(&worker->tally);
+    }
+    for (uint32_t j = 0; j <= dims; j++)
         worker->row[j] += item->coefficient * worker->gradient[j];
-    worker->row[dims] += item->coefficient * tally_loss_value(&worker->tally);
 }
 
 /* The piece at hand is computed and any delay is over: answer it. */
@@ -365,6 +369,16 @@ static bool asks_row(const struct msg_round *msg)
     return false;
 }
 
+/* One that has room here, and is part of the job. */
+static bool round_fits(const struct worker *worker, const struct msg_round *msg)
+{
+    if (msg->kind == EVALUATE_LOCAL &&
+        (worker->job.local.every == 0 || !msg->coded))
+        return false;
+    return msg->dims == worker->job.dims &&
+           evaluation_dims(msg->kind, msg->dims) <= worker->job.sum_dims;
+}
+
 static void on_round(struct worker *worker, const struct msg_round *msg,
                      struct actions *actions)
 {
@@ -373,8 +387,7 @@ static void on_round(struct worker *worker, const struct msg_round *msg,
 
     if (worker->phase != WORKER_SERVING || worker->leaving)
         return;
-    if (!round_is_current(worker, &msg->key) || msg->dims != worker->job.dims ||
-        evaluation_dims(msg->kind, msg->dims) > worker->job.sum_dims)
+    if (!round_is_current(worker, &msg->key) || !round_fits(worker, msg))
         return;
     if (worker->in_round && !again && key_order(&msg->key, &worker->key) < 0)
         return;
@@ -444,7 +457,8 @@ static enum err job_room(struct worker *worker, const struct job *job)
     worker->queue_capacity = job->chunks + QUEUE_MIN;
     worker->queue = mem_new(worker->queue_capacity, sizeof *worker->queue);
     worker->row = mem_new((size_t)job->sum_dims + 1, sizeof *worker->row);
-    worker->gradient = mem_new(job->sum_dims, sizeof *worker->gradient);
+    worker->gradient =
+        mem_new((size_t)job->sum_dims + 1, sizeof *worker->gradient);
     for (int i = 0; i < 2; i++) {
         worker->weights[i] = mem_new(job->dims, sizeof **worker->weights);
         worker->direction[i] = mem_new(job->dims, sizeof **worker->direction);

@@ -70,7 +70,7 @@ struct worker {
     struct tally tally; /* In the driver's hands while `computing`. */
     struct tally sent;  /* The one before: its answer may just be leaving. */
     double *row;        /* dims + 1, coded rounds. */
-    double *gradient;   /* dims, scratch. */
+    double *gradient;   /* dims + 1, scratch; in the driver's hands too. */
     enum evaluation_kind kind;
     double *weights[2]; /* [live] of this round; the other may still be */
     double *direction[2];

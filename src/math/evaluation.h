@@ -7,6 +7,12 @@
  *
  * r_i = dloss/dz and h_i = d2loss/dz2 of row i, times its weight.  Each is a
  * sum over rows, so each can be a tally: exact, in any order, by anyone.
+ *
+ *     LOCAL      how far some steps on the rows of a part alone lead from w,
+ *                and the part's mean loss at w (optim/local.h)
+ *
+ * is none, and no tally: the part is answered by real numbers, which are
+ * averaged.
  */
 #ifndef MATH_EVALUATION_H
 #define MATH_EVALUATION_H
@@ -20,6 +26,7 @@ enum evaluation_kind {
     EVALUATE_GRADIENT,
     EVALUATE_HESSVEC,
     EVALUATE_HESSIAN,
+    EVALUATE_LOCAL,
 };
 
 struct evaluation {

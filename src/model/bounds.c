@@ -77,6 +77,7 @@ struct measure {
     bool numbers; /* Labels have a size; those that name classes count 1. */
     struct part *parts; /* One per thread. */
     uint32_t threads;
+    uint32_t first; /* Chunk; items of the pool count from there. */
     int16_t *u_exponent, *v_exponent;
 };
 
@@ -98,11 +99,12 @@ static void find_label_maxima(struct part *part, double label, double weight)
 }
 
 /* First pass: maxima, which have no order either. */
-static void find_maxima(void *context, uint32_t thread, uint32_t chunk)
+static void find_maxima(void *context, uint32_t thread, uint32_t item)
 {
     const struct measure *const measure = context;
     struct part *const part = &measure->parts[thread];
-    const struct dense_rows rows = dataset_chunk(measure->data, chunk);
+    const struct dense_rows rows =
+        dataset_chunk(measure->data, measure->first + item);
 
     const double norm =
         survey_maxima(measure->isa, &rows, part->room, part->x_max);
@@ -123,11 +125,12 @@ static int64_t round_up(double value, int16_t exponent)
 }
 
 /* Second pass: sum_i s_i |x_ij||y_i| and sum_i s_i |x_ij||x_i| of one chunk. */
-static void add_chunk(void *context, uint32_t thread, uint32_t chunk)
+static void add_chunk(void *context, uint32_t thread, uint32_t item)
 {
     const struct measure *const measure = context;
     struct part *const part = &measure->parts[thread];
-    struct dense_rows rows = dataset_chunk(measure->data, chunk);
+    struct dense_rows rows =
+        dataset_chunk(measure->data, measure->first + item);
 
     memset(part->u, 0, rows.stride * sizeof *part->u);
     memset(part->v, 0, rows.stride * sizeof *part->v);
@@ -157,11 +160,12 @@ static double sparse_norm(const struct sparse_rows *rows, uint32_t row)
     return sqrt(sum);
 }
 
-static void find_sparse_maxima(void *context, uint32_t thread, uint32_t chunk)
+static void find_sparse_maxima(void *context, uint32_t thread, uint32_t item)
 {
     const struct measure *const measure = context;
     struct part *const part = &measure->parts[thread];
-    const struct sparse_rows rows = dataset_sparse_chunk(measure->data, chunk);
+    const struct sparse_rows rows =
+        dataset_sparse_chunk(measure->data, measure->first + item);
 
     for (uint32_t i = 0; i < rows.rows; i++) {
         for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
@@ -177,11 +181,12 @@ static void find_sparse_maxima(void *context, uint32_t thread, uint32_t chunk)
 
 /* Each entry is rounded up by itself: a vector per chunk would cost more than
  * the chunk. */
-static void add_sparse_chunk(void *context, uint32_t thread, uint32_t chunk)
+static void add_sparse_chunk(void *context, uint32_t thread, uint32_t item)
 {
     const struct measure *const measure = context;
     struct part *const part = &measure->parts[thread];
-    const struct sparse_rows rows = dataset_sparse_chunk(measure->data, chunk);
+    const struct sparse_rows rows =
+        dataset_sparse_chunk(measure->data, measure->first + item);
 
     for (uint32_t i = 0; i < rows.rows; i++) {
         const double weight = weight_of(rows.weight, i);
@@ -297,26 +302,35 @@ static void sum_parts(const struct measure *measure, struct bounds *bounds)
 enum err bounds_measure(struct bounds *bounds, const struct problem *problem,
                         struct pool *pool)
 {
+    return bounds_measure_part(bounds, problem, 0,
+                               dataset_chunks(problem->data), pool);
+}
+
+enum err bounds_measure_part(struct bounds *bounds,
+                             const struct problem *problem, uint32_t first,
+                             uint32_t end, struct pool *pool)
+{
     const struct dataset *const data = problem->data;
     const bool sparse = dataset_is_sparse(data);
     struct measure measure = {.data = data,
                               .isa = isa_best(),
                               .numbers = !problem->model->classes,
-                              .threads = pool->threads};
+                              .threads = pool->threads,
+                              .first = first};
     enum err err;
 
     CHECK(bounds->dims == data->stride);
-    CHECK(chunkset_full(&data->present));
+    CHECK(chunkset_has_range(&data->present, first, end));
     err = measure_init(&measure, data->stride);
     if (err == ERR_OK) {
         pool->run(pool, sparse ? find_sparse_maxima : find_maxima, &measure,
-                  dataset_chunks(data));
+                  end - first);
         join_maxima(&measure);
         err = choose_scales(&measure);
     }
     if (err == ERR_OK) {
         pool->run(pool, sparse ? add_sparse_chunk : add_chunk, &measure,
-                  dataset_chunks(data));
+                  end - first);
         sum_parts(&measure, bounds);
         bounds->label = measure.parts[0].y_max;
         bounds->norm = measure.parts[0].x_norm;
@@ -374,6 +388,7 @@ static struct scale scale_of(const struct problem *problem,
 
     switch (what->kind) {
     case EVALUATE_GRADIENT:
+    case EVALUATE_LOCAL: /* No tally: only whether w is within bounds. */
         return (struct scale){model->bound_label, model->bound_score * w, w};
     case EVALUATE_HESSVEC:
         return (struct scale){

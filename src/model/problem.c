@@ -149,6 +149,8 @@ static enum err add_dense(const struct problem *problem,
     case EVALUATE_HESSIAN:
         kernel_hessian(problem->isa, kind, &rows, what->w, sums, rest);
         break;
+    case EVALUATE_LOCAL:
+        CHECK(!"no sum over rows");
     }
     return tally_add_chunk(tally, chunk, sums, loss, exponent);
 }

@@ -106,6 +106,11 @@ void bounds_close(struct bounds *bounds);
 MUST_CHECK enum err bounds_measure(struct bounds *bounds,
                                    const struct problem *problem,
                                    struct pool *pool);
+/* Of its chunks [first, end) alone, all that need be present. */
+MUST_CHECK enum err bounds_measure_part(struct bounds *bounds,
+                                        const struct problem *problem,
+                                        uint32_t first, uint32_t end,
+                                        struct pool *pool);
 /* exponent[0 .. evaluation_dims) for a round of `what`.  ERR_RANGE if |w| or
  * |v| is not finite, or so large that a score might not be.  ERR_TOOBIG: the
  * exponents are there, but the loss of a chunk might not fit its tally; it

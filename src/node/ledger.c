@@ -194,6 +194,7 @@ uint32_t ledger_strangers_alive(const struct ledger *ledger)
 
 /* What each step that still stands was worth. */
 struct worth {
+    struct train_missing missing; /* Nothing, if slots is 0. */
     uint32_t exactness;
     uint32_t chunks;
     double residual;
@@ -203,6 +204,18 @@ struct worths {
     struct worth *steps; /* [0] is step 1. */
     size_t count, capacity;
 };
+
+static struct train_missing missing_of(const struct record *record)
+{
+    struct train_missing missing = {0};
+
+    for (size_t i = 0; i < sizeof record->silent; i++)
+        if (record->silent[i] != 0)
+            missing.slots = record->slots;
+    missing.step = record->step;
+    memcpy(missing.silent, record->silent, sizeof missing.silent);
+    return missing;
+}
 
 static void note_record(void *context, const struct record *record)
 {
@@ -221,9 +234,23 @@ static void note_record(void *context, const struct record *record)
             return;
         all->steps = grown;
     }
-    all->steps[all->count++] = (struct worth){.exactness = record->exactness,
+    all->steps[all->count++] = (struct worth){.missing = missing_of(record),
+                                              .exactness = record->exactness,
                                               .chunks = record->chunks,
                                               .residual = record->residual};
+}
+
+static void list_missing(const struct worths *all, struct train_result *result)
+{
+    result->partial = 0;
+    result->missing_count = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->steps[i].missing.slots == 0)
+            continue;
+        result->partial++;
+        if (result->missing_count < TRAIN_MISSING_MAX)
+            result->missing[result->missing_count++] = all->steps[i].missing;
+    }
 }
 
 static void sum_worths(const struct worths *all,
@@ -242,7 +269,7 @@ static void sum_worths(const struct worths *all,
     }
 }
 
-static void read_journal(const char *path, struct coordinator_stats *stats)
+static void read_journal(const char *path, struct train_result *result)
 {
     struct folder folder;
     struct journal_summary summary;
@@ -255,8 +282,10 @@ static void read_journal(const char *path, struct coordinator_stats *stats)
         err = folder.disk.ops->read(&folder.disk, JOURNAL_FILE, &data, &size);
     if (err == ERR_OK)
         err = journal_scan(data, size, note_record, &all, &summary);
-    if (err == ERR_OK)
-        sum_worths(&all, stats);
+    if (err == ERR_OK) {
+        sum_worths(&all, &result->stats);
+        list_missing(&all, result);
+    }
     mem_free(all.steps);
     mem_free(data);
     folder_close(&folder);
@@ -268,7 +297,7 @@ void ledger_report(const struct ledger *ledger, const char *folder,
 {
     result->stats = last != NULL ? *last : ledger->life;
     add_stats(&result->stats, &ledger->past);
-    read_journal(folder, &result->stats);
+    read_journal(folder, result);
     result->stats.joined = ledger->joined;
     result->stats.left = ledger->left;
     result->stats.died = ledger->died;

@@ -1,68 +1,21 @@
 #include "node/sequential.h"
 
 #include "base/mem.h"
+#include "data/reading.h"
 #include "math/vec.h"
 #include "node/compute.h"
 #include "optim/sgd.h"
 
-/* Where sgd reads its rows. */
-struct reading {
-    const struct dataset *data;
-    double *value;   /* One dense row, ... */
-    uint32_t *index; /* ... without its zeros. */
-};
-
-static enum err reading_init(struct reading *reading,
-                             const struct dataset *data)
-{
-    *reading = (struct reading){.data = data};
-    if (dataset_is_sparse(data))
-        return ERR_OK;
-    reading->value = mem_new(data->cols, sizeof *reading->value);
-    reading->index = mem_new(data->cols, sizeof *reading->index);
-    return reading->value == NULL || reading->index == NULL ? ERR_NOMEM
-                                                            : ERR_OK;
-}
-
-static void reading_close(struct reading *reading)
-{
-    mem_free(reading->value);
-    mem_free(reading->index);
-}
-
-/* Zeros say nothing, and leaving them out changes no sum: any dense storage
- * gives the same bits. */
-static void read_dense(const struct reading *reading, uint32_t i,
-                       struct sgd_row *row)
-{
-    dataset_row_values(reading->data, i, reading->value);
-    for (uint32_t j = 0; j < reading->data->cols; j++) {
-        if (reading->value[j] == 0)
-            continue;
-        reading->value[row->count] = reading->value[j];
-        reading->index[row->count++] = j;
-    }
-    row->wide = reading->value;
-    row->index = reading->index;
-}
-
 static struct sgd_row read_row(void *context, uint32_t i)
 {
-    const struct reading *const reading = context;
-    const struct dataset *const data = reading->data;
-    struct sgd_row row = {
-        .y = data->y[i],
-        .weight = data->weight != NULL ? data->weight[i] : 1,
-    };
+    const struct reading_row read = reading_at(context, i);
 
-    if (dataset_is_sparse(data)) {
-        row.index = data->column + data->begin[i];
-        row.value = data->value != NULL ? data->value + data->begin[i] : NULL;
-        row.count = (uint32_t)(data->begin[i + 1] - data->begin[i]);
-    } else {
-        read_dense(reading, i, &row);
-    }
-    return row;
+    return (struct sgd_row){.value = read.value,
+                            .wide = read.wide,
+                            .index = read.index,
+                            .count = read.count,
+                            .y = read.y,
+                            .weight = read.weight};
 }
 
 /* Mean loss + l2 |w|^2: the loss by the kernels, like any other's. */

@@ -62,6 +62,14 @@ struct train_process {
     int pid; /* 0 = gone. */
 };
 
+/* A step of code `local` that lacks some parts. */
+struct train_missing {
+    uint32_t step, slots;
+    uint8_t silent[RECORD_SLOTS / 8]; /* As in the journal. */
+};
+
+#define TRAIN_MISSING_MAX 16u
+
 struct train_result {
     bool finished; /* false: stopped or preempted, state saved. */
     int signal;    /* The signal that ended it, 0 = none. */
@@ -75,6 +83,9 @@ struct train_result {
     double *weights;                /* job dims; mem_free. */
     uint32_t dims;
     uint32_t port;
+    uint32_t partial; /* Steps of code `local` that lack some; the first ... */
+    struct train_missing missing[TRAIN_MISSING_MAX];
+    uint32_t missing_count;
 };
 
 MUST_CHECK enum err train_run(const struct train_options *options,

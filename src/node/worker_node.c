@@ -16,6 +16,7 @@
 #include "math/golden.h"
 #include "model/problem.h"
 #include "node/compute.h"
+#include "node/local.h"
 #include "node/session.h"
 #include "os/clock.h"
 #include "os/link.h"
@@ -52,6 +53,8 @@ struct node {
     struct task *task;   /* Its thread owns the fields below while busy. */
     struct dataset seen; /* `data` as it was when the piece was started. */
     struct compute_work work;
+    struct part part; /* Jobs of code `local`: the rows stepped on. */
+    struct local_work local;
     enum err compute_err;
     int64_t compute_us;
     struct flag cancel;
@@ -159,7 +162,13 @@ static void compute_work(void *context)
     struct node *node = context;
     const time_us began = clock_now_us();
 
-    node->compute_err = compute_run(&node->compute, &node->work, &node->cancel);
+    if (node->work.kind == EVALUATE_LOCAL)
+        node->compute_err =
+            local_compute(&node->core.job.local, &node->part, &node->compute,
+                          &node->local, &node->cancel);
+    else
+        node->compute_err =
+            compute_run(&node->compute, &node->work, &node->cancel);
     node->compute_us = clock_now_us() - began;
 }
 
@@ -185,6 +194,13 @@ static void do_compute(struct node *node, const struct action *action)
         .exponent = action->exponent,
         .tally = action->tally,
     };
+    node->local = (struct local_work){
+        .first = action->first,
+        .end = action->end,
+        .round = action->step,
+        .weights = action->what.w,
+        .out = action->vector,
+    };
     chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
     task_start(node->task);
@@ -200,6 +216,8 @@ static enum err check_job(const struct job *job, const struct dataset *data)
         return ERR_SHAPE;
     if (!model_has_outputs(job->model, job->outputs) ||
         job->dims != (uint64_t)data->stride * job->outputs)
+        return ERR_SHAPE;
+    if (job->local.every > 0 && !local_fits(&job->local, job->dims))
         return ERR_SHAPE;
     return ERR_OK;
 }
@@ -246,6 +264,8 @@ static enum err open_compute(struct node *node, const struct job *job)
     if (err == ERR_OK)
         err = compute_init(&node->compute, &problem, job->dims, job->chunks,
                            node->pool);
+    if (err == ERR_OK && job->local.every > 0)
+        err = part_init(&node->part, &node->compute.problem);
     if (err == ERR_OK)
         err =
             task_new(node->loop, compute_work, compute_done, node, &node->task);
@@ -426,6 +446,7 @@ static void node_close(struct node *node)
 {
     flag_raise(&node->cancel);
     task_free(node->task);
+    part_close(&node->part);
     compute_close(&node->compute);
     threads_free(node->pool);
     link_hub_free(node->hub);

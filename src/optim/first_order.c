@@ -1,5 +1,6 @@
 /*
- * first_order.c - gd, agd, momentum and adam: one gradient, one update.
+ * first_order.c - gd, agd, momentum and adam: one gradient, one update; and
+ * the average, which has only to add.
  *
  * Each update walks the coordinates once; a coordinate depends on no other.
  */
@@ -167,3 +168,37 @@ static bool adam_feed(struct optim *opt, const double *sum, double loss_sum)
 
 const struct optim_ops optim_adam_ops = {
     "adam", true, false, 1, three_vectors, place, at_model, adam_feed};
+
+/* --- average ------------------------------------------------------------- */
+
+static struct evaluation from_model(const struct optim *opt)
+{
+    return (struct evaluation){.kind = EVALUATE_LOCAL, .w = opt->b};
+}
+
+/* Means, not sums: the mean of one part alone is then that part's, to the
+ * bit.  The objective is that of the weights the parts began from. */
+static bool average_feed(struct optim *opt, const double *mean,
+                         double loss_mean)
+{
+    struct span span[SPANS];
+
+    opt->objective = loss_mean;
+    optim_spans(opt, span);
+    for (int i = 0; i < SPANS; i++) {
+        const double *const b = opt->b + span[i].from;
+
+        if (span[i].from < span[i].to)
+            opt->objective +=
+                span[i].l2 * vec_dot(b, b, span[i].to - span[i].from);
+    }
+    opt->gradient_norm = vec_norm(mean, opt->dims);
+    for (uint32_t j = 0; j < opt->dims; j++)
+        opt->b[j] += mean[j];
+    opt->step++;
+    opt->diverged = optim_is_broken(opt);
+    return true;
+}
+
+const struct optim_ops optim_average_ops = {
+    "average", false, false, 1, one_vector, place, from_model, average_feed};

@@ -34,6 +34,7 @@ static const struct optim_ops *const kinds[] = {
     [OPTIM_LBFGS] = &optim_lbfgs_ops,
     [OPTIM_NEWTON] = &optim_newton_ops,
     [OPTIM_SGD] = &optim_sgd_ops,
+    [OPTIM_AVERAGE] = &optim_average_ops,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -42,7 +43,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 enum err optim_parse(const char *name, enum optim_kind *kind)
 {
     for (unsigned i = 0; i < KINDS; i++) {
-        if (strcmp(name, kinds[i]->name) == 0) {
+        if (i != OPTIM_AVERAGE && strcmp(name, kinds[i]->name) == 0) {
             *kind = (enum optim_kind)i;
             return ERR_OK;
         }
@@ -79,6 +80,32 @@ struct optim_options optim_defaults(enum optim_kind kind)
     };
 }
 
+struct optim_options optim_averaged(const struct optim_options *options,
+                                    uint32_t every)
+{
+    struct optim_options made = *options;
+
+    CHECK(every > 0);
+    made.kind = OPTIM_AVERAGE;
+    made.local = (struct local){
+        .kind = options->kind,
+        .schedule = options->schedule,
+        .rate = options->rate,
+        .decay = options->decay,
+        .l2 = options->l2,
+        .l2_free_first = options->l2_free_first,
+        .l2_free_end = options->l2_free_end,
+        .every = every,
+        .steps = options->steps,
+        .seed = options->seed,
+    };
+    made.steps = options->steps / every + (options->steps % every != 0);
+    /* Nobody sees the gradient of the whole. */
+    made.tol = 0;
+    made.gap = 0;
+    return made;
+}
+
 /* NaN is neither. */
 static bool is_positive(double x)
 {
@@ -111,6 +138,8 @@ static bool kind_fits(const struct optim_options *o)
                o->memory <= OPTIM_MEMORY_MAX;
     case OPTIM_SGD:
         return false;
+    case OPTIM_AVERAGE:
+        return o->local.every > 0;
     case OPTIM_GD:
     case OPTIM_AGD:
         break;
@@ -214,6 +243,13 @@ enum err optim_init(struct optim *opt, const struct optim_options *options,
     }
     *opt = made;
     return ERR_OK;
+}
+
+void optim_start(struct optim *opt, const double *w, uint32_t step)
+{
+    CHECK(opt->options.kind == OPTIM_GD);
+    memcpy(opt->b, w, opt->dims * sizeof *w);
+    opt->step = step;
 }
 
 void optim_close(struct optim *opt)

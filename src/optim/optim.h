@@ -30,6 +30,8 @@
  *               weights f'' is evaluated (HESSIAN) and factored, and serves
  *               several steps, corrected by pairs as in lbfgs; beyond, p
  *               comes from conjugate gradients, one HESSVEC each
+ *     average   b <- b + the mean displacement of the parts (EVALUATE_LOCAL,
+ *               local.h): what is fed are means over the rows, not sums
  *
  * Rates: eta_i = lr, lr * decay^i or lr / (1 + i).  All sums run in fixed
  * order (math/vec.h), nothing is fused: the weights depend on the options and
@@ -61,13 +63,25 @@ enum optim_kind {
     OPTIM_ADAM,
     OPTIM_LBFGS,
     OPTIM_NEWTON,
-    OPTIM_SGD, /* Has no rounds: optim_init refuses it; see sgd.h. */
+    OPTIM_SGD,     /* Has no rounds: optim_init refuses it; see sgd.h. */
+    OPTIM_AVERAGE, /* Of what others did by themselves: see local.h. */
 };
 
 enum optim_schedule {
     SCHEDULE_DECAY,    /* lr * decay^i */
     SCHEDULE_CONSTANT, /* lr */
     SCHEDULE_INVERSE,  /* lr / (1 + i) */
+};
+
+/* What each part does by itself between two averages: local.h. */
+struct local {
+    enum optim_kind kind; /* OPTIM_GD or OPTIM_SGD. */
+    enum optim_schedule schedule;
+    double rate, decay, l2;
+    uint32_t l2_free_first, l2_free_end;
+    uint32_t every; /* Steps between averages; 0: no such job. */
+    uint32_t steps; /* Of the whole job. */
+    uint64_t seed;  /* sgd. */
 };
 
 /* Zero is a valid "none" for every field not marked otherwise; fields of other
@@ -100,6 +114,7 @@ struct optim_options {
                              anyway (math/sparse.h, index): objective and
                              gradient are then those of the same point. */
     uint64_t seed;        /* sgd: of its shuffles. */
+    struct local local;   /* average. */
 };
 
 enum ask_kind { ASK_EVALUATE, ASK_DONE };
@@ -147,7 +162,8 @@ struct optim {
     double *factor;   /* Into kept; newton when dense: lower triangle. */
 };
 
-/* Accepts "gd", "agd", "momentum", "adam", "lbfgs", "newton", "sgd". */
+/* Accepts "gd", "agd", "momentum", "adam", "lbfgs", "newton", "sgd";
+ * "average" is not for people to choose. */
 MUST_CHECK enum err optim_parse(const char *name, enum optim_kind *kind);
 const char *optim_name(enum optim_kind kind);
 /* Usual values of what decides how `kind` moves; steps, rows, l2 and stops are
@@ -159,6 +175,14 @@ MUST_CHECK enum err optim_init(struct optim *opt,
                                const struct optim_options *options,
                                uint32_t dims);
 void optim_close(struct optim *opt);
+
+/* gd or sgd `options`, with the weights of parts averaged every so many of
+ * their steps: an OPTIM_AVERAGE whose steps are the averages. */
+struct optim_options optim_averaged(const struct optim_options *options,
+                                    uint32_t every);
+
+/* Begin at the weights w as if `step` updates had been made: gd. */
+void optim_start(struct optim *opt, const double *w, uint32_t step);
 
 /* The largest evaluation_dims this optimiser will ever ask for: what buffers
  * for tallies and sums must hold. */

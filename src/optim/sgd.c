@@ -126,7 +126,17 @@ const struct optim_ops optim_sgd_ops = {.name = "sgd"};
 enum err sgd_train(const struct sgd_options *options, sgd_row_function row,
                    void *context, double *w)
 {
-    struct sgd sgd = {.options = options, .scale = 1, .v = w};
+    if (!options_fit(options))
+        return ERR_SHAPE;
+    memset(w, 0, options->dims * sizeof *w);
+    return sgd_train_from(options, row, context, w);
+}
+
+enum err sgd_train_from(const struct sgd_options *options, sgd_row_function row,
+                        void *context, double *w)
+{
+    struct sgd sgd = {
+        .options = options, .scale = 1, .v = w, .t = options->seen};
     uint32_t *order;
 
     if (!options_fit(options))
@@ -134,9 +144,8 @@ enum err sgd_train(const struct sgd_options *options, sgd_row_function row,
     order = mem_new(options->rows, sizeof *order);
     if (order == NULL)
         return ERR_NOMEM;
-    memset(w, 0, options->dims * sizeof *w);
     for (uint32_t pass = 0; pass < options->passes; pass++) {
-        sgd_order(options, pass, order);
+        sgd_order(options, options->pass_first + pass, order);
         for (uint32_t i = 0; i < options->rows; i++) {
             const struct sgd_row at = row(context, order[i]);
 

@@ -49,12 +49,19 @@ struct sgd_options {
     uint32_t dims; /* > 0, indices are less. */
     bool shuffle;  /* A new order each pass (Fisher-Yates), from `seed`. */
     uint64_t seed;
+    /* Where an earlier run ended; 0, 0: there was none. */
+    uint32_t pass_first;
+    uint64_t seen; /* Rows visited, t. */
 };
 
 /* From w = 0.  ERR_SHAPE if an option is out of range, ERR_NOMEM, ERR_RANGE if
  * the weights are no longer finite (a smaller rate or c helps). */
 MUST_CHECK enum err sgd_train(const struct sgd_options *options,
                               sgd_row_function row, void *context, double *w);
+/* The same from w as it is. */
+MUST_CHECK enum err sgd_train_from(const struct sgd_options *options,
+                                   sgd_row_function row, void *context,
+                                   double *w);
 
 /* The order in which a pass visits the rows; order[rows]. */
 void sgd_order(const struct sgd_options *options, uint32_t pass,

@@ -97,7 +97,7 @@ static const struct odds code_odds[] = {
     {"steal", 30},   {"stream", 20}, {"partial-frc", 10},
     {"cyclic", 6},   {"cb", 8},      {"partial-cyclic", 8},
     {"matrix", 4},   {"mds", 4},     {"ignore", 4},
-    {"agc", 6},      {"sgc", 4},
+    {"agc", 6},      {"sgc", 4},     {"local", 8},
 };
 
 static const char *draw_name(struct rng *rng)
@@ -153,7 +153,8 @@ static void draw_extras(struct draw *draw, struct preset_options *preset,
     if (is(preset, "agc") && other)
         preset->estimate = "ratio";
     preset->collect = is(preset, "agc") ? k : 0;
-    if (!other || !(is(preset, "agc") || is(preset, "sgc")))
+    if (!other ||
+        !(is(preset, "agc") || is(preset, "sgc") || is(preset, "local")))
         return;
     preset->collect = 0; /* A deadline instead. */
     preset->stop = "deadline:0.02";
@@ -226,6 +227,21 @@ static void draw_method(struct draw *draw, struct rng *rng)
     optim->rows = draw->data.rows;
 }
 
+/* Own steps of gd, or of sgd where there is one weight vector. */
+static void draw_local(struct draw *draw, struct rng *rng)
+{
+    struct optim_options *optim = &draw->options.optim;
+    const uint32_t every = between(rng, 1, 6);
+
+    optim->kind = OPTIM_GD;
+    if (!draw->problem.model->classes && rng_chance(rng, 0.4)) {
+        optim->kind = OPTIM_SGD;
+        optim->l2 = 0.5;
+        optim->seed = rng_next(rng);
+    }
+    *optim = optim_averaged(optim, every);
+}
+
 static void draw_optim(struct draw *draw, struct rng *rng)
 {
     struct optim_options *optim = &draw->options.optim;
@@ -237,6 +253,8 @@ static void draw_optim(struct draw *draw, struct rng *rng)
     optim->steps = between(rng, 6, 25);
     optim->rows = draw->data.rows;
     draw_method(draw, rng);
+    if (draw->options.code.placement == PLACE_LOCAL)
+        draw_local(draw, rng);
 }
 
 static enum err draw_delay(struct sim_options *options, struct rng *rng,

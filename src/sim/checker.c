@@ -9,16 +9,20 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "math/vec.h"
+#include "sim/averages.h"
 
 #define NUMERIC_WEIGHTS_MAX 1e-9
 
-enum err checker_init(struct checker *checker, const struct oracle *oracle,
+enum err checker_init(struct checker *checker, struct oracle *oracle,
                       enum exactness class, uint32_t links)
 {
     enum err err;
 
-    *checker =
-        (struct checker){.oracle = oracle, .class = class, .links = links};
+    *checker = (struct checker){.oracle = oracle,
+                                .averages =
+                                    oracle->problem != NULL && oracle->averages,
+                                .class = class,
+                                .links = links};
     err = chunkset_init(&checker->merged, oracle->chunks);
     if (err != ERR_OK)
         return err;
@@ -311,12 +315,31 @@ static void check_step(struct checker *checker, const struct record *record)
                         record->step);
 }
 
+struct scan {
+    struct checker *checker;
+    struct averages averages; /* Zeroed: not of that code. */
+};
+
+static void check_average(struct scan *scan, const struct record *record)
+{
+    const char *wrong = scan->averages.oracle == NULL
+                            ? NULL
+                            : averages_redo(&scan->averages, record);
+
+    if (wrong != NULL)
+        checker_violate(scan->checker, "CHECK-2: the receipt of average %u %s",
+                        record->step, wrong);
+}
+
 static void visit(void *context, const struct record *record)
 {
-    struct checker *checker = context;
+    struct scan *scan = context;
+    struct checker *checker = scan->checker;
 
-    if (record->kind == RECORD_STEP)
+    if (record->kind == RECORD_STEP) {
         check_step(checker, record);
+        check_average(scan, record);
+    }
     if (record->kind == RECORD_ROLLBACK && checker->class == EXACT_BITWISE)
         checker_violate(checker, "CHECK-2: a bitwise run rolled back");
 }
@@ -324,13 +347,17 @@ static void visit(void *context, const struct record *record)
 void checker_journal(struct checker *checker, const struct disk_model *disk,
                      bool ended)
 {
+    struct scan scan = {.checker = checker};
     struct journal_summary summary = {0};
     const uint8_t *data;
     size_t size;
 
+    if (checker->averages)
+        CHECK(averages_init(&scan.averages, checker->oracle) == ERR_OK);
     if (disk_model_seen(disk, JOURNAL_FILE, &data, &size) &&
-        journal_scan(data, size, visit, checker, &summary) != ERR_OK)
+        journal_scan(data, size, visit, &scan, &summary) != ERR_OK)
         checker_violate(checker, "CHECK-2: the journal breaks its rules");
+    averages_close(&scan.averages);
     if (ended && summary.step != checker->committed)
         checker_violate(checker,
                         "CHECK-2: the run ended after %u steps, its journal "

@@ -33,7 +33,8 @@
 #include "sim/sim.h"
 
 struct checker {
-    const struct oracle *oracle;
+    struct oracle *oracle;
+    bool averages;        /* Code `local`, with gradients to redo. */
     enum exactness class; /* What the code promises. */
     bool violated;
     char text[SIM_TEXT];
@@ -57,8 +58,7 @@ struct checker {
 
 #define CHECKER_NOBODY UINT32_MAX
 
-MUST_CHECK enum err checker_init(struct checker *checker,
-                                 const struct oracle *oracle,
+MUST_CHECK enum err checker_init(struct checker *checker, struct oracle *oracle,
                                  enum exactness class, uint32_t links);
 void checker_close(struct checker *checker);
 

@@ -83,6 +83,74 @@ enum err oracle_compute(struct oracle *oracle, const struct evaluation *what,
     return err;
 }
 
+/* --- steps of a part alone ----------------------------------------------- */
+
+struct alone {
+    struct oracle *oracle; /* Its scratch is as good as any. */
+    struct part part;
+};
+
+static enum err part_gradient(void *context, const double *w, double *sum,
+                              double *loss_sum)
+{
+    struct alone *alone = context;
+    struct oracle *oracle = alone->oracle;
+    struct part *part = &alone->part;
+    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
+    enum err err = part_begin(part, w);
+
+    if (err == ERR_OK)
+        err = problem_round_prepare(&oracle->round, part->problem, &what);
+    for (uint32_t chunk = part->first; chunk < part->end && err == ERR_OK;
+         chunk++)
+        err = problem_add(part->problem, &oracle->round, &what, chunk,
+                          part->exponent, oracle->scratch, &part->tally);
+    if (err == ERR_OK)
+        part_end(part, sum, loss_sum);
+    return err;
+}
+
+static struct sgd_row part_read(void *context, uint32_t i)
+{
+    const struct alone *alone = context;
+    const struct reading_row read = part_row(&alone->part, i);
+
+    return (struct sgd_row){.value = read.value,
+                            .index = read.index,
+                            .count = read.count,
+                            .y = read.y,
+                            .weight = read.weight};
+}
+
+enum err oracle_local(struct oracle *oracle, const struct problem *problem,
+                      uint32_t round, const double *w, uint32_t first,
+                      uint32_t end, double *out)
+{
+    struct alone alone = {.oracle = oracle};
+    struct local_part view = {.context = &alone,
+                              .dims = oracle->dims,
+                              .gradient = part_gradient,
+                              .row = part_read};
+    enum err err;
+
+    memset(out, 0, ((size_t)oracle->dims + 1) * sizeof *out);
+    if (problem == NULL)
+        return ERR_OK;
+    err = part_init(&alone.part, problem);
+    if (err == ERR_OK)
+        err = part_take(&alone.part, first, end, pool_serial());
+    if (err == ERR_OK) {
+        view.cols = problem->data->cols;
+        view.loss = problem->model->loss;
+        view.first_row = alone.part.first_row;
+        view.rows = alone.part.rows;
+        view.counted = alone.part.counted;
+        err = local_run(&oracle->local, &view, round, w, out);
+    }
+    part_close(&alone.part);
+    return err;
+}
+
 /* --- the loop ------------------------------------------------------------ */
 
 /* One chunk alone into `one`, remembered, and on into `total`. */
@@ -143,6 +211,27 @@ struct digest oracle_hash(const struct oracle *oracle, const double *w)
                                    : hash_f64(w, oracle->dims);
 }
 
+/* What one machine feeds its optimiser, the loss behind the sums.  One part of
+ * all rows is what `local` is alone. */
+static enum err round_sums(struct oracle *oracle, uint32_t step,
+                           const struct evaluation *what, struct tally *one,
+                           struct tally *total, double *sum)
+{
+    enum err err;
+
+    if (what->kind == EVALUATE_LOCAL) {
+        total->dims = oracle->dims;
+        return oracle_local(oracle, oracle->problem, step, what->w, 0,
+                            oracle->chunks, sum);
+    }
+    err = evaluate(oracle, what, one, total);
+    if (err != ERR_OK)
+        return err;
+    tally_gradient(total, oracle->scale, sum);
+    sum[total->dims] = tally_loss_value(total);
+    return ERR_OK;
+}
+
 /* One evaluation, fed.  The first of a step gives the step its key. */
 static enum err round_alone(struct oracle *oracle, struct optim *optim,
                             const struct ask *ask, struct tally *one,
@@ -153,13 +242,12 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
 
     if (err != ERR_OK && optim_reject(optim))
         return ERR_OK;
-    err = evaluate(oracle, &ask->what, one, total);
+    err = round_sums(oracle, optim->step, &ask->what, one, total, sum);
     if (err != ERR_OK)
         return err;
     if (optim->round == 0)
         oracle->keys[oracle->steps] = digest_short(&key);
-    tally_gradient(total, oracle->scale, sum);
-    if (optim_feed(optim, sum, tally_loss_value(total))) {
+    if (optim_feed(optim, sum, sum[total->dims])) {
         oracle->steps++;
         oracle->hash[oracle->steps] = oracle_hash(oracle, optim_weights(optim));
     }
@@ -169,7 +257,7 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
 static enum err loop(struct oracle *oracle, struct optim *optim,
                      struct tally *one, struct tally *total)
 {
-    double *sum = mem_new(optim_sum_dims(optim), sizeof *sum);
+    double *sum = mem_new((size_t)optim_sum_dims(optim) + 1, sizeof *sum);
     struct ask ask = optim_next(optim);
     enum err err = sum == NULL ? ERR_NOMEM : ERR_OK;
 
@@ -253,8 +341,11 @@ enum err oracle_init(struct oracle *oracle, const struct problem *problem,
 {
     enum err err;
 
-    *oracle =
-        (struct oracle){.problem = problem, .dims = dims, .chunks = chunks};
+    *oracle = (struct oracle){.problem = problem,
+                              .dims = dims,
+                              .chunks = chunks,
+                              .averages = optim->kind == OPTIM_AVERAGE,
+                              .local = optim->local};
     err = make_room(oracle, optim->steps);
     if (err == ERR_OK && problem != NULL)
         err = bounds_measure(&oracle->bounds, problem, pool_serial());

@@ -17,8 +17,9 @@
 #include "base/hash.h"
 #include "core/coordinator.h"
 #include "math/tally.h"
+#include "model/part.h"
 #include "model/problem.h"
-#include "optim/optim.h"
+#include "optim/local.h"
 
 /* At most so many integers are remembered. */
 #define ORACLE_MEMO_MAX (UINT64_C(1) << 21)
@@ -41,6 +42,8 @@ struct oracle {
     tally_loss *losses; /* capacity x chunks. */
     struct problem_round round;
     void *scratch;
+    bool averages; /* Code `local`: */
+    struct local local;
 };
 
 /* `problem` NULL: zero gradients, `dims` and `chunks` as given. */
@@ -55,6 +58,14 @@ MUST_CHECK enum err oracle_compute(struct oracle *oracle,
                                    const struct evaluation *what,
                                    const int16_t *exponent, uint32_t first,
                                    uint32_t end, struct tally *tally);
+
+/* Average number `round` of a job of code `local`: the steps of chunks [first,
+ * end) of `problem` (this one's, or a worker's copy; NULL as above) by
+ * themselves.  out[dims + 1] as in optim/local.h. */
+MUST_CHECK enum err oracle_local(struct oracle *oracle,
+                                 const struct problem *problem, uint32_t round,
+                                 const double *w, uint32_t first, uint32_t end,
+                                 double *out);
 
 /* A scale_function; the context is the oracle. */
 enum err oracle_scale(void *context, const struct evaluation *what,

@@ -18,13 +18,21 @@
 
 /* --- computing ----------------------------------------------------------- */
 
+/* How often the rows are gone through. */
+static uint32_t passes(const struct world *world, const struct action *action)
+{
+    return action->what.kind == EVALUATE_LOCAL
+               ? local_steps(&world->options->optim.local, action->step)
+               : 1;
+}
+
 static void compute(struct world *world, uint32_t index,
                     const struct action *action)
 {
     struct sim_worker *worker = &world->workers[index];
     struct computation *computation = &worker->computation;
-    const time_us chunk_us =
-        (time_us)((double)world->options->chunk_us * worker->slow);
+    const time_us chunk_us = (time_us)((double)world->options->chunk_us *
+                                       worker->slow * passes(world, action));
 
     CHECK(!computation->active);
     *computation = (struct computation){
@@ -37,6 +45,8 @@ static void compute(struct world *world, uint32_t index,
         .what = action->what,
         .exponent = action->exponent,
         .tally = action->tally,
+        .step = action->step,
+        .vector = action->vector,
     };
     world_push(world,
                (struct happening){
@@ -99,6 +109,26 @@ static enum err compute_own(struct world *world, struct sim_worker *worker,
     return err;
 }
 
+/* Its own steps, on its own rows.  What was called off is not begun. */
+static enum err step_alone(struct world *world, struct sim_worker *worker)
+{
+    const struct computation *computation = &worker->computation;
+    struct problem own;
+
+    if (computation->cancelled)
+        return ERR_CANCELLED;
+    if (world->options->problem == NULL)
+        return oracle_local(&world->oracle, NULL, computation->step,
+                            computation->what.w, computation->first,
+                            computation->end, computation->vector);
+    own = *world->options->problem;
+    if (!worker->resident)
+        own.data = &worker->data;
+    return oracle_local(&world->oracle, &own, computation->step,
+                        computation->what.w, computation->first,
+                        computation->end, computation->vector);
+}
+
 static enum err carry_out(struct world *world, struct sim_worker *worker)
 {
     const struct computation *computation = &worker->computation;
@@ -107,7 +137,9 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
         computation->cancelled ? computation->first + 1 : computation->end;
     enum err err;
 
-    if (worker->resident)
+    if (computation->what.kind == EVALUATE_LOCAL)
+        err = step_alone(world, worker);
+    else if (worker->resident)
         err = oracle_compute(&world->oracle, &computation->what,
                              computation->exponent, computation->first, end,
                              computation->tally);

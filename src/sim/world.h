@@ -100,6 +100,8 @@ struct computation {
     struct evaluation what;
     const int16_t *exponent;
     struct tally *tally;
+    uint32_t step;  /* Local: number of the average, */
+    double *vector; /* and where the displacement goes. */
 };
 
 struct sim_worker {

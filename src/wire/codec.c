@@ -200,6 +200,35 @@ static void get_hello(struct reader *in, struct msg_hello *hello)
     hello->view_seen = get_u64(in);
 }
 
+static void put_local(struct writer *out, const struct local *local)
+{
+    put_u8(out, (uint8_t)local->kind);
+    put_u8(out, (uint8_t)local->schedule);
+    put_f64(out, local->rate);
+    put_f64(out, local->decay);
+    put_f64(out, local->l2);
+    put_u32(out, local->l2_free_first);
+    put_u32(out, local->l2_free_end);
+    put_u32(out, local->every);
+    put_u32(out, local->steps);
+    put_u64(out, local->seed);
+}
+
+/* Whether it can be followed is for the one who is to follow it. */
+static void get_local(struct reader *in, struct local *local)
+{
+    local->kind = (enum optim_kind)get_u8(in);
+    local->schedule = (enum optim_schedule)get_u8(in);
+    local->rate = get_f64(in);
+    local->decay = get_f64(in);
+    local->l2 = get_f64(in);
+    local->l2_free_first = get_u32(in);
+    local->l2_free_end = get_u32(in);
+    local->every = get_u32(in);
+    local->steps = get_u32(in);
+    local->seed = get_u64(in);
+}
+
 static void put_job(struct writer *out, const struct job *job)
 {
     put_u64(out, job->id);
@@ -217,6 +246,7 @@ static void put_job(struct writer *out, const struct job *job)
     put_u32(out, job->storage);
     put_u64(out, job->entries);
     put_bool(out, job->weighted);
+    put_local(out, &job->local);
 }
 
 static void get_job(struct reader *in, struct job *job)
@@ -236,6 +266,7 @@ static void get_job(struct reader *in, struct job *job)
     job->storage = get_u32(in);
     job->entries = get_u64(in);
     job->weighted = get_bool(in);
+    get_local(in, &job->local);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
     must(in, job->outputs > 0 && job->dims % job->outputs == 0);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
@@ -407,7 +438,7 @@ static enum evaluation_kind get_evaluation(struct reader *in,
 {
     const uint8_t kind = get_u8(in);
 
-    must(in, kind <= EVALUATE_HESSIAN);
+    must(in, kind <= EVALUATE_LOCAL);
     if (!in->ok)
         return EVALUATE_GRADIENT;
     must(in, evaluation_dims((enum evaluation_kind)kind, room->dims) <=

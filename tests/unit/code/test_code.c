@@ -108,7 +108,7 @@ static void test_tables(void **state)
     static const char *const names[] = {
         "uncoded", "ignore", "rep",         "cyclic",         "agc",
         "steal",   "cb",     "partial-frc", "partial-cyclic", "mds",
-        "sgc",     "stream"};
+        "sgc",     "stream", "local"};
     static const uint32_t chunks[] = {1, 3, 8, 64, 1000};
 
     (void)state;
@@ -199,6 +199,7 @@ static void test_classes(void **state)
         {"partial-cyclic", EXACT_NUMERIC, CARRIER_F64},
         {"mds", EXACT_NUMERIC, CARRIER_F64},
         {"sgc", EXACT_APPROX, CARRIER_F64},
+        {"local", EXACT_APPROX, CARRIER_F64},
     };
 
     (void)state;

@@ -44,6 +44,8 @@ static void test_points(void **state)
          false},
         {"sgc", PLACE_SGC, SCHED_ALL, STOP_FIRST, ESTIMATE_UNBIASED, 3, 5,
          false},
+        {"local", PLACE_LOCAL, SCHED_ALL, STOP_ALL, ESTIMATE_RATIO, 0, 0,
+         false},
         {"stream", PLACE_SHIFT, SCHED_STREAM, STOP_COVER, ESTIMATE_EXACT, 3, 0,
          false},
         {"steal", PLACE_REP, SCHED_STEAL, STOP_COVER, ESTIMATE_EXACT, 3, 0,
@@ -92,7 +94,7 @@ static void test_unknown(void **state)
                         "no code named magic; there are uncoded, ignore "
                         "(ksync), frc, rep, cyclic, cb, partial-frc, "
                         "partial-cyclic, matrix, mds, agc (erasurehead), sgc, "
-                        "stream, steal");
+                        "local, stream, steal");
     options.name = "agc";
     options.collect = 2;
     options.estimate = "guess";

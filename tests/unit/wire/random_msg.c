@@ -66,6 +66,20 @@ static void random_key(struct rng *rng, struct round_key *key)
                               .weights = rng_next(rng)};
 }
 
+static void random_local(struct rng *rng, struct local *local)
+{
+    local->kind = (enum optim_kind)rng_below(rng, OPTIM_AVERAGE + 1);
+    local->schedule = (enum optim_schedule)rng_below(rng, 3);
+    local->rate = rng_unit(rng);
+    local->decay = rng_unit(rng);
+    local->l2 = rng_unit(rng);
+    local->l2_free_first = random_u32(rng);
+    local->l2_free_end = random_u32(rng);
+    local->every = random_u32(rng);
+    local->steps = random_u32(rng);
+    local->seed = rng_next(rng);
+}
+
 static void random_job(struct rng *rng, struct job *job)
 {
     job->id = rng_next(rng);
@@ -82,6 +96,7 @@ static void random_job(struct rng *rng, struct job *job)
     job->storage = random_u32(rng);
     job->entries = rng_next(rng);
     job->weighted = rng_chance(rng, 0.5);
+    random_local(rng, &job->local);
     random_digest(rng, &job->data);
     job->beat_us = 1 + (int64_t)(random_u64(rng) >> 2);
     job->dead_us = 1 + (int64_t)(random_u64(rng) >> 2);
@@ -148,7 +163,7 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->delay_factor = rng_unit(rng);
     round->count = random_items(rng, room);
     round->items = room->items;
-    round->kind = (enum evaluation_kind)rng_below(rng, 3);
+    round->kind = (enum evaluation_kind)rng_below(rng, 4);
     round->dims = RANDOM_DIMS;
     round->direction = round->kind == EVALUATE_HESSVEC ? room->direction : NULL;
     round->exponent = room->exponent;

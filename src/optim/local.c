@@ -1,0 +1,127 @@
+#include "optim/local.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "math/vec.h"
+
+/* Tells the shuffles of parts apart; the first part's are those of one machine
+ * alone. */
+#define PART_STRIDE UINT64_C(0x9e3779b97f4a7c15)
+
+bool local_fits(const struct local *local, uint32_t dims)
+{
+    const bool sgd = local->kind == OPTIM_SGD;
+
+    return (sgd || local->kind == OPTIM_GD) && local->every > 0 &&
+           isfinite(local->rate) && local->rate > 0 &&
+           (unsigned)local->schedule <= SCHEDULE_INVERSE &&
+           isfinite(local->decay) &&
+           (local->decay > 0 || local->schedule != SCHEDULE_DECAY) &&
+           isfinite(local->l2) && (sgd ? local->l2 > 0 : local->l2 >= 0) &&
+           local->l2_free_first <= local->l2_free_end &&
+           local->l2_free_end <= dims;
+}
+
+uint32_t local_steps(const struct local *local, uint32_t round)
+{
+    const uint64_t before = (uint64_t)round * local->every;
+
+    if (before >= local->steps)
+        return 0;
+    return local->steps - before < local->every
+               ? (uint32_t)(local->steps - before)
+               : local->every;
+}
+
+/* All of gd's own arithmetic: a job whose only part has all rows is gd. */
+static enum err run_gd(const struct local *local, const struct local_part *part,
+                       uint32_t round, double *w, double *sum, double *loss)
+{
+    const uint32_t before = round * local->every;
+    const struct optim_options options = {
+        .kind = OPTIM_GD,
+        .schedule = local->schedule,
+        .rate = local->rate,
+        .decay = local->decay,
+        .l2 = local->l2,
+        .l2_free_first = local->l2_free_first,
+        .l2_free_end = local->l2_free_end,
+        .rows = part->counted,
+        .steps = before + local_steps(local, round),
+    };
+    struct optim optim;
+    enum err err = optim_init(&optim, &options, part->dims);
+
+    if (err != ERR_OK)
+        return err;
+    optim_start(&optim, w, before);
+    while (err == ERR_OK && optim_next(&optim).kind != ASK_DONE) {
+        double here;
+
+        err = part->gradient(part->context, optim_weights(&optim), sum, &here);
+        if (err != ERR_OK)
+            break;
+        if (optim.step == before)
+            *loss = here;
+        (void)optim_feed(&optim, sum, here);
+        if (optim.diverged)
+            err = ERR_RANGE;
+    }
+    memcpy(w, optim_weights(&optim), part->dims * sizeof *w);
+    optim_close(&optim);
+    return err;
+}
+
+static enum err run_sgd(const struct local *local,
+                        const struct local_part *part, uint32_t round,
+                        double *w, double *sum, double *loss)
+{
+    const uint32_t before = round * local->every;
+    const struct sgd_options options = {
+        .loss = part->loss,
+        .rate = local->rate,
+        .c = 1 / (2 * local->l2),
+        .passes = local_steps(local, round),
+        .pass_first = before,
+        .seen = (uint64_t)before * part->counted,
+        .rows = part->rows,
+        .dims = part->cols,
+        .shuffle = true,
+        .seed = local->seed + part->first_row * PART_STRIDE,
+    };
+    enum err err = part->gradient(part->context, w, sum, loss);
+
+    if (err != ERR_OK)
+        return err;
+    return sgd_train_from(&options, part->row, part->context, w);
+}
+
+enum err local_run(const struct local *local, const struct local_part *part,
+                   uint32_t round, const double *w, double *out)
+{
+    const uint32_t dims = part->dims;
+    double *sum = mem_new(dims, sizeof *sum);
+    double *moved = mem_new(dims, sizeof *moved);
+    double loss = 0;
+    enum err err = sum == NULL || moved == NULL ? ERR_NOMEM : ERR_OK;
+
+    if (err == ERR_OK)
+        memcpy(moved, w, dims * sizeof *moved);
+    /* Rows that do not count lead nowhere. */
+    if (err == ERR_OK && part->counted > 0)
+        err = local->kind == OPTIM_SGD
+                  ? run_sgd(local, part, round, moved, sum, &loss)
+                  : run_gd(local, part, round, moved, sum, &loss);
+    if (err == ERR_OK && !(vec_finite(moved, dims) && isfinite(loss)))
+        err = ERR_RANGE;
+    if (err == ERR_OK) {
+        for (uint32_t j = 0; j < dims; j++)
+            out[j] = moved[j] - w[j];
+        out[dims] = part->counted > 0 ? loss / part->counted : 0;
+    }
+    mem_free(sum);
+    mem_free(moved);
+    return err;
+}
