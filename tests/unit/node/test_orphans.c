@@ -21,8 +21,9 @@
 #include "os/clock.h"
 #include "os/process.h"
 
-#define LIMIT_S 20u
-#define STOPPED 75
+#define LIMIT_S   20u
+#define STOPPED   75
+#define TRIES_MAX 20
 
 struct run {
     struct runs *runs;
@@ -137,16 +138,21 @@ static void test_a_run_goes_on_after_its_supervisor_was_killed(void **state)
     struct runs runs;
     const int pid = start_run(&runs, "exp:0.001");
     struct why why = {0};
+    uint32_t steps = 0;
 
     (void)state;
     assert_int_equal(kill(pid, SIGKILL), 0);
     (void)reap_all(pid);
     runs.options.resume = true;
     runs.options.max_time_us = 300 * MS_US;
-    if (train_run(&runs.options, &result, &why) != ERR_OK)
-        fail_msg("%s", why.text);
-    assert_true(result.steps > 0);
-    mem_free(result.weights);
+    /* A busy machine may not come to a step in that time: again, then. */
+    for (int tries = 0; tries < TRIES_MAX && steps == 0; tries++) {
+        if (train_run(&runs.options, &result, &why) != ERR_OK)
+            fail_msg("%s", why.text);
+        steps = result.steps;
+        mem_free(result.weights);
+    }
+    assert_true(steps > 0);
     runs_close(&runs);
 }
 
