@@ -29,7 +29,7 @@ struct reading_row {
 MUST_CHECK enum err reading_init(struct reading *reading,
                                  const struct dataset *data);
 void reading_close(struct reading *reading);
-/* A row of a present chunk; good until the next. */
-struct reading_row reading_at(const struct reading *reading, uint32_t row);
+/* Row i, of a present chunk; good until the next. */
+struct reading_row reading_at(const struct reading *reading, uint32_t i);
 
 #endif /* DATA_READING_H */

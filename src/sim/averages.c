@@ -41,7 +41,7 @@ static struct share share_of(const struct averages *averages,
                           .end =
                               (uint32_t)((slot + 1) * chunks / record->slots)};
 
-    if ((record->silent[slot / 8] >> slot % 8 & 1u) != 0)
+    if (((unsigned)record->silent[slot / 8] >> slot % 8 & 1u) != 0)
         return share;
     for (uint32_t chunk = share.first; chunk < share.end; chunk++)
         share.rows += dataset_chunk_size(data, chunk);
