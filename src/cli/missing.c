@@ -8,7 +8,7 @@ struct rows {
 
 static bool is_silent(const struct train_missing *missing, uint32_t slot)
 {
-    return (missing->silent[slot / 8] >> slot % 8 & 1u) != 0;
+    return ((unsigned)missing->silent[slot / 8] >> slot % 8 & 1u) != 0;
 }
 
 /* Of a slot's part, as code.h cuts them. */
