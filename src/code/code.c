@@ -512,6 +512,19 @@ uint32_t code_covered(const struct code *code, const bool *piece_in,
     return chunks;
 }
 
+double code_copies(const struct code *code)
+{
+    uint64_t held = 0;
+
+    for (uint32_t slot = 0; slot < code->slots; slot++) {
+        for (uint32_t id = 0; id < code->piece_count; id++) {
+            if (code_holds(code, slot, id))
+                held += code->pieces[id].end - code->pieces[id].first;
+        }
+    }
+    return (double)held / code->chunks;
+}
+
 double code_load(const struct code *code)
 {
     uint64_t most = 0;

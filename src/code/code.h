@@ -267,6 +267,8 @@ MUST_CHECK enum err code_expected_error(const struct code *code,
                                         double *mean);
 /* Chunks the busiest slot computes if nobody is slow, over K. */
 double code_load(const struct code *code);
+/* Copies of the data that all slots hold together. */
+double code_copies(const struct code *code);
 /* Are its answers tallies? */
 bool code_spec_tally(const struct code_spec *spec);
 /* Is its sum an estimate even when nothing is missing? */

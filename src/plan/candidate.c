@@ -123,20 +123,6 @@ uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers)
 
 /* --- listing ------------------------------------------------------------- */
 
-/* Copies of the data that all slots of the code hold together. */
-static double copies(const struct code *code)
-{
-    uint64_t held = 0;
-
-    for (uint32_t slot = 0; slot < code->slots; slot++) {
-        for (uint32_t id = 0; id < code->piece_count; id++) {
-            if (code_holds(code, slot, id))
-                held += code->pieces[id].end - code->pieces[id].first;
-        }
-    }
-    return (double)held / code->chunks;
-}
-
 /* What a preset is like, asked of a small code. */
 static bool probe(const char *name, uint32_t stragglers, enum exactness *class,
                   double *stored)
@@ -155,7 +141,7 @@ static bool probe(const char *name, uint32_t stragglers, enum exactness *class,
         built = true;
     if (built) {
         *class = code.exactness;
-        *stored = copies(&code);
+        *stored = code_copies(&code);
     }
     code_close(&code);
     return built;

@@ -14,19 +14,6 @@
 
 /* --- scoring ------------------------------------------------------------- */
 
-static double copies(const struct code *code)
-{
-    uint64_t held = 0;
-
-    for (uint32_t slot = 0; slot < code->slots; slot++) {
-        for (uint32_t id = 0; id < code->piece_count; id++) {
-            if (code_holds(code, slot, id))
-                held += code->pieces[id].end - code->pieces[id].first;
-        }
-    }
-    return (double)held / code->chunks;
-}
-
 /* Steps of this coverage for the progress of one full step. */
 static double steps_needed(double noise, double coverage)
 {
@@ -121,7 +108,7 @@ static enum err score_code(const struct plan_options *options,
         err = replay_init(&replay, code, (time_us)(chunk_us + .5));
     if (err == ERR_OK) {
         *score = (struct score){.exactness = code->exactness,
-                                .storage = copies(code)};
+                                .storage = code_copies(code)};
         run_blocks(options, &replay, draws, score);
         replay_close(&replay);
     }

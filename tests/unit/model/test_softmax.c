@@ -120,6 +120,7 @@ static void ask(const struct problem *problem, enum evaluation_kind kind,
         assert_int_equal(
             problem_add(problem, &round, &what, k, exponent, scratch, &tally),
             ERR_OK);
+    problem_settle(problem, scratch, &tally);
     assert_true(tally_in_bound(&tally));
     tally_gradient(&tally, exponent, asked->sums);
     asked->loss = tally_loss_value(&tally);
