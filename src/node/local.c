@@ -1,4 +1,5 @@
 #include "node/local.h"
+#include "node/sequential.h"
 
 struct run {
     struct part *part;
@@ -33,12 +34,7 @@ static struct sgd_row row(void *context, uint32_t i)
     const struct run *run = context;
     const struct reading_row read = part_row(run->part, i);
 
-    return (struct sgd_row){.value = read.value,
-                            .wide = read.wide,
-                            .index = read.index,
-                            .count = read.count,
-                            .y = read.y,
-                            .weight = read.weight};
+    return sequential_row(&read);
 }
 
 enum err local_compute(const struct local *local, struct part *part,

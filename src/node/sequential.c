@@ -1,21 +1,24 @@
 #include "node/sequential.h"
 
 #include "base/mem.h"
-#include "data/reading.h"
 #include "math/vec.h"
 #include "node/compute.h"
-#include "optim/sgd.h"
+
+struct sgd_row sequential_row(const struct reading_row *read)
+{
+    return (struct sgd_row){.value = read->value,
+                            .wide = read->wide,
+                            .index = read->index,
+                            .count = read->count,
+                            .y = read->y,
+                            .weight = read->weight};
+}
 
 static struct sgd_row read_row(void *context, uint32_t i)
 {
     const struct reading_row read = reading_at(context, i);
 
-    return (struct sgd_row){.value = read.value,
-                            .wide = read.wide,
-                            .index = read.index,
-                            .count = read.count,
-                            .y = read.y,
-                            .weight = read.weight};
+    return sequential_row(&read);
 }
 
 /* Mean loss + l2 |w|^2: the loss by the kernels, like any other's. */
