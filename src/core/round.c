@@ -293,9 +293,21 @@ static void new_key(struct coordinator *c)
     c->key.weights = digest_short(&weights);
 }
 
+/* Where to begin with sending.  The last to be sent a large model starts later
+ * than the first; were that always the same slot, a code that does not wait
+ * for everyone would never see its data.  Multiples of the golden ratio spread
+ * the beginnings of neighbouring steps over the slots. */
+static uint32_t first_to_open(const struct coordinator *c)
+{
+    const uint32_t fraction = c->optim.step * UINT32_C(2654435769);
+
+    return (uint32_t)(((uint64_t)fraction * c->code.slots) >> 32);
+}
+
 void round_open(struct coordinator *c, struct actions *actions)
 {
     const struct ask ask = optim_next(&c->optim);
+    uint32_t first;
     enum err err;
 
     CHECK(ask.kind == ASK_EVALUATE);
@@ -321,8 +333,9 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->phase = COORDINATOR_ROUND;
     c->step_began_at = c->now;
     (void)coordinator_trace(c, actions, TRACE_STEP, LINK_NONE);
-    for (uint32_t slot = 0; slot < c->code.slots; slot++)
-        open_slot(c, slot, actions);
+    first = first_to_open(c);
+    for (uint32_t i = 0; i < c->code.slots; i++)
+        open_slot(c, (first + i) % c->code.slots, actions);
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         ship_reserve(c, slot, actions);
     round_rebalance(c, actions);
