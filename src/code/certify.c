@@ -300,32 +300,36 @@ static uint64_t memo_key(const struct code *code)
     return digest_short(&digest);
 }
 
-static const struct code_memo *recall(const struct code_memory *memory,
+/* One made in a hurry is good enough for whoever is in a hurry. */
+static const struct code_memo *recall(const struct code_spec *spec,
                                       uint64_t key)
 {
+    const struct code_memory *memory = spec->memory;
     const uint32_t kept = memory == NULL               ? 0
                           : memory->count < CODE_MEMOS ? memory->count
                                                        : CODE_MEMOS;
 
     for (uint32_t i = 0; i < kept; i++) {
-        if (memory->memo[i].key == key)
+        if (memory->memo[i].key == key &&
+            (spec->quick || !memory->memo[i].quick))
             return &memory->memo[i];
     }
     return NULL;
 }
 
-static void remember(struct code_memory *memory, uint64_t key, uint32_t draw,
-                     const struct certificate *certificate)
+static void remember(const struct code *code, uint64_t key, uint32_t draw)
 {
+    struct code_memory *memory = code->spec.memory;
+
     if (memory != NULL)
         memory->memo[memory->count++ % CODE_MEMOS] =
-            (struct code_memo){key, draw, *certificate};
+            (struct code_memo){key, draw, code->spec.quick, code->certificate};
 }
 
 enum err certify_best(struct code *code)
 {
     const uint64_t key = memo_key(code);
-    const struct code_memo *memo = recall(code->spec.memory, key);
+    const struct code_memo *memo = recall(&code->spec, key);
     struct trial trial = {0};
     uint32_t chosen = 0;
     enum err err;
@@ -340,7 +344,7 @@ enum err certify_best(struct code *code)
     if (err == ERR_OK)
         err = draw_number(code, chosen);
     if (err == ERR_OK)
-        remember(code->spec.memory, key, chosen, &code->certificate);
+        remember(code, key, chosen);
     trial_close(&trial);
     return err;
 }

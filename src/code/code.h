@@ -55,7 +55,7 @@
 #define CODE_PIECES_MAX   64u /* Of a part; --pieces. */
 #define CODE_RESIDUAL_MAX 1e-12
 #define CODE_GROUP_NONE   UINT32_MAX
-#define CODE_MEMOS        16u
+#define CODE_MEMOS        64u
 
 enum placement {
     PLACE_ONCE,
@@ -104,6 +104,7 @@ struct code_memory {
     struct code_memo {
         uint64_t key; /* Of placement, n, s, seed and all that matters. */
         uint32_t draw;
+        bool quick; /* Made within a tenth of the work. */
         struct certificate certificate;
     } memo[CODE_MEMOS];
     uint32_t count; /* Ever stored. */
