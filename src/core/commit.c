@@ -311,9 +311,10 @@ static void end_step(struct coordinator *c, struct actions *actions)
 {
     const struct outcome out = c->outcome;
     const struct record record = receipt(c, &out);
-    const bool sync = c->options.sync || c->stopping ||
-                      !coordinator_promises_bits(c) || checkpoint_due(c) ||
-                      optim_next(&c->optim).kind == ASK_DONE;
+    const bool sync =
+        c->options.sync || c->stopping ||
+        (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
+        checkpoint_due(c) || optim_next(&c->optim).kind == ASK_DONE;
 
     c->outcome = (struct outcome){0};
     count_step(c, &out, actions);

@@ -588,6 +588,8 @@ static bool key_current(const struct coordinator *c,
     if (BUG(BUG_STALE_VIEW))
         return key->job == c->key.job && key->step == c->key.step &&
                key->weights == c->key.weights;
+    if (BUG(BUG_STALE_STEP))
+        return key->job == c->key.job && key->view == c->key.view;
     return key_equal(key, &c->key);
 }
 
@@ -689,7 +691,7 @@ static bool enough(const struct coordinator *c)
     /* Whatever the stop rule: with everything in there is nothing to wait
      * for. */
     return (c->code.carrier == CARRIER_TALLY &&
-            c->pieces_in == c->code.piece_count) ||
+            c->pieces_in + BUG(BUG_ONE_SHORT) >= c->code.piece_count) ||
            code_enough(&c->code, &progress);
 }
 
@@ -797,7 +799,7 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
         round_rebalance(c, actions);
         return;
     }
-    if (c->slot_in[member->slot]) {
+    if (c->slot_in[member->slot] && !BUG(BUG_ROW_TWICE)) {
         c->stats.duplicates++;
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
         return;

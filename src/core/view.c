@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/bugs.h"
 #include "core/coordinator_parts.h"
 
 /* --- room for a code ----------------------------------------------------- */
@@ -279,7 +280,7 @@ static void journal_view(struct coordinator *c, struct actions *actions)
     memcpy(record.code, c->code.spec.name, sizeof record.code);
     c->change = (struct plan_choice){0};
     c->phase = COORDINATOR_VIEWING;
-    commit_journal(c, &record, true, actions);
+    commit_journal(c, &record, !BUG(BUG_UNSYNCED_VIEW), actions);
 }
 
 /* Slots for the living; false if the job has failed. */

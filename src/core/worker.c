@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/bugs.h"
 
 #define LEAVE_RESEND_US (200 * MS_US)
 #define LEAVE_WAIT_US   (2 * SECOND_US)
@@ -287,6 +288,11 @@ static void refuse(struct worker *worker, struct actions *actions)
     start_next(worker, actions);
 }
 
+static bool busy(const struct worker *worker)
+{
+    return worker->in_round && worker->at < worker->queue_count;
+}
+
 static void on_computed(struct worker *worker, const struct event *event,
                         struct actions *actions)
 {
@@ -297,12 +303,14 @@ static void on_computed(struct worker *worker, const struct event *event,
     worker->computing = false;
     if (worker->cancelling) {
         worker->cancelling = false;
-        start_next(worker, actions);
-        return;
+        if (!BUG(BUG_OLD_COMPUTE) || !busy(worker)) {
+            start_next(worker, actions);
+            return;
+        }
     }
     CHECK(worker->in_round);
     item = &worker->queue[worker->at].item;
-    if (event->err != ERR_OK) {
+    if (event->err != ERR_OK && !BUG(BUG_OLD_COMPUTE)) {
         refuse(worker, actions);
         return;
     }
@@ -328,8 +336,9 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     round_end(worker, actions);
     /* A compute that was called off may still be reading its weights. */
     worker->live = worker->computing ? 1 - worker->in_use : worker->live;
-    memcpy(worker->weights[worker->live], msg->weights,
-           dims * sizeof *msg->weights);
+    if (!BUG(BUG_OLD_WEIGHTS) || msg->key.step == 0)
+        memcpy(worker->weights[worker->live], msg->weights,
+               dims * sizeof *msg->weights);
     if (msg->kind == EVALUATE_HESSVEC)
         memcpy(worker->direction[worker->live], msg->direction,
                dims * sizeof *msg->direction);
@@ -635,11 +644,6 @@ static void on_leave(struct worker *worker, struct actions *actions)
             worker->at + (worker->computing || worker->holding ? 1 : 0);
     if (worker->holding)
         deliver(worker, actions);
-}
-
-static bool busy(const struct worker *worker)
-{
-    return worker->in_round && worker->at < worker->queue_count;
 }
 
 /* --- time ---------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9, again and again (must hold 3): workers and the coordinator, at
 random moments, checkpoints included (every step is made durable, so most kills
-of the coordinator hit disk work).  At least 100 kills; every run must end on
+of the coordinator hit disk work).  At least 200 kills; every run must end on
 the fault-free hash and count its dead workers."""
 
 import os
@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 from cluster import Tap, Train, alive, kill, train
 
-KILLS = 100
+KILLS = 200
 SEED = int(os.environ.get("MUSTER_TEST_SEED", "1"))
 DATA = ["gen:gmm:20000,50", "--seed", 4, "--chunk-rows", 64, "--steps", 400]
 
