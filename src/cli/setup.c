@@ -16,6 +16,7 @@
 #include "data/source.h"
 #include "math/golden.h"
 #include "math/softmax.h"
+#include "os/log.h"
 #include "os/threads.h"
 
 #define PLAIN_NAME        "plain"
@@ -674,15 +675,21 @@ struct metrics setup_measure(const struct setup *setup,
 {
     struct problem problem = setup_problem(setup);
     struct metrics metrics = metrics_none();
+    enum err err = ERR_NOMEM;
     double *inside;
 
     problem.data = data;
     inside = mem_new(problem_dims(&problem), sizeof *inside);
-    if (inside != NULL &&
-        rows_weights_carry(&setup->data, data, problem.outputs, w, inside) ==
-            ERR_OK &&
-        metrics_measure(&metrics, &problem, inside) != ERR_OK)
-        metrics = metrics_none();
+    if (inside != NULL)
+        err =
+            rows_weights_carry(&setup->data, data, problem.outputs, w, inside);
+    if (err == ERR_OK)
+        err = metrics_measure(&metrics, &problem, inside);
     mem_free(inside);
-    return metrics;
+    if (err == ERR_OK)
+        return metrics;
+    /* The model is what was asked for; it is not lost for want of these. */
+    if (err == ERR_NOMEM)
+        log_line("no metrics: out of memory");
+    return metrics_none();
 }

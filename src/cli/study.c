@@ -39,9 +39,9 @@ static void keep_lanes(const struct replay *replay, uint32_t step,
     study->lane_steps = step + 1;
 }
 
-static void replay_steps(const struct study_options *options,
-                         struct replay *replay, struct delay_draw *draws,
-                         uint32_t steps, struct study *study)
+static enum err replay_steps(const struct study_options *options,
+                             struct replay *replay, struct delay_draw *draws,
+                             uint32_t steps, struct study *study)
 {
     const struct code *code = replay->code;
     double covered = 0;
@@ -49,9 +49,12 @@ static void replay_steps(const struct study_options *options,
     for (uint32_t i = 0; i < steps; i++) {
         struct replay_step step;
         struct study_point *point = &study->points[study->point_count];
+        enum err err;
 
         delay_row(&options->setup->delay, i, code->slots, draws);
-        replay_run(replay, draws, &step);
+        err = replay_run(replay, draws, &step);
+        if (err != ERR_OK)
+            return err;
         if (step.stalled) {
             study->stalled++;
             continue;
@@ -73,6 +76,7 @@ static void replay_steps(const struct study_options *options,
         study->mean_step_s = study->total_s / study->point_count;
         study->coverage = covered / study->point_count;
     }
+    return ERR_OK;
 }
 
 /* `steps` of the code; only lanes are wanted if a run of the core gives the
@@ -93,7 +97,7 @@ static enum err replay_study(const struct study_options *options,
         (!options->lanes || study->lanes != NULL))
         err = replay_init(&replay, code, chunk_us);
     if (err == ERR_OK)
-        replay_steps(options, &replay, draws, steps, study);
+        err = replay_steps(options, &replay, draws, steps, study);
     replay_close(&replay);
     mem_free(draws);
     return err;

@@ -123,9 +123,10 @@ uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers)
 
 /* --- listing ------------------------------------------------------------- */
 
-/* What a preset is like, asked of a small code. */
-static bool probe(const char *name, uint32_t stragglers, enum exactness *class,
-                  double *stored)
+/* What a preset is like, asked of a small code.  ERR_NOMEM; all other errors
+ * say that it needs more than numbers. */
+static enum err probe(const char *name, uint32_t stragglers,
+                      enum exactness *class, double *stored)
 {
     const struct preset_options options = {.name = name,
                                            .stragglers = stragglers,
@@ -134,17 +135,16 @@ static bool probe(const char *name, uint32_t stragglers, enum exactness *class,
                                            .seed = 1};
     struct code_spec spec;
     struct code code = {0};
-    bool built = false;
+    enum err err = preset_spec(&options, &spec, NULL);
 
-    if (preset_spec(&options, &spec, NULL) == ERR_OK &&
-        code_build(&code, &spec, PROBE_WORKERS, PROBE_CHUNKS, NULL) == ERR_OK)
-        built = true;
-    if (built) {
+    if (err == ERR_OK)
+        err = code_build(&code, &spec, PROBE_WORKERS, PROBE_CHUNKS, NULL);
+    if (err == ERR_OK) {
         *class = code.exactness;
         *stored = code_copies(&code);
     }
     code_close(&code);
-    return built;
+    return err;
 }
 
 static uint32_t add_once(uint32_t *list, uint32_t count, uint32_t value)
@@ -253,10 +253,14 @@ uint32_t candidate_list(uint32_t workers, enum exactness worst, uint64_t seed,
         enum exactness class;
         double stored_1;
         double stored_2;
+        enum err err = probe(list[i].name, 1, &class, &stored_1);
 
-        if (!probe(list[i].name, 1, &class, &stored_1) ||
-            !probe(list[i].name, 2, &class, &stored_2) || class > worst)
-            continue; /* It needs more than numbers, or is not exact enough. */
+        if (err == ERR_OK)
+            err = probe(list[i].name, 2, &class, &stored_2);
+        if (err == ERR_NOMEM)
+            return 0;
+        if (err != ERR_OK || class > worst)
+            continue;
         add_preset(&listing, &list[i], stored_2 > stored_1 + .5);
     }
     return listing.count;

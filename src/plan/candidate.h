@@ -40,7 +40,7 @@ uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers);
 
 /* All presets with numbers that make sense for so many workers, at most `max`;
  * presets whose class is worse than `worst` are left out.
- * Returns how many. */
+ * Returns how many; 0 if there is not enough memory to look at them. */
 uint32_t candidate_list(uint32_t workers, enum exactness worst, uint64_t seed,
                         struct candidate *candidates, uint32_t max);
 

@@ -26,34 +26,43 @@ struct arrival {
 
 /* --- set-up -------------------------------------------------------------- */
 
+/* What a slot computes, behind what the slots before it do. */
+static enum err append_work(struct replay *replay, uint32_t slot,
+                            const uint32_t *ids, uint32_t count,
+                            size_t *capacity)
+{
+    const uint32_t used = replay->work_first[slot];
+
+    if (used + count > *capacity) {
+        uint32_t *grown =
+            mem_grow(replay->work, used, used + count, sizeof *grown, capacity);
+
+        if (grown == NULL)
+            return ERR_NOMEM;
+        replay->work = grown;
+    }
+    if (count > 0)
+        memcpy(replay->work + used, ids, count * sizeof *ids);
+    replay->work_first[slot + 1] = used + count;
+    return ERR_OK;
+}
+
 static enum err list_work(struct replay *replay)
 {
     const struct code *code = replay->code;
     uint32_t *ids = mem_new(code->piece_count, sizeof *ids);
     size_t capacity = 0;
-    uint32_t used = 0;
+    enum err err = ids == NULL ? ERR_NOMEM : ERR_OK;
 
-    for (uint32_t slot = 0; ids != NULL && slot < code->slots; slot++) {
-        const uint32_t count = code_work(code, slot, ids, code->piece_count);
-
-        if (used + count > capacity) {
-            uint32_t *grown = mem_grow(replay->work, used, used + count,
-                                       sizeof *grown, &capacity);
-
-            if (grown == NULL)
-                break;
-            replay->work = grown;
-        }
-        if (count > 0)
-            memcpy(replay->work + used, ids, count * sizeof *ids);
-        replay->work_first[slot] = used;
-        used += count;
-        replay->work_first[slot + 1] = used;
-    }
+    for (uint32_t slot = 0; err == ERR_OK && slot < code->slots; slot++)
+        err = append_work(replay, slot, ids,
+                          code_work(code, slot, ids, code->piece_count),
+                          &capacity);
     mem_free(ids);
-    if (ids == NULL || (used > 0 && replay->work == NULL))
-        return ERR_NOMEM;
-    replay->arrivals = mem_new(used, sizeof *replay->arrivals);
+    if (err != ERR_OK)
+        return err;
+    replay->arrivals =
+        mem_new(replay->work_first[code->slots], sizeof *replay->arrivals);
     return replay->arrivals == NULL ? ERR_NOMEM : ERR_OK;
 }
 
@@ -326,12 +335,16 @@ static void chain_run(struct replay *replay, const struct delay_draw *draws,
         step->chunks_done += call_off(replay, slot, &draws[slot], now);
 }
 
-void replay_run(struct replay *replay, const struct delay_draw *draws,
-                struct replay_step *step)
+enum err replay_run(struct replay *replay, const struct delay_draw *draws,
+                    struct replay_step *step)
 {
+    enum err err = ERR_OK;
+
     if (replay->steal != NULL)
-        steal_run(replay, draws, step);
+        err = steal_run(replay, draws, step);
     else
         chain_run(replay, draws, step);
-    step->stalled = step->took_us > REPLAY_STALLED_US;
+    if (err == ERR_OK)
+        step->stalled = step->took_us > REPLAY_STALLED_US;
+    return err;
 }

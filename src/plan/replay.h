@@ -59,8 +59,9 @@ MUST_CHECK enum err replay_init(struct replay *replay, const struct code *code,
                                 time_us chunk_us);
 void replay_close(struct replay *replay);
 
-/* One more step with these delays, one for each slot. */
-void replay_run(struct replay *replay, const struct delay_draw *draws,
-                struct replay_step *step);
+/* One more step with these delays, one for each slot.  ERR_NOMEM is final. */
+MUST_CHECK enum err replay_run(struct replay *replay,
+                               const struct delay_draw *draws,
+                               struct replay_step *step);
 
 #endif /* PLAN_REPLAY_H */

@@ -39,7 +39,8 @@ time_us replay_deadline(const struct code *code);
 
 MUST_CHECK enum err steal_new(struct replay *replay);
 void steal_free(struct steal *steal);
-void steal_run(struct replay *replay, const struct delay_draw *draws,
-               struct replay_step *step);
+MUST_CHECK enum err steal_run(struct replay *replay,
+                              const struct delay_draw *draws,
+                              struct replay_step *step);
 
 #endif /* PLAN_REPLAY_PARTS_H */

@@ -114,7 +114,7 @@ static void check_same(const struct configuration *with, uint32_t number,
         struct replay_step step;
 
         delay_row(delay, i, code->slots, draws);
-        replay_run(&replay, draws, &step);
+        assert_int_equal(replay_run(&replay, draws, &step), ERR_OK);
         if (step.took_us != at - before)
             fail_msg("case %u: %s n=%u s=%u collect=%u, %u chunks of %lld us, "
                      "delay %s: step %u takes %lld us, %lld in the core",
