@@ -90,7 +90,8 @@ static void note_certificate(const struct run *run)
 {
     const struct certificate *seen = &run->setup->certificate;
 
-    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL)
+    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL ||
+        run->setup->code.placement == PLACE_STALE)
         return;
     say_note(run->cli,
              "muster: code %s: residual %.1e at worst over %s%u patterns of "

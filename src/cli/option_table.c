@@ -518,6 +518,14 @@ static const struct option table[OPTIONS] = {
                            "by itself before weights are averaged; once: all "
                            "of them (local)",
                    .commands = BOTH},
+    [OPT_STALENESS] = {.name = "staleness",
+                       .section = workers,
+                       .kind = VALUE_COUNT,
+                       .value = "B",
+                       LIMITS(0, 1000),
+                       .help = "use answers up to B updates old, wait for "
+                               "whoever is further behind (ignore)",
+                       .commands = CODED},
     [OPT_SPEEDS] = {.name = "speeds",
                     .section = workers,
                     .kind = VALUE_TEXT,

@@ -108,6 +108,7 @@ enum option_id {
     OPT_PIECES,
     OPT_REPLICAS,
     OPT_LOCAL,
+    OPT_STALENESS,
     OPT_SPEEDS,
     OPT_EXACT,
     OPT_THREADS,

@@ -27,7 +27,7 @@
 static const enum option_id needs_workers[] = {
     OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,  OPT_STOP,    OPT_DECODE,
     OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS, OPT_LOCAL,   OPT_SPEEDS,
-    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,    OPT_RESPAWN,
+    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,    OPT_RESPAWN, OPT_STALENESS,
 };
 
 static enum err refuse_without_workers(const struct options *options,
@@ -81,6 +81,12 @@ const char *setup_code_name(const struct setup *setup)
     return setup->adapt ? AUTO_NAME : setup->code.name;
 }
 
+/* Late answers are those of `ignore`: --staleness alone asks for it. */
+static const char *default_code(const struct options *options)
+{
+    return option_given(options, OPT_STALENESS) ? "ignore" : DEFAULT_CODE;
+}
+
 static enum exactness wanted_class(const struct options *options)
 {
     const char *wanted = option_text(options, OPT_EXACT);
@@ -101,12 +107,25 @@ static const char *choose_auto(struct setup *setup,
     return DEFAULT_CODE;
 }
 
+/* A recorder takes the time from the opening of a step to its answers. */
+static enum err refuse_record(const struct setup *setup,
+                              const struct options *options, struct why *why)
+{
+    if (setup->code.staleness == 0 || !option_given(options, OPT_RECORD))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--record measures answers within their step, and with "
+                   "--staleness %u they may come in later ones",
+                   setup->code.staleness);
+}
+
 /* One worker needs no code; the receipts call that plain. */
 static enum err choose_code(struct setup *setup, const struct options *options,
                             struct why *why)
 {
     const char *name = option_text(options, OPT_CODE);
-    const bool plain = setup->slots <= 1 && name == NULL;
+    const bool plain = setup->slots <= 1 && name == NULL &&
+                       !option_given(options, OPT_STALENESS);
     const uint64_t stragglers = option_count(options, OPT_STRAGGLERS);
     struct preset_options preset;
     enum err err;
@@ -118,7 +137,7 @@ static enum err choose_code(struct setup *setup, const struct options *options,
                        (unsigned long long)stragglers,
                        (unsigned long long)stragglers + 1);
     if (plain || name == NULL)
-        name = plain ? "uncoded" : DEFAULT_CODE;
+        name = plain ? "uncoded" : default_code(options);
     if (strcmp(name, AUTO_NAME) == 0)
         name = choose_auto(setup, options);
     err = code_inputs_load(&setup->inputs, options, name, why);
@@ -129,6 +148,8 @@ static enum err choose_code(struct setup *setup, const struct options *options,
     if (plain)
         preset.stragglers = 0;
     err = preset_spec(&preset, &setup->code, why);
+    if (err == ERR_OK)
+        err = refuse_record(setup, options, why);
     if (err == ERR_OK && plain)
         (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
                        PLAIN_NAME);
@@ -269,6 +290,17 @@ static enum err take_local(struct setup *setup, struct options *options,
     return ERR_OK;
 }
 
+/* Nesterov's steps at their usual rate make the error of old gradients grow;
+ * plain ones bear it. */
+static enum err take_stale(struct options *options, struct why *why)
+{
+    if (option_text(options, OPT_STALENESS) == NULL ||
+        option_count(options, OPT_STALENESS) == 0 ||
+        option_given(options, OPT_OPTIM))
+        return ERR_OK;
+    return option_set(options, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
+}
+
 /* One row after the other: one pass unless said otherwise, no workers, and a
  * rate of its own. */
 static enum err take_sgd(const struct setup *setup, struct options *options,
@@ -310,6 +342,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
         err = refuse_without_workers(options, why);
     if (err == ERR_OK)
         err = take_local(setup, options, why);
+    if (err == ERR_OK)
+        err = take_stale(options, why);
     if (err == ERR_OK)
         err = take_sgd(setup, options, why);
     if (err == ERR_OK)

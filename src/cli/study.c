@@ -62,6 +62,10 @@ static enum err replay_steps(const struct study_options *options,
         keep_lanes(replay, i, study);
         study->total_s += (double)step.took_us / 1e6;
         covered += (double)step.chunks_in / code->chunks;
+        study->ages.answers += step.aged;
+        study->ages.sum += step.age_sum;
+        if (step.age_max > study->ages.max)
+            study->ages.max = step.age_max;
         *point = (struct study_point){
             .t_s = study->total_s,
             .step_s = (double)step.took_us / 1e6,
@@ -177,6 +181,8 @@ static void take_result(struct sim_result *result, struct study *study)
     study->mean_step_s = result->mean_step_s;
     study->total_s = result->total_s;
     study->coverage = result->coverage;
+    study->ages = (struct ages){result->stats.aged, result->stats.age_sum,
+                                result->stats.age_max};
     study->hash = result->hash;
     study->loss = result->loss;
     study->weights = result->weights;

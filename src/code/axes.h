@@ -95,6 +95,7 @@ extern const struct placement_ops placement_matrix;
 extern const struct placement_ops placement_mds;
 extern const struct placement_ops placement_sgc;
 extern const struct placement_ops placement_local;
+extern const struct placement_ops placement_stale;
 
 const struct placement_ops *placement_ops(enum placement placement);
 const struct schedule_ops *schedule_ops(enum schedule schedule);

@@ -23,6 +23,7 @@ static const struct placement_ops *const placements[] = {
     [PLACE_MDS] = &placement_mds,
     [PLACE_SGC] = &placement_sgc,
     [PLACE_LOCAL] = &placement_local,
+    [PLACE_STALE] = &placement_stale,
 };
 
 const struct placement_ops *placement_ops(enum placement placement)
@@ -88,7 +89,7 @@ static enum err vet_size(const struct code *code, struct why *why)
         return why_set(why, ERR_SHAPE, "a code serves 1 to %u workers, not %u",
                        CODE_SLOTS_MAX, code->slots);
     if (coded && code->spec.placement != PLACE_LOCAL &&
-        code->slots > CODE_NUMERIC_MAX)
+        code->spec.placement != PLACE_STALE && code->slots > CODE_NUMERIC_MAX)
         return why_set(why, ERR_SHAPE,
                        "code %s serves at most %u workers, not %u; use `rep`",
                        code->spec.name, CODE_NUMERIC_MAX, code->slots);
@@ -586,4 +587,12 @@ const char *stop_name(enum stop stop)
 const char *estimate_name(enum estimate estimate)
 {
     return estimate_ops(estimate)->name;
+}
+
+/* Multiples of the golden ratio spread the beginnings of neighbouring steps. */
+uint32_t code_first_slot(const struct code *code, uint32_t step)
+{
+    const uint32_t fraction = step * UINT32_C(2654435769);
+
+    return (uint32_t)(((uint64_t)fraction * code->slots) >> 32);
 }

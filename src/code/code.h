@@ -27,6 +27,7 @@
  *              mds      systematic Gaussian: any n-s answers give everything
  *              sgc      pairwise balanced copies, weights that need no decoding
  *              local    slot i holds part i, real answers that are averaged
+ *              stale    slot i holds part i, real answers, some to older steps
  *   schedule   all      every slot computes everything it holds; one piece is
  *                       a whole span
  *              steal    own part first, cut into STEAL_PIECES pieces; the rest
@@ -69,6 +70,7 @@ enum placement {
     PLACE_MDS,
     PLACE_SGC,
     PLACE_LOCAL,
+    PLACE_STALE,
 };
 enum schedule { SCHED_ALL, SCHED_STEAL, SCHED_STREAM };
 enum stop {
@@ -132,6 +134,7 @@ struct code_spec {
     uint32_t parts;      /* partial: parts a slot holds; 0 = 2(s+1). */
     uint32_t pieces;     /* Cuts of a part; 0 = the schedule's own. */
     uint32_t replicas;   /* sgc: copies of a part; 0 = s+1. */
+    uint32_t staleness;  /* stale: updates an answer may be behind, B >= 1. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */
     const double *speed;        /* cb: of the slots; NULL = all the same. */
@@ -283,5 +286,10 @@ const char *schedule_name(enum schedule schedule);
 const char *stop_name(enum stop stop);
 const char *estimate_name(enum estimate estimate);
 const char *carrier_name(enum carrier carrier);
+
+/* Where to begin with sending the weights of a step.  The last to be sent a
+ * large model starts later than the first; were that always the same slot, a
+ * code that does not wait for everyone would never see its data. */
+uint32_t code_first_slot(const struct code *code, uint32_t step);
 
 #endif /* CODE_CODE_H */

@@ -76,9 +76,12 @@ static enum err make_members(struct coordinator *c)
     c->slot_in = mem_new(links, sizeof *c->slot_in);
     c->slot_todo = mem_new(links, sizeof *c->slot_todo);
     c->slot_alive = mem_new(links, sizeof *c->slot_alive);
+    c->slot_age = mem_new(links, sizeof *c->slot_age);
+    c->slot_early = mem_new(links, sizeof *c->slot_early);
     c->decode = mem_new(links, sizeof *c->decode);
     if (c->members == NULL || c->slot_link == NULL || c->slot_in == NULL ||
-        c->slot_todo == NULL || c->slot_alive == NULL || c->decode == NULL)
+        c->slot_todo == NULL || c->slot_alive == NULL || c->slot_age == NULL ||
+        c->slot_early == NULL || c->decode == NULL)
         return ERR_NOMEM;
     for (uint32_t link = 0; link < links; link++) {
         const enum err err =
@@ -228,6 +231,9 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
+    err = coordinator_vet(&options->code, &options->optim, why);
+    if (err != ERR_OK)
+        return err;
     *c = (struct coordinator){.options = *options,
                               .gather_for = options->slots,
                               .wanted = options->code,
@@ -277,6 +283,8 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->slot_in);
     mem_free(c->slot_todo);
     mem_free(c->slot_alive);
+    mem_free(c->slot_age);
+    mem_free(c->slot_early);
     mem_free(c->decode);
     mem_free(c->exponent);
     mem_free(c->gradient);
@@ -427,6 +435,7 @@ static void coordinator_check(const struct coordinator *c)
         CHECK(c->key.round == c->optim.round);      /* INV-3 */
     }
     CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
+    stale_check(c);
     CHECK(c->checkpoint_step <= c->optim.step);
 }
 

@@ -88,11 +88,12 @@ struct member {
     double gap_mean_us; /* Between beats; for the adaptive limit. */
     double gap_dev_us;
     uint64_t beat_sequence;
-    time_us beat_at;     /* When the last beat came. */
-    bool in_round;       /* Was sent the weights of this round. */
-    time_us answered_at; /* Last answer, or the opening of the round. */
-    uint32_t answered;   /* Answers in this round. */
-    uint64_t assignment; /* Last sent. */
+    time_us beat_at;      /* When the last beat came. */
+    bool in_round;        /* Was sent the weights of this round. */
+    struct round_key key; /* Of the ROUND it was sent last. */
+    time_us answered_at;  /* Last answer, or the opening of the round. */
+    uint32_t answered;    /* Answers in this round. */
+    uint64_t assignment;  /* Last sent. */
     time_us assigned_at;
     uint32_t outstanding; /* Pieces assigned this round and not answered. */
     uint32_t idle_beats;
@@ -114,6 +115,8 @@ struct outcome {
     double rescale;
     uint32_t answered;
     uint32_t chunks;
+    uint64_t age_sum; /* --staleness: of the answers, in updates. */
+    uint32_t age_max;
 };
 
 struct coordinator_stats {
@@ -125,6 +128,9 @@ struct coordinator_stats {
     uint64_t pieces_merged, pieces_assigned;
     uint32_t views, rollbacks, alarms, redone;
     uint32_t switches; /* Of the code, by options.adapt. */
+    /* Answers used in steps, and under --staleness how many updates old. */
+    uint64_t aged, age_sum;
+    uint32_t age_max;
 };
 
 enum coordinator_phase {
@@ -178,6 +184,8 @@ struct coordinator {
     bool *slot_in;
     uint32_t *slot_todo; /* Initial pieces the slot still owes. */
     uint32_t slots_in;
+    uint32_t *slot_age; /* --staleness: of the slot's answer, in updates. */
+    bool *slot_early;   /* ... it came before the round it counts in. */
     bool late;          /* The code's deadline has passed in this round. */
     bool *slot_alive;   /* Scratch for code_feasible. */
     uint32_t *ids;      /* Scratch for code_work. */
@@ -207,6 +215,12 @@ struct coordinator {
     char reason[REASON_SIZE];
     struct coordinator_stats stats;
 };
+
+/* ERR_SHAPE, with a sentence: late answers (--staleness) are of no use to this
+ * optimiser. */
+MUST_CHECK enum err coordinator_vet(const struct code_spec *code,
+                                    const struct optim_options *optim,
+                                    struct why *why);
 
 /* `recovery` (or NULL for a fresh run) is only read here.  ERR_MISMATCH if it
  * belongs to another configuration; the sentence says so. */

@@ -6,6 +6,7 @@
  *   view.c         which slots they fill: gathering, codes for the living, and
  *                  for what was measured of them
  *   round.c        who computes what: assignment, stealing, hedging, answers
+ *   stale.c        --staleness: answers to older steps
  *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
  */
 #ifndef CORE_COORDINATOR_PARTS_H
@@ -79,6 +80,27 @@ void round_unassign(struct coordinator *c, uint32_t link);
 /* Membership or time changed: pieces nobody healthy works on are given out,
  * a coded round that cannot end any more is begun anew. */
 void round_rebalance(struct coordinator *c, struct actions *actions);
+
+/* stale.c; each is false, or does nothing, for other codes. */
+bool stale_on(const struct coordinator *c);
+/* Is the slot at work on its answer, to this step or an older one? */
+bool stale_busy(const struct coordinator *c, uint32_t slot);
+/* Does `link` owe the answer to just this round? */
+bool stale_awaits(const struct coordinator *c, uint32_t link,
+                  const struct round_key *key);
+/* Is everyone recent enough for the next step?  True for other codes. */
+bool stale_may_end(const struct coordinator *c);
+/* The slot's answer to round `key` is here: note its age.  False: it counts
+ * in the next step. */
+bool stale_arrived(struct coordinator *c, uint32_t slot,
+                   const struct round_key *key);
+/* Did the slot's answer come before this round was open?  Asked once. */
+bool stale_was_early(struct coordinator *c, uint32_t slot);
+/* Has `link` answered, and to older weights than there are? */
+bool stale_behind(const struct coordinator *c, uint32_t link);
+/* A new view is coming: nothing of the old one is waited for. */
+void stale_call_off(struct coordinator *c, struct actions *actions);
+void stale_check(const struct coordinator *c);
 
 /* commit.c */
 /* Append a record; `sync` makes it durable.  Either is answered by

@@ -242,9 +242,9 @@ static void repair(struct coordinator *c, uint32_t link,
                    const struct msg_beat *beat, struct actions *actions)
 {
     struct member *member = &c->members[link];
-    const bool current = beat->view == c->key.view &&
-                         beat->step == c->key.step &&
-                         beat->attempt == c->key.attempt;
+    const bool current = beat->view == member->key.view &&
+                         beat->step == member->key.step &&
+                         beat->attempt == member->key.attempt;
     const bool working =
         current && beat->queued > 0 && beat->assignment >= member->assignment;
 

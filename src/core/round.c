@@ -158,6 +158,7 @@ static void send_round(struct coordinator *c, uint32_t link,
     msg->weights = c->what.w;
     msg->direction = c->what.v;
     msg->exponent = c->exponent;
+    member->key = c->key;
     member->in_round = true;
     member->assigned_at = c->now;
     member->idle_beats = 0;
@@ -220,7 +221,7 @@ static void open_slot(struct coordinator *c, uint32_t slot,
     c->slot_todo[slot] = c->code.carrier == CARRIER_TALLY ? count : 0;
     if (!c->code.busy[slot])
         slot_arrived(c, slot); /* More slots than chunks: nothing to do. */
-    if (count == 0 || link == LINK_NONE)
+    if (count == 0 || link == LINK_NONE || stale_busy(c, slot))
         return;
     items = take_items(c, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -253,12 +254,21 @@ static void clear_rows(struct coordinator *c)
            c->code.folds * ((size_t)c->total.dims + 1) * sizeof *c->rows);
 }
 
+/* Who works on an older step still owes its answer. */
+static void clear_assignees(struct coordinator *c)
+{
+    for (uint32_t id = 0; id < c->code.piece_count; id++)
+        c->pieces[id].assignee_count = 0;
+    for (uint32_t link = 0; link < c->options.links_max; link++)
+        c->members[link].outstanding = 0;
+}
+
 static void clear_round(struct coordinator *c)
 {
-    for (uint32_t id = 0; id < c->code.piece_count; id++) {
+    if (!stale_on(c))
+        clear_assignees(c);
+    for (uint32_t id = 0; id < c->code.piece_count; id++)
         c->pieces[id].in = false;
-        c->pieces[id].assignee_count = 0;
-    }
     memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
     tally_clear(&c->total);
@@ -270,7 +280,6 @@ static void clear_round(struct coordinator *c)
     for (uint32_t link = 0; link < c->options.links_max; link++) {
         struct member *member = &c->members[link];
 
-        member->outstanding = 0;
         member->in_round = false;
         member->answered = 0;
         member->answered_at = c->now;
@@ -291,17 +300,6 @@ static void new_key(struct coordinator *c)
     c->key.round = c->optim.round;
     c->key.scale = digest_short(&scale);
     c->key.weights = digest_short(&weights);
-}
-
-/* Where to begin with sending.  The last to be sent a large model starts later
- * than the first; were that always the same slot, a code that does not wait
- * for everyone would never see its data.  Multiples of the golden ratio spread
- * the beginnings of neighbouring steps over the slots. */
-static uint32_t first_to_open(const struct coordinator *c)
-{
-    const uint32_t fraction = c->optim.step * UINT32_C(2654435769);
-
-    return (uint32_t)(((uint64_t)fraction * c->code.slots) >> 32);
 }
 
 void round_open(struct coordinator *c, struct actions *actions)
@@ -333,12 +331,34 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->phase = COORDINATOR_ROUND;
     c->step_began_at = c->now;
     (void)coordinator_trace(c, actions, TRACE_STEP, LINK_NONE);
-    first = first_to_open(c);
-    for (uint32_t i = 0; i < c->code.slots; i++)
-        open_slot(c, (first + i) % c->code.slots, actions);
+    first = code_first_slot(&c->code, c->optim.step);
+    for (uint32_t i = 0; i < c->code.slots; i++) {
+        const uint32_t slot = (first + i) % c->code.slots;
+
+        if (stale_was_early(c, slot))
+            slot_arrived(c, slot);
+        open_slot(c, slot, actions);
+    }
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         ship_reserve(c, slot, actions);
     round_rebalance(c, actions);
+}
+
+static bool enough(const struct coordinator *c)
+{
+    const struct code_progress progress = {
+        .piece_in = c->piece_in,
+        .slot_in = c->slot_in,
+        .pieces_in = c->pieces_in,
+        .slots_in = c->slots_in,
+        .late = c->late,
+    };
+
+    /* Whatever the stop rule: with everything in there is nothing to wait
+     * for. */
+    return (c->code.carrier == CARRIER_TALLY &&
+            c->pieces_in + BUG(BUG_ONE_SHORT) >= c->code.piece_count) ||
+           (code_enough(&c->code, &progress) && stale_may_end(c));
 }
 
 /* --- moving work --------------------------------------------------------- */
@@ -537,6 +557,11 @@ void round_rebalance(struct coordinator *c, struct actions *actions)
         begin_anew(c, actions);
         return;
     }
+    /* The one that was waited for may have gone. */
+    if (stale_on(c) && enough(c)) {
+        commit_round(c, actions);
+        return;
+    }
     if (c->code.carrier == CARRIER_F64 || must_hedge(c)) {
         for (uint32_t id = 0; id < c->code.plain_count; id++) {
             if (!c->pieces[id].in && healthy_assignees(c, id) == 0)
@@ -591,6 +616,13 @@ static bool key_current(const struct coordinator *c,
     if (BUG(BUG_STALE_STEP))
         return key->job == c->key.job && key->view == c->key.view;
     return key_equal(key, &c->key);
+}
+
+/* The same, for a code whose members may be at work on older rounds. */
+static bool key_awaited(const struct coordinator *c, uint32_t link,
+                        const struct round_key *key)
+{
+    return stale_on(c) ? stale_awaits(c, link, key) : key_current(c, key);
 }
 
 static void stale(struct coordinator *c, uint32_t link,
@@ -678,23 +710,6 @@ static void credit(struct coordinator *c, uint32_t link, uint32_t id)
         slot_arrived(c, member->slot);
 }
 
-static bool enough(const struct coordinator *c)
-{
-    const struct code_progress progress = {
-        .piece_in = c->piece_in,
-        .slot_in = c->slot_in,
-        .pieces_in = c->pieces_in,
-        .slots_in = c->slots_in,
-        .late = c->late,
-    };
-
-    /* Whatever the stop rule: with everything in there is nothing to wait
-     * for. */
-    return (c->code.carrier == CARRIER_TALLY &&
-            c->pieces_in + BUG(BUG_ONE_SHORT) >= c->code.piece_count) ||
-           code_enough(&c->code, &progress);
-}
-
 static bool tally_shape_ok(const struct coordinator *c,
                            const struct msg_tally *msg)
 {
@@ -779,42 +794,64 @@ static void unassign_coded(struct coordinator *c, uint32_t link)
         unassign(c, id, link);
 }
 
+/* It is computed again, at the weights of the open round; without one, the next
+ * round asks. */
+static void refuse_row(struct coordinator *c, uint32_t link,
+                       struct actions *actions)
+{
+    roster_strike(c, link, actions);
+    if (member_here(c, link) && c->phase == COORDINATOR_ROUND)
+        round_resend(c, link, actions);
+    else
+        round_unassign(c, link);
+    round_rebalance(c, actions);
+}
+
+/* Count the row in, once (TALLY-1). */
+static void take_row(struct coordinator *c, uint32_t link,
+                     const struct msg_row *msg, struct actions *actions)
+{
+    struct member *member = &c->members[link];
+    struct trace *trace;
+
+    keep_row(c, member->slot, msg->row);
+    unassign_coded(c, link);
+    member->answers++;
+    member->answered_at = c->now;
+    if (!stale_on(c) || stale_arrived(c, member->slot, &msg->key))
+        slot_arrived(c, member->slot);
+    c->stats.pieces_merged++;
+    trace = coordinator_trace(c, actions, TRACE_TALLY, link);
+    trace->key = msg->key;
+    trace->a = member->slot;
+}
+
 void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
                struct actions *actions)
 {
-    struct member *member = &c->members[link];
+    const struct member *member = &c->members[link];
     const size_t width = (size_t)c->total.dims + 1;
-    struct trace *trace;
 
-    if (!key_current(c, &msg->key)) {
+    if (!key_awaited(c, link, &msg->key)) {
         stale(c, link, &msg->key, actions);
         return;
     }
     if (c->code.carrier != CARRIER_F64 || member->state != MEMBER_ACTIVE ||
         msg->dims != c->total.dims ||
         !(BUG(BUG_SKIP_FINITE) || vec_finite(msg->row, width))) {
-        roster_strike(c, link, actions);
-        if (member_here(c, link))
-            round_resend(c, link, actions);
-        round_rebalance(c, actions);
+        refuse_row(c, link, actions);
         return;
     }
-    if (c->slot_in[member->slot] && !BUG(BUG_ROW_TWICE)) {
+    if (c->slot_in[member->slot] && !stale_on(c) && !BUG(BUG_ROW_TWICE)) {
         c->stats.duplicates++;
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
         return;
     }
-    keep_row(c, member->slot, msg->row);
-    unassign_coded(c, link);
-    member->answers++;
-    member->answered_at = c->now;
-    slot_arrived(c, member->slot);
-    c->stats.pieces_merged++;
-    trace = coordinator_trace(c, actions, TRACE_TALLY, link);
-    trace->key = msg->key;
-    trace->a = member->slot;
-    if (enough(c))
+    take_row(c, link, msg, actions);
+    if (c->phase == COORDINATOR_ROUND && enough(c))
         commit_round(c, actions);
+    else if (stale_behind(c, link))
+        open_slot(c, member->slot, actions);
 }
 
 /* A chunk that does not fit a proved bound is broken data or a broken machine:
@@ -822,7 +859,7 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
 void round_refuse(struct coordinator *c, uint32_t link,
                   const struct msg_refuse *msg, struct actions *actions)
 {
-    if (!key_current(c, &msg->key) || msg->piece >= c->code.piece_count) {
+    if (!key_awaited(c, link, &msg->key) || msg->piece >= c->code.piece_count) {
         stale(c, link, &msg->key, actions);
         return;
     }

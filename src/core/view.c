@@ -305,6 +305,7 @@ void view_form(struct coordinator *c, struct actions *actions)
 {
     struct trace *trace;
 
+    stale_call_off(c, actions);
     if (c->alive == 0) {
         c->phase = COORDINATOR_GATHERING;
         c->gather_until = c->now + c->options.job.dead_us;

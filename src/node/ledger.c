@@ -198,6 +198,8 @@ struct worth {
     uint32_t exactness;
     uint32_t chunks;
     double residual;
+    uint32_t answered, age_max;
+    uint64_t age_sum;
 };
 
 struct worths {
@@ -237,7 +239,10 @@ static void note_record(void *context, const struct record *record)
     all->steps[all->count++] = (struct worth){.missing = missing_of(record),
                                               .exactness = record->exactness,
                                               .chunks = record->chunks,
-                                              .residual = record->residual};
+                                              .residual = record->residual,
+                                              .answered = record->answered,
+                                              .age_sum = record->age_sum,
+                                              .age_max = record->age_max};
 }
 
 static void list_missing(const struct worths *all, struct train_result *result)
@@ -259,6 +264,9 @@ static void sum_worths(const struct worths *all,
     memset(stats->exactness, 0, sizeof stats->exactness);
     stats->chunks_covered = 0;
     stats->worst_residual = 0;
+    stats->aged = 0;
+    stats->age_sum = 0;
+    stats->age_max = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct worth *worth = &all->steps[i];
 
@@ -266,6 +274,10 @@ static void sum_worths(const struct worths *all,
         stats->chunks_covered += worth->chunks;
         if (worth->residual > stats->worst_residual)
             stats->worst_residual = worth->residual;
+        stats->aged += worth->answered;
+        stats->age_sum += worth->age_sum;
+        if (worth->age_max > stats->age_max)
+            stats->age_max = worth->age_max;
     }
 }
 

@@ -40,6 +40,8 @@ static bool take_setting(char *text, struct preset_options *options,
         *err = read_count("parts", text + 6, &options->parts, why);
     else if (strncmp(text, "replicas=", 9) == 0)
         *err = read_count("replicas", text + 9, &options->replicas, why);
+    else if (strncmp(text, "staleness=", 10) == 0)
+        *err = read_count("staleness", text + 10, &options->staleness, why);
     else if (strncmp(text, "estimate=", 9) == 0)
         options->estimate = text + 9;
     else
@@ -61,6 +63,10 @@ static void label(struct candidate *candidate)
         used += (size_t)snprintf(candidate->label + used,
                                  sizeof candidate->label - used, " p=%u",
                                  spec->pieces);
+    if (spec->staleness > 0)
+        used += (size_t)snprintf(candidate->label + used,
+                                 sizeof candidate->label - used, " B=%u",
+                                 spec->staleness);
     if (spec->stop == STOP_COLLECT)
         (void)snprintf(candidate->label + used, sizeof candidate->label - used,
                        " k=%u", spec->k);
@@ -97,7 +103,7 @@ enum err candidate_parse(const char *text, size_t length,
     if (err == ERR_OK && colon != NULL && !preset_takes_matrix(made.name))
         err = why_set(why, ERR_UNKNOWN,
                       "no setting `%s`; there are s, collect, pieces, parts, "
-                      "replicas, estimate",
+                      "replicas, staleness, estimate",
                       colon + 1);
     if (err == ERR_OK)
         err = complete(&made, options, why);

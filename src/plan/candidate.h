@@ -2,7 +2,8 @@
  * candidate.h - a code with its numbers, as people write it and as a plan
  * tries it.
  *
- *     NAME[:s=S][:collect=K][:pieces=P][:parts=P][:replicas=R][:estimate=HOW]
+ *     NAME[:s=S][:collect=K][:pieces=P][:parts=P][:replicas=R]
+ *         [:staleness=B][:estimate=HOW]
  *     frc:s=2  agc:s=1:collect=11  steal:s=2:pieces=32
  */
 #ifndef PLAN_CANDIDATE_H

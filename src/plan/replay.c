@@ -86,6 +86,8 @@ enum err replay_init(struct replay *replay, const struct code *code,
         err = list_work(replay);
     if (err == ERR_OK && code->spec.schedule == SCHED_STEAL)
         err = steal_new(replay);
+    if (err == ERR_OK && code->spec.placement == PLACE_STALE)
+        err = stale_new(replay);
     if (err != ERR_OK)
         replay_close(replay);
     return err;
@@ -93,6 +95,7 @@ enum err replay_init(struct replay *replay, const struct code *code,
 
 void replay_close(struct replay *replay)
 {
+    stale_free(replay->stale);
     steal_free(replay->steal);
     mem_free(replay->work);
     mem_free(replay->work_first);
@@ -342,6 +345,8 @@ enum err replay_run(struct replay *replay, const struct delay_draw *draws,
 
     if (replay->steal != NULL)
         err = steal_run(replay, draws, step);
+    else if (replay->stale != NULL)
+        stale_run(replay, draws, step);
     else
         chain_run(replay, draws, step);
     if (err == ERR_OK)

@@ -1,5 +1,6 @@
 /*
- * replay_parts.h - what replay.c and steal.c share; nobody else includes it.
+ * replay_parts.h - what replay.c, stale.c and steal.c share; nobody else
+ * includes it.
  */
 #ifndef PLAN_REPLAY_PARTS_H
 #define PLAN_REPLAY_PARTS_H
@@ -36,6 +37,11 @@ static inline time_us replay_called_off(time_us began, time_us now,
 bool replay_enough(const struct replay *replay, uint32_t pieces_in,
                    uint32_t slots_in, bool late);
 time_us replay_deadline(const struct code *code);
+
+MUST_CHECK enum err stale_new(struct replay *replay);
+void stale_free(struct stale *stale);
+void stale_run(struct replay *replay, const struct delay_draw *draws,
+               struct replay_step *step);
 
 MUST_CHECK enum err steal_new(struct replay *replay);
 void steal_free(struct steal *steal);

@@ -14,7 +14,7 @@
 #define NUMERIC_WEIGHTS_MAX 1e-9
 
 enum err checker_init(struct checker *checker, struct oracle *oracle,
-                      enum exactness class, uint32_t links)
+                      enum exactness class, uint32_t staleness, uint32_t links)
 {
     enum err err;
 
@@ -22,13 +22,17 @@ enum err checker_init(struct checker *checker, struct oracle *oracle,
                                 .averages =
                                     oracle->problem != NULL && oracle->averages,
                                 .class = class,
+                                .staleness = staleness,
                                 .links = links};
     err = chunkset_init(&checker->merged, oracle->chunks);
     if (err != ERR_OK)
         return err;
     checker->joined = mem_new(links, sizeof *checker->joined);
     checker->row_in = mem_new(links, sizeof *checker->row_in);
-    if (checker->joined == NULL || checker->row_in == NULL) {
+    checker->recent = mem_new(staleness + 1u, sizeof *checker->recent);
+    checker->row_last = mem_new(links, sizeof *checker->row_last);
+    if (checker->joined == NULL || checker->row_in == NULL ||
+        checker->recent == NULL || checker->row_last == NULL) {
         checker_close(checker);
         return ERR_NOMEM;
     }
@@ -42,8 +46,12 @@ void checker_close(struct checker *checker)
     chunkset_close(&checker->merged);
     mem_free(checker->joined);
     mem_free(checker->row_in);
+    mem_free(checker->recent);
+    mem_free(checker->row_last);
     checker->joined = NULL;
     checker->row_in = NULL;
+    checker->recent = NULL;
+    checker->row_last = NULL;
 }
 
 void checker_violate(struct checker *checker, const char *format, ...)
@@ -102,6 +110,7 @@ static void round_opened(struct checker *checker, const struct round_key *key)
     chunkset_clear(&checker->merged);
     memset(checker->row_in, 0, checker->links * sizeof *checker->row_in);
     checker->key = *key;
+    checker->recent[key->step % (checker->staleness + 1)] = *key;
     checker->open = true;
     if (key->step != checker->committed)
         checker_violate(checker, "CHECK-6: round of step %u after %u commits",
@@ -132,9 +141,39 @@ static void merged_range(struct checker *checker, uint32_t link,
     chunkset_add_range(&checker->merged, tally->first, tally->end);
 }
 
+/* The step it counts in is that after the last commit, open or about to be. */
+static void merged_stale(struct checker *checker, uint32_t link,
+                         const struct round_key *key)
+{
+    const uint32_t at = key->step % (checker->staleness + 1);
+
+    if (key->step > checker->committed ||
+        checker->committed - key->step > checker->staleness)
+        checker_violate(checker,
+                        "CHECK-8: step %u took an answer to step %u with "
+                        "staleness %u",
+                        checker->committed, key->step, checker->staleness);
+    else if (key->view != checker->key.view ||
+             !key_equal(key, &checker->recent[at]))
+        checker_violate(checker,
+                        "CHECK-8: step %u took a row of view %" PRIu64
+                        " step %u attempt %u, a round that was not",
+                        checker->committed, key->view, key->step, key->attempt);
+    if (key_order(key, &checker->row_last[link]) <= 0)
+        checker_violate(checker,
+                        "CHECK-8: the answer of link %u to step %u counted "
+                        "twice",
+                        link, key->step);
+    checker->row_last[link] = *key;
+}
+
 static void merged_row(struct checker *checker, uint32_t link,
                        const struct msg_row *row)
 {
+    if (checker->staleness > 0) {
+        merged_stale(checker, link, &row->key);
+        return;
+    }
     if (!key_equal(&row->key, &checker->key))
         checker_violate(checker,
                         "CHECK-3: merged a row of view %" PRIu64
@@ -155,7 +194,8 @@ static void merged(struct checker *checker, uint32_t link,
         checker_violate(checker, "CHECK-3: merged what nobody sent");
         return;
     }
-    if (!checker->open)
+    /* Late rows may come while a step is being written. */
+    if (!checker->open && checker->staleness == 0)
         checker_violate(checker, "CHECK-3: merged outside a round");
     if (checker->joined[link] != conn)
         checker_violate(checker,
@@ -306,6 +346,12 @@ static void check_step(struct checker *checker, const struct record *record)
         !(record->residual <= CODE_RESIDUAL_MAX))
         checker_violate(checker, "CHECK-2: step %u has residual %g",
                         record->step, record->residual);
+    if (record->age_max > checker->staleness ||
+        record->age_sum > (uint64_t)record->answered * record->age_max)
+        checker_violate(checker,
+                        "CHECK-8: the receipt of step %u has ages up to %u "
+                        "with staleness %u",
+                        record->step, record->age_max, checker->staleness);
     if (checker->class == EXACT_BITWISE &&
         (record->step > oracle->steps ||
          !digest_equal(&record->weights, &oracle->hash[record->step])))

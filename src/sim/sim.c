@@ -135,6 +135,8 @@ static enum err open_world(struct world *world, struct why *why)
     enum err err = shape(options, &dims, &chunks, why);
 
     if (err == ERR_OK)
+        err = coordinator_vet(&options->code, &options->optim, why);
+    if (err == ERR_OK)
         err = code_class(options, chunks, &class, why);
     if (err != ERR_OK)
         return err;
@@ -149,7 +151,7 @@ static enum err open_world(struct world *world, struct why *why)
     }
     if (err == ERR_OK)
         err = checker_init(&world->checker, &world->oracle, class,
-                           world->coordinator.links);
+                           options->code.staleness, world->coordinator.links);
     if (err == ERR_OK)
         err = buffers(world);
     if (err != ERR_OK)

@@ -146,6 +146,9 @@ static void test_names(void **state)
     assert_string_equal(candidate.label, "agc s=3 k=5");
     assert_int_equal(candidate.spec.k, 5);
     assert_string_equal(named("uncoded", 12).label, "uncoded");
+    candidate = named("ignore:staleness=2", 12);
+    assert_string_equal(candidate.label, "ignore s=1 B=2");
+    assert_int_equal(candidate.spec.staleness, 2);
     assert_int_equal(candidate_parse("frc:s=x", 7, &defaults, &candidate, &why),
                      ERR_RANGE);
     assert_string_equal(why.text, "frc:s=x: s=x is no count up to 10000");
