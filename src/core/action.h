@@ -58,6 +58,14 @@ enum action_kind {
     ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
 };
 
+/* The block of coded data that a worker holds or is about to. */
+struct block_share {
+    uint64_t block; /* Its name; 0: rows, not a block. */
+    uint32_t parts;
+    uint32_t count;
+    const struct item *items; /* The machine's, copy them. */
+};
+
 struct action {
     enum action_kind kind;
     uint32_t link;
@@ -76,7 +84,9 @@ struct action {
                                pieces of a round. */
     const int16_t *exponent;
     struct tally *tally;   /* COMPUTE: cleared, the driver's until COMPUTED. */
-    double *vector;        /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1. */
+    double *vector;        /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1;
+                              of a product: its numbers. */
+    struct block_share share;    /* COMPUTE of a product, STORE of a strip. */
     const struct job *job; /* OPEN. */
 };
 
