@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/chunkset.h"
+#include "core/coordinator.h"
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "os/link.h"
@@ -54,9 +55,11 @@ MUST_CHECK enum err session_send(struct session *session,
                                  struct envelope *envelope,
                                  const struct msg *msg);
 void session_ship(struct session *session, uint32_t first, uint32_t end);
-/* Send what waits, as far as the connection is not too far behind. */
+/* Send what waits, as far as the connection is not too far behind.  On coded
+ * data the strips are those of the block that the core now has for it. */
 MUST_CHECK enum err session_pump(struct session *session,
                                  struct envelope *envelope,
-                                 const struct dataset *data);
+                                 const struct dataset *data,
+                                 const struct coordinator *core);
 
 #endif /* NODE_SESSION_H */
