@@ -44,6 +44,13 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
                        options->slots, CODE_SLOTS_MAX);
     if (options->optim.steps == 0)
         return why_set(why, ERR_SHAPE, "no steps to simulate");
+    if (options->problem != NULL && code_spec_products(&options->code) &&
+        (problem_outputs(options->problem) > 1 ||
+         options->optim.kind == OPTIM_NEWTON || options->adapt))
+        return why_set(why, ERR_SHAPE,
+                       "code %s gives gradients of one weight vector, and "
+                       "nothing else",
+                       options->code.name);
     if (options->problem != NULL) {
         *dims = problem_dims(options->problem);
         *chunks = dataset_chunks(options->problem->data);
