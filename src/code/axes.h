@@ -29,7 +29,7 @@ struct placement_ops {
     enum carrier carrier;
     bool grouped;
     bool products; /* It codes data: its answers are products. */
-    bool approx; /* Its sum is an estimate even when nothing is missing. */
+    bool approx;   /* Its sum is an estimate even when nothing is missing. */
     /* P; NULL: n. */
     uint32_t (*parts)(const struct code *code);
     /* NULL: a span is a part. */

@@ -83,11 +83,11 @@ struct action {
     uint64_t round;         /* COMPUTE: stands for `what`, the same for all
                                pieces of a round. */
     const int16_t *exponent;
-    struct tally *tally;   /* COMPUTE: cleared, the driver's until COMPUTED. */
-    double *vector;        /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1;
-                              of a product: its numbers. */
-    struct block_share share;    /* COMPUTE of a product, STORE of a strip. */
-    const struct job *job; /* OPEN. */
+    struct tally *tally; /* COMPUTE: cleared, the driver's until COMPUTED. */
+    double *vector;      /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1;
+                            of a product: its numbers. */
+    struct block_share share; /* COMPUTE of a product, STORE of a strip. */
+    const struct job *job;    /* OPEN. */
 };
 
 /* A list the driver owns; machines only add.  It grows to what the busiest

@@ -108,8 +108,8 @@ static enum err make_vectors(struct coordinator *c)
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
     c->state = mem_new(state_size, 1);
     c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
-    if (c->scores == NULL || c->exponent == NULL || c->gradient == NULL || c->state == NULL ||
-        c->checkpoint == NULL)
+    if (c->scores == NULL || c->exponent == NULL || c->gradient == NULL ||
+        c->state == NULL || c->checkpoint == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }

@@ -52,11 +52,11 @@ uint32_t product_terms(const struct coordinator *c, uint32_t link,
         const double factor = code_coefficient(&c->code, member->slot, part);
 
         if (factor != 0)
-            terms[count++] = (struct block_term){.part = part,
-                                                 .first =
-                                                     c->code.pieces[part].first,
-                                                 .end = c->code.pieces[part].end,
-                                                 .factor = factor};
+            terms[count++] =
+                (struct block_term){.part = part,
+                                    .first = c->code.pieces[part].first,
+                                    .end = c->code.pieces[part].end,
+                                    .factor = factor};
     }
     *block = member->block;
     return count;

@@ -320,8 +320,7 @@ static void new_key(struct coordinator *c)
 {
     const struct digest scale =
         hash_bytes(c->exponent, c->total.dims * sizeof *c->exponent);
-    const struct digest weights =
-        evaluation_digest(&c->what, vector_dims(c));
+    const struct digest weights = evaluation_digest(&c->what, vector_dims(c));
 
     c->key.job = c->options.job.id;
     c->key.view = c->view;

@@ -53,7 +53,7 @@ static enum err room_make(struct coordinator *c, const struct code *code)
     const uint32_t pieces = code->piece_count;
     const size_t width = product_on(c) ? product_width(c, code)
                                        : (size_t)c->options.job.sum_dims + 1;
-    const size_t rows = code->carrier == CARRIER_TALLY       ? 0
+    const size_t rows = code->carrier == CARRIER_TALLY      ? 0
                         : code->folds > 0 && !product_on(c) ? code->folds
                                                             : code->slots;
 

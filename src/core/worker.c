@@ -160,9 +160,9 @@ static void ask_for_chunks(struct worker *worker, uint32_t first, uint32_t end,
 static struct block_share own_share(const struct worker *worker)
 {
     return (struct block_share){.block = worker->block,
-                          .parts = worker->what.parts,
-                          .count = worker->block_count,
-                          .items = worker->block_items};
+                                .parts = worker->what.parts,
+                                .count = worker->block_count,
+                                .items = worker->block_items};
 }
 
 /* All pieces of a product are one block, and one computation. */
@@ -557,15 +557,14 @@ static enum err job_room(struct worker *worker, const struct job *job)
         return err;
     worker->queue_capacity = job->chunks + QUEUE_MIN;
     worker->queue = mem_new(worker->queue_capacity, sizeof *worker->queue);
-    worker->block_items = mem_new(job->products ? job->chunks : 0,
-                                  sizeof *worker->block_items);
+    worker->block_items =
+        mem_new(job->products ? job->chunks : 0, sizeof *worker->block_items);
     worker->row = mem_new((size_t)job->sum_dims + 1, sizeof *worker->row);
     worker->gradient =
         mem_new((size_t)job->sum_dims + 1, sizeof *worker->gradient);
     for (int i = 0; i < 2; i++) {
-        worker->weights[i] =
-            mem_new(job->products ? job->sum_dims : job->dims,
-                    sizeof **worker->weights);
+        worker->weights[i] = mem_new(job->products ? job->sum_dims : job->dims,
+                                     sizeof **worker->weights);
         worker->direction[i] = mem_new(job->dims, sizeof **worker->direction);
         worker->exponent[i] = mem_new(job->sum_dims, sizeof **worker->exponent);
         if (worker->weights[i] == NULL || worker->direction[i] == NULL ||

@@ -14,9 +14,9 @@ double problem_slopes(const struct problem *problem, double *z)
         const uint32_t left = data->rows - i;
         const uint32_t count = left < SLOPES_BLOCK ? left : SLOPES_BLOCK;
 
-        kernel_slopes(problem->isa, problem->model->loss, false, z + i,
-                      data->y + i, data->weight == NULL ? NULL : data->weight + i,
-                      loss, count);
+        kernel_slopes(
+            problem->isa, problem->model->loss, false, z + i, data->y + i,
+            data->weight == NULL ? NULL : data->weight + i, loss, count);
         for (uint32_t k = 0; k < count; k++)
             total += loss[k];
     }

@@ -35,8 +35,8 @@ size_t products_strip_max(const struct job *job)
 void products_init(struct products *products, const struct job *job,
                    const struct dataset *data, enum isa isa, struct pool *pool)
 {
-    *products = (struct products){
-        .job = *job, .data = data, .isa = isa, .pool = pool};
+    *products =
+        (struct products){.job = *job, .data = data, .isa = isa, .pool = pool};
 }
 
 static void block_free(struct block *block)

@@ -330,11 +330,10 @@ static void do_open(struct node *node, const struct job *job)
     if (err == ERR_OK) {
         codec_room_close(&node->room);
         node->room = room;
-        node->message_max =
-            codec_message_max(job->dims, job->sum_dims, job->chunks,
-                              job->products
-                                  ? products_strip_max(job)
-                                  : dataset_chunk_bytes_max(node->data));
+        node->message_max = codec_message_max(
+            job->dims, job->sum_dims, job->chunks,
+            job->products ? products_strip_max(job)
+                          : dataset_chunk_bytes_max(node->data));
         node->open = true;
         return;
     }

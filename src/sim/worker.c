@@ -141,8 +141,7 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
         computation->cancelled ? computation->first + 1 : computation->end;
     enum err err;
 
-    if (evaluation_is_product(computation->what.kind) &&
-        computation->cancelled)
+    if (evaluation_is_product(computation->what.kind) && computation->cancelled)
         return ERR_CANCELLED;
     if (evaluation_is_product(computation->what.kind))
         err = sim_block_multiply(world, worker);

@@ -468,9 +468,8 @@ static void get_round(struct reader *in, const struct codec_room *room,
     round->parts = product ? get_u32(in) : 0;
     round->dims = get_u32(in);
     /* A product multiplies what may be as long as an answer. */
-    must(in, round->dims > 0 &&
-                 (product ? round->dims <= room->sum_dims
-                          : round->dims == room->dims));
+    must(in, round->dims > 0 && (product ? round->dims <= room->sum_dims
+                                         : round->dims == room->dims));
     if (!in->ok)
         return;
     get_exponents(in, room->exponent,

@@ -140,8 +140,7 @@ static void check_each_alone(uint32_t n, uint32_t d, double p)
 
     for (uint32_t mask = 0; mask < 1u << n; mask++) {
         const int answers = __builtin_popcount(mask);
-        const double chance =
-            pow(p, (int)n - answers) * pow(1 - p, answers);
+        const double chance = pow(p, (int)n - answers) * pow(1 - p, answers);
         bool in[SLOTS_MAX];
         double error;
 

@@ -144,11 +144,10 @@ static void ship(const struct dataset *data, const struct coded *like,
 static struct block_term term_of(const struct block_shape *shape, uint32_t part,
                                  double factor)
 {
-    return (struct block_term){
-        .part = part,
-        .first = part * shape->chunks / shape->parts,
-        .end = (part + 1) * shape->chunks / shape->parts,
-        .factor = factor};
+    return (struct block_term){.part = part,
+                               .first = part * shape->chunks / shape->parts,
+                               .end = (part + 1) * shape->chunks / shape->parts,
+                               .factor = factor};
 }
 
 /* All parts at once, and each alone: made here, shipped, by many threads. */
@@ -173,9 +172,8 @@ static void check_shape(uint32_t rows, uint32_t cols, uint32_t chunk_rows,
 
         for (uint32_t part = 0; part < parts; part++) {
             if (only == part || only == parts)
-                terms[count++] =
-                    term_of(&shape, part,
-                            only == part ? 1 : rng_normal_at(5, part, 0));
+                terms[count++] = term_of(
+                    &shape, part, only == part ? 1 : rng_normal_at(5, part, 0));
         }
         assert_int_equal(coded_init(&here, &shape, terms, count), ERR_OK);
         assert_int_equal(coded_fill(&here, &data, pool, NULL), ERR_OK);
@@ -255,9 +253,9 @@ static void answer(struct answers *all, const struct dataset *data,
         const double factor = code_entry(&all->code, slot, part);
 
         if (factor != 0)
-            terms[count++] = (struct block_term){
-                part, all->code.pieces[part].first, all->code.pieces[part].end,
-                factor};
+            terms[count++] =
+                (struct block_term){part, all->code.pieces[part].first,
+                                    all->code.pieces[part].end, factor};
     }
     assert_int_equal(coded_init(&coded, &all->shape, terms, count), ERR_OK);
     assert_int_equal(coded_fill(&coded, data, pool_serial(), NULL), ERR_OK);
@@ -377,9 +375,9 @@ static void test_refusals(void **state)
     assert_int_equal(coded_init(&coded, &large, &term, 1), ERR_TOOBIG);
     assert_int_equal(coded_init(&coded, &shape, &term, 1), ERR_OK);
     assert_int_equal(coded_strip_bytes(&shape, 0), sizeof broken);
-    assert_int_equal(coded_strip_store(&coded, 0, (const uint8_t *)broken,
-                                       sizeof broken),
-                     ERR_FORMAT);
+    assert_int_equal(
+        coded_strip_store(&coded, 0, (const uint8_t *)broken, sizeof broken),
+        ERR_FORMAT);
     assert_int_equal(coded_strip_store(&coded, 0, (const uint8_t *)broken,
                                        sizeof broken - 8),
                      ERR_FORMAT);

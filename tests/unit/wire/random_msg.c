@@ -165,8 +165,7 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->count = random_items(rng, room);
     round->items = room->items;
     round->kind = (enum evaluation_kind)rng_below(rng, 6);
-    round->parts =
-        evaluation_is_product(round->kind) ? random_u32(rng) : 0;
+    round->parts = evaluation_is_product(round->kind) ? random_u32(rng) : 0;
     round->dims = RANDOM_DIMS;
     round->direction = round->kind == EVALUATE_HESSVEC ? room->direction : NULL;
     round->exponent = room->exponent;
