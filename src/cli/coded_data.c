@@ -1,5 +1,6 @@
 #include "cli/coded_data.h"
 
+#include "core/msg.h"
 #include "data/coded.h"
 
 static enum err vet_method(const struct setup *setup,
@@ -32,6 +33,11 @@ static enum err vet_size(const struct dataset *data,
                        "code %s takes at most %u chunks, not %u; give a larger "
                        "--chunk-rows",
                        code->name, CHUNKS_MAX / 2, chunks);
+    if (data->rows > SUM_DIMS_MAX - KERNEL_LANES)
+        return why_set(why, ERR_SHAPE,
+                       "code %s sends a number for every row, at most %u, and "
+                       "there are %u rows; take steal or cb",
+                       code->name, SUM_DIMS_MAX - KERNEL_LANES, data->rows);
     if (coded_bytes(&shape) > CODED_BYTES_MAX)
         return why_set(why, ERR_SHAPE,
                        "code %s would make %.1f GiB of dense numbers for each "
