@@ -420,8 +420,8 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->delayed = false;
     worker->compute_us = 0;
     worker->need_at = worker->now + NEED_RESEND_US;
-    if (!evaluation_is_product(msg->kind)) /* Else a call that is called off
-                                              may still be writing it. */
+    /* A product that was called off may still be writing to it. */
+    if (!evaluation_is_product(msg->kind))
         memset(worker->row, 0, (sum_dims + 1) * sizeof *worker->row);
 }
 

@@ -294,7 +294,6 @@ enum err coded_fill(struct coded *coded, const struct dataset *data,
 }
 
 struct product {
-    const struct coded *coded;
     enum isa isa;
     const double *matrix, *in;
     double *out;
@@ -326,7 +325,6 @@ enum err coded_multiply(const struct coded *coded, enum evaluation_kind kind,
 {
     const struct block_shape *shape = &coded->shape;
     struct product product = {
-        .coded = coded,
         .isa = isa,
         .matrix = kind == EVALUATE_SCORES ? coded->tall : coded->wide,
         .in = in,

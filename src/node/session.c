@@ -94,6 +94,12 @@ static enum err keep_letter(struct session *session, const uint8_t *bytes,
     return ERR_OK;
 }
 
+/* Strips are kept only once a round has named their block. */
+static bool names_block(const struct msg *msg)
+{
+    return msg->kind == MSG_ROUND && evaluation_is_product(msg->round.kind);
+}
+
 enum err session_send(struct session *session, struct envelope *envelope,
                       const struct msg *msg)
 {
@@ -102,7 +108,7 @@ enum err session_send(struct session *session, struct envelope *envelope,
 
     if (size == 0)
         return ERR_NOMEM;
-    if (!bulk || !waits(session)) {
+    if (!bulk || !waits(session) || names_block(msg)) {
         link_send(session->link, bulk ? PLANE_BULK : PLANE_CONTROL,
                   envelope->bytes, size);
         return ERR_OK;

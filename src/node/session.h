@@ -8,7 +8,8 @@
  *     SHIP 0..40, ROUND, SHIP 41..50, WORK   is sent as   0..50, ROUND, WORK
  *
  * because data may come early but never late.  A ROUND makes all work queued
- * before it void, so at most one waits.
+ * before it void, so at most one waits.  On coded data it waits for nothing:
+ * strips are of no use before the ROUND that names their block.
  */
 #ifndef NODE_SESSION_H
 #define NODE_SESSION_H
