@@ -109,9 +109,12 @@ def simulate(n, delay, codes, steps=STEPS, work=1):
     return [run["mean_step_s"] for run in json.loads(out.stdout)["runs"]]
 
 
-def closed_form(expect, load, rule):
+def closed_form(expect, load, rule, rounds=1):
+    """A delay in proportion to the work is shared by the rounds of a step; one
+    that is added comes with each."""
     value = expect(*rule)
-    return load + value[1] if isinstance(value, tuple) else load * value
+    return load + rounds * value[1] if isinstance(value, tuple) \
+        else load * value
 
 
 def reference(n, model, load, rule):
@@ -125,11 +128,11 @@ def reference(n, model, load, rule):
 
 
 def coded_data(n, delay, expect):
-    """mds on coded rows (Lee et al.): each computes n/k of a share, any k of n
-    give the product.  The best k by the closed form, and its time measured."""
-    want, k = min((closed_form(expect, n / k, (n, 1, k)), k)
+    """mds (Lee et al.): each computes n/k of a share in two products, any k of
+    n give each.  The best k by the closed form, and its time measured."""
+    want, k = min((closed_form(expect, n / k, (n, 1, k), 2), k)
                   for k in range(1, n + 1))
-    return simulate(n, delay, [f"ignore:s={n - k}"], work=n / k)[0], want, k
+    return simulate(n, delay, [f"mds:s={n - k}"])[0], want, k
 
 
 def tables():

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/coded_data.h"
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/rows.h"
@@ -668,6 +669,8 @@ enum err setup_load(struct setup *setup, struct options *options,
         err = try_code(setup, options, dataset_chunks(&setup->data), why);
     if (err == ERR_OK)
         err = setup_numbers(setup, options, why);
+    if (err == ERR_OK)
+        err = coded_data_vet(setup, &setup->code, why);
     if (err == ERR_OK)
         err = record_choices(setup, options, why);
     return err;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/coded_data.h"
 #include "sim/sim.h"
 
 #define LANE_STEPS 6u
@@ -277,9 +278,10 @@ static enum err study_gradients(const struct study_options *options,
             ? sim_options_default().chunk_us
             : chunk_time(options->work_s, setup->slots, chunks);
     struct code code = {0};
-    enum err err =
-        code_build(&code, &candidate->spec, setup->slots, chunks, why);
+    enum err err = coded_data_vet(setup, &candidate->spec, why);
 
+    if (err == ERR_OK)
+        err = code_build(&code, &candidate->spec, setup->slots, chunks, why);
     if (err == ERR_OK) {
         study->exactness = code.exactness;
         err = run_core(options, candidate, chunks, chunk_us, study, why);

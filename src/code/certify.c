@@ -9,6 +9,9 @@
  * random ones as fit), and the best is kept together with what was seen.  A
  * draw is given up as soon as it is worse than the best.
  *
+ * A code of data (mds) restores every part, not their sum: its residual is the
+ * largest of those that are missing.
+ *
  * The work is bounded by counting operations, not by a clock: the same build
  * on the same machine always tries the same patterns.  What came of it is
  * remembered in the spec's memory, if it has one.
@@ -69,12 +72,13 @@ static uint64_t pattern_cost(const struct code *code)
 {
     const uint64_t n = code->slots;
     const uint64_t s = code->spec.stragglers;
+    const uint64_t parts = code_spec_products(&code->spec) ? s : 0;
 
     if (code->folds ==
         0) /* Least squares, by a library that does 16 at once. */
         return PATTERN_WORK + n * n * code->span_count / 16;
-    return PATTERN_WORK + 3 * s * s * s + 3 * n * (s + 1) +
-           4 * (uint64_t)code->table.count;
+    return PATTERN_WORK + (1 + parts) * (3 * s * s * s + 3 * n * (s + 1) +
+                                         4 * (uint64_t)code->table.count);
 }
 
 /* All patterns if they are few; if not, a tenth of the work for one draw, so
@@ -194,12 +198,15 @@ static enum err try_pattern(struct trial *trial, uint32_t number,
         set_sampled(trial, number);
     trial->spent += trial->cost;
     err = code_decode(trial->code, trial->in, trial->weight, &residual);
-    if (err == ERR_UNDECODABLE)
-        residual = HUGE_VAL;
-    else if (err != ERR_OK)
+    if (err != ERR_OK && err != ERR_UNDECODABLE)
         return err;
     grows =
         err == ERR_OK ? amplification(trial->code, trial->weight) : HUGE_VAL;
+    if (err == ERR_OK && code_spec_products(&trial->code->spec))
+        err = decode_parts_residual(trial->code, trial->in, trial->weight,
+                                    &residual);
+    if (err != ERR_OK)
+        residual = HUGE_VAL;
     if (residual > seen->worst_residual)
         seen->worst_residual = residual;
     if (grows > seen->worst_amplification)

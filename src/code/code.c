@@ -208,6 +208,11 @@ bool code_spec_estimates(const struct code_spec *spec)
     return placement_ops(spec->placement)->approx;
 }
 
+bool code_spec_products(const struct code_spec *spec)
+{
+    return placement_ops(spec->placement)->products;
+}
+
 bool code_spec_bitwise(const struct code_spec *spec)
 {
     return code_spec_tally(spec) && !stop_ops(spec->stop)->partial;
@@ -513,9 +518,18 @@ uint32_t code_covered(const struct code *code, const bool *piece_in,
     return chunks;
 }
 
+/* Chunks of the longest part. */
+static uint32_t tallest(const struct code *code)
+{
+    return (code->chunks + code->parts - 1) / code->parts;
+}
+
 double code_copies(const struct code *code)
 {
     uint64_t held = 0;
+
+    if (code_spec_products(&code->spec)) /* A block of rows, and of columns. */
+        return 2.0 * code->slots * tallest(code) / code->chunks;
 
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         for (uint32_t id = 0; id < code->piece_count; id++) {
@@ -530,6 +544,8 @@ double code_load(const struct code *code)
 {
     uint64_t most = 0;
 
+    if (code_spec_products(&code->spec))
+        return (double)tallest(code) / code->chunks;
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         const struct table *table = &code->table;
         const bool own = code->spec.schedule == SCHED_STEAL;

@@ -24,7 +24,9 @@
  *                       coefficients (Wang et al.)
  *              partial-frc, partial-cyclic   private parts besides the coded
  *              matrix   the user's own table
- *              mds      systematic Gaussian: any n-s answers give everything
+ *              mds      coded data: slot i holds row i of a systematic
+ *                       Gaussian matrix times the parts, and answers products
+ *                       (math/blocks.h); any n-s answers give everything
  *              sgc      pairwise balanced copies, weights that need no decoding
  *              local    slot i holds part i, real answers that are averaged
  *              stale    slot i holds part i, real answers, some to older steps
@@ -247,10 +249,11 @@ bool code_decodable(const struct code *code, const bool *slot_alive);
  * slots without work, weigh 0.  Allocates nothing. */
 MUST_CHECK enum err code_decode(const struct code *code, const bool *slot_in,
                                 double *weight, double *residual);
-/* mds: weights that restore one part from the slots that answered. */
+/* mds: weights that restore one part from the slots that answered, and how
+ * well: *residual = max |a^T G - e_part|. */
 MUST_CHECK enum err code_decode_part(const struct code *code,
                                      const bool *slot_in, uint32_t part,
-                                     double *weight);
+                                     double *weight, double *residual);
 /* The same weights for the folds of that last code_decode. */
 const double *code_folds(const struct code *code);
 /* Chunks of the plain pieces that are in and of the coded spans that some slot
@@ -269,12 +272,15 @@ MUST_CHECK enum err code_error(const struct code *code, const bool *slot_in,
 MUST_CHECK enum err code_expected_error(const struct code *code,
                                         uint32_t silent, uint32_t samples,
                                         double *mean);
-/* Chunks the busiest slot computes if nobody is slow, over K. */
+/* Chunks the busiest slot computes if nobody is slow, over K.  mds: a product
+ * with a chunk of the block counts half. */
 double code_load(const struct code *code);
 /* Copies of the data that all slots hold together. */
 double code_copies(const struct code *code);
 /* Are its answers tallies? */
 bool code_spec_tally(const struct code_spec *spec);
+/* Does it code data, not gradients: are its rounds products? */
+bool code_spec_products(const struct code_spec *spec);
 /* Is its sum an estimate even when nothing is missing? */
 bool code_spec_estimates(const struct code_spec *spec);
 /* Do sums of this spec keep their bits whoever answers? */

@@ -37,7 +37,7 @@ static const struct preset presets[] = {
      PLACE_PARTIAL_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
     {"matrix", NULL, "matrix:FILE, your own encoding; least squares (numeric)",
      PLACE_MATRIX, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
-    {"mds", NULL, "N-S parts and S mixtures of all; any N-S decode (numeric)",
+    {"mds", NULL, "coded data of linear models; any N-S answers do (numeric)",
      PLACE_MDS, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
     {"agc", "erasurehead", "rep, ended after K workers (approximate)",
      PLACE_REP, SCHED_ALL, STOP_COLLECT, ESTIMATE_REFERENCE, false},

@@ -58,6 +58,14 @@ enum action_kind {
     ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
 };
 
+/* The block of coded data that a worker holds or is about to. */
+struct block_share {
+    uint64_t block; /* Its name; 0: rows, not a block. */
+    uint32_t parts;
+    uint32_t count;
+    const struct item *items; /* The machine's, copy them. */
+};
+
 struct action {
     enum action_kind kind;
     uint32_t link;
@@ -75,9 +83,11 @@ struct action {
     uint64_t round;         /* COMPUTE: stands for `what`, the same for all
                                pieces of a round. */
     const int16_t *exponent;
-    struct tally *tally;   /* COMPUTE: cleared, the driver's until COMPUTED. */
-    double *vector;        /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1. */
-    const struct job *job; /* OPEN. */
+    struct tally *tally; /* COMPUTE: cleared, the driver's until COMPUTED. */
+    double *vector;      /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1;
+                            of a product: its numbers. */
+    struct block_share share; /* COMPUTE of a product, STORE of a strip. */
+    const struct job *job;    /* OPEN. */
 };
 
 /* A list the driver owns; machines only add.  It grows to what the busiest

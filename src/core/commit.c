@@ -374,6 +374,8 @@ static enum err decode(struct coordinator *c, struct outcome *out)
         decode_stale(c, out);
         return ERR_OK;
     }
+    if (product_on(c))
+        return product_decode(c, out);
     if (c->code.carrier == CARRIER_F64)
         return decode_rows(c, out);
     decode_tally(c, out);
@@ -407,9 +409,14 @@ void commit_round(struct coordinator *c, struct actions *actions)
     note_round(c);
     call_off(c, actions);
     add_round(&c->outcome, &out);
-    updated = optim_feed(&c->optim, c->gradient, out.loss);
     c->phase = COORDINATOR_COMMITTING;
     c->key.attempt = 0;
+    c->halfway = product_on(c) && !c->halfway;
+    if (c->halfway) {
+        commit_advance(c, actions); /* The scores; now the way back. */
+        return;
+    }
+    updated = optim_feed(&c->optim, c->gradient, out.loss);
     if (c->optim.diverged)
         fail_diverged(c, actions);
     else if (updated)
@@ -507,7 +514,7 @@ static void end_job(struct coordinator *c, struct actions *actions)
 
 void commit_advance(struct coordinator *c, struct actions *actions)
 {
-    const bool boundary = c->optim.round == 0; /* Of a step. */
+    const bool boundary = c->optim.round == 0 && !c->halfway; /* Of a step. */
 
     if ((c->stopping && boundary) || optim_next(&c->optim).kind == ASK_DONE) {
         end_job(c, actions);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "core/coordinator_parts.h"
+#include "math/blocks.h"
 
 #define TICK_US (10 * MS_US)
 
@@ -85,7 +86,7 @@ static enum err make_members(struct coordinator *c)
         return ERR_NOMEM;
     for (uint32_t link = 0; link < links; link++) {
         const enum err err =
-            chunkset_init(&c->members[link].held, c->options.job.chunks);
+            chunkset_init(&c->members[link].held, job_strips(&c->options.job));
 
         if (err != ERR_OK)
             return err;
@@ -104,12 +105,14 @@ static enum err make_vectors(struct coordinator *c)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
+    c->scores =
+        mem_new(job->products ? block_pad(job->rows) : 0, sizeof *c->scores);
     c->exponent = mem_new(job->sum_dims, sizeof *c->exponent);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
     c->state = mem_new(state_size, 1);
     c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
-    if (c->exponent == NULL || c->gradient == NULL || c->state == NULL ||
-        c->checkpoint == NULL)
+    if (c->scores == NULL || c->exponent == NULL || c->gradient == NULL ||
+        c->state == NULL || c->checkpoint == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
@@ -218,6 +221,21 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
     return ERR_OK;
 }
 
+/* The longest vectors of the job; of coded data also those of all rows. */
+static void describe_sums(struct coordinator *c)
+{
+    struct job *job = &c->options.job;
+
+    job->sum_dims = optim_sum_dims(&c->optim);
+    job->products = code_spec_products(&c->options.code);
+    if (!job->products)
+        return;
+    CHECK(c->options.slopes != NULL && job->outputs == 1 && !c->options.adapt);
+    CHECK(job->chunks <= CHUNKS_MAX / 2);
+    if (job->sum_dims < block_pad(job->rows))
+        job->sum_dims = block_pad(job->rows);
+}
+
 enum err coordinator_init(struct coordinator *coordinator,
                           const struct coordinator_options *options,
                           const struct recovery *recovery, struct why *why)
@@ -240,7 +258,7 @@ enum err coordinator_init(struct coordinator *coordinator,
                               .wanted_slots = options->slots};
     err = optim_init(&c->optim, &options->optim, options->job.dims);
     if (err == ERR_OK)
-        c->options.job.sum_dims = optim_sum_dims(&c->optim);
+        describe_sums(c);
     c->options.job.local = options->optim.kind == OPTIM_AVERAGE
                                ? options->optim.local
                                : (struct local){0};
@@ -287,6 +305,7 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->slot_early);
     mem_free(c->decode);
     mem_free(c->exponent);
+    mem_free(c->scores);
     mem_free(c->gradient);
     mem_free(c->state);
     mem_free(c->checkpoint);
@@ -432,7 +451,7 @@ static void coordinator_check(const struct coordinator *c)
         CHECK(c->slots_in <= c->code.slots);        /* INV-1 */
         CHECK(c->key.view == c->view);              /* INV-2 */
         CHECK(c->key.step == c->optim.step);        /* INV-3 */
-        CHECK(c->key.round == c->optim.round);      /* INV-3 */
+        CHECK(c->key.round == product_round(c));    /* INV-3 */
     }
     CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
     stale_check(c);

@@ -46,6 +46,10 @@
 typedef enum err (*scale_function)(void *context, const struct evaluation *what,
                                    int16_t *exponent);
 
+/* Scores of all rows in, their slopes dloss/dz (times sample weights) out, in
+ * place; returns the loss sum.  Pure. */
+typedef double (*slopes_function)(void *context, double *scores);
+
 struct coordinator_options {
     struct job job;           /* id, shape, data digest, beat and dead times. */
     struct digest config;     /* Of everything that decides the bits. */
@@ -59,7 +63,8 @@ struct coordinator_options {
     uint32_t links_max;   /* Worker sessions at once. */
     struct optim_options optim;
     scale_function scale;
-    void *scale_context;
+    slopes_function slopes; /* Codes of data only. */
+    void *scale_context;    /* Of both. */
     struct delay delay;
     time_us suspect_us;        /* Silence: hedge.  Adapts upwards to jitter. */
     time_us resend_us;         /* Assignment or answer believed lost. */
@@ -82,8 +87,10 @@ struct member {
     uint32_t pid;
     uint32_t slot; /* ACTIVE. */
     bool suspect;
+    bool resident; /* Had all data when it came. */
     uint32_t strikes;
-    struct chunkset held; /* Data it has or was sent. */
+    struct chunkset held; /* Data it has or was sent, ... */
+    uint64_t block;       /* ... of this block; 0 = no block. */
     time_us heard_at;
     double gap_mean_us; /* Between beats; for the adaptive limit. */
     double gap_dev_us;
@@ -172,8 +179,12 @@ struct coordinator {
     int16_t *exponent;
     struct tally total;   /* Merged so far. */
     struct tally arrived; /* One message, laid over its buffers. */
+    uint32_t row_dims;    /* Of a coded answer in this round. */
     double *rows;         /* Coded answers, folded if the code allows it
-                             (code.h): vectors of dims + 1. */
+                             (code.h): vectors of row_dims + 1. */
+    double *scores;       /* Codes of data: X w, then its slopes ... */
+    double scores_loss;   /* ... and loss. */
+    bool halfway;         /* They are there: BACK is next. */
     double *gradient;
     double *decode; /* Weights of the slots' rows. */
     struct piece_state *pieces;

@@ -7,6 +7,7 @@
  *                  for what was measured of them
  *   round.c        who computes what: assignment, stealing, hedging, answers
  *   stale.c        --staleness: answers to older steps
+ *   product.c      rounds on coded data
  *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
  */
 #ifndef CORE_COORDINATOR_PARTS_H
@@ -101,6 +102,20 @@ bool stale_behind(const struct coordinator *c, uint32_t link);
 /* A new view is coming: nothing of the old one is waited for. */
 void stale_call_off(struct coordinator *c, struct actions *actions);
 void stale_check(const struct coordinator *c);
+/* product.c */
+/* Is this a job on coded data? */
+bool product_on(const struct coordinator *c);
+/* The number of the optimiser's round, in the key: of coded data each takes
+ * two. */
+uint32_t product_round(const struct coordinator *c);
+/* The half of the gradient c->what that is due: its product instead. */
+void product_open(struct coordinator *c);
+/* The worker is to hold this block: what it holds of another is void. */
+void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
+/* Numbers of the longest answer with this code, and one. */
+uint32_t product_width(const struct coordinator *c, const struct code *code);
+/* Scores and loss, or (halfway) the gradient, from the answers. */
+MUST_CHECK enum err product_decode(struct coordinator *c, struct outcome *out);
 
 /* commit.c */
 /* Append a record; `sync` makes it durable.  Either is answered by

@@ -31,7 +31,7 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  3u
+#define MSG_VERSION  4u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -97,6 +97,8 @@ struct job {
     uint32_t storage; /* enum storage, opaque to core. */
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
+    bool products;    /* The data are coded: rounds are products, and blocks
+                         are held, not rows (core/product.h). */
     /* Code `local`: what each part does by itself; the coordinator fills it in
      * from its optimiser. */
     struct local local;
@@ -121,8 +123,15 @@ struct msg_echo {
     int64_t sent_us;
 };
 
+/* Chunks, or strips of a block: what there is to hold. */
+static inline uint32_t job_strips(const struct job *job)
+{
+    return job->products ? 2 * job->chunks : job->chunks;
+}
+
 struct msg_data {
-    uint32_t chunk;
+    uint32_t chunk; /* Or strip, ... */
+    uint64_t block; /* ... of this block; 0 = of the data. */
     const uint8_t *bytes;
     size_t size;
 };
@@ -140,7 +149,8 @@ struct msg_round {
     uint32_t count;
     const struct item *items;
     enum evaluation_kind kind;
-    uint32_t dims; /* Of weights and direction. */
+    uint32_t parts; /* Of coded data; 0 unless it is a product. */
+    uint32_t dims;  /* Of weights and direction. */
     const double *weights;
     const double *direction; /* HESSVEC only, else NULL. */
     const int16_t *exponent; /* evaluation_dims(kind, dims) of them. */

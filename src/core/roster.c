@@ -62,6 +62,12 @@ static void welcome(struct coordinator *c, uint32_t link,
     coordinator_send(actions, link, MSG_WELCOME)->welcome = c->options.job;
 }
 
+static void keep_data(struct member *member, const struct member *old)
+{
+    chunkset_copy(&member->held, &old->held);
+    member->block = old->block;
+}
+
 /* The same process on a new connection, or a new one under the same name: the
  * old session is over.  Its data is still there if the process is the same. */
 static void replace_old(struct coordinator *c, uint32_t link,
@@ -72,7 +78,7 @@ static void replace_old(struct coordinator *c, uint32_t link,
             strcmp(c->members[old].name, hello->name) != 0)
             continue;
         if (c->members[old].incarnation == hello->incarnation)
-            chunkset_copy(&c->members[link].held, &c->members[old].held);
+            keep_data(&c->members[link], &c->members[old]);
         actions_add(actions, ACTION_CLOSE)->link = old;
         roster_remove(c, old, TRACE_DIED, actions);
     }
@@ -86,7 +92,9 @@ static void admit(struct coordinator *c, uint32_t link,
 
     *member = (struct member){
         .state = MEMBER_READY,
+        .resident = hello->resident,
         .held = held,
+        .block = member->block,
         .incarnation = hello->incarnation,
         .pid = hello->pid,
         .heard_at = c->now,
@@ -125,6 +133,7 @@ void roster_hello(struct coordinator *c, uint32_t link,
     if (member_here(c, link))
         roster_remove(c, link, TRACE_DIED, actions);
     chunkset_clear(&c->members[link].held);
+    c->members[link].block = 0;
     replace_old(c, link, hello, actions);
     admit(c, link, hello);
     welcome(c, link, actions);

@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "core/bugs.h"
 #include "core/coordinator_parts.h"
+#include "core/product.h"
 #include "math/vec.h"
 
 #define STEAL_BACKLOG  1u /* A worker with no more than this takes more. */
@@ -131,6 +132,30 @@ static void ship_items(struct coordinator *c, uint32_t link,
         ship(c, link, items[i].first, items[i].end, actions);
 }
 
+/* Strips of a block go after the round that names it, those of the first
+ * product first. */
+static void ship_block(struct coordinator *c, uint32_t link,
+                       struct actions *actions)
+{
+    const struct block_shape shape =
+        product_shape(&c->options.job, c->code.parts);
+
+    for (int i = 0; i < 2; i++) {
+        const enum evaluation_kind kind =
+            i == 0 ? EVALUATE_SCORES : EVALUATE_BACK;
+
+        ship(c, link, block_strip_first(&shape, kind),
+             block_strip_end(&shape, kind), actions);
+    }
+}
+
+/* Numbers of the vector that is sent out. */
+static uint32_t vector_dims(const struct coordinator *c)
+{
+    return c->what.kind == EVALUATE_BACK ? block_pad(c->options.job.rows)
+                                         : c->options.job.dims;
+}
+
 /* The whole round to one worker: weights, scale and pieces. */
 static void send_round(struct coordinator *c, uint32_t link,
                        const struct item *items, uint32_t count,
@@ -144,7 +169,10 @@ static void send_round(struct coordinator *c, uint32_t link,
             : (struct delay_draw){0};
     struct msg_round *msg;
 
-    ship_items(c, link, items, count, actions);
+    if (product_on(c))
+        product_switch(c, link, product_block(c->code.parts, items, count));
+    else
+        ship_items(c, link, items, count, actions);
     msg = &coordinator_send(actions, link, MSG_ROUND)->round;
     msg->key = c->key;
     msg->assignment = ++member->assignment;
@@ -154,7 +182,8 @@ static void send_round(struct coordinator *c, uint32_t link,
     msg->count = count;
     msg->items = items;
     msg->kind = c->what.kind;
-    msg->dims = c->options.job.dims;
+    msg->parts = product_on(c) ? c->code.parts : 0;
+    msg->dims = vector_dims(c);
     msg->weights = c->what.w;
     msg->direction = c->what.v;
     msg->exponent = c->exponent;
@@ -162,6 +191,8 @@ static void send_round(struct coordinator *c, uint32_t link,
     member->in_round = true;
     member->assigned_at = c->now;
     member->idle_beats = 0;
+    if (product_on(c))
+        ship_block(c, link, actions);
 }
 
 /* One more piece for a worker, whether or not it is in the round yet. */
@@ -239,7 +270,8 @@ static void ship_reserve(struct coordinator *c, uint32_t slot,
     const uint32_t link = c->slot_link[slot];
     uint32_t count;
 
-    if (link == LINK_NONE || chunkset_full(&c->members[link].held))
+    if (link == LINK_NONE || product_on(c) ||
+        chunkset_full(&c->members[link].held))
         return;
     count = code_held(&c->code, slot, c->ids, c->code.piece_count);
     for (uint32_t i = 0; i < count; i++)
@@ -247,11 +279,17 @@ static void ship_reserve(struct coordinator *c, uint32_t slot,
              c->code.pieces[c->ids[i]].end, actions);
 }
 
+/* Parts that are restored one by one are kept one by one. */
+static uint32_t row_folds(const struct coordinator *c)
+{
+    return product_on(c) ? 0 : c->code.folds;
+}
+
 /* Folds are added to; single rows are overwritten. */
 static void clear_rows(struct coordinator *c)
 {
     memset(c->rows, 0,
-           c->code.folds * ((size_t)c->total.dims + 1) * sizeof *c->rows);
+           row_folds(c) * ((size_t)c->row_dims + 1) * sizeof *c->rows);
 }
 
 /* Who works on an older step still owes its answer. */
@@ -291,13 +329,12 @@ static void new_key(struct coordinator *c)
 {
     const struct digest scale =
         hash_bytes(c->exponent, c->total.dims * sizeof *c->exponent);
-    const struct digest weights =
-        evaluation_digest(&c->what, c->options.job.dims);
+    const struct digest weights = evaluation_digest(&c->what, vector_dims(c));
 
     c->key.job = c->options.job.id;
     c->key.view = c->view;
     c->key.step = c->optim.step;
-    c->key.round = c->optim.round;
+    c->key.round = product_round(c);
     c->key.scale = digest_short(&scale);
     c->key.weights = digest_short(&weights);
 }
@@ -312,6 +349,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->what = ask.what;
     c->total.dims = evaluation_dims(c->what.kind, c->options.job.dims);
     c->arrived.dims = c->total.dims;
+    c->row_dims = c->total.dims;
     CHECK(c->total.dims <= c->options.job.sum_dims);
     err = c->options.scale(c->options.scale_context, &c->what, c->exponent);
     if (err != ERR_OK && optim_reject(&c->optim)) {
@@ -325,6 +363,8 @@ void round_open(struct coordinator *c, struct actions *actions)
                          c->optim.step);
         return;
     }
+    if (product_on(c))
+        product_open(c);
     new_key(c);
     clear_round(c);
     adapt_open(&c->adapt, c->now);
@@ -595,7 +635,7 @@ void round_resend(struct coordinator *c, uint32_t link, struct actions *actions)
 void round_need(struct coordinator *c, uint32_t link,
                 const struct msg_need *msg, struct actions *actions)
 {
-    if (msg->first >= msg->end || msg->end > c->options.job.chunks)
+    if (msg->first >= msg->end || msg->end > job_strips(&c->options.job))
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
@@ -775,11 +815,11 @@ void round_deadline(struct coordinator *c, struct actions *actions)
 static void keep_row(struct coordinator *c, uint32_t slot, const double *row)
 {
     const struct code *code = &c->code;
-    const size_t width = (size_t)c->total.dims + 1;
+    const size_t width = (size_t)c->row_dims + 1;
 
-    if (code->folds == 0)
+    if (row_folds(c) == 0)
         memcpy(c->rows + slot * width, row, width * sizeof *row);
-    for (uint32_t k = 0; k < code->folds; k++) {
+    for (uint32_t k = 0; k < row_folds(c); k++) {
         const double factor = code->basis[(size_t)k * code->slots + slot];
         double *fold = c->rows + k * width;
 
@@ -830,14 +870,14 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
                struct actions *actions)
 {
     const struct member *member = &c->members[link];
-    const size_t width = (size_t)c->total.dims + 1;
+    const size_t width = (size_t)c->row_dims + 1;
 
     if (!key_awaited(c, link, &msg->key)) {
         stale(c, link, &msg->key, actions);
         return;
     }
     if (c->code.carrier != CARRIER_F64 || member->state != MEMBER_ACTIVE ||
-        msg->dims != c->total.dims ||
+        msg->dims != c->row_dims ||
         !(BUG(BUG_SKIP_FINITE) || vec_finite(msg->row, width))) {
         refuse_row(c, link, actions);
         return;

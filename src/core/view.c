@@ -52,10 +52,11 @@ static uint32_t work_total(const struct code *code, uint32_t *ids)
 static enum err room_make(struct coordinator *c, const struct code *code)
 {
     const uint32_t pieces = code->piece_count;
-    const size_t width = (size_t)c->options.job.sum_dims + 1;
-    const size_t rows = code->carrier == CARRIER_TALLY ? 0
-                        : code->folds > 0              ? code->folds
-                                                       : code->slots;
+    const size_t width = product_on(c) ? product_width(c, code)
+                                       : (size_t)c->options.job.sum_dims + 1;
+    const size_t rows = code->carrier == CARRIER_TALLY      ? 0
+                        : code->folds > 0 && !product_on(c) ? code->folds
+                                                            : code->slots;
 
     room_free(c);
     c->pieces = mem_new(pieces, sizeof *c->pieces);
@@ -104,6 +105,24 @@ static struct code_spec spec_for(const struct coordinator *c, uint32_t slots)
     return spec;
 }
 
+/* Coded data have no other code to turn to: as many stragglers as can be
+ * certified, and none always can. */
+static enum err code_of_data(struct coordinator *c, uint32_t slots,
+                             struct code *code, struct why *why)
+{
+    struct code_spec spec = spec_for(c, slots);
+    enum err err = code_build(code, &spec, slots, c->options.job.chunks, why);
+
+    while (err == ERR_OK && slots != c->wanted_slots &&
+           code->exactness == EXACT_APPROX && spec.stragglers > 0) {
+        code_close(code);
+        spec.stragglers--;
+        spec.k = spec.stop == STOP_FIRST ? slots - spec.stragglers : spec.k;
+        err = code_build(code, &spec, slots, c->options.job.chunks, why);
+    }
+    return err;
+}
+
 static enum err code_for(struct coordinator *c, uint32_t slots,
                          struct code *code, struct why *why)
 {
@@ -137,7 +156,8 @@ static bool rebuild(struct coordinator *c, uint32_t slots,
 {
     struct code code = {0};
     struct why why = {0};
-    enum err err = code_for(c, slots, &code, &why);
+    enum err err = product_on(c) ? code_of_data(c, slots, &code, &why)
+                                 : code_for(c, slots, &code, &why);
 
     if (err == ERR_OK)
         err = room_make(c, &code);

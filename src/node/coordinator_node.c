@@ -129,7 +129,7 @@ static void hello(struct node *node, struct session *session,
         return;
     }
     if (index == SESSION_NO_INDEX ||
-        session_open(session, index, node->options->core.job.chunks) !=
+        session_open(session, index, job_strips(&node->core.options.job)) !=
             ERR_OK) {
         reject(node, session,
                "the coordinator has no room for one more worker");
@@ -252,7 +252,8 @@ static void on_drained(void *context, struct link *link)
     struct session *session = link_user(link);
 
     if (session != NULL &&
-        session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+        session_pump(session, &node->envelope, node->options->data,
+                     &node->core) != ERR_OK)
         session_break(node, session);
 }
 
@@ -300,7 +301,8 @@ static void do_ship(struct node *node, const struct action *action)
     if (session == NULL)
         return;
     session_ship(session, action->first, action->end);
-    if (session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+    if (session_pump(session, &node->envelope, node->options->data,
+                     &node->core) != ERR_OK)
         session_drop(node, session); /* It will dial again. */
 }
 

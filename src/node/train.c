@@ -142,6 +142,14 @@ static enum err scale(void *context, const struct evaluation *what,
     return bounds_exponents(&train->bounds, &problem, what, exponent);
 }
 
+static double slopes(void *context, double *scores)
+{
+    const struct train *train = context;
+    const struct problem problem = problem_in(train->options);
+
+    return problem_slopes(&problem, scores);
+}
+
 /* Bounds are taken once, before the forks; every life shares them. */
 static enum err measure(struct train *train)
 {
@@ -210,6 +218,7 @@ static void describe_core(struct train *train)
         .links_max = links_max(options),
         .optim = options->optim,
         .scale = scale,
+        .slopes = slopes,
         .scale_context = train,
         .delay = options->delay,
         .suspect_us = SUSPECT_US,

@@ -353,8 +353,16 @@ static void take_sealed(struct conn *conn, const char *data, size_t size)
         flush_tls(conn);
 }
 
+/* A whole TLS alert and nothing else.  Its first byte alone may be the length
+ * of a frame. */
+static bool is_alert(const char *data, size_t size)
+{
+    return size == 7 && data[0] == TLS_ALERT && data[1] == 3 && data[3] == 0 &&
+           data[4] == 2;
+}
+
 /* TLS where plain bytes were expected: say so in words, quickly. */
-static bool mismatched(struct conn *conn)
+static bool mismatched(struct conn *conn, const char *data, size_t size)
 {
     static const char answer[] = "MUSTER-1 works without a token here";
 
@@ -367,7 +375,7 @@ static bool mismatched(struct conn *conn)
                   "--token-file to both or to neither");
         return true;
     }
-    if (!conn->server && conn->first == TLS_ALERT) {
+    if (!conn->server && is_alert(data, size)) {
         conn_fail(conn, LINK_REFUSED,
                   "the coordinator asks for a token; give it with "
                   "--token-file");
@@ -381,7 +389,7 @@ static void take_input(struct conn *conn, const char *data, size_t size)
     if (conn->heard == 0) {
         conn->first = (uint8_t)data[0];
         conn->heard = 1;
-        if (mismatched(conn))
+        if (mismatched(conn, data, size))
             return;
     }
     conn->heard += size;

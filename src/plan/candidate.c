@@ -122,9 +122,16 @@ void candidate_of(const struct code_spec *spec, struct candidate *candidate)
 
 uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers)
 {
-    const uint32_t pieces = candidate->spec.pieces;
+    const struct code_spec *spec = &candidate->spec;
+    const uint32_t pieces =
+        spec->pieces > CODE_STEAL_PIECES ? spec->pieces : CODE_STEAL_PIECES;
+    const uint32_t chunks = workers * pieces;
+    uint32_t parts;
 
-    return workers * (pieces > CODE_STEAL_PIECES ? pieces : CODE_STEAL_PIECES);
+    if (!code_spec_products(spec) || spec->stragglers >= workers)
+        return chunks;
+    parts = workers - spec->stragglers; /* All blocks are equally large. */
+    return (chunks + parts - 1) / parts * parts;
 }
 
 /* --- listing ------------------------------------------------------------- */

@@ -241,10 +241,13 @@ static void explain(const struct candidate *candidates,
     (void)snprintf(choice->why, sizeof choice->why,
                    "%s takes %.4g s to the progress of a full step%s; it "
                    "stores the data %.3g times, computes %+.0f %%, sends %.3g "
-                   "sums a step, and its steps are %s",
+                   "sums a step, and its steps are %s%s",
                    name, best->progress_s, saved, best->storage,
                    100 * best->extra_compute, best->answers,
-                   exactness_name(best->exactness));
+                   exactness_name(best->exactness),
+                   code_spec_products(&candidates[choice->best].spec)
+                       ? "; it codes the data of linear models"
+                       : "");
 }
 
 void plan_choose(const struct candidate *candidates, const struct score *scores,

@@ -10,6 +10,10 @@
  * All answers of the step, sorted by time, are counted in until the code says
  * enough.  Then every slot is called off: one that sleeps is free at once, one
  * that computes finishes its chunk first and begins the next step late.
+ *
+ * A step of a code of data is two such rounds, of products: every slot has a
+ * block as large as the largest part, and takes half a chunk's time for each
+ * of its chunks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +51,26 @@ static enum err append_work(struct replay *replay, uint32_t slot,
     return ERR_OK;
 }
 
+static uint32_t largest_piece(const struct code *code)
+{
+    uint32_t largest = 0;
+
+    for (uint32_t id = 1; id < code->piece_count; id++) {
+        if (piece_chunks(code, id) > piece_chunks(code, largest))
+            largest = id;
+    }
+    return largest;
+}
+
+/* The slot's pieces, or the one that its block is as large as. */
+static uint32_t work_of(const struct code *code, uint32_t slot, uint32_t *ids)
+{
+    if (!code_spec_products(&code->spec))
+        return code_work(code, slot, ids, code->piece_count);
+    ids[0] = largest_piece(code);
+    return 1;
+}
+
 static enum err list_work(struct replay *replay)
 {
     const struct code *code = replay->code;
@@ -55,9 +79,8 @@ static enum err list_work(struct replay *replay)
     enum err err = ids == NULL ? ERR_NOMEM : ERR_OK;
 
     for (uint32_t slot = 0; err == ERR_OK && slot < code->slots; slot++)
-        err = append_work(replay, slot, ids,
-                          code_work(code, slot, ids, code->piece_count),
-                          &capacity);
+        err =
+            append_work(replay, slot, ids, work_of(code, slot, ids), &capacity);
     mem_free(ids);
     if (err != ERR_OK)
         return err;
@@ -74,6 +97,8 @@ enum err replay_init(struct replay *replay, const struct code *code,
 
     CHECK(chunk_us >= 0);
     *replay = (struct replay){.code = code, .chunk_us = chunk_us};
+    if (code_spec_products(&code->spec))
+        replay->chunk_us = chunk_us / 2;
     replay->work_first = mem_new(slots + 1u, sizeof *replay->work_first);
     replay->free_at = mem_new(slots, sizeof *replay->free_at);
     replay->piece_in = mem_new(code->piece_count, sizeof *replay->piece_in);
@@ -338,6 +363,26 @@ static void chain_run(struct replay *replay, const struct delay_draw *draws,
         step->chunks_done += call_off(replay, slot, &draws[slot], now);
 }
 
+/* Slots are told of the second product when the first is known. */
+static void products_run(struct replay *replay, const struct delay_draw *draws,
+                         struct replay_step *step)
+{
+    struct replay_step back;
+
+    chain_run(replay, draws, step);
+    chain_run(replay, draws, &back);
+    for (uint32_t slot = 0; slot < replay->code->slots; slot++) {
+        struct replay_slot *at = &replay->slots[slot];
+
+        at->began_us += step->took_us;
+        at->computed_us += step->took_us;
+        at->answered_us += at->answered_us < 0 ? 0 : step->took_us;
+    }
+    step->took_us += back.took_us;
+    step->answers += back.answers;
+    step->chunks_done = (step->chunks_done + back.chunks_done) / 2;
+}
+
 enum err replay_run(struct replay *replay, const struct delay_draw *draws,
                     struct replay_step *step)
 {
@@ -347,6 +392,8 @@ enum err replay_run(struct replay *replay, const struct delay_draw *draws,
         err = steal_run(replay, draws, step);
     else if (replay->stale != NULL)
         stale_run(replay, draws, step);
+    else if (code_spec_products(&replay->code->spec))
+        products_run(replay, draws, step);
     else
         chain_run(replay, draws, step);
     if (err == ERR_OK)

@@ -166,6 +166,8 @@ static enum err draw_code(struct draw *draw, struct rng *rng, struct why *why)
     const uint32_t n = between(rng, 2, 8);
     uint32_t copies;
 
+    if (is(&preset, "mds") && draw->problem.model->classes)
+        preset.name = "cb"; /* Data are coded for one weight vector only. */
     preset.seed = rng_next(rng);
     preset.stragglers = between(rng, 1, n > 3 ? 2 : 1);
     copies = preset.stragglers + 1;

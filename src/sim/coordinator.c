@@ -218,6 +218,9 @@ static void obey_link(struct world *world, const struct action *action)
         return; /* It broke and the machine has not been told yet. */
     if (action->kind == ACTION_CLOSE) {
         network_close_end(world, conn, TO_COORDINATOR);
+    } else if (action->kind == ACTION_SHIP &&
+               coordinator->machine.options.job.products) {
+        sim_block_ship(world, conn, link, action->first, action->end);
     } else if (action->kind == ACTION_SHIP) {
         ship(world, conn, action);
     } else {
@@ -496,6 +499,7 @@ static void fill_options(struct world *world)
         .links_max = world->coordinator.links,
         .optim = from->optim,
         .scale = oracle_scale,
+        .slopes = oracle_slopes,
         .scale_context = &world->oracle,
         .delay = from->delay,
         .suspect_us = from->suspect_us,

@@ -44,6 +44,13 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
                        options->slots, CODE_SLOTS_MAX);
     if (options->optim.steps == 0)
         return why_set(why, ERR_SHAPE, "no steps to simulate");
+    if (options->problem != NULL && code_spec_products(&options->code) &&
+        (problem_outputs(options->problem) > 1 ||
+         options->optim.kind == OPTIM_NEWTON || options->adapt))
+        return why_set(why, ERR_SHAPE,
+                       "code %s gives gradients of one weight vector, and "
+                       "nothing else",
+                       options->code.name);
     if (options->problem != NULL) {
         *dims = problem_dims(options->problem);
         *chunks = dataset_chunks(options->problem->data);
@@ -88,6 +95,16 @@ static void name_data(struct world *world)
         world->data_digest = world->arithmetic;
 }
 
+/* On coded data vectors of all rows travel too. */
+static uint32_t longest_vector(const struct world *world)
+{
+    const uint32_t rows = block_pad(world->coordinator.options.job.rows);
+    const uint32_t sums = world->oracle.sum_dims;
+
+    return code_spec_products(&world->options->code) && rows > sums ? rows
+                                                                    : sums;
+}
+
 static enum err buffers(struct world *world)
 {
     const struct problem *problem = world->options->problem;
@@ -96,7 +113,7 @@ static enum err buffers(struct world *world)
 
     if (err == ERR_OK)
         err = codec_room_init(&world->room, world->oracle.dims,
-                              world->oracle.sum_dims, items);
+                              longest_vector(world), items);
     if (err == ERR_OK)
         err = codec_room_init(&world->bare, 0, 0, 0);
     if (err != ERR_OK)

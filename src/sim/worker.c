@@ -18,9 +18,11 @@
 
 /* --- computing ----------------------------------------------------------- */
 
-/* How often the rows are gone through. */
-static uint32_t passes(const struct world *world, const struct action *action)
+/* How often the rows are gone through; a product is half of a gradient. */
+static double passes(const struct world *world, const struct action *action)
 {
+    if (evaluation_is_product(action->what.kind))
+        return .5;
     return action->what.kind == EVALUATE_LOCAL
                ? local_steps(&world->options->optim.local, action->step)
                : 1;
@@ -35,6 +37,8 @@ static void compute(struct world *world, uint32_t index,
                                        worker->slow * passes(world, action));
 
     CHECK(!computation->active);
+    if (evaluation_is_product(action->what.kind))
+        sim_block_take(world, worker, &action->share);
     *computation = (struct computation){
         .active = true,
         .number = computation->number + 1,
@@ -137,7 +141,11 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
         computation->cancelled ? computation->first + 1 : computation->end;
     enum err err;
 
-    if (computation->what.kind == EVALUATE_LOCAL)
+    if (evaluation_is_product(computation->what.kind) && computation->cancelled)
+        return ERR_CANCELLED;
+    if (evaluation_is_product(computation->what.kind))
+        err = sim_block_multiply(world, worker);
+    else if (computation->what.kind == EVALUATE_LOCAL)
         err = step_alone(world, worker);
     else if (worker->resident)
         err = oracle_compute(&world->oracle, &computation->what,
@@ -154,7 +162,7 @@ static void open_job(struct world *world, struct sim_worker *worker)
 {
     struct dataset_shape shape;
 
-    if (worker->resident)
+    if (worker->resident || worker->machine.job.products)
         return;
     shape = dataset_shape(world->options->problem->data);
     if (!worker->has_data)
@@ -163,10 +171,16 @@ static void open_job(struct world *world, struct sim_worker *worker)
 }
 
 static void store(struct world *world, uint32_t index,
-                  const struct msg_data *data)
+                  const struct action *action)
 {
     struct sim_worker *worker = &world->workers[index];
+    const struct msg_data *data = &action->msg.data;
 
+    if (action->share.block != 0) {
+        sim_block_take(world, worker, &action->share);
+        sim_block_store(world, worker, data);
+        return;
+    }
     CHECK(worker->has_data);
     if (dataset_chunk_decode(&worker->data, data->chunk, data->bytes,
                              data->size) != ERR_OK)
@@ -221,7 +235,7 @@ static void obey(struct world *world, uint32_t index,
         open_job(world, worker);
         break;
     case ACTION_STORE:
-        store(world, index, &action->msg.data);
+        store(world, index, action);
         break;
     case ACTION_COMPUTE:
         compute(world, index, action);
@@ -314,6 +328,7 @@ void sim_worker_start(struct world *world, uint32_t index)
     worker->conn = CONN_NONE;
     if (worker->has_data)
         chunkset_clear(&worker->data.present);
+    sim_block_drop(worker);
     made.resident = worker->resident;
     if (worker->resident)
         made.data = world->data_digest;
@@ -352,6 +367,7 @@ void sim_workers_close(struct world *world)
         mem_free(worker->process.held);
         if (worker->has_data)
             dataset_close(&worker->data);
+        sim_block_drop(worker);
     }
     mem_free(world->workers);
     world->workers = NULL;

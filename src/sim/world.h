@@ -19,6 +19,7 @@
 #include "core/action.h"
 #include "core/coordinator.h"
 #include "core/worker.h"
+#include "data/coded.h"
 #include "data/dataset.h"
 #include "sim/checker.h"
 #include "sim/disk.h"
@@ -101,7 +102,7 @@ struct computation {
     const int16_t *exponent;
     struct tally *tally;
     uint32_t step;  /* Local: number of the average, */
-    double *vector; /* and where the displacement goes. */
+    double *vector; /* and where the displacement, or a product, goes. */
 };
 
 struct sim_worker {
@@ -116,6 +117,8 @@ struct sim_worker {
     struct computation computation;
     struct dataset data; /* Shipped, if not resident. */
     bool has_data;
+    struct coded coded; /* Or the block of coded data of ... */
+    uint64_t block;     /* ... this name; 0: none. */
     uint64_t view_answered;
     time_us cut_until[2]; /* Partitioned, by direction. */
     bool cut_loses;       /* What meets the partition is lost, not late. */
@@ -263,6 +266,20 @@ void sim_worker_on(struct world *world, const struct happening *happening);
 void sim_workers_close(struct world *world);
 /* The next worker that was never started; NODE_NOBODY if all were. */
 uint32_t sim_worker_spare(const struct world *world);
+
+/* --- products.c --- */
+/* Turn to the block that the action speaks of. */
+void sim_block_take(struct world *world, struct sim_worker *worker,
+                    const struct block_share *share);
+void sim_block_store(struct world *world, struct sim_worker *worker,
+                     const struct msg_data *data);
+void sim_block_drop(struct sim_worker *worker);
+/* The product at hand. */
+MUST_CHECK enum err sim_block_multiply(struct world *world,
+                                       struct sim_worker *worker);
+/* Strips [first, end) of the block of `link`. */
+void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
+                    uint32_t first, uint32_t end);
 
 /* --- faults.c --- */
 void faults_begin(struct world *world);

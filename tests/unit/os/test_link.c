@@ -260,6 +260,27 @@ static void test_plain_messages(void **state)
     assert_string_equal(link_peer(f->server.link), "");
 }
 
+/* The first byte that a worker reads is that of a length; one is as good as
+ * another, also those that TLS begins with. */
+static void test_first_frames_of_any_length(void **state)
+{
+    struct fixture *f = *state;
+    const uint8_t data[40] = {1};
+
+    start(f, NULL, NULL);
+    for (size_t size = 1; size <= sizeof data; size++) {
+        f->server.ups = f->client.ups = 0;
+        f->server.downs = f->client.messages = 0;
+        dial(f);
+        run_until(f, both_up);
+        link_send(f->server.link, PLANE_BULK, data, size);
+        run_until(f, client_heard);
+        assert_int_equal(f->client.size, size);
+        link_close(f->client.link);
+        run_until(f, server_down);
+    }
+}
+
 static const struct token cluster = {.name = "cluster", .key = {1, 2, 3}};
 
 static void test_sealed_messages(void **state)
@@ -520,6 +541,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_plain_messages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_first_frames_of_any_length, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_sealed_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_worker_token_names_its_worker,
                                         setup, teardown),

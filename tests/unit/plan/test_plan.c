@@ -180,6 +180,16 @@ static void test_closed_forms(void **state)
         {"bimodal:.05,3", {DELAY_BIMODAL, .05, 3}, "uncoded", {30, 1, 30}, 1},
         {"bimodal:.05,10", {DELAY_BIMODAL, .05, 10}, "frc:s=1", {15, 2, 15}, 2},
         {"bimodal:.2,5", {DELAY_BIMODAL, .2, 5}, "ignore:s=3", {30, 1, 27}, 1},
+        {"exp:1/scale",
+         {DELAY_SHIFTED, 1, 1},
+         "mds:s=2",
+         {30, 1, 28},
+         30 / 28.0},
+        {"bimodal:.05,3",
+         {DELAY_BIMODAL, .05, 3},
+         "mds:s=2",
+         {30, 1, 28},
+         30 / 28.0},
     };
 
     (void)state;
