@@ -30,6 +30,7 @@ enum event_kind {
     EVENT_CHECKPOINTED, /* Coordinator: `step` is durable (err). */
     EVENT_LEAVE,        /* Worker: SIGTERM or spot notice. */
     EVENT_STOP,         /* Coordinator: end at the next step boundary. */
+    EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
 };
 
 struct event {
@@ -56,6 +57,8 @@ enum action_kind {
     ACTION_STORE,      /* Worker: keep msg->data; the machine counts it held. */
     ACTION_COMPUTE,    /* Worker: add chunks [first, end) to `tally`. */
     ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
+    ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
+                      and exponent are to be copied: the round may end. */
 };
 
 struct action {
@@ -64,7 +67,7 @@ struct action {
     struct msg msg;       /* SEND; STORE. */
     time_us at;           /* TIMER. */
     struct trace trace;   /* TRACE. */
-    uint32_t first, end;  /* SHIP, COMPUTE. */
+    uint32_t first, end;  /* SHIP, COMPUTE, JUDGE. */
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;

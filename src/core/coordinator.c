@@ -267,6 +267,7 @@ void coordinator_close(struct coordinator *coordinator)
     for (uint32_t i = 0; c->members != NULL && i < c->options.links_max; i++)
         chunkset_close(&c->members[i].held);
     free_retired(c);
+    verify_close(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
@@ -398,7 +399,7 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 {
     c->stopping = true;
     if (c->phase == COORDINATOR_GATHERING && c->journal_wait == 0)
-        commit_advance(c, actions);
+        commit_stop(c, actions);
 }
 
 static time_us next_time(const struct coordinator *c)
@@ -455,6 +456,9 @@ static void dispatch(struct coordinator *c, const struct event *event,
         break;
     case EVENT_STOP:
         on_stop(c, actions);
+        break;
+    case EVENT_JUDGED:
+        verify_judged(c, event->err, actions);
         break;
     case EVENT_LINK_UP:
         break; /* HELLO says more. */

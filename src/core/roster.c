@@ -28,15 +28,6 @@ static void reject(struct coordinator *c, uint32_t link, const char *reason,
     (void)snprintf(msg->reject.reason, sizeof msg->reject.reason, "%s", reason);
 }
 
-static bool banned(const struct coordinator *c, const char *name)
-{
-    for (uint32_t i = 0; i < c->banned_count; i++) {
-        if (strcmp(c->banned[i], name) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* NULL if the worker may come in. */
 static const char *objection(const struct coordinator *c,
                              const struct msg_hello *hello)
@@ -49,7 +40,7 @@ static const char *objection(const struct coordinator *c,
                "the same release of muster and no special floating-point mode";
     if (hello->resident && !digest_equal(&hello->data, &c->options.job.data))
         return "this worker holds other data than the coordinator trains on";
-    if (banned(c, hello->name))
+    if (trust_banned(c, hello->name))
         return "this worker sent broken answers three times; start it under "
                "another name once its machine is repaired";
     return NULL;
@@ -92,6 +83,7 @@ static void admit(struct coordinator *c, uint32_t link,
         .gap_mean_us = (double)c->options.job.beat_us,
     };
     memcpy(member->name, hello->name, NAME_SIZE);
+    member->strikes = trust_strikes(c, hello->name);
     if (hello->resident)
         chunkset_fill(&member->held);
     c->alive++;
@@ -165,23 +157,6 @@ void roster_leave(struct coordinator *c, uint32_t link, struct actions *actions)
         return; /* LEAVE was said twice. */
     roster_remove(c, link, TRACE_LEFT, actions);
     round_rebalance(c, actions);
-}
-
-void roster_strike(struct coordinator *c, uint32_t link,
-                   struct actions *actions)
-{
-    struct member *member = &c->members[link];
-
-    c->stats.poison++;
-    (void)coordinator_trace(c, actions, TRACE_POISON, link);
-    if (++member->strikes < STRIKES_MAX)
-        return;
-    if (c->banned_count < BANNED_MAX)
-        memcpy(c->banned[c->banned_count++], member->name, NAME_SIZE);
-    reject(c, link, "three broken answers: this machine is not trusted",
-           actions);
-    actions_add(actions, ACTION_CLOSE)->link = link;
-    roster_remove(c, link, TRACE_DIED, actions);
 }
 
 /* --- beats --------------------------------------------------------------- */

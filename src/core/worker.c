@@ -809,6 +809,7 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_JOURNALED:
     case EVENT_CHECKPOINTED:
     case EVENT_STOP:
+    case EVENT_JUDGED:
         CHECK(!"an event of the coordinator");
     }
     if (worker->phase == WORKER_SERVING && worker->leaving && !busy(worker) &&

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "node/judge.h"
 #include "node/result_file.h"
 #include "node/session.h"
 #include "node/status.h"
@@ -57,6 +58,8 @@ struct node {
     size_t checkpoint_size, checkpoint_capacity;
     uint32_t checkpoint_step;
     enum err checkpoint_err;
+
+    struct judge_thread *judge; /* NULL: nothing is compared. */
 
     bool finished;
     time_us ending_until;
@@ -348,6 +351,33 @@ static void do_checkpoint(struct node *node, const struct action *action)
     task_start(node->checkpoint);
 }
 
+static void judged(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_JUDGED,
+                                .err = judge_err(node->judge)};
+
+    feed(node, &event);
+}
+
+/* Whoever reads the log should not have to ask who was shut out, and why. */
+static void log_trust(const struct trace *trace)
+{
+    const char *text = trace->a < POISON_KINDS
+                           ? poison_text((enum poison_kind)trace->a)
+                           : "broken";
+
+    if (trace->kind == TRACE_BANNED)
+        log_line("step %u: %s is quarantined: three broken answers, the last "
+                 "%s",
+                 trace->key.step, trace->name, text);
+    else if (trace->kind == TRACE_POISON)
+        log_line("step %u: an answer of %s was dropped: %s (strike %llu of "
+                 "%u)",
+                 trace->key.step, trace->name, text,
+                 (unsigned long long)trace->b, STRIKES_MAX);
+}
+
 static bool frequent(enum trace_kind kind)
 {
     return kind == TRACE_TALLY || kind == TRACE_STALE ||
@@ -364,6 +394,7 @@ static void send_traces(struct node *node)
 
 static void do_trace(struct node *node, const struct trace *trace)
 {
+    log_trust(trace);
     if (node->outlet == NULL ||
         (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG))
         return;
@@ -422,6 +453,9 @@ static void carry_out(struct node *node, const struct action *action)
         return;
     case ACTION_FINISH:
         do_finish(node, action);
+        return;
+    case ACTION_JUDGE:
+        judge_start(node->judge, action);
         return;
     case ACTION_CONNECT:
     case ACTION_OPEN:
@@ -541,6 +575,19 @@ static enum err make_room(struct node *node)
     return err;
 }
 
+static enum err open_judge(struct node *node)
+{
+    const struct coordinator_node_options *options = node->options;
+    const struct coordinator_options *core = &node->core.options;
+    const struct problem problem =
+        problem_of(options->data, options->model, options->isa);
+
+    if (!core->verify && !(core->audit > 0))
+        return ERR_OK;
+    return judge_new(node->loop, &problem, &core->job, judged, node,
+                     &node->judge);
+}
+
 static enum err open_loop(struct node *node)
 {
     const struct coordinator_node_options *options = node->options;
@@ -562,6 +609,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK && options->trace_fd >= 0)
         err = outlet_new(node->loop, options->trace_fd, &node->outlet);
     if (err == ERR_OK)
+        err = open_judge(node);
+    if (err == ERR_OK)
         err = link_hub_new(&with_loop, &node->hub);
     if (err == ERR_OK)
         err = link_hub_listen(node->hub, options->listen_fd);
@@ -576,6 +625,7 @@ static void node_close(struct node *node)
             session_drop(node, node->sessions[i]);
     }
     task_free(node->checkpoint);
+    judge_free(node->judge);
     link_hub_free(node->hub);
     outlet_free(node->outlet);
     alerts_free(node->alerts);

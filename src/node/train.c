@@ -218,6 +218,10 @@ static void describe_core(struct train *train)
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
+        .verify = options->verify,
+        .audit = options->audit,
+        /* Not --seed, which workers may know. */
+        .audit_seed = random_u64(),
     };
 }
 
@@ -232,6 +236,8 @@ static void describe_processes(struct train *train)
     train->supervisor.coordinator = (struct coordinator_node_options){
         .core = train->core,
         .data = options->data,
+        .model = options->model,
+        .isa = options->isa,
         .folder = options->out,
         .token = token,
         .listen_fd = train->listener.fd,

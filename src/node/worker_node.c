@@ -339,6 +339,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
+    case ACTION_JUDGE:
         break;
     }
     CHECK(!"an action of the coordinator");
