@@ -110,6 +110,8 @@ enum option_id {
     OPT_LOCAL,
     OPT_SPEEDS,
     OPT_EXACT,
+    OPT_VERIFY,
+    OPT_AUDIT,
     OPT_THREADS,
     OPT_ISA,
     /* Trouble on purpose. */
@@ -118,6 +120,7 @@ enum option_id {
     OPT_DEMO,
     /* The cluster. */
     OPT_LISTEN,
+    OPT_INTERFACE,
     OPT_TOKEN_FILE,
     OPT_NAME,
     OPT_FROM,

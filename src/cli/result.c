@@ -9,6 +9,7 @@
 #include "cli/metrics_show.h"
 #include "cli/missing.h"
 #include "cli/run.h"
+#include "cli/trust.h"
 
 static json_t *exactness_json(const struct coordinator_stats *stats)
 {
@@ -62,6 +63,8 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                               json_number(result->worst_pause_s));
     (void)json_object_set_new(object, "code",
                               json_string(setup_code_name(setup)));
+    if (setup->slots > 0)
+        (void)json_object_set_new(object, "trust", trust_json(stats));
     if (setup->adapt)
         (void)json_object_set_new(object, "code_changes",
                                   json_integer((json_int_t)stats->switches));
@@ -115,6 +118,7 @@ static void result_text(const struct run *run,
         (void)printf("workers    %u joined, %u left, %u died; code %s\n",
                      stats->joined, stats->left, stats->died,
                      setup_code_name(setup));
+    trust_text(stats);
     missing_text(setup, result);
     if (saved != NULL)
         (void)printf("saved      %s\n", saved);

@@ -83,7 +83,7 @@ struct coordinator_options {
     X(POISON_FINITE, "finite", "not finite")                                   \
     X(POISON_BOUND, "bound", "out of the proved bound")                        \
     X(POISON_KEY, "key", "to a round that never was")                          \
-    X(POISON_LIE, "lie", "other than what the piece gives")
+    X(POISON_LIE, "lie", "not what the piece gives")
 
 #define POISON_ENUM(code, name, text) code,
 enum poison_kind { POISON_LIST(POISON_ENUM) POISON_KINDS };
@@ -184,7 +184,7 @@ struct coordinator_stats {
     uint64_t poison_by[POISON_KINDS];
     uint64_t checked;       /* Pieces that two workers gave alike. */
     uint64_t judged;        /* Pieces computed here to decide. */
-    uint64_t unchecked_bad; /* Answers of workers since banned that counted
+    uint64_t unchecked_bad; /* Answers of liars since banned that counted
                                uncompared. */
     uint32_t banned;        /* Names; the first of them: */
     char banned_name[BANNED_SHOWN][NAME_SIZE];

@@ -112,14 +112,15 @@ static void name_trace(struct trace *trace, const struct offender *offender,
 }
 
 static void send_home(struct coordinator *c, uint32_t link,
-                      struct actions *actions)
+                      enum poison_kind kind, struct actions *actions)
 {
     struct msg *msg = coordinator_send(actions, link, MSG_REJECT);
 
     (void)snprintf(msg->reject.reason, sizeof msg->reject.reason,
                    "three broken answers: this machine is not trusted");
     actions_add(actions, ACTION_CLOSE)->link = link;
-    c->stats.unchecked_bad += c->members[link].unchecked;
+    if (kind == POISON_LIE) /* Others were seen for what they were. */
+        c->stats.unchecked_bad += c->members[link].unchecked;
     roster_remove(c, link, TRACE_DIED, actions);
 }
 
@@ -141,7 +142,7 @@ static void strike(struct coordinator *c, struct offender *offender,
     name_trace(coordinator_trace(c, actions, TRACE_BANNED, link), offender,
                kind);
     if (link != LINK_NONE)
-        send_home(c, link, actions);
+        send_home(c, link, kind, actions);
 }
 
 void trust_strike(struct coordinator *c, uint32_t link, enum poison_kind kind,

@@ -371,7 +371,7 @@ static void log_trust(const struct trace *trace)
         log_line("step %u: %s is quarantined: three broken answers, the last "
                  "%s",
                  trace->key.step, trace->name, text);
-    else if (trace->kind == TRACE_POISON)
+    else if (trace->kind == TRACE_POISON && trace->b <= STRIKES_MAX)
         log_line("step %u: an answer of %s was dropped: %s (strike %llu of "
                  "%u)",
                  trace->key.step, trace->name, text,

@@ -40,6 +40,7 @@ struct train_options {
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;
     const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
+    const char *interface;  /* Network card, or its address; NULL: any. */
     const char *token_file; /* NULL: only on loopback. */
     const char *out;        /* Run folder, made if need be. */
     bool resume;

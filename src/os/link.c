@@ -26,6 +26,7 @@
 #define SWEEP_MS       50u
 #define PATIENCE_US    SECOND_US /* For strangers while others wait outside. */
 #define ADDRESSES_MAX  16u
+#define ADDRESS_US     SECOND_US /* For one address while there are more. */
 
 /* First on every connection, and the answer to it. */
 static const uint8_t magic[MAGIC_BYTES] = {'M', 'U', 'S', 'T',
@@ -70,6 +71,7 @@ struct link {
     bool resolving;
     struct sockaddr_storage addresses[ADDRESSES_MAX];
     uint32_t address_count, address_at;
+    time_us address_until; /* Then the next one is tried. */
 };
 
 static void hub_accept(struct link_hub *hub);
@@ -455,6 +457,36 @@ static void sweep_strangers(struct link_hub *hub, time_us now)
     }
 }
 
+static void dial_next(struct link *link);
+
+static bool more_addresses(const struct link *link)
+{
+    return link->address_at + 1 < link->address_count;
+}
+
+/* The next address; the connection to this one closes on its own. */
+static void next_address(struct link *link)
+{
+    struct conn *conn = link->conn[PLANE_CONTROL];
+
+    link->conn[PLANE_CONTROL] = NULL;
+    conn->link = NULL;
+    stranger_add(link->hub, conn);
+    conn_close(conn);
+    link->address_at++;
+    dial_next(link);
+}
+
+/* A road that swallows packets must not use up the time of the others. */
+static bool address_silent(const struct link *link, time_us now)
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+
+    return link->dialled && !link->closing && more_addresses(link) &&
+           now >= link->address_until && conn != NULL && !conn->closing &&
+           !uv_is_writable((const uv_stream_t *)&conn->tcp);
+}
+
 static void link_late(struct link *link)
 {
     if (link->silent) {
@@ -475,6 +507,8 @@ static bool sweep_links(struct link_hub *hub, time_us now)
         next = link->next;
         if (!link->closing && now >= link->deadline)
             link_late(link);
+        else if (address_silent(link, now))
+            next_address(link);
         watched = watched || (!link->closing && link->deadline != TIME_NEVER);
         link_settle(link);
     }
@@ -504,8 +538,6 @@ static void sweep_soon(struct link_hub *hub, uint64_t wait_ms)
     uv_timer_start(&hub->sweeper, sweep, wait_ms, 0);
 }
 
-static void dial_next(struct link *link);
-
 static void on_connected(uv_connect_t *request, int status)
 {
     struct conn *conn = request->data;
@@ -517,18 +549,27 @@ static void on_connected(uv_connect_t *request, int status)
         conn_begin(conn, link->hub->client, false);
         return;
     }
-    if (conn->plane == PLANE_CONTROL &&
-        link->address_at + 1 < link->address_count) {
-        /* The next address; this connection closes on its own. */
-        link->conn[PLANE_CONTROL] = NULL;
-        conn->link = NULL;
-        stranger_add(link->hub, conn);
-        conn_close(conn);
-        link->address_at++;
-        dial_next(link);
+    if (conn->plane == PLANE_CONTROL && more_addresses(link)) {
+        next_address(link);
         return;
     }
     conn_fail(conn, LINK_LOST, uv_strerror(status));
+}
+
+static const char *source_of(const struct net_source *source, int family)
+{
+    return family == AF_INET6 ? source->six : source->four;
+}
+
+/* The source address says which network card the packets leave by. */
+static int bind_source(struct conn *conn, const struct net_source *source)
+{
+    struct sockaddr_storage address;
+
+    if (source == NULL ||
+        !sockaddr_parse(source_of(source, conn->peer.ss_family), &address))
+        return 0;
+    return uv_tcp_bind(&conn->tcp, (const struct sockaddr *)&address, 0);
 }
 
 static void dial_plane(struct link *link, enum plane plane)
@@ -545,17 +586,37 @@ static void dial_plane(struct link *link, enum plane plane)
     conn->limit = link->limit;
     conn->peer = link->addresses[link->address_at];
     link->conn[plane] = conn;
-    error = uv_tcp_connect(&conn->connect, &conn->tcp,
+    error = bind_source(conn, link->hub->options.source);
+    if (error == 0)
+        error = uv_tcp_connect(&conn->connect, &conn->tcp,
                            (const struct sockaddr *)&conn->peer, on_connected);
     if (error != 0)
         link_end(link, LINK_LOST, uv_strerror(error));
 }
 
+/* Can this address be dialled from where we must? */
+static bool has_way(const struct link *link, uint32_t at)
+{
+    const struct net_source *source = link->hub->options.source;
+
+    return source == NULL ||
+           source_of(source, link->addresses[at].ss_family)[0] != '\0';
+}
+
 static void dial_next(struct link *link)
 {
-    const struct sockaddr_storage *address = &link->addresses[link->address_at];
+    const struct sockaddr_storage *address;
 
-    if (link->hub->client == NULL && !sockaddr_loopback(address))
+    while (!has_way(link, link->address_at) &&
+           link->address_at + 1 < link->address_count)
+        link->address_at++;
+    address = &link->addresses[link->address_at];
+    link->address_until = clock_now_us() + ADDRESS_US;
+    if (!has_way(link, link->address_at))
+        link_end(link, LINK_REFUSED,
+                 "the network card of --interface has no address of its kind "
+                 "(IPv4 or IPv6)");
+    else if (link->hub->client == NULL && !sockaddr_loopback(address))
         link_end(link, LINK_REFUSED,
                  "it is another machine and there is no token; give one with "
                  "--token-file");

@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "os/interface.h"
 #include "os/loop.h"
 #include "os/net.h"
 #include "os/token.h"
@@ -68,6 +69,7 @@ struct link_events {
 struct link_options {
     struct loop *loop;
     const struct token *token; /* NULL: plain, loopback only.  Borrowed. */
+    const struct net_source *source; /* To dial from; NULL: any.  Borrowed. */
     const struct link_events *events;
     void *context;
 };
