@@ -41,6 +41,8 @@ struct event {
     enum err err;          /* COMPUTED, JOURNALED, CHECKPOINTED. */
     int64_t compute_us;    /* COMPUTED. */
     uint32_t step;         /* CHECKPOINTED. */
+    uint64_t backlog;      /* MESSAGE, TIME: bytes of bulk on their way to the
+                              other side; late then, not lost. */
 };
 
 enum action_kind {

@@ -478,6 +478,7 @@ void coordinator_step(struct coordinator *coordinator,
         return;
     CHECK(event->now >= c->now);
     c->now = event->now;
+    c->backlog = event->backlog > 0;
     c->items_used = 0;
     c->records_used = 0;
     free_retired(c);

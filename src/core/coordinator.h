@@ -143,6 +143,7 @@ struct member {
     time_us heard_at;
     double gap_mean_us; /* Between beats; for the adaptive limit. */
     double gap_dev_us;
+    double stall_us[2]; /* The two longest gaps of late. */
     uint64_t beat_sequence;
     time_us beat_at;     /* When the last beat came. */
     bool in_round;       /* Was sent the weights of this round. */
@@ -205,6 +206,7 @@ struct coordinator {
     enum coordinator_phase phase;
     time_us now;
     bool stopping; /* EVENT_STOP came: end at the next boundary. */
+    bool backlog;  /* Of the event at hand: it is still on its way to them. */
 
     struct member *members; /* links_max of them; index = link. */
     uint32_t alive;         /* READY or ACTIVE. */

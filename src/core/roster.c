@@ -6,6 +6,11 @@
 
 #define GAP_WEIGHT     (1.0 / 16) /* Of the newest gap in mean and deviation. */
 #define GAP_DEVIATIONS 6.0
+/* A lost packet holds back all beats behind it for a few hundred ms, once in
+ * many: mean and deviation forget that long before the next.  What was waited
+ * for twice of late is waited for again, and half as long once more. */
+#define STALL_KEEPS  (1 - 1.0 / 1024) /* A beat later; half in 35 s. */
+#define STALL_FACTOR 1.5
 
 bool member_here(const struct coordinator *c, uint32_t link)
 {
@@ -168,9 +173,11 @@ static time_us suspect_limit(const struct coordinator *c,
 {
     const double usual =
         member->gap_mean_us + GAP_DEVIATIONS * member->gap_dev_us;
+    const double stalled = STALL_FACTOR * member->stall_us[1];
+    const double longest = usual > stalled ? usual : stalled;
     const time_us limit = c->options.suspect_us;
 
-    return usual > (double)limit ? (time_us)usual : limit;
+    return longest > (double)limit ? (time_us)longest : limit;
 }
 
 static time_us dead_limit(const struct coordinator *c,
@@ -180,6 +187,21 @@ static time_us dead_limit(const struct coordinator *c,
     const time_us limit = c->options.job.dead_us;
 
     return adapted > limit ? adapted : limit;
+}
+
+/* The longest alone may have been a pause; what comes twice is the road. */
+static void learn_stall(struct member *member, double gap)
+{
+    double *stall = member->stall_us;
+
+    stall[0] *= STALL_KEEPS;
+    stall[1] *= STALL_KEEPS;
+    if (gap > stall[0]) {
+        stall[1] = stall[0];
+        stall[0] = gap;
+    } else if (gap > stall[1]) {
+        stall[1] = gap;
+    }
 }
 
 static void learn_gap(struct coordinator *c, struct member *member)
@@ -192,6 +214,7 @@ static void learn_gap(struct coordinator *c, struct member *member)
     if (member->beat_sequence == 0)
         gap = (double)c->options.job.beat_us;
     gap = gap > most ? most : gap;
+    learn_stall(member, gap);
     off = gap - member->gap_mean_us;
     member->gap_mean_us += GAP_WEIGHT * off;
     off = off < 0 ? -off : off;
@@ -221,7 +244,8 @@ static void repair(struct coordinator *c, uint32_t link,
     const bool working =
         current && beat->queued > 0 && beat->assignment >= member->assignment;
 
-    if (c->phase != COORDINATOR_ROUND || member->outstanding == 0 || working) {
+    if (c->phase != COORDINATOR_ROUND || member->outstanding == 0 || working ||
+        c->backlog) {
         member->idle_beats = 0;
         return;
     }

@@ -621,7 +621,8 @@ void round_resend(struct coordinator *c, uint32_t link, struct actions *actions)
 void round_need(struct coordinator *c, uint32_t link,
                 const struct msg_need *msg, struct actions *actions)
 {
-    if (msg->first >= msg->end || msg->end > c->options.job.chunks)
+    if (msg->first >= msg->end || msg->end > c->options.job.chunks ||
+        c->backlog) /* On a slow road asking twice makes it slower. */
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);

@@ -10,6 +10,8 @@
 #define HELLO_RESEND_US (500 * MS_US)
 #define NEED_RESEND_US  (200 * MS_US)
 #define QUEUE_MIN       16u
+#define RTT_WEIGHT      (1.0 / 8)
+#define RTT_PATIENCE    8 /* Round trips of silence: the coordinator is gone. */
 
 /* --- helpers ------------------------------------------------------------- */
 
@@ -599,7 +601,8 @@ static void beat(struct worker *worker, struct actions *actions)
     msg->step = worker->in_round ? worker->key.step : 0;
     msg->attempt = worker->in_round ? worker->key.attempt : 0;
     msg->assignment = worker->assignment;
-    msg->queued = queued(worker);
+    /* An answer that is on its way is not lost. */
+    msg->queued = queued(worker) + worker->backlog;
     msg->chunks_done = worker->chunks_done;
     worker->beat_at = worker->now + worker->job.beat_us;
 }
@@ -646,8 +649,12 @@ static bool busy(const struct worker *worker)
 
 static bool silent_too_long(const struct worker *worker)
 {
+    const time_us patient = (time_us)(RTT_PATIENCE * worker->rtt_us);
+    const time_us limit =
+        worker->job.dead_us > patient ? worker->job.dead_us : patient;
+
     return worker->job.beat_us > 0 && worker->job.dead_us > 0 &&
-           worker->now - worker->heard_at >= worker->job.dead_us;
+           worker->now - worker->heard_at >= limit;
 }
 
 static void on_time_serving(struct worker *worker, struct actions *actions)
@@ -717,6 +724,15 @@ static time_us next_time(const struct worker *worker)
 
 /* --- step ---------------------------------------------------------------- */
 
+/* A road whose queues are full of our own bulk is slow, not cut. */
+static void on_echo(struct worker *worker, const struct msg_echo *msg)
+{
+    const double rtt_us = (double)(worker->now - msg->sent_us);
+
+    if (msg->sent_us <= worker->now && msg->sequence <= worker->sequence)
+        worker->rtt_us += RTT_WEIGHT * (rtt_us - worker->rtt_us);
+}
+
 static void on_message(struct worker *worker, const struct msg *msg,
                        struct actions *actions)
 {
@@ -749,7 +765,9 @@ static void on_message(struct worker *worker, const struct msg *msg,
         memcpy(worker->reason, msg->bye.reason, sizeof worker->reason);
         finish(worker, actions, ERR_OK, worker->reason);
         break;
-    case MSG_ECHO: /* heard_at is all it is for. */
+    case MSG_ECHO:
+        on_echo(worker, &msg->echo);
+        break;
     case MSG_HELLO:
     case MSG_BEAT:
     case MSG_NEED:
@@ -783,6 +801,7 @@ void worker_step(struct worker *worker, const struct event *event,
     }
     CHECK(event->now >= worker->now);
     worker->now = event->now;
+    worker->backlog = event->backlog > 0;
     switch (event->kind) {
     case EVENT_START:
         worker->lost_at = worker->now;

@@ -227,6 +227,8 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     }
     event.link = session->index;
+    if (msg.kind == MSG_BEAT || msg.kind == MSG_NEED)
+        event.backlog = session_backlog(session);
     feed(node, &event);
 }
 
@@ -480,16 +482,31 @@ static void end_look(void *context)
         timer_at(node->ending, now + FINISH_LOOK);
 }
 
+/* How long the last words may take: on a road with stalls as long as a few of
+ * them, for a process that is gone cannot send again what was lost. */
+static time_us last_words_us(const struct node *node)
+{
+    double stall_us = 0;
+
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        const struct member *member = &node->core.members[i];
+
+        if (node->sessions[i] != NULL && member->stall_us[0] > stall_us)
+            stall_us = member->stall_us[0];
+    }
+    return FINISH_US + (time_us)(3 * stall_us);
+}
+
 /* Let the last words out, but not for ever. */
 static void begin_end(struct node *node)
 {
+    node->ending_until = clock_now_us() + last_words_us(node);
     link_hub_stop_listening(node->hub);
     for (uint32_t i = 0; i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)
             session_drop(node, node->sessions[i]);
     }
     timer_at(node->timer, TIME_NEVER);
-    node->ending_until = clock_now_us() + FINISH_US;
     timer_at(node->ending, clock_now_us() + FINISH_LOOK);
 }
 

@@ -387,6 +387,8 @@ static void feed(struct node *node, const struct event *event)
     if (!node->finished && event != NULL) {
         timed = *event;
         timed.now = clock_now_us();
+        if (timed.kind == EVENT_TIME && node->up)
+            timed.backlog = link_backlog(node->link, PLANE_BULK);
         worker_step(&node->core, &timed, &node->actions);
         for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
             carry_out(node, &node->actions.list[i]);

@@ -804,6 +804,17 @@ size_t link_queued(const struct link *link, enum plane plane)
     return link->conn[plane] == NULL ? 0 : link->conn[plane]->queued;
 }
 
+size_t link_backlog(const struct link *link, enum plane plane)
+{
+    const struct conn *conn = link->conn[plane];
+    uv_os_fd_t fd;
+
+    if (conn == NULL || conn->closing ||
+        uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0)
+        return 0;
+    return conn->queued + sockaddr_unacknowledged(fd);
+}
+
 void link_close(struct link *link)
 {
     link->silent = true;
