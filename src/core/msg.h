@@ -31,7 +31,7 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  3u
+#define MSG_VERSION  4u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -76,7 +76,8 @@ struct msg_hello {
     struct digest arithmetic; /* golden_digest of the variant in use. */
     bool resident;            /* Holds all data already ... */
     struct digest data;       /* ... of this digest. */
-    uint64_t view_seen;       /* Highest view ever obeyed; fences us. */
+    uint64_t job;             /* It has data and a place in; 0 = none yet. */
+    uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
 };
 
 /* All a worker needs to know of the job. */

@@ -43,6 +43,9 @@ static const char *objection(const struct coordinator *c,
     if (!digest_equal(&hello->arithmetic, &c->options.arithmetic))
         return "this machine computes other bits than the coordinator; use "
                "the same release of muster and no special floating-point mode";
+    if (hello->job != 0 && hello->job != c->options.job.id)
+        return "this worker belongs to another job; start it anew to join "
+               "this one";
     if (hello->resident && !digest_equal(&hello->data, &c->options.job.data))
         return "this worker holds other data than the coordinator trains on";
     if (trust_banned(c, hello->name))

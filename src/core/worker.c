@@ -544,6 +544,7 @@ static void say_hello(struct worker *worker, struct actions *actions)
     hello->arithmetic = worker->options.arithmetic;
     hello->resident = worker->options.resident;
     hello->data = worker->options.data;
+    hello->job = worker->open ? worker->job.id : 0;
     hello->view_seen = worker->view_seen;
     worker->hello_at = worker->now + HELLO_RESEND_US;
 }

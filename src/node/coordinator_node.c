@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "node/door.h"
 #include "node/judge.h"
 #include "node/result_file.h"
 #include "node/session.h"
@@ -60,6 +61,7 @@ struct node {
     enum err checkpoint_err;
 
     struct judge_thread *judge; /* NULL: nothing is compared. */
+    struct door door;
 
     bool finished;
     time_us ending_until;
@@ -102,11 +104,23 @@ static uint32_t free_index(const struct node *node)
     return SESSION_NO_INDEX;
 }
 
+/* Both sides are told: the peer by its REJECT, whoever reads our log here. */
+static void log_refusal(struct node *node, const struct session *session,
+                        const char *reason)
+{
+    char text[NET_TEXT_SIZE + REASON_SIZE + 32];
+
+    (void)snprintf(text, sizeof text, "%s was turned away: %s",
+                   link_address(session->link), reason);
+    door_log(&node->door, clock_now_us(), text);
+}
+
 static void reject(struct node *node, struct session *session,
                    const char *reason)
 {
     struct msg msg = {.kind = MSG_REJECT};
 
+    log_refusal(node, session, reason);
     (void)snprintf(msg.reject.reason, sizeof msg.reject.reason, "%s", reason);
     (void)!session_send(session, &node->envelope, &msg);
     session_drop(node, session);
@@ -218,7 +232,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
         msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
-        log_line("%s sent what is no message; dropped", link_address(link));
+        log_refusal(node, session, "it sent what is no message");
         session_break(node, session);
         return;
     }
@@ -263,8 +277,9 @@ static void on_drained(void *context, struct link *link)
 
 static void on_refused(void *context, const char *why)
 {
-    (void)context;
-    log_line("%s", why);
+    struct node *node = context;
+
+    door_log(&node->door, clock_now_us(), why);
 }
 
 static const struct link_events link_events = {
@@ -291,6 +306,8 @@ static void do_send(struct node *node, const struct action *action)
 
     if (session == NULL)
         return;
+    if (kind == MSG_REJECT)
+        log_refusal(node, session, action->msg.reject.reason);
     err = session_send(session, &node->envelope, &action->msg);
     /* After a last word the link is of no use; what is queued is still sent.
      * Without memory it is of no use either: the worker will dial again. */
@@ -636,6 +653,7 @@ static enum err open_loop(struct node *node)
 
 static void node_close(struct node *node)
 {
+    door_end(&node->door);
     for (uint32_t i = 0;
          node->sessions != NULL && i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)

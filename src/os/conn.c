@@ -33,6 +33,12 @@ struct parcel {
 
 static _Thread_local struct conn_scratch scratch;
 
+static void conn_ended(struct conn *conn)
+{
+    conn->ended = true;
+    conn_fail(conn, LINK_LOST, "it closed the connection");
+}
+
 void conn_fail(struct conn *conn, enum link_end how, const char *why)
 {
     if (!conn->closing)
@@ -348,7 +354,7 @@ static void take_sealed(struct conn *conn, const char *data, size_t size)
         take_frames(conn, scratch.plain, got);
     }
     if (closed)
-        conn_fail(conn, LINK_LOST, "it closed the connection");
+        conn_ended(conn);
     else if (conn->open && !conn->closing)
         flush_tls(conn);
 }
@@ -418,7 +424,7 @@ static void arrived(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
         return; /* Nobody listens any more. */
     }
     if (size == UV_EOF)
-        conn_fail(conn, LINK_LOST, "it closed the connection");
+        conn_ended(conn);
     else if (size < 0)
         conn_fail(conn, LINK_LOST, uv_strerror((int)size));
     else

@@ -35,6 +35,7 @@ struct conn {
     bool open;
     bool finishing; /* Input is thrown away; closes at the peer's end. */
     bool closing;
+    bool ended;    /* The peer closed it in good order. */
     size_t limit;  /* Largest message taken. */
     size_t heard;  /* Bytes read, while a stranger. */
     uint8_t first; /* The first byte ever read. */

@@ -188,11 +188,29 @@ static void conn_address(const struct conn *conn, char text[NET_TEXT_SIZE])
     (void)net_text(&address, text);
 }
 
+/* Two connections are two roads: when the peer has closed the one, its last
+ * word may still be coming on the other. */
+static bool awaits_last_word(const struct conn *conn)
+{
+    const struct link *link = conn->link;
+
+    return conn->ended && conn->plane == PLANE_BULK && link->up &&
+           !link->closing && !link->silent &&
+           link->conn[PLANE_CONTROL] != NULL &&
+           !link->conn[PLANE_CONTROL]->closing;
+}
+
 static void on_failed(struct conn *conn, enum link_end how, const char *why)
 {
     struct link_hub *hub = conn->hub;
     char address[NET_TEXT_SIZE], text[CONN_WHY_SIZE + NET_TEXT_SIZE];
 
+    if (conn->link != NULL && awaits_last_word(conn)) {
+        conn->link->deadline = clock_now_us() + LINK_FINISH_US;
+        conn_close(conn);
+        sweep_soon(hub, SWEEP_MS);
+        return;
+    }
     if (conn->link != NULL) {
         link_end(conn->link, how, why);
         return;
@@ -771,7 +789,8 @@ uint32_t link_hub_open(const struct link_hub *hub)
 void link_trust(struct link *link, size_t message_max)
 {
     CHECK(message_max > LINK_STRANGER_BYTES);
-    if (link->closing || link->silent || !link->up)
+    if (link->closing || link->silent || !link->up ||
+        link->conn[PLANE_BULK] == NULL)
         return;
     link->limit = message_max;
     link->deadline = TIME_NEVER;

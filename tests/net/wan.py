@@ -17,7 +17,7 @@ from cluster import (Tap, address_of, finish, perfect_hash,  # noqa: E402
                      wait_step)
 from proxy import DOWN, UP, Proxy, Road  # noqa: E402
 
-STEPS = 60
+STEPS = 40
 WORKERS = 3
 WAN = dict(delay_s=0.05, jitter_s=0.03, loss=0.01)
 

@@ -272,6 +272,29 @@ static void test_lie_within_bound_is_not_seen(void **state)
     play_close(&play);
 }
 
+/* A worker left over from another job, which has obeyed more views than this
+ * job has had: it is sent away; once it made a fresh coordinator believe that
+ * it had been replaced (INV-6), and give up. */
+static void test_worker_of_another_job(void **state)
+{
+    struct msg msg = {.kind = MSG_HELLO};
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    msg.hello.version = MSG_VERSION;
+    msg.hello.incarnation = 5;
+    msg.hello.job = play.coordinator.options.job.id + 1;
+    msg.hello.view_seen = 1000;
+    (void)snprintf(msg.hello.name, NAME_SIZE, "stray");
+    play_say(&play, 3, &msg);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REJECT), 1);
+    assert_non_null(strstr(stage_find(&play.actions, MSG_REJECT)->reject.reason,
+                           "another job"));
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    play_close(&play);
+}
+
 static void test_words(void **state)
 {
     (void)state;
@@ -295,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_hanging_up_does_not_help),
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_lie_within_bound_is_not_seen),
+        cmocka_unit_test(test_worker_of_another_job),
         cmocka_unit_test(test_words),
     };
 
