@@ -359,6 +359,14 @@ static void take_sealed(struct conn *conn, const char *data, size_t size)
         flush_tls(conn);
 }
 
+static bool begin_tls(struct conn *conn, struct tls_context *context)
+{
+    if (tls_new(context, &conn->tls) == ERR_OK)
+        return true;
+    conn_fail(conn, LINK_LOST, "out of memory");
+    return false;
+}
+
 /* TLS where plain bytes were expected: say so in words, quickly. */
 static bool mismatched(struct conn *conn)
 {
@@ -387,6 +395,8 @@ static void take_input(struct conn *conn, const char *data, size_t size)
     if (conn->heard == 0) {
         conn->first = (uint8_t)data[0];
         conn->heard = 1;
+        if (conn->sealed != NULL && !begin_tls(conn, conn->sealed))
+            return;
         if (mismatched(conn))
             return;
     }
@@ -458,11 +468,10 @@ void conn_begin(struct conn *conn, struct tls_context *context, bool server)
         conn->ops->open(conn);
         return;
     }
-    if (tls_new(context, &conn->tls) != ERR_OK) {
-        conn_fail(conn, LINK_LOST, "out of memory");
-        return;
-    }
-    shake(conn); /* A client speaks first. */
+    if (server)
+        conn->sealed = context; /* Whoever says nothing costs no TLS. */
+    else if (begin_tls(conn, context))
+        shake(conn); /* A client speaks first. */
 }
 
 static void shut(uv_shutdown_t *request, int status)

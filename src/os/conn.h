@@ -31,6 +31,7 @@ struct conn {
     uv_shutdown_t shutdown;
     const struct conn_ops *ops;
     struct tls *tls;
+    struct tls_context *sealed; /* Server: TLS begins with the first byte. */
     bool server;
     bool open;
     bool finishing; /* Input is thrown away; closes at the peer's end. */
