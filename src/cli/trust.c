@@ -18,10 +18,11 @@ static enum err parse_share(const char *text, double *share, struct why *why)
     }
     if (end == text || *end != '\0' || !isfinite(value) || value < 0 ||
         value > 1)
-        return why_set(why, ERR_RANGE,
-                       "--audit %.40s: write a share of the pieces, such as 1%% "
-                       "or 0.01",
-                       text);
+        return why_set(
+            why, ERR_RANGE,
+            "--audit %.40s: write a share of the pieces, such as 1%% "
+            "or 0.01",
+            text);
     *share = value;
     return ERR_OK;
 }
@@ -88,9 +89,9 @@ json_t *trust_json(const struct coordinator_stats *stats)
             poison, poison_name((enum poison_kind)kind),
             json_integer((json_int_t)stats->poison_by[kind]));
     for (uint32_t i = 0; i < shown(stats); i++)
-        (void)json_array_append_new(
-            banned, json_pack("{s:s, s:s}", "name", stats->banned_name[i],
-                              "why", reason(stats, i)));
+        (void)json_array_append_new(banned, json_pack("{s:s, s:s}", "name",
+                                                      stats->banned_name[i],
+                                                      "why", reason(stats, i)));
     return json_pack("{s:o, s:I, s:I, s:I, s:o}", "poison", poison, "checked",
                      (json_int_t)stats->checked, "judged",
                      (json_int_t)stats->judged, "unchecked",

@@ -14,7 +14,8 @@ MUST_CHECK enum err trust_choose(struct setup *setup,
                                  const struct options *options,
                                  struct why *why);
 
-/* {poison: {size: 0, ...}, checked, judged, unchecked, banned: [{name, why}]} */
+/* {poison: {size: 0, ...}, checked, judged, unchecked, banned: [{name, why}]}
+ */
 json_t *trust_json(const struct coordinator_stats *stats);
 /* A line or two; none if there is nothing to tell. */
 void trust_text(const struct coordinator_stats *stats);

@@ -40,7 +40,7 @@
 #define OFFENDERS_MAX         64u /* Names with strikes that are remembered. */
 #define BANNED_SHOWN          8u  /* ... of those in a report. */
 #define VOTES_MAX             3u  /* Answers compared for one piece. */
-#define RECORDS_MAX           4u /* Journal records one step can write. */
+#define RECORDS_MAX           4u  /* Journal records one step can write. */
 
 /* Tally exponents for a round of `what`, evaluation_dims of them; pure.
  * ERR_RANGE: its vectors are not finite.  ERR_TOOBIG: they are there, but a

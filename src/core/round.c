@@ -22,9 +22,9 @@
 #include "core/coordinator_parts.h"
 #include "math/vec.h"
 
-#define STEAL_BACKLOG  1u /* A worker with no more than this takes more. */
-#define STEAL_SPARE    1u /* Computing a piece beyond those it waits for. */
-#define REFUSALS_MAX   3u
+#define STEAL_BACKLOG 1u /* A worker with no more than this takes more. */
+#define STEAL_SPARE   1u /* Computing a piece beyond those it waits for. */
+#define REFUSALS_MAX  3u
 
 /* --- assignees ----------------------------------------------------------- */
 
@@ -805,8 +805,7 @@ static void note_answer(struct coordinator *c, uint32_t link,
 static void take_tally(struct coordinator *c, uint32_t link,
                        const struct msg_tally *msg, struct actions *actions)
 {
-    const bool compared =
-        c->ballots != NULL && c->ballots[msg->piece].checked;
+    const bool compared = c->ballots != NULL && c->ballots[msg->piece].checked;
 
     switch (verify_vote(c, link, msg->piece, actions)) {
     case VERDICT_COUNT:

@@ -172,7 +172,6 @@ bool trust_key_impossible(const struct coordinator *c,
     if (key->view < c->view || c->key.view != c->view)
         return false;
     order = key_order(key, &c->key);
-    return order > 0 ||
-           (order == 0 &&
-            (key->scale != c->key.scale || key->weights != c->key.weights));
+    return order > 0 || (order == 0 && (key->scale != c->key.scale ||
+                                        key->weights != c->key.weights));
 }

@@ -60,9 +60,9 @@ void verify_close(struct coordinator *c)
 
 static bool draws(const struct coordinator *c, uint32_t id)
 {
-    const uint64_t round =
-        (uint64_t)c->key.step << 32 ^ (uint64_t)c->key.round << 16 ^
-        c->key.attempt ^ c->key.view << 48;
+    const uint64_t round = (uint64_t)c->key.step << 32 ^
+                           (uint64_t)c->key.round << 16 ^ c->key.attempt ^
+                           c->key.view << 48;
 
     return rng_unit_at(c->options.audit_seed, round, id) < c->options.audit;
 }
@@ -72,9 +72,9 @@ void verify_open(struct coordinator *c)
     if (c->ballots == NULL)
         return;
     for (uint32_t id = 0; id < c->code.piece_count; id++)
-        c->ballots[id] = (struct ballot){
-            .checked = code_plain(&c->code, id) &&
-                       (c->options.verify || draws(c, id))};
+        c->ballots[id] =
+            (struct ballot){.checked = code_plain(&c->code, id) &&
+                                       (c->options.verify || draws(c, id))};
 }
 
 static const struct ballot *ballot_of(const struct coordinator *c, uint32_t id)

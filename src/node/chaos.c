@@ -137,7 +137,8 @@ static enum err parse_event(const char *item, const char *at,
     enum err err = ERR_OK;
 
     if (!parse_verb(item, verb, &event.kind))
-        return wrong(why, item, "there are kill:, stop:, leave:, lie: and join@");
+        return wrong(why, item,
+                     "there are kill:, stop:, leave:, lie: and join@");
     if ((event.kind == CHAOS_JOIN) != (colon == NULL))
         return wrong(why, item,
                      colon == NULL ? "whom? write it as kill:w3@20"

@@ -21,8 +21,8 @@ struct coordinator_node_options {
     const struct dataset *data; /* All chunks. */
     enum model_kind model;      /* To compute some of them here: --verify. */
     enum isa isa;
-    const char *folder;         /* Journal, checkpoints, result. */
-    const struct token *token;  /* NULL: plain, loopback. */
+    const char *folder;        /* Journal, checkpoints, result. */
+    const struct token *token; /* NULL: plain, loopback. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
 };

@@ -46,8 +46,8 @@ struct train_options {
     bool resume;
     bool respawn; /* Restart local workers that died. */
     bool sync;
-    bool verify;  /* Two equal answers to every piece, ... */
-    double audit; /* ... or to this share of them. */
+    bool verify;          /* Two equal answers to every piece, ... */
+    double audit;         /* ... or to this share of them. */
     uint64_t job;         /* 0 = draw one. */
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;

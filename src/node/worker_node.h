@@ -38,7 +38,7 @@ struct worker_node_options {
     struct digest data;             /* Of the resident rows. */
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
-    const struct chaos *chaos; /* Says when to lie; NULL = never. */
+    const struct chaos *chaos;       /* Says when to lie; NULL = never. */
     const struct net_source *source; /* To dial from; NULL: any. */
 };
 
@@ -52,9 +52,9 @@ struct join_options {
     const char *address;
     const char *token_file;
     const char *interface; /* To dial from; NULL: any. */
-    const char *name; /* NULL: the host's name and the process id. */
-    const char *isa;  /* NULL: the best. */
-    uint32_t threads; /* 0: all processors. */
+    const char *name;      /* NULL: the host's name and the process id. */
+    const char *isa;       /* NULL: the best. */
+    uint32_t threads;      /* 0: all processors. */
     time_us give_up_us;
 };
 

@@ -606,7 +606,8 @@ static void dial_plane(struct link *link, enum plane plane)
     link->conn[plane] = conn;
     error = bind_source(conn, link->hub->options.source);
     if (error == 0)
-        error = uv_tcp_connect(&conn->connect, &conn->tcp,
+        error =
+            uv_tcp_connect(&conn->connect, &conn->tcp,
                            (const struct sockaddr *)&conn->peer, on_connected);
     if (error != 0)
         link_end(link, LINK_LOST, uv_strerror(error));

@@ -111,7 +111,8 @@ static void round_opened(struct checker *checker, const struct round_key *key)
     if (key->step != checker->committed)
         checker_violate(checker, "CHECK-6: round of step %u after %u commits",
                         key->step, checker->committed);
-    if (promises_bits(checker) && key->step < oracle->steps && key->round == 0 && key->weights != oracle->keys[key->step])
+    if (promises_bits(checker) && key->step < oracle->steps &&
+        key->round == 0 && key->weights != oracle->keys[key->step])
         checker_violate(checker,
                         "CHECK-1: step %u starts from other weights than on "
                         "one machine",

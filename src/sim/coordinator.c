@@ -163,8 +163,7 @@ static void on_trace(struct world *world, const struct trace *trace)
         world->options->switched(world->options->switched_context,
                                  trace_switch_text(trace, text));
     }
-    if (trace->kind == TRACE_BANNED &&
-        world->result->banned_step == UINT32_MAX)
+    if (trace->kind == TRACE_BANNED && world->result->banned_step == UINT32_MAX)
         world->result->banned_step = trace->key.step;
     if (trace->kind == TRACE_COMMIT) {
         world->last_commit_at = world->now;

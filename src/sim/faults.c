@@ -386,15 +386,24 @@ static bool inject_stop(struct world *world, const struct sim_fault *fault)
 typedef bool (*injector)(struct world *world, const struct sim_fault *fault);
 
 static const injector injectors[FAULT_KINDS] = {
-    [FAULT_CRASH] = inject_crash,         [FAULT_RESTART] = inject_restart,
-    [FAULT_FREEZE] = inject_freeze,       [FAULT_THAW] = inject_thaw,
-    [FAULT_LEAVE] = inject_leave,         [FAULT_JOIN] = inject_join,
-    [FAULT_PARTITION] = inject_partition, [FAULT_RESET] = inject_reset,
-    [FAULT_BURST] = inject_burst,         [FAULT_REPLAY] = inject_replay,
-    [FAULT_SLOW] = inject_slow,           [FAULT_POISON] = inject_poison,
-    [FAULT_KILL] = inject_kill,           [FAULT_POWER] = inject_kill,
-    [FAULT_DISK_CRASH] = inject_disk,     [FAULT_DISK_ERROR] = inject_disk,
-    [FAULT_STALL] = inject_stall,         [FAULT_STOP] = inject_stop,
+    [FAULT_CRASH] = inject_crash,
+    [FAULT_RESTART] = inject_restart,
+    [FAULT_FREEZE] = inject_freeze,
+    [FAULT_THAW] = inject_thaw,
+    [FAULT_LEAVE] = inject_leave,
+    [FAULT_JOIN] = inject_join,
+    [FAULT_PARTITION] = inject_partition,
+    [FAULT_RESET] = inject_reset,
+    [FAULT_BURST] = inject_burst,
+    [FAULT_REPLAY] = inject_replay,
+    [FAULT_SLOW] = inject_slow,
+    [FAULT_POISON] = inject_poison,
+    [FAULT_KILL] = inject_kill,
+    [FAULT_POWER] = inject_kill,
+    [FAULT_DISK_CRASH] = inject_disk,
+    [FAULT_DISK_ERROR] = inject_disk,
+    [FAULT_STALL] = inject_stall,
+    [FAULT_STOP] = inject_stop,
     [FAULT_LIE] = inject_lie,
 };
 

@@ -182,10 +182,9 @@ static enum spoil spoil_of(const struct sim_worker *worker,
     if (!worker->lies || msg->kind != MSG_TALLY ||
         (worker->lie_piece != 0 && msg->tally.piece + 1 != worker->lie_piece))
         return SPOIL_NOT;
-    return worker->lie_every == 0 ||
-                   (msg->tally.key.step + msg->tally.piece) %
-                           worker->lie_every ==
-                       0
+    return worker->lie_every == 0 || (msg->tally.key.step + msg->tally.piece) %
+                                             worker->lie_every ==
+                                         0
                ? SPOIL_LIE
                : SPOIL_NOT;
 }

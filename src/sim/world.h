@@ -114,8 +114,8 @@ struct sim_worker {
     bool lies;
     uint32_t lie_every; /* One answer in so many; 0 = all. */
     uint32_t lie_piece; /* Only about this one, from 1; 0 = any. */
-    uint32_t rejected; /* How often; it then comes back under a new name. */
-    double slow;       /* Compute takes so much longer; 1 = as usual. */
+    uint32_t rejected;  /* How often; it then comes back under a new name. */
+    double slow;        /* Compute takes so much longer; 1 = as usual. */
     uint32_t conn;
     struct computation computation;
     struct dataset data; /* Shipped, if not resident. */

@@ -144,8 +144,7 @@ static void test_backlog_is_not_sent_again(void **state)
                                             .link = 0,
                                             .msg = &msg,
                                             .backlog = backlog ? 100 : 0});
-            resent[backlog] +=
-                stage_count_trace(&play.actions, TRACE_RESENT);
+            resent[backlog] += stage_count_trace(&play.actions, TRACE_RESENT);
         }
         play_close(&play);
     }

@@ -127,9 +127,7 @@ static void test_wrong_size(void **state)
     for (int wrong = 0; wrong < 5; wrong++) {
         open_code(&play, "uncoded", 2, 0);
         msg = tally_of(&play, 0, sum);
-        msg.tally.dims = wrong == 0   ? DIMS - 1
-                         : wrong == 1 ? 2 * DIMS
-                                      : DIMS;
+        msg.tally.dims = wrong == 0 ? DIMS - 1 : wrong == 1 ? 2 * DIMS : DIMS;
         msg.tally.piece = wrong == 2 ? 2 : 0;
         msg.tally.first += wrong == 3;
         msg.tally.end += wrong == 4;
@@ -225,8 +223,7 @@ static void test_hanging_up_does_not_help(void **state)
     open_code(&play, "uncoded", 2, 0);
     for (uint32_t life = 0; life < STRIKES_MAX; life++) {
         play_answer(&play, 0, 0, INT64_MIN);
-        play_step(&play,
-                  (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+        play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
         play_hello(&play, 0, "w0", 100 + life);
     }
     assert_int_equal(play.coordinator.stats.banned, 1);

@@ -19,9 +19,10 @@ static const struct {
     const char *code;
     uint32_t n, s;
 } codes[] = {
-    {"frc", 4, 1},         {"rep", 5, 1},    {"rep", 6, 2},   {"steal", 4, 1},
-    {"steal", 6, 2},       {"stream", 5, 1}, {"uncoded", 4, 0},
-    {"partial-frc", 6, 1}, {"uncoded", 2, 0}, {"frc", 2, 1},
+    {"frc", 4, 1},     {"rep", 5, 1},         {"rep", 6, 2},
+    {"steal", 4, 1},   {"steal", 6, 2},       {"stream", 5, 1},
+    {"uncoded", 4, 0}, {"partial-frc", 6, 1}, {"uncoded", 2, 0},
+    {"frc", 2, 1},
 };
 
 #define CODES (sizeof codes / sizeof *codes)
@@ -66,8 +67,7 @@ static void lie_under_verify(size_t i, uint32_t step, uint32_t every,
     assert_true(digest_equal(&result.hash, &result.expected));
     assert_true(result.lies > 0);
     assert_true(result.stats.poison_by[POISON_LIE] > 0);
-    assert_int_equal(result.stats.poison,
-                     result.stats.poison_by[POISON_LIE]);
+    assert_int_equal(result.stats.poison, result.stats.poison_by[POISON_LIE]);
     assert_int_equal(result.stats.banned, result.stats.poison >= STRIKES_MAX);
     if (result.stats.banned > 0)
         assert_string_equal(result.stats.banned_name[0], "w1");
@@ -90,10 +90,8 @@ static void test_verify_catches_every_liar(void **state)
 /* agc ends without some; what it does count is compared. */
 static void test_verify_approximate(void **state)
 {
-    const struct sim_fault fault = {.kind = FAULT_LIE,
-                                    .step = 1,
-                                    .worker = 0,
-                                    .for_us = 600 * SECOND_US};
+    const struct sim_fault fault = {
+        .kind = FAULT_LIE, .step = 1, .worker = 0, .for_us = 600 * SECOND_US};
     struct sim_case test;
     struct sim_result result;
 
