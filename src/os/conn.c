@@ -367,6 +367,17 @@ static bool begin_tls(struct conn *conn, struct tls_context *context)
     return false;
 }
 
+/* The first byte tells whether it is worth a TLS state. */
+static bool begin_sealed(struct conn *conn)
+{
+    if (conn->sealed == NULL)
+        return true;
+    if (conn->first == TLS_HANDSHAKE)
+        return begin_tls(conn, conn->sealed);
+    shaking_failed(conn);
+    return false;
+}
+
 /* TLS where plain bytes were expected: say so in words, quickly. */
 static bool mismatched(struct conn *conn)
 {
@@ -395,9 +406,7 @@ static void take_input(struct conn *conn, const char *data, size_t size)
     if (conn->heard == 0) {
         conn->first = (uint8_t)data[0];
         conn->heard = 1;
-        if (conn->sealed != NULL && !begin_tls(conn, conn->sealed))
-            return;
-        if (mismatched(conn))
+        if (!begin_sealed(conn) || mismatched(conn))
             return;
     }
     conn->heard += size;
