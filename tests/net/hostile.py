@@ -54,8 +54,8 @@ def under_attack(tap, name, wanted, flags, key):
         wait_step(out, 1, *key)
         coordinator = child_named(process.pid, "coordinator")
         before = peak_kib(coordinator)
-        recorded = record_handshake(address, ["join", None, "--name",
-                                              "honest", *key])
+        recorded = record_handshake(["join", None, "--name", "honest",
+                                     *key])
         if not key:
             told = refusals(tap, name, address)
         made = attack(address, rng, CONNECTIONS[name], 100, recorded)

@@ -70,7 +70,7 @@ class Peer:
             one.close()
 
 
-def record_handshake(address, arguments):
+def record_handshake(arguments):
     """The first bytes an honest joiner sends, from a listener that only
     listens; `arguments` has None where the address goes."""
     with socket.create_server(("127.0.0.1", 0)) as server:
