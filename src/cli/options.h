@@ -111,6 +111,8 @@ enum option_id {
     OPT_STALENESS,
     OPT_SPEEDS,
     OPT_EXACT,
+    OPT_VERIFY,
+    OPT_AUDIT,
     OPT_THREADS,
     OPT_ISA,
     /* Trouble on purpose. */
@@ -119,6 +121,7 @@ enum option_id {
     OPT_DEMO,
     /* The cluster. */
     OPT_LISTEN,
+    OPT_INTERFACE,
     OPT_TOKEN_FILE,
     OPT_NAME,
     OPT_FROM,

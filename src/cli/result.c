@@ -10,6 +10,7 @@
 #include "cli/metrics_show.h"
 #include "cli/missing.h"
 #include "cli/run.h"
+#include "cli/trust.h"
 
 static json_t *exactness_json(const struct coordinator_stats *stats)
 {
@@ -73,6 +74,8 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                               json_number(result->worst_pause_s));
     (void)json_object_set_new(object, "code",
                               json_string(setup_code_name(setup)));
+    if (setup->slots > 0)
+        (void)json_object_set_new(object, "trust", trust_json(stats));
     if (setup->adapt)
         (void)json_object_set_new(object, "code_changes",
                                   json_integer((json_int_t)stats->switches));
@@ -133,6 +136,7 @@ static void result_text(const struct run *run,
                      "most; up to %u allowed\n",
                      ages_mean(&ages), ages.max, setup->code.staleness);
     }
+    trust_text(stats);
     missing_text(setup, result);
     if (saved != NULL)
         (void)printf("saved      %s\n", saved);

@@ -13,6 +13,7 @@
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/rows.h"
+#include "cli/trust.h"
 #include "code/preset.h"
 #include "data/source.h"
 #include "math/golden.h"
@@ -29,6 +30,7 @@ static const enum option_id needs_workers[] = {
     OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,  OPT_STOP,    OPT_DECODE,
     OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS, OPT_LOCAL,   OPT_SPEEDS,
     OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,    OPT_RESPAWN, OPT_STALENESS,
+    OPT_VERIFY,   OPT_AUDIT,
 };
 
 static enum err refuse_without_workers(const struct options *options,
@@ -349,6 +351,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
         err = take_sgd(setup, options, why);
     if (err == ERR_OK)
         err = choose_code(setup, options, why);
+    if (err == ERR_OK)
+        err = trust_choose(setup, options, why);
     if (err == ERR_OK)
         err = choose_machine(setup, options, why);
     if (err == ERR_OK && delay != NULL)

@@ -25,6 +25,7 @@ enum planted_bug {
     BUG_SKIP_FILE_SYNC,   /* Rename a checkpoint that is not durable. */
     BUG_IN_PLACE,         /* Write over the only whole checkpoint. */
     BUG_KEEP_TORN,        /* Go on behind the torn end of a journal. */
+    BUG_BELIEVE_SECOND,   /* Merge a second answer that says something else. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS

@@ -427,6 +427,14 @@ void commit_round(struct coordinator *c, struct actions *actions)
         commit_advance(c, actions); /* Another round of the same step. */
 }
 
+/* The last step may not be durable yet: it was finished here, by the judge,
+ * after the last worker had gone. */
+void commit_stop(struct coordinator *c, struct actions *actions)
+{
+    c->phase = COORDINATOR_COMMITTING;
+    end_without_update(c, actions);
+}
+
 /* No deeper than the trials of one search: each call places the next. */
 void commit_rejected(struct coordinator *c, struct actions *actions)
 {

@@ -291,6 +291,7 @@ void coordinator_close(struct coordinator *coordinator)
     for (uint32_t i = 0; c->members != NULL && i < c->options.links_max; i++)
         chunkset_close(&c->members[i].held);
     free_retired(c);
+    verify_close(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
@@ -425,7 +426,7 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 {
     c->stopping = true;
     if (c->phase == COORDINATOR_GATHERING && c->journal_wait == 0)
-        commit_advance(c, actions);
+        commit_stop(c, actions);
 }
 
 static time_us next_time(const struct coordinator *c)
@@ -484,6 +485,9 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_STOP:
         on_stop(c, actions);
         break;
+    case EVENT_JUDGED:
+        verify_judged(c, event->err, actions);
+        break;
     case EVENT_LINK_UP:
         break; /* HELLO says more. */
     case EVENT_COMPUTED:
@@ -502,6 +506,7 @@ void coordinator_step(struct coordinator *coordinator,
         return;
     CHECK(event->now >= c->now);
     c->now = event->now;
+    c->backlog = event->backlog > 0;
     c->items_used = 0;
     c->records_used = 0;
     free_retired(c);

@@ -37,8 +37,10 @@
 #define ASSIGNEES_SPARE       4u /* Beyond those the code itself asks for. */
 #define RETIRED_MAX           4u
 #define STRIKES_MAX           3u
-#define BANNED_MAX            64u
-#define RECORDS_MAX           4u /* Journal records one step can write. */
+#define OFFENDERS_MAX         64u /* Names with strikes that are remembered. */
+#define BANNED_SHOWN          8u  /* ... of those in a report. */
+#define VOTES_MAX             3u  /* Answers compared for one piece. */
+#define RECORDS_MAX           4u  /* Journal records one step can write. */
 
 /* Tally exponents for a round of `what`, evaluation_dims of them; pure.
  * ERR_RANGE: its vectors are not finite.  ERR_TOOBIG: they are there, but a
@@ -72,6 +74,59 @@ struct coordinator_options {
     uint32_t checkpoint_steps; /* At most so many steps ... */
     time_us checkpoint_us;     /* ... or so much time between checkpoints. */
     bool sync;                 /* Every step durable before the next. */
+    /* Compare two workers' answers to a piece before it counts: all of them,
+     * or the share `audit`, drawn from a seed that no worker knows.  The
+     * driver must be able to carry out ACTION_JUDGE. */
+    bool verify;
+    double audit;
+    uint64_t audit_seed;
+};
+
+/* What may be wrong with an answer (P9, P10); the text is for people. */
+#define POISON_LIST(X)                                                         \
+    X(POISON_SHAPE, "size", "of the wrong size or piece")                      \
+    X(POISON_FINITE, "finite", "not finite")                                   \
+    X(POISON_BOUND, "bound", "out of the proved bound")                        \
+    X(POISON_KEY, "key", "to a round that never was")                          \
+    X(POISON_LIE, "lie", "not what the piece gives")
+
+#define POISON_ENUM(code, name, text) code,
+enum poison_kind { POISON_LIST(POISON_ENUM) POISON_KINDS };
+#undef POISON_ENUM
+
+/* One word for machines, a few for people. */
+const char *poison_name(enum poison_kind kind);
+const char *poison_text(enum poison_kind kind);
+
+/* A name that sent poison; it outlives its sessions. */
+struct offender {
+    char name[NAME_SIZE];
+    uint32_t strikes;
+    bool banned;
+};
+
+/* One worker's answer to a piece that is compared. */
+struct vote {
+    char name[NAME_SIZE];
+    bool asked; /* It was given the piece; its slot may owe less. */
+    struct digest digest;
+};
+
+/* src/core/verify.c. */
+struct ballot {
+    bool checked;  /* Two equal answers are wanted. */
+    bool disputed; /* ... and two were not: the judge decides. */
+    uint32_t count;
+    struct vote votes[VOTES_MAX];
+    struct digest truth; /* Of the tally that was merged. */
+};
+
+/* The piece that is being computed here. */
+struct judge {
+    bool busy; /* JUDGED is to come; the tally is the driver's. */
+    uint32_t piece;
+    struct round_key key;
+    struct tally tally;
 };
 
 enum member_state {
@@ -89,11 +144,13 @@ struct member {
     bool suspect;
     bool resident; /* Had all data when it came. */
     uint32_t strikes;
+    uint64_t unchecked;   /* Its answers that counted uncompared. */
     struct chunkset held; /* Data it has or was sent, ... */
     uint64_t block;       /* ... of this block; 0 = no block. */
     time_us heard_at;
     double gap_mean_us; /* Between beats; for the adaptive limit. */
     double gap_dev_us;
+    double stall_us[2]; /* The two longest gaps of late. */
     uint64_t beat_sequence;
     time_us beat_at;      /* When the last beat came. */
     bool in_round;        /* Was sent the weights of this round. */
@@ -138,6 +195,14 @@ struct coordinator_stats {
     /* Answers used in steps, and under --staleness how many updates old. */
     uint64_t aged, age_sum;
     uint32_t age_max;
+    uint64_t poison_by[POISON_KINDS];
+    uint64_t checked;       /* Pieces that two workers gave alike. */
+    uint64_t judged;        /* Pieces computed here to decide. */
+    uint64_t unchecked_bad; /* Answers of liars since banned that counted
+                               uncompared. */
+    uint32_t banned;        /* Names; the first of them: */
+    char banned_name[BANNED_SHOWN][NAME_SIZE];
+    uint8_t banned_for[BANNED_SHOWN]; /* enum poison_kind. */
 };
 
 enum coordinator_phase {
@@ -154,13 +219,14 @@ struct coordinator {
     enum coordinator_phase phase;
     time_us now;
     bool stopping; /* EVENT_STOP came: end at the next boundary. */
+    bool backlog;  /* Of the event at hand: it is still on its way to them. */
 
     struct member *members; /* links_max of them; index = link. */
     uint32_t alive;         /* READY or ACTIVE. */
     uint32_t gather_for;    /* Wait for so many, until ... */
     time_us gather_until;
-    char banned[BANNED_MAX][NAME_SIZE]; /* Three strikes. */
-    uint32_t banned_count;
+    struct offender offenders[OFFENDERS_MAX];
+    uint32_t offender_count;
 
     struct code_spec wanted;   /* The code asked for, or changed to ... */
     uint32_t wanted_slots;     /* ... made for so many. */
@@ -190,6 +256,8 @@ struct coordinator {
     struct piece_state *pieces;
     uint32_t *assignees; /* Behind pieces[].assignee. */
     uint32_t assignees_max;
+    struct ballot *ballots; /* One per piece; NULL: nothing is compared. */
+    struct judge judge;
     uint32_t pieces_in;
     bool *piece_in;
     bool *slot_in;

@@ -76,7 +76,8 @@ struct msg_hello {
     struct digest arithmetic; /* golden_digest of the variant in use. */
     bool resident;            /* Holds all data already ... */
     struct digest data;       /* ... of this digest. */
-    uint64_t view_seen;       /* Highest view ever obeyed; fences us. */
+    uint64_t job;             /* It has data and a place in; 0 = none yet. */
+    uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
 };
 
 /* All a worker needs to know of the job. */

@@ -23,9 +23,9 @@
 #include "core/product.h"
 #include "math/vec.h"
 
-#define STEAL_BACKLOG  1u /* A worker with no more than this takes more. */
-#define STEAL_LIVE_MAX 2u /* Computing a piece at the same time. */
-#define REFUSALS_MAX   3u
+#define STEAL_BACKLOG 1u /* A worker with no more than this takes more. */
+#define STEAL_SPARE   1u /* Computing a piece beyond those it waits for. */
+#define REFUSALS_MAX  3u
 
 /* --- assignees ----------------------------------------------------------- */
 
@@ -241,12 +241,51 @@ static void slot_arrived(struct coordinator *c, uint32_t slot)
     c->slots_in++;
 }
 
+static const struct group *group_of(const struct coordinator *c, uint32_t slot)
+{
+    for (uint32_t i = 0; i < c->code.group_count; i++) {
+        const struct group *group = &c->code.groups[i];
+
+        if (slot >= group->slot_first && slot < group->slot_end)
+            return group;
+    }
+    return NULL;
+}
+
+/* The one of its group whose pieces it gives the second answer to. */
+static uint32_t mirrored_slot(const struct coordinator *c, uint32_t slot)
+{
+    const struct group *group = group_of(c, slot);
+
+    if (group == NULL || group->slot_end - group->slot_first < 2)
+        return slot;
+    return slot == group->slot_first ? group->slot_end - 1 : slot - 1;
+}
+
+/* Where pieces are computed once (steal), those that are compared go to a
+ * second one of the group at once, after its own. */
+static uint32_t add_mirrored(const struct coordinator *c, uint32_t slot,
+                             uint32_t count)
+{
+    const uint32_t other = mirrored_slot(c, slot);
+    const struct group *group = group_of(c, slot);
+
+    if (c->ballots == NULL || c->code.spec.schedule != SCHED_STEAL ||
+        other == slot)
+        return count;
+    for (uint32_t id = group->piece_first; id < group->piece_end; id++) {
+        if (c->code.pieces[id].owner == other && verify_wanted(c, id) > 1)
+            c->ids[count++] = id;
+    }
+    return count;
+}
+
 static void open_slot(struct coordinator *c, uint32_t slot,
                       struct actions *actions)
 {
     const uint32_t link = c->slot_link[slot];
-    const uint32_t count =
-        code_work(&c->code, slot, c->ids, c->code.piece_count);
+    const uint32_t count = add_mirrored(
+        c, slot, code_work(&c->code, slot, c->ids, c->code.piece_count));
     struct item *items;
 
     c->slot_todo[slot] = c->code.carrier == CARRIER_TALLY ? count : 0;
@@ -367,6 +406,7 @@ void round_open(struct coordinator *c, struct actions *actions)
         product_open(c);
     new_key(c);
     clear_round(c);
+    verify_open(c);
     adapt_open(&c->adapt, c->now);
     c->phase = COORDINATOR_ROUND;
     c->step_began_at = c->now;
@@ -413,17 +453,6 @@ static uint32_t healthy_assignees(const struct coordinator *c, uint32_t id)
     return count;
 }
 
-static const struct group *group_of(const struct coordinator *c, uint32_t slot)
-{
-    for (uint32_t i = 0; i < c->code.group_count; i++) {
-        const struct group *group = &c->code.groups[i];
-
-        if (slot >= group->slot_first && slot < group->slot_end)
-            return group;
-    }
-    return NULL;
-}
-
 /* Has `victim` been silent for twice what `thief` needs for a piece?  Then its
  * last piece, already begun, is worth computing a second time. */
 static bool worth_repeating(const struct coordinator *c, uint32_t thief,
@@ -449,23 +478,41 @@ static bool gains(const struct coordinator *c, uint32_t thief, uint32_t victim)
            to->answered > from->answered;
 }
 
+/* Of those who are to answer the piece, the one with the most to do. */
+static uint32_t slowest(const struct coordinator *c,
+                        const struct piece_state *piece)
+{
+    uint32_t found = piece->assignee[0];
+
+    for (uint32_t i = 1; c->ballots != NULL && i < piece->assignee_count; i++) {
+        if (c->members[piece->assignee[i]].outstanding >
+            c->members[found].outstanding)
+            found = piece->assignee[i];
+    }
+    return found;
+}
+
 /* How badly the piece wants to be taken over by `thief`; 0 = not at all. */
 static uint32_t steal_worth(const struct coordinator *c, uint32_t id,
                             uint32_t thief)
 {
     const struct piece_state *piece = &c->pieces[id];
+    uint32_t wanted;
     uint32_t victim;
     uint32_t backlog;
 
-    if (piece->in || assigned(piece, thief) ||
-        piece->assignee_count == c->assignees_max ||
-        healthy_assignees(c, id) >= STEAL_LIVE_MAX)
+    if (piece->in || assigned(piece, thief) || verify_voted(c, id, thief) ||
+        piece->assignee_count == c->assignees_max)
         return 0;
-    if (piece->assignee_count == 0)
+    wanted = verify_wanted(c, id);
+    if (wanted == 0 || healthy_assignees(c, id) >= wanted + STEAL_SPARE)
+        return 0;
+    if (piece->assignee_count < wanted)
         return UINT32_MAX; /* Nobody's: first of all. */
-    victim = piece->assignee[0];
+    victim = slowest(c, piece);
     backlog = c->members[victim].outstanding;
-    if (backlog > 1 && piece->assignee_count == 1 && gains(c, thief, victim))
+    if (backlog > 1 && piece->assignee_count == wanted &&
+        gains(c, thief, victim))
         return backlog;
     return worth_repeating(c, thief, victim) ? 1 : 0;
 }
@@ -505,8 +552,9 @@ static void steal_for(struct coordinator *c, uint32_t link,
     }
     if (best == 0)
         return;
-    if (best > 1 && c->pieces[best_id].assignee_count == 1)
-        take_from(c, c->pieces[best_id].assignee[0], best_id, actions);
+    if (best > 1 &&
+        c->pieces[best_id].assignee_count == verify_wanted(c, best_id))
+        take_from(c, slowest(c, &c->pieces[best_id]), best_id, actions);
     CHECK(assign(c, best_id, link));
     c->stats.stolen++;
     coordinator_trace(c, actions, TRACE_STOLEN, link)->a = best_id;
@@ -525,7 +573,8 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
         const struct member *member = &c->members[link];
         uint64_t cost;
 
-        if (!member_healthy(c, link) || assigned(&c->pieces[id], link))
+        if (!member_healthy(c, link) || assigned(&c->pieces[id], link) ||
+            verify_voted(c, id, link))
             continue;
         cost = (uint64_t)member->strikes * 1000 + 2 * member->outstanding +
                !chunkset_has_range(&member->held, piece->first, piece->end);
@@ -537,12 +586,13 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
     return helper;
 }
 
-static void hedge(struct coordinator *c, uint32_t id, struct actions *actions)
+/* False if there is nobody to ask. */
+static bool hedge(struct coordinator *c, uint32_t id, struct actions *actions)
 {
     const uint32_t helper = best_helper(c, id);
 
     if (helper == LINK_NONE)
-        return;
+        return false;
     /* A list full of suspects makes room by forgetting one of them. */
     if (c->pieces[id].assignee_count == c->assignees_max)
         unassign(c, id, c->pieces[id].assignee[0]);
@@ -550,6 +600,22 @@ static void hedge(struct coordinator *c, uint32_t id, struct actions *actions)
     c->stats.hedged++;
     coordinator_trace(c, actions, TRACE_HEDGED, helper)->a = id;
     send_piece(c, helper, id, actions);
+    return true;
+}
+
+/* As many healthy workers on the piece as answers are wanted. */
+static void hedge_piece(struct coordinator *c, uint32_t id,
+                        struct actions *actions)
+{
+    uint32_t healthy;
+
+    if (c->pieces[id].in)
+        return;
+    healthy = healthy_assignees(c, id);
+    while (healthy < verify_wanted(c, id) && hedge(c, id, actions))
+        healthy++;
+    if (healthy == 0)
+        verify_alone(c, id, actions);
 }
 
 /* Too many of a coded round are gone for good: the same step again, with a
@@ -603,10 +669,8 @@ void round_rebalance(struct coordinator *c, struct actions *actions)
         return;
     }
     if (c->code.carrier == CARRIER_F64 || must_hedge(c)) {
-        for (uint32_t id = 0; id < c->code.plain_count; id++) {
-            if (!c->pieces[id].in && healthy_assignees(c, id) == 0)
-                hedge(c, id, actions);
-        }
+        for (uint32_t id = 0; id < c->code.plain_count; id++)
+            hedge_piece(c, id, actions);
     }
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
         if (c->slot_link[slot] != LINK_NONE)
@@ -635,7 +699,8 @@ void round_resend(struct coordinator *c, uint32_t link, struct actions *actions)
 void round_need(struct coordinator *c, uint32_t link,
                 const struct msg_need *msg, struct actions *actions)
 {
-    if (msg->first >= msg->end || msg->end > job_strips(&c->options.job))
+    if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
+        c->backlog) /* On a slow road asking twice makes it slower. */
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
@@ -670,6 +735,10 @@ static void stale(struct coordinator *c, uint32_t link,
 {
     c->stats.stale++;
     coordinator_trace(c, actions, TRACE_STALE, link)->key = *key;
+    if (!trust_key_impossible(c, key))
+        return;
+    trust_strike(c, link, POISON_KEY, actions);
+    round_rebalance(c, actions);
 }
 
 /* Add the sums whatever the sets say: what the planted bugs do. */
@@ -709,6 +778,14 @@ static void lay_out(struct coordinator *c, const struct msg_tally *msg)
     chunkset_add_range(&c->arrived.chunks, msg->first, msg->end);
 }
 
+static void piece_arrived(struct coordinator *c, uint32_t id)
+{
+    c->pieces[id].in = true;
+    c->piece_in[id] = true;
+    c->pieces_in++;
+    c->stats.pieces_merged++;
+}
+
 /* Count the answer in, once (TALLY-1). */
 static void merge(struct coordinator *c, uint32_t link,
                   const struct msg_tally *msg, struct actions *actions)
@@ -725,15 +802,25 @@ static void merge(struct coordinator *c, uint32_t link,
         coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = id;
         return;
     }
-    c->pieces[id].in = true;
-    c->piece_in[id] = true;
-    c->pieces_in++;
-    c->stats.pieces_merged++;
+    piece_arrived(c, id);
     trace_merged(c, link, msg, actions);
 }
 
-/* The answer came from one that was asked: its slot owes one piece less. */
-static void credit(struct coordinator *c, uint32_t link, uint32_t id)
+/* One that was asked has answered: its slot owes one piece less. */
+static void credit_slot(struct coordinator *c, uint32_t link, uint32_t id)
+{
+    const struct member *member = &c->members[link];
+
+    if (member->state != MEMBER_ACTIVE ||
+        !code_holds(&c->code, member->slot, id) ||
+        c->slot_todo[member->slot] == 0)
+        return;
+    if (--c->slot_todo[member->slot] == 0)
+        slot_arrived(c, member->slot);
+}
+
+/* True if it had been asked. */
+static bool note_answered(struct coordinator *c, uint32_t link, uint32_t id)
 {
     struct member *member = &c->members[link];
     const bool asked = assigned(&c->pieces[id], link);
@@ -742,12 +829,27 @@ static void credit(struct coordinator *c, uint32_t link, uint32_t id)
     member->answered++;
     member->answers++;
     member->answered_at = c->now;
-    if (!asked || member->state != MEMBER_ACTIVE ||
-        !code_holds(&c->code, member->slot, id) ||
-        c->slot_todo[member->slot] == 0)
-        return;
-    if (--c->slot_todo[member->slot] == 0)
-        slot_arrived(c, member->slot);
+    return asked;
+}
+
+static void credit(struct coordinator *c, uint32_t link, uint32_t id)
+{
+    if (note_answered(c, link, id))
+        credit_slot(c, link, id);
+}
+
+/* A piece was confirmed: the slots of those who said so owe one less. */
+static void credit_votes(struct coordinator *c, uint32_t id)
+{
+    const struct ballot *ballot = &c->ballots[id];
+
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        for (uint32_t i = 0; member_here(c, link) && i < ballot->count; i++) {
+            if (ballot->votes[i].asked &&
+                strcmp(ballot->votes[i].name, c->members[link].name) == 0)
+                credit_slot(c, link, id);
+        }
+    }
 }
 
 static bool tally_shape_ok(const struct coordinator *c,
@@ -769,9 +871,60 @@ static void note_answer(struct coordinator *c, uint32_t link,
                      msg->compute_us, member->outstanding > 0);
 }
 
+/* An answer in bound: merged, or kept to be compared. */
+static void take_tally(struct coordinator *c, uint32_t link,
+                       const struct msg_tally *msg, struct actions *actions)
+{
+    const bool compared = c->ballots != NULL && c->ballots[msg->piece].checked;
+
+    switch (verify_vote(c, link, msg->piece, actions)) {
+    case VERDICT_COUNT:
+        merge(c, link, msg, actions);
+        if (compared) {
+            (void)note_answered(c, link, msg->piece);
+            credit_votes(c, msg->piece);
+        } else {
+            credit(c, link, msg->piece);
+        }
+        break;
+    case VERDICT_DROP:
+        c->stats.duplicates++;
+        coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = msg->piece;
+        if (member_here(c, link))
+            (void)note_answered(c, link, msg->piece);
+        break;
+    case VERDICT_WAIT:
+        (void)note_answered(c, link, msg->piece);
+        break;
+    }
+    if (member_here(c, link))
+        note_answer(c, link, msg);
+    if (enough(c))
+        commit_round(c, actions);
+    else if (member_here(c, link) && !compared)
+        steal_for(c, link, actions);
+    else
+        round_rebalance(c, actions);
+}
+
+void round_judged(struct coordinator *c, uint32_t id, struct actions *actions)
+{
+    struct trace *trace;
+
+    piece_arrived(c, id);
+    trace = coordinator_trace(c, actions, TRACE_JUDGED, LINK_NONE);
+    trace->a = c->code.pieces[id].first;
+    trace->b = c->code.pieces[id].end;
+    credit_votes(c, id);
+    if (enough(c))
+        commit_round(c, actions);
+}
+
 void round_tally(struct coordinator *c, uint32_t link,
                  const struct msg_tally *msg, struct actions *actions)
 {
+    enum poison_kind kind = POISON_SHAPE;
+
     if (!key_current(c, &msg->key)) {
         stale(c, link, &msg->key, actions);
         return;
@@ -779,18 +932,13 @@ void round_tally(struct coordinator *c, uint32_t link,
     if (tally_shape_ok(c, msg)) {
         lay_out(c, msg);
         if (BUG(BUG_SKIP_FINITE) || tally_in_bound(&c->arrived)) {
-            merge(c, link, msg, actions);
-            credit(c, link, msg->piece);
-            note_answer(c, link, msg);
-            if (enough(c))
-                commit_round(c, actions);
-            else
-                steal_for(c, link, actions);
+            take_tally(c, link, msg, actions);
             return;
         }
         unassign(c, msg->piece, link);
+        kind = POISON_BOUND;
     }
-    roster_strike(c, link, actions);
+    trust_strike(c, link, kind, actions);
     round_rebalance(c, actions);
 }
 
@@ -834,12 +982,19 @@ static void unassign_coded(struct coordinator *c, uint32_t link)
         unassign(c, id, link);
 }
 
+static bool row_shape_ok(const struct coordinator *c, uint32_t link,
+                         const struct msg_row *msg)
+{
+    return c->code.carrier == CARRIER_F64 &&
+           c->members[link].state == MEMBER_ACTIVE && msg->dims == c->row_dims;
+}
+
 /* It is computed again, at the weights of the open round; without one, the next
  * round asks. */
 static void refuse_row(struct coordinator *c, uint32_t link,
-                       struct actions *actions)
+                       enum poison_kind kind, struct actions *actions)
 {
-    roster_strike(c, link, actions);
+    trust_strike(c, link, kind, actions);
     if (member_here(c, link) && c->phase == COORDINATOR_ROUND)
         round_resend(c, link, actions);
     else
@@ -876,10 +1031,12 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
         stale(c, link, &msg->key, actions);
         return;
     }
-    if (c->code.carrier != CARRIER_F64 || member->state != MEMBER_ACTIVE ||
-        msg->dims != c->row_dims ||
-        !(BUG(BUG_SKIP_FINITE) || vec_finite(msg->row, width))) {
-        refuse_row(c, link, actions);
+    if (!row_shape_ok(c, link, msg)) {
+        refuse_row(c, link, POISON_SHAPE, actions);
+        return;
+    }
+    if (!(BUG(BUG_SKIP_FINITE) || vec_finite(msg->row, width))) {
+        refuse_row(c, link, POISON_FINITE, actions);
         return;
     }
     if (c->slot_in[member->slot] && !stale_on(c) && !BUG(BUG_ROW_TWICE)) {
@@ -894,6 +1051,17 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
         open_slot(c, member->slot, actions);
 }
 
+void round_fail_range(struct coordinator *c, uint32_t id,
+                      struct actions *actions)
+{
+    coordinator_fail(c, actions, ERR_RANGE,
+                     "step %u: chunks %u to %u give a gradient that is "
+                     "not finite; look for huge values in the data or "
+                     "lower --lr",
+                     c->key.step, c->code.pieces[id].first,
+                     c->code.pieces[id].end - 1);
+}
+
 /* A chunk that does not fit a proved bound is broken data or a broken machine:
  * let another one try, but not for ever. */
 void round_refuse(struct coordinator *c, uint32_t link,
@@ -903,15 +1071,15 @@ void round_refuse(struct coordinator *c, uint32_t link,
         stale(c, link, &msg->key, actions);
         return;
     }
+    if (verify_refused(c, link, msg->piece, actions)) {
+        unassign(c, msg->piece, link);
+        round_rebalance(c, actions);
+        return;
+    }
     unassign(c, msg->piece, link);
     c->members[link].strikes++;
     if (++c->refusals >= REFUSALS_MAX || c->alive == 1) {
-        coordinator_fail(c, actions, ERR_RANGE,
-                         "step %u: chunks %u to %u give a gradient that is "
-                         "not finite; look for huge values in the data or "
-                         "lower --lr",
-                         c->key.step, c->code.pieces[msg->piece].first,
-                         c->code.pieces[msg->piece].end - 1);
+        round_fail_range(c, msg->piece, actions);
         return;
     }
     round_rebalance(c, actions);

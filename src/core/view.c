@@ -30,11 +30,13 @@ static void room_free(struct coordinator *c)
 
 /* How many workers may be asked for one piece at once: all whom the schedule
  * asks, and a few for hedging. */
-static uint32_t assignees_max(const struct code *code)
+static uint32_t assignees_max(const struct coordinator *c,
+                              const struct code *code)
 {
     const bool on_demand = code->spec.schedule == SCHED_STEAL;
+    const uint32_t compared = c->options.verify || c->options.audit > 0;
 
-    return (on_demand ? 1 : code->copies) + ASSIGNEES_SPARE;
+    return (on_demand ? 1 : code->copies) + compared + ASSIGNEES_SPARE;
 }
 
 static uint32_t work_total(const struct code *code, uint32_t *ids)
@@ -62,17 +64,19 @@ static enum err room_make(struct coordinator *c, const struct code *code)
     c->pieces = mem_new(pieces, sizeof *c->pieces);
     c->piece_in = mem_new(pieces, sizeof *c->piece_in);
     c->ids = mem_new(pieces, sizeof *c->ids);
-    c->assignees_max = assignees_max(code);
+    c->assignees_max = assignees_max(c, code);
     c->assignees =
         mem_new((size_t)pieces * c->assignees_max, sizeof *c->assignees);
     if (c->pieces == NULL || c->piece_in == NULL || c->ids == NULL ||
-        c->assignees == NULL)
+        c->assignees == NULL || verify_room(c, pieces) != ERR_OK)
         return ERR_NOMEM;
     for (uint32_t id = 0; id < pieces; id++)
         c->pieces[id].assignee = c->assignees + (size_t)id * c->assignees_max;
     c->items_used = 0;
     c->items_capacity =
         2 * work_total(code, c->ids) + 2 * pieces + 4 * code->slots + 64;
+    if (c->ballots != NULL)
+        c->items_capacity += 2 * pieces; /* Each may go to a second one. */
     c->items = mem_new(c->items_capacity, sizeof *c->items);
     c->rows = mem_new(rows * width, sizeof *c->rows);
     if (c->items == NULL || c->rows == NULL)
@@ -134,7 +138,10 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
                        code->exactness == EXACT_APPROX &&
                        slots != c->wanted_slots;
 
-    if ((err == ERR_OK && !worse) || !c->code_built || err == ERR_NOMEM ||
+    /* A life that goes on may have to do without the code of the last view: it
+     * may have been this fallback then, too. */
+    if ((err == ERR_OK && !worse) || (!c->code_built && !c->resumed) ||
+        err == ERR_NOMEM ||
         spec.placement == PLACE_LOCAL) /* No sum that `rep` could take over. */
         return err;
     /* No such code, or no certificate, for this many: replication is exact for

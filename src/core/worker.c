@@ -12,6 +12,8 @@
 #define HELLO_RESEND_US (500 * MS_US)
 #define NEED_RESEND_US  (200 * MS_US)
 #define QUEUE_MIN       16u
+#define RTT_WEIGHT      (1.0 / 8)
+#define RTT_PATIENCE    8 /* Round trips of silence: the coordinator is gone. */
 
 /* --- helpers ------------------------------------------------------------- */
 
@@ -657,6 +659,7 @@ static void say_hello(struct worker *worker, struct actions *actions)
     hello->arithmetic = worker->options.arithmetic;
     hello->resident = worker->options.resident;
     hello->data = worker->options.data;
+    hello->job = worker->open ? worker->job.id : 0;
     hello->view_seen = worker->view_seen;
     worker->hello_at = worker->now + HELLO_RESEND_US;
 }
@@ -714,7 +717,8 @@ static void beat(struct worker *worker, struct actions *actions)
     msg->step = worker->in_round ? worker->key.step : 0;
     msg->attempt = worker->in_round ? worker->key.attempt : 0;
     msg->assignment = worker->assignment;
-    msg->queued = queued(worker);
+    /* An answer that is on its way is not lost. */
+    msg->queued = queued(worker) + worker->backlog;
     msg->chunks_done = worker->chunks_done;
     worker->beat_at = worker->now + worker->job.beat_us;
 }
@@ -756,8 +760,12 @@ static void on_leave(struct worker *worker, struct actions *actions)
 
 static bool silent_too_long(const struct worker *worker)
 {
+    const time_us patient = (time_us)(RTT_PATIENCE * worker->rtt_us);
+    const time_us limit =
+        worker->job.dead_us > patient ? worker->job.dead_us : patient;
+
     return worker->job.beat_us > 0 && worker->job.dead_us > 0 &&
-           worker->now - worker->heard_at >= worker->job.dead_us;
+           worker->now - worker->heard_at >= limit;
 }
 
 static void on_time_serving(struct worker *worker, struct actions *actions)
@@ -827,6 +835,15 @@ static time_us next_time(const struct worker *worker)
 
 /* --- step ---------------------------------------------------------------- */
 
+/* A road whose queues are full of our own bulk is slow, not cut. */
+static void on_echo(struct worker *worker, const struct msg_echo *msg)
+{
+    const double rtt_us = (double)(worker->now - msg->sent_us);
+
+    if (msg->sent_us <= worker->now && msg->sequence <= worker->sequence)
+        worker->rtt_us += RTT_WEIGHT * (rtt_us - worker->rtt_us);
+}
+
 static void on_message(struct worker *worker, const struct msg *msg,
                        struct actions *actions)
 {
@@ -859,7 +876,9 @@ static void on_message(struct worker *worker, const struct msg *msg,
         memcpy(worker->reason, msg->bye.reason, sizeof worker->reason);
         finish(worker, actions, ERR_OK, worker->reason);
         break;
-    case MSG_ECHO: /* heard_at is all it is for. */
+    case MSG_ECHO:
+        on_echo(worker, &msg->echo);
+        break;
     case MSG_HELLO:
     case MSG_BEAT:
     case MSG_NEED:
@@ -893,6 +912,7 @@ void worker_step(struct worker *worker, const struct event *event,
     }
     CHECK(event->now >= worker->now);
     worker->now = event->now;
+    worker->backlog = event->backlog > 0;
     switch (event->kind) {
     case EVENT_START:
         worker->lost_at = worker->now;
@@ -919,6 +939,7 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_JOURNALED:
     case EVENT_CHECKPOINTED:
     case EVENT_STOP:
+    case EVENT_JUDGED:
         CHECK(!"an event of the coordinator");
     }
     if (worker->phase == WORKER_SERVING && worker->leaving && !busy(worker) &&

@@ -107,6 +107,8 @@ struct worker {
     bool coded_failed;  /* A piece of the coded round was refused. */
 
     uint64_t chunks_done;
+    bool backlog;  /* Answers are still on their way. */
+    double rtt_us; /* Of beats and their echoes, smoothed. */
     bool leaving;
     time_us leave_at;         /* Next LEAVE is due. */
     time_us leave_until;      /* Go without BYE after this. */

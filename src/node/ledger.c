@@ -93,6 +93,16 @@ static void committed(struct ledger *ledger, const struct trace *trace)
     ledger->objective = trace->value;
 }
 
+static void count_ban(struct coordinator_stats *stats, const char *name,
+                      uint8_t kind)
+{
+    if (stats->banned < BANNED_SHOWN) {
+        memcpy(stats->banned_name[stats->banned], name, NAME_SIZE);
+        stats->banned_for[stats->banned] = kind;
+    }
+    stats->banned++;
+}
+
 static void count(struct coordinator_stats *stats, const struct trace *trace)
 {
     switch (trace->kind) {
@@ -104,6 +114,8 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
         break;
     case TRACE_POISON:
         stats->poison++;
+        if (trace->a < POISON_KINDS)
+            stats->poison_by[trace->a]++;
         break;
     case TRACE_HEDGED:
         stats->hedged++;
@@ -128,6 +140,12 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
         break;
     case TRACE_SWITCH:
         stats->switches++;
+        break;
+    case TRACE_JUDGED:
+        stats->judged++;
+        break;
+    case TRACE_BANNED:
+        count_ban(stats, trace->name, (uint8_t)trace->a);
         break;
     case TRACE_JOINED:
     case TRACE_DIED:
@@ -158,6 +176,22 @@ void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local)
         ledger->began_at = trace->now;
 }
 
+static void add_trust(struct coordinator_stats *to,
+                      const struct coordinator_stats *from)
+{
+    const uint32_t shown =
+        from->banned < BANNED_SHOWN ? from->banned : BANNED_SHOWN;
+
+    for (int kind = 0; kind < POISON_KINDS; kind++)
+        to->poison_by[kind] += from->poison_by[kind];
+    to->checked += from->checked;
+    to->judged += from->judged;
+    to->unchecked_bad += from->unchecked_bad;
+    for (uint32_t i = 0; i < shown; i++)
+        count_ban(to, from->banned_name[i], from->banned_for[i]);
+    to->banned += from->banned - shown;
+}
+
 static void add_stats(struct coordinator_stats *to,
                       const struct coordinator_stats *from)
 {
@@ -174,6 +208,7 @@ static void add_stats(struct coordinator_stats *to,
     to->switches += from->switches;
     to->alarms += from->alarms;
     to->redone += from->redone;
+    add_trust(to, from);
 }
 
 void ledger_coordinator_died(struct ledger *ledger)

@@ -118,6 +118,11 @@ enum err session_send(struct session *session, struct envelope *envelope,
     return keep_letter(session, envelope->bytes, size);
 }
 
+uint64_t session_backlog(const struct session *session)
+{
+    return link_backlog(session->link, PLANE_BULK) + waits(session);
+}
+
 void session_ship(struct session *session, uint32_t first, uint32_t end)
 {
     chunkset_add_range(&session->to_ship, first, end);

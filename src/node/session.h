@@ -55,6 +55,8 @@ void envelope_close(struct envelope *envelope);
 MUST_CHECK enum err session_send(struct session *session,
                                  struct envelope *envelope,
                                  const struct msg *msg);
+/* Bulk that waits here, or is on its way. */
+uint64_t session_backlog(const struct session *session);
 void session_ship(struct session *session, uint32_t first, uint32_t end);
 /* Send what waits, as far as the connection is not too far behind.  On coded
  * data the strips are those of the block that the core now has for it. */

@@ -57,6 +57,7 @@ struct node {
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
     struct products products; /* Jobs on coded data. */
+    bool lie; /* --chaos lie: what is computed is made wrong. */
     enum err compute_err;
     int64_t compute_us;
     struct flag cancel;
@@ -159,6 +160,12 @@ static void do_send(struct node *node, const struct msg *msg)
 
 /* The job. */
 
+/* Within every bound: only one who computes the piece too can tell. */
+static void tell_lie(struct tally *tally)
+{
+    tally->sum[0] = tally->sum[0] / 2 + (INT64_C(1) << 40);
+}
+
 static void compute_work(void *context)
 {
     struct node *node = context;
@@ -173,6 +180,8 @@ static void compute_work(void *context)
     else
         node->compute_err =
             compute_run(&node->compute, &node->work, &node->cancel);
+    if (node->lie && node->work.kind != EVALUATE_LOCAL)
+        tell_lie(node->work.tally);
     node->compute_us = clock_now_us() - began;
 }
 
@@ -220,6 +229,9 @@ static void do_compute(struct node *node, const struct action *action)
         .weights = action->what.w,
         .out = action->vector,
     };
+    node->lie =
+        node->options->chaos != NULL &&
+        chaos_lies(node->options->chaos, node->options->name, action->step);
     chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
     task_start(node->task);
@@ -403,6 +415,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
+    case ACTION_JUDGE:
         break;
     }
     CHECK(!"an action of the coordinator");
@@ -438,6 +451,8 @@ static void feed(struct node *node, const struct event *event)
     if (!node->finished && event != NULL) {
         timed = *event;
         timed.now = clock_now_us();
+        if (timed.kind == EVENT_TIME && node->up)
+            timed.backlog = link_backlog(node->link, PLANE_BULK);
         worker_step(&node->core, &timed, &node->actions);
         for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
             carry_out(node, &node->actions.list[i]);
@@ -490,7 +505,11 @@ static enum err open_core(struct node *node, struct why *why)
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
-        .token = node->options->token, .events = &link_events, .context = node};
+        .token = node->options->token,
+        .source = node->options->source,
+        .events = &link_events,
+        .context = node,
+    };
     enum err err = loop_new(&node->loop);
 
     links.loop = node->loop;

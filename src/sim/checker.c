@@ -103,6 +103,11 @@ void checker_link_down(struct checker *checker, uint32_t link)
 
 /* --- rounds -------------------------------------------------------------- */
 
+static bool promises_bits(const struct checker *checker)
+{
+    return checker->class == EXACT_BITWISE && !checker->gullible;
+}
+
 static void round_opened(struct checker *checker, const struct round_key *key)
 {
     const struct oracle *oracle = checker->oracle;
@@ -115,12 +120,23 @@ static void round_opened(struct checker *checker, const struct round_key *key)
     if (key->step != checker->committed)
         checker_violate(checker, "CHECK-6: round of step %u after %u commits",
                         key->step, checker->committed);
-    if (checker->class == EXACT_BITWISE && key->step < oracle->steps &&
+    if (promises_bits(checker) && key->step < oracle->steps &&
         key->round == 0 && key->weights != oracle->keys[key->step])
         checker_violate(checker,
                         "CHECK-1: step %u starts from other weights than on "
                         "one machine",
                         key->step);
+}
+
+static void merged_chunks(struct checker *checker, uint32_t first, uint32_t end,
+                          uint32_t link)
+{
+    if (!chunkset_misses_range(&checker->merged, first, end))
+        checker_violate(checker,
+                        "CHECK-3: step %u: chunks %u..%u merged twice (link "
+                        "%u)",
+                        checker->key.step, first, end, link);
+    chunkset_add_range(&checker->merged, first, end);
 }
 
 static void merged_range(struct checker *checker, uint32_t link,
@@ -133,12 +149,7 @@ static void merged_range(struct checker *checker, uint32_t link,
             " step %u attempt %u in view %" PRIu64 " step %u attempt %u",
             tally->key.view, tally->key.step, tally->key.attempt,
             checker->key.view, checker->key.step, checker->key.attempt);
-    if (!chunkset_misses_range(&checker->merged, tally->first, tally->end))
-        checker_violate(checker,
-                        "CHECK-3: step %u: chunks %u..%u merged twice (link "
-                        "%u)",
-                        checker->key.step, tally->first, tally->end, link);
-    chunkset_add_range(&checker->merged, tally->first, tally->end);
+    merged_chunks(checker, tally->first, tally->end, link);
 }
 
 /* The step it counts in is that after the last commit, open or about to be. */
@@ -254,6 +265,9 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_TALLY:
         merged(checker, link, msg, conn, poisoned);
         break;
+    case TRACE_JUDGED:
+        merged_chunks(checker, (uint32_t)trace->a, (uint32_t)trace->b, link);
+        break;
     case TRACE_COMMIT:
         committed(checker, trace);
         break;
@@ -275,6 +289,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_DONE:
     case TRACE_FAILED:
     case TRACE_SWITCH:
+    case TRACE_BANNED:
         break;
     }
 }
@@ -352,7 +367,7 @@ static void check_step(struct checker *checker, const struct record *record)
                         "CHECK-8: the receipt of step %u has ages up to %u "
                         "with staleness %u",
                         record->step, record->age_max, checker->staleness);
-    if (checker->class == EXACT_BITWISE &&
+    if (promises_bits(checker) &&
         (record->step > oracle->steps ||
          !digest_equal(&record->weights, &oracle->hash[record->step])))
         checker_violate(checker,
@@ -429,7 +444,7 @@ static void check_weights(struct checker *checker, const double *weights)
     const double norm = vec_norm(oracle->weights, oracle->dims);
     const double apart = distance(weights, oracle->weights, oracle->dims);
 
-    if (checker->class == EXACT_BITWISE &&
+    if (promises_bits(checker) &&
         !digest_equal(&hash, &oracle->hash[oracle->steps]))
         checker_violate(checker,
                         "CHECK-1: other weights than one machine's (%g apart)",

@@ -38,6 +38,7 @@ struct checker {
     struct oracle *oracle;
     bool averages;        /* Code `local`, with gradients to redo. */
     enum exactness class; /* What the code promises. */
+    bool gullible;        /* Lies may get through: bits prove nothing. */
     bool violated;
     char text[SIM_TEXT];
 

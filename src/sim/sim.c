@@ -169,6 +169,7 @@ static enum err open_world(struct world *world, struct why *why)
     if (err == ERR_OK)
         err = checker_init(&world->checker, &world->oracle, class,
                            options->code.staleness, world->coordinator.links);
+    world->checker.gullible = options->gullible;
     if (err == ERR_OK)
         err = buffers(world);
     if (err != ERR_OK)
@@ -246,7 +247,7 @@ static bool is_for_process(uint32_t kind)
            kind == HAPPEN_LINK_UP || kind == HAPPEN_LINK_DOWN ||
            kind == HAPPEN_COMPUTED || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
-           kind == HAPPEN_STOP;
+           kind == HAPPEN_STOP || kind == HAPPEN_JUDGED;
 }
 
 static void deliver(struct world *world, struct happening *happening)
@@ -394,7 +395,7 @@ enum err sim_run(const struct sim_options *options, struct sim_result *result,
     struct world world = {.options = options, .result = result};
     enum err err;
 
-    *result = (struct sim_result){0};
+    *result = (struct sim_result){.banned_step = UINT32_MAX};
     split_seed(&world);
     err = open_world(&world, why);
     if (err == ERR_OK) {

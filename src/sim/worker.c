@@ -188,6 +188,21 @@ static void store(struct world *world, uint32_t index,
                         data->chunk);
 }
 
+static enum spoil spoil_of(const struct sim_worker *worker,
+                           const struct msg *msg)
+{
+    if (worker->poison)
+        return SPOIL_POISON;
+    if (!worker->lies || msg->kind != MSG_TALLY ||
+        (worker->lie_piece != 0 && msg->tally.piece + 1 != worker->lie_piece))
+        return SPOIL_NOT;
+    return worker->lie_every == 0 || (msg->tally.key.step + msg->tally.piece) %
+                                             worker->lie_every ==
+                                         0
+               ? SPOIL_LIE
+               : SPOIL_NOT;
+}
+
 static void say(struct world *world, uint32_t index, const struct msg *msg)
 {
     struct sim_worker *worker = &world->workers[index];
@@ -201,7 +216,8 @@ static void say(struct world *world, uint32_t index, const struct msg *msg)
     if (msg->kind == MSG_ROW)
         checker_answer(&world->checker, worker->machine.options.name,
                        &msg->row.key, &worker->view_answered);
-    network_send(world, worker->conn, TO_COORDINATOR, msg, worker->poison);
+    network_send(world, worker->conn, TO_COORDINATOR, msg,
+                 spoil_of(worker, msg));
 }
 
 static void hang_up(struct world *world, struct sim_worker *worker)
@@ -254,6 +270,7 @@ static void obey(struct world *world, uint32_t index,
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
+    case ACTION_JUDGE:
         CHECK(!"an action of the coordinator");
     }
 }
@@ -323,6 +340,7 @@ void sim_worker_start(struct world *world, uint32_t index)
     }
     process_begin(&worker->process);
     worker->poison = false;
+    worker->lies = false;
     worker->slow = 1;
     worker->view_answered = 0;
     worker->conn = CONN_NONE;

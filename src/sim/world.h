@@ -50,6 +50,7 @@ enum happening_kind {
     HAPPEN_SCRIPT,    /* Fault `number` of the script. */
     HAPPEN_CURE,      /* Faults end; everything is mended. */
     HAPPEN_DEADLINE,  /* CHECK-5: there should have been a step by now. */
+    HAPPEN_JUDGED,    /* The coordinator has computed a piece itself. */
 };
 
 /* Directions of a connection. */
@@ -111,8 +112,11 @@ struct sim_worker {
     bool exists; /* Has been started at least once. */
     bool resident;
     bool poison;
-    uint32_t rejected; /* How often; it then comes back under a new name. */
-    double slow;       /* Compute takes so much longer; 1 = as usual. */
+    bool lies;
+    uint32_t lie_every; /* One answer in so many; 0 = all. */
+    uint32_t lie_piece; /* Only about this one, from 1; 0 = any. */
+    uint32_t rejected;  /* How often; it then comes back under a new name. */
+    double slow;        /* Compute takes so much longer; 1 = as usual. */
     uint32_t conn;
     struct computation computation;
     struct dataset data; /* Shipped, if not resident. */
@@ -140,6 +144,7 @@ struct sim_coordinator {
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
     enum err job_err;    /* Of the job carried out, until it is told. */
+    enum err judge_err;  /* Likewise of the piece it computed. */
     bool power;          /* A disk crash is a power cut, not a kill. */
     time_us away_us;     /* ... after which it starts again so much later. */
     uint32_t *link_conn; /* Link -> connection, or CONN_NONE. */
@@ -228,8 +233,9 @@ void world_start_later(struct world *world, uint32_t node, time_us after_us);
 
 /* --- network.c --- */
 void network_close(struct world *world);
+enum spoil { SPOIL_NOT, SPOIL_POISON, SPOIL_LIE };
 void network_send(struct world *world, uint32_t conn, int direction,
-                  const struct msg *msg, bool poison);
+                  const struct msg *msg, enum spoil spoil);
 void network_dial(struct world *world, uint32_t worker);
 void network_on_dial(struct world *world, const struct happening *happening);
 /* One end closes; the other is told. */

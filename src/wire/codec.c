@@ -184,6 +184,7 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_digest(out, &hello->arithmetic);
     put_bool(out, hello->resident);
     put_digest(out, &hello->data);
+    put_u64(out, hello->job);
     put_u64(out, hello->view_seen);
 }
 
@@ -197,6 +198,7 @@ static void get_hello(struct reader *in, struct msg_hello *hello)
     get_digest(in, &hello->arithmetic);
     hello->resident = get_bool(in);
     get_digest(in, &hello->data);
+    hello->job = get_u64(in);
     hello->view_seen = get_u64(in);
 }
 

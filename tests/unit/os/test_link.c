@@ -394,6 +394,43 @@ static void test_names_resolve(void **state)
     run_until(f, both_up);
 }
 
+/* The other side sees the address that we were told to dial from. */
+static void test_dials_from_source(void **state)
+{
+    const struct net_source source = {.four = "127.0.0.5"};
+    struct fixture *f = *state;
+    struct link_options options = {.loop = f->loop,
+                                   .events = &events,
+                                   .source = &source,
+                                   .context = &f->client};
+
+    start(f, NULL, NULL);
+    link_hub_free(f->client.hub);
+    assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
+    dial(f);
+    run_until(f, both_up);
+    assert_memory_equal(link_address(f->server.link), "127.0.0.5:", 10);
+}
+
+/* A card without an address of that kind has no way there, and says so. */
+static void test_source_of_another_kind(void **state)
+{
+    const struct net_source source = {.six = "::1"};
+    struct fixture *f = *state;
+    struct link_options options = {.loop = f->loop,
+                                   .events = &events,
+                                   .source = &source,
+                                   .context = &f->client};
+
+    start(f, NULL, NULL);
+    link_hub_free(f->client.hub);
+    assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
+    dial(f);
+    run_until(f, client_down);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+    assert_non_null(strstr(f->client.why, "--interface"));
+}
+
 static void test_unknown_names_do_not(void **state)
 {
     struct fixture *f = *state;
@@ -558,6 +595,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_nobody_there, setup, teardown),
         cmocka_unit_test_setup_teardown(test_names_resolve, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dials_from_source, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_source_of_another_kind, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_unknown_names_do_not, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_another_machine_needs_a_token,

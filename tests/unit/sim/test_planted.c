@@ -110,6 +110,7 @@ int main(void)
         PLANTED(BUG_SKIP_FILE_SYNC),
         PLANTED(BUG_IN_PLACE),
         PLANTED(BUG_KEEP_TORN),
+        PLANTED(BUG_BELIEVE_SECOND),
         cmocka_unit_test(test_shrinks),
     };
 

@@ -112,6 +112,7 @@ static void random_hello(struct rng *rng, struct msg_hello *hello)
     random_digest(rng, &hello->arithmetic);
     hello->resident = rng_chance(rng, 0.5);
     random_digest(rng, &hello->data);
+    hello->job = random_u64(rng);
     hello->view_seen = random_u64(rng);
 }
 
