@@ -82,10 +82,13 @@ static enum err run_with(const struct join_options *options,
         .threads = options->threads,
         .give_up_us = options->give_up_us,
         .interrupt = true,
+        .notice = options->notice,
     };
     struct net_source source;
-    enum err err = net_parse(options->address, &node.address, why);
+    enum err err = notice_check(&options->notice, why);
 
+    if (err == ERR_OK)
+        err = net_parse(options->address, &node.address, why);
     if (err == ERR_OK && options->interface != NULL) {
         err = net_source_find(options->interface, &source, why);
         node.source = &source;

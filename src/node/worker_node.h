@@ -26,6 +26,7 @@
 #include "node/chaos.h"
 #include "os/interface.h"
 #include "os/net.h"
+#include "os/notice.h"
 #include "os/token.h"
 
 struct worker_node_options {
@@ -40,6 +41,7 @@ struct worker_node_options {
     bool interrupt;     /* SIGINT, too, means leave. */
     const struct chaos *chaos;       /* Says when to lie; NULL = never. */
     const struct net_source *source; /* To dial from; NULL: any. */
+    struct notice_options notice;    /* Checked; it means leave as well. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
@@ -56,6 +58,7 @@ struct join_options {
     const char *isa;       /* NULL: the best. */
     uint32_t threads;      /* 0: all processors. */
     time_us give_up_us;
+    struct notice_options notice;
 };
 
 MUST_CHECK enum err join_run(const struct join_options *options,
