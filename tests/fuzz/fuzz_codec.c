@@ -26,9 +26,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct msg msg;
     uint8_t *again;
 
-    if (room.dims == 0)
+    if (room.dims == 0) {
         CHECK(codec_room_init(&room, FUZZ_DIMS, FUZZ_SUM_DIMS, FUZZ_ITEMS) ==
               ERR_OK);
+        CHECK(codec_room_answers(&room, FUZZ_ITEMS) == ERR_OK);
+    }
     if (codec_decode(data, size, &room, &msg) != ERR_OK)
         return 0;
     again = mem_new(codec_bound(&msg), 1);
