@@ -265,6 +265,21 @@ static enum err draw_delay(struct sim_options *options, struct rng *rng,
     return delay_parse("exp:0.03", rng_next(rng), &options->delay, why);
 }
 
+/* Every fourth seed has relays, drawn from a stream of its own: the others
+ * stay as they were. */
+static void draw_relays(struct sim_options *options, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x72656c617973));
+    if (seed % 4 != 3)
+        return;
+    options->fanout = between(&rng, 1, 4);
+    options->deep = rng_chance(&rng, 0.3);
+    options->mix.weight[FAULT_RELAY] = 14;
+    options->settle_us = 20 * SECOND_US; /* Twice the way, or three times. */
+}
+
 static enum err draw_all(struct draw *draw, uint64_t seed,
                          const struct campaign_options *campaign,
                          struct why *why)
@@ -290,6 +305,7 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->fault_count = between(&rng, 40, FAULTS_MAX);
     options->fault_gap_us = (time_us)between(&rng, 5, 90) * MS_US;
     options->settle_us = 5 * SECOND_US;
+    draw_relays(options, seed);
     options->fault_skip = campaign->skip;
     options->sink = campaign->trace;
     options->sink_context = campaign->trace_context;
@@ -302,12 +318,14 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
 
     (void)snprintf(text, SIM_TEXT,
                    "%s %s, %u x %u, code %s%s s=%u k=%u, %u workers (at most "
-                   "%u), %u steps",
+                   "%u%s), %u steps",
                    draw->problem.model->name, optim_name(options->optim.kind),
                    draw->data.rows, draw->data.cols,
                    options->adapt ? "auto from " : "", options->code.name,
                    options->code.stragglers, options->code.k, options->slots,
-                   options->workers_max, options->optim.steps);
+                   options->workers_max,
+                   options->fanout > 0 ? ", over relays" : "",
+                   options->optim.steps);
 }
 
 enum err campaign_seed(const struct campaign_options *options, uint64_t seed,
