@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "wire/codec.h"
 
@@ -35,6 +36,13 @@ static void drop_letters(struct session *session)
 
 void session_free(struct session *session)
 {
+    while (session->queues != NULL) {
+        struct session *next = session->queues->next;
+
+        session_free(session->queues);
+        session->queues = next;
+    }
+    mem_free(session->bundles);
     drop_letters(session);
     chunkset_close(&session->to_ship);
     mem_free(session);
@@ -92,27 +100,119 @@ static enum err keep_letter(struct session *session, const uint8_t *bytes,
     return ERR_OK;
 }
 
+enum err session_bundle(struct session *session)
+{
+    if (session->bundles == NULL)
+        session->bundles = mem_new(PLANES, sizeof *session->bundles);
+    return session->bundles != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static void flush_plane(struct session *session, enum plane plane)
+{
+    struct bundle *bundle = &session->bundles[plane];
+
+    if (bundle->size > 0)
+        link_send(session->link, plane, bundle->bytes, bundle->size);
+    bundle->size = 0;
+}
+
+void session_flush(struct session *session)
+{
+    if (session->bundles == NULL)
+        return;
+    flush_plane(session, PLANE_CONTROL);
+    flush_plane(session, PLANE_BULK);
+}
+
+static void send_now(struct session *session, enum plane plane,
+                     const uint8_t *bytes, size_t size)
+{
+    if (session->bundles != NULL) {
+        struct bundle *bundle = &session->bundles[plane];
+
+        if (bundle_add(bundle, bytes, size))
+            return;
+        flush_plane(session, plane);
+        if (bundle_add(bundle, bytes, size))
+            return;
+    }
+    link_send(session->link, plane, bytes, size);
+}
+
+static struct session *queue_of(struct session *session, uint32_t leaf)
+{
+    for (struct session *at = session->queues; at != NULL; at = at->next) {
+        if (at->leaf == leaf)
+            return at;
+    }
+    return NULL;
+}
+
+void session_forget(struct session *session, uint32_t leaf)
+{
+    for (struct session **at = &session->queues; *at != NULL;
+         at = &(*at)->next) {
+        struct session *queue = *at;
+
+        if (queue->leaf != leaf)
+            continue;
+        *at = queue->next;
+        session_free(queue);
+        return;
+    }
+}
+
 enum err session_send(struct session *session, struct envelope *envelope,
                       const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
     const size_t size = envelope_fill(envelope, msg);
+    struct session *queue =
+        msg->leaf == 0 ? session : queue_of(session, msg->leaf);
 
     if (size == 0)
         return ERR_NOMEM;
-    if (!bulk || !waits(session)) {
-        link_send(session->link, bulk ? PLANE_BULK : PLANE_CONTROL,
-                  envelope->bytes, size);
+    if (!bulk || queue == NULL || !waits(queue)) {
+        send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope->bytes,
+                 size);
         return ERR_OK;
     }
-    if (msg->kind == MSG_ROUND)
-        drop_letters(session);
-    return keep_letter(session, envelope->bytes, size);
+    if (msg->kind == MSG_ROUND || msg->kind == MSG_TASK)
+        drop_letters(queue);
+    return keep_letter(queue, envelope->bytes, size);
 }
 
-void session_ship(struct session *session, uint32_t first, uint32_t end)
+static enum err add_queue(struct session *session, uint32_t leaf,
+                          struct session **queue)
 {
-    chunkset_add_range(&session->to_ship, first, end);
+    struct session *made = session_new(session->link);
+    enum err err = made != NULL ? ERR_OK : ERR_NOMEM;
+
+    if (err == ERR_OK)
+        err = session_open(made, session->index, session->to_ship.count);
+    if (err != ERR_OK) {
+        if (made != NULL)
+            session_free(made);
+        return err;
+    }
+    made->leaf = leaf;
+    made->next = session->queues;
+    session->queues = made;
+    *queue = made;
+    return ERR_OK;
+}
+
+enum err session_ship(struct session *session, uint32_t leaf, uint32_t first,
+                      uint32_t end)
+{
+    struct session *queue = leaf == 0 ? session : queue_of(session, leaf);
+    enum err err = ERR_OK;
+
+    if (queue == NULL)
+        err = add_queue(session, leaf, &queue);
+    if (err == ERR_OK)
+        chunkset_add_range(&queue->to_ship, first, end);
+    return err;
 }
 
 static enum err send_chunk(struct session *session, struct envelope *envelope,
@@ -122,6 +222,7 @@ static enum err send_chunk(struct session *session, struct envelope *envelope,
     uint8_t *bytes = mem_new(size, 1);
     const struct msg msg = {
         .kind = MSG_DATA,
+        .leaf = session->leaf,
         .data = {.chunk = chunk, .bytes = bytes, .size = size}};
     size_t coded;
 
@@ -147,8 +248,8 @@ static void send_letter(struct session *session)
     mem_free(letter);
 }
 
-enum err session_pump(struct session *session, struct envelope *envelope,
-                      const struct dataset *data)
+static enum err pump(struct session *session, struct envelope *envelope,
+                     const struct dataset *data)
 {
     while (waits(session) &&
            link_queued(session->link, PLANE_BULK) < SESSION_HIGH_BYTES) {
@@ -165,4 +266,34 @@ enum err session_pump(struct session *session, struct envelope *envelope,
             return err;
     }
     return ERR_OK;
+}
+
+/* Queues that are empty go: their leaves are served like all others. */
+static enum err pump_queues(struct session *session, struct envelope *envelope,
+                            const struct dataset *data)
+{
+    struct session **at = &session->queues;
+
+    while (*at != NULL) {
+        struct session *queue = *at;
+        const enum err err = pump(queue, envelope, data);
+
+        if (err != ERR_OK)
+            return err;
+        if (waits(queue)) {
+            at = &queue->next;
+            continue;
+        }
+        *at = queue->next;
+        session_free(queue);
+    }
+    return ERR_OK;
+}
+
+enum err session_pump(struct session *session, struct envelope *envelope,
+                      const struct dataset *data)
+{
+    const enum err err = pump_queues(session, envelope, data);
+
+    return err == ERR_OK ? pump(session, envelope, data) : err;
 }

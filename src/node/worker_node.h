@@ -27,7 +27,10 @@
 #include "os/token.h"
 
 struct worker_node_options {
-    struct net_address address; /* Of the coordinator. */
+    /* Of the coordinator, or of relays to it: who is not let in by one tries
+     * the next. */
+    const struct net_address *addresses;
+    uint32_t address_count;
     const struct token *token;  /* NULL: loopback only. */
     char name[NAME_SIZE];
     enum isa isa;
@@ -45,7 +48,7 @@ MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
 
 /* For `muster join`: parse, load the token, choose a name if NULL, run. */
 struct join_options {
-    const char *address;
+    const char *address; /* HOST:PORT[,HOST:PORT...] */
     const char *token_file;
     const char *name; /* NULL: the host's name and the process id. */
     const char *isa;  /* NULL: the best. */
