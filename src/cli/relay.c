@@ -16,7 +16,7 @@ static void say_ready(void *context, const char *address)
 {
     const struct cli *cli = context;
 
-    say_note(cli, "muster: relaying; workers join %s", address);
+    say_note(cli, "muster: relaying; on this machine: muster join %s", address);
 }
 
 int relay_command(struct cli *cli)

@@ -30,6 +30,7 @@
 #define SUSPECT_US       (300 * MS_US)
 #define RESEND_US        SECOND_US
 #define GATHER_US        (5 * SECOND_US)
+#define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define GATHER_REMOTE_US (60 * SECOND_US)
 #define CHECKPOINT_STEPS 10u
 #define CHECKPOINT_US    (2 * SECOND_US)
@@ -253,7 +254,8 @@ static void describe_core(struct train *train)
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
-        .gather_us = remote ? GATHER_REMOTE_US : GATHER_US,
+        .gather_us = remote ? GATHER_REMOTE_US
+                            : GATHER_US + options->slots * GATHER_EACH_US,
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
