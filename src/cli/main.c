@@ -43,7 +43,8 @@ static const struct command commands[] = {
      join_command},
     {"relay", POSITIONAL(CMD_RELAY, OPT_ADDRESS), "HOST:PORT",
      "Stand between a coordinator and workers, and merge their answers",
-     "Workers join the relay as they would the coordinator, which they need not\n"
+     "Workers join the relay as they would the coordinator, which they need "
+     "not\n"
      "reach; it sees one connection for all of them.",
      "  muster relay trainer.example:7731 --listen :7732 --token-file "
      "cluster.token\n",

@@ -63,8 +63,7 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
     c->phase = COORDINATOR_FAILED;
     (void)coordinator_trace(c, actions, TRACE_FAILED, LINK_NONE);
     /* A coordinator that was replaced has no right to send workers home. */
-    for (uint32_t link = 0; err != ERR_STALE && link < c->members_max;
-         link++) {
+    for (uint32_t link = 0; err != ERR_STALE && link < c->members_max; link++) {
         struct msg *bye;
 
         if (!member_here(c, link))

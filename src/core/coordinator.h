@@ -152,9 +152,9 @@ struct coordinator {
 
     /* First one for each link, then those behind relays, found by hashing. */
     struct member *members;
-    uint32_t members_max;   /* links_max + leaves_max. */
-    uint32_t alive;         /* READY or ACTIVE. */
-    uint32_t gather_for;    /* Wait for so many, until ... */
+    uint32_t members_max; /* links_max + leaves_max. */
+    uint32_t alive;       /* READY or ACTIVE. */
+    uint32_t gather_for;  /* Wait for so many, until ... */
     time_us gather_until;
     char banned[BANNED_MAX][NAME_SIZE]; /* Three strikes. */
     uint32_t banned_count;

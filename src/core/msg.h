@@ -50,7 +50,7 @@
 #define SUM_DIMS_MAX (UINT32_C(1) << 28) /* A Hessian's triangle. */
 #define ITEMS_MAX    65536u              /* Pieces in one message. */
 #define STATUS_SIZE  65536u              /* Text of a STATUS answer. */
-#define ANSWERS_MAX    4096u               /* Answers in one SUM. */
+#define ANSWERS_MAX  4096u               /* Answers in one SUM. */
 
 enum msg_kind {
     MSG_HELLO = 1,

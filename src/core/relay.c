@@ -229,8 +229,7 @@ static void hold(struct relay *relay)
     if (relay->hold_until != TIME_NEVER)
         return;
     wait = wait < HOLD_MIN_US ? HOLD_MIN_US : wait;
-    relay->hold_until =
-        relay->now + (wait > HOLD_MAX_US ? HOLD_MAX_US : wait);
+    relay->hold_until = relay->now + (wait > HOLD_MAX_US ? HOLD_MAX_US : wait);
 }
 
 /* Neither the sum nor what it would come to with ours leaves the bound: a liar
@@ -242,7 +241,8 @@ static bool fits(const struct tally *held, const int64_t *sum)
 
     for (uint32_t j = 0; j < held->dims; j++) {
         const int64_t value = sum[j];
-        const int64_t both = (int64_t)((uint64_t)held->sum[j] + (uint64_t)value);
+        const int64_t both =
+            (int64_t)((uint64_t)held->sum[j] + (uint64_t)value);
 
         bad |= value <= -limit || value >= limit || both <= -limit ||
                both >= limit;
@@ -284,8 +284,7 @@ static bool range_ok(const struct relay *relay, uint32_t first, uint32_t end)
 static bool known(const struct relay *relay, uint32_t first, uint32_t end)
 {
     return !chunkset_misses_range(&relay->passed, first, end) ||
-           !chunkset_misses_range(&relay->held[relay->live].chunks, first,
-                                  end);
+           !chunkset_misses_range(&relay->held[relay->live].chunks, first, end);
 }
 
 static void on_tally(struct relay *relay, struct relay_leaf *leaf,
@@ -322,7 +321,7 @@ static void on_tally(struct relay *relay, struct relay_leaf *leaf,
 
 /* Its leaves by our numbers; false if some piece must not be merged. */
 static bool map_answers(struct relay *relay, uint32_t link,
-                      const struct msg_sum *msg)
+                        const struct msg_sum *msg)
 {
     bool mergeable = true;
 
@@ -335,11 +334,11 @@ static bool map_answers(struct relay *relay, uint32_t link,
         answer->leaf = leaf == NULL ? 0 : leaf->number;
         if (leaf != NULL)
             answered(leaf);
-        mergeable =
-            mergeable && range_ok(relay, answer->first, answer->end) &&
-            (!answer->counted ||
-             (!known(relay, answer->first, answer->end) &&
-              chunkset_misses_range(&relay->alone, answer->first, answer->end)));
+        mergeable = mergeable && range_ok(relay, answer->first, answer->end) &&
+                    (!answer->counted ||
+                     (!known(relay, answer->first, answer->end) &&
+                      chunkset_misses_range(&relay->alone, answer->first,
+                                            answer->end)));
     }
     return mergeable;
 }
@@ -453,9 +452,8 @@ static void set_alone(struct relay *relay, const struct msg_work *work,
         if (!range_ok(relay, item->first, item->end))
             continue;
         chunkset_add_range(&relay->alone, item->first, item->end);
-        held = held ||
-               !chunkset_misses_range(&relay->held[relay->live].chunks,
-                                      item->first, item->end);
+        held = held || !chunkset_misses_range(&relay->held[relay->live].chunks,
+                                              item->first, item->end);
     }
     if (held)
         flush(relay, actions);
@@ -694,8 +692,7 @@ static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
             send(actions, link, 0, MSG_WELCOME)->welcome = relay->job;
         return;
     }
-    if ((msg->leaf != 0) != relay->links[link].relay &&
-        msg->kind != MSG_SUM)
+    if ((msg->leaf != 0) != relay->links[link].relay && msg->kind != MSG_SUM)
         return; /* Only relays have leaves, and nothing else to say. */
     if (msg->kind == MSG_HELLO) {
         on_hello(relay, link, msg, actions);

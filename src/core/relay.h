@@ -94,7 +94,7 @@ struct relay {
 
     /* The round. */
     bool in_round;
-    bool over; /* It was called off. */
+    bool over;              /* It was called off. */
     struct msg_round round; /* Its vectors are these: */
     double *weights, *direction;
     int16_t *exponent;
@@ -108,7 +108,7 @@ struct relay {
     uint32_t live;
     uint32_t answer_count;
     time_us hold_until;
-    bool flushed;        /* In this step. */
+    bool flushed;          /* In this step. */
     struct answer *mapped; /* ANSWERS_MAX: of a SUM passed on by itself. */
 
     char reason[REASON_SIZE]; /* Behind ACTION_FINISH. */

@@ -852,7 +852,8 @@ static bool lay_out_sum(struct coordinator *c, const struct msg_sum *msg)
             return false;
         if (!answer->counted)
             continue;
-        if (!chunkset_misses_range(&c->arrived.chunks, answer->first, answer->end))
+        if (!chunkset_misses_range(&c->arrived.chunks, answer->first,
+                                   answer->end))
             return false; /* Twice in one sum. */
         chunkset_add_range(&c->arrived.chunks, answer->first, answer->end);
     }
@@ -883,7 +884,7 @@ static bool merge_sum(struct coordinator *c, uint32_t relay,
 /* Whoever answered owes it no more.  A piece that is not in, because its sum
  * was dropped, is nobody's now and is given out again. */
 static void credit_answer(struct coordinator *c, uint32_t link,
-                        const struct answer *answer)
+                          const struct answer *answer)
 {
     c->members[link].heard_at = c->now;
     if (!c->pieces[answer->piece].in) {

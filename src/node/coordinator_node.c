@@ -47,7 +47,7 @@ struct node {
     struct codec_room room;
     struct envelope envelope;
     size_t message_max;
-    size_t sum_max; /* The same, of a relay. */
+    size_t sum_max;                    /* The same, of a relay. */
     enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
     uint32_t journaled_count;
     struct trace *traces; /* Of the step at hand. */

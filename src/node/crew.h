@@ -25,9 +25,9 @@ struct crew_member {
     struct process_end end;       /* Once it is gone. */
     bool reported;                /* Its end was taken note of. */
     bool relay;
-    uint32_t lives; /* Of a relay. */
-    time_us resume_at;            /* Stopped until then; 0 = not stopped. */
-    uint32_t resume_step;         /* ... or until this step. */
+    uint32_t lives;       /* Of a relay. */
+    time_us resume_at;    /* Stopped until then; 0 = not stopped. */
+    uint32_t resume_step; /* ... or until this step. */
 };
 
 /* Relays and who is behind them. */

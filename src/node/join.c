@@ -62,8 +62,8 @@ static enum err run_with(const struct join_options *options,
         .interrupt = true,
     };
     struct net_address addresses[WAYS_MAX];
-    enum err err = ways_parse(options->address, addresses,
-                              &node.address_count, why);
+    enum err err =
+        ways_parse(options->address, addresses, &node.address_count, why);
 
     node.addresses = addresses;
     if (err == ERR_OK)

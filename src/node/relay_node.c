@@ -181,9 +181,8 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
     struct session *child = link_user(link);
     const bool above = link == node->dialled;
     struct msg msg;
-    struct event event = {.kind = EVENT_MESSAGE,
-                          .link = RELAY_PARENT,
-                          .msg = &msg};
+    struct event event = {
+        .kind = EVENT_MESSAGE, .link = RELAY_PARENT, .msg = &msg};
     const bool good = codec_decode(data, size, &node->room, &msg) == ERR_OK &&
                       msg_is_bulk(msg.kind) == (plane == PLANE_BULK);
 
@@ -369,7 +368,8 @@ static void do_connect(struct node *node)
 /* What one chunk may take on its way through. */
 static size_t chunk_bytes(const struct job *job)
 {
-    const uint64_t cells = (uint64_t)job->chunk_rows * ((uint64_t)job->cols + 4);
+    const uint64_t cells =
+        (uint64_t)job->chunk_rows * ((uint64_t)job->cols + 4);
 
     return (size_t)(cells * CELL_BYTES + CHUNK_OVERHEAD);
 }

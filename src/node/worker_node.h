@@ -31,7 +31,7 @@ struct worker_node_options {
      * the next. */
     const struct net_address *addresses;
     uint32_t address_count;
-    const struct token *token;  /* NULL: loopback only. */
+    const struct token *token; /* NULL: loopback only. */
     char name[NAME_SIZE];
     enum isa isa;
     uint32_t threads;

@@ -316,16 +316,15 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
 {
     const struct sim_options *options = &draw->options;
 
-    (void)snprintf(text, SIM_TEXT,
-                   "%s %s, %u x %u, code %s%s s=%u k=%u, %u workers (at most "
-                   "%u%s), %u steps",
-                   draw->problem.model->name, optim_name(options->optim.kind),
-                   draw->data.rows, draw->data.cols,
-                   options->adapt ? "auto from " : "", options->code.name,
-                   options->code.stragglers, options->code.k, options->slots,
-                   options->workers_max,
-                   options->fanout > 0 ? ", over relays" : "",
-                   options->optim.steps);
+    (void)snprintf(
+        text, SIM_TEXT,
+        "%s %s, %u x %u, code %s%s s=%u k=%u, %u workers (at most "
+        "%u%s), %u steps",
+        draw->problem.model->name, optim_name(options->optim.kind),
+        draw->data.rows, draw->data.cols, options->adapt ? "auto from " : "",
+        options->code.name, options->code.stragglers, options->code.k,
+        options->slots, options->workers_max,
+        options->fanout > 0 ? ", over relays" : "", options->optim.steps);
 }
 
 enum err campaign_seed(const struct campaign_options *options, uint64_t seed,

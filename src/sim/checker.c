@@ -156,9 +156,8 @@ static void merged_of_sum(struct checker *checker, const struct msg_sum *sum,
         const struct answer *answer = &sum->answers[i];
 
         if (answer->piece == piece && answer->counted) {
-            const struct msg_tally tally = {.key = sum->key,
-                                            .first = answer->first,
-                                            .end = answer->end};
+            const struct msg_tally tally = {
+                .key = sum->key, .first = answer->first, .end = answer->end};
 
             merged_range(checker, CHECKER_NOBODY, &tally);
             return;

@@ -478,12 +478,12 @@ void network_break(struct world *world, uint32_t conn, int direction)
         if (when < at->last_at[direction][bulk])
             when = at->last_at[direction][bulk];
     }
-    world_push(world, (struct happening){
-                          .at = when,
-                          .kind = HAPPEN_LINK_DOWN,
-                          .node = end_node(world, conn, direction),
-                          .life = world_process(world, at->lower)->life,
-                          .conn = conn});
+    world_push(world,
+               (struct happening){.at = when,
+                                  .kind = HAPPEN_LINK_DOWN,
+                                  .node = end_node(world, conn, direction),
+                                  .life = world_process(world, at->lower)->life,
+                                  .conn = conn});
 }
 
 void network_close_end(struct world *world, uint32_t conn, int direction)

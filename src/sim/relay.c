@@ -223,8 +223,8 @@ static bool passed_on(const struct actions *actions)
     for (uint32_t i = 0; i < actions->count; i++) {
         const struct action *action = &actions->list[i];
 
-        if (action->kind == ACTION_SEND && (action->msg.kind == MSG_TALLY ||
-                                            action->msg.kind == MSG_ROW))
+        if (action->kind == ACTION_SEND &&
+            (action->msg.kind == MSG_TALLY || action->msg.kind == MSG_ROW))
             return true;
     }
     return false;
@@ -272,9 +272,8 @@ static void on_parent(struct world *world, const struct happening *happening)
     conn->open[TO_WORKER] = up;
     if (!up) {
         relay->caller.conn = CONN_NONE;
-        relay->caller.tries = relay->machine.phase == RELAY_SERVING
-                                  ? 0
-                                  : relay->caller.tries + 1;
+        relay->caller.tries =
+            relay->machine.phase == RELAY_SERVING ? 0 : relay->caller.tries + 1;
     }
     step(world, index,
          (struct event){.kind = up ? EVENT_LINK_UP : EVENT_LINK_DOWN,

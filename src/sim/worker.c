@@ -187,7 +187,8 @@ static void say(struct world *world, uint32_t index, const struct msg *msg)
     if (msg->kind == MSG_ROW)
         checker_answer(&world->checker, worker->machine.options.name,
                        &msg->row.key, &worker->view_answered);
-    network_send(world, worker->caller.conn, TO_COORDINATOR, msg, worker->poison);
+    network_send(world, worker->caller.conn, TO_COORDINATOR, msg,
+                 worker->poison);
 }
 
 static void hang_up(struct world *world, struct sim_worker *worker)
@@ -386,8 +387,9 @@ static void on_link(struct world *world, const struct happening *happening)
         worker->caller.conn != happening->conn)
         return;
     if (happening->kind == HAPPEN_LINK_DOWN)
-        worker->caller.tries =
-            worker->machine.phase == WORKER_SERVING ? 0 : worker->caller.tries + 1;
+        worker->caller.tries = worker->machine.phase == WORKER_SERVING
+                                   ? 0
+                                   : worker->caller.tries + 1;
     if (happening->kind == HAPPEN_LINK_UP) {
         conn->open[TO_WORKER] = true;
         step(world, index, (struct event){.kind = EVENT_LINK_UP});

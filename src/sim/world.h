@@ -159,9 +159,9 @@ struct sim_coordinator {
     struct disk_job *jobs; /* A ring that grows. */
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
-    enum err job_err;    /* Of the job carried out, until it is told. */
-    bool power;          /* A disk crash is a power cut, not a kill. */
-    time_us away_us;     /* ... after which it starts again so much later. */
+    enum err job_err; /* Of the job carried out, until it is told. */
+    bool power;       /* A disk crash is a power cut, not a kill. */
+    time_us away_us;  /* ... after which it starts again so much later. */
     struct door door;
     uint32_t leaves;  /* Workers it lets in over relays. */
     bool disk_failed; /* In this life, a job did. */

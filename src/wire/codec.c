@@ -30,7 +30,7 @@
 #include "math/pack.h"
 
 #define ITEM_BYTES     20u
-#define ANSWER_BYTES     25u
+#define ANSWER_BYTES   25u
 #define LEAF_BIT       0x80u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
@@ -669,7 +669,8 @@ static size_t round_bound(uint32_t items, uint32_t dims, uint32_t sum_dims)
 
 size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max)
 {
-    return SMALL_BYTES + (size_t)answers_max * ANSWER_BYTES + pack_bound(sum_dims);
+    return SMALL_BYTES + (size_t)answers_max * ANSWER_BYTES +
+           pack_bound(sum_dims);
 }
 
 size_t codec_bound(const struct msg *msg)

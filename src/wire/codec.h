@@ -38,7 +38,7 @@ MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,
                                     uint32_t sum_dims, uint32_t items_max);
 /* Room for SUMs, too; ANSWERS_MAX at most. */
 MUST_CHECK enum err codec_room_answers(struct codec_room *room,
-                                     uint32_t answers_max);
+                                       uint32_t answers_max);
 void codec_room_close(struct codec_room *room);
 
 /* The most bytes the message can take. */

@@ -66,7 +66,8 @@ static void cast(struct play *play, uint32_t step_number)
 
 static struct item piece_at(uint32_t id)
 {
-    return (struct item){.id = id, .first = id, .end = id + 1, .coefficient = 1};
+    return (struct item){
+        .id = id, .first = id, .end = id + 1, .coefficient = 1};
 }
 
 /* One chunk each: piece i is chunk i. */

@@ -209,9 +209,8 @@ static void test_vectors_need_a_job(void **state)
 
     assert_int_equal(codec_room_init(&none, 0, 0, 0), ERR_OK);
     for (int kind = MSG_HELLO; kind <= MSG_LAST; kind++) {
-        const bool vector =
-            kind == MSG_ROUND || kind == MSG_TALLY || kind == MSG_ROW ||
-            kind == MSG_SUM;
+        const bool vector = kind == MSG_ROUND || kind == MSG_TALLY ||
+                            kind == MSG_ROW || kind == MSG_SUM;
 
         make(f, (enum msg_kind)kind, &msg);
         if (kind == MSG_TASK)
