@@ -14,6 +14,7 @@ enum planted_bug {
     BUG_MERGE_OVERLAP,    /* Add sums whose chunk sets overlap. */
     BUG_SKIP_FOLDER_SYNC, /* Rename without making the name durable. */
     BUG_SKIP_FINITE,      /* Let NaN and out-of-bound answers in. */
+    BUG_RELAY_TWICE,      /* A relay adds a second answer to a piece. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS

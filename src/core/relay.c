@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/bugs.h"
 
 #define HELLO_RESEND_US (500 * MS_US)
 #define GREET_US        (2 * SECOND_US)
@@ -310,7 +311,7 @@ static void on_tally(struct relay *relay, struct relay_leaf *leaf,
         pass(actions, msg, RELAY_PARENT, leaf->number);
     } else {
         answer.counted = !known(relay, tally->first, tally->end);
-        if (answer.counted)
+        if (answer.counted || BUG(BUG_RELAY_TWICE))
             add_sums(held, tally->sum, tally->loss);
         add_answer(relay, &answer);
     }

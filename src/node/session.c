@@ -139,6 +139,7 @@ static void send_now(struct session *session, enum plane plane,
     link_send(session->link, plane, bytes, size);
 }
 
+/* Of a leaf; NULL: it has none, nothing waits. */
 static struct session *queue_of(struct session *session, uint32_t leaf)
 {
     for (struct session *at = session->queues; at != NULL; at = at->next) {
@@ -167,11 +168,12 @@ enum err session_send(struct session *session, struct envelope *envelope,
 {
     const bool bulk = msg_is_bulk(msg->kind);
     const size_t size = envelope_fill(envelope, msg);
-    struct session *queue =
-        msg->leaf == 0 ? session : queue_of(session, msg->leaf);
+    struct session *queue = session;
 
     if (size == 0)
         return ERR_NOMEM;
+    if (msg->leaf != 0)
+        queue = queue_of(session, msg->leaf);
     if (!bulk || queue == NULL || !waits(queue)) {
         send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope->bytes,
                  size);
@@ -205,11 +207,14 @@ static enum err add_queue(struct session *session, uint32_t leaf,
 enum err session_ship(struct session *session, uint32_t leaf, uint32_t first,
                       uint32_t end)
 {
-    struct session *queue = leaf == 0 ? session : queue_of(session, leaf);
+    struct session *queue = session;
     enum err err = ERR_OK;
 
-    if (queue == NULL)
-        err = add_queue(session, leaf, &queue);
+    if (leaf != 0) {
+        queue = queue_of(session, leaf);
+        if (queue == NULL)
+            err = add_queue(session, leaf, &queue);
+    }
     if (err == ERR_OK)
         chunkset_add_range(&queue->to_ship, first, end);
     return err;

@@ -111,6 +111,12 @@ static void test_skip_finite(void **state)
     catches(BUG_SKIP_FINITE);
 }
 
+static void test_relay_twice(void **state)
+{
+    (void)state;
+    catches(BUG_RELAY_TWICE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +126,7 @@ int main(void)
         cmocka_unit_test(test_merge_overlap),
         cmocka_unit_test(test_skip_folder_sync),
         cmocka_unit_test(test_skip_finite),
+        cmocka_unit_test(test_relay_twice),
         cmocka_unit_test(test_shrinks),
     };
 
