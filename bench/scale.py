@@ -4,8 +4,9 @@ local workers, each on a connection of its own and behind relays.
 
 Bytes are the kernel's count of the coordinator's TCP sockets (`ss -i`), time is
 its own processor time (/proc), both between two looks at a run in progress; the
-steps in between are counted in its journal.  With relays both are to stay below
-those of as many direct workers as the fan-out, without them they grow with n.
+steps in between are counted in its journal.  Without relays both grow with n.
+With a fan-out of 16 the coordinator has one child for every 16 workers; with
+eight relays, whatever n, it has as many as at the start.
 """
 
 import json
@@ -19,6 +20,7 @@ import time
 MUSTER = os.environ.get("MUSTER", "build/muster")
 COLS = int(os.environ.get("COLS", "5000"))
 FANOUT = int(os.environ.get("FANOUT", "16"))
+RELAYS = 8
 LOOK_S = float(os.environ.get("LOOK_S", "3"))
 COUNTS = [8, 16, 32, 64, 128, 256]
 RECORD_BYTES = 256
@@ -34,7 +36,7 @@ def coordinator_of(pid):
                 text = file.read()
         except OSError:
             continue
-        if f"(muster:coord)" in text and \
+        if "(muster:coord)" in text and \
                 int(text.rsplit(")", 1)[1].split()[1]) == pid:
             return int(entry)
     return None
@@ -86,21 +88,22 @@ def measure(n, fanout):
 
 def main():
     base = None
-    print(f"{COLS} weights, fan-out {FANOUT}; a step costs the coordinator")
-    print(f"{'workers':>8}{'direct: KB':>12}{'ratio':>7}{'ms':>7}{'ratio':>7}"
-          f"{'relays: KB':>12}{'ratio':>7}{'ms':>7}{'ratio':>7}")
+    print(f"{COLS} weights; a step costs the coordinator, in ratios to 8 "
+          "direct workers")
+    print(f"{'':>8}{'direct':>30}{f'fan-out {FANOUT}':>30}"
+          f"{f'{RELAYS} relays':>30}")
+    print(f"{'workers':>8}" +
+          3 * f"{'KB':>10}{'ratio':>6}{'ms':>8}{'ratio':>6}")
     for n in COUNTS:
-        direct = measure(n, 0)
-        relayed = measure(n, FANOUT)
-        base = base or direct
         row = f"{n:>8}"
-        for seen in (direct, relayed):
-            row += (f"{seen['bytes'] / 1e3:>12.0f}"
-                    f"{seen['bytes'] / base['bytes']:>7.1f}"
-                    f"{seen['cpu'] * 1e3:>7.2f}"
-                    f"{seen['cpu'] / base['cpu']:>7.1f}")
+        for fanout in (0, FANOUT, n // RELAYS if n > RELAYS else 0):
+            seen = measure(n, fanout)
+            base = base or seen
+            row += (f"{seen['bytes'] / 1e3:>10.0f}"
+                    f"{seen['bytes'] / base['bytes']:>6.1f}"
+                    f"{seen['cpu'] * 1e3:>8.2f}"
+                    f"{seen['cpu'] / base['cpu']:>6.1f}")
         print(row, flush=True)
-    print("ratios to 8 direct workers")
 
 
 main()

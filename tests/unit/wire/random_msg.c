@@ -268,8 +268,6 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         random_range(rng, &msg->need.first, &msg->need.end);
         break;
     case MSG_ROUND:
-        random_round(rng, room, &msg->round);
-        break;
     case MSG_TASK:
         random_round(rng, room, &msg->round);
         break;
