@@ -149,6 +149,17 @@ static struct session *queue_of(struct session *session, uint32_t leaf)
     return NULL;
 }
 
+/* Where a bulk message must wait behind chunks; NULL: nowhere. */
+static struct session *waiting(struct session *session, uint32_t leaf)
+{
+    struct session *queue;
+
+    if (leaf == 0)
+        return waits(session) ? session : NULL;
+    queue = queue_of(session, leaf);
+    return queue != NULL && waits(queue) ? queue : NULL;
+}
+
 void session_forget(struct session *session, uint32_t leaf)
 {
     for (struct session **at = &session->queues; *at != NULL;
@@ -168,13 +179,11 @@ enum err session_send(struct session *session, struct envelope *envelope,
 {
     const bool bulk = msg_is_bulk(msg->kind);
     const size_t size = envelope_fill(envelope, msg);
-    struct session *queue = session;
+    struct session *queue = bulk ? waiting(session, msg->leaf) : NULL;
 
     if (size == 0)
         return ERR_NOMEM;
-    if (msg->leaf != 0)
-        queue = queue_of(session, msg->leaf);
-    if (!bulk || queue == NULL || !waits(queue)) {
+    if (queue == NULL) {
         send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope->bytes,
                  size);
         return ERR_OK;
