@@ -277,7 +277,7 @@ static void draw_relays(struct sim_options *options, uint64_t seed)
     options->fanout = between(&rng, 1, 4);
     options->deep = rng_chance(&rng, 0.3);
     options->mix.weight[FAULT_RELAY] = 14;
-    options->settle_us = 20 * SECOND_US; /* Twice the way, or three times. */
+    options->settle_us *= 3; /* The way is two or three times as long. */
 }
 
 static enum err draw_all(struct draw *draw, uint64_t seed,
@@ -304,7 +304,8 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->faults = !campaign->quiet_faults;
     options->fault_count = between(&rng, 40, FAULTS_MAX);
     options->fault_gap_us = (time_us)between(&rng, 5, 90) * MS_US;
-    options->settle_us = 5 * SECOND_US;
+    /* Across a continent a step of many trials takes its time. */
+    options->settle_us = 5 * SECOND_US + 100 * options->latency_us;
     draw_relays(options, seed);
     options->fault_skip = campaign->skip;
     options->sink = campaign->trace;
