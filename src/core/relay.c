@@ -1,5 +1,6 @@
 #include "core/relay.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -32,7 +33,8 @@ enum err relay_init(struct relay *relay, const struct relay_options *options)
     };
     relay->links = mem_new(options->links_max, sizeof *relay->links);
     relay->leaves = mem_new(options->leaves_max, sizeof *relay->leaves);
-    if (relay->links != NULL && relay->leaves != NULL)
+    relay->hellos = mem_new(options->leaves_max, sizeof *relay->hellos);
+    if (relay->links != NULL && relay->leaves != NULL && relay->hellos != NULL)
         return ERR_OK;
     relay_close(relay);
     return ERR_NOMEM;
@@ -42,6 +44,7 @@ void relay_close(struct relay *relay)
 {
     mem_free(relay->links);
     mem_free(relay->leaves);
+    mem_free(relay->hellos);
     mem_free(relay->weights);
     mem_free(relay->direction);
     mem_free(relay->exponent);
@@ -135,6 +138,10 @@ static struct relay_leaf *leaf_by_number(struct relay *relay, uint32_t number)
 static struct relay_leaf *leaf_on(struct relay *relay, uint32_t link,
                                   uint32_t sub)
 {
+    if (sub == 0)
+        return relay->links[link].leaf == 0
+                   ? NULL
+                   : &relay->leaves[relay->links[link].leaf - 1];
     for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
         struct relay_leaf *leaf = &relay->leaves[i];
 
@@ -158,23 +165,25 @@ static struct relay_leaf *leaf_new(struct relay *relay, uint32_t link,
             .link = link,
             .sub = sub,
         };
+        if (sub == 0)
+            relay->links[link].leaf = i + 1;
         return leaf;
     }
     return NULL;
 }
 
-static uint32_t owed(const struct relay *relay)
+static void set_owes(struct relay *relay, struct relay_leaf *leaf,
+                     uint32_t owes)
 {
-    uint32_t total = 0;
-
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++)
-        total += relay->leaves[i].owes;
-    return total;
+    CHECK(relay->owed >= leaf->owes);
+    relay->owed += owes - leaf->owes;
+    leaf->owes = owes;
 }
 
-static void answered(struct relay_leaf *leaf)
+static void answered(struct relay *relay, struct relay_leaf *leaf)
 {
-    leaf->owes -= leaf->owes > 0;
+    if (leaf->owes > 0)
+        set_owes(relay, leaf, leaf->owes - 1);
 }
 
 /* --- merging ------------------------------------------------------------- */
@@ -217,7 +226,7 @@ static void flush_if_complete(struct relay *relay, struct actions *actions)
 {
     if (!holds_any(relay))
         return;
-    if (owed(relay) == 0 || relay->answer_count == ANSWERS_MAX)
+    if (relay->owed == 0 || relay->answer_count == ANSWERS_MAX)
         flush(relay, actions);
 }
 
@@ -301,7 +310,7 @@ static void on_tally(struct relay *relay, struct relay_leaf *leaf,
         .compute_us = tally->compute_us,
     };
 
-    answered(leaf);
+    answered(relay, leaf);
     if (relay->over && key_equal(&tally->key, &relay->round.key))
         return; /* Nobody waits for it any more. */
     if (!is_of_round(relay, &tally->key, tally->dims) ||
@@ -334,7 +343,7 @@ static bool map_answers(struct relay *relay, uint32_t link,
         leaf = leaf_on(relay, link, answer->leaf);
         answer->leaf = leaf == NULL ? 0 : leaf->number;
         if (leaf != NULL)
-            answered(leaf);
+            answered(relay, leaf);
         mergeable = mergeable && range_ok(relay, answer->first, answer->end) &&
                     (!answer->counted ||
                      (!known(relay, answer->first, answer->end) &&
@@ -403,7 +412,7 @@ static void on_cast(struct relay *relay, const struct msg_round *msg)
     relay->answer_count = 0;
     relay->hold_until = TIME_NEVER;
     for (uint32_t i = 0; i < relay->options.leaves_max; i++)
-        relay->leaves[i].owes = 0;
+        set_owes(relay, &relay->leaves[i], 0);
 }
 
 /* The leaf's share of the round, and the round itself if it, or the relay it
@@ -417,7 +426,7 @@ static void on_task(struct relay *relay, struct relay_leaf *leaf,
 
     if (!relay->in_round || !key_equal(&task->key, &relay->round.key))
         return; /* The weights were lost; the coordinator will see to it. */
-    leaf->owes = task->count;
+    set_owes(relay, leaf, task->count);
     for (uint32_t i = 0; i < task->count; i++) {
         for (uint32_t chunk = task->items[i].first;
              chunk < task->items[i].end && chunk < relay->job.chunks; chunk++)
@@ -474,7 +483,7 @@ static void on_work(struct relay *relay, struct relay_leaf *leaf,
                     const struct msg_work *work)
 {
     if (relay->in_round && key_equal(&work->key, &relay->round.key))
-        leaf->owes += work->count;
+        set_owes(relay, leaf, leaf->owes + work->count);
 }
 
 static void on_drop(struct relay *relay, struct relay_leaf *leaf,
@@ -482,7 +491,8 @@ static void on_drop(struct relay *relay, struct relay_leaf *leaf,
 {
     if (!relay->in_round || !key_equal(&drop->key, &relay->round.key))
         return;
-    leaf->owes -= drop->count < leaf->owes ? drop->count : leaf->owes;
+    set_owes(relay, leaf,
+             drop->count < leaf->owes ? leaf->owes - drop->count : 0);
     set_alone(relay, drop, actions);
     flush_if_complete(relay, actions);
 }
@@ -503,6 +513,9 @@ static void on_cancel(struct relay *relay, const struct msg_cancel *msg)
 static void leaf_free(struct relay *relay, struct relay_leaf *leaf,
                       struct actions *actions)
 {
+    set_owes(relay, leaf, 0);
+    if (leaf->sub == 0)
+        relay->links[leaf->link].leaf = 0;
     *leaf = (struct relay_leaf){0};
     flush_if_complete(relay, actions);
 }
@@ -555,9 +568,11 @@ static void on_leaf_order(struct relay *relay, const struct msg *msg,
         leaf_free(relay, leaf, actions); /* After it the driver hangs up. */
 }
 
-static void say_hello(const struct relay_leaf *leaf, struct actions *actions)
+static void say_hello(const struct relay *relay, const struct relay_leaf *leaf,
+                      struct actions *actions)
 {
-    send(actions, RELAY_PARENT, leaf->number, MSG_HELLO)->hello = leaf->hello;
+    send(actions, RELAY_PARENT, leaf->number, MSG_HELLO)->hello =
+        relay->hellos[leaf - relay->leaves];
 }
 
 static void on_welcome(struct relay *relay, const struct job *job,
@@ -589,7 +604,7 @@ static void on_welcome(struct relay *relay, const struct job *job,
     }
     for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
         if (relay->leaves[i].number != 0)
-            say_hello(&relay->leaves[i], actions);
+            say_hello(relay, &relay->leaves[i], actions);
     }
 }
 
@@ -631,6 +646,14 @@ static void on_order(struct relay *relay, const struct msg *msg,
 
 /* --- from below ---------------------------------------------------------- */
 
+static void reject(struct actions *actions, uint32_t link, uint32_t leaf,
+                   const char *reason)
+{
+    struct msg_reject *msg = &send(actions, link, leaf, MSG_REJECT)->reject;
+
+    (void)snprintf(msg->reason, sizeof msg->reason, "%s", reason);
+}
+
 static void on_hello(struct relay *relay, uint32_t link, const struct msg *msg,
                      struct actions *actions)
 {
@@ -639,15 +662,13 @@ static void on_hello(struct relay *relay, uint32_t link, const struct msg *msg,
     if (leaf == NULL)
         leaf = leaf_new(relay, link, msg->leaf);
     if (leaf == NULL) {
-        struct msg *no = send(actions, link, msg->leaf, MSG_REJECT);
-        static const char full[] = "this relay has no room for one more worker";
-
-        memcpy(no->reject.reason, full, sizeof full);
+        reject(actions, link, msg->leaf,
+               "this relay has no room for one more worker");
         return;
     }
-    leaf->hello = msg->hello;
+    relay->hellos[leaf - relay->leaves] = msg->hello;
     if (relay->phase == RELAY_SERVING)
-        say_hello(leaf, actions);
+        say_hello(relay, leaf, actions);
 }
 
 static void on_report(struct relay *relay, struct relay_leaf *leaf,
@@ -661,10 +682,10 @@ static void on_report(struct relay *relay, struct relay_leaf *leaf,
         leaf_lost(relay, leaf, actions);
         return;
     case MSG_ROW:
-        leaf->owes = 0;
+        set_owes(relay, leaf, 0);
         break;
     case MSG_REFUSE:
-        answered(leaf);
+        answered(relay, leaf);
         break;
     case MSG_LEAVE:
         flush(relay, actions); /* Ahead of it, as far as that goes. */
@@ -682,15 +703,27 @@ static void on_report(struct relay *relay, struct relay_leaf *leaf,
     flush_if_complete(relay, actions);
 }
 
+static void on_relay(struct relay *relay, uint32_t link,
+                     const struct msg_relay *msg, struct actions *actions)
+{
+    if (msg->version != MSG_VERSION) {
+        reject(actions, link, 0,
+               "this relay speaks another protocol version; use the same "
+               "release of muster on both machines");
+        return;
+    }
+    relay->links[link].relay = true;
+    if (relay->phase == RELAY_SERVING)
+        send(actions, link, 0, MSG_WELCOME)->welcome = relay->job;
+}
+
 static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
                      struct actions *actions)
 {
     struct relay_leaf *leaf;
 
     if (msg->kind == MSG_RELAY && msg->leaf == 0) {
-        relay->links[link].relay = true;
-        if (relay->phase == RELAY_SERVING)
-            send(actions, link, 0, MSG_WELCOME)->welcome = relay->job;
+        on_relay(relay, link, &msg->relay, actions);
         return;
     }
     if ((msg->leaf != 0) != relay->links[link].relay && msg->kind != MSG_SUM)
@@ -734,6 +767,7 @@ static void send_home(struct relay *relay, struct actions *actions)
     }
     for (uint32_t i = 0; i < relay->options.leaves_max; i++)
         relay->leaves[i] = (struct relay_leaf){0};
+    relay->owed = 0;
     relay->in_round = false;
     relay->answer_count = 0;
     relay->hold_until = TIME_NEVER;

@@ -63,12 +63,12 @@ struct relay_leaf {
     uint32_t link;
     uint32_t sub;  /* Its number at the relay on that link; 0 = none. */
     uint32_t owes; /* Pieces of this round given and not answered. */
-    struct msg_hello hello;
 };
 
 struct relay_link {
-    bool relay; /* Said so. */
-    bool cast;  /* It, a relay, has the weights of this round. */
+    uint32_t leaf; /* Index + 1 of the worker on it; 0 = none. */
+    bool relay;    /* Said so. */
+    bool cast;     /* It, a relay, has the weights of this round. */
 };
 
 struct relay {
@@ -86,7 +86,9 @@ struct relay {
 
     struct relay_link *links;
     struct relay_leaf *leaves;
-    uint32_t generation; /* Of the numbers given. */
+    struct msg_hello *hellos; /* What they said, by the same index. */
+    uint32_t owed;            /* By all of them. */
+    uint32_t generation;      /* Of the numbers given. */
 
     /* The job; opened by the first WELCOME, kept over reconnects. */
     bool open;

@@ -454,6 +454,9 @@ static void test_a_relay_below(void **state)
     (void)state;
     open_play(&play);
     (void)snprintf(msg.relay.name, NAME_SIZE, "below");
+    say(&play, 4, &msg); /* Of another version, 0. */
+    assert_non_null(stage_find(&play.actions, MSG_REJECT));
+    msg.relay.version = MSG_VERSION;
     say(&play, 4, &msg);
     assert_non_null(stage_find(&play.actions, MSG_WELCOME));
     for (uint32_t i = 0; i < 2; i++) {
@@ -489,6 +492,35 @@ static void test_a_relay_below(void **state)
     close_play(&play);
 }
 
+static void test_no_more_room(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play);
+    for (uint32_t i = LEAVES; i < 6; i++) {
+        const struct msg hello = hello_of(i);
+
+        say(&play, i - LEAVES + 3, &hello);
+        assert_non_null(stage_find(&play.actions, MSG_HELLO));
+    }
+    {
+        struct msg relay = {.kind = MSG_RELAY};
+        struct msg hello = hello_of(9);
+
+        step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 5});
+        relay.relay.version = MSG_VERSION;
+        say(&play, 5, &relay);
+        hello.leaf = 9;
+        say(&play, 5, &hello);
+        assert_non_null(stage_find(&play.actions, MSG_HELLO));
+        hello.leaf = 10;
+        say(&play, 5, &hello);
+        assert_int_equal(stage_find(&play.actions, MSG_REJECT)->leaf, 10);
+    }
+    close_play(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_without_the_coordinator),
         cmocka_unit_test(test_silence_above_is_noticed),
         cmocka_unit_test(test_a_relay_below),
+        cmocka_unit_test(test_no_more_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
