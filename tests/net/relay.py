@@ -38,6 +38,13 @@ def codes(tap):
                f"{code}: a relay is killed, the hash is the same", got)
 
 
+def stopped(tap):
+    got = train("gen:gmm:4000,30", "--steps", "60", "-n", "8", "--fanout", "4",
+                "--out", "stopped", "--chaos", "stop:r0@20+5")
+    tap.ok(got["exit"] == 0 and got["hash"] == perfect_hash(),
+           "a relay is stopped and goes on: the same hash", got)
+
+
 def coordinator_killed(tap):
     got = Train("gen:gmm:4000,30", "--steps", "60", "-n", "8", "--fanout", "4",
                 "--out", "both", "--chaos",
@@ -154,6 +161,7 @@ def main():
     tap = Tap()
     local_workers(tap)
     codes(tap)
+    stopped(tap)
     coordinator_killed(tap)
     wanted = perfect_hash(STEPS)
     behind_relays(tap, wanted)
