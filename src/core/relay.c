@@ -138,10 +138,14 @@ static struct relay_leaf *leaf_by_number(struct relay *relay, uint32_t number)
 static struct relay_leaf *leaf_on(struct relay *relay, uint32_t link,
                                   uint32_t sub)
 {
-    if (sub == 0)
-        return relay->links[link].leaf == 0
-                   ? NULL
-                   : &relay->leaves[relay->links[link].leaf - 1];
+    const uint32_t direct = relay->links[link].leaf;
+
+    if (sub == 0 && direct == 0)
+        return NULL;
+    if (sub == 0) {
+        CHECK(relay->leaves[direct - 1].number != 0);
+        return &relay->leaves[direct - 1];
+    }
     for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
         struct relay_leaf *leaf = &relay->leaves[i];
 
