@@ -276,10 +276,10 @@ static void call_off(struct coordinator *c, struct actions *actions)
 {
     if (stale_on(c))
         return; /* They go on. */
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (!member_here(c, link) || c->members[link].outstanding == 0)
             continue;
-        coordinator_send(actions, link, MSG_CANCEL)->cancel.key = c->key;
+        coordinator_send(c, actions, link, MSG_CANCEL)->cancel.key = c->key;
         round_unassign(c, link);
     }
 }
@@ -492,15 +492,16 @@ static void finish(struct coordinator *c, struct actions *actions)
     const bool done = optim_next(&c->optim).kind == ASK_DONE;
     struct action *action;
 
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         struct msg *bye;
 
         if (!member_here(c, link))
             continue;
-        bye = coordinator_send(actions, link, MSG_BYE);
+        bye = coordinator_send(c, actions, link, MSG_BYE);
         bye->bye.finished = done;
         memcpy(bye->bye.reason, done ? "done" : "stopped", done ? 5 : 8);
     }
+    leaves_bye(c, done, done ? "done" : "stopped", actions);
     (void)coordinator_trace(c, actions, TRACE_DONE, LINK_NONE);
     action = actions_add(actions, ACTION_FINISH);
     action->err = done ? ERR_OK : ERR_CANCELLED;

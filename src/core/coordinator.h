@@ -62,7 +62,8 @@ struct coordinator_options {
     uint32_t drill;       /* Tests: change every so many steps, whatever it
                              pays; 0 = no. */
     uint32_t slots;       /* n wanted at the start. */
-    uint32_t links_max;   /* Worker sessions at once. */
+    uint32_t links_max;   /* Connections at once: workers and relays. */
+    uint32_t leaves_max;  /* Workers behind relays; 0 = no relays. */
     struct optim_options optim;
     scale_function scale;
     slopes_function slopes; /* Codes of data only. */
@@ -163,6 +164,13 @@ struct member {
     uint32_t idle_beats;
     uint64_t chunks_done; /* As last beaten. */
     uint32_t answers;     /* Tallies and rows merged, for status. */
+
+    /* Over a relay: its link + 1, and this worker's number there. */
+    uint32_t via, leaf;
+    /* The link is a relay's (and `state` is NONE): */
+    bool relay;
+    bool cast; /* It was sent the weights of the round `cast_key`. */
+    struct round_key cast_key;
 };
 
 struct piece_state {
@@ -221,9 +229,11 @@ struct coordinator {
     bool stopping; /* EVENT_STOP came: end at the next boundary. */
     bool backlog;  /* Of the event at hand: it is still on its way to them. */
 
-    struct member *members; /* links_max of them; index = link. */
-    uint32_t alive;         /* READY or ACTIVE. */
-    uint32_t gather_for;    /* Wait for so many, until ... */
+    /* First one for each link, then those behind relays, found by hashing. */
+    struct member *members;
+    uint32_t members_max; /* links_max + leaves_max. */
+    uint32_t alive;       /* READY or ACTIVE. */
+    uint32_t gather_for;  /* Wait for so many, until ... */
     time_us gather_until;
     struct offender offenders[OFFENDERS_MAX];
     uint32_t offender_count;

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/relay.h"
 #include "core/store.h"
 #include "math/golden.h"
 #include "node/result_file.h"
@@ -30,6 +31,7 @@
 #define SUSPECT_US       (300 * MS_US)
 #define RESEND_US        SECOND_US
 #define GATHER_US        (5 * SECOND_US)
+#define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define GATHER_REMOTE_US (60 * SECOND_US)
 #define CHECKPOINT_STEPS 10u
 #define CHECKPOINT_US    (2 * SECOND_US)
@@ -40,6 +42,10 @@ struct train {
     struct supervisor supervisor;
     struct token token;
     struct net_listener listener;
+    struct net_listener *relay_listeners;
+    int *relay_doors;
+    struct net_address *ways; /* See crew_relays. */
+    uint32_t relay_count;
     struct bounds bounds;
     struct coordinator_options core;
     int lock; /* -1 = not held. */
@@ -152,6 +158,39 @@ static enum err open_door(struct train *train, struct why *why)
     return write_address(train, why);
 }
 
+/* Sockets for relays, before the forks: whoever dials a relay that has died
+ * waits for the next. */
+static enum err open_relay_doors(struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    const uint32_t local = options->local_workers, fanout = options->fanout;
+    const uint32_t count = fanout == 0 ? 0 : (local + fanout - 1) / fanout;
+    struct net_address any;
+    enum err err;
+
+    if (fanout == 0 || local <= fanout)
+        return ERR_OK;
+    err = net_parse("", &any, why);
+    train->relay_listeners = mem_new(count, sizeof *train->relay_listeners);
+    train->relay_doors = mem_new(count, sizeof *train->relay_doors);
+    train->ways = mem_new(2 * (size_t)count, sizeof *train->ways);
+    if (train->relay_listeners == NULL || train->relay_doors == NULL ||
+        train->ways == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < count && err == ERR_OK; i++) {
+        struct net_listener *listener = &train->relay_listeners[i];
+
+        err = net_listen(&any, true, listener, why);
+        if (err != ERR_OK)
+            break;
+        train->relay_count = i + 1;
+        train->relay_doors[i] = listener->fd;
+        train->ways[2 * (size_t)i] = listener->local;
+        train->ways[2 * (size_t)i + 1] = train->listener.local;
+    }
+    return err;
+}
+
 static struct problem problem_in(const struct train_options *options)
 {
     return problem_of(options->data, options->model, options->isa);
@@ -240,6 +279,7 @@ static void describe_core(struct train *train)
         .worst = options->worst,
         .slots = options->slots,
         .links_max = links_max(options),
+        .leaves_max = links_max(options),
         .optim = options->optim,
         .scale = scale,
         .slopes = slopes,
@@ -247,7 +287,8 @@ static void describe_core(struct train *train)
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
-        .gather_us = remote ? GATHER_REMOTE_US : GATHER_US,
+        .gather_us = remote ? GATHER_REMOTE_US
+                            : GATHER_US + options->slots * GATHER_EACH_US,
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
@@ -256,6 +297,14 @@ static void describe_core(struct train *train)
         /* Not --seed, which workers may know. */
         .audit_seed = random_u64(),
     };
+}
+
+/* Its own workers, and those of one that is gone. */
+static uint32_t relay_leaves_max(const struct train *train)
+{
+    const uint64_t leaves = 4 * (uint64_t)train->options->fanout + LINKS_SPARE;
+
+    return leaves > RELAY_LEAVES_MAX ? RELAY_LEAVES_MAX : (uint32_t)leaves;
 }
 
 static void describe_processes(struct train *train)
@@ -276,7 +325,8 @@ static void describe_processes(struct train *train)
         .listen_fd = train->listener.fd,
     };
     train->supervisor.worker = (struct worker_node_options){
-        .address = train->listener.local,
+        .addresses = &train->listener.local,
+        .address_count = 1,
         .token = token,
         .isa = options->isa,
         .threads = options->threads > 0 ? options->threads : 1,
@@ -284,6 +334,19 @@ static void describe_processes(struct train *train)
         .data = train->core.job.data,
         .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
         .chaos = &options->chaos,
+    };
+    train->supervisor.relay = (struct relay_node_options){
+        .addresses = &train->listener.local,
+        .address_count = 1,
+        .token = token,
+        .leaves_max = relay_leaves_max(train),
+        .give_up_us = TIME_NEVER,
+    };
+    train->supervisor.relays = (struct crew_relays){
+        .count = train->relay_count,
+        .fanout = options->fanout,
+        .doors = train->relay_doors,
+        .ways = train->ways,
     };
 }
 
@@ -358,6 +421,11 @@ static void train_close(struct train *train)
         file_remove(path);
     }
     net_close(&train->listener);
+    for (uint32_t i = 0; i < train->relay_count; i++)
+        net_close(&train->relay_listeners[i]);
+    mem_free(train->relay_listeners);
+    mem_free(train->relay_doors);
+    mem_free(train->ways);
     bounds_close(&train->bounds);
     ledger_close(&train->supervisor.ledger);
     token_close(&train->token);
@@ -382,6 +450,8 @@ enum err train_run(const struct train_options *options,
         err = open_folder(train, why);
     if (err == ERR_OK)
         err = open_door(train, why);
+    if (err == ERR_OK)
+        err = open_relay_doors(train, why);
     if (err == ERR_OK)
         err = measure(train);
     if (err == ERR_OK) {

@@ -9,7 +9,8 @@
  *     muster train (supervisor: screen, chaos, restarts)
  *       |-- coordinator     core/coordinator.h on sockets and a disk
  *       |-- worker w0 ..    core/worker.h on a socket and a compute thread
- *       '-- worker w7            ^ the same code as `muster join`
+ *       |-- worker w7            ^ the same code as `muster join`
+ *       '-- relay r0 ..     core/relay.h between them, with --fanout
  *
  * The supervisor sees the run through the coordinator's trace stream.
  */
@@ -40,6 +41,7 @@ struct train_options {
     uint32_t slots;         /* n of the code. */
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;
+    uint32_t fanout;        /* Local workers of one relay; 0 = no relays. */
     const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
     const char *interface;  /* Network card, or its address; NULL: any. */
     const char *token_file; /* NULL: only on loopback. */

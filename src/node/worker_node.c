@@ -65,6 +65,8 @@ struct node {
     struct flag cancel;
 
     bool up;       /* The link is. */
+    bool let_in;   /* ... and has brought a WELCOME. */
+    uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
     enum err err;
@@ -104,11 +106,12 @@ static void on_message(void *context, struct link *link, enum plane plane,
     if (link != node->link)
         return;
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
-        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+        msg.leaf != 0 || msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
         finish(node, ERR_FORMAT, "the coordinator sent what is no message");
         feed(node, NULL);
         return;
     }
+    node->let_in = node->let_in || msg.kind == MSG_WELCOME;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
     if (msg.kind == MSG_WELCOME && node->open && node->link == link)
@@ -127,6 +130,8 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->up = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
+    if (!node->let_in)
+        node->way = (node->way + 1) % node->options->address_count;
     feed(node, &event);
 }
 
@@ -136,7 +141,9 @@ static const struct link_events link_events = {
 static void do_connect(struct node *node)
 {
     CHECK(node->link == NULL);
-    if (link_dial(node->hub, &node->options->address, &node->link) != ERR_OK)
+    node->let_in = false;
+    if (link_dial(node->hub, &node->options->addresses[node->way],
+                  &node->link) != ERR_OK)
         finish(node, ERR_NOMEM, "out of memory");
 }
 
@@ -560,6 +567,7 @@ enum err worker_node_run(const struct worker_node_options *options,
     enum err err = open_core(&node, why);
 
     CHECK(options->threads > 0 && codec_name_valid(options->name));
+    CHECK(options->address_count > 0);
     if (err == ERR_OK)
         err = open_loop(&node);
     if (err == ERR_OK) {

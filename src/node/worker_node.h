@@ -30,8 +30,11 @@
 #include "os/token.h"
 
 struct worker_node_options {
-    struct net_address address; /* Of the coordinator. */
-    const struct token *token;  /* NULL: loopback only. */
+    /* Of the coordinator, or of relays to it: who is not let in by one tries
+     * the next. */
+    const struct net_address *addresses;
+    uint32_t address_count;
+    const struct token *token; /* NULL: loopback only. */
     char name[NAME_SIZE];
     enum isa isa;
     uint32_t threads;
@@ -51,7 +54,7 @@ MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
 
 /* For `muster join`: parse, load the token, choose a name if NULL, run. */
 struct join_options {
-    const char *address;
+    const char *address; /* HOST:PORT[,HOST:PORT...] */
     const char *token_file;
     const char *interface; /* To dial from; NULL: any. */
     const char *name;      /* NULL: the host's name and the process id. */

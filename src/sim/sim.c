@@ -114,6 +114,8 @@ static enum err buffers(struct world *world)
     if (err == ERR_OK)
         err = codec_room_init(&world->room, world->oracle.dims,
                               longest_vector(world), items);
+    if (err == ERR_OK && world->relay_count > 0)
+        err = codec_room_answers(&world->room, ANSWERS_MAX);
     if (err == ERR_OK)
         err = codec_room_init(&world->bare, 0, 0, 0);
     if (err != ERR_OK)
@@ -162,13 +164,16 @@ static enum err open_world(struct world *world, struct why *why)
     if (err != ERR_OK)
         return why_set(why, err, "one machine alone: %s", err_text(err));
     err = make_workers(world);
+    if (err == ERR_OK)
+        err = sim_relays_init(world);
     if (err == ERR_OK) {
         name_data(world);
         err = sim_coordinator_init(world, why);
     }
     if (err == ERR_OK)
-        err = checker_init(&world->checker, &world->oracle, class,
-                           options->code.staleness, world->coordinator.links);
+        err = checker_init(
+            &world->checker, &world->oracle, class, options->code.staleness,
+            world->coordinator.door.links + world->coordinator.leaves);
     world->checker.gullible = options->gullible;
     if (err == ERR_OK)
         err = buffers(world);
@@ -182,6 +187,7 @@ static void close_world(struct world *world)
     sim_coordinator_close(world);
     if (world->workers != NULL)
         sim_workers_close(world);
+    sim_relays_close(world);
     network_close(world);
     heap_close(&world->heap);
     checker_close(&world->checker);
@@ -214,6 +220,8 @@ static void begin(struct world *world)
 
     world->msg_conn = CONN_NONE;
     world_start_later(world, NODE_COORDINATOR, 0);
+    for (uint32_t i = 0; i < world->relay_count; i++)
+        world_start_later(world, NODE_RELAY + i, 0);
     for (uint32_t i = 0; i < world->worker_count; i++)
         world_start_later(
             world, i,
@@ -227,6 +235,8 @@ static void start_node(struct world *world, uint32_t node)
         return;
     if (node == NODE_COORDINATOR)
         sim_coordinator_start(world);
+    else if (is_relay(node))
+        sim_relay_start(world, node - NODE_RELAY);
     else
         sim_worker_start(world, node);
 }
@@ -263,8 +273,15 @@ static void deliver(struct world *world, struct happening *happening)
         network_free_packet(world, happening->packet);
         return;
     }
+    process = world_process(world, happening->node);
+    if (process->frozen) { /* The ghost's way leads elsewhere today. */
+        process_hold(process, happening);
+        return;
+    }
     if (happening->node == NODE_COORDINATOR)
         sim_coordinator_on(world, happening);
+    else if (is_relay(happening->node))
+        sim_relay_on(world, happening);
     else
         sim_worker_on(world, happening);
     if (happening->packet != NULL)
