@@ -17,7 +17,7 @@
 
 struct coordinator_node_options {
     struct coordinator_options core;
-    const struct dataset *data; /* All chunks. */
+    const struct dataset *data; /* All chunks; NULL: workers bring them. */
     const char *folder;         /* Journal, checkpoints, result. */
     const struct token *token;  /* NULL: plain, loopback. */
     int listen_fd;

@@ -92,8 +92,11 @@ static enum err run_with(const struct join_options *options,
         err = choose_name(options, token, node.name, why);
     if (err == ERR_OK)
         err = choose_isa(options, &node.isa, why);
+    if (err == ERR_OK && options->user != NULL)
+        err = user_digest(options->user, true, &node.data);
     if (err != ERR_OK)
         return err;
+    node.user = options->user;
     if (node.threads == 0)
         node.threads = threads_available();
     if (node.threads > THREADS_MAX)

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/follow.h"
 #include "core/worker.h"
 #include "math/golden.h"
 #include "model/problem.h"
@@ -50,8 +51,9 @@ struct node {
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
     struct compute compute;
-    struct task *task;   /* Its thread owns the fields below while busy. */
-    struct dataset seen; /* `data` as it was when the piece was started. */
+    struct user_compute user; /* Instead, if options->user. */
+    struct task *task;        /* Its thread owns the fields below while busy. */
+    struct dataset seen;      /* `data` as it was when the piece was started. */
     struct compute_work work;
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
@@ -162,7 +164,10 @@ static void compute_work(void *context)
     struct node *node = context;
     const time_us began = clock_now_us();
 
-    if (node->work.kind == EVALUATE_LOCAL)
+    if (node->options->user != NULL)
+        node->compute_err =
+            user_compute_run(&node->user, &node->work, &node->cancel);
+    else if (node->work.kind == EVALUATE_LOCAL)
         node->compute_err =
             local_compute(&node->core.job.local, &node->part, &node->compute,
                           &node->local, &node->cancel);
@@ -179,6 +184,8 @@ static void compute_done(void *context)
                                 .err = node->compute_err,
                                 .compute_us = node->compute_us};
 
+    if (node->compute_err == ERR_CLOSED)
+        finish(node, ERR_CANCELLED, "the function said stop");
     feed(node, &event);
 }
 
@@ -201,7 +208,8 @@ static void do_compute(struct node *node, const struct action *action)
         .weights = action->what.w,
         .out = action->vector,
     };
-    chunkset_copy(&node->seen.present, &node->data->present);
+    if (node->data != NULL)
+        chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
     task_start(node->task);
 }
@@ -272,21 +280,48 @@ static enum err open_compute(struct node *node, const struct job *job)
     return err;
 }
 
+static enum err open_user(struct node *node, const struct job *job)
+{
+    const struct user_function *user = node->options->user;
+    enum err err;
+
+    if (job->model != USER_MODEL || job->cols != user->dims ||
+        job->dims != follow_dims(user->dims) || job->outputs != 1 ||
+        job->chunks != user->chunks || job->sum_dims != job->dims ||
+        job->local.every > 0)
+        return ERR_SHAPE;
+    err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        err = user_compute_init(&node->user, user, node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
+static enum err open_job(struct node *node, const struct job *job)
+{
+    enum err err;
+
+    if (node->options->user != NULL)
+        return open_user(node, job);
+    err = open_data(node, job);
+    return err == ERR_OK ? open_compute(node, job) : err;
+}
+
 static void do_open(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
-    enum err err = open_data(node, job);
+    enum err err = open_job(node, job);
 
-    if (err == ERR_OK)
-        err = open_compute(node, job);
     if (err == ERR_OK)
         err = codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
     if (err == ERR_OK) {
         codec_room_close(&node->room);
         node->room = room;
-        node->message_max =
-            codec_message_max(job->dims, job->sum_dims, job->chunks,
-                              dataset_chunk_bytes_max(node->data));
+        node->message_max = codec_message_max(
+            job->dims, job->sum_dims, job->chunks,
+            node->data != NULL ? dataset_chunk_bytes_max(node->data) : 0);
         node->open = true;
         return;
     }
@@ -404,7 +439,7 @@ static enum err open_core(struct node *node, struct why *why)
     struct worker_options core = {
         .incarnation = random_u64(),
         .pid = process_own_pid(),
-        .resident = options->resident != NULL,
+        .resident = options->resident != NULL || options->user != NULL,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
@@ -448,6 +483,7 @@ static void node_close(struct node *node)
     task_free(node->task);
     part_close(&node->part);
     compute_close(&node->compute);
+    user_compute_close(&node->user);
     threads_free(node->pool);
     link_hub_free(node->hub);
     alerts_free(node->alerts);

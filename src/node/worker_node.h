@@ -23,6 +23,7 @@
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "math/kernel.h"
+#include "node/user.h"
 #include "os/net.h"
 #include "os/token.h"
 
@@ -32,14 +33,16 @@ struct worker_node_options {
     char name[NAME_SIZE];
     enum isa isa;
     uint32_t threads;
-    const struct dataset *resident; /* All rows are here; NULL: shipped. */
-    struct digest data;             /* Of the resident rows. */
+    const struct dataset *resident;   /* All rows are here; NULL: shipped. */
+    const struct user_function *user; /* Instead of rows and a model. */
+    struct digest data;               /* Of the resident rows; user_digest. */
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
- * cannot go on (the sentence says why). */
+ * cannot go on (the sentence says why).  ERR_CANCELLED: the user's function
+ * said stop. */
 MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
                                     struct why *why);
 
@@ -51,6 +54,7 @@ struct join_options {
     const char *isa;  /* NULL: the best. */
     uint32_t threads; /* 0: all processors. */
     time_us give_up_us;
+    const struct user_function *user; /* NULL: a worker for anybody's rows. */
 };
 
 MUST_CHECK enum err join_run(const struct join_options *options,

@@ -16,7 +16,7 @@ if grep -q '^y = 3\.0022 x -2\.0042 ' out
 then echo "ok 2 - finds the line"
 else echo "not ok 2 - finds the line: $(cat out)"
 fi
-if grep -q '^model a3b97684fe34bc47a5adfbd9d998b6f7' out
+if grep -q '^model 4e8871cc4a4d029ec9f0614c57b43f50' out
 then echo "ok 3 - the same bits as ever"
 else echo "not ok 3 - the same bits as ever: $(cat out)"
 fi
