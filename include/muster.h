@@ -127,9 +127,9 @@ struct muster_options {
     const char *name;       /* muster_join: of this worker; may be NULL. */
 };
 
+/* Also for struct muster_group_options and struct muster_sum_info. */
 #ifdef __cplusplus
 #define MUSTER_OPTIONS                                                         \
-    muster_options                                                             \
     {                                                                          \
         MUSTER_VERSION                                                         \
     }
@@ -168,6 +168,75 @@ MUSTER_API int muster_converged(const struct muster_model *model);
 /* SHA-256 of the weights: equal on every machine. */
 MUSTER_API const char *muster_hash(const struct muster_model *model);
 MUSTER_API void muster_free(struct muster_model *model); /* Accepts NULL. */
+
+/*
+ * For a loop of your own: a group of processes that come and go, and the exact
+ * sum of what each of them has.
+ *
+ *     muster_group_host(&options, &group, why)            in one process,
+ *     muster_group_join(&options, "HOST:PORT", &group, why)  in the others;
+ *     muster_sum(group, v, n, MUSTER_DOUBLE, 0, &info, why)  in all of them,
+ *                                                            again and again
+ *
+ * Each call adds one vector of every living member.  The sum is as if computed
+ * with unbounded precision and rounded once, at the end, to the nearest: the
+ * same bits whatever the order, and the same in every process.  A vector is in
+ * it whole or not at all.  Who dies before giving is left out, who joins takes
+ * part from the next call on, and info says who is in.
+ */
+struct muster_group;
+
+enum muster_type { MUSTER_DOUBLE = 1, MUSTER_FLOAT = 2 };
+
+struct muster_group_options {
+    uint32_t version;       /* MUSTER_VERSION. */
+    uint32_t least;         /* Host: a call waits for so many; 0 = 1. */
+    uint32_t members_max;   /* Host: 0 = 64; at most 1,024. */
+    uint32_t give_up_s;     /* Unreachable for so long: MUSTER_LOST; 0 = 30. */
+    uint64_t bytes_max;     /* Host: of a vector; 0 = 64 MiB.  Of every member
+                               one is kept while a call is open. */
+    const char *listen;     /* Host: "HOST:PORT"; NULL = loopback, any port. */
+    const char *token_file; /* Required off loopback (muster token new). */
+    const char *name;       /* Of this member; NULL: host name and process. */
+};
+
+struct muster_sum_info {
+    uint32_t version;     /* MUSTER_VERSION, by the caller. */
+    int32_t included;     /* 1: this vector is in the sum, 0: it is not, -1:
+                             the link broke and nobody knows. */
+    uint64_t call;        /* Its number: the same in every process. */
+    uint32_t contributed; /* Vectors in the sum ... */
+    uint32_t members;     /* ... of so many members. */
+    const char *who;      /* Their names by comma; good until the next call. */
+};
+
+/* Host a group, and be its first member.  It ends with muster_group_leave. */
+MUSTER_API enum muster_status
+muster_group_host(const struct muster_group_options *options,
+                  struct muster_group **group, char *why);
+/* Returns once the host has let it in. */
+MUSTER_API enum muster_status
+muster_group_join(const struct muster_group_options *options,
+                  const char *address, struct muster_group **group, char *why);
+/* "HOST:PORT" of a group hosted here; "" of another. */
+MUSTER_API const char *muster_group_address(const struct muster_group *group);
+
+/* With MUSTER_OK `values` are the sum; otherwise they are as they were.
+ * deadline_s > 0: not later than so many seconds after this member gave, the
+ * call is closed with those who are in (if they are `least`); else it waits for
+ * all who live.  MUSTER_OK with info->included 0: the others closed without
+ * this vector; the sum is theirs.  MUSTER_STOPPED: cancelled; MUSTER_TIMEOUT:
+ * too few were there in time; MUSTER_MISSED: the others are further by more
+ * than a call; MUSTER_BAD_OPTION: of another size or type than the others';
+ * MUSTER_LOST: the group is over.  One thread at a time. */
+MUSTER_API enum muster_status
+muster_sum(struct muster_group *group, void *values, uint64_t count,
+           enum muster_type type, double deadline_s,
+           struct muster_sum_info *info, char *why);
+/* The muster_sum in progress, from another thread or a signal handler. */
+MUSTER_API void muster_cancel(struct muster_group *group);
+/* Frees the group; the host's ends it for all.  Accepts NULL. */
+MUSTER_API void muster_group_leave(struct muster_group *group);
 
 /* MUSTER_VERSION of the library. */
 MUSTER_API uint32_t muster_version(void);

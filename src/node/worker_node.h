@@ -57,6 +57,10 @@ struct join_options {
     const struct user_function *user; /* NULL: a worker for anybody's rows. */
 };
 
+/* `wanted` if it is a name, else one of the token's or the host's. */
+MUST_CHECK enum err join_name(const char *wanted, const struct token *token,
+                              char name[NAME_SIZE], struct why *why);
+
 MUST_CHECK enum err join_run(const struct join_options *options,
                              struct why *why);
 
