@@ -31,7 +31,7 @@ enum {
     LINKS = 4096,
     POST = 4096,
     CALLS = 4096,
-    SEEDS = 60,
+    SEEDS = 200,
     WORDS_MAX = 2048,
 };
 
