@@ -3,7 +3,7 @@
  *
  * 4,000 points y = 3 x - 2 + noise, every tenth far off; sqrt(1 + r^2) - 1
  * hardly minds.  Points follow from their number: a chunk needs no data.
- *     cc own_gradient.c $(pkg-config --cflags --libs muster) && ./a.out 4
+ *     cc own_gradient.c $(pkg-config --cflags --libs muster) -lm && ./a.out 4
  * trains with 4 workers; kill -9 any of them: the model stays the same.
  */
 #include <math.h>

@@ -4,8 +4,6 @@
     own_loop.py train [WORKERS]             the same hash for any number
     own_loop.py join HOST:PORT              one more worker, from anywhere
     own_loop.py loop [HOST:PORT]            host a group, or join one
-
-Needs libmuster.so.2 (LD_LIBRARY_PATH=build/release/src before make install).
 """
 import sys
 
@@ -33,7 +31,9 @@ elif what == "join":
 else:
     group = muster.Group(*more, least=2)
     print(group.address, flush=True)
-    for step in range(200):  # Each process adds what it has.
+    step = 0
+    while step < 200:  # Each process adds what it has.
         total, info = group.sum([0.1 * step, 1e300 if more else -1e300, 1])
-        print(info.call, info.contributed, *map(float.hex, total), flush=True)
+        step = info.call
+        print(step, info.contributed, *map(float.hex, total), flush=True)
     group.leave()

@@ -145,11 +145,12 @@ uint32_t sum_actions_max(uint32_t seats);
 struct sum_action *sum_actions_add(struct sum_actions *actions,
                                    enum sum_action_kind kind);
 
-/* Does it travel on the bulk connection?  WITHDRAW does, too: it must not
- * overtake the vector. */
+/* Does it travel on the bulk connection?  WITHDRAW and BYE do, too: they must
+ * not overtake the vector and the last total. */
 static inline bool sum_is_bulk(enum sum_kind kind)
 {
-    return kind == SUM_GIVE || kind == SUM_TOTAL || kind == SUM_WITHDRAW;
+    return kind == SUM_GIVE || kind == SUM_TOTAL || kind == SUM_WITHDRAW ||
+           kind == SUM_BYE;
 }
 
 /* --- host ---------------------------------------------------------------- */

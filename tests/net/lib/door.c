@@ -1,7 +1,8 @@
 /*
  * door.c - a user's program, for tests/net/door.py.
  *
- *     door train WORKERS FOLDER LISTEN     LISTEN - = nobody may join
+ *     door train WORKERS FOLDER LISTEN     - = nobody may join; else it begins
+ *                                          once three have joined
  *     door join ADDRESS [skewed]           skewed: computes something else
  *     door host LEAST                      prints its address, then sums
  *     door member ADDRESS NAME CALLS
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIMS = 50, CHUNKS = 32, ROWS = 60, STEPS = 150, COUNT = 5000 };
+enum { DIMS = 50, CHUNKS = 32, ROWS = 200, STEPS = 300, COUNT = 5000 };
 
 static double skew;
 
@@ -71,6 +72,7 @@ static int train(char **arguments)
     options.workers = (uint32_t)atoi(arguments[0]);
     options.folder = strcmp(arguments[1], "-") != 0 ? arguments[1] : NULL;
     options.listen = strcmp(arguments[2], "-") != 0 ? arguments[2] : NULL;
+    options.wanted = options.listen != NULL ? options.workers + 3 : 0;
     status = muster_train(&options, &model, why);
     if (model != NULL)
         printf("hash %s\n", muster_hash(model));
