@@ -73,7 +73,7 @@ struct sum_msg {
     uint64_t call;     /* Of all but HELLO, REJECT, BEAT, ECHO, LEAVE, BYE. */
     uint64_t next;     /* MISSED: the call that is open now. */
     int64_t beat_us;   /* WELCOME. */
-    int64_t dead_us;   /* WELCOME: silence after which one is gone. */
+    int64_t dead_us;   /* WELCOME: silence after which the host is gone. */
     uint64_t size_max; /* WELCOME: bytes of a vector. */
     struct sum_shape shape; /* GIVE, TOTAL. */
     int64_t patience_us;    /* GIVE; 0 = for ever. */
@@ -160,7 +160,9 @@ struct sum_host_options {
     uint32_t seats; /* Members at once; <= SUM_SEATS_MAX. */
     uint32_t least; /* Never close a call with fewer vectors; > 0. */
     uint64_t size_max;
-    time_us beat_us, dead_us;
+    time_us beat_us;
+    time_us dead_us;      /* Silence of a member, and ... */
+    time_us host_dead_us; /* ... of the host, which adds large vectors. */
 };
 
 struct sum_seat {

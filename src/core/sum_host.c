@@ -172,7 +172,7 @@ static void welcome(const struct sum_host *host, const struct sum_seat *seat,
     msg->group = host->options.group;
     msg->call = seat->first_call > host->call ? seat->first_call : host->call;
     msg->beat_us = host->options.beat_us;
-    msg->dead_us = host->options.dead_us;
+    msg->dead_us = host->options.host_dead_us;
     msg->size_max = host->options.size_max;
 }
 
@@ -470,6 +470,16 @@ static void watch(struct sum_host *host, struct sum_actions *actions)
     }
 }
 
+/* It was the host itself that was away (stopped, or adding): what the others
+ * said meanwhile is still to be read. */
+static void forgive(struct sum_host *host, time_us now)
+{
+    if (now - host->now < host->options.dead_us / 2)
+        return;
+    for (uint32_t i = 0; i < host->options.seats; i++)
+        host->seats[i].heard_at = now;
+}
+
 static void end_group(struct sum_host *host, struct sum_actions *actions)
 {
     host->over = true;
@@ -517,6 +527,7 @@ void sum_host_step(struct sum_host *host, const struct sum_event *event,
     if (host->over)
         return;
     CHECK(event->now >= host->now);
+    forgive(host, event->now);
     host->now = event->now;
     switch (event->kind) {
     case SUM_EVENT_DOWN:

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "math/grid.h"
 
 #define DIGITS_F64    53
 #define DIGITS_F32    24
@@ -52,16 +53,33 @@ static struct parts take_apart(double value)
     return parts;
 }
 
+static int bit_length(uwide value)
+{
+    const uint64_t high = (uint64_t)(value >> 64);
+    const uint64_t low = (uint64_t)value;
+
+    if (high != 0)
+        return 128 - __builtin_clzll(high);
+    return low != 0 ? 64 - __builtin_clzll(low) : 0;
+}
+
+/* value 2^power, exact or infinite: no sum lies below the smallest denormal,
+ * and a product of two normal numbers is cheaper than ldexp. */
+static double scale(double value, int power)
+{
+    if (power >= -1022 && power <= 900)
+        return value * power_of_two(power);
+    return ldexp(value, power);
+}
+
 /* Half to even at `digits` digits.  `rest`: something not 0 lies below. */
 static double round_once(uwide magnitude, bool rest, int place, int digits,
                          bool negative)
 {
     uint64_t kept;
-    int drop = -digits;
+    int drop = bit_length(magnitude) - digits;
     double value;
 
-    for (uwide left = magnitude; left != 0; left >>= 1)
-        drop++;
     if (drop > 0) {
         const uwide below = magnitude & (((uwide)1 << drop) - 1);
         const uwide half = (uwide)1 << (drop - 1);
@@ -74,7 +92,7 @@ static double round_once(uwide magnitude, bool rest, int place, int digits,
         kept = (uint64_t)magnitude;
         drop = 0;
     }
-    value = ldexp((double)kept, place + drop + LEAST);
+    value = scale((double)kept, place + drop + LEAST);
     return negative ? -value : value;
 }
 

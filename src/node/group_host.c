@@ -16,7 +16,8 @@
 #include "wire/sum_codec.h"
 
 #define BEAT_US     (50 * MS_US)
-#define DEAD_US     (5 * SECOND_US)
+#define DEAD_US     (3 * SECOND_US)
+#define AWAY_US     (30 * SECOND_US) /* For the host to add up. */
 #define LINKS_SPARE 16u
 #define NO_LINK     UINT32_MAX
 #define FINISH_US   (500 * MS_US)
@@ -344,6 +345,7 @@ static enum err make_core(struct group_host *host)
         .size_max = host->options.size_max,
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
+        .host_dead_us = AWAY_US,
     };
     enum err err = sum_host_init(&host->core, &core);
 

@@ -527,7 +527,8 @@ static uint64_t one_seed(uint64_t seed)
                                        .seats = MEMBERS * 4,
                                        .size_max = 1024,
                                        .beat_us = 50 * MS_US,
-                                       .dead_us = SECOND_US};
+                                       .dead_us = SECOND_US,
+                                       .host_dead_us = SECOND_US};
     uint64_t calls;
 
     assert_non_null(w);
