@@ -121,6 +121,7 @@ static void swap(struct vector *a, struct vector *b)
 static void keep(struct group_host *host, uint32_t seat,
                  const struct sum_msg *msg)
 {
+    CHECK(msg != NULL); /* Only a message has something to keep. */
     CHECK(host->incoming.size == msg->size);
     if (msg->size > 0)
         memcpy(host->incoming.bytes, msg->bytes, msg->size);
