@@ -111,9 +111,12 @@ static enum err make_members(struct coordinator *c)
 static enum err make_vectors(struct coordinator *c)
 {
     const struct job *job = &c->options.job;
-    const size_t state_size = optim_state_bytes(&c->optim);
+    size_t state_size;
     enum err err = tally_init(&c->total, job->sum_dims, job->chunks);
 
+    if (err == ERR_OK && c->options.follow)
+        err = follow_init(&c->follow, job->cols, job->chunks);
+    state_size = coordinator_state_bytes(c);
     if (err == ERR_OK)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
@@ -171,6 +174,8 @@ static enum err load_checkpoint(struct coordinator *c,
     struct reader in = reader_on(checkpoint->state, checkpoint->state_size);
     enum err err = optim_load(&c->optim, &in);
 
+    if (err == ERR_OK && c->options.follow)
+        err = follow_load(&c->follow, &in);
     if (err == ERR_OK && c->optim.step != checkpoint->step)
         err = ERR_FORMAT;
     if (err != ERR_OK)
@@ -264,6 +269,8 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
+    CHECK(!options->follow ||
+          options->job.dims == follow_dims(options->job.cols));
     err = coordinator_vet(&options->code, &options->optim, why);
     if (err != ERR_OK)
         return err;
@@ -312,6 +319,7 @@ void coordinator_close(struct coordinator *coordinator)
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
+    follow_close(&c->follow);
     tally_close(&c->total);
     tally_close(&c->arrived);
     mem_free(c->members);
@@ -560,6 +568,7 @@ void coordinator_step(struct coordinator *coordinator,
     c->records_used = 0;
     free_retired(c);
     dispatch(c, event, actions);
+    commit_abandon(c, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);
     coordinator_check(c);
 }
@@ -570,6 +579,14 @@ struct digest coordinator_hash(const struct coordinator *coordinator)
 
     return hash_vectors(optim_weights(&coordinator->optim), job->outputs,
                         job->dims / job->outputs, job->cols);
+}
+
+size_t coordinator_state_bytes(const struct coordinator *coordinator)
+{
+    const struct coordinator *c = coordinator;
+
+    return optim_state_bytes(&c->optim) +
+           (c->options.follow ? follow_bytes(&c->follow) : 0);
 }
 
 const double *coordinator_weights(const struct coordinator *coordinator)

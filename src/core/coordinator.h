@@ -26,6 +26,7 @@
 #include "base/chunkset.h"
 #include "code/code.h"
 #include "core/action.h"
+#include "core/follow.h"
 #include "core/journal.h"
 #include "core/store.h"
 #include "math/tally.h"
@@ -68,6 +69,10 @@ struct coordinator_options {
     scale_function scale;
     slopes_function slopes; /* Codes of data only. */
     void *scale_context;    /* Of both. */
+    bool follow;   /* No bound is proved: instead of `scale` the sizes seen
+                      decide (core/follow.h).  job.cols weights are the
+                      user's, job.dims = follow_dims(job.cols). */
+    bool own_data; /* Workers bring the data along: nothing is shipped. */
     struct delay delay;
     time_us suspect_us;        /* Silence: hedge.  Adapts upwards to jitter. */
     time_us resend_us;         /* Assignment or answer believed lost. */
@@ -189,6 +194,7 @@ struct outcome {
     uint32_t chunks;
     uint64_t age_sum; /* --staleness: of the answers, in updates. */
     uint32_t age_max;
+    uint32_t attempts; /* Rounds done again. */
 };
 
 struct coordinator_stats {
@@ -253,6 +259,7 @@ struct coordinator {
     struct round_key key;
     struct evaluation what; /* Asked in this round; the optimiser's. */
     int16_t *exponent;
+    struct follow follow; /* Unused unless options.follow. */
     struct tally total;   /* Merged so far. */
     struct tally arrived; /* One message, laid over its buffers. */
     uint32_t row_dims;    /* Of a coded answer in this round. */
@@ -325,6 +332,9 @@ void coordinator_step(struct coordinator *coordinator,
 
 /* The hash people see: of the job.cols weights, not of their padding. */
 struct digest coordinator_hash(const struct coordinator *coordinator);
+
+/* Bytes of what a checkpoint keeps besides its own head. */
+size_t coordinator_state_bytes(const struct coordinator *coordinator);
 
 /* The model so far: job.dims doubles. */
 const double *coordinator_weights(const struct coordinator *coordinator);

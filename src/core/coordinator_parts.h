@@ -140,6 +140,8 @@ void round_resend(struct coordinator *c, uint32_t link,
 void round_deadline(struct coordinator *c, struct actions *actions);
 /* When it comes; TIME_NEVER if there is none ahead. */
 time_us round_deadline_at(const struct coordinator *c);
+/* The same evaluation once more, on another scale. */
+void round_again(struct coordinator *c, struct actions *actions);
 /* Forget what `link` was to answer. */
 void round_unassign(struct coordinator *c, uint32_t link);
 /* The piece is in, merged from here; the round may be over. */
@@ -204,6 +206,12 @@ void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
 void commit_stop(struct coordinator *c, struct actions *actions);
 /* A trial was rejected without a round: on to the next, or to the end. */
 void commit_rejected(struct coordinator *c, struct actions *actions);
+/* No scale fits this point: on to the next trial, or the end. */
+void commit_hopeless(struct coordinator *c, struct actions *actions);
+/* The user's function contradicts itself. */
+void commit_no_function(struct coordinator *c, struct actions *actions);
+/* Told to stop, and nobody is left who could finish the step: stop now. */
+void commit_abandon(struct coordinator *c, struct actions *actions);
 /* To the next step, or to the end. */
 void commit_advance(struct coordinator *c, struct actions *actions);
 

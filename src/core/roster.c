@@ -48,6 +48,9 @@ static const char *objection(const struct coordinator *c,
                "this one";
     if (hello->resident && !digest_equal(&hello->data, &c->options.job.data))
         return "this worker holds other data than the coordinator trains on";
+    if (c->options.own_data && !hello->resident)
+        return "this run trains a program's own function; join it with that "
+               "program (muster_join)";
     if (trust_banned(c, hello->name))
         return "this worker sent broken answers three times; start it under "
                "another name once its machine is repaired";

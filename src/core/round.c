@@ -471,6 +471,27 @@ static void new_key(struct coordinator *c)
     c->key.weights = digest_short(&weights);
 }
 
+static enum err choose_scale(struct coordinator *c)
+{
+    if (!c->options.follow)
+        return c->options.scale(c->options.scale_context, &c->what,
+                                c->exponent);
+    if (!vec_finite(c->what.w, c->options.job.dims))
+        return ERR_RANGE;
+    follow_exponents(&c->follow, c->what.kind, c->exponent);
+    return ERR_OK;
+}
+
+void round_again(struct coordinator *c, struct actions *actions)
+{
+    c->key.attempt++;
+    c->stats.redone++;
+    if (c->view_dirty)
+        view_form(c, actions);
+    else
+        round_open(c, actions);
+}
+
 void round_open(struct coordinator *c, struct actions *actions)
 {
     const struct ask ask = optim_next(&c->optim);
@@ -483,7 +504,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->arrived.dims = c->total.dims;
     c->row_dims = c->total.dims;
     CHECK(c->total.dims <= c->options.job.sum_dims);
-    err = c->options.scale(c->options.scale_context, &c->what, c->exponent);
+    err = choose_scale(c);
     if (err != ERR_OK && optim_reject(&c->optim)) {
         commit_rejected(c, actions);
         return;
@@ -1273,6 +1294,24 @@ void round_fail_range(struct coordinator *c, uint32_t id,
                      c->code.pieces[id].end - 1);
 }
 
+/* Where no bound is proved a larger scale may be all it takes.  Which one does
+ * not depend on who refused what, so the first refusal is enough. */
+static void grow_scale(struct coordinator *c, struct actions *actions)
+{
+    switch (follow_refuse(&c->follow, c->what.kind)) {
+    case FOLLOW_STANDS:
+    case FOLLOW_AGAIN:
+        round_again(c, actions);
+        return;
+    case FOLLOW_HOPELESS:
+        commit_hopeless(c, actions);
+        return;
+    case FOLLOW_NO_FUNCTION:
+        commit_no_function(c, actions);
+        return;
+    }
+}
+
 /* A chunk that does not fit a proved bound is broken data or a broken machine:
  * let another one try, but not for ever. */
 void round_refuse(struct coordinator *c, uint32_t link,
@@ -1288,6 +1327,10 @@ void round_refuse(struct coordinator *c, uint32_t link,
         return;
     }
     unassign(c, msg->piece, link);
+    if (c->options.follow) {
+        grow_scale(c, actions);
+        return;
+    }
     c->members[link].strikes++;
     if (++c->refusals >= REFUSALS_MAX || c->alive == 1) {
         round_fail_range(c, msg->piece, actions);

@@ -393,6 +393,10 @@ static void do_ship(struct node *node, const struct action *action)
 
     if (session == NULL)
         return;
+    if (node->options->data == NULL) {
+        session_drop(node, session); /* It said that it has everything. */
+        return;
+    }
     if (session_ship(session, action->leaf, action->first, action->end) !=
             ERR_OK ||
         session_pump(session, &node->envelope, node->options->data,
@@ -502,6 +506,9 @@ static void do_finish(struct node *node, const struct action *action)
         .err = action->err,
         .steps = node->core.optim.step,
         .objective = node->core.optim.objective,
+        .evaluations = node->core.optim.evaluations,
+        .converged =
+            optim_converged(&node->core.optim) || node->core.optim.stalled,
         .stats = node->core.stats,
         .dims = node->options->core.job.dims,
     };
@@ -680,7 +687,7 @@ static enum err make_room(struct node *node)
     if (node->sum_max < node->message_max)
         node->sum_max = node->message_max;
     node->checkpoint_capacity =
-        checkpoint_bytes(optim_state_bytes(&node->core.optim));
+        checkpoint_bytes(coordinator_state_bytes(&node->core));
     node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);
     node->sessions = mem_new(core->links_max, sizeof *node->sessions);
     node->traces = mem_new(TRACE_BATCH, sizeof *node->traces);

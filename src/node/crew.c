@@ -133,6 +133,8 @@ static int worker_main(void *context)
     err = worker_node_run(options, &why);
     if (err == ERR_OK)
         return 0;
+    if (err == ERR_CANCELLED)
+        return CREW_STOP_CODE;
     log_line("%s", why.text[0] != '\0' ? why.text : err_text(err));
     return 1;
 }

@@ -19,6 +19,7 @@
 
 #define CREW_COORDINATOR "coordinator"
 #define CREW_OWN_MAX     4u
+#define CREW_STOP_CODE   3 /* Exit code: the user's function said stop. */
 
 struct crew_member {
     struct train_process process; /* pid 0 = gone. */

@@ -11,17 +11,16 @@
 #include "os/threads.h"
 #include "wire/codec.h"
 
-static enum err choose_name(const struct join_options *options,
-                            const struct token *token, char name[NAME_SIZE],
-                            struct why *why)
+enum err join_name(const char *wanted, const struct token *token,
+                   char name[NAME_SIZE], struct why *why)
 {
-    if (options->name != NULL && !codec_name_valid(options->name))
+    if (wanted != NULL && !codec_name_valid(wanted))
         return why_set(why, ERR_FORMAT,
                        "\"%.80s\" is not a worker name; use letters, digits, "
                        "'.', '_' and '-', at most 64",
-                       options->name);
-    if (options->name != NULL)
-        (void)snprintf(name, NAME_SIZE, "%s", options->name);
+                       wanted);
+    if (wanted != NULL)
+        (void)snprintf(name, NAME_SIZE, "%s", wanted);
     else if (token != NULL && !token_is_cluster(token))
         (void)snprintf(name, NAME_SIZE, "%s", token->name);
     else
@@ -74,11 +73,14 @@ static enum err run_with(const struct join_options *options,
     }
     node.addresses = addresses;
     if (err == ERR_OK)
-        err = choose_name(options, token, node.name, why);
+        err = join_name(options->name, token, node.name, why);
     if (err == ERR_OK)
         err = choose_isa(options, &node.isa, why);
+    if (err == ERR_OK && options->user != NULL)
+        err = user_digest(options->user, true, &node.data);
     if (err != ERR_OK)
         return err;
+    node.user = options->user;
     if (node.threads == 0)
         node.threads = threads_available();
     if (node.threads > THREADS_MAX)

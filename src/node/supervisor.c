@@ -195,6 +195,23 @@ static void check_coordinator(struct supervisor *s)
         end(s, ERR_OK); /* The result file says how. */
 }
 
+/* End at a step boundary. */
+static void stop(struct supervisor *s, int number)
+{
+    const int pid = s->crew.members[0].process.pid;
+
+    s->stopping = true;
+    s->signal = number;
+    s->stop_until = clock_now_us() + STOP_US;
+    s->restart_at = 0;
+    if (pid == 0) {
+        end(s, ERR_OK); /* Between two lives: nothing to wait for. */
+        return;
+    }
+    process_terminate(pid);
+    process_resume(pid);
+}
+
 static void check_workers(struct supervisor *s)
 {
     for (uint32_t i = 1; i < s->crew.count; i++) {
@@ -212,6 +229,8 @@ static void check_workers(struct supervisor *s)
         died = member->end.signal != 0 || member->end.code != 0;
         memcpy(name, member->process.name, NAME_SIZE);
         ledger_worker_ended(&s->ledger, name, died);
+        if (member->end.code == CREW_STOP_CODE && !s->stopping && !s->over)
+            stop(s, 0);
         if (died && s->options->respawn && !s->stopping && !s->over)
             start_worker(s, name);
     }
@@ -264,22 +283,6 @@ static void check_children(struct supervisor *s)
 
 /* The end on request. */
 
-static void stop(struct supervisor *s, int number)
-{
-    const int pid = s->crew.members[0].process.pid;
-
-    s->stopping = true;
-    s->signal = number;
-    s->stop_until = clock_now_us() + STOP_US;
-    s->restart_at = 0;
-    if (pid == 0) {
-        end(s, ERR_OK); /* Between two lives: nothing to wait for. */
-        return;
-    }
-    process_terminate(pid);
-    process_resume(pid);
-}
-
 static void on_signal(struct supervisor *s, int number)
 {
     if (!s->stopping) {
@@ -288,6 +291,11 @@ static void on_signal(struct supervisor *s, int number)
     }
     s->signal = number;
     end(s, ERR_OK);
+}
+
+static bool told_to_stop(const struct supervisor *s)
+{
+    return s->options->stop != NULL && flag_raised(s->options->stop);
 }
 
 static void check_time(struct supervisor *s, time_us now)
@@ -300,7 +308,7 @@ static void check_time(struct supervisor *s, time_us now)
         if (err != ERR_OK)
             end(s, err);
     }
-    if (!s->stopping && now >= s->max_time_at)
+    if (!s->stopping && (now >= s->max_time_at || told_to_stop(s)))
         stop(s, 0);
     if (s->stopping && now >= s->stop_until)
         end(s, ERR_OK); /* It hangs; what is on disk is the state. */

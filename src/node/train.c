@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/follow.h"
 #include "core/relay.h"
 #include "core/store.h"
 #include "math/golden.h"
@@ -213,12 +214,18 @@ static double slopes(void *context, double *scores)
     return problem_slopes(&problem, scores);
 }
 
-/* Bounds are taken once, before the forks; every life shares them. */
+/* Bounds are taken once, before the forks; every life shares them.  Of a
+ * user's function there are none. */
 static enum err measure(struct train *train)
 {
-    const struct problem problem = problem_in(train->options);
+    struct problem problem;
     struct pool *pool;
-    enum err err = bounds_init(&train->bounds, problem.data->stride);
+    enum err err;
+
+    if (train->options->user != NULL)
+        return ERR_OK;
+    problem = problem_in(train->options);
+    err = bounds_init(&train->bounds, problem.data->stride);
 
     if (err == ERR_OK)
         err = threads_new(threads_available(), &pool);
@@ -227,6 +234,27 @@ static enum err measure(struct train *train)
     err = bounds_measure(&train->bounds, &problem, pool);
     threads_free(pool);
     return err;
+}
+
+/* Rows count as chunks: all that is known of them is how many there are. */
+static struct job describe_user_job(const struct train_options *options,
+                                    const struct digest *data)
+{
+    const struct user_function *user = options->user;
+
+    return (struct job){
+        .id = options->job != 0 ? options->job : random_u64(),
+        .rows = user->chunks,
+        .cols = user->dims,
+        .chunk_rows = 1,
+        .dims = follow_dims(user->dims),
+        .outputs = 1,
+        .chunks = user->chunks,
+        .model = USER_MODEL,
+        .data = *data,
+        .beat_us = BEAT_US,
+        .dead_us = DEAD_US,
+    };
 }
 
 static struct job describe_job(const struct train_options *options)
@@ -265,13 +293,24 @@ static uint32_t links_max(const struct train_options *options)
                                          : (uint32_t)links;
 }
 
-static void describe_core(struct train *train)
+/* Who would join a user's job shows that it computes the same; forked workers
+ * are copies of this very process. */
+static enum err identify(struct train *train, struct digest *data)
+{
+    if (train->options->user == NULL)
+        return ERR_OK;
+    return user_digest(train->options->user, train->options->listen != NULL,
+                       data);
+}
+
+static void describe_core(struct train *train, const struct digest *data)
 {
     const struct train_options *options = train->options;
     const bool remote = options->local_workers < options->slots;
+    const bool user = options->user != NULL;
 
     train->core = (struct coordinator_options){
-        .job = describe_job(options),
+        .job = user ? describe_user_job(options, data) : describe_job(options),
         .config = options->config,
         .arithmetic = golden_digest(options->isa),
         .code = options->code,
@@ -284,6 +323,8 @@ static void describe_core(struct train *train)
         .scale = scale,
         .slopes = slopes,
         .scale_context = train,
+        .follow = user,
+        .own_data = user,
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
@@ -331,6 +372,7 @@ static void describe_processes(struct train *train)
         .isa = options->isa,
         .threads = options->threads > 0 ? options->threads : 1,
         .resident = options->data,
+        .user = options->user,
         .data = train->core.job.data,
         .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
         .chaos = &options->chaos,
@@ -375,14 +417,21 @@ static enum err report_from_disk(struct train *train,
     result->dims = dims;
     result->steps = core.optim.step;
     result->objective = core.optim.objective;
+    result->evaluations = core.optim.evaluations;
     coordinator_close(&core);
     return result->weights != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static struct digest hash_result(const struct train *train, const double *w)
+{
+    const struct job *job = &train->core.job;
+
+    return hash_vectors(w, job->outputs, job->dims / job->outputs, job->cols);
 }
 
 static enum err report(struct train *train, struct train_result *result,
                        struct why *why)
 {
-    const struct problem problem = problem_in(train->options);
     struct run_result last = {0};
     const char *folder = train->options->out;
     enum err err = result_read(folder, &last, NULL);
@@ -396,6 +445,8 @@ static enum err report(struct train *train, struct train_result *result,
         result->finished = last.err == ERR_OK;
         result->steps = last.steps;
         result->objective = last.objective;
+        result->evaluations = last.evaluations;
+        result->converged = last.converged;
         result->weights = last.weights;
         result->dims = last.dims;
         err = ERR_OK;
@@ -406,7 +457,7 @@ static enum err report(struct train *train, struct train_result *result,
         return err;
     ledger_report(&train->supervisor.ledger, folder, spoke ? &last.stats : NULL,
                   result);
-    result->hash = problem_hash(&problem, result->weights);
+    result->hash = hash_result(train, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
     result->port = train->listener.bound.port;
     return ERR_OK;
@@ -438,6 +489,7 @@ enum err train_run(const struct train_options *options,
 {
     struct train *train = mem_new(1, sizeof *train);
     struct train_result made = {0};
+    struct digest data = {{0}};
     enum err err = train != NULL ? ERR_OK : ERR_NOMEM;
 
     CHECK(running == NULL); /* One run at a time in a process. */
@@ -454,8 +506,10 @@ enum err train_run(const struct train_options *options,
         err = open_relay_doors(train, why);
     if (err == ERR_OK)
         err = measure(train);
+    if (err == ERR_OK)
+        err = identify(train, &data);
     if (err == ERR_OK) {
-        describe_core(train);
+        describe_core(train, &data);
         describe_processes(train);
         running = train;
         err = supervisor_run(&train->supervisor, why);

@@ -26,12 +26,14 @@
 #include "data/dataset.h"
 #include "model/problem.h"
 #include "node/chaos.h"
+#include "node/user.h"
 #include "os/notice.h"
 #include "plan/delay.h"
 
 struct train_options {
     const struct dataset *data;
     enum model_kind model;
+    const struct user_function *user; /* Instead of data and model. */
     enum isa isa;
     uint32_t threads; /* Of each worker. */
     struct optim_options optim;
@@ -61,6 +63,8 @@ struct train_options {
      * 100 ms or so for animation. */
     void (*watch)(void *context, const struct trace *trace);
     void *watch_context;
+    const struct flag *stop; /* Once raised: end at a step boundary.  May be
+                                NULL. */
 };
 
 /* Who runs where, for the screen and its invitation. */
@@ -89,6 +93,8 @@ struct train_result {
     struct coordinator_stats stats; /* Summed over coordinator lives. */
     double *weights;                /* job dims; mem_free. */
     uint32_t dims;
+    uint64_t evaluations;
+    bool converged; /* Or no step makes it better. */
     uint32_t port;
     uint32_t partial; /* Steps of code `local` that lack some; the first ... */
     struct train_missing missing[TRAIN_MISSING_MAX];

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/follow.h"
 #include "core/worker.h"
 #include "math/golden.h"
 #include "model/problem.h"
@@ -53,8 +54,9 @@ struct node {
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
     struct compute compute;
-    struct task *task;   /* Its thread owns the fields below while busy. */
-    struct dataset seen; /* `data` as it was when the piece was started. */
+    struct user_compute user; /* Instead, if options->user. */
+    struct task *task;        /* Its thread owns the fields below while busy. */
+    struct dataset seen;      /* `data` as it was when the piece was started. */
     struct compute_work work;
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
@@ -180,7 +182,10 @@ static void compute_work(void *context)
     struct node *node = context;
     const time_us began = clock_now_us();
 
-    if (node->core.job.products)
+    if (node->options->user != NULL)
+        node->compute_err =
+            user_compute_run(&node->user, &node->work, &node->cancel);
+    else if (node->core.job.products)
         node->compute_err = products_compute(&node->products, &node->cancel);
     else if (node->work.kind == EVALUATE_LOCAL)
         node->compute_err =
@@ -202,6 +207,8 @@ static void compute_done(void *context)
                                 .compute_us = node->compute_us};
 
     products_end(&node->products);
+    if (node->compute_err == ERR_CLOSED)
+        finish(node, ERR_CANCELLED, "the function said stop");
     feed(node, &event);
 }
 
@@ -241,7 +248,8 @@ static void do_compute(struct node *node, const struct action *action)
     node->lie =
         node->options->chaos != NULL &&
         chaos_lies(node->options->chaos, node->options->name, action->step);
-    chunkset_copy(&node->seen.present, &node->data->present);
+    if (node->data != NULL)
+        chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
     task_start(node->task);
 }
@@ -331,10 +339,31 @@ static enum err open_products(struct node *node, const struct job *job)
     return err;
 }
 
+static enum err open_user(struct node *node, const struct job *job)
+{
+    const struct user_function *user = node->options->user;
+    enum err err;
+
+    if (job->model != USER_MODEL || job->cols != user->dims ||
+        job->dims != follow_dims(user->dims) || job->outputs != 1 ||
+        job->chunks != user->chunks || job->sum_dims != job->dims ||
+        job->local.every > 0)
+        return ERR_SHAPE;
+    err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        err = user_compute_init(&node->user, user, node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
 static enum err open_job(struct node *node, const struct job *job)
 {
     enum err err;
 
+    if (node->options->user != NULL)
+        return open_user(node, job);
     if (job->products)
         return open_products(node, job);
     err = open_data(node, job);
@@ -353,8 +382,9 @@ static void do_open(struct node *node, const struct job *job)
         node->room = room;
         node->message_max = codec_message_max(
             job->dims, job->sum_dims, job->chunks,
-            job->products ? products_strip_max(job)
-                          : dataset_chunk_bytes_max(node->data));
+            job->products        ? products_strip_max(job)
+            : node->data != NULL ? dataset_chunk_bytes_max(node->data)
+                                 : 0);
         node->open = true;
         return;
     }
@@ -492,7 +522,7 @@ static enum err open_core(struct node *node, struct why *why)
     struct worker_options core = {
         .incarnation = random_u64(),
         .pid = process_own_pid(),
-        .resident = options->resident != NULL,
+        .resident = options->resident != NULL || options->user != NULL,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
@@ -544,6 +574,7 @@ static void node_close(struct node *node)
     part_close(&node->part);
     products_close(&node->products);
     compute_close(&node->compute);
+    user_compute_close(&node->user);
     threads_free(node->pool);
     link_hub_free(node->hub);
     alerts_free(node->alerts);

@@ -24,6 +24,7 @@
 #include "data/dataset.h"
 #include "math/kernel.h"
 #include "node/chaos.h"
+#include "node/user.h"
 #include "os/interface.h"
 #include "os/net.h"
 #include "os/notice.h"
@@ -38,8 +39,9 @@ struct worker_node_options {
     char name[NAME_SIZE];
     enum isa isa;
     uint32_t threads;
-    const struct dataset *resident; /* All rows are here; NULL: shipped. */
-    struct digest data;             /* Of the resident rows. */
+    const struct dataset *resident;   /* All rows are here; NULL: shipped. */
+    const struct user_function *user; /* Instead of rows and a model. */
+    struct digest data;               /* Of the resident rows; user_digest. */
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
     const struct chaos *chaos;       /* Says when to lie; NULL = never. */
@@ -48,7 +50,8 @@ struct worker_node_options {
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
- * cannot go on (the sentence says why). */
+ * cannot go on (the sentence says why).  ERR_CANCELLED: the user's function
+ * said stop. */
 MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
                                     struct why *why);
 
@@ -62,7 +65,12 @@ struct join_options {
     uint32_t threads;      /* 0: all processors. */
     time_us give_up_us;
     struct notice_options notice;
+    const struct user_function *user; /* NULL: a worker for anybody's rows. */
 };
+
+/* `wanted` if it is a name, else one of the token's or the host's. */
+MUST_CHECK enum err join_name(const char *wanted, const struct token *token,
+                              char name[NAME_SIZE], struct why *why);
 
 MUST_CHECK enum err join_run(const struct join_options *options,
                              struct why *why);
