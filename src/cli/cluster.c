@@ -43,6 +43,8 @@ static void see(void *context, const struct trace *trace)
         watch_event(&run->watch, trace);
     if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
         recorder_event(&run->recorder, trace);
+    if (trace != NULL)
+        trace_file_event(&run->trace, trace);
     if (trace != NULL && trace->kind == TRACE_COMMIT)
         run->watch.objective *= run->setup->scale; /* As it is shown. */
     for (uint32_t i = 0; i < count; i++)
@@ -78,6 +80,7 @@ static struct train_options options_of(struct run *run)
         .config = setup->config,
         .delay = setup->delay,
         .chaos = setup->chaos,
+        .stints = option_given(options, OPT_TRACE),
         .max_time_us =
             (time_us)(option_real(options, OPT_MAX_TIME) * (double)SECOND_US),
         .watch = see,
@@ -101,6 +104,23 @@ static void note_certificate(const struct run *run)
              exactness_name(run->setup->exactness));
 }
 
+static enum err run_watched(struct run *run,
+                            const struct train_options *options,
+                            struct train_result *result, struct why *why)
+{
+    struct why second = {0};
+    enum err err = train_run(options, result, why);
+    enum err traced;
+
+    screen_end(&run->screen, &run->watch, NULL, 0);
+    if (err == ERR_OK && option_given(&run->cli->options, OPT_RECORD))
+        err = recorder_write(&run->recorder,
+                             option_text(&run->cli->options, OPT_RECORD), why);
+    /* A run that failed has a trace, too: then it is wanted most. */
+    traced = trace_file_close(&run->trace, err == ERR_OK ? why : &second);
+    return err == ERR_OK ? traced : err;
+}
+
 enum err run_cluster(struct run *run, struct train_result *result,
                      struct why *why)
 {
@@ -122,11 +142,10 @@ enum err run_cluster(struct run *run, struct train_result *result,
     note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);
-    err = train_run(&options, result, why);
-    screen_end(&run->screen, &run->watch, NULL, 0);
-    if (err == ERR_OK && option_given(&run->cli->options, OPT_RECORD))
-        err = recorder_write(&run->recorder,
-                             option_text(&run->cli->options, OPT_RECORD), why);
+    err = trace_file_open(&run->trace,
+                          option_text(&run->cli->options, OPT_TRACE), why);
+    if (err == ERR_OK)
+        err = run_watched(run, &options, result, why);
     recorder_close(&run->recorder);
     return err;
 }

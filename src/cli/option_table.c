@@ -639,6 +639,13 @@ static const struct option table[OPTIONS] = {
                     .help = "write every worker's delay in every step there, "
                             "as a trace for `muster plan` and --delay",
                     .commands = CMD_TRAIN},
+    [OPT_TRACE] = {.name = "trace",
+                   .section = cluster,
+                   .kind = VALUE_TEXT,
+                   .value = "FILE",
+                   .help = "write who did what from when to when there, on one "
+                           "clock, for ui.perfetto.dev",
+                   .commands = BOTH},
     [OPT_COMPUTE] = {.name = "compute",
                      .section = simulator,
                      .kind = VALUE_FLAG,

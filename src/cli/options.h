@@ -126,6 +126,7 @@ enum option_id {
     OPT_RESUME,
     OPT_SYNC,
     OPT_RECORD,
+    OPT_TRACE,
     /* The simulator. */
     OPT_COMPUTE,
     OPT_SERIES,

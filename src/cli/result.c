@@ -70,6 +70,11 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     (void)json_object_set_new(object, "run",
                               run->out[0] == '\0' ? json_null()
                                                   : json_string(run->out));
+    if (option_given(&run->cli->options, OPT_TRACE) && setup->slots > 0)
+        (void)json_object_set_new(
+            object, "trace",
+            trace_file_json(&run->trace,
+                            option_text(&run->cli->options, OPT_TRACE)));
     (void)json_object_set_new(object, "config",
                               config_json(&run->cli->options));
     return object;

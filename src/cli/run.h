@@ -10,6 +10,7 @@
 #include "cli/recorder.h"
 #include "cli/screen.h"
 #include "cli/setup.h"
+#include "cli/trace_file.h"
 #include "cli/watch.h"
 #include "node/train.h"
 
@@ -21,6 +22,7 @@ struct run {
     struct screen screen;
     struct watch watch;
     struct recorder recorder; /* --record. */
+    struct trace_file trace;  /* --trace. */
     char out[RUN_PATH_SIZE];  /* "" when nothing is kept. */
     bool announced;           /* The join line was printed. */
 };

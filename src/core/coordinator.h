@@ -27,6 +27,7 @@
 #include "code/code.h"
 #include "core/action.h"
 #include "core/journal.h"
+#include "core/slow.h"
 #include "core/store.h"
 #include "math/tally.h"
 #include "optim/optim.h"
@@ -98,6 +99,7 @@ struct member {
     uint32_t idle_beats;
     uint64_t chunks_done; /* As last beaten. */
     uint32_t answers;     /* Tallies and rows merged, for status. */
+    struct slow slow;     /* Where its time goes. */
 };
 
 struct piece_state {

@@ -45,6 +45,7 @@ static bool assign(struct coordinator *c, uint32_t id, uint32_t link)
         return false;
     piece->assignee[piece->assignee_count++] = link;
     c->members[link].outstanding++;
+    slow_owes(&c->members[link].slow, true, c->now);
     c->stats.pieces_assigned++;
     return true;
 }
@@ -59,6 +60,8 @@ static void unassign(struct coordinator *c, uint32_t id, uint32_t link)
         piece->assignee[i] = piece->assignee[--piece->assignee_count];
         CHECK(c->members[link].outstanding > 0);
         c->members[link].outstanding--;
+        slow_owes(&c->members[link].slow, c->members[link].outstanding > 0,
+                  c->now);
         return;
     }
 }
@@ -68,6 +71,7 @@ void round_unassign(struct coordinator *c, uint32_t link)
     for (uint32_t id = 0; c->pieces != NULL && id < c->code.piece_count; id++)
         unassign(c, id, link);
     c->members[link].outstanding = 0;
+    slow_owes(&c->members[link].slow, false, c->now);
     c->members[link].in_round = false;
 }
 
@@ -271,6 +275,7 @@ static void clear_round(struct coordinator *c)
         struct member *member = &c->members[link];
 
         member->outstanding = 0;
+        slow_owes(&member->slow, false, c->now);
         member->in_round = false;
         member->answered = 0;
         member->answered_at = c->now;
@@ -604,6 +609,19 @@ static bool planted_double(const struct coordinator *c, uint32_t id,
            (BUG(BUG_MERGE_OVERLAP) && expected);
 }
 
+/* What the answer cost, for reports. */
+static void trace_answer(const struct coordinator *c, uint32_t link,
+                         int64_t compute_us, struct trace *trace)
+{
+    const struct member *member = &c->members[link];
+
+    trace->answer.compute_us = compute_us;
+    if (member->state == MEMBER_ACTIVE)
+        trace->answer.delay_factor = delay_draw(&c->options.delay, c->key.step,
+                                                member->slot, member->name)
+                                         .factor;
+}
+
 static void trace_merged(struct coordinator *c, uint32_t link,
                          const struct msg_tally *msg, struct actions *actions)
 {
@@ -612,6 +630,7 @@ static void trace_merged(struct coordinator *c, uint32_t link,
     trace->key = msg->key;
     trace->a = msg->piece;
     trace->b = msg->end - msg->first;
+    trace_answer(c, link, msg->compute_us, trace);
 }
 
 static void lay_out(struct coordinator *c, const struct msg_tally *msg)
@@ -764,6 +783,21 @@ static void unassign_coded(struct coordinator *c, uint32_t link)
         unassign(c, id, link);
 }
 
+/* Chunks behind a row. */
+static uint64_t row_chunks(struct coordinator *c, uint32_t slot)
+{
+    const uint32_t count =
+        code_work(&c->code, slot, c->ids, c->code.piece_count);
+    uint64_t chunks = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (c->ids[i] >= c->code.plain_count)
+            chunks +=
+                c->code.pieces[c->ids[i]].end - c->code.pieces[c->ids[i]].first;
+    }
+    return chunks;
+}
+
 void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
                struct actions *actions)
 {
@@ -798,6 +832,8 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
     trace = coordinator_trace(c, actions, TRACE_TALLY, link);
     trace->key = msg->key;
     trace->a = member->slot;
+    trace->b = row_chunks(c, member->slot);
+    trace_answer(c, link, msg->compute_us, trace);
     if (enough(c))
         commit_round(c, actions);
 }

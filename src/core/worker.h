@@ -18,6 +18,7 @@
 
 #include "base/chunkset.h"
 #include "core/action.h"
+#include "core/pulse.h"
 #include "math/tally.h"
 
 #define WORKER_ACTIONS_MAX 64u
@@ -100,6 +101,8 @@ struct worker {
     bool coded_failed;  /* A piece of the coded round was refused. */
 
     uint64_t chunks_done;
+    bool beaten; /* In this step. */
+    struct pulse pulse;
     bool leaving;
     time_us leave_at;         /* Next LEAVE is due. */
     time_us leave_until;      /* Go without BYE after this. */

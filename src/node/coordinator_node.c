@@ -49,6 +49,7 @@ struct node {
     uint32_t journaled_count;
     struct trace *traces; /* Of the step at hand. */
     uint32_t trace_count;
+    uint64_t stints_lost; /* Since the last one that was not. */
 
     struct folder folder; /* Journal. */
     struct folder checkpoint_folder;
@@ -57,6 +58,7 @@ struct node {
     size_t checkpoint_size, checkpoint_capacity;
     uint32_t checkpoint_step;
     enum err checkpoint_err;
+    time_us checkpoint_at; /* The loop's: when it was begun. */
 
     bool finished;
     time_us ending_until;
@@ -312,11 +314,64 @@ static void do_close(struct node *node, const struct action *action)
         session_drop(node, session);
 }
 
+static bool frequent(enum trace_kind kind)
+{
+    return kind == TRACE_TALLY || kind == TRACE_STALE ||
+           kind == TRACE_DUPLICATE || kind == TRACE_STINT;
+}
+
+static void send_traces(struct node *node)
+{
+    if (node->trace_count > 0 && node->outlet != NULL)
+        (void)outlet_send(node->outlet, node->traces,
+                          node->trace_count * sizeof *node->traces);
+    node->trace_count = 0;
+}
+
+static void do_trace(struct node *node, const struct trace *trace)
+{
+    if (node->outlet == NULL)
+        return;
+    if (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG) {
+        node->stints_lost += trace->kind == TRACE_STINT;
+        return;
+    }
+    if (node->trace_count == TRACE_BATCH)
+        send_traces(node);
+    node->traces[node->trace_count] = *trace;
+    if (trace->kind == TRACE_STINT) {
+        node->traces[node->trace_count].a = node->stints_lost;
+        node->stints_lost = 0;
+    }
+    node->trace_count++;
+}
+
+/* What the coordinator itself did, since `began`. */
+static void own_stint(struct node *node, enum stint_kind kind, time_us began)
+{
+    const struct trace trace = {
+        .now = began,
+        .kind = TRACE_STINT,
+        .link = -1,
+        .key = node->core.key,
+        .stint = {.kind = kind,
+                  .step = node->core.key.step,
+                  .began = began,
+                  .took_us = clock_now_us() - began},
+    };
+
+    if (node->options->core.job.stints)
+        do_trace(node, &trace);
+}
+
 static void do_journal(struct node *node, const struct action *action)
 {
+    const time_us began = clock_now_us();
+
     CHECK(node->journaled_count < JOURNALED_MAX);
     node->journaled[node->journaled_count++] = store_append(
         &node->folder.disk, action->bytes, action->size, action->sync);
+    own_stint(node, STINT_JOURNAL, began);
 }
 
 static void save_checkpoint(void *context)
@@ -335,6 +390,7 @@ static void checkpoint_saved(void *context)
                                 .err = node->checkpoint_err,
                                 .step = node->checkpoint_step};
 
+    own_stint(node, STINT_CHECKPOINT, node->checkpoint_at);
     feed(node, &event);
 }
 
@@ -345,31 +401,8 @@ static void do_checkpoint(struct node *node, const struct action *action)
     memcpy(node->checkpoint_bytes, action->bytes, action->size);
     node->checkpoint_size = action->size;
     node->checkpoint_step = action->step;
+    node->checkpoint_at = clock_now_us();
     task_start(node->checkpoint);
-}
-
-static bool frequent(enum trace_kind kind)
-{
-    return kind == TRACE_TALLY || kind == TRACE_STALE ||
-           kind == TRACE_DUPLICATE;
-}
-
-static void send_traces(struct node *node)
-{
-    if (node->trace_count > 0 && node->outlet != NULL)
-        (void)outlet_send(node->outlet, node->traces,
-                          node->trace_count * sizeof *node->traces);
-    node->trace_count = 0;
-}
-
-static void do_trace(struct node *node, const struct trace *trace)
-{
-    if (node->outlet == NULL ||
-        (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG))
-        return;
-    if (node->trace_count == TRACE_BATCH)
-        send_traces(node);
-    node->traces[node->trace_count++] = *trace;
 }
 
 static void do_finish(struct node *node, const struct action *action)
@@ -459,12 +492,26 @@ static void begin_end(struct node *node)
     timer_at(node->ending, clock_now_us() + FINISH_LOOK);
 }
 
+/* Did this step of the machine end a round?  Its decoding, the optimiser and
+ * the next round's scale are most of it then. */
+static bool commits(const struct actions *actions)
+{
+    for (uint32_t i = 0; i < actions->count; i++) {
+        if (actions->list[i].kind == ACTION_TRACE &&
+            actions->list[i].trace.kind == TRACE_COMMIT)
+            return true;
+    }
+    return false;
+}
+
 static void step(struct node *node, const struct event *event)
 {
     struct event timed = *event;
 
     timed.now = clock_now_us();
     coordinator_step(&node->core, &timed, &node->actions);
+    if (commits(&node->actions))
+        own_stint(node, STINT_COMMIT, timed.now);
     for (uint32_t i = 0; i < node->actions.count; i++)
         carry_out(node, &node->actions.list[i]);
 }

@@ -139,6 +139,8 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_CHECKPOINT:
     case TRACE_DONE:
     case TRACE_FAILED:
+    case TRACE_STINT:
+    case TRACE_PULSE:
         break;
     }
 }

@@ -26,6 +26,7 @@
 #define LOCK_FILE        "lock"
 #define BEAT_US          (50 * MS_US)
 #define DEAD_US          (2 * SECOND_US)
+#define PULSE_US         SECOND_US
 #define SUSPECT_US       (300 * MS_US)
 #define RESEND_US        SECOND_US
 #define GATHER_US        (5 * SECOND_US)
@@ -175,6 +176,8 @@ static struct job describe_job(const struct train_options *options)
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
+        .pulse_us = PULSE_US,
+        .stints = options->stints,
         .storage = (uint32_t)data->storage,
         .entries = data->entries,
         .weighted = data->weight != NULL,

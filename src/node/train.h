@@ -49,6 +49,7 @@ struct train_options {
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;
     struct chaos chaos;
+    bool stints;         /* Trace what everybody did from when to when. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every
      * 100 ms or so for animation. */

@@ -235,6 +235,8 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_DONE:
     case TRACE_FAILED:
     case TRACE_SWITCH:
+    case TRACE_STINT:
+    case TRACE_PULSE:
         break;
     }
 }

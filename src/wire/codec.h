@@ -27,6 +27,7 @@ struct codec_room {
     int16_t *exponent; /* sum_dims. */
     int64_t *sum;      /* sum_dims. */
     struct item *items;
+    struct stint *stints; /* STINTS_MAX. */
 };
 
 MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,

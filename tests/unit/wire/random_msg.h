@@ -20,6 +20,7 @@ struct random_room {
     double direction[RANDOM_DIMS];
     int64_t sum[RANDOM_DIMS];
     uint8_t bytes[RANDOM_BYTES];
+    struct stint stints[STINTS_MAX];
 };
 
 /* Fill `msg` with a valid message of `kind`; vectors are RANDOM_DIMS long. */

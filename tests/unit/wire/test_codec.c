@@ -84,7 +84,7 @@ static void test_every_kind_survives_the_wire(void **state)
     struct msg msg;
 
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+        for (int kind = MSG_HELLO; kind <= MSG_PULSE; kind++) {
             make(f, (enum msg_kind)kind, &msg);
             assert_true(decodes(f, f->bytes, f->size));
         }
@@ -129,7 +129,7 @@ static void test_every_truncation_is_refused(void **state)
     struct fixture *f = *state;
     struct msg msg;
 
-    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+    for (int kind = MSG_HELLO; kind <= MSG_PULSE; kind++) {
         make(f, (enum msg_kind)kind, &msg);
         for (size_t size = 0; size < f->size; size++) {
             /* In a buffer of its own size, where a sanitizer sees overruns. */
@@ -150,7 +150,7 @@ static void test_trailing_bytes_are_refused(void **state)
     struct fixture *f = *state;
     struct msg msg;
 
-    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+    for (int kind = MSG_HELLO; kind <= MSG_PULSE; kind++) {
         if (kind == MSG_DATA || kind == MSG_STATUS)
             continue;
         make(f, (enum msg_kind)kind, &msg);
@@ -164,7 +164,7 @@ static void test_flipped_bits_do_no_harm(void **state)
     struct fixture *f = *state;
     struct msg msg;
 
-    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+    for (int kind = MSG_HELLO; kind <= MSG_PULSE; kind++) {
         make(f, (enum msg_kind)kind, &msg);
         for (size_t bit = 0; bit < f->size * 8; bit++) {
             f->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -181,7 +181,7 @@ static void test_unknown_kinds_are_refused(void **state)
 
     assert_false(decodes(f, bytes, 0));
     assert_false(decodes(f, bytes, 1));
-    bytes[0] = MSG_STATUS + 1;
+    bytes[0] = MSG_PULSE + 1;
     assert_false(decodes(f, bytes, 1));
     bytes[0] = 0xff;
     assert_false(decodes(f, bytes, 2));
@@ -194,7 +194,7 @@ static void test_vectors_need_a_job(void **state)
     struct msg msg, got;
 
     assert_int_equal(codec_room_init(&none, 0, 0, 0), ERR_OK);
-    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+    for (int kind = MSG_HELLO; kind <= MSG_PULSE; kind++) {
         const bool vector =
             kind == MSG_ROUND || kind == MSG_TALLY || kind == MSG_ROW;
 
