@@ -51,6 +51,7 @@ static const struct command commands[] = {
     {"status", POSITIONAL(CMD_STATUS, OPT_ADDRESS), "ADDRESS",
      "Ask a running job how it is", NULL,
      "  muster status muster-runs/0001-1a2b\n"
+     "  muster status muster-runs/0001-1a2b --why-slow\n"
      "  muster status 127.0.0.1:7731 --format json\n",
      status_command},
     {"stop", POSITIONAL(CMD_STOP, OPT_ADDRESS), "ADDRESS",

@@ -646,6 +646,14 @@ static const struct option table[OPTIONS] = {
                    .help = "write who did what from when to when there, on one "
                            "clock, for ui.perfetto.dev",
                    .commands = BOTH},
+    [OPT_WHY_SLOW] = {.name = "why-slow",
+                      .section = cluster,
+                      .kind = VALUE_FLAG,
+                      .initial = "no",
+                      .help = "say who is behind the median worker, by how "
+                              "much, and whether compute, network, disk or a "
+                              "pause is to blame",
+                      .commands = CMD_STATUS},
     [OPT_COMPUTE] = {.name = "compute",
                      .section = simulator,
                      .kind = VALUE_FLAG,

@@ -127,6 +127,7 @@ enum option_id {
     OPT_SYNC,
     OPT_RECORD,
     OPT_TRACE,
+    OPT_WHY_SLOW,
     /* The simulator. */
     OPT_COMPUTE,
     OPT_SERIES,

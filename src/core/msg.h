@@ -133,6 +133,7 @@ struct msg_pulse {
     int64_t ahead_us; /* The coordinator's clock minus the worker's, ... */
     int64_t error_us; /* ... at most so much off; OFFSET_UNKNOWN. */
     int64_t trip_us;  /* Of the last echo. */
+    bool full;        /* The vitals are of now; else only the stints matter. */
     struct vitals vitals;
     uint32_t count;
     const struct stint *stints; /* On the worker's clock. */

@@ -148,16 +148,20 @@ static struct vitals so_far(const struct pulse *pulse, time_us now)
 }
 
 void pulse_fill(struct pulse *pulse, const struct job *job, time_us now,
-                struct msg_pulse *msg)
+                bool beaten, struct msg_pulse *msg)
 {
+    const bool full = beaten && now >= pulse->due_at;
+
     *msg = (struct msg_pulse){
         .ahead_us = pulse->clock.ahead_us,
         .error_us = offset_error(&pulse->clock, now),
         .trip_us = pulse->clock.trip_us,
+        .full = full,
         .vitals = so_far(pulse, now),
         .count = pulse->count,
         .stints = pulse->stints,
     };
-    pulse->due_at = now + job->pulse_us;
+    if (full)
+        pulse->due_at = now + job->pulse_us;
     pulse->sent = true;
 }

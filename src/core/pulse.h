@@ -21,7 +21,7 @@ struct pulse {
     struct vitals vitals;
     struct offset clock;
     bool tracing;
-    time_us due_at;
+    time_us due_at; /* With fresh vitals, with the next beat from then on. */
     /* Since when; TIME_NEVER = not. */
     time_us idle_at, compute_at, cancel_at, held_at;
     uint32_t step, piece; /* Of what is computed or held. */
@@ -51,6 +51,6 @@ void pulse_add(struct pulse *pulse, enum stint_kind kind, time_us began,
 bool pulse_due(const struct pulse *pulse, const struct job *job, time_us now,
                bool beaten);
 void pulse_fill(struct pulse *pulse, const struct job *job, time_us now,
-                struct msg_pulse *msg);
+                bool beaten, struct msg_pulse *msg);
 
 #endif /* CORE_PULSE_H */

@@ -301,8 +301,8 @@ void roster_pulse(struct coordinator *c, uint32_t link,
     slow->trip_us = pulse->trip_us;
     for (uint32_t i = 0; c->options.job.stints && i < pulse->count; i++)
         trace_stint(c, link, pulse, &pulse->stints[i], actions);
-    if (c->now < slow_next(slow, c->options.job.pulse_us))
-        return; /* It came early, for its stints. */
+    if (!pulse->full)
+        return;
     slow_take(slow, &pulse->vitals, c->now);
     trace = coordinator_trace(c, actions, TRACE_PULSE, link);
     trace->pulse.vitals = pulse->vitals;

@@ -19,15 +19,6 @@ void slow_owes(struct slow *slow, bool owes, time_us now)
     }
 }
 
-time_us slow_next(const struct slow *slow, int64_t pulse_us)
-{
-    /* A beat more or less does not matter. */
-    return slow->count == 0
-               ? 0
-               : slow->samples[(slow->count - 1) % SLOW_SAMPLES].at +
-                     pulse_us * 3 / 4;
-}
-
 void slow_take(struct slow *slow, const struct vitals *vitals, time_us now)
 {
     struct slow_sample *sample = &slow->samples[slow->count++ % SLOW_SAMPLES];

@@ -52,8 +52,6 @@ struct slow {
 void slow_init(struct slow *slow);
 /* Does it owe an answer, from now on? */
 void slow_owes(struct slow *slow, bool owes, time_us now);
-/* When the next sample is due, if they come every pulse_us. */
-time_us slow_next(const struct slow *slow, int64_t pulse_us);
 void slow_take(struct slow *slow, const struct vitals *vitals, time_us now);
 
 /* The window, in seconds for each chunk computed (of the whole window if there

@@ -632,7 +632,7 @@ static void send_pulse(struct worker *worker, struct actions *actions)
     if (!worker->computing && !worker->holding)
         pulse_idle(&worker->pulse, worker->now);
     if (pulse_due(&worker->pulse, &worker->job, worker->now, worker->beaten))
-        pulse_fill(&worker->pulse, &worker->job, worker->now,
+        pulse_fill(&worker->pulse, &worker->job, worker->now, worker->beaten,
                    &send(actions, MSG_PULSE)->pulse);
 }
 

@@ -15,6 +15,7 @@
 #include "node/result_file.h"
 #include "node/session.h"
 #include "node/status.h"
+#include "node/why_slow.h"
 #include "os/clock.h"
 #include "os/folder.h"
 #include "os/link.h"
@@ -158,6 +159,26 @@ static size_t answer_stop(const struct node *node, bool allowed, char *text,
     return (size_t)size;
 }
 
+static time_us deaf(void *context, uint32_t link)
+{
+    const struct node *node = context;
+    const struct session *session = node->sessions[link];
+
+    return session == NULL ? 0 : link_deaf_us(session->link);
+}
+
+static size_t answer_why(struct node *node, char *text, size_t capacity)
+{
+    size_t size = 0;
+
+    if (why_slow_json(&node->core, clock_now_us(), deaf, node, text, capacity,
+                      &size) == ERR_OK)
+        return size;
+    return (size_t)snprintf(text, capacity,
+                            "{\"error\":\"the coordinator is out of "
+                            "memory\"}");
+}
+
 static void answer(struct node *node, struct session *session,
                    const struct msg_ask *ask)
 {
@@ -169,6 +190,8 @@ static void answer(struct node *node, struct session *session,
 
     if (stop)
         msg.status.size = answer_stop(node, allowed, text, sizeof text);
+    else if (ask->what == ASK_WHY)
+        msg.status.size = answer_why(node, text, sizeof text);
     else
         msg.status.size =
             status_json(&node->core, clock_now_us(), text, sizeof text);

@@ -61,7 +61,6 @@ struct node {
     struct flag cancel;
 
     struct self self;
-    time_us vitals_at; /* Not before: look at them again. */
     uint32_t sent_step;
 
     bool up;       /* The link is. */
@@ -411,16 +410,17 @@ static void feed(struct node *node, const struct event *event)
         begin_end(node);
 }
 
-/* Once for each pulse: it takes some system calls. */
+/* Just before each pulse that wants it: it takes some system calls. */
 static void look_at_self(struct node *node)
 {
     const time_us now = clock_now_us();
     const uint64_t unsent = node->up ? link_queued(node->link, PLANE_BULK) : 0;
 
     self_woken(&node->self, now);
-    if (!node->open || node->core.job.pulse_us == 0 || now < node->vitals_at)
+    if (!node->open || node->core.job.pulse_us == 0 ||
+        now + MS_US < node->core.pulse.due_at ||
+        now + MS_US < node->core.beat_at)
         return;
-    node->vitals_at = now + node->core.job.pulse_us / 2;
     self_vitals(&node->self, node->options->threads, unsent, now,
                 &node->core.pulse.vitals);
 }

@@ -629,6 +629,7 @@ static void put_pulse(struct writer *out, const struct msg_pulse *pulse)
     put_i64(out, pulse->ahead_us);
     put_i64(out, pulse->error_us);
     put_i64(out, pulse->trip_us);
+    put_bool(out, pulse->full);
     put_vitals(out, &pulse->vitals);
     put_u32(out, pulse->count);
     for (uint32_t i = 0; i < pulse->count; i++) {
@@ -666,6 +667,7 @@ static void get_pulse(struct reader *in, const struct codec_room *room,
     must(in, pulse->error_us >= OFFSET_UNKNOWN &&
                  pulse->error_us <= OFFSET_CLOCK_MAX);
     pulse->trip_us = get_time(in);
+    pulse->full = get_bool(in);
     get_vitals(in, &pulse->vitals);
     pulse->count = get_u32(in);
     must(in, pulse->count <= STINTS_MAX &&

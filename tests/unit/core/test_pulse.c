@@ -46,7 +46,7 @@ static void test_a_round(void **state)
     pulse_cancel(&pulse, 70);
     pulse_computed(&pulse, 75, 0);
     pulse_idle(&pulse, 75);
-    pulse_fill(&pulse, &traced, 80, &msg);
+    pulse_fill(&pulse, &traced, 80, true, &msg);
 
     assert_int_equal(msg.count, 4);
     expect(&msg.stints[0], STINT_WAIT, 10, 20);
@@ -74,7 +74,7 @@ static void test_without_trace_only_totals(void **state)
     pulse_init(&pulse);
     pulse_compute(&pulse, 5, 0, 0);
     pulse_computed(&pulse, 9, 1);
-    pulse_fill(&pulse, &traced, 9, &msg);
+    pulse_fill(&pulse, &traced, 9, true, &msg);
     assert_int_equal(msg.count, 0);
     assert_int_equal(msg.vitals.compute_us, 4);
 }
@@ -89,7 +89,7 @@ static void test_sent_stints_are_left_alone(void **state)
     begin(&pulse);
     pulse_compute(&pulse, 1, 0, 0);
     pulse_computed(&pulse, 2, 1);
-    pulse_fill(&pulse, &traced, 2, &msg);
+    pulse_fill(&pulse, &traced, 2, true, &msg);
     pulse_compute(&pulse, 2, 0, 1);
     pulse_computed(&pulse, 3, 1);
     assert_int_equal(msg.count, 1);
@@ -110,13 +110,18 @@ static void test_when_it_is_due(void **state)
     begin(&pulse);
     assert_false(pulse_due(&pulse, &job, 0, false));
     assert_true(pulse_due(&pulse, &job, 0, true));
-    pulse_fill(&pulse, &job, 0, &msg);
+    pulse_fill(&pulse, &job, 0, true, &msg);
+    assert_true(msg.full);
     pulse_step(&pulse);
     assert_false(pulse_due(&pulse, &job, SECOND_US - 1, true));
     assert_true(pulse_due(&pulse, &job, SECOND_US, true));
     pulse_compute(&pulse, 1, 0, 0);
     pulse_computed(&pulse, 2, 1);
-    assert_true(pulse_due(&pulse, &job, 2, true)); /* A stint goes along. */
+    assert_true(pulse_due(&pulse, &job, 2, true)); /* A stint goes along ... */
+    pulse_fill(&pulse, &job, 2, true, &msg);
+    assert_false(msg.full); /* ... and puts off nothing. */
+    assert_true(pulse_due(&pulse, &job, SECOND_US, true));
+    pulse_step(&pulse);
     job.pulse_us = 0;
     assert_false(pulse_due(&pulse, &job, SECOND_US, true));
 }
@@ -136,7 +141,7 @@ static void test_the_list_goes_out_before_it_is_full(void **state)
         pulse_idle(&pulse, 2 * t + 1);
         if (!pulse_due(&pulse, &traced, 2 * t + 1, false))
             continue;
-        pulse_fill(&pulse, &traced, 2 * t + 1, &msg);
+        pulse_fill(&pulse, &traced, 2 * t + 1, false, &msg);
         assert_true(msg.count <= STINTS_MAX);
         sent += msg.count;
     }

@@ -158,6 +158,7 @@ static void random_pulse(struct rng *rng, struct random_room *room,
     pulse->ahead_us = random_time(rng) - random_time(rng);
     pulse->error_us = random_time(rng) - 1;
     pulse->trip_us = random_time(rng);
+    pulse->full = rng_chance(rng, 0.5);
     random_vitals(rng, &pulse->vitals);
     pulse->count = (uint32_t)rng_below(rng, STINTS_MAX + 1);
     pulse->stints = room->stints;
