@@ -649,7 +649,6 @@ static const struct option table[OPTIONS] = {
     [OPT_WHY_SLOW] = {.name = "why-slow",
                       .section = cluster,
                       .kind = VALUE_FLAG,
-                      .initial = "no",
                       .help = "say who is behind the median worker, by how "
                               "much, and whether compute, network, disk or a "
                               "pause is to blame",

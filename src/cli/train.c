@@ -177,7 +177,7 @@ static int execute_one(struct run *run)
     else
         err = run_cluster(run, &result, &why);
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
-    mem_free(result.weights);
+    train_result_close(&result);
     return status;
 }
 

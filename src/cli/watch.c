@@ -220,3 +220,12 @@ const char *watch_state_name(enum watch_state state)
     CHECK((size_t)state < sizeof names / sizeof *names);
     return names[state];
 }
+
+const char *watch_state_colour(enum watch_state state)
+{
+    static const char *const codes[] = {"\033[32m", "\033[33m", "\033[35m",
+                                        "\033[31m", "\033[90m"};
+
+    CHECK((size_t)state < sizeof codes / sizeof *codes);
+    return codes[state];
+}

@@ -99,7 +99,7 @@ struct job {
     int64_t beat_us;
     int64_t dead_us;  /* Silence after which the other side is gone. */
     int64_t pulse_us; /* Between two PULSEs; 0 = none. */
-    bool stints;       /* ... with all that was done, for --trace. */
+    bool stints;      /* ... with all that was done, for --trace. */
     uint32_t storage; /* enum storage, opaque to core. */
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */

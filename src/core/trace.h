@@ -35,7 +35,7 @@
     X(TRACE_DONE, "done")             /* weights final */                      \
     X(TRACE_FAILED, "failed")                                                  \
     X(TRACE_SWITCH, "switch") /* another code; trace_switch_text says why */   \
-    X(TRACE_STINT, "stint")     /* somebody did something; a = stints lost */     \
+    X(TRACE_STINT, "stint")   /* somebody did something; a = stints lost */    \
     X(TRACE_PULSE, "pulse")   /* a worker's account of its time */
 
 #define TRACE_ENUM(code, text) code,
@@ -53,7 +53,7 @@ struct trace {
     char name[NAME_SIZE]; /* The worker's name, or "".  SWITCH: the codes. */
     union {
         struct stint stint; /* STINT, on the coordinator's clock. */
-        struct {          /* TALLY: of the answer. */
+        struct {            /* TALLY: of the answer. */
             int64_t compute_us;
             double delay_factor; /* Slow on purpose: times the compute time. */
         } answer;

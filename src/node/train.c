@@ -328,6 +328,14 @@ static void train_close(struct train *train)
         file_unlock(train->lock);
 }
 
+void train_result_close(struct train_result *result)
+{
+    mem_free(result->weights);
+    mem_free(result->workers);
+    result->weights = NULL;
+    result->workers = NULL;
+}
+
 enum err train_run(const struct train_options *options,
                    struct train_result *result, struct why *why)
 {
@@ -357,7 +365,7 @@ enum err train_run(const struct train_options *options,
     if (err == ERR_OK)
         *result = made;
     else
-        mem_free(made.weights);
+        train_result_close(&made);
     train_close(train);
     mem_free(train);
     return err;

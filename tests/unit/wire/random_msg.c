@@ -165,11 +165,11 @@ static void random_pulse(struct rng *rng, struct random_room *room,
     for (uint32_t i = 0; i < pulse->count; i++)
         room->stints[i] =
             (struct stint){.kind = (enum stint_kind)rng_below(rng, STINT_KINDS),
-                          .step = random_u32(rng),
-                          .piece = random_u32(rng),
-                          .began = random_time(rng),
-                          .took_us = random_time(rng),
-                          .stop_us = random_time(rng)};
+                           .step = random_u32(rng),
+                           .piece = random_u32(rng),
+                           .began = random_time(rng),
+                           .took_us = random_time(rng),
+                           .stop_us = random_time(rng)};
 }
 
 static uint32_t random_items(struct rng *rng, struct random_room *room)
