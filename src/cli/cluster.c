@@ -43,8 +43,13 @@ static void see(void *context, const struct trace *trace)
         watch_event(&run->watch, trace);
     if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
         recorder_event(&run->recorder, trace);
-    if (trace != NULL)
+    if (trace != NULL) {
         trace_file_event(&run->trace, trace);
+        history_event(&run->history, trace, run->setup->scale);
+    } else {
+        judge_look(&run->judge, run->setup, run->out, now);
+        history_tick(run, now);
+    }
     if (trace != NULL && trace->kind == TRACE_COMMIT)
         run->watch.objective *= run->setup->scale; /* As it is shown. */
     for (uint32_t i = 0; i < count; i++)
@@ -109,8 +114,14 @@ static enum err run_watched(struct run *run,
                             struct train_result *result, struct why *why)
 {
     struct why second = {0};
-    enum err err = train_run(options, result, why);
-    enum err traced;
+    enum err err, traced;
+
+    history_init(&run->history);
+    judge_init(&run->judge);
+    history_choose(run);
+    err = train_run(options, result, why);
+    if (err != ERR_OK)
+        history_write(run, NULL);
 
     screen_end(&run->screen, &run->watch, NULL, 0);
     if (err == ERR_OK && option_given(&run->cli->options, OPT_RECORD))

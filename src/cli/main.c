@@ -86,6 +86,13 @@ static const struct command commands[] = {
      "  muster codes\n"
      "  muster codes cyclic -n 6 --stragglers 2 --silent 1,4\n",
      codes_command},
+    {"report", POSITIONAL(CMD_REPORT, OPT_RUN), "RUN",
+     "Write a run's story as one HTML page",
+     "Loss, metrics, step times, who was slow, the code, receipts, and what\n"
+     "other codes would have taken.  The page needs no network.",
+     "  muster report muster-runs/0001-1a2b\n"
+     "  muster report muster-runs/0001-1a2b --out story.html\n",
+     report_command},
     {"version",
      {.command = CMD_VERSION},
      "",

@@ -100,6 +100,12 @@ static const struct option table[OPTIONS] = {
                        .help = "the code to look at",
                        .commands = CMD_CODES},
 
+    [OPT_RUN] = {.name = "run",
+                 .kind = VALUE_TEXT,
+                 .value = "RUN",
+                 .help = "the run's folder",
+                 .commands = CMD_REPORT},
+
     [OPT_INPUT] = {.name = "input",
                    .section = files,
                    .kind = VALUE_CHOICE,
@@ -617,8 +623,8 @@ static const struct option table[OPTIONS] = {
                  .shown = "muster-runs/NUMBER-ID",
                  .help = "folder of the run's journal and checkpoints; data "
                          "prepare: how the new files' names begin; data get: "
-                         "the file",
-                 .commands = CMD_TRAIN | CMD_DATA},
+                         "the file; report: the page (RUN/report.html)",
+                 .commands = CMD_TRAIN | CMD_DATA | CMD_REPORT},
     [OPT_RESUME] = {.name = "resume",
                     .section = cluster,
                     .kind = VALUE_RUN,

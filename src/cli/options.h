@@ -35,7 +35,8 @@ enum command_bit {
     CMD_MODEL = 1 << 10,
     CMD_DATA = 1 << 11,
     CMD_PLAN = 1 << 12,
-    CMD_ALL = (1 << 13) - 1,
+    CMD_REPORT = 1 << 13,
+    CMD_ALL = (1 << 14) - 1,
 };
 
 enum option_id {
@@ -53,6 +54,7 @@ enum option_id {
     OPT_MODEL_ACTION,
     OPT_CONVERTED,
     OPT_CODE_NAME,
+    OPT_RUN,
     /* How files are read. */
     OPT_INPUT,
     OPT_LABEL,

@@ -145,6 +145,12 @@ static int finish(struct run *run, const struct train_result *result)
         err = save_model(run->setup, result->weights, path, &why);
     if (err != ERR_OK)
         return say_why(run->cli, err, &why);
+    if (run->setup->slots > 0) {
+        json_t *object = result_json(run, result, path);
+
+        history_write(run, object);
+        json_decref(object);
+    }
     if (demo && result->finished)
         return finish_demo(run, result, path);
     result_show(run, result, path, NULL);
@@ -178,6 +184,7 @@ static int execute_one(struct run *run)
         err = run_cluster(run, &result, &why);
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
     train_result_close(&result);
+    history_close(&run->history);
     return status;
 }
 

@@ -14,6 +14,7 @@ struct ledger_name {
     bool local;
     struct train_worker times;
     struct vitals past; /* Of its former lives. */
+    uint32_t pulses;
 };
 
 void ledger_close(struct ledger *ledger)
@@ -174,7 +175,8 @@ static void take_pulse(struct ledger_name *who, const struct trace *trace)
         add_vitals(&who->past, &times->vitals);
     times->vitals = *now;
     times->trip_us = trace->pulse.trip_us;
-    times->spoke = true;
+    /* The first is of the moment it came in. */
+    times->spoke = who->pulses++ > 0;
 }
 
 static void count_times(struct ledger *ledger, const struct trace *trace)

@@ -68,8 +68,8 @@ def test_clean(tap):
               "the result has everybody's times")
     tap.equal(sum(w["chunks"] for w in times.values()) % 400, 0,
               "every chunk was merged once a step")
-    tap.ok(all(times[w]["compute_s"] > 0 and times[w]["busy_s"] > 0
-               for w in ("w0", "w2", "w3")), "they computed", times)
+    tap.ok(all(times[w]["compute_s"] > 0 for w in ("w0", "w2", "w3")),
+           "they computed", times)
     trace = result["trace"]
     stops = trace["cancel_to_stop"]
     tap.ok(stops["count"] > 0 and named(events, "cancelled") and
