@@ -62,20 +62,23 @@ static void show(const struct cli *cli, const json_t *data, const char *path)
 
     if (cli->json) {
         say_json(json_pack(
-            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?}", "report", path, "class",
-            json_object_get(data, "class"), "statement",
+            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?}", "report", path,
+            "class", json_object_get(data, "class"), "statement",
             json_object_get(data, "statement"), "steps",
             json_object_get(data, "last_step"), "command",
             json_object_get(data, "command"), "recorded_steps",
             (json_int_t)json_array_size(json_object_get(data, "steps")),
-            "uncoded_ratio", ratio));
+            "uncoded_ratio", ratio, "uncoded_ratio_least",
+            json_object_get(uncoded, "least")));
         return;
     }
     (void)printf("%s: %s\n", path,
                  json_string_value(json_object_get(data, "statement")));
     if (json_is_number(ratio))
-        (void)printf("uncoded would have taken %.2g x as long (replayed)\n",
-                     json_number_value(ratio));
+        (void)printf("uncoded would have taken about %.2g x as long, at least "
+                     "%.2g x (replayed)\n",
+                     json_number_value(ratio),
+                     json_number_value(json_object_get(uncoded, "least")));
 }
 
 int report_command(struct cli *cli)

@@ -520,11 +520,25 @@ static void hindsight_note(const struct measured *measured,
                          "likewise, which comes out %+.0f %% off what was "
                          "measured. ",
                          100 * (own->total_s / own->measured_s - 1));
-    if (uncoded->bounds > 0 && size > 0 && size < (int)NOTE_SIZE)
+    if (uncoded->drawn > 0 && size > 0 && size < (int)NOTE_SIZE)
         (void)snprintf(text + size, NOTE_SIZE - (size_t)size,
-                       "%u answers were called off and are known only to be "
-                       "longer: uncoded takes at least this.",
-                       uncoded->bounds);
+                       "%u answers were called off; how long they would have "
+                       "taken is drawn from the others (Kaplan and Meier).",
+                       uncoded->drawn);
+}
+
+/* The same if all that was called off had been about to end. */
+static double least_s(const struct hindsight *seen,
+                      const struct code_spec *spec,
+                      const struct hindsight_result *drawn)
+{
+    struct hindsight least = *seen;
+    struct hindsight_result made;
+
+    least.least = true;
+    return hindsight_replay(&least, spec, &made, NULL) == ERR_OK
+               ? made.total_s
+               : drawn->total_s;
 }
 
 static json_t *replay_all(const struct measured *measured, const json_t *part)
@@ -557,10 +571,11 @@ static json_t *replay_all(const struct measured *measured, const json_t *part)
     add_candidates(codes, seen, used.label);
     hindsight_note(measured, &own, replayed, &uncoded, note);
     base_s = replayed ? own.total_s : uncoded.measured_s;
-    return json_pack("{s:f, s:f, s:o, s:s, s:{s:s, s:f}}", "measured_s",
+    return json_pack("{s:f, s:f, s:o, s:s, s:{s:s, s:f, s:f}}", "measured_s",
                      uncoded.measured_s, "base_s", base_s, "codes", codes,
                      "note", note, "uncoded", "label", "uncoded", "ratio",
-                     uncoded.total_s / base_s);
+                     uncoded.total_s / base_s, "least",
+                     least_s(seen, &used.spec, &uncoded) / base_s);
 }
 
 static json_t *hindsight_json(const struct history_reader *reader,

@@ -8,10 +8,10 @@
  *     (time that was not computing) + m * (its time per chunk in that step)
  *
  * which is a delay in the words of plan/delay.h; plan/replay.h does the rest.
- * A worker that was called off took longer than the step: its mean over other
- * steps that took longer stands for it, or else the step's length, which
- * flatters the code that would have waited for it.  One that was away is taken
- * as neither slow nor missing, which does so, too.
+ * A worker that was called off would have taken longer than the step: how long
+ * is drawn from its answers in other steps (plan/survival.h), from everybody's
+ * if it has few, always the same way.  One that was away is taken as neither
+ * slow nor missing, which flatters codes that wait.
  *
  * The code that was really used is replayed as well: how far that is from what
  * was measured is how far the others may be believed.
@@ -19,6 +19,7 @@
 #ifndef PLAN_HINDSIGHT_H
 #define PLAN_HINDSIGHT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -38,12 +39,13 @@ struct hindsight {
     uint32_t chunks;                    /* K */
     const struct hindsight_cell *cells; /* steps x workers. */
     const int64_t *took_us;             /* steps */
+    bool least; /* What was called off is taken to have been about to end. */
 };
 
 struct hindsight_result {
     double total_s;    /* Of all steps that did not stall. */
     uint32_t stalled;  /* Steps that would never have ended. */
-    uint32_t bounds;   /* Times that are only known to be longer. */
+    uint32_t drawn;    /* Times that were not seen to their end. */
     double measured_s; /* What the run took, for the same steps. */
 };
 
