@@ -78,9 +78,10 @@ const char *cells_line(const struct watch *watch, uint32_t line, bool utf8,
                        bool colour, char out[CELLS_TEXT])
 {
     const uint32_t first = line * LINE_CELLS;
-    struct text text = {.to = out};
+    struct text text = {0};
 
     CHECK(first < watch->count);
+    text.to = out;
     add(&text, "  %-10.10s", watch->workers[first].name);
     for (uint32_t i = first; i < watch->count && i < first + LINE_CELLS; i++) {
         if ((i - first) % GROUP_CELLS == 0)
@@ -119,8 +120,9 @@ static void add_names(struct text *text, const struct watch *watch,
 
 const char *cells_trouble(const struct watch *watch, char out[CELLS_TEXT])
 {
-    struct text text = {.to = out};
+    struct text text = {0};
 
+    text.to = out;
     out[0] = '\0';
     for (int state = WATCH_STRAGGLING; state <= WATCH_LEFT; state++)
         add_names(&text, watch, (enum watch_state)state);

@@ -132,7 +132,7 @@ static void add_statement(json_t *data, const struct receipts *all)
 static enum err add_journal(json_t *data, const char *path, struct why *why)
 {
     struct folder folder;
-    struct journal_summary summary;
+    struct journal_summary summary = {0};
     struct receipts all = {0};
     uint8_t *bytes = NULL;
     size_t size = 0;

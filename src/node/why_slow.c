@@ -223,11 +223,12 @@ enum err why_slow_json(const struct coordinator *coordinator, time_us now,
 {
     const struct coordinator *c = coordinator;
     struct suspect *all = mem_new(c->options.links_max, sizeof *all);
-    struct text out = {.to = text, .capacity = capacity};
+    struct text out = {.capacity = capacity};
     uint32_t count;
     enum err err;
 
     CHECK(capacity >= 1024);
+    out.to = text;
     if (all == NULL)
         return ERR_NOMEM;
     count = list_members(c, all);

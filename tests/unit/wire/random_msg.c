@@ -155,7 +155,8 @@ static void random_vitals(struct rng *rng, struct vitals *vitals)
 static void random_pulse(struct rng *rng, struct random_room *room,
                          struct msg_pulse *pulse)
 {
-    pulse->ahead_us = random_time(rng) - random_time(rng);
+    pulse->ahead_us = random_time(rng);
+    pulse->ahead_us *= rng_chance(rng, 0.5) ? -1 : 1;
     pulse->error_us = random_time(rng) - 1;
     pulse->trip_us = random_time(rng);
     pulse->full = rng_chance(rng, 0.5);
