@@ -47,7 +47,7 @@ static void see(void *context, const struct trace *trace)
         trace_file_event(&run->trace, trace);
         history_event(&run->history, trace, run->setup->scale);
     } else {
-        judge_look(&run->judge, run->setup, run->out, now);
+        curve_look(&run->curve, run->setup, run->out, now);
         history_tick(run, now);
     }
     if (trace != NULL && trace->kind == TRACE_COMMIT)
@@ -77,15 +77,20 @@ static struct train_options options_of(struct run *run)
         .local_workers = setup->local,
         .workers_max = setup->workers_max,
         .listen = option_text(options, OPT_LISTEN),
+        .interface = option_text(options, OPT_INTERFACE),
         .token_file = option_text(options, OPT_TOKEN_FILE),
         .out = run->out,
         .resume = option_given(options, OPT_RESUME),
         .respawn = option_flag(options, OPT_RESPAWN),
         .sync = option_flag(options, OPT_SYNC),
+        .verify = setup->verify,
+        .audit = setup->audit,
         .config = setup->config,
         .delay = setup->delay,
         .chaos = setup->chaos,
         .stints = option_given(options, OPT_TRACE),
+        .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
+                   .address = option_text(options, OPT_PREEMPT_ADDRESS)},
         .max_time_us =
             (time_us)(option_real(options, OPT_MAX_TIME) * (double)SECOND_US),
         .watch = see,
@@ -98,7 +103,8 @@ static void note_certificate(const struct run *run)
 {
     const struct certificate *seen = &run->setup->certificate;
 
-    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL)
+    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL ||
+        run->setup->code.placement == PLACE_STALE)
         return;
     say_note(run->cli,
              "muster: code %s: residual %.1e at worst over %s%u patterns of "
@@ -117,7 +123,7 @@ static enum err run_watched(struct run *run,
     enum err err, traced;
 
     history_init(&run->history);
-    judge_init(&run->judge);
+    curve_init(&run->curve);
     history_choose(run);
     err = train_run(options, result, why);
     if (err != ERR_OK)

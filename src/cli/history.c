@@ -164,7 +164,7 @@ static bool noteworthy(enum trace_kind kind)
     return kind == TRACE_JOINED || kind == TRACE_DIED || kind == TRACE_LEFT ||
            kind == TRACE_SUSPECT || kind == TRACE_CLEARED ||
            kind == TRACE_SWITCH || kind == TRACE_ROLLBACK ||
-           kind == TRACE_ALARM || kind == TRACE_POISON;
+           kind == TRACE_ALARM || kind == TRACE_POISON || kind == TRACE_BANNED;
 }
 
 static void note_worker(struct history *history, const struct trace *trace)

@@ -27,11 +27,13 @@ static json_t *code_json(const struct setup *setup)
     const struct code_spec *code = &setup->code;
 
     return json_pack(
-        "{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "name", code->name, "auto",
-        (int)setup->adapt, "stragglers", (json_int_t)code->stragglers,
-        "collect", (json_int_t)code->k, "replicas", (json_int_t)code->replicas,
-        "parts", (json_int_t)code->parts, "pieces", (json_int_t)code->pieces,
-        "seed", (json_int_t)code->seed);
+        "{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "name",
+        code->name, "auto", (int)setup->adapt, "stragglers",
+        (json_int_t)code->stragglers, "collect", (json_int_t)code->k,
+        "replicas", (json_int_t)code->replicas, "parts",
+        (json_int_t)code->parts, "pieces", (json_int_t)code->pieces, "seed",
+        (json_int_t)code->seed, "staleness", (json_int_t)code->staleness,
+        "compared", (int)(setup->verify || setup->audit > 0));
 }
 
 /* Jansson's own allocator made it. */
@@ -57,7 +59,7 @@ void history_write(const struct run *run, json_t *result)
     (void)json_object_set_new(object, "code", code_json(setup));
     (void)json_object_set_new(object, "metric",
                               json_string(metric_name(setup->metric)));
-    (void)json_object_set_new(object, "judged", judge_json(&run->judge));
+    (void)json_object_set_new(object, "judged", curve_json(&run->curve));
     (void)json_object_set_new(object, "config",
                               config_json(&run->cli->options));
     if (result != NULL)

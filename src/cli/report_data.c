@@ -465,6 +465,7 @@ static enum err spec_of(const json_t *code, uint32_t workers,
         .parts = (uint32_t)whole(code, "parts"),
         .pieces = (uint32_t)whole(code, "pieces"),
         .replicas = (uint32_t)whole(code, "replicas"),
+        .staleness = (uint32_t)whole(code, "staleness"),
     };
 
     if (name == NULL || preset_takes_matrix(name))
@@ -578,12 +579,28 @@ static json_t *replay_all(const struct measured *measured, const json_t *part)
                      least_s(seen, &used.spec, &uncoded) / base_s);
 }
 
+/* Why the times of the steps do not say what a worker took; NULL if they do. */
+static const char *blind_spot(const json_t *code)
+{
+    if (whole(code, "staleness") > 0)
+        return "What other codes would have taken cannot be said: with "
+               "--staleness an answer may belong to an older step than the "
+               "one it came in.";
+    if (json_is_true(json_object_get(code, "compared")))
+        return "What other codes would have taken cannot be said: pieces were "
+               "computed twice, to be compared.";
+    return NULL;
+}
+
 static json_t *hindsight_json(const struct history_reader *reader,
                               const json_t *part)
 {
+    const char *blind = blind_spot(json_object_get(part, "code"));
     struct measured measured;
     json_t *object = NULL;
 
+    if (blind != NULL)
+        return json_pack("{s:s}", "note", blind);
     if (measured_open(&measured, reader, part) == ERR_OK)
         object = replay_all(&measured, part);
     measured_close(&measured);

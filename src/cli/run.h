@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "cli/cli.h"
+#include "cli/curve.h"
 #include "cli/history.h"
-#include "cli/judge.h"
 #include "cli/recorder.h"
 #include "cli/screen.h"
 #include "cli/setup.h"
@@ -27,7 +27,7 @@ struct run {
     struct trace_file trace;  /* --trace. */
     char out[RUN_PATH_SIZE];  /* "" when nothing is kept. */
     struct history history;
-    struct judge judge;
+    struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];
     time_us history_at; /* When it was last written. */
     bool announced;     /* The join line was printed. */

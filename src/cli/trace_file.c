@@ -390,6 +390,8 @@ void trace_file_event(struct trace_file *file, const struct trace *trace)
     case TRACE_DONE:
     case TRACE_FAILED:
     case TRACE_SWITCH:
+    case TRACE_BANNED:
+    case TRACE_JUDGED:
         instant(file, pid, trace);
         break;
     case TRACE_TALLY:

@@ -115,6 +115,8 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_SWITCH:
     case TRACE_STINT:
     case TRACE_PULSE:
+    case TRACE_BANNED:
+    case TRACE_JUDGED:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

@@ -80,7 +80,8 @@ struct msg_hello {
     struct digest arithmetic; /* golden_digest of the variant in use. */
     bool resident;            /* Holds all data already ... */
     struct digest data;       /* ... of this digest. */
-    uint64_t view_seen;       /* Highest view ever obeyed; fences us. */
+    uint64_t job;             /* It has data and a place in; 0 = none yet. */
+    uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
 };
 
 /* All a worker needs to know of the job. */
@@ -103,6 +104,8 @@ struct job {
     uint32_t storage; /* enum storage, opaque to core. */
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
+    bool products;    /* The data are coded: rounds are products, and blocks
+                         are held, not rows (core/product.h). */
     /* Code `local`: what each part does by itself; the coordinator fills it in
      * from its optimiser. */
     struct local local;
@@ -139,8 +142,15 @@ struct msg_pulse {
     const struct stint *stints; /* On the worker's clock. */
 };
 
+/* Chunks, or strips of a block: what there is to hold. */
+static inline uint32_t job_strips(const struct job *job)
+{
+    return job->products ? 2 * job->chunks : job->chunks;
+}
+
 struct msg_data {
-    uint32_t chunk;
+    uint32_t chunk; /* Or strip, ... */
+    uint64_t block; /* ... of this block; 0 = of the data. */
     const uint8_t *bytes;
     size_t size;
 };
@@ -158,7 +168,8 @@ struct msg_round {
     uint32_t count;
     const struct item *items;
     enum evaluation_kind kind;
-    uint32_t dims; /* Of weights and direction. */
+    uint32_t parts; /* Of coded data; 0 unless it is a product. */
+    uint32_t dims;  /* Of weights and direction. */
     const double *weights;
     const double *direction; /* HESSVEC only, else NULL. */
     const int16_t *exponent; /* evaluation_dims(kind, dims) of them. */

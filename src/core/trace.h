@@ -24,7 +24,7 @@
     X(TRACE_TALLY, "tally")         /* merged; a = piece, b = chunks */        \
     X(TRACE_DUPLICATE, "duplicate") /* covered already, dropped */             \
     X(TRACE_STALE, "stale")         /* other key, dropped */                   \
-    X(TRACE_POISON, "poison")       /* not finite or out of bound */           \
+    X(TRACE_POISON, "poison")       /* a = kind of it; b = strikes so far */   \
     X(TRACE_HEDGED, "hedged")       /* a = piece given to worker too */        \
     X(TRACE_STOLEN, "stolen")       /* a = piece taken over by worker */       \
     X(TRACE_RESENT, "resent")       /* assignment sent again */                \
@@ -36,7 +36,9 @@
     X(TRACE_FAILED, "failed")                                                  \
     X(TRACE_SWITCH, "switch") /* another code; trace_switch_text says why */   \
     X(TRACE_STINT, "stint")   /* somebody did something; a = stints lost */    \
-    X(TRACE_PULSE, "pulse")   /* a worker's account of its time */
+    X(TRACE_PULSE, "pulse")   /* a worker's account of its time */             \
+    X(TRACE_BANNED, "banned") /* third strike; a = kind of the last one */     \
+    X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };

@@ -8,7 +8,8 @@
  *     SHIP 0..40, ROUND, SHIP 41..50, WORK   is sent as   0..50, ROUND, WORK
  *
  * because data may come early but never late.  A ROUND makes all work queued
- * before it void, so at most one waits.
+ * before it void, so at most one waits.  On coded data it waits for nothing:
+ * strips are of no use before the ROUND that names their block.
  */
 #ifndef NODE_SESSION_H
 #define NODE_SESSION_H
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/chunkset.h"
+#include "core/coordinator.h"
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "os/link.h"
@@ -53,10 +55,14 @@ void envelope_close(struct envelope *envelope);
 MUST_CHECK enum err session_send(struct session *session,
                                  struct envelope *envelope,
                                  const struct msg *msg);
+/* Bulk that waits here, or is on its way. */
+uint64_t session_backlog(const struct session *session);
 void session_ship(struct session *session, uint32_t first, uint32_t end);
-/* Send what waits, as far as the connection is not too far behind. */
+/* Send what waits, as far as the connection is not too far behind.  On coded
+ * data the strips are those of the block that the core now has for it. */
 MUST_CHECK enum err session_pump(struct session *session,
                                  struct envelope *envelope,
-                                 const struct dataset *data);
+                                 const struct dataset *data,
+                                 const struct coordinator *core);
 
 #endif /* NODE_SESSION_H */

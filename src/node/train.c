@@ -15,6 +15,7 @@
 #include "node/supervisor.h"
 #include "os/file.h"
 #include "os/folder.h"
+#include "os/interface.h"
 #include "os/log.h"
 #include "os/net.h"
 #include "os/random.h"
@@ -105,6 +106,27 @@ static enum err write_address(struct train *train, struct why *why)
     return file_write_atomic(path, text, size + 1, 0600, why);
 }
 
+/* --interface says where, --listen may still say which port. */
+static enum err take_interface(const struct train_options *options,
+                               struct net_address *wanted, struct why *why)
+{
+    struct net_source source;
+    enum err err = net_source_find(options->interface, &source, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (options->listen != NULL && options->listen[0] != ':' &&
+        strcmp(wanted->host, net_source_host(&source)) != 0)
+        return why_set(why, ERR_RANGE,
+                       "--interface %.80s and --listen %.80s name two places; "
+                       "write --listen :%u",
+                       options->interface, options->listen,
+                       (unsigned)wanted->port);
+    (void)snprintf(wanted->host, sizeof wanted->host, "%s",
+                   net_source_host(&source));
+    return ERR_OK;
+}
+
 static enum err open_door(struct train *train, struct why *why)
 {
     const struct train_options *options = train->options;
@@ -118,6 +140,8 @@ static enum err open_door(struct train *train, struct why *why)
     if (err == ERR_OK)
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
                         why);
+    if (err == ERR_OK && options->interface != NULL)
+        err = take_interface(options, &wanted, why);
     if (err == ERR_OK)
         err = net_listen(&wanted, options->token_file == NULL, &train->listener,
                          why);
@@ -141,6 +165,14 @@ static enum err scale(void *context, const struct evaluation *what,
     const struct problem problem = problem_in(train->options);
 
     return bounds_exponents(&train->bounds, &problem, what, exponent);
+}
+
+static double slopes(void *context, double *scores)
+{
+    const struct train *train = context;
+    const struct problem problem = problem_in(train->options);
+
+    return problem_slopes(&problem, scores);
 }
 
 /* Bounds are taken once, before the forks; every life shares them. */
@@ -213,6 +245,7 @@ static void describe_core(struct train *train)
         .links_max = links_max(options),
         .optim = options->optim,
         .scale = scale,
+        .slopes = slopes,
         .scale_context = train,
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
@@ -221,6 +254,10 @@ static void describe_core(struct train *train)
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
+        .verify = options->verify,
+        .audit = options->audit,
+        /* Not --seed, which workers may know. */
+        .audit_seed = random_u64(),
     };
 }
 
@@ -235,6 +272,8 @@ static void describe_processes(struct train *train)
     train->supervisor.coordinator = (struct coordinator_node_options){
         .core = train->core,
         .data = options->data,
+        .model = options->model,
+        .isa = options->isa,
         .folder = options->out,
         .token = token,
         .listen_fd = train->listener.fd,
@@ -247,6 +286,7 @@ static void describe_processes(struct train *train)
         .resident = options->data,
         .data = train->core.job.data,
         .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
+        .chaos = &options->chaos,
     };
 }
 
@@ -348,7 +388,9 @@ enum err train_run(const struct train_options *options,
         return err;
     train->options = options;
     train->lock = -1;
-    err = open_folder(train, why);
+    err = notice_check(&options->notice, why);
+    if (err == ERR_OK)
+        err = open_folder(train, why);
     if (err == ERR_OK)
         err = open_door(train, why);
     if (err == ERR_OK)

@@ -25,6 +25,7 @@
 #include "data/dataset.h"
 #include "model/problem.h"
 #include "node/chaos.h"
+#include "os/notice.h"
 #include "plan/delay.h"
 
 struct train_options {
@@ -40,16 +41,20 @@ struct train_options {
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;
     const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
+    const char *interface;  /* Network card, or its address; NULL: any. */
     const char *token_file; /* NULL: only on loopback. */
     const char *out;        /* Run folder, made if need be. */
     bool resume;
     bool respawn; /* Restart local workers that died. */
     bool sync;
+    bool verify;          /* Two equal answers to every piece, ... */
+    double audit;         /* ... or to this share of them. */
     uint64_t job;         /* 0 = draw one. */
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;
     struct chaos chaos;
-    bool stints;         /* Trace what everybody did from when to when. */
+    bool stints; /* Trace what everybody did from when to when. */
+    struct notice_options notice; /* Told: as on SIGTERM. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every
      * 100 ms or so for animation. */

@@ -203,14 +203,19 @@ static void draw_step(struct view *view, uint32_t step,
     }
 }
 
-static void run_all(struct view *view, struct replay *replay,
-                    struct delay_draw *draws, struct hindsight_result *result)
+static enum err run_all(struct view *view, struct replay *replay,
+                        struct delay_draw *draws,
+                        struct hindsight_result *result)
 {
     for (uint32_t step = 0; step < view->seen->steps; step++) {
         struct replay_step made;
 
+        enum err err;
+
         draw_step(view, step, draws);
-        replay_run(replay, draws, &made);
+        err = replay_run(replay, draws, &made);
+        if (err != ERR_OK)
+            return err;
         if (made.stalled) {
             result->stalled++;
             continue;
@@ -219,6 +224,7 @@ static void run_all(struct view *view, struct replay *replay,
         result->measured_s += (double)view->seen->took_us[step] / 1e6;
     }
     result->drawn = view->drawn;
+    return ERR_OK;
 }
 
 static enum err replay_with(struct view *view, const struct code *code,
@@ -232,7 +238,7 @@ static enum err replay_with(struct view *view, const struct code *code,
     if (err == ERR_OK)
         err = replay_init(&replay, code, chunk_us);
     if (err == ERR_OK) {
-        run_all(view, &replay, draws, result);
+        err = run_all(view, &replay, draws, result);
         replay_close(&replay);
     }
     mem_free(draws);

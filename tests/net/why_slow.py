@@ -107,21 +107,19 @@ def test_narrow(tap):
     job = Train("gen:gmm:3000,1500", "-n", 2, *FOREVER, "--workers", "3:4",
                 "--listen", "127.0.0.1:0", "--token-file", "c.token",
                 "--out", "c")
-    proxy = Proxy(address_of("c"))
-    far = start("join", proxy.address, "--token-file", "c.token", "--name",
-                "far")
-    wait_for(lambda: any(w["name"] == "far" and w["answers"] > 0
-                         for w in (status("c", "--token-file", "c.token") or
-                                   {"workers": []})["workers"]),
-             "an answer from far away")
-    proxy.narrow(150000)
-
-    said = behind("c", "far", 4, "--token-file", "c.token")
-    tap.equal(said["cause"], "network", "a narrow road: network")
-    run("stop", "c", "--token-file", "c.token")
-    job.finish()
-    finish(far)
-    proxy.close()
+    with Proxy(address_of("c")) as proxy:
+        far = start("join", proxy.address, "--token-file", "c.token", "--name",
+                    "far")
+        wait_for(lambda: any(w["name"] == "far" and w["answers"] > 0
+                             for w in (status("c", "--token-file", "c.token") or
+                                       {"workers": []})["workers"]),
+                 "an answer from far away")
+        proxy.narrow(150000)
+        said = behind("c", "far", 4, "--token-file", "c.token")
+        tap.equal(said["cause"], "network", "a narrow road: network")
+        run("stop", "c", "--token-file", "c.token")
+        job.finish()
+        finish(far)
 
 
 def main():

@@ -1,4 +1,4 @@
-#include "cli/judge.h"
+#include "cli/curve.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,22 +13,22 @@
 #define PATH_SIZE 1024u
 #define FILES     2
 
-void judge_init(struct judge *judge)
+void curve_init(struct curve *curve)
 {
-    *judge = (struct judge){.pause_us = PAUSE_US};
+    *curve = (struct curve){.pause_us = PAUSE_US};
 }
 
-static void thin(struct judge *judge)
+static void thin(struct curve *curve)
 {
-    for (uint32_t i = 0; i < JUDGE_POINTS / 2; i++) {
-        judge->step[i] = judge->step[2 * (size_t)i];
-        judge->value[i] = judge->value[2 * (size_t)i];
+    for (uint32_t i = 0; i < CURVE_POINTS / 2; i++) {
+        curve->step[i] = curve->step[2 * (size_t)i];
+        curve->value[i] = curve->value[2 * (size_t)i];
     }
-    judge->count = JUDGE_POINTS / 2;
-    judge->pause_us *= 2;
+    curve->count = CURVE_POINTS / 2;
+    curve->pause_us *= 2;
 }
 
-static void measure(struct judge *judge, const struct setup *setup,
+static void measure(struct curve *curve, const struct setup *setup,
                     const struct checkpoint *checkpoint)
 {
     const struct optim_options options = setup_optim(setup, &setup->code);
@@ -43,18 +43,18 @@ static void measure(struct judge *judge, const struct setup *setup,
     if (optim_load(&optim, &in) == ERR_OK) {
         metrics = setup_measure(setup, &setup->valid, optim_weights(&optim));
         value = metric_value(&metrics, setup->metric);
-        if (judge->count == JUDGE_POINTS)
-            thin(judge);
+        if (curve->count == CURVE_POINTS)
+            thin(curve);
         if (isfinite(value)) {
-            judge->step[judge->count] = checkpoint->step;
-            judge->value[judge->count++] = value;
+            curve->step[curve->count] = checkpoint->step;
+            curve->value[curve->count++] = value;
         }
     }
     optim_close(&optim);
 }
 
 /* Both are written in turn; a half written one does not decode. */
-static void look_into(struct judge *judge, const struct setup *setup,
+static void look_into(struct curve *curve, const struct setup *setup,
                       const char *folder, int number)
 {
     char path[PATH_SIZE];
@@ -66,30 +66,30 @@ static void look_into(struct judge *judge, const struct setup *setup,
     if (file_read(path, SIZE_MAX / 2, &data, &size, NULL) != ERR_OK)
         return;
     if (checkpoint_decode(data, size, &checkpoint) == ERR_OK &&
-        (judge->count == 0 || checkpoint.step > judge->step[judge->count - 1]))
-        measure(judge, setup, &checkpoint);
+        (curve->count == 0 || checkpoint.step > curve->step[curve->count - 1]))
+        measure(curve, setup, &checkpoint);
     mem_free(data);
 }
 
-void judge_look(struct judge *judge, const struct setup *setup,
+void curve_look(struct curve *curve, const struct setup *setup,
                 const char *folder, time_us now)
 {
-    if (!setup->has_valid || now - judge->judged_at < judge->pause_us ||
-        now - judge->judged_at < SHARE * judge->judged_us)
+    if (!setup->has_valid || now - curve->looked_at < curve->pause_us ||
+        now - curve->looked_at < SHARE * curve->looked_us)
         return;
     for (int number = 0; number < FILES; number++)
-        look_into(judge, setup, folder, number);
-    judge->judged_at = clock_now_us();
-    judge->judged_us = judge->judged_at - now;
+        look_into(curve, setup, folder, number);
+    curve->looked_at = clock_now_us();
+    curve->looked_us = curve->looked_at - now;
 }
 
-json_t *judge_json(const struct judge *judge)
+json_t *curve_json(const struct curve *curve)
 {
     json_t *list = json_array();
 
-    for (uint32_t i = 0; i < judge->count; i++)
+    for (uint32_t i = 0; i < curve->count; i++)
         (void)json_array_append_new(
             list,
-            json_pack("[I, f]", (json_int_t)judge->step[i], judge->value[i]));
+            json_pack("[I, f]", (json_int_t)curve->step[i], curve->value[i]));
     return list;
 }
