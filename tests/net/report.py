@@ -168,6 +168,18 @@ def test_resumed(tap):
     tap.equal(done.returncode, 0, "without a history there is still a page")
 
 
+def test_blind(tap):
+    """Where a step's times are not those of its own answers."""
+    for folder, words in (("u", ["ignore", "--staleness", 1, "--optim", "gd"]),
+                          ("v", ["frc", "--verify"])):
+        train("gen:gmm:2000,10", "-n", 4, "--stragglers", 1, "--steps", 20,
+              "--out", folder, "--code", *words)
+        said = json.loads(run("report", folder, "--format", "json").stdout)
+        tap.ok(said.get("uncoded_ratio") is None and "cannot be said" in
+               Path(folder, "report.html").read_text(),
+               f"no hindsight with {words[1]}", said)
+
+
 def main():
     tap = Tap()
     result = train("gen:gmm:20000,30", "-n", 8, "--code", "frc",
@@ -177,6 +189,7 @@ def main():
     test_static(tap, result)
     test_secret(tap)
     test_resumed(tap)
+    test_blind(tap)
     if any(map(shutil.which, BROWSERS)):
         test_page(tap, result)
         test_hostile(tap)
