@@ -53,6 +53,7 @@ int data_command(struct cli *cli);
 int simulate_command(struct cli *cli);
 int codes_command(struct cli *cli);
 int plan_command(struct cli *cli);
+int report_command(struct cli *cli);
 int version_command(struct cli *cli);
 int help_command(struct cli *cli);
 int predict_command(struct cli *cli);

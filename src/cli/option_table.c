@@ -101,6 +101,12 @@ static const struct option table[OPTIONS] = {
                        .help = "the code to look at",
                        .commands = CMD_CODES},
 
+    [OPT_RUN] = {.name = "run",
+                 .kind = VALUE_TEXT,
+                 .value = "RUN",
+                 .help = "the run's folder",
+                 .commands = CMD_REPORT},
+
     [OPT_INPUT] = {.name = "input",
                    .section = files,
                    .kind = VALUE_CHOICE,
@@ -657,8 +663,8 @@ static const struct option table[OPTIONS] = {
                  .shown = "muster-runs/NUMBER-ID",
                  .help = "folder of the run's journal and checkpoints; data "
                          "prepare: how the new files' names begin; data get: "
-                         "the file",
-                 .commands = CMD_TRAIN | CMD_DATA},
+                         "the file; report: the page (RUN/report.html)",
+                 .commands = CMD_TRAIN | CMD_DATA | CMD_REPORT},
     [OPT_RESUME] = {.name = "resume",
                     .section = cluster,
                     .kind = VALUE_RUN,
@@ -679,6 +685,20 @@ static const struct option table[OPTIONS] = {
                     .help = "write every worker's delay in every step there, "
                             "as a trace for `muster plan` and --delay",
                     .commands = CMD_TRAIN},
+    [OPT_TRACE] = {.name = "trace",
+                   .section = cluster,
+                   .kind = VALUE_TEXT,
+                   .value = "FILE",
+                   .help = "write who did what from when to when there, on one "
+                           "clock, for ui.perfetto.dev",
+                   .commands = BOTH},
+    [OPT_WHY_SLOW] = {.name = "why-slow",
+                      .section = cluster,
+                      .kind = VALUE_FLAG,
+                      .help = "say who is behind the median worker, by how "
+                              "much, and whether compute, network, disk or a "
+                              "pause is to blame",
+                      .commands = CMD_STATUS},
     [OPT_PREEMPT_NOTICE] = {.name = "preempt-notice",
                             .section = cluster,
                             .kind = VALUE_TEXT,

@@ -36,7 +36,8 @@ enum command_bit {
     CMD_DATA = 1 << 11,
     CMD_PLAN = 1 << 12,
     CMD_RELAY = 1 << 13,
-    CMD_ALL = (1 << 14) - 1,
+    CMD_REPORT = 1 << 14,
+    CMD_ALL = (1 << 15) - 1,
 };
 
 enum option_id {
@@ -54,6 +55,7 @@ enum option_id {
     OPT_MODEL_ACTION,
     OPT_CONVERTED,
     OPT_CODE_NAME,
+    OPT_RUN,
     /* How files are read. */
     OPT_INPUT,
     OPT_LABEL,
@@ -132,6 +134,8 @@ enum option_id {
     OPT_RESUME,
     OPT_SYNC,
     OPT_RECORD,
+    OPT_TRACE,
+    OPT_WHY_SLOW,
     OPT_PREEMPT_NOTICE,
     OPT_PREEMPT_ADDRESS,
     /* The simulator. */

@@ -235,6 +235,8 @@ static enum err run_core(const struct study_options *options,
     sim.seed = options->seed;
     sim.commit = on_commit;
     sim.commit_context = &watcher;
+    sim.watch = options->watch;
+    sim.watch_context = options->watch_context;
     if (!options->compute || !isnan(options->work_s)) {
         sim.ideal = true;
         sim.chunk_us = chunk_us;
@@ -311,7 +313,7 @@ static enum err study_times(const struct study_options *options,
 
     if (err == ERR_OK) {
         study->exactness = code.exactness;
-        err = candidate->adapt
+        err = candidate->adapt || options->watch != NULL
                   ? run_core(options, candidate, chunks, chunk_us, study, why)
                   : replay_study(options, &code, chunk_us, steps, study);
         if (err == ERR_NOMEM)

@@ -25,6 +25,10 @@ struct study_options {
     double work_s; /* NaN: not said. */
     uint32_t steps;
     uint64_t seed;
+    /* Everything that happens (`--trace`), or NULL; then the core runs also
+     * where its fast path would do. */
+    void (*watch)(void *context, const struct trace *trace);
+    void *watch_context;
 };
 
 struct study_point {

@@ -167,6 +167,12 @@ static int finish(struct run *run, const struct train_result *result)
         err = save_model(run->setup, result->weights, path, &why);
     if (err != ERR_OK)
         return say_why(run->cli, err, &why);
+    if (run->setup->slots > 0) {
+        json_t *object = result_json(run, result, path);
+
+        history_write(run, object);
+        json_decref(object);
+    }
     if (demo && result->finished)
         return finish_demo(run, result, path);
     result_show(run, result, path, NULL);
@@ -199,7 +205,8 @@ static int execute_one(struct run *run)
     else
         err = run_cluster(run, &result, &why);
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
-    mem_free(result.weights);
+    train_result_close(&result);
+    history_close(&run->history);
     return status;
 }
 

@@ -381,6 +381,9 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_BEAT:
         roster_beat(c, link, &msg->beat, actions);
         break;
+    case MSG_PULSE:
+        roster_pulse(c, link, &msg->pulse, actions);
+        break;
     case MSG_TALLY:
         round_tally(c, link, &msg->tally, actions);
         break;

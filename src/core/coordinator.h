@@ -28,6 +28,7 @@
 #include "core/action.h"
 #include "core/follow.h"
 #include "core/journal.h"
+#include "core/slow.h"
 #include "core/store.h"
 #include "math/tally.h"
 #include "optim/optim.h"
@@ -169,6 +170,7 @@ struct member {
     uint32_t idle_beats;
     uint64_t chunks_done; /* As last beaten. */
     uint32_t answers;     /* Tallies and rows merged, for status. */
+    struct slow slow;     /* Where its time goes. */
 
     /* Over a relay: its link + 1, and this worker's number there. */
     uint32_t via, leaf;

@@ -46,6 +46,9 @@ void roster_hello(struct coordinator *c, uint32_t link,
                   const struct msg_hello *hello, struct actions *actions);
 void roster_beat(struct coordinator *c, uint32_t link,
                  const struct msg_beat *beat, struct actions *actions);
+/* Where its time went. */
+void roster_pulse(struct coordinator *c, uint32_t link,
+                  const struct msg_pulse *pulse, struct actions *actions);
 void roster_leave(struct coordinator *c, uint32_t link,
                   struct actions *actions);
 /* Suspicion and death by silence. */

@@ -9,7 +9,8 @@
  *        | -- HELLO ---------------------------> |   who I am, what I have
  *        | <--------------- WELCOME or REJECT -- |   the job
  *        | -- BEAT (every 50 ms) --------------> |   progress
- *        | <------------------------------ ECHO -|
+ *        | <------------------------------ ECHO -|   and whose clock shows what
+ *        | -- PULSE (every second) ------------> |   where the time went
  *        | <------------------- DATA (chunks) -- |   bulk
  *        | <------- ROUND (weights and pieces) --|   bulk
  *        | -- TALLY (a piece), or ROW (coded) -> |   bulk
@@ -39,6 +40,8 @@
 
 #include "base/hash.h"
 #include "core/key.h"
+#include "core/stint.h"
+#include "core/vitals.h"
 #include "math/evaluation.h"
 #include "math/tally.h"
 #include "optim/optim.h"
@@ -76,9 +79,10 @@ enum msg_kind {
     MSG_ALONE,
     MSG_SUM,
     MSG_GONE,
+    MSG_PULSE,
 };
 
-#define MSG_LAST MSG_GONE
+#define MSG_LAST MSG_PULSE
 
 /* One piece of work. */
 struct item {
@@ -115,6 +119,8 @@ struct job {
     struct digest data;
     int64_t beat_us;
     int64_t dead_us;  /* Silence after which the other side is gone. */
+    int64_t pulse_us; /* Between two PULSEs; 0 = none. */
+    bool stints;      /* ... with all that was done, for --trace. */
     uint32_t storage; /* enum storage, opaque to core. */
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
@@ -142,6 +148,18 @@ struct msg_beat {
 struct msg_echo {
     uint64_t sequence;
     int64_t sent_us;
+    int64_t heard_us; /* The coordinator's clock when the beat came. */
+};
+
+/* Where the worker's time went. */
+struct msg_pulse {
+    int64_t ahead_us; /* The coordinator's clock minus the worker's, ... */
+    int64_t error_us; /* ... at most so much off; OFFSET_UNKNOWN. */
+    int64_t trip_us;  /* Of the last echo. */
+    bool full;        /* The vitals are of now; else only the stints matter. */
+    struct vitals vitals;
+    uint32_t count;
+    const struct stint *stints; /* On the worker's clock. */
 };
 
 /* Chunks, or strips of a block: what there is to hold. */
@@ -240,7 +258,7 @@ struct msg_relay {
     char name[NAME_SIZE];
 };
 
-enum ask_what { ASK_STATUS = 1, ASK_STOP = 2 };
+enum ask_what { ASK_STATUS = 1, ASK_STOP = 2, ASK_WHY = 3 };
 
 struct msg_ask {
     uint32_t version;
@@ -276,6 +294,7 @@ struct msg {
         struct msg_bye bye;
         struct msg_ask ask;
         struct msg_status status;
+        struct msg_pulse pulse;
     };
 };
 

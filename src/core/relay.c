@@ -699,6 +699,7 @@ static void on_report(struct relay *relay, struct relay_leaf *leaf,
             relay->unanswered_at = relay->now;
         break;
     case MSG_NEED:
+    case MSG_PULSE:
         break;
     default:
         return; /* Not a worker's to say. */

@@ -103,6 +103,7 @@ static void admit(struct coordinator *c, uint32_t link,
         .heard_at = c->now,
         .gap_mean_us = (double)c->options.job.beat_us,
     };
+    slow_init(&member->slow);
     memcpy(member->name, hello->name, NAME_SIZE);
     member->strikes = trust_strikes(c, hello->name);
     if (hello->resident)
@@ -289,8 +290,42 @@ void roster_beat(struct coordinator *c, uint32_t link,
     echo = coordinator_send(c, actions, link, MSG_ECHO);
     echo->echo.sequence = beat->sequence;
     echo->echo.sent_us = beat->sent_us;
+    echo->echo.heard_us = c->now;
     clear_suspicion(c, link, actions);
     repair(c, link, beat, actions);
+}
+
+/* On our clock, as well as the worker knows it. */
+static void trace_stint(struct coordinator *c, uint32_t link,
+                        const struct msg_pulse *pulse,
+                        const struct stint *stint, struct actions *actions)
+{
+    struct trace *trace = coordinator_trace(c, actions, TRACE_STINT, link);
+
+    trace->key.step = stint->step;
+    trace->stint = *stint;
+    trace->stint.began += pulse->ahead_us;
+}
+
+void roster_pulse(struct coordinator *c, uint32_t link,
+                  const struct msg_pulse *pulse, struct actions *actions)
+{
+    struct slow *slow = &c->members[link].slow;
+    struct trace *trace;
+
+    slow->ahead_us = pulse->ahead_us;
+    slow->error_us = pulse->error_us;
+    slow->trip_us = pulse->trip_us;
+    for (uint32_t i = 0; c->options.job.stints && i < pulse->count; i++)
+        trace_stint(c, link, pulse, &pulse->stints[i], actions);
+    if (!pulse->full)
+        return;
+    slow_take(slow, &pulse->vitals, c->now);
+    trace = coordinator_trace(c, actions, TRACE_PULSE, link);
+    trace->pulse.vitals = pulse->vitals;
+    trace->pulse.ahead_us = pulse->ahead_us;
+    trace->pulse.error_us = pulse->error_us;
+    trace->pulse.trip_us = pulse->trip_us;
 }
 
 void roster_watch(struct coordinator *c, struct actions *actions)

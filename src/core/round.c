@@ -46,6 +46,7 @@ static bool assign(struct coordinator *c, uint32_t id, uint32_t link)
         return false;
     piece->assignee[piece->assignee_count++] = link;
     c->members[link].outstanding++;
+    slow_owes(&c->members[link].slow, true, c->now);
     c->stats.pieces_assigned++;
     return true;
 }
@@ -60,6 +61,8 @@ static void unassign(struct coordinator *c, uint32_t id, uint32_t link)
         piece->assignee[i] = piece->assignee[--piece->assignee_count];
         CHECK(c->members[link].outstanding > 0);
         c->members[link].outstanding--;
+        slow_owes(&c->members[link].slow, c->members[link].outstanding > 0,
+                  c->now);
         return;
     }
 }
@@ -69,6 +72,7 @@ void round_unassign(struct coordinator *c, uint32_t link)
     for (uint32_t id = 0; c->pieces != NULL && id < c->code.piece_count; id++)
         unassign(c, id, link);
     c->members[link].outstanding = 0;
+    slow_owes(&c->members[link].slow, false, c->now);
     c->members[link].in_round = false;
 }
 
@@ -429,8 +433,10 @@ static void clear_assignees(struct coordinator *c)
 {
     for (uint32_t id = 0; id < c->code.piece_count; id++)
         c->pieces[id].assignee_count = 0;
-    for (uint32_t link = 0; link < c->members_max; link++)
+    for (uint32_t link = 0; link < c->members_max; link++) {
         c->members[link].outstanding = 0;
+        slow_owes(&c->members[link].slow, false, c->now);
+    }
 }
 
 static void clear_round(struct coordinator *c)
@@ -880,15 +886,33 @@ static bool planted_double(const struct coordinator *c, uint32_t id,
            (BUG(BUG_MERGE_OVERLAP) && expected);
 }
 
+/* What the answer cost, for reports; its key may be of an older step. */
+static void trace_answer(const struct coordinator *c, uint32_t link,
+                         int64_t compute_us, struct trace *trace)
+{
+    const struct member *member;
+
+    trace->answer.compute_us = compute_us;
+    if (link == LINK_NONE) /* A leaf that has gone since. */
+        return;
+    member = &c->members[link];
+    if (member->state == MEMBER_ACTIVE)
+        trace->answer.delay_factor =
+            delay_draw(&c->options.delay, trace->key.step, member->slot,
+                       member->name)
+                .factor;
+}
+
 static void trace_merged(struct coordinator *c, uint32_t link,
                          const struct round_key *key, uint32_t id,
-                         struct actions *actions)
+                         int64_t compute_us, struct actions *actions)
 {
     struct trace *trace = coordinator_trace(c, actions, TRACE_TALLY, link);
 
     trace->key = *key;
     trace->a = id;
     trace->b = c->code.pieces[id].end - c->code.pieces[id].first;
+    trace_answer(c, link, compute_us, trace);
 }
 
 static void lay_out(struct coordinator *c, const struct msg_tally *msg)
@@ -916,7 +940,7 @@ static void merge(struct coordinator *c, uint32_t link,
     if (c->pieces[id].in || tally_merge(&c->total, &c->arrived) != ERR_OK) {
         if (planted_double(c, id, link)) {
             add_blindly(c);
-            trace_merged(c, link, &msg->key, id, actions);
+            trace_merged(c, link, &msg->key, id, msg->compute_us, actions);
             return;
         }
         c->stats.duplicates++;
@@ -924,7 +948,7 @@ static void merge(struct coordinator *c, uint32_t link,
         return;
     }
     piece_arrived(c, id);
-    trace_merged(c, link, &msg->key, id, actions);
+    trace_merged(c, link, &msg->key, id, msg->compute_us, actions);
 }
 
 /* One that was asked has answered: its slot owes one piece less. */
@@ -1111,7 +1135,8 @@ static bool merge_sum(struct coordinator *c, uint32_t relay,
         if (!answer->counted)
             continue;
         piece_arrived(c, answer->piece);
-        trace_merged(c, link, &msg->key, answer->piece, actions);
+        trace_merged(c, link, &msg->key, answer->piece, answer->compute_us,
+                     actions);
     }
     return true;
 }
@@ -1214,6 +1239,25 @@ static void unassign_coded(struct coordinator *c, uint32_t link)
         unassign(c, id, link);
 }
 
+/* Chunks behind a row; whatever a block is the sum of, it is one block. */
+static uint64_t row_chunks(struct coordinator *c, uint32_t slot)
+{
+    const struct block_shape shape =
+        product_shape(&c->options.job, c->code.parts);
+    const uint32_t count =
+        code_work(&c->code, slot, c->ids, c->code.piece_count);
+    uint64_t chunks = 0;
+
+    if (product_on(c))
+        return block_chunks(&shape);
+    for (uint32_t i = 0; i < count; i++) {
+        if (c->ids[i] >= c->code.plain_count)
+            chunks +=
+                c->code.pieces[c->ids[i]].end - c->code.pieces[c->ids[i]].first;
+    }
+    return chunks;
+}
+
 static bool row_shape_ok(const struct coordinator *c, uint32_t link,
                          const struct msg_row *msg)
 {
@@ -1251,6 +1295,8 @@ static void take_row(struct coordinator *c, uint32_t link,
     trace = coordinator_trace(c, actions, TRACE_TALLY, link);
     trace->key = msg->key;
     trace->a = member->slot;
+    trace->b = row_chunks(c, member->slot);
+    trace_answer(c, link, msg->compute_us, trace);
 }
 
 void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,

@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "core/key.h"
 #include "core/msg.h"
+#include "core/stint.h"
+#include "core/vitals.h"
 
 #define TRACE_LIST(X)                                                          \
     X(TRACE_JOINED, "joined")       /* worker said HELLO and was let in */     \
@@ -33,6 +35,8 @@
     X(TRACE_DONE, "done")             /* weights final */                      \
     X(TRACE_FAILED, "failed")                                                  \
     X(TRACE_SWITCH, "switch") /* another code; trace_switch_text says why */   \
+    X(TRACE_STINT, "stint")   /* somebody did something; a = stints lost */    \
+    X(TRACE_PULSE, "pulse")   /* a worker's account of its time */             \
     X(TRACE_BANNED, "banned") /* third strike; a = kind of the last one */     \
     X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */
 
@@ -49,6 +53,17 @@ struct trace {
     double value;         /* COMMIT: objective.  SWITCH: share of time saved;
                              a, b: its 95 % interval, in thousandths. */
     char name[NAME_SIZE]; /* The worker's name, or "".  SWITCH: the codes. */
+    union {
+        struct stint stint; /* STINT, on the coordinator's clock. */
+        struct {            /* TALLY: of the answer. */
+            int64_t compute_us;
+            double delay_factor; /* Slow on purpose: times the compute time. */
+        } answer;
+        struct { /* PULSE. */
+            struct vitals vitals;
+            int64_t ahead_us, error_us, trip_us; /* As in msg_pulse. */
+        } pulse;
+    };
 };
 
 const char *trace_name(enum trace_kind kind);

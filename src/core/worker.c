@@ -50,6 +50,7 @@ void worker_init(struct worker *worker, const struct worker_options *options)
         .retry_us = options->retry_us,
         .dial_at = TIME_NEVER,
     };
+    pulse_init(&worker->pulse);
 }
 
 void worker_close(struct worker *worker)
@@ -77,8 +78,10 @@ static void round_end(struct worker *worker, struct actions *actions)
 {
     if (worker->computing && !worker->cancelling) {
         worker->cancelling = true;
+        pulse_cancel(&worker->pulse, worker->now);
         (void)actions_add(actions, ACTION_CANCEL);
     }
+    pulse_release(&worker->pulse, worker->now);
     worker->in_round = false;
     worker->holding = false;
     worker->queue_count = 0;
@@ -189,6 +192,8 @@ static void start_product(struct worker *worker, struct actions *actions)
     action->step = worker->key.step;
     worker->in_use = worker->live;
     worker->computing = true;
+    pulse_compute(&worker->pulse, worker->now, worker->key.step,
+                  worker->queue[worker->at].item.id);
 }
 
 static void start_compute(struct worker *worker, const struct item *item,
@@ -217,6 +222,7 @@ static void start_compute(struct worker *worker, const struct item *item,
     action->step = worker->key.step;
     worker->in_use = worker->live;
     worker->computing = true;
+    pulse_compute(&worker->pulse, worker->now, worker->key.step, item->id);
 }
 
 static void start_next(struct worker *worker, struct actions *actions)
@@ -288,6 +294,7 @@ static void deliver(struct worker *worker, struct actions *actions)
     const struct worker_item *done = &worker->queue[worker->at];
     const bool row = done->coded && --worker->coded_left == 0;
 
+    pulse_release(&worker->pulse, worker->now);
     worker->holding = false;
     if (!done->coded)
         send_tally(worker, &done->item, actions);
@@ -338,6 +345,18 @@ static void refuse(struct worker *worker, struct actions *actions)
     start_next(worker, actions);
 }
 
+static uint32_t computed_chunks(const struct worker *worker)
+{
+    const struct item *item;
+
+    if (worker->cancelling || worker->at >= worker->queue_count)
+        return 0;
+    if (evaluation_is_product(worker->kind))
+        return block_chunks(&worker->what);
+    item = &worker->queue[worker->at].item;
+    return item->end - item->first;
+}
+
 static bool busy(const struct worker *worker)
 {
     return worker->in_round && worker->at < worker->queue_count;
@@ -351,6 +370,7 @@ static void on_computed(struct worker *worker, const struct event *event,
 
     CHECK(worker->computing);
     worker->computing = false;
+    pulse_computed(&worker->pulse, worker->now, computed_chunks(worker));
     if (worker->cancelling) {
         worker->cancelling = false;
         if (!BUG(BUG_OLD_COMPUTE) || !busy(worker)) {
@@ -379,6 +399,7 @@ static void on_computed(struct worker *worker, const struct event *event,
         return;
     }
     worker->holding = true;
+    pulse_hold(&worker->pulse, worker->now);
     worker->release_at = worker->now + delay_us;
 }
 
@@ -623,6 +644,7 @@ static void on_welcome(struct worker *worker, const struct job *job,
         return;
     }
     worker->phase = WORKER_SERVING;
+    worker->pulse.tracing = job->stints;
     if (!worker->open)
         job_open(worker, job, actions);
     worker->assignment = 0;
@@ -676,6 +698,7 @@ static void on_link_up(struct worker *worker, struct actions *actions)
 static void redial(struct worker *worker, struct actions *actions)
 {
     round_end(worker, actions);
+    worker->pulse.clock = (struct offset){0}; /* Maybe another machine's. */
     if (worker->leaving) {
         finish(worker, actions, ERR_OK, "left while the coordinator was away");
         return;
@@ -721,6 +744,19 @@ static void beat(struct worker *worker, struct actions *actions)
     msg->queued = queued(worker) + worker->backlog;
     msg->chunks_done = worker->chunks_done;
     worker->beat_at = worker->now + worker->job.beat_us;
+    worker->beaten = true;
+}
+
+/* Last in a step: the message points at stints that nobody may add to. */
+static void send_pulse(struct worker *worker, struct actions *actions)
+{
+    if (worker->phase != WORKER_SERVING)
+        return;
+    if (!worker->computing && !worker->holding)
+        pulse_idle(&worker->pulse, worker->now);
+    if (pulse_due(&worker->pulse, &worker->job, worker->now, worker->beaten))
+        pulse_fill(&worker->pulse, &worker->job, worker->now, worker->beaten,
+                   &send(actions, MSG_PULSE)->pulse);
 }
 
 /* Nothing unsent is left: say goodbye.  Said again until BYE or patience ends.
@@ -876,8 +912,10 @@ static void on_message(struct worker *worker, const struct msg *msg,
         memcpy(worker->reason, msg->bye.reason, sizeof worker->reason);
         finish(worker, actions, ERR_OK, worker->reason);
         break;
-    case MSG_ECHO:
+    case MSG_ECHO: /* That it came is in heard_at. */
         on_echo(worker, &msg->echo);
+        offset_sample(&worker->pulse.clock, msg->echo.sent_us,
+                      msg->echo.heard_us, worker->now);
         break;
     case MSG_HELLO:
     case MSG_BEAT:
@@ -893,6 +931,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_ALONE:
     case MSG_SUM:
     case MSG_GONE:
+    case MSG_PULSE:
         break; /* The others are not for a worker. */
     }
 }
@@ -917,6 +956,8 @@ void worker_step(struct worker *worker, const struct event *event,
     }
     CHECK(event->now >= worker->now);
     worker->now = event->now;
+    worker->beaten = false;
+    pulse_step(&worker->pulse);
     worker->backlog = event->backlog > 0;
     switch (event->kind) {
     case EVENT_START:
@@ -950,6 +991,7 @@ void worker_step(struct worker *worker, const struct event *event,
     if (worker->phase == WORKER_SERVING && worker->leaving && !busy(worker) &&
         !worker->computing)
         say_leave(worker, actions);
+    send_pulse(worker, actions);
     if (worker->phase != WORKER_DONE)
         actions_add(actions, ACTION_TIMER)->at = next_time(worker);
     worker_check(worker);

@@ -18,6 +18,7 @@
 
 #include "base/chunkset.h"
 #include "core/action.h"
+#include "core/pulse.h"
 #include "math/blocks.h"
 #include "math/tally.h"
 
@@ -107,6 +108,8 @@ struct worker {
     bool coded_failed;  /* A piece of the coded round was refused. */
 
     uint64_t chunks_done;
+    bool beaten; /* In this step. */
+    struct pulse pulse;
     bool backlog;  /* Answers are still on their way. */
     double rtt_us; /* Of beats and their echoes, smoothed. */
     bool leaving;

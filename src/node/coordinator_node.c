@@ -17,6 +17,7 @@
 #include "node/result_file.h"
 #include "node/session.h"
 #include "node/status.h"
+#include "node/why_slow.h"
 #include "os/clock.h"
 #include "os/folder.h"
 #include "os/link.h"
@@ -54,6 +55,7 @@ struct node {
     uint32_t journaled_count;
     struct trace *traces; /* Of the step at hand. */
     uint32_t trace_count;
+    uint64_t stints_lost; /* Since the last one that was not. */
 
     struct folder folder; /* Journal. */
     struct folder checkpoint_folder;
@@ -62,6 +64,7 @@ struct node {
     size_t checkpoint_size, checkpoint_capacity;
     uint32_t checkpoint_step;
     enum err checkpoint_err;
+    time_us checkpoint_at; /* The loop's: when it was begun. */
 
     struct judge_thread *judge; /* NULL: nothing is compared. */
     struct door door;
@@ -212,6 +215,27 @@ static size_t answer_stop(const struct node *node, bool allowed, char *text,
     return (size_t)size;
 }
 
+static time_us deaf(void *context, uint32_t link)
+{
+    const struct node *node = context;
+    const uint32_t via = node->core.members[link].via;
+    const struct session *session = node->sessions[via > 0 ? via - 1 : link];
+
+    return session == NULL ? 0 : link_deaf_us(session->link);
+}
+
+static size_t answer_why(struct node *node, char *text, size_t capacity)
+{
+    size_t size = 0;
+
+    if (why_slow_json(&node->core, clock_now_us(), deaf, node, text, capacity,
+                      &size) == ERR_OK)
+        return size;
+    return (size_t)snprintf(text, capacity,
+                            "{\"error\":\"the coordinator is out of "
+                            "memory\"}");
+}
+
 static void answer(struct node *node, struct session *session,
                    const struct msg_ask *ask)
 {
@@ -223,6 +247,8 @@ static void answer(struct node *node, struct session *session,
 
     if (stop)
         msg.status.size = answer_stop(node, allowed, text, sizeof text);
+    else if (ask->what == ASK_WHY)
+        msg.status.size = answer_why(node, text, sizeof text);
     else
         msg.status.size =
             status_json(&node->core, clock_now_us(), text, sizeof text);
@@ -412,51 +438,6 @@ static void do_close(struct node *node, const struct action *action)
         session_drop(node, session);
 }
 
-static void do_journal(struct node *node, const struct action *action)
-{
-    CHECK(node->journaled_count < JOURNALED_MAX);
-    node->journaled[node->journaled_count++] = store_append(
-        &node->folder.disk, action->bytes, action->size, action->sync);
-}
-
-static void save_checkpoint(void *context)
-{
-    struct node *node = context;
-
-    node->checkpoint_err =
-        store_save(&node->checkpoint_folder.disk, node->checkpoint_bytes,
-                   node->checkpoint_size);
-}
-
-static void checkpoint_saved(void *context)
-{
-    struct node *node = context;
-    const struct event event = {.kind = EVENT_CHECKPOINTED,
-                                .err = node->checkpoint_err,
-                                .step = node->checkpoint_step};
-
-    feed(node, &event);
-}
-
-static void do_checkpoint(struct node *node, const struct action *action)
-{
-    CHECK(!task_busy(node->checkpoint));
-    CHECK(action->size <= node->checkpoint_capacity);
-    memcpy(node->checkpoint_bytes, action->bytes, action->size);
-    node->checkpoint_size = action->size;
-    node->checkpoint_step = action->step;
-    task_start(node->checkpoint);
-}
-
-static void judged(void *context)
-{
-    struct node *node = context;
-    const struct event event = {.kind = EVENT_JUDGED,
-                                .err = judge_err(node->judge)};
-
-    feed(node, &event);
-}
-
 /* Whoever reads the log should not have to ask who was shut out, and why. */
 static void log_trust(const struct trace *trace)
 {
@@ -478,7 +459,7 @@ static void log_trust(const struct trace *trace)
 static bool frequent(enum trace_kind kind)
 {
     return kind == TRACE_TALLY || kind == TRACE_STALE ||
-           kind == TRACE_DUPLICATE;
+           kind == TRACE_DUPLICATE || kind == TRACE_STINT;
 }
 
 static void send_traces(struct node *node)
@@ -492,12 +473,88 @@ static void send_traces(struct node *node)
 static void do_trace(struct node *node, const struct trace *trace)
 {
     log_trust(trace);
-    if (node->outlet == NULL ||
-        (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG))
+    if (node->outlet == NULL)
         return;
+    if (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG) {
+        node->stints_lost += trace->kind == TRACE_STINT;
+        return;
+    }
     if (node->trace_count == TRACE_BATCH)
         send_traces(node);
-    node->traces[node->trace_count++] = *trace;
+    node->traces[node->trace_count] = *trace;
+    if (trace->kind == TRACE_STINT) {
+        node->traces[node->trace_count].a = node->stints_lost;
+        node->stints_lost = 0;
+    }
+    node->trace_count++;
+}
+
+/* What the coordinator itself did, since `began`. */
+static void own_stint(struct node *node, enum stint_kind kind, time_us began)
+{
+    const struct trace trace = {
+        .now = began,
+        .kind = TRACE_STINT,
+        .link = -1,
+        .key = node->core.key,
+        .stint = {.kind = kind,
+                  .step = node->core.key.step,
+                  .began = began,
+                  .took_us = clock_now_us() - began},
+    };
+
+    if (node->options->core.job.stints)
+        do_trace(node, &trace);
+}
+
+static void do_journal(struct node *node, const struct action *action)
+{
+    const time_us began = clock_now_us();
+
+    CHECK(node->journaled_count < JOURNALED_MAX);
+    node->journaled[node->journaled_count++] = store_append(
+        &node->folder.disk, action->bytes, action->size, action->sync);
+    own_stint(node, STINT_JOURNAL, began);
+}
+
+static void save_checkpoint(void *context)
+{
+    struct node *node = context;
+
+    node->checkpoint_err =
+        store_save(&node->checkpoint_folder.disk, node->checkpoint_bytes,
+                   node->checkpoint_size);
+}
+
+static void checkpoint_saved(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_CHECKPOINTED,
+                                .err = node->checkpoint_err,
+                                .step = node->checkpoint_step};
+
+    own_stint(node, STINT_CHECKPOINT, node->checkpoint_at);
+    feed(node, &event);
+}
+
+static void do_checkpoint(struct node *node, const struct action *action)
+{
+    CHECK(!task_busy(node->checkpoint));
+    CHECK(action->size <= node->checkpoint_capacity);
+    memcpy(node->checkpoint_bytes, action->bytes, action->size);
+    node->checkpoint_size = action->size;
+    node->checkpoint_step = action->step;
+    node->checkpoint_at = clock_now_us();
+    task_start(node->checkpoint);
+}
+
+static void judged(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_JUDGED,
+                                .err = judge_err(node->judge)};
+
+    feed(node, &event);
 }
 
 static void do_finish(struct node *node, const struct action *action)
@@ -608,12 +665,26 @@ static void begin_end(struct node *node)
     timer_at(node->ending, clock_now_us() + FINISH_LOOK);
 }
 
+/* Did this step of the machine end a round?  Its decoding, the optimiser and
+ * the next round's scale are most of it then. */
+static bool commits(const struct actions *actions)
+{
+    for (uint32_t i = 0; i < actions->count; i++) {
+        if (actions->list[i].kind == ACTION_TRACE &&
+            actions->list[i].trace.kind == TRACE_COMMIT)
+            return true;
+    }
+    return false;
+}
+
 static void step(struct node *node, const struct event *event)
 {
     struct event timed = *event;
 
     timed.now = clock_now_us();
     coordinator_step(&node->core, &timed, &node->actions);
+    if (commits(&node->actions))
+        own_stint(node, STINT_COMMIT, timed.now);
     for (uint32_t i = 0; i < node->actions.count; i++)
         carry_out(node, &node->actions.list[i]);
 }

@@ -29,6 +29,7 @@
 #define LOCK_FILE        "lock"
 #define BEAT_US          (50 * MS_US)
 #define DEAD_US          (2 * SECOND_US)
+#define PULSE_US         SECOND_US
 #define SUSPECT_US       (300 * MS_US)
 #define RESEND_US        SECOND_US
 #define GATHER_US        (5 * SECOND_US)
@@ -274,6 +275,8 @@ static struct job describe_job(const struct train_options *options)
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
+        .pulse_us = PULSE_US,
+        .stints = options->stints,
         .storage = (uint32_t)data->storage,
         .entries = data->entries,
         .weighted = data->weight != NULL,
@@ -484,6 +487,14 @@ static void train_close(struct train *train)
         file_unlock(train->lock);
 }
 
+void train_result_close(struct train_result *result)
+{
+    mem_free(result->weights);
+    mem_free(result->workers);
+    result->weights = NULL;
+    result->workers = NULL;
+}
+
 enum err train_run(const struct train_options *options,
                    struct train_result *result, struct why *why)
 {
@@ -520,7 +531,7 @@ enum err train_run(const struct train_options *options,
     if (err == ERR_OK)
         *result = made;
     else
-        mem_free(made.weights);
+        train_result_close(&made);
     train_close(train);
     mem_free(train);
     return err;

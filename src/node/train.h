@@ -57,6 +57,7 @@ struct train_options {
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;
     struct chaos chaos;
+    bool stints; /* Trace what everybody did from when to when. */
     struct notice_options notice; /* Told: as on SIGTERM. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every
@@ -81,6 +82,20 @@ struct train_missing {
 
 #define TRAIN_MISSING_MAX 16u
 
+/* Where a worker's time went, over all its lives.  The first half is counted
+ * by answer; the second is what it said itself, up to a second before the
+ * end. */
+struct train_worker {
+    char name[NAME_SIZE];
+    uint64_t answers, chunks; /* Merged. */
+    uint64_t extra;           /* Pieces stolen or hedged for others. */
+    uint64_t wasted;          /* Answers that came too late or twice. */
+    int64_t compute_us;       /* Of the answers merged. */
+    bool spoke;               /* Is there a second half? */
+    struct vitals vitals;
+    int64_t trip_us; /* The last round trip. */
+};
+
 struct train_result {
     bool finished; /* false: stopped or preempted, state saved. */
     int signal;    /* The signal that ended it, 0 = none. */
@@ -99,10 +114,15 @@ struct train_result {
     uint32_t partial; /* Steps of code `local` that lack some; the first ... */
     struct train_missing missing[TRAIN_MISSING_MAX];
     uint32_t missing_count;
+    struct train_worker *workers; /* By name; mem_free. */
+    uint32_t worker_count;
 };
 
 MUST_CHECK enum err train_run(const struct train_options *options,
                               struct train_result *result, struct why *why);
+
+/* Frees what it points to; fine if that is nothing. */
+void train_result_close(struct train_result *result);
 
 /* The processes of the run in progress (call from watch only). */
 const struct train_process *train_processes(uint32_t *count);

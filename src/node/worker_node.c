@@ -20,6 +20,7 @@
 #include "node/local.h"
 #include "node/preempt.h"
 #include "node/products.h"
+#include "node/self.h"
 #include "node/session.h"
 #include "os/clock.h"
 #include "os/link.h"
@@ -65,6 +66,9 @@ struct node {
     enum err compute_err;
     int64_t compute_us;
     struct flag cancel;
+
+    struct self self;
+    uint32_t sent_step;
 
     bool up;       /* The link is. */
     bool let_in;   /* ... and has brought a WELCOME. */
@@ -137,8 +141,29 @@ static void on_down(void *context, struct link *link, enum link_end how,
     feed(node, &event);
 }
 
+/* An answer is on its way out until the kernel has taken it. */
+static void note_sent(struct node *node, const struct msg *msg)
+{
+    node->sent_step =
+        msg->kind == MSG_ROW ? msg->row.key.step : msg->tally.key.step;
+    self_unsent(&node->self, true, clock_now_us());
+}
+
+static void on_drained(void *context, struct link *link)
+{
+    struct node *node = context;
+    const time_us since = node->self.unsent_since;
+    const time_us now = clock_now_us();
+
+    if (link != node->link || since == TIME_NEVER ||
+        link_queued(link, PLANE_BULK) > 0)
+        return;
+    self_unsent(&node->self, false, now);
+    pulse_add(&node->core.pulse, STINT_SEND, since, now, node->sent_step);
+}
+
 static const struct link_events link_events = {
-    .up = on_up, .message = on_message, .down = on_down};
+    .up = on_up, .message = on_message, .down = on_down, .drained = on_drained};
 
 static void do_connect(struct node *node)
 {
@@ -167,6 +192,8 @@ static void do_send(struct node *node, const struct msg *msg)
         link_send(node->link,
                   msg_is_bulk(msg->kind) ? PLANE_BULK : PLANE_CONTROL,
                   node->envelope.bytes, size);
+    if (msg_is_bulk(msg->kind) && node->up)
+        note_sent(node, msg);
 }
 
 /* The job. */
@@ -429,6 +456,7 @@ static void carry_out(struct node *node, const struct action *action)
         do_close(node);
         return;
     case ACTION_TIMER:
+        node->self.due = action->at;
         timer_at(node->timer, action->at);
         return;
     case ACTION_TRACE:
@@ -500,10 +528,26 @@ static void feed(struct node *node, const struct event *event)
         begin_end(node);
 }
 
+/* Just before each pulse that wants it: it takes some system calls. */
+static void look_at_self(struct node *node)
+{
+    const time_us now = clock_now_us();
+    const uint64_t unsent = node->up ? link_queued(node->link, PLANE_BULK) : 0;
+
+    self_woken(&node->self, now);
+    if (!node->open || node->core.job.pulse_us == 0 ||
+        now + MS_US < node->core.pulse.due_at ||
+        now + MS_US < node->core.beat_at)
+        return;
+    self_vitals(&node->self, node->options->threads, unsent, now,
+                &node->core.pulse.vitals);
+}
+
 static void on_time(void *context)
 {
     const struct event event = {.kind = EVENT_TIME};
 
+    look_at_self(context);
     feed(context, &event);
 }
 
@@ -602,6 +646,7 @@ enum err worker_node_run(const struct worker_node_options *options,
     if (err == ERR_OK)
         err = open_loop(&node);
     if (err == ERR_OK) {
+        self_init(&node.self, clock_now_us());
         feed(&node, &start);
         loop_run(node.loop);
         err = node.err;

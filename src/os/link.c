@@ -8,6 +8,7 @@
  */
 #include "os/link.h"
 
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -834,6 +835,27 @@ void link_send(struct link *link, enum plane plane, const void *data,
 size_t link_queued(const struct link *link, enum plane plane)
 {
     return link->conn[plane] == NULL ? 0 : link->conn[plane]->queued;
+}
+
+static time_us conn_deaf(const struct conn *conn)
+{
+    uv_os_fd_t fd;
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+
+    if (conn == NULL || uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+        info.tcpi_unacked == 0)
+        return 0;
+    return (time_us)info.tcpi_last_ack_recv * MS_US;
+}
+
+time_us link_deaf_us(const struct link *link)
+{
+    const time_us control = conn_deaf(link->conn[PLANE_CONTROL]);
+    const time_us bulk = conn_deaf(link->conn[PLANE_BULK]);
+
+    return control > bulk ? control : bulk;
 }
 
 size_t link_backlog(const struct link *link, enum plane plane)

@@ -104,6 +104,11 @@ size_t link_queued(const struct link *link, enum plane plane);
 /* The same, and what the kernel has and the peer's has not acknowledged. */
 size_t link_backlog(const struct link *link, enum plane plane);
 
+/* For how long the peer's machine has acknowledged nothing although there is
+ * something to acknowledge; 0 = there is not.  A machine acknowledges also for
+ * a process that is stopped, within 40 ms on Linux. */
+time_us link_deaf_us(const struct link *link);
+
 /* No more events.  What is queued is still sent, for LINK_FINISH_US. */
 void link_close(struct link *link);
 

@@ -311,6 +311,8 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_DONE:
     case TRACE_FAILED:
     case TRACE_SWITCH:
+    case TRACE_STINT:
+    case TRACE_PULSE:
     case TRACE_BANNED:
         break;
     }

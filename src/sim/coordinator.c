@@ -149,6 +149,8 @@ static void on_trace(struct world *world, const struct trace *trace)
                    " b %" PRIu64,
                    trace_name(trace->kind), trace->name, trace->key.view,
                    trace->key.step, trace->key.attempt, trace->a, trace->b);
+    if (world->options->watch != NULL)
+        world->options->watch(world->options->watch_context, trace);
     checker_trace(&world->checker, trace, world->msg, world->msg_conn,
                   world->msg_poisoned);
     if (trace->kind == TRACE_STEP) {
@@ -513,7 +515,9 @@ static void fill_options(struct world *world)
                 .chunks = oracle->chunks,
                 .data = world->data_digest,
                 .beat_us = from->ideal ? 0 : from->beat_us,
-                .dead_us = from->dead_us},
+                .dead_us = from->dead_us,
+                .pulse_us = from->watch != NULL ? SECOND_US : 0,
+                .stints = from->watch != NULL},
         .config = hash_bytes(&from->seed, sizeof from->seed),
         .arithmetic = world->arithmetic,
         .code = from->code,

@@ -23,6 +23,7 @@
 #include "base/time.h"
 #include "code/code.h"
 #include "core/coordinator.h"
+#include "core/trace.h"
 #include "model/problem.h"
 #include "optim/optim.h"
 #include "plan/delay.h"
@@ -134,6 +135,10 @@ struct sim_options {
     void *switched_context;
     sim_sink sink; /* NULL: no trace. */
     void *sink_context;
+    /* Typed events, stints of the workers included, as `train --trace` has
+     * them; NULL: nobody listens, and no PULSE is sent. */
+    void (*watch)(void *context, const struct trace *trace);
+    void *watch_context;
 };
 
 struct sim_point {

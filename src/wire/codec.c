@@ -27,10 +27,12 @@
 #include "base/check.h"
 #include "base/chunkset.h"
 #include "base/mem.h"
+#include "core/offset.h"
 #include "math/pack.h"
 
 #define ITEM_BYTES     20u
 #define ANSWER_BYTES   25u
+#define STINT_BYTES    33u
 #define LEAF_BIT       0x80u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
@@ -53,8 +55,10 @@ enum err codec_room_init(struct codec_room *room, uint32_t dims,
     made.exponent = mem_new(sum_dims, sizeof *made.exponent);
     made.sum = mem_new(sum_dims, sizeof *made.sum);
     made.items = mem_new(items_max, sizeof *made.items);
+    made.stints = mem_new(STINTS_MAX, sizeof *made.stints);
     if (made.weights == NULL || made.direction == NULL ||
-        made.exponent == NULL || made.sum == NULL || made.items == NULL) {
+        made.exponent == NULL || made.sum == NULL || made.items == NULL ||
+        made.stints == NULL) {
         codec_room_close(&made);
         return ERR_NOMEM;
     }
@@ -80,6 +84,7 @@ void codec_room_close(struct codec_room *room)
     mem_free(room->sum);
     mem_free(room->items);
     mem_free(room->answers);
+    mem_free(room->stints);
     *room = (struct codec_room){0};
 }
 
@@ -260,6 +265,8 @@ static void put_job(struct writer *out, const struct job *job)
     put_digest(out, &job->data);
     put_i64(out, job->beat_us);
     put_i64(out, job->dead_us);
+    put_i64(out, job->pulse_us);
+    put_bool(out, job->stints);
     put_u32(out, job->storage);
     put_u64(out, job->entries);
     put_bool(out, job->weighted);
@@ -281,6 +288,8 @@ static void get_job(struct reader *in, struct job *job)
     get_digest(in, &job->data);
     job->beat_us = get_i64(in);
     job->dead_us = get_i64(in);
+    job->pulse_us = get_i64(in);
+    job->stints = get_bool(in);
     job->storage = get_u32(in);
     job->entries = get_u64(in);
     job->weighted = get_bool(in);
@@ -291,6 +300,7 @@ static void get_job(struct reader *in, struct job *job)
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
     must(in, job->chunks > 0 && job_strips(job) <= CHUNKS_MAX);
     must(in, job->beat_us >= 0 && job->dead_us > 0);
+    must(in, job->pulse_us >= 0 && job->pulse_us <= OFFSET_CLOCK_MAX);
 }
 
 static void put_beat(struct writer *out, const struct msg_beat *beat)
@@ -664,8 +674,8 @@ static void get_ask(struct reader *in, struct msg_ask *ask)
 
     ask->version = get_u32(in);
     what = get_u8(in);
-    must(in, what == ASK_STATUS || what == ASK_STOP);
-    ask->what = what == ASK_STOP ? ASK_STOP : ASK_STATUS;
+    must(in, what >= ASK_STATUS && what <= ASK_WHY);
+    ask->what = in->ok ? (enum ask_what)what : ASK_STATUS;
 }
 
 static void get_status(struct reader *in, struct msg_status *status)
@@ -673,6 +683,102 @@ static void get_status(struct reader *in, struct msg_status *status)
     status->size = in->size - in->at;
     must(in, status->size <= STATUS_SIZE);
     status->text = (const char *)get_view(in, status->size);
+}
+
+/* Times that a clock may show: what is added to them does not overflow. */
+static int64_t get_time(struct reader *in)
+{
+    const int64_t t = get_i64(in);
+
+    must(in, t >= 0 && t <= OFFSET_CLOCK_MAX);
+    return t;
+}
+
+static void put_vitals(struct writer *out, const struct vitals *vitals)
+{
+    put_i64(out, vitals->compute_us);
+    put_i64(out, vitals->cancelled_us);
+    put_i64(out, vitals->held_us);
+    put_i64(out, vitals->waited_us);
+    put_u64(out, vitals->chunks);
+    put_u32(out, vitals->cancels);
+    put_i64(out, vitals->cpu_us);
+    put_i64(out, vitals->starved_us);
+    put_i64(out, vitals->loop_us);
+    put_i64(out, vitals->stopped_us);
+    put_i64(out, vitals->unsent_us);
+    put_u64(out, vitals->unsent_bytes);
+    put_u64(out, vitals->faults);
+}
+
+static void get_vitals(struct reader *in, struct vitals *vitals)
+{
+    vitals->compute_us = get_time(in);
+    vitals->cancelled_us = get_time(in);
+    vitals->held_us = get_time(in);
+    vitals->waited_us = get_time(in);
+    vitals->chunks = get_u64(in);
+    vitals->cancels = get_u32(in);
+    vitals->cpu_us = get_time(in);
+    vitals->starved_us = get_time(in);
+    vitals->loop_us = get_time(in);
+    vitals->stopped_us = get_time(in);
+    vitals->unsent_us = get_time(in);
+    vitals->unsent_bytes = get_u64(in);
+    vitals->faults = get_u64(in);
+}
+
+static void put_pulse(struct writer *out, const struct msg_pulse *pulse)
+{
+    put_i64(out, pulse->ahead_us);
+    put_i64(out, pulse->error_us);
+    put_i64(out, pulse->trip_us);
+    put_bool(out, pulse->full);
+    put_vitals(out, &pulse->vitals);
+    put_u32(out, pulse->count);
+    for (uint32_t i = 0; i < pulse->count; i++) {
+        const struct stint *stint = &pulse->stints[i];
+
+        put_u8(out, (uint8_t)stint->kind);
+        put_u32(out, stint->step);
+        put_u32(out, stint->piece);
+        put_i64(out, stint->began);
+        put_i64(out, stint->took_us);
+        put_i64(out, stint->stop_us);
+    }
+}
+
+static void get_stint(struct reader *in, struct stint *stint)
+{
+    const uint8_t kind = get_u8(in);
+
+    must(in, kind < STINT_KINDS);
+    stint->kind = (enum stint_kind)(kind < STINT_KINDS ? kind : 0);
+    stint->step = get_u32(in);
+    stint->piece = get_u32(in);
+    stint->began = get_time(in);
+    stint->took_us = get_time(in);
+    stint->stop_us = get_time(in);
+}
+
+static void get_pulse(struct reader *in, const struct codec_room *room,
+                      struct msg_pulse *pulse)
+{
+    pulse->ahead_us = get_i64(in);
+    must(in, pulse->ahead_us >= -OFFSET_CLOCK_MAX &&
+                 pulse->ahead_us <= OFFSET_CLOCK_MAX);
+    pulse->error_us = get_i64(in);
+    must(in, pulse->error_us >= OFFSET_UNKNOWN &&
+                 pulse->error_us <= OFFSET_CLOCK_MAX);
+    pulse->trip_us = get_time(in);
+    pulse->full = get_bool(in);
+    get_vitals(in, &pulse->vitals);
+    pulse->count = get_u32(in);
+    must(in, pulse->count <= STINTS_MAX &&
+                 (pulse->count == 0 || room->stints != NULL));
+    for (uint32_t i = 0; in->ok && i < pulse->count; i++)
+        get_stint(in, &room->stints[i]);
+    pulse->stints = room->stints;
 }
 
 static size_t round_bound(uint32_t items, uint32_t dims, uint32_t sum_dims)
@@ -709,6 +815,8 @@ size_t codec_bound(const struct msg *msg)
         return SMALL_BYTES + ((size_t)msg->row.dims + 1) * 8;
     case MSG_STATUS:
         return SMALL_BYTES + msg->status.size;
+    case MSG_PULSE:
+        return SMALL_BYTES + (size_t)msg->pulse.count * STINT_BYTES;
     case MSG_HELLO:
     case MSG_WELCOME:
     case MSG_REJECT:
@@ -745,6 +853,7 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_ECHO:
         put_u64(out, msg->echo.sequence);
         put_i64(out, msg->echo.sent_us);
+        put_i64(out, msg->echo.heard_us);
         break;
     case MSG_DATA:
         put_data(out, &msg->data);
@@ -797,6 +906,9 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_STATUS:
         put_bytes(out, msg->status.text, msg->status.size);
         break;
+    case MSG_PULSE:
+        put_pulse(out, &msg->pulse);
+        break;
     }
 }
 
@@ -831,6 +943,7 @@ static void get_body(struct reader *in, const struct codec_room *room,
     case MSG_ECHO:
         msg->echo.sequence = get_u64(in);
         msg->echo.sent_us = get_i64(in);
+        msg->echo.heard_us = get_i64(in);
         return;
     case MSG_DATA:
         get_data(in, &msg->data);
@@ -880,6 +993,9 @@ static void get_body(struct reader *in, const struct codec_room *room,
         return;
     case MSG_STATUS:
         get_status(in, &msg->status);
+        return;
+    case MSG_PULSE:
+        get_pulse(in, room, &msg->pulse);
         return;
     }
     in->ok = false; /* No such kind. */

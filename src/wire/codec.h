@@ -32,6 +32,7 @@ struct codec_room {
     struct item *items;
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;
+    struct stint *stints; /* STINTS_MAX. */
 };
 
 MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,

@@ -11,7 +11,8 @@ connection and direction draws from a stream of its own.
 
 Faults are asked for by hand: reset() breaks what is open, cut() swallows bytes
 in one direction or both while connections stay open, flip() inverts one bit of
-the next bytes that pass, refuse() turns new connections away.
+the next bytes that pass, refuse() turns new connections away, narrow() lets
+fewer bytes a second through from then on.
 """
 
 import asyncio
@@ -201,4 +202,9 @@ class Proxy:
     def refuse(self, refusing):
         def work():
             self.refusing = refusing
+        self._ask(work)
+
+    def narrow(self, rate):
+        def work():
+            self.road.rate = rate
         self._ask(work)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/chunkset.h"
+#include "core/offset.h"
 
 static uint32_t random_u32(struct rng *rng)
 {
@@ -80,6 +81,12 @@ static void random_local(struct rng *rng, struct local *local)
     local->seed = rng_next(rng);
 }
 
+/* What a clock may show. */
+static int64_t random_time(struct rng *rng)
+{
+    return (int64_t)(random_u64(rng) >> 2) & OFFSET_CLOCK_MAX;
+}
+
 static void random_job(struct rng *rng, struct job *job)
 {
     job->id = rng_next(rng);
@@ -101,6 +108,8 @@ static void random_job(struct rng *rng, struct job *job)
     random_digest(rng, &job->data);
     job->beat_us = 1 + (int64_t)(random_u64(rng) >> 2);
     job->dead_us = 1 + (int64_t)(random_u64(rng) >> 2);
+    job->pulse_us = random_time(rng);
+    job->stints = rng_chance(rng, 0.5);
 }
 
 static void random_hello(struct rng *rng, struct msg_hello *hello)
@@ -126,6 +135,44 @@ static void random_beat(struct rng *rng, struct msg_beat *beat)
     beat->assignment = random_u64(rng);
     beat->queued = random_u32(rng);
     beat->chunks_done = random_u64(rng);
+}
+
+static void random_vitals(struct rng *rng, struct vitals *vitals)
+{
+    vitals->compute_us = random_time(rng);
+    vitals->cancelled_us = random_time(rng);
+    vitals->held_us = random_time(rng);
+    vitals->waited_us = random_time(rng);
+    vitals->chunks = random_u64(rng);
+    vitals->cancels = random_u32(rng);
+    vitals->cpu_us = random_time(rng);
+    vitals->starved_us = random_time(rng);
+    vitals->loop_us = random_time(rng);
+    vitals->stopped_us = random_time(rng);
+    vitals->unsent_us = random_time(rng);
+    vitals->unsent_bytes = random_u64(rng);
+    vitals->faults = random_u64(rng);
+}
+
+static void random_pulse(struct rng *rng, struct random_room *room,
+                         struct msg_pulse *pulse)
+{
+    pulse->ahead_us = random_time(rng);
+    pulse->ahead_us *= rng_chance(rng, 0.5) ? -1 : 1;
+    pulse->error_us = random_time(rng) - 1;
+    pulse->trip_us = random_time(rng);
+    pulse->full = rng_chance(rng, 0.5);
+    random_vitals(rng, &pulse->vitals);
+    pulse->count = (uint32_t)rng_below(rng, STINTS_MAX + 1);
+    pulse->stints = room->stints;
+    for (uint32_t i = 0; i < pulse->count; i++)
+        room->stints[i] =
+            (struct stint){.kind = (enum stint_kind)rng_below(rng, STINT_KINDS),
+                           .step = random_u32(rng),
+                           .piece = random_u32(rng),
+                           .began = random_time(rng),
+                           .took_us = random_time(rng),
+                           .stop_us = random_time(rng)};
 }
 
 static uint32_t random_items(struct rng *rng, struct random_room *room)
@@ -261,6 +308,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
     case MSG_ECHO:
         msg->echo.sequence = random_u64(rng);
         msg->echo.sent_us = (int64_t)rng_next(rng);
+        msg->echo.heard_us = (int64_t)rng_next(rng);
         break;
     case MSG_DATA:
         msg->data.chunk = (uint32_t)rng_below(rng, CHUNKS_MAX);
@@ -309,11 +357,14 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_ASK:
         msg->ask.version = random_u32(rng);
-        msg->ask.what = rng_chance(rng, 0.5) ? ASK_STOP : ASK_STATUS;
+        msg->ask.what = (enum ask_what)(ASK_STATUS + rng_below(rng, 3));
         break;
     case MSG_STATUS:
         msg->status.size = random_bytes(rng, room);
         msg->status.text = (const char *)room->bytes;
+        break;
+    case MSG_PULSE:
+        random_pulse(rng, room, &msg->pulse);
         break;
     }
 }
