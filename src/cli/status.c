@@ -106,7 +106,7 @@ static void show_why(const json_t *answer)
         const json_t *worker = json_array_get(workers, i);
 
         known |= json_is_number(json_object_get(worker, "factor"));
-        if (text_of(worker, "cause")[0] == '\0')
+        if (text_of(worker, "why")[0] == '\0')
             continue;
         show_slow(worker);
         behind++;

@@ -323,7 +323,7 @@ static void send_up(struct node *node, const struct msg *msg)
 {
     if (node->parent == NULL)
         return;
-    if (msg->kind != MSG_BEAT)
+    if (msg->kind != MSG_BEAT && msg->kind != MSG_PULSE)
         node->urgent = true;
     if (session_send(node->parent, &node->envelope, msg) != ERR_OK)
         finish(node, ERR_NOMEM, "out of memory");

@@ -254,8 +254,6 @@ static void check_deserted(struct supervisor *s, time_us now)
                        "--resume"));
 }
 
-static void stop(struct supervisor *s, int number);
-
 /* The child that waits for the notice ends with 0 when it has come. */
 static void check_notice(struct supervisor *s)
 {

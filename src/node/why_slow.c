@@ -123,14 +123,30 @@ static void say(struct suspect *one)
     }
 }
 
+/* Of a leaf only the road to its relay is seen. */
+static void judge_silent_leaf(struct suspect *one, time_us deaf, double silent)
+{
+    const bool road = deaf >= DEAF_US;
+
+    one->verdict.cause = road ? SLOW_NETWORK : SLOW_NOT;
+    (void)snprintf(one->why, sizeof one->why, "silent for %.2f s; %s", silent,
+                   road ? "its relay does not acknowledge what is sent"
+                        : "its relay takes in what is sent, what is behind it "
+                          "is not seen from here");
+}
+
 static void judge_silent(struct suspect *one, time_us deaf, time_us now)
 {
     const double silent =
         (double)(now - one->member->heard_at) / (double)SECOND_US;
     const bool road = deaf >= DEAF_US;
 
-    one->verdict.cause = road ? SLOW_NETWORK : SLOW_PAUSE;
     one->order = 1e9 + silent;
+    if (one->member->via != 0) {
+        judge_silent_leaf(one, deaf, silent);
+        return;
+    }
+    one->verdict.cause = road ? SLOW_NETWORK : SLOW_PAUSE;
     (void)snprintf(one->why, sizeof one->why, "silent for %.2f s; %s", silent,
                    road ? "its machine does not acknowledge what is sent"
                         : "its machine takes in what is sent: the process "

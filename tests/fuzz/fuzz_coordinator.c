@@ -5,8 +5,8 @@
  * The input chooses a code, then what happens: time passes, peers greet, beat,
  * leave, fall silent, answer the open round rightly or with a field of it
  * changed, or send bytes of the input as they are; the disk answers or fails.
- * Oracles: the machine's own checks (INV-n) after every event, weights that stay
- * finite, and no word to a peer that never greeted.
+ * Oracles: the machine's own checks (INV-n) after every event, weights that
+ * stay finite, and no word to a peer that never greeted.
  */
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static enum err scale(void *context, const struct evaluation *what,
 
 static struct coordinator_options options_of(struct feed *feed)
 {
-    static const char *const codes[] = {"uncoded", "frc",   "rep",   "steal",
+    static const char *const codes[] = {"uncoded", "frc",    "rep",    "steal",
                                         "stream",  "cyclic", "ignore", "agc"};
     const struct preset_options preset = {.name = codes[feed_below(feed, 8)],
                                           .stragglers = 1,
@@ -57,13 +57,23 @@ static struct coordinator_options options_of(struct feed *feed)
                                           .collect = 2,
                                           .seed = 1};
     struct coordinator_options options = {
-        .job = {.id = 77, .rows = 64, .cols = DIMS, .chunk_rows = 4,
-                .dims = DIMS, .outputs = 1, .sum_dims = DIMS, .chunks = 16,
-                .beat_us = 50 * MS_US, .dead_us = 2 * SECOND_US},
+        .job = {.id = 77,
+                .rows = 64,
+                .cols = DIMS,
+                .chunk_rows = 4,
+                .dims = DIMS,
+                .outputs = 1,
+                .sum_dims = DIMS,
+                .chunks = 16,
+                .beat_us = 50 * MS_US,
+                .dead_us = 2 * SECOND_US},
         .slots = 4,
         .links_max = LINKS,
         .optim = {.kind = feed_below(feed, 2) ? OPTIM_GD : OPTIM_AGD,
-                  .rate = .001, .decay = 1, .steps = 6, .rows = 64},
+                  .rate = .001,
+                  .decay = 1,
+                  .steps = 6,
+                  .rows = 64},
         .scale = scale,
         .suspect_us = 300 * MS_US,
         .resend_us = SECOND_US,
@@ -116,8 +126,8 @@ static void hear(struct scene *scene, uint32_t link, const struct msg *msg)
     if (msg->kind == MSG_HELLO)
         scene->greeted[link] = true;
     if (scene->greeted[link])
-        step(scene, (struct event){
-                        .kind = EVENT_MESSAGE, .link = link, .msg = msg});
+        step(scene,
+             (struct event){.kind = EVENT_MESSAGE, .link = link, .msg = msg});
 }
 
 static void greet(struct scene *scene, uint32_t link)
@@ -168,9 +178,8 @@ static void row(struct scene *scene, uint32_t link)
     uint64_t bits = feed_u64(feed);
 
     memcpy(&values[feed_below(feed, DIMS + 1)], &bits, sizeof bits);
-    msg.row = (struct msg_row){.key = scene->machine.key,
-                               .dims = DIMS,
-                               .row = values};
+    msg.row = (struct msg_row){
+        .key = scene->machine.key, .dims = DIMS, .row = values};
     hear(scene, link, &msg);
 }
 

@@ -2,11 +2,11 @@
  * fuzz_worker.c - a worker whose coordinator says anything, at any time, in any
  * order (A6: a rogue coordinator gets nothing but arithmetic out of a worker).
  *
- * The input chooses what happens: time passes, the link breaks, rounds open with
- * right or odd pieces, work is added, dropped and called off, bytes of the input
- * come as they are; computing ends, fails, or is called off.  Oracles: the
- * machine's own checks (WORK-n), one computation at a time, chunks of the job
- * only, and an end of every computation that was begun.
+ * The input chooses what happens: time passes, the link breaks, rounds open
+ * with right or odd pieces, work is added, dropped and called off, bytes of the
+ * input come as they are; computing ends, fails, or is called off.  Oracles:
+ * the machine's own checks (WORK-n), one computation at a time, chunks of the
+ * job only, and an end of every computation that was begun.
  */
 #include <string.h>
 
@@ -36,33 +36,26 @@ static void obey(struct scene *scene)
     for (uint32_t i = 0; i < scene->actions.count; i++) {
         const struct action *action = &scene->actions.list[i];
 
-        switch (action->kind) {
-        case ACTION_SEND:
+        if (action->kind == ACTION_SEND)
             FUZZ_REQUIRE(scene->linked);
-            break;
-        case ACTION_CONNECT:
+        if (action->kind == ACTION_CONNECT) {
             FUZZ_REQUIRE(!scene->linked);
             scene->connecting = true;
-            break;
-        case ACTION_CLOSE:
+        }
+        if (action->kind == ACTION_CLOSE)
             scene->linked = false;
-            break;
-        case ACTION_COMPUTE:
+        if (action->kind == ACTION_COMPUTE) {
             FUZZ_REQUIRE(!scene->computing);
             FUZZ_REQUIRE(action->first < action->end && action->end <= CHUNKS);
             scene->computing = true;
             scene->called_off = false;
-            break;
-        case ACTION_CANCEL:
+        }
+        if (action->kind == ACTION_CANCEL) {
             FUZZ_REQUIRE(scene->computing);
             scene->called_off = true;
-            break;
-        case ACTION_FINISH:
-            scene->over = true;
-            break;
-        default:
-            break;
         }
+        if (action->kind == ACTION_FINISH)
+            scene->over = true;
     }
 }
 
@@ -192,8 +185,7 @@ static void say_raw(struct scene *scene)
 static void link_changes(struct scene *scene)
 {
     if (scene->linked || scene->connecting) {
-        const bool up =
-            scene->connecting && feed_below(&scene->feed, 4) != 0;
+        const bool up = scene->connecting && feed_below(&scene->feed, 4) != 0;
 
         scene->connecting = false;
         scene->linked = up;
@@ -212,8 +204,8 @@ static void computed(struct scene *scene)
     if (!scene->computing)
         return;
     scene->computing = false;
-    step(scene, (struct event){
-                    .kind = EVENT_COMPUTED, .err = err, .compute_us = 100});
+    step(scene,
+         (struct event){.kind = EVENT_COMPUTED, .err = err, .compute_us = 100});
 }
 
 static void happen(struct scene *scene)
@@ -257,9 +249,8 @@ static void happen(struct scene *scene)
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
-    struct scene scene = {.feed = {.data = input, .size = size},
-                          .view = 1,
-                          .step = 1};
+    struct scene scene = {
+        .feed = {.data = input, .size = size}, .view = 1, .step = 1};
     const struct worker_options options = {
         .name = "w0",
         .incarnation = 5,

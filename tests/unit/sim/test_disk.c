@@ -132,7 +132,7 @@ static void test_crash_countdown(void **state)
 /* --- torture of core/store ----------------------------------------------- */
 
 #define SAVES  4u
-#define WAYS   600u  /* What one power cut may leave. */
+#define WAYS   600u   /* What one power cut may leave. */
 #define STATES 20000u /* In all, at least. */
 
 struct books {
