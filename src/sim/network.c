@@ -181,7 +181,9 @@ static void lie_tally(struct world *world, struct msg_tally *tally,
     for (uint32_t j = 0; j < tally->dims; j++)
         sum[j] = tally->sum[j];
     at = rng_below(&world->network_rng, tally->dims);
-    sum[at] = sum[at] / 2 + (INT64_C(1) << 40); /* Another value, in bound. */
+    /* Another value, in bound, and no two liars say the same. */
+    sum[at] = sum[at] / 2 + (INT64_C(1) << 40) +
+              (int64_t)rng_below(&world->network_rng, UINT64_C(1) << 30);
     tally->sum = sum;
     world->result->lies++;
 }
