@@ -78,6 +78,8 @@ static struct train_options options_of(struct run *run)
         .config = setup->config,
         .delay = setup->delay,
         .chaos = setup->chaos,
+        .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
+                   .address = option_text(options, OPT_PREEMPT_ADDRESS)},
         .max_time_us =
             (time_us)(option_real(options, OPT_MAX_TIME) * (double)SECOND_US),
         .watch = see,

@@ -23,6 +23,8 @@ int join_command(struct cli *cli)
                        ? threads_available()
                        : (uint32_t)option_count(options, OPT_THREADS),
         .give_up_us = GIVE_UP_US,
+        .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
+                   .address = option_text(options, OPT_PREEMPT_ADDRESS)},
     };
     struct why why = {0};
     enum err err;
@@ -31,6 +33,9 @@ int join_command(struct cli *cli)
         return say_error(cli, EXIT_USAGE,
                          "join whom? write `muster join HOST:PORT`, as the "
                          "coordinator printed it");
+    err = notice_check(&join.notice, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
     err = address_check(join.address, join.token_file,
                         "on the coordinator's machine: `muster token new "
                         "w1.token --name w1 --from cluster.token`; here: "

@@ -639,6 +639,22 @@ static const struct option table[OPTIONS] = {
                     .help = "write every worker's delay in every step there, "
                             "as a trace for `muster plan` and --delay",
                     .commands = CMD_TRAIN},
+    [OPT_PREEMPT_NOTICE] = {.name = "preempt-notice",
+                            .section = cluster,
+                            .kind = VALUE_TEXT,
+                            .value = "WHERE",
+                            .help = "leave, or save and end with 75, once the "
+                                    "provider takes this machine away: aws, "
+                                    "gcp, azure or file:PATH (there is such a "
+                                    "file)",
+                            .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_PREEMPT_ADDRESS] = {.name = "preempt-address",
+                             .section = cluster,
+                             .kind = VALUE_TEXT,
+                             .value = "URL",
+                             .shown = "the provider's",
+                             .help = "ask there for the notice instead",
+                             .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_COMPUTE] = {.name = "compute",
                      .section = simulator,
                      .kind = VALUE_FLAG,

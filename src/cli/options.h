@@ -126,6 +126,8 @@ enum option_id {
     OPT_RESUME,
     OPT_SYNC,
     OPT_RECORD,
+    OPT_PREEMPT_NOTICE,
+    OPT_PREEMPT_ADDRESS,
     /* The simulator. */
     OPT_COMPUTE,
     OPT_SERIES,

@@ -49,6 +49,7 @@ static bool keeps_state(const struct options *options)
     return option_given(options, OPT_OUT) ||
            option_given(options, OPT_RESUME) ||
            option_flag(options, OPT_SYNC) ||
+           option_given(options, OPT_PREEMPT_NOTICE) ||
            option_given(options, OPT_MAX_TIME);
 }
 

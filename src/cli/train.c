@@ -13,6 +13,7 @@
 #include "cli/run.h"
 #include "cli/trial.h"
 #include "os/file.h"
+#include "os/notice.h"
 
 static enum err check_listen(const struct options *options, struct why *why)
 {
@@ -24,6 +25,15 @@ static enum err check_listen(const struct options *options, struct why *why)
 
     return err == ERR_SHAPE || err == ERR_RANGE ? why_in(why, err, "--listen")
                                                 : err;
+}
+
+static enum err check_notice(const struct options *options, struct why *why)
+{
+    const struct notice_options notice = {
+        .kind = option_text(options, OPT_PREEMPT_NOTICE),
+        .address = option_text(options, OPT_PREEMPT_ADDRESS)};
+
+    return notice_check(&notice, why);
 }
 
 /* Fail before hours of work, not after. */
@@ -89,6 +99,8 @@ static enum err prepare(struct run *run, struct why *why)
         err = run_choose_folder(run, why);
     if (err == ERR_OK)
         err = check_listen(options, why);
+    if (err == ERR_OK)
+        err = check_notice(options, why);
     if (err == ERR_OK)
         err = check_save(options, why);
     if (err == ERR_OK)

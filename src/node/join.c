@@ -82,9 +82,12 @@ static enum err run_with(const struct join_options *options,
         .threads = options->threads,
         .give_up_us = options->give_up_us,
         .interrupt = true,
+        .notice = options->notice,
     };
-    enum err err = net_parse(options->address, &node.address, why);
+    enum err err = notice_check(&options->notice, why);
 
+    if (err == ERR_OK)
+        err = net_parse(options->address, &node.address, why);
     if (err == ERR_OK && node.address.port == 0)
         err = why_set(why, ERR_FORMAT, "%.200s: which port? write HOST:PORT",
                       options->address);

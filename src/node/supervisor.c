@@ -210,9 +210,29 @@ static void check_deserted(struct supervisor *s, time_us now)
                        "--resume"));
 }
 
+static void stop(struct supervisor *s, int number);
+
+/* The child that waits for the notice ends with 0 when it has come. */
+static void check_notice(struct supervisor *s)
+{
+    struct process_end end;
+
+    if (s->notice_pid == 0 || !process_ended(s->notice_pid, &end))
+        return;
+    s->notice_pid = 0;
+    if (end.signal != 0 || end.code != 0) {
+        log_line("nobody looks for the spot notice any more");
+        return;
+    }
+    log_line("this machine is to be taken away; saving the state");
+    if (!s->stopping && !s->over)
+        stop(s, WAIT_SIGTERM);
+}
+
 static void check_children(struct supervisor *s)
 {
     crew_reap(&s->crew);
+    check_notice(s);
     check_coordinator(s);
     check_workers(s);
 }
@@ -340,6 +360,40 @@ static void part(struct supervisor *s)
     check_workers(s);
 }
 
+static int notice_main(void *context)
+{
+    struct notice *notice;
+
+    if (notice_new(context, &notice) != ERR_OK)
+        return 1;
+    notice_await(notice);
+    notice_free(notice);
+    return 0;
+}
+
+static enum err start_notice(struct supervisor *s)
+{
+    struct notice_options options = s->options->notice;
+    const struct process_start how = {.title = "muster:notice",
+                                      .drop = s->crew.own,
+                                      .drop_count = CREW_OWN_MAX,
+                                      .main = notice_main,
+                                      .context = &options};
+
+    if (options.kind == NULL)
+        return ERR_OK;
+    return process_fork(&how, &s->notice_pid, s->why);
+}
+
+static void end_notice(struct supervisor *s)
+{
+    if (s->notice_pid == 0)
+        return;
+    process_kill(s->notice_pid);
+    process_reap(s->notice_pid);
+    s->notice_pid = 0;
+}
+
 static enum err start_all(struct supervisor *s)
 {
     enum err err = start_coordinator(s);
@@ -347,6 +401,8 @@ static enum err start_all(struct supervisor *s)
     tell_crew(s);
     for (uint32_t i = 0; i < s->options->local_workers && err == ERR_OK; i++)
         err = crew_start_worker(&s->crew, NULL, &s->worker, s->why);
+    if (err == ERR_OK)
+        err = start_notice(s);
     return err;
 }
 
@@ -373,6 +429,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
         err = s->err;
         part(s);
     }
+    end_notice(s);
     crew_close(&s->crew);
     wait_close(&s->trace_fd);
     waiter_close(&s->waiter);

@@ -9,6 +9,7 @@
  *     SIGINT, SIGTERM,     ask the coordinator to end at a step boundary;
  *     SIGHUP, SIGUSR1      a second one ends everything at once
  *     --max-time           the same as a signal
+ *     --preempt-notice     the same as SIGTERM; a child looks for it
  */
 #ifndef NODE_SUPERVISOR_H
 #define NODE_SUPERVISOR_H
@@ -32,6 +33,8 @@ struct supervisor {
     struct crew crew;
     struct chaos_run chaos;
     struct ledger ledger;
+
+    int notice_pid; /* Of the child that waits for the notice; 0 = none. */
 
     int lock_fd;  /* Of the run folder. */
     int trace_fd; /* -1 = none. */

@@ -337,7 +337,9 @@ enum err train_run(const struct train_options *options,
         return err;
     train->options = options;
     train->lock = -1;
-    err = open_folder(train, why);
+    err = notice_check(&options->notice, why);
+    if (err == ERR_OK)
+        err = open_folder(train, why);
     if (err == ERR_OK)
         err = open_door(train, why);
     if (err == ERR_OK)

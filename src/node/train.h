@@ -25,6 +25,7 @@
 #include "data/dataset.h"
 #include "model/problem.h"
 #include "node/chaos.h"
+#include "os/notice.h"
 #include "plan/delay.h"
 
 struct train_options {
@@ -49,6 +50,7 @@ struct train_options {
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;
     struct chaos chaos;
+    struct notice_options notice; /* Told: as on SIGTERM. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every
      * 100 ms or so for animation. */

@@ -17,6 +17,7 @@
 #include "model/problem.h"
 #include "node/compute.h"
 #include "node/local.h"
+#include "node/preempt.h"
 #include "node/session.h"
 #include "os/clock.h"
 #include "os/link.h"
@@ -40,6 +41,7 @@ struct node {
     struct timer *timer;
     struct timer *ending;
     struct alerts *alerts;
+    struct preempt *preempt; /* NULL: no notice is looked for. */
     struct link_hub *hub;
     struct link *link; /* NULL: none. */
     struct codec_room room;
@@ -438,6 +440,9 @@ static enum err open_loop(struct node *node)
         err = alerts_new(node->loop, node->options->interrupt, on_alert, node,
                          &node->alerts);
     if (err == ERR_OK)
+        err = preempt_new(node->loop, &node->options->notice, on_alert, node,
+                          &node->preempt);
+    if (err == ERR_OK)
         err = link_hub_new(&links, &node->hub);
     return err;
 }
@@ -451,6 +456,7 @@ static void node_close(struct node *node)
     threads_free(node->pool);
     link_hub_free(node->hub);
     alerts_free(node->alerts);
+    preempt_free(node->preempt);
     timer_free(node->timer);
     timer_free(node->ending);
     loop_free(node->loop);

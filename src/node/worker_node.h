@@ -24,6 +24,7 @@
 #include "data/dataset.h"
 #include "math/kernel.h"
 #include "os/net.h"
+#include "os/notice.h"
 #include "os/token.h"
 
 struct worker_node_options {
@@ -36,6 +37,7 @@ struct worker_node_options {
     struct digest data;             /* Of the resident rows. */
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
+    struct notice_options notice; /* Checked; it means leave as well. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
@@ -51,6 +53,7 @@ struct join_options {
     const char *isa;  /* NULL: the best. */
     uint32_t threads; /* 0: all processors. */
     time_us give_up_us;
+    struct notice_options notice;
 };
 
 MUST_CHECK enum err join_run(const struct join_options *options,
