@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/chunkset.h"
 #include "base/err.h"
 #include "base/time.h"
 #include "core/msg.h"
@@ -30,16 +31,20 @@ enum event_kind {
     EVENT_CHECKPOINTED, /* Coordinator: `step` is durable (err). */
     EVENT_LEAVE,        /* Worker: SIGTERM or spot notice. */
     EVENT_STOP,         /* Coordinator: end at the next step boundary. */
+    EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
+    EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
 };
 
 struct event {
     enum event_kind kind;
     time_us now;
-    uint32_t link;         /* Coordinator: who. */
-    const struct msg *msg; /* EVENT_MESSAGE. */
-    enum err err;          /* COMPUTED, JOURNALED, CHECKPOINTED. */
-    int64_t compute_us;    /* COMPUTED. */
-    uint32_t step;         /* CHECKPOINTED. */
+    uint32_t link;               /* Coordinator: who. */
+    const struct msg *msg;       /* EVENT_MESSAGE. */
+    enum err err;                /* COMPUTED, JOURNALED, CHECKPOINTED. */
+    int64_t compute_us;          /* COMPUTED. */
+    uint32_t step;               /* CHECKPOINTED. */
+    uint32_t chunk;              /* FETCHED. */
+    const struct chunkset *near; /* RECALLED. */
 };
 
 enum action_kind {
@@ -56,15 +61,18 @@ enum action_kind {
     ACTION_STORE,      /* Worker: keep msg->data; the machine counts it held. */
     ACTION_COMPUTE,    /* Worker: add chunks [first, end) to `tally`. */
     ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
+    ACTION_RECALL, /* Worker: see what of msg->chunks can be read here;
+                      RECALLED follows. */
+    ACTION_FETCH,  /* Worker: read [first, end); FETCHED follows for each. */
 };
 
 struct action {
     enum action_kind kind;
     uint32_t link;
-    struct msg msg;       /* SEND; STORE. */
+    struct msg msg;       /* SEND; STORE; RECALL. */
     time_us at;           /* TIMER. */
     struct trace trace;   /* TRACE. */
-    uint32_t first, end;  /* SHIP, COMPUTE. */
+    uint32_t first, end;  /* SHIP, COMPUTE, FETCH. */
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;

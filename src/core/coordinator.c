@@ -86,6 +86,8 @@ static enum err make_members(struct coordinator *c)
 
         if (err != ERR_OK)
             return err;
+        if (shipping_room(&c->members[link], &c->options.job) != ERR_OK)
+            return ERR_NOMEM;
         c->slot_link[link] = LINK_NONE;
     }
     return ERR_OK;
@@ -264,8 +266,10 @@ void coordinator_close(struct coordinator *coordinator)
 {
     struct coordinator *c = coordinator;
 
-    for (uint32_t i = 0; c->members != NULL && i < c->options.links_max; i++)
+    for (uint32_t i = 0; c->members != NULL && i < c->options.links_max; i++) {
         chunkset_close(&c->members[i].held);
+        chunkset_close(&c->members[i].near);
+    }
     free_retired(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
@@ -340,6 +344,9 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_NEED:
         round_need(c, link, &msg->need, actions);
         break;
+    case MSG_HAVE:
+        shipping_have(c, link, &msg->have, actions);
+        break;
     case MSG_HELLO:
     case MSG_WELCOME:
     case MSG_REJECT:
@@ -353,6 +360,8 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_BYE:
     case MSG_ASK:
     case MSG_STATUS:
+    case MSG_CHUNKS:
+    case MSG_FETCH:
         break; /* Not for a coordinator, or handled before. */
     }
 }
@@ -460,6 +469,8 @@ static void dispatch(struct coordinator *c, const struct event *event,
         break; /* HELLO says more. */
     case EVENT_COMPUTED:
     case EVENT_LEAVE:
+    case EVENT_RECALLED:
+    case EVENT_FETCHED:
         CHECK(!"an event of a worker");
     }
 }

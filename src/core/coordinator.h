@@ -67,6 +67,9 @@ struct coordinator_options {
     uint32_t checkpoint_steps; /* At most so many steps ... */
     time_us checkpoint_us;     /* ... or so much time between checkpoints. */
     bool sync;                 /* Every step durable before the next. */
+    /* One for each chunk of the job, which is then `keyed`; or NULL. */
+    const struct digest *chunk_digests;
+    const char *place; /* Where workers read the data; NULL: it is shipped. */
 };
 
 enum member_state {
@@ -84,6 +87,8 @@ struct member {
     bool suspect;
     uint32_t strikes;
     struct chunkset held; /* Data it has or was sent. */
+    struct chunkset near; /* Data it can fetch by itself. */
+    bool counting;        /* Has not said HAVE yet: send it no data. */
     time_us heard_at;
     double gap_mean_us; /* Between beats; for the adaptive limit. */
     double gap_dev_us;

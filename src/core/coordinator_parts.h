@@ -80,6 +80,25 @@ void round_unassign(struct coordinator *c, uint32_t link);
  * a coded round that cannot end any more is begun anew. */
 void round_rebalance(struct coordinator *c, struct actions *actions);
 
+/* Data for what `link` was given while it was not known what it has. */
+void round_ship(struct coordinator *c, uint32_t link, struct actions *actions);
+
+/* shipping.c */
+MUST_CHECK enum err shipping_room(struct member *member, const struct job *job);
+/* After WELCOME: what the chunks are. */
+void shipping_describe(struct coordinator *c, uint32_t link,
+                       struct actions *actions);
+/* Data that the worker lacks of [first, end): sent, or named where it can
+ * fetch them itself. */
+void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
+                   uint32_t end, struct actions *actions);
+/* Shared data is never shipped: tell a worker that does not know yet where it
+ * is once more; false if it knows. */
+bool shipping_again(struct coordinator *c, uint32_t link,
+                    struct actions *actions);
+void shipping_have(struct coordinator *c, uint32_t link,
+                   const struct msg_have *msg, struct actions *actions);
+
 /* commit.c */
 /* Append a record; `sync` makes it durable.  Either is answered by
  * EVENT_JOURNALED. */

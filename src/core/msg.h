@@ -10,7 +10,9 @@
  *        | <--------------- WELCOME or REJECT -- |   the job
  *        | -- BEAT (every 50 ms) --------------> |   progress
  *        | <------------------------------ ECHO -|
- *        | <------------------- DATA (chunks) -- |   bulk
+ *        | <--- CHUNKS (what they are, where) -- |   bulk, if the job is keyed
+ *        | -- HAVE (chunks here, chunks near) -> |
+ *        | <---- DATA (chunks), FETCH (which) -- |   bulk
  *        | <------- ROUND (weights and pieces) --|   bulk
  *        | -- TALLY (a piece), or ROW (coded) -> |   bulk
  *        | <------------ WORK, DROP (pieces) --- |   bulk, after ROUND
@@ -31,13 +33,14 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  3u
+#define MSG_VERSION  4u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
 #define SUM_DIMS_MAX (UINT32_C(1) << 28) /* A Hessian's triangle. */
 #define ITEMS_MAX    65536u              /* Pieces in one message. */
 #define STATUS_SIZE  65536u              /* Text of a STATUS answer. */
+#define PLACE_SIZE   1024u               /* Where shared data is. */
 
 enum msg_kind {
     MSG_HELLO = 1,
@@ -58,6 +61,9 @@ enum msg_kind {
     MSG_BYE,
     MSG_ASK,    /* A client asks for status, or asks to stop. */
     MSG_STATUS, /* The answer: JSON text. */
+    MSG_CHUNKS,
+    MSG_HAVE,
+    MSG_FETCH,
 };
 
 /* One piece of work. */
@@ -77,6 +83,7 @@ struct msg_hello {
     bool resident;            /* Holds all data already ... */
     struct digest data;       /* ... of this digest. */
     uint64_t view_seen;       /* Highest view ever obeyed; fences us. */
+    bool keeps;               /* Will say HAVE: send it no data before. */
 };
 
 /* All a worker needs to know of the job. */
@@ -97,6 +104,7 @@ struct job {
     uint32_t storage; /* enum storage, opaque to core. */
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
+    bool keyed;       /* CHUNKS follows. */
     /* Code `local`: what each part does by itself; the coordinator fills it in
      * from its optimiser. */
     struct local local;
@@ -125,6 +133,25 @@ struct msg_data {
     uint32_t chunk;
     const uint8_t *bytes;
     size_t size;
+};
+
+/* What every chunk is: the digest of its DATA bytes. */
+struct msg_chunks {
+    const char *place;      /* Where all may read them; not NUL-terminated. */
+    size_t place_size;      /* 0: they are shipped. */
+    uint32_t count;         /* Of the job. */
+    const uint8_t *digests; /* count * DIGEST_BYTES. */
+};
+
+/* Sets of chunks, as bits: chunk c is bit c % 8 of byte c / 8. */
+struct msg_have {
+    uint32_t count;      /* Chunks of the job. */
+    const uint8_t *held; /* In memory. */
+    const uint8_t *near; /* The worker reads these itself when told to FETCH. */
+};
+
+struct msg_fetch {
+    uint32_t first, end;
 };
 
 struct msg_need {
@@ -208,6 +235,9 @@ struct msg {
         struct msg_echo echo;
         struct msg_data data;
         struct msg_need need;
+        struct msg_chunks chunks;
+        struct msg_have have;
+        struct msg_fetch fetch;
         struct msg_round round;
         struct msg_work work;
         struct msg_work drop;
@@ -221,11 +251,17 @@ struct msg {
     };
 };
 
+static inline size_t msg_have_bytes(uint32_t count)
+{
+    return ((size_t)count + 7) / 8;
+}
+
 /* Does this message travel on the bulk connection? */
 static inline bool msg_is_bulk(enum msg_kind kind)
 {
     return kind == MSG_DATA || kind == MSG_ROUND || kind == MSG_WORK ||
-           kind == MSG_DROP || kind == MSG_TALLY || kind == MSG_ROW;
+           kind == MSG_DROP || kind == MSG_TALLY || kind == MSG_ROW ||
+           kind == MSG_CHUNKS || kind == MSG_FETCH;
 }
 
 #endif /* CORE_MSG_H */

@@ -59,6 +59,7 @@ static void welcome(struct coordinator *c, uint32_t link,
                     struct actions *actions)
 {
     coordinator_send(actions, link, MSG_WELCOME)->welcome = c->options.job;
+    shipping_describe(c, link, actions);
 }
 
 /* The same process on a new connection, or a new one under the same name: the
@@ -82,10 +83,13 @@ static void admit(struct coordinator *c, uint32_t link,
 {
     struct member *member = &c->members[link];
     const struct chunkset held = member->held;
+    const struct chunkset near = member->near;
 
     *member = (struct member){
         .state = MEMBER_READY,
         .held = held,
+        .near = near,
+        .counting = hello->keeps && !hello->resident,
         .incarnation = hello->incarnation,
         .pid = hello->pid,
         .heard_at = c->now,
@@ -124,6 +128,8 @@ void roster_hello(struct coordinator *c, uint32_t link,
     if (member_here(c, link))
         roster_remove(c, link, TRACE_DIED, actions);
     chunkset_clear(&c->members[link].held);
+    if (c->options.job.keyed)
+        chunkset_clear(&c->members[link].near);
     replace_old(c, link, hello, actions);
     admit(c, link, hello);
     welcome(c, link, actions);

@@ -96,31 +96,11 @@ static struct item item_of(const struct coordinator *c, uint32_t id,
     return item;
 }
 
-/* Data the worker lacks for these chunks travels ahead on the same road. */
+/* Data the worker lacks for these chunks. */
 static void ship(struct coordinator *c, uint32_t link, uint32_t first,
                  uint32_t end, struct actions *actions)
 {
-    struct chunkset *held = &c->members[link].held;
-    struct action *action;
-
-    if (chunkset_has_range(held, first, end))
-        return;
-    first = chunkset_next_gap(held, first);
-    while (end > first && chunkset_has(held, end - 1))
-        end--;
-    chunkset_add_range(held, first, end);
-    if (actions->count > 0) {
-        action = &actions->list[actions->count - 1];
-        if (action->kind == ACTION_SHIP && action->link == link &&
-            action->end == first) {
-            action->end = end; /* Carry on with the last shipment. */
-            return;
-        }
-    }
-    action = actions_add(actions, ACTION_SHIP);
-    action->link = link;
-    action->first = first;
-    action->end = end;
+    shipping_send(c, link, first, end, actions);
 }
 
 static void ship_items(struct coordinator *c, uint32_t link,
@@ -561,7 +541,25 @@ void round_need(struct coordinator *c, uint32_t link,
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
+    c->members[link].counting = false; /* Its HAVE was lost. */
+    if (shipping_again(c, link, actions))
+        return;
     ship(c, link, msg->first, msg->end, actions);
+}
+
+void round_ship(struct coordinator *c, uint32_t link, struct actions *actions)
+{
+    const struct member *member = &c->members[link];
+
+    if (c->phase != COORDINATOR_ROUND)
+        return;
+    for (uint32_t id = 0; id < c->code.piece_count; id++) {
+        if (assigned(&c->pieces[id], link))
+            ship(c, link, c->code.pieces[id].first, c->code.pieces[id].end,
+                 actions);
+    }
+    if (member->state == MEMBER_ACTIVE)
+        ship_reserve(c, member->slot, actions);
 }
 
 /* --- answers ------------------------------------------------------------- */

@@ -338,6 +338,9 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_FINISH:
         finish(node, action->err, action->reason);
         return;
+    case ACTION_RECALL:
+    case ACTION_FETCH:
+        return;
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:

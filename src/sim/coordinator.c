@@ -174,6 +174,8 @@ static void ship(struct world *world, uint32_t conn,
 {
     const struct dataset *data = world->options->problem->data;
 
+    if (world->options->shared)
+        checker_violate(&world->checker, "shared data is shipped");
     for (uint32_t chunk = action->first; chunk < action->end; chunk++) {
         struct msg msg = {.kind = MSG_DATA};
 
@@ -254,6 +256,8 @@ static void obey(struct world *world, const struct action *action)
     case ACTION_STORE:
     case ACTION_COMPUTE:
     case ACTION_CANCEL:
+    case ACTION_RECALL:
+    case ACTION_FETCH:
         CHECK(!"an action of a worker");
     }
 }
@@ -510,7 +514,29 @@ static void fill_options(struct world *world)
         to->job.cols = from->problem->data->cols;
         to->job.outputs = problem_outputs(from->problem);
         to->job.chunk_rows = from->problem->data->chunk_rows;
+        to->job.keyed = true;
+        to->chunk_digests = world->chunk_digests;
+        to->place = from->shared ? "shared" : NULL;
     }
+}
+
+/* What the chunks are; false if out of memory. */
+static bool digest_chunks(struct world *world)
+{
+    const struct dataset *data;
+
+    if (world->options->problem == NULL)
+        return true;
+    data = world->options->problem->data;
+    world->chunk_digests =
+        mem_new(dataset_chunks(data), sizeof *world->chunk_digests);
+    for (uint32_t i = 0;
+         world->chunk_digests != NULL && i < dataset_chunks(data); i++) {
+        dataset_chunk_encode(data, i, world->chunk_bytes);
+        world->chunk_digests[i] =
+            hash_bytes(world->chunk_bytes, dataset_chunk_bytes(data, i));
+    }
+    return world->chunk_digests != NULL;
 }
 
 enum err sim_coordinator_init(struct world *world, struct why *why)
@@ -527,6 +553,8 @@ enum err sim_coordinator_init(struct world *world, struct why *why)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     for (uint32_t link = 0; link < coordinator->links; link++)
         coordinator->link_conn[link] = CONN_NONE;
+    if (!digest_chunks(world))
+        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     disk_model_init(&coordinator->disk);
     fill_options(world);
     return ERR_OK;

@@ -143,6 +143,8 @@ static enum err open_world(struct world *world, struct why *why)
     if (err != ERR_OK)
         return why_set(why, err, "one machine alone: %s", err_text(err));
     err = make_workers(world);
+    if (err == ERR_OK)
+        err = buffers(world);
     if (err == ERR_OK) {
         name_data(world);
         err = sim_coordinator_init(world, why);
@@ -150,8 +152,6 @@ static enum err open_world(struct world *world, struct why *why)
     if (err == ERR_OK)
         err = checker_init(&world->checker, &world->oracle, class,
                            world->coordinator.links);
-    if (err == ERR_OK)
-        err = buffers(world);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     return ERR_OK;
@@ -170,6 +170,7 @@ static void close_world(struct world *world)
     codec_room_close(&world->room);
     codec_room_close(&world->bare);
     mem_free(world->chunk_bytes);
+    mem_free(world->chunk_digests);
     mem_free(world->scripted);
 }
 
@@ -225,7 +226,8 @@ static bool is_for_process(uint32_t kind)
 {
     return kind == HAPPEN_TIMER || kind == HAPPEN_PACKET ||
            kind == HAPPEN_LINK_UP || kind == HAPPEN_LINK_DOWN ||
-           kind == HAPPEN_COMPUTED || kind == HAPPEN_DISK ||
+           kind == HAPPEN_COMPUTED || kind == HAPPEN_RECALLED ||
+           kind == HAPPEN_FETCHED || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
            kind == HAPPEN_STOP;
 }

@@ -40,6 +40,8 @@ enum happening_kind {
     HAPPEN_LINK_UP,   /* ... and its success the worker. */
     HAPPEN_LINK_DOWN, /* `node` learns that `conn` is gone. */
     HAPPEN_COMPUTED,  /* A worker's piece is done, or called off. */
+    HAPPEN_RECALLED,  /* A worker has looked what it can fetch ... */
+    HAPPEN_FETCHED,   /* ... and fetched chunk `number`, or not. */
     HAPPEN_DISK,      /* The first disk job is carried out ... */
     HAPPEN_DISK_DONE, /* ... and the coordinator told. */
     HAPPEN_THAW,      /* `node` may run again. */
@@ -116,6 +118,8 @@ struct sim_worker {
     struct computation computation;
     struct dataset data; /* Shipped, if not resident. */
     bool has_data;
+    bool keeps;           /* Chunks it was sent stay on its disk ... */
+    struct chunkset disk; /* ... over its lives. */
     uint64_t view_answered;
     time_us cut_until[2]; /* Partitioned, by direction. */
     bool cut_loses;       /* What meets the partition is lost, not late. */
@@ -177,6 +181,7 @@ struct world {
     struct codec_room room; /* For those who know the job ... */
     struct codec_room bare; /* ... and those who do not yet. */
     uint8_t *chunk_bytes;
+    struct digest *chunk_digests; /* NULL: the job is not keyed. */
     struct actions actions;
 
     struct oracle oracle;

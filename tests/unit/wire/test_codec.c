@@ -84,7 +84,7 @@ static void test_every_kind_survives_the_wire(void **state)
     struct msg msg;
 
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+        for (int kind = MSG_HELLO; kind <= MSG_FETCH; kind++) {
             make(f, (enum msg_kind)kind, &msg);
             assert_true(decodes(f, f->bytes, f->size));
         }
@@ -123,20 +123,21 @@ static void test_fields_land_where_they_belong(void **state)
     assert_true(digest_equal(&sent.hello.data, &got.hello.data));
 }
 
-/* DATA and STATUS end where the bytes end: shorter ones are other messages. */
+/* DATA, STATUS and CHUNKS end where the bytes end: shorter ones are other
+ * messages. */
 static void test_every_truncation_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct msg msg;
 
-    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+    for (int kind = MSG_HELLO; kind <= MSG_FETCH; kind++) {
         make(f, (enum msg_kind)kind, &msg);
         for (size_t size = 0; size < f->size; size++) {
             /* In a buffer of its own size, where a sanitizer sees overruns. */
             uint8_t *cut = mem_new(size, 1);
 
             memcpy(cut, f->bytes, size);
-            if (kind == MSG_DATA || kind == MSG_STATUS)
+            if (kind == MSG_DATA || kind == MSG_STATUS || kind == MSG_CHUNKS)
                 (void)decodes(f, cut, size);
             else
                 assert_false(decodes(f, cut, size));
@@ -150,7 +151,7 @@ static void test_trailing_bytes_are_refused(void **state)
     struct fixture *f = *state;
     struct msg msg;
 
-    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+    for (int kind = MSG_HELLO; kind <= MSG_FETCH; kind++) {
         if (kind == MSG_DATA || kind == MSG_STATUS)
             continue;
         make(f, (enum msg_kind)kind, &msg);
@@ -164,7 +165,7 @@ static void test_flipped_bits_do_no_harm(void **state)
     struct fixture *f = *state;
     struct msg msg;
 
-    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+    for (int kind = MSG_HELLO; kind <= MSG_FETCH; kind++) {
         make(f, (enum msg_kind)kind, &msg);
         for (size_t bit = 0; bit < f->size * 8; bit++) {
             f->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -181,7 +182,7 @@ static void test_unknown_kinds_are_refused(void **state)
 
     assert_false(decodes(f, bytes, 0));
     assert_false(decodes(f, bytes, 1));
-    bytes[0] = MSG_STATUS + 1;
+    bytes[0] = MSG_FETCH + 1;
     assert_false(decodes(f, bytes, 1));
     bytes[0] = 0xff;
     assert_false(decodes(f, bytes, 2));
@@ -194,7 +195,7 @@ static void test_vectors_need_a_job(void **state)
     struct msg msg, got;
 
     assert_int_equal(codec_room_init(&none, 0, 0, 0), ERR_OK);
-    for (int kind = MSG_HELLO; kind <= MSG_STATUS; kind++) {
+    for (int kind = MSG_HELLO; kind <= MSG_FETCH; kind++) {
         const bool vector =
             kind == MSG_ROUND || kind == MSG_TALLY || kind == MSG_ROW;
 

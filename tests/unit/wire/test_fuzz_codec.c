@@ -87,7 +87,7 @@ static void test_damaged_messages(void **state)
     rng_init(&rng, 11);
     for (uint32_t i = 0; i < MUTATIONS; i++) {
         const enum msg_kind kind =
-            (enum msg_kind)(1 + rng_below(&rng, MSG_STATUS));
+            (enum msg_kind)(1 + rng_below(&rng, MSG_FETCH));
 
         random_msg(&rng, kind, &room, &msg);
         assert_true(codec_bound(&msg) <= sizeof data);
