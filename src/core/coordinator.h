@@ -86,9 +86,10 @@ struct member {
     uint32_t slot; /* ACTIVE. */
     bool suspect;
     uint32_t strikes;
-    struct chunkset held; /* Data it has or was sent. */
-    struct chunkset near; /* Data it can fetch by itself. */
-    bool counting;        /* Has not said HAVE yet: send it no data. */
+    struct chunkset held;   /* Data it has or was sent. */
+    struct chunkset near;   /* Data it can fetch by itself. */
+    bool counting;          /* Has not said HAVE yet: send it no data, ... */
+    time_us counting_until; /* ... and wait for it, but not longer. */
     time_us heard_at;
     double gap_mean_us; /* Between beats; for the adaptive limit. */
     double gap_dev_us;
@@ -127,6 +128,7 @@ struct coordinator_stats {
     double worst_residual;
     uint64_t chunks_covered; /* Summed over steps, for mean coverage. */
     uint64_t duplicates, stale, poison, hedged, stolen, resent;
+    uint64_t shipped, fetched; /* Chunks sent, and named to be fetched. */
     uint64_t pieces_merged, pieces_assigned;
     uint32_t views, rollbacks, alarms, redone;
     uint32_t switches; /* Of the code, by options.adapt. */

@@ -84,6 +84,10 @@ void round_rebalance(struct coordinator *c, struct actions *actions);
 void round_ship(struct coordinator *c, uint32_t link, struct actions *actions);
 
 /* shipping.c */
+#define SHIPPING_COUNT_US (500 * MS_US) /* A worker's look at its disk. */
+
+/* Is it worth waiting for somebody's HAVE before slots are given? */
+bool shipping_counting(const struct coordinator *c);
 MUST_CHECK enum err shipping_room(struct member *member, const struct job *job);
 /* After WELCOME: what the chunks are. */
 void shipping_describe(struct coordinator *c, uint32_t link,

@@ -111,7 +111,8 @@ static void ship_items(struct coordinator *c, uint32_t link,
         ship(c, link, items[i].first, items[i].end, actions);
 }
 
-/* The whole round to one worker: weights, scale and pieces. */
+/* The whole round to one worker: weights, scale and pieces.  Data it lacks
+ * comes after, so that it begins with the first chunk that arrives. */
 static void send_round(struct coordinator *c, uint32_t link,
                        const struct item *items, uint32_t count,
                        struct actions *actions)
@@ -124,7 +125,6 @@ static void send_round(struct coordinator *c, uint32_t link,
             : (struct delay_draw){0};
     struct msg_round *msg;
 
-    ship_items(c, link, items, count, actions);
     msg = &coordinator_send(actions, link, MSG_ROUND)->round;
     msg->key = c->key;
     msg->assignment = ++member->assignment;
@@ -141,6 +141,7 @@ static void send_round(struct coordinator *c, uint32_t link,
     member->in_round = true;
     member->assigned_at = c->now;
     member->idle_beats = 0;
+    ship_items(c, link, items, count, actions);
 }
 
 /* One more piece for a worker, whether or not it is in the round yet. */
@@ -156,7 +157,6 @@ static void send_piece(struct coordinator *c, uint32_t link, uint32_t id,
         send_round(c, link, item, 1, actions);
         return;
     }
-    ship_items(c, link, item, 1, actions);
     msg = &coordinator_send(actions, link, MSG_WORK)->work;
     msg->key = c->key;
     msg->assignment = ++member->assignment;
@@ -164,6 +164,7 @@ static void send_piece(struct coordinator *c, uint32_t link, uint32_t id,
     msg->items = item;
     member->assigned_at = c->now;
     member->idle_beats = 0;
+    ship_items(c, link, item, 1, actions);
 }
 
 static void send_drop(struct coordinator *c, uint32_t link, uint32_t id,

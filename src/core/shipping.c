@@ -17,6 +17,16 @@ enum err shipping_room(struct member *member, const struct job *job)
     return job->keyed ? chunkset_init(&member->near, job->chunks) : ERR_OK;
 }
 
+bool shipping_counting(const struct coordinator *c)
+{
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        if (member_here(c, link) && c->members[link].counting &&
+            c->now < c->members[link].counting_until)
+            return true;
+    }
+    return false;
+}
+
 void shipping_describe(struct coordinator *c, uint32_t link,
                        struct actions *actions)
 {
@@ -107,6 +117,10 @@ void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
             let_fetch(link, first, stop, actions);
         else
             ship(link, first, stop, actions);
+        if (is_near)
+            c->stats.fetched += stop - first;
+        else
+            c->stats.shipped += stop - first;
         first = stop;
     }
 }
@@ -145,6 +159,8 @@ void shipping_have(struct coordinator *c, uint32_t link,
             chunkset_add(&member->near, chunk);
     }
     member->counting = false;
-    if (waited)
+    if (waited && c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
+    else if (waited)
         round_ship(c, link, actions);
 }

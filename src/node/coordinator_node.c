@@ -299,8 +299,8 @@ static void do_ship(struct node *node, const struct action *action)
 
     if (session == NULL)
         return;
-    session_ship(session, action->first, action->end);
-    if (session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+    if (session_ship(session, action->first, action->end) != ERR_OK ||
+        session_pump(session, &node->envelope, node->options->data) != ERR_OK)
         session_drop(node, session); /* It will dial again. */
 }
 

@@ -83,6 +83,7 @@ static enum err run_with(const struct join_options *options,
         .give_up_us = options->give_up_us,
         .interrupt = true,
         .notice = options->notice,
+        .supply = options->supply,
     };
     enum err err = notice_check(&options->notice, why);
 

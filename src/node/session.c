@@ -7,6 +7,7 @@
 
 struct letter {
     struct letter *next;
+    bool work; /* Void once the next round opens. */
     size_t size;
     uint8_t bytes[];
 };
@@ -22,21 +23,35 @@ struct session *session_new(struct link *link)
     return session;
 }
 
-static void drop_letters(struct session *session)
+static bool is_work(enum msg_kind kind)
 {
-    while (session->first != NULL) {
-        struct letter *next = session->first->next;
+    return kind == MSG_ROUND || kind == MSG_WORK || kind == MSG_DROP;
+}
 
-        mem_free(session->first);
-        session->first = next;
-    }
+/* All of them, or those of rounds that are over. */
+static void drop_letters(struct session *session, bool all)
+{
+    struct letter **at = &session->first;
+
     session->last = NULL;
+    while (*at != NULL) {
+        struct letter *letter = *at;
+
+        if (all || letter->work) {
+            *at = letter->next;
+            mem_free(letter);
+        } else {
+            session->last = letter;
+            at = &letter->next;
+        }
+    }
 }
 
 void session_free(struct session *session)
 {
-    drop_letters(session);
+    drop_letters(session, true);
     chunkset_close(&session->to_ship);
+    mem_free(session->order);
     mem_free(session);
 }
 
@@ -75,13 +90,22 @@ static bool waits(const struct session *session)
     return session->first != NULL || session->to_ship.members > 0;
 }
 
-static enum err keep_letter(struct session *session, const uint8_t *bytes,
-                            size_t size)
+/* Must a message wait its turn? */
+static bool behind(const struct session *session)
+{
+    return session->first != NULL ||
+           (session->to_ship.members > 0 &&
+            link_queued(session->link, PLANE_BULK) >= SESSION_HIGH_BYTES);
+}
+
+static enum err keep_letter(struct session *session, bool work,
+                            const uint8_t *bytes, size_t size)
 {
     struct letter *letter = mem_new(1, sizeof *letter + size);
 
     if (letter == NULL)
         return ERR_NOMEM;
+    letter->work = work;
     letter->size = size;
     memcpy(letter->bytes, bytes, size);
     if (session->last != NULL)
@@ -100,19 +124,40 @@ enum err session_send(struct session *session, struct envelope *envelope,
 
     if (size == 0)
         return ERR_NOMEM;
-    if (!bulk || !waits(session)) {
+    if (!bulk || !behind(session)) {
         link_send(session->link, bulk ? PLANE_BULK : PLANE_CONTROL,
                   envelope->bytes, size);
         return ERR_OK;
     }
     if (msg->kind == MSG_ROUND)
-        drop_letters(session);
-    return keep_letter(session, envelope->bytes, size);
+        drop_letters(session, false);
+    return keep_letter(session, is_work(msg->kind), envelope->bytes, size);
 }
 
-void session_ship(struct session *session, uint32_t first, uint32_t end)
+enum err session_ship(struct session *session, uint32_t first, uint32_t end)
 {
-    chunkset_add_range(&session->to_ship, first, end);
+    struct chunkset *set = &session->to_ship;
+
+    if (session->order == NULL)
+        session->order = mem_new(set->count, sizeof *session->order);
+    if (session->order == NULL)
+        return ERR_NOMEM;
+    for (uint32_t chunk = first; chunk < end; chunk++) {
+        if (chunkset_has(set, chunk))
+            continue;
+        session->order[(session->at + set->members) % set->count] = chunk;
+        chunkset_add(set, chunk);
+    }
+    return ERR_OK;
+}
+
+static uint32_t take_chunk(struct session *session)
+{
+    const uint32_t chunk = session->order[session->at];
+
+    session->at = (session->at + 1) % session->to_ship.count;
+    chunkset_remove(&session->to_ship, chunk);
+    return chunk;
 }
 
 static enum err send_chunk(struct session *session, struct envelope *envelope,
@@ -152,15 +197,13 @@ enum err session_pump(struct session *session, struct envelope *envelope,
 {
     while (waits(session) &&
            link_queued(session->link, PLANE_BULK) < SESSION_HIGH_BYTES) {
-        const uint32_t chunk = chunkset_next(&session->to_ship, 0);
         enum err err;
 
-        if (session->to_ship.members == 0) {
+        if (session->first != NULL) {
             send_letter(session);
             continue;
         }
-        chunkset_remove(&session->to_ship, chunk);
-        err = send_chunk(session, envelope, data, chunk);
+        err = send_chunk(session, envelope, data, take_chunk(session));
         if (err != ERR_OK)
             return err;
     }

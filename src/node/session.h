@@ -2,13 +2,14 @@
  * session.h - a coordinator's side of one link: what is still to be sent.
  *
  * A data set may be larger than memory could queue, so chunks are encoded only
- * as the connection drains.  Order on the bulk plane: chunks first, then the
- * messages that came after them,
+ * as the connection drains.  Order on the bulk plane: messages first, then
+ * chunks in the order in which they were asked for,
  *
- *     SHIP 0..40, ROUND, SHIP 41..50, WORK   is sent as   0..50, ROUND, WORK
+ *     SHIP 40..50, ROUND, SHIP 0..9, WORK   is sent as
+ *     ROUND, WORK, 40..50, 0..9
  *
- * because data may come early but never late.  A ROUND makes all work queued
- * before it void, so at most one waits.
+ * so that a worker begins with the first chunk that arrives.  A ROUND makes all
+ * work queued before it void, so at most one waits.
  */
 #ifndef NODE_SESSION_H
 #define NODE_SESSION_H
@@ -30,6 +31,8 @@ struct session {
     struct link *link;
     uint32_t index; /* The core's link; NO_INDEX: has not said HELLO. */
     struct chunkset to_ship;
+    uint32_t *order; /* Chunks of to_ship, a ring; NULL before the first. */
+    uint32_t at;     /* The next of them. */
     struct letter *first, *last;
 };
 
@@ -53,7 +56,8 @@ void envelope_close(struct envelope *envelope);
 MUST_CHECK enum err session_send(struct session *session,
                                  struct envelope *envelope,
                                  const struct msg *msg);
-void session_ship(struct session *session, uint32_t first, uint32_t end);
+MUST_CHECK enum err session_ship(struct session *session, uint32_t first,
+                                 uint32_t end);
 /* Send what waits, as far as the connection is not too far behind. */
 MUST_CHECK enum err session_pump(struct session *session,
                                  struct envelope *envelope,

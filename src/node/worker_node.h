@@ -23,6 +23,7 @@
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "math/kernel.h"
+#include "node/supply.h"
 #include "os/net.h"
 #include "os/notice.h"
 #include "os/token.h"
@@ -38,6 +39,7 @@ struct worker_node_options {
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
     struct notice_options notice; /* Checked; it means leave as well. */
+    struct supply_options supply; /* Without resident rows. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
@@ -54,6 +56,7 @@ struct join_options {
     uint32_t threads; /* 0: all processors. */
     time_us give_up_us;
     struct notice_options notice;
+    struct supply_options supply;
 };
 
 MUST_CHECK enum err join_run(const struct join_options *options,
