@@ -7,15 +7,20 @@
 void *mem_new(size_t count, size_t size)
 {
     size_t bytes;
-    void *memory;
+    uint8_t *block;
+    uint8_t *memory;
 
     if (__builtin_mul_overflow(count, size, &bytes) ||
         bytes > SIZE_MAX / 2 - MEM_LINE)
         return NULL;
-    bytes = (bytes + MEM_LINE) / MEM_LINE * MEM_LINE;
-    memory = aligned_alloc(MEM_LINE, bytes);
-    if (memory != NULL)
-        memset(memory, 0, bytes);
+    /* calloc knows which pages come zeroed from the kernel and does not touch
+     * them; a vector that a job never uses then costs nothing. */
+    block = calloc(1, bytes + MEM_LINE + sizeof block);
+    if (block == NULL)
+        return NULL;
+    memory = block + sizeof block;
+    memory += (MEM_LINE - (uintptr_t)memory % MEM_LINE) % MEM_LINE;
+    memcpy(memory - sizeof block, &block, sizeof block);
     return memory;
 }
 
@@ -42,7 +47,12 @@ void *mem_grow(void *old, size_t used, size_t need, size_t size,
 
 void mem_free(void *memory)
 {
-    free(memory);
+    uint8_t *block;
+
+    if (memory == NULL)
+        return;
+    memcpy(&block, (uint8_t *)memory - sizeof block, sizeof block);
+    free(block);
 }
 
 char *mem_text(const char *text)
