@@ -4,6 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGE (1u << 20)
+
+static uint8_t *zeroed(size_t bytes)
+{
+    uint8_t *block;
+
+    /* calloc knows which pages come zeroed from the kernel and does not touch
+     * them; a long vector that a job never uses then costs nothing. */
+    if (bytes >= LARGE)
+        return calloc(1, bytes);
+    block = aligned_alloc(MEM_LINE, bytes);
+    if (block != NULL)
+        memset(block, 0, bytes);
+    return block;
+}
+
+/* The line before the memory ends with where the block begins. */
 void *mem_new(size_t count, size_t size)
 {
     size_t bytes;
@@ -11,11 +28,9 @@ void *mem_new(size_t count, size_t size)
     uint8_t *memory;
 
     if (__builtin_mul_overflow(count, size, &bytes) ||
-        bytes > SIZE_MAX / 2 - MEM_LINE)
+        bytes > SIZE_MAX / 2 - 2 * MEM_LINE)
         return NULL;
-    /* calloc knows which pages come zeroed from the kernel and does not touch
-     * them; a vector that a job never uses then costs nothing. */
-    block = calloc(1, bytes + MEM_LINE + sizeof block);
+    block = zeroed((bytes + 2 * MEM_LINE) / MEM_LINE * MEM_LINE);
     if (block == NULL)
         return NULL;
     memory = block + sizeof block;
