@@ -152,6 +152,9 @@ void shipping_have(struct coordinator *c, uint32_t link,
         return;
     if (c->options.job.keyed)
         chunkset_clear(&member->near);
+    /* Nothing was sent meanwhile, and what was on its way may be lost. */
+    if (waited)
+        chunkset_clear(&member->held);
     for (uint32_t chunk = 0; chunk < msg->count; chunk++) {
         if (bit(msg->held, chunk))
             chunkset_add(&member->held, chunk);

@@ -18,6 +18,7 @@ struct supply {
     uint32_t chunks;
     struct digest *digests;
     struct depot *depot;   /* NULL: none. */
+    bool full;             /* It takes no more. */
     struct shared *shared; /* NULL: none. */
     struct chunkset near;
     struct chunkset wanted; /* In the ring `order` ... */
@@ -57,6 +58,8 @@ static void read_shared(struct supply *supply)
 
     supply->err = shared_chunk(supply->shared, supply->chunk, supply->end,
                                &supply->bytes, &supply->size, &supply->why);
+    if (supply->err != ERR_OK && supply->why.text[0] == '\0')
+        (void)why_set(&supply->why, supply->err, "%s", err_text(supply->err));
     if (supply->err != ERR_OK)
         return;
     is = hash_bytes(supply->bytes, supply->size);
@@ -146,8 +149,7 @@ static void kept(struct supply *supply)
     log_line("chunks are no longer kept on disk: %s",
              supply->why.text[0] != '\0' ? supply->why.text
                                          : err_text(supply->err));
-    depot_close(supply->depot);
-    supply->depot = NULL;
+    supply->full = true;
     chunkset_clear(&supply->to_keep);
 }
 
@@ -299,7 +301,8 @@ void supply_want(struct supply *supply, uint32_t first, uint32_t end)
 
 void supply_keep(struct supply *supply, uint32_t chunk)
 {
-    if (!supply->known || supply->depot == NULL || supply->shared != NULL)
+    if (!supply->known || supply->depot == NULL || supply->full ||
+        supply->shared != NULL)
         return;
     chunkset_add(&supply->to_keep, chunk);
     go_on(supply);

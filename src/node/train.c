@@ -45,6 +45,7 @@ struct train {
     struct bounds bounds;
     struct coordinator_options core;
     struct digest *chunk_digests; /* NULL: not keyed. */
+    char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
     int lock;                     /* -1 = not held. */
 };
 
@@ -212,6 +213,11 @@ static enum err open_shared(struct train *train, struct pool *pool,
     if (err == ERR_OK)
         err = shared_check(shared, &shape, &digest, why);
     shared_close(shared);
+    if (err == ERR_OK && !web_is_address(options->shared) &&
+        !file_absolute(options->shared, train->place, PLACE_SIZE))
+        err = why_set(why, ERR_RANGE, "the path is too long");
+    else if (err == ERR_OK && web_is_address(options->shared))
+        (void)snprintf(train->place, PLACE_SIZE, "%s", options->shared);
     return err == ERR_OK ? err : why_in(why, err, "--data-shared");
 }
 
@@ -296,7 +302,7 @@ static void describe_core(struct train *train)
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
         .chunk_digests = train->chunk_digests,
-        .place = options->shared,
+        .place = train->place[0] != '\0' ? train->place : NULL,
     };
     train->core.job.keyed = train->chunk_digests != NULL;
 }
