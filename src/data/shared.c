@@ -211,6 +211,7 @@ static enum err load_sparse(struct shared *shared, uint64_t row,
 
     if (err != ERR_OK)
         return err;
+    CHECK(begin != NULL); /* One number more than there are rows. */
     rows->begin = begin;
     if (!begins_ascend(rows->begin, rows->rows, shared->shape.entries))
         return why_set(why, ERR_MISMATCH, "%.300s: damaged", shared->place);
