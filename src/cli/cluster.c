@@ -70,11 +70,14 @@ static struct train_options options_of(struct run *run)
         .local_workers = setup->local,
         .workers_max = setup->workers_max,
         .listen = option_text(options, OPT_LISTEN),
+        .interface = option_text(options, OPT_INTERFACE),
         .token_file = option_text(options, OPT_TOKEN_FILE),
         .out = run->out,
         .resume = option_given(options, OPT_RESUME),
         .respawn = option_flag(options, OPT_RESPAWN),
         .sync = option_flag(options, OPT_SYNC),
+        .verify = setup->verify,
+        .audit = setup->audit,
         .config = setup->config,
         .delay = setup->delay,
         .chaos = setup->chaos,
@@ -93,7 +96,8 @@ static void note_certificate(const struct run *run)
 {
     const struct certificate *seen = &run->setup->certificate;
 
-    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL)
+    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL ||
+        run->setup->code.placement == PLACE_STALE)
         return;
     say_note(run->cli,
              "muster: code %s: residual %.1e at worst over %s%u patterns of "

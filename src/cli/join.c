@@ -34,6 +34,7 @@ int join_command(struct cli *cli)
     const struct join_options join = {
         .address = option_text(options, OPT_ADDRESS),
         .token_file = option_text(options, OPT_TOKEN_FILE),
+        .interface = option_text(options, OPT_INTERFACE),
         .name = option_text(options, OPT_NAME),
         .isa = option_text(options, OPT_ISA),
         .threads = option_text(options, OPT_THREADS) == NULL

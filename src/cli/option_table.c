@@ -538,6 +538,14 @@ static const struct option table[OPTIONS] = {
                            "by itself before weights are averaged; once: all "
                            "of them (local)",
                    .commands = BOTH},
+    [OPT_STALENESS] = {.name = "staleness",
+                       .section = workers,
+                       .kind = VALUE_COUNT,
+                       .value = "B",
+                       LIMITS(0, 1000),
+                       .help = "use answers up to B updates old, wait for "
+                               "whoever is further behind (ignore)",
+                       .commands = CODED},
     [OPT_SPEEDS] = {.name = "speeds",
                     .section = workers,
                     .kind = VALUE_TEXT,
@@ -555,6 +563,19 @@ static const struct option table[OPTIONS] = {
                    .help = "refuse codes worse than bitwise, numeric or "
                            "approx",
                    .commands = BOTH | CMD_PLAN},
+    [OPT_VERIFY] = {.name = "verify",
+                    .section = workers,
+                    .kind = VALUE_FLAG,
+                    .help = "no piece counts before two workers gave the same "
+                            "answer to it; who lies is named and shut out",
+                    .commands = CMD_TRAIN},
+    [OPT_AUDIT] = {.name = "audit",
+                   .section = workers,
+                   .kind = VALUE_TEXT,
+                   .value = "SHARE",
+                   .help = "the same for a random share of the pieces, such as "
+                           "1%",
+                   .commands = CMD_TRAIN},
     [OPT_THREADS] = {.name = "threads",
                      .section = workers,
                      .kind = VALUE_COUNT,
@@ -589,7 +610,7 @@ static const struct option table[OPTIONS] = {
                    .kind = VALUE_TEXT,
                    .value = "LIST",
                    .help = "kill:w3@20, stop:w2@10+5, kill:coordinator@30, "
-                           "leave:w1@40, join@25, kill=RATE/s, ...",
+                           "leave:w1@40, lie:w2@5, join@25, kill=RATE/s, ...",
                    .commands = CMD_TRAIN},
     [OPT_DEMO] = {.name = "demo",
                   .section = trouble,
@@ -604,6 +625,14 @@ static const struct option table[OPTIONS] = {
                     .shown = "loopback, any port",
                     .help = "where `muster join` finds the coordinator",
                     .commands = CMD_TRAIN},
+    [OPT_INTERFACE] = {.name = "interface",
+                       .section = cluster,
+                       .kind = VALUE_TEXT,
+                       .value = "NAME|ADDR",
+                       .shown = "the routing table's",
+                       .help = "the network card, or its address, to listen "
+                               "on and to dial from",
+                       .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_TOKEN_FILE] = {.name = "token-file",
                         .section = cluster,
                         .kind = VALUE_TEXT,

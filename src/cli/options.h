@@ -110,8 +110,11 @@ enum option_id {
     OPT_PIECES,
     OPT_REPLICAS,
     OPT_LOCAL,
+    OPT_STALENESS,
     OPT_SPEEDS,
     OPT_EXACT,
+    OPT_VERIFY,
+    OPT_AUDIT,
     OPT_THREADS,
     OPT_ISA,
     /* Trouble on purpose. */
@@ -120,6 +123,7 @@ enum option_id {
     OPT_DEMO,
     /* The cluster. */
     OPT_LISTEN,
+    OPT_INTERFACE,
     OPT_TOKEN_FILE,
     OPT_NAME,
     OPT_FROM,

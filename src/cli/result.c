@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ages.h"
 #include "cli/card.h"
 #include "cli/metrics_show.h"
 #include "cli/missing.h"
 #include "cli/run.h"
+#include "cli/trust.h"
 
 static json_t *exactness_json(const struct coordinator_stats *stats)
 {
@@ -19,6 +21,11 @@ static json_t *exactness_json(const struct coordinator_stats *stats)
             object, exactness_name((enum exactness)i),
             json_integer((json_int_t)stats->exactness[i]));
     return object;
+}
+
+static struct ages ages_of(const struct coordinator_stats *stats)
+{
+    return (struct ages){stats->aged, stats->age_sum, stats->age_max};
 }
 
 json_t *result_json(const struct run *run, const struct train_result *result,
@@ -47,6 +54,11 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     if (strcmp(setup->code.name, "local") == 0)
         (void)json_object_set_new(object, "missing",
                                   missing_json(setup, result));
+    if (setup->code.staleness > 0) {
+        const struct ages ages = ages_of(stats);
+
+        (void)json_object_set_new(object, "age", ages_json(&ages));
+    }
     (void)json_object_set_new(object, "worst_residual",
                               json_number(stats->worst_residual));
     (void)json_object_set_new(object, "workers",
@@ -66,6 +78,8 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                               json_number(result->worst_pause_s));
     (void)json_object_set_new(object, "code",
                               json_string(setup_code_name(setup)));
+    if (setup->slots > 0)
+        (void)json_object_set_new(object, "trust", trust_json(stats));
     if (setup->adapt)
         (void)json_object_set_new(object, "code_changes",
                                   json_integer((json_int_t)stats->switches));
@@ -119,6 +133,14 @@ static void result_text(const struct run *run,
         (void)printf("workers    %u joined, %u left, %u died; code %s\n",
                      stats->joined, stats->left, stats->died,
                      setup_code_name(setup));
+    if (setup->code.staleness > 0) {
+        const struct ages ages = ages_of(stats);
+
+        (void)printf("staleness  answers %.3g updates old on average, %u at "
+                     "most; up to %u allowed\n",
+                     ages_mean(&ages), ages.max, setup->code.staleness);
+    }
+    trust_text(stats);
     missing_text(setup, result);
     if (saved != NULL)
         (void)printf("saved      %s\n", saved);

@@ -9,13 +9,16 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/coded_data.h"
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/rows.h"
+#include "cli/trust.h"
 #include "code/preset.h"
 #include "data/source.h"
 #include "math/golden.h"
 #include "math/softmax.h"
+#include "os/log.h"
 #include "os/threads.h"
 
 #define PLAIN_NAME        "plain"
@@ -24,9 +27,10 @@
 
 /* Options that mean nothing without workers. */
 static const enum option_id needs_workers[] = {
-    OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,  OPT_STOP,    OPT_DECODE,
-    OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS, OPT_LOCAL,   OPT_SPEEDS,
-    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,    OPT_RESPAWN, OPT_DATA_SHARED,
+    OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,     OPT_STOP,    OPT_DECODE,
+    OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS,    OPT_LOCAL,   OPT_SPEEDS,
+    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,       OPT_RESPAWN, OPT_STALENESS,
+    OPT_VERIFY,   OPT_AUDIT,      OPT_DATA_SHARED,
 };
 
 static enum err refuse_without_workers(const struct options *options,
@@ -81,6 +85,12 @@ const char *setup_code_name(const struct setup *setup)
     return setup->adapt ? AUTO_NAME : setup->code.name;
 }
 
+/* Late answers are those of `ignore`: --staleness alone asks for it. */
+static const char *default_code(const struct options *options)
+{
+    return option_given(options, OPT_STALENESS) ? "ignore" : DEFAULT_CODE;
+}
+
 static enum exactness wanted_class(const struct options *options)
 {
     const char *wanted = option_text(options, OPT_EXACT);
@@ -101,12 +111,25 @@ static const char *choose_auto(struct setup *setup,
     return DEFAULT_CODE;
 }
 
+/* A recorder takes the time from the opening of a step to its answers. */
+static enum err refuse_record(const struct setup *setup,
+                              const struct options *options, struct why *why)
+{
+    if (setup->code.staleness == 0 || !option_given(options, OPT_RECORD))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--record measures answers within their step, and with "
+                   "--staleness %u they may come in later ones",
+                   setup->code.staleness);
+}
+
 /* One worker needs no code; the receipts call that plain. */
 static enum err choose_code(struct setup *setup, const struct options *options,
                             struct why *why)
 {
     const char *name = option_text(options, OPT_CODE);
-    const bool plain = setup->slots <= 1 && name == NULL;
+    const bool plain = setup->slots <= 1 && name == NULL &&
+                       !option_given(options, OPT_STALENESS);
     const uint64_t stragglers = option_count(options, OPT_STRAGGLERS);
     struct preset_options preset;
     enum err err;
@@ -118,7 +141,7 @@ static enum err choose_code(struct setup *setup, const struct options *options,
                        (unsigned long long)stragglers,
                        (unsigned long long)stragglers + 1);
     if (plain || name == NULL)
-        name = plain ? "uncoded" : DEFAULT_CODE;
+        name = plain ? "uncoded" : default_code(options);
     if (strcmp(name, AUTO_NAME) == 0)
         name = choose_auto(setup, options);
     err = code_inputs_load(&setup->inputs, options, name, why);
@@ -129,6 +152,8 @@ static enum err choose_code(struct setup *setup, const struct options *options,
     if (plain)
         preset.stragglers = 0;
     err = preset_spec(&preset, &setup->code, why);
+    if (err == ERR_OK)
+        err = refuse_record(setup, options, why);
     if (err == ERR_OK && plain)
         (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
                        PLAIN_NAME);
@@ -269,6 +294,17 @@ static enum err take_local(struct setup *setup, struct options *options,
     return ERR_OK;
 }
 
+/* Nesterov's steps at their usual rate make the error of old gradients grow;
+ * plain ones bear it. */
+static enum err take_stale(struct options *options, struct why *why)
+{
+    if (option_text(options, OPT_STALENESS) == NULL ||
+        option_count(options, OPT_STALENESS) == 0 ||
+        option_given(options, OPT_OPTIM))
+        return ERR_OK;
+    return option_set(options, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
+}
+
 /* One row after the other: one pass unless said otherwise, no workers, and a
  * rate of its own. */
 static enum err take_sgd(const struct setup *setup, struct options *options,
@@ -297,6 +333,20 @@ static enum err take_sgd(const struct setup *setup, struct options *options,
     return option_set(options, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
 }
 
+static enum err refuse_shared_blocks(const struct setup *setup,
+                                     const struct options *options,
+                                     struct why *why)
+{
+    if (!code_spec_products(&setup->code) ||
+        option_text(options, OPT_DATA_SHARED) == NULL)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "code %s sends each worker its block of coded data, and "
+                   "--data-shared has only rows; leave it out, or take steal "
+                   "or cb",
+                   setup->code.name);
+}
+
 enum err setup_workers(struct setup *setup, struct options *options,
                        struct why *why)
 {
@@ -311,9 +361,15 @@ enum err setup_workers(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = take_local(setup, options, why);
     if (err == ERR_OK)
+        err = take_stale(options, why);
+    if (err == ERR_OK)
         err = take_sgd(setup, options, why);
     if (err == ERR_OK)
         err = choose_code(setup, options, why);
+    if (err == ERR_OK)
+        err = refuse_shared_blocks(setup, options, why);
+    if (err == ERR_OK)
+        err = trust_choose(setup, options, why);
     if (err == ERR_OK)
         err = choose_machine(setup, options, why);
     if (err == ERR_OK && delay != NULL)
@@ -635,6 +691,8 @@ enum err setup_load(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = setup_numbers(setup, options, why);
     if (err == ERR_OK)
+        err = coded_data_vet(setup, &setup->code, why);
+    if (err == ERR_OK)
         err = record_choices(setup, options, why);
     return err;
 }
@@ -675,15 +733,21 @@ struct metrics setup_measure(const struct setup *setup,
 {
     struct problem problem = setup_problem(setup);
     struct metrics metrics = metrics_none();
+    enum err err = ERR_NOMEM;
     double *inside;
 
     problem.data = data;
     inside = mem_new(problem_dims(&problem), sizeof *inside);
-    if (inside != NULL &&
-        rows_weights_carry(&setup->data, data, problem.outputs, w, inside) ==
-            ERR_OK &&
-        metrics_measure(&metrics, &problem, inside) != ERR_OK)
-        metrics = metrics_none();
+    if (inside != NULL)
+        err =
+            rows_weights_carry(&setup->data, data, problem.outputs, w, inside);
+    if (err == ERR_OK)
+        err = metrics_measure(&metrics, &problem, inside);
     mem_free(inside);
-    return metrics;
+    if (err == ERR_OK)
+        return metrics;
+    /* The model is what was asked for; it is not lost for want of these. */
+    if (err == ERR_NOMEM)
+        log_line("no metrics: out of memory");
+    return metrics_none();
 }

@@ -9,6 +9,7 @@
 #ifndef CLI_STUDY_H
 #define CLI_STUDY_H
 
+#include "cli/ages.h"
 #include "cli/setup.h"
 #include "core/trace.h"
 #include "plan/candidate.h"
@@ -41,6 +42,7 @@ struct study {
     uint32_t steps;
     uint32_t stalled; /* Steps that never ended: left out of all means. */
     double mean_step_s, total_s, coverage;
+    struct ages ages; /* --staleness. */
     bool computed;
     struct digest hash;
     double loss;

@@ -17,12 +17,22 @@
 
 static enum err check_listen(const struct options *options, struct why *why)
 {
-    const enum err err = address_check(
-        option_text(options, OPT_LISTEN), option_text(options, OPT_TOKEN_FILE),
+    const char *listen = option_text(options, OPT_LISTEN);
+    const char *interface = option_text(options, OPT_INTERFACE);
+    char text[ADDRESS_SIZE];
+    enum err err = ERR_OK;
+
+    if (interface != NULL) {
+        err = address_of_interface(interface, listen, text, why);
+        listen = text;
+    }
+    if (err != ERR_OK)
+        return err;
+    err = address_check(
+        listen, option_text(options, OPT_TOKEN_FILE),
         "make one with `muster token new cluster.token` and add --token-file "
         "cluster.token",
         why);
-
     return err == ERR_SHAPE || err == ERR_RANGE ? why_in(why, err, "--listen")
                                                 : err;
 }

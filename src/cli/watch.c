@@ -113,6 +113,8 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_ROLLBACK:
     case TRACE_ALARM:
     case TRACE_SWITCH:
+    case TRACE_BANNED:
+    case TRACE_JUDGED:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

@@ -33,17 +33,20 @@ enum event_kind {
     EVENT_STOP,         /* Coordinator: end at the next step boundary. */
     EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
+    EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
 };
 
 struct event {
     enum event_kind kind;
     time_us now;
-    uint32_t link;               /* Coordinator: who. */
-    const struct msg *msg;       /* EVENT_MESSAGE. */
-    enum err err;                /* COMPUTED, JOURNALED, CHECKPOINTED. */
-    int64_t compute_us;          /* COMPUTED. */
-    uint32_t step;               /* CHECKPOINTED. */
-    uint32_t chunk;              /* FETCHED. */
+    uint32_t link;         /* Coordinator: who. */
+    const struct msg *msg; /* EVENT_MESSAGE. */
+    enum err err;          /* COMPUTED, JOURNALED, CHECKPOINTED. */
+    int64_t compute_us;    /* COMPUTED. */
+    uint32_t step;         /* CHECKPOINTED. */
+    uint64_t backlog;      /* MESSAGE, TIME: bytes of bulk on their way to the
+                              other side; late then, not lost. */
+    uint32_t chunk;        /* FETCHED. */
     const struct chunkset *near; /* RECALLED. */
 };
 
@@ -64,6 +67,16 @@ enum action_kind {
     ACTION_RECALL, /* Worker: see what of msg->chunks can be read here;
                       RECALLED follows. */
     ACTION_FETCH,  /* Worker: read [first, end); FETCHED follows for each. */
+    ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
+                      and exponent are to be copied: the round may end. */
+};
+
+/* The block of coded data that a worker holds or is about to. */
+struct block_share {
+    uint64_t block; /* Its name; 0: rows, not a block. */
+    uint32_t parts;
+    uint32_t count;
+    const struct item *items; /* The machine's, copy them. */
 };
 
 struct action {
@@ -72,7 +85,7 @@ struct action {
     struct msg msg;       /* SEND; STORE; RECALL. */
     time_us at;           /* TIMER. */
     struct trace trace;   /* TRACE. */
-    uint32_t first, end;  /* SHIP, COMPUTE, FETCH. */
+    uint32_t first, end;  /* SHIP, COMPUTE, JUDGE, FETCH. */
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;
@@ -83,9 +96,11 @@ struct action {
     uint64_t round;         /* COMPUTE: stands for `what`, the same for all
                                pieces of a round. */
     const int16_t *exponent;
-    struct tally *tally;   /* COMPUTE: cleared, the driver's until COMPUTED. */
-    double *vector;        /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1. */
-    const struct job *job; /* OPEN. */
+    struct tally *tally; /* COMPUTE: cleared, the driver's until COMPUTED. */
+    double *vector;      /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1;
+                            of a product: its numbers. */
+    struct block_share share; /* COMPUTE of a product, STORE of a strip. */
+    const struct job *job;    /* OPEN. */
 };
 
 /* A list the driver owns; machines only add.  It grows to what the busiest

@@ -125,6 +125,34 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
     return ERR_OK;
 }
 
+/* The sum of the rows that came, each at the weights it was computed at, in the
+ * order of the slots. */
+static void decode_stale(struct coordinator *c, struct outcome *out)
+{
+    const uint32_t dims = c->total.dims;
+    uint64_t rows = 0;
+
+    out->chunks = code_covered(&c->code, c->piece_in, c->slot_in);
+    out->exactness = EXACT_APPROX;
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const bool in = c->slot_in[slot] && c->code.busy[slot];
+
+        c->decode[slot] = in ? 1 : 0;
+        out->answered += in;
+        rows += in ? rows_of(c, slot) : 0;
+        out->age_sum += in ? c->slot_age[slot] : 0;
+        if (in && c->slot_age[slot] > out->age_max)
+            out->age_max = c->slot_age[slot];
+    }
+    CHECK(rows > 0);
+    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
+    memset(c->gradient, 0, ((size_t)dims + 1) * sizeof *c->gradient);
+    add_rows(c, c->decode, c->code.slots, c->slot_in);
+    for (uint32_t j = 0; j <= dims; j++)
+        c->gradient[j] *= out->rescale;
+    out->loss = c->gradient[dims];
+}
+
 /* --- journal and checkpoint ---------------------------------------------- */
 
 void commit_journal(struct coordinator *c, const struct record *record,
@@ -215,6 +243,8 @@ static struct record receipt(const struct coordinator *c,
         .residual = out->residual,
         .rescale = out->rescale,
         .objective = c->optim.objective,
+        .age_sum = out->age_sum,
+        .age_max = out->age_max,
         .weights = coordinator_hash(c),
     };
 
@@ -244,6 +274,8 @@ static bool replayed(struct coordinator *c, const struct record *record,
 
 static void call_off(struct coordinator *c, struct actions *actions)
 {
+    if (stale_on(c))
+        return; /* They go on. */
     for (uint32_t link = 0; link < c->options.links_max; link++) {
         if (!member_here(c, link) || c->members[link].outstanding == 0)
             continue;
@@ -261,6 +293,10 @@ static void count_step(struct coordinator *c, const struct outcome *out,
     c->stats.chunks_covered += out->chunks;
     if (out->residual > c->stats.worst_residual)
         c->stats.worst_residual = out->residual;
+    c->stats.aged += out->answered;
+    c->stats.age_sum += out->age_sum;
+    if (out->age_max > c->stats.age_max)
+        c->stats.age_max = out->age_max;
     trace = coordinator_trace(c, actions, TRACE_COMMIT, LINK_NONE);
     trace->key.step = c->optim.step;
     trace->a = (uint64_t)out->exactness;
@@ -304,6 +340,8 @@ static void add_round(struct outcome *step, const struct outcome *round)
     step->answered = round->answered;
     step->chunks = round->chunks;
     step->rescale = round->rescale;
+    step->age_sum = round->age_sum;
+    step->age_max = round->age_max;
 }
 
 /* The model has been updated: write the receipt, go on. */
@@ -311,9 +349,10 @@ static void end_step(struct coordinator *c, struct actions *actions)
 {
     const struct outcome out = c->outcome;
     const struct record record = receipt(c, &out);
-    const bool sync = c->options.sync || c->stopping ||
-                      !coordinator_promises_bits(c) || checkpoint_due(c) ||
-                      optim_next(&c->optim).kind == ASK_DONE;
+    const bool sync =
+        c->options.sync || c->stopping ||
+        (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
+        checkpoint_due(c) || optim_next(&c->optim).kind == ASK_DONE;
 
     c->outcome = (struct outcome){0};
     count_step(c, &out, actions);
@@ -331,6 +370,12 @@ static enum err decode(struct coordinator *c, struct outcome *out)
         decode_mean(c, out);
         return ERR_OK;
     }
+    if (stale_on(c)) {
+        decode_stale(c, out);
+        return ERR_OK;
+    }
+    if (product_on(c))
+        return product_decode(c, out);
     if (c->code.carrier == CARRIER_F64)
         return decode_rows(c, out);
     decode_tally(c, out);
@@ -364,9 +409,14 @@ void commit_round(struct coordinator *c, struct actions *actions)
     note_round(c);
     call_off(c, actions);
     add_round(&c->outcome, &out);
-    updated = optim_feed(&c->optim, c->gradient, out.loss);
     c->phase = COORDINATOR_COMMITTING;
     c->key.attempt = 0;
+    c->halfway = product_on(c) && !c->halfway;
+    if (c->halfway) {
+        commit_advance(c, actions); /* The scores; now the way back. */
+        return;
+    }
+    updated = optim_feed(&c->optim, c->gradient, out.loss);
     if (c->optim.diverged)
         fail_diverged(c, actions);
     else if (updated)
@@ -375,6 +425,14 @@ void commit_round(struct coordinator *c, struct actions *actions)
         end_without_update(c, actions);
     else
         commit_advance(c, actions); /* Another round of the same step. */
+}
+
+/* The last step may not be durable yet: it was finished here, by the judge,
+ * after the last worker had gone. */
+void commit_stop(struct coordinator *c, struct actions *actions)
+{
+    c->phase = COORDINATOR_COMMITTING;
+    end_without_update(c, actions);
 }
 
 /* No deeper than the trials of one search: each call places the next. */
@@ -464,7 +522,7 @@ static void end_job(struct coordinator *c, struct actions *actions)
 
 void commit_advance(struct coordinator *c, struct actions *actions)
 {
-    const bool boundary = c->optim.round == 0; /* Of a step. */
+    const bool boundary = c->optim.round == 0 && !c->halfway; /* Of a step. */
 
     if ((c->stopping && boundary) || optim_next(&c->optim).kind == ASK_DONE) {
         end_job(c, actions);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "core/coordinator_parts.h"
+#include "math/blocks.h"
 
 #define TICK_US (10 * MS_US)
 
@@ -76,13 +77,16 @@ static enum err make_members(struct coordinator *c)
     c->slot_in = mem_new(links, sizeof *c->slot_in);
     c->slot_todo = mem_new(links, sizeof *c->slot_todo);
     c->slot_alive = mem_new(links, sizeof *c->slot_alive);
+    c->slot_age = mem_new(links, sizeof *c->slot_age);
+    c->slot_early = mem_new(links, sizeof *c->slot_early);
     c->decode = mem_new(links, sizeof *c->decode);
     if (c->members == NULL || c->slot_link == NULL || c->slot_in == NULL ||
-        c->slot_todo == NULL || c->slot_alive == NULL || c->decode == NULL)
+        c->slot_todo == NULL || c->slot_alive == NULL || c->slot_age == NULL ||
+        c->slot_early == NULL || c->decode == NULL)
         return ERR_NOMEM;
     for (uint32_t link = 0; link < links; link++) {
         const enum err err =
-            chunkset_init(&c->members[link].held, c->options.job.chunks);
+            chunkset_init(&c->members[link].held, job_strips(&c->options.job));
 
         if (err != ERR_OK)
             return err;
@@ -103,12 +107,14 @@ static enum err make_vectors(struct coordinator *c)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
+    c->scores =
+        mem_new(job->products ? block_pad(job->rows) : 0, sizeof *c->scores);
     c->exponent = mem_new(job->sum_dims, sizeof *c->exponent);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
     c->state = mem_new(state_size, 1);
     c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
-    if (c->exponent == NULL || c->gradient == NULL || c->state == NULL ||
-        c->checkpoint == NULL)
+    if (c->scores == NULL || c->exponent == NULL || c->gradient == NULL ||
+        c->state == NULL || c->checkpoint == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
@@ -217,6 +223,23 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
     return ERR_OK;
 }
 
+/* The longest vectors of the job; of coded data also those of all rows. */
+static void describe_sums(struct coordinator *c)
+{
+    struct job *job = &c->options.job;
+
+    job->sum_dims = optim_sum_dims(&c->optim);
+    job->products = code_spec_products(&c->options.code);
+    if (!job->products)
+        return;
+    CHECK(c->options.slopes != NULL && job->outputs == 1 && !c->options.adapt);
+    CHECK(job->chunks <= CHUNKS_MAX / 2);
+    CHECK(c->options.place == NULL);
+    job->keyed = false; /* Blocks are sent, not chunks. */
+    if (job->sum_dims < block_pad(job->rows))
+        job->sum_dims = block_pad(job->rows);
+}
+
 enum err coordinator_init(struct coordinator *coordinator,
                           const struct coordinator_options *options,
                           const struct recovery *recovery, struct why *why)
@@ -230,13 +253,16 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
+    err = coordinator_vet(&options->code, &options->optim, why);
+    if (err != ERR_OK)
+        return err;
     *c = (struct coordinator){.options = *options,
                               .gather_for = options->slots,
                               .wanted = options->code,
                               .wanted_slots = options->slots};
     err = optim_init(&c->optim, &options->optim, options->job.dims);
     if (err == ERR_OK)
-        c->options.job.sum_dims = optim_sum_dims(&c->optim);
+        describe_sums(c);
     c->options.job.local = options->optim.kind == OPTIM_AVERAGE
                                ? options->optim.local
                                : (struct local){0};
@@ -271,6 +297,7 @@ void coordinator_close(struct coordinator *coordinator)
         chunkset_close(&c->members[i].near);
     }
     free_retired(c);
+    verify_close(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
@@ -281,8 +308,11 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->slot_in);
     mem_free(c->slot_todo);
     mem_free(c->slot_alive);
+    mem_free(c->slot_age);
+    mem_free(c->slot_early);
     mem_free(c->decode);
     mem_free(c->exponent);
+    mem_free(c->scores);
     mem_free(c->gradient);
     mem_free(c->state);
     mem_free(c->checkpoint);
@@ -407,7 +437,7 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 {
     c->stopping = true;
     if (c->phase == COORDINATOR_GATHERING && c->journal_wait == 0)
-        commit_advance(c, actions);
+        commit_stop(c, actions);
 }
 
 static time_us next_time(const struct coordinator *c)
@@ -433,9 +463,10 @@ static void coordinator_check(const struct coordinator *c)
         CHECK(c->slots_in <= c->code.slots);        /* INV-1 */
         CHECK(c->key.view == c->view);              /* INV-2 */
         CHECK(c->key.step == c->optim.step);        /* INV-3 */
-        CHECK(c->key.round == c->optim.round);      /* INV-3 */
+        CHECK(c->key.round == product_round(c));    /* INV-3 */
     }
     CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
+    stale_check(c);
     CHECK(c->checkpoint_step <= c->optim.step);
 }
 
@@ -465,6 +496,9 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_STOP:
         on_stop(c, actions);
         break;
+    case EVENT_JUDGED:
+        verify_judged(c, event->err, actions);
+        break;
     case EVENT_LINK_UP:
         break; /* HELLO says more. */
     case EVENT_COMPUTED:
@@ -485,6 +519,7 @@ void coordinator_step(struct coordinator *coordinator,
         return;
     CHECK(event->now >= c->now);
     c->now = event->now;
+    c->backlog = event->backlog > 0;
     c->items_used = 0;
     c->records_used = 0;
     free_retired(c);

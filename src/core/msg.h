@@ -82,7 +82,8 @@ struct msg_hello {
     struct digest arithmetic; /* golden_digest of the variant in use. */
     bool resident;            /* Holds all data already ... */
     struct digest data;       /* ... of this digest. */
-    uint64_t view_seen;       /* Highest view ever obeyed; fences us. */
+    uint64_t job;             /* It has data and a place in; 0 = none yet. */
+    uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
     bool keeps;               /* Will say HAVE: send it no data before. */
 };
 
@@ -105,6 +106,8 @@ struct job {
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
     bool keyed;       /* CHUNKS follows. */
+    bool products;    /* The data are coded: rounds are products, and blocks
+                         are held, not rows (core/product.h). */
     /* Code `local`: what each part does by itself; the coordinator fills it in
      * from its optimiser. */
     struct local local;
@@ -129,8 +132,15 @@ struct msg_echo {
     int64_t sent_us;
 };
 
+/* Chunks, or strips of a block: what there is to hold. */
+static inline uint32_t job_strips(const struct job *job)
+{
+    return job->products ? 2 * job->chunks : job->chunks;
+}
+
 struct msg_data {
-    uint32_t chunk;
+    uint32_t chunk; /* Or strip, ... */
+    uint64_t block; /* ... of this block; 0 = of the data. */
     const uint8_t *bytes;
     size_t size;
 };
@@ -167,7 +177,8 @@ struct msg_round {
     uint32_t count;
     const struct item *items;
     enum evaluation_kind kind;
-    uint32_t dims; /* Of weights and direction. */
+    uint32_t parts; /* Of coded data; 0 unless it is a product. */
+    uint32_t dims;  /* Of weights and direction. */
     const double *weights;
     const double *direction; /* HESSVEC only, else NULL. */
     const int16_t *exponent; /* evaluation_dims(kind, dims) of them. */

@@ -20,11 +20,12 @@
 #include "base/check.h"
 #include "core/bugs.h"
 #include "core/coordinator_parts.h"
+#include "core/product.h"
 #include "math/vec.h"
 
-#define STEAL_BACKLOG  1u /* A worker with no more than this takes more. */
-#define STEAL_LIVE_MAX 2u /* Computing a piece at the same time. */
-#define REFUSALS_MAX   3u
+#define STEAL_BACKLOG 1u /* A worker with no more than this takes more. */
+#define STEAL_SPARE   1u /* Computing a piece beyond those it waits for. */
+#define REFUSALS_MAX  3u
 
 /* --- assignees ----------------------------------------------------------- */
 
@@ -111,8 +112,32 @@ static void ship_items(struct coordinator *c, uint32_t link,
         ship(c, link, items[i].first, items[i].end, actions);
 }
 
+/* Strips of a block, those of the first product first. */
+static void ship_block(struct coordinator *c, uint32_t link,
+                       struct actions *actions)
+{
+    const struct block_shape shape =
+        product_shape(&c->options.job, c->code.parts);
+
+    for (int i = 0; i < 2; i++) {
+        const enum evaluation_kind kind =
+            i == 0 ? EVALUATE_SCORES : EVALUATE_BACK;
+
+        ship(c, link, block_strip_first(&shape, kind),
+             block_strip_end(&shape, kind), actions);
+    }
+}
+
+/* Numbers of the vector that is sent out. */
+static uint32_t vector_dims(const struct coordinator *c)
+{
+    return c->what.kind == EVALUATE_BACK ? block_pad(c->options.job.rows)
+                                         : c->options.job.dims;
+}
+
 /* The whole round to one worker: weights, scale and pieces.  Data it lacks
- * comes after, so that it begins with the first chunk that arrives. */
+ * comes after: chunks so that it begins with the first that arrives, strips
+ * because only the round names their block. */
 static void send_round(struct coordinator *c, uint32_t link,
                        const struct item *items, uint32_t count,
                        struct actions *actions)
@@ -125,6 +150,8 @@ static void send_round(struct coordinator *c, uint32_t link,
             : (struct delay_draw){0};
     struct msg_round *msg;
 
+    if (product_on(c))
+        product_switch(c, link, product_block(c->code.parts, items, count));
     msg = &coordinator_send(actions, link, MSG_ROUND)->round;
     msg->key = c->key;
     msg->assignment = ++member->assignment;
@@ -134,14 +161,19 @@ static void send_round(struct coordinator *c, uint32_t link,
     msg->count = count;
     msg->items = items;
     msg->kind = c->what.kind;
-    msg->dims = c->options.job.dims;
+    msg->parts = product_on(c) ? c->code.parts : 0;
+    msg->dims = vector_dims(c);
     msg->weights = c->what.w;
     msg->direction = c->what.v;
     msg->exponent = c->exponent;
+    member->key = c->key;
     member->in_round = true;
     member->assigned_at = c->now;
     member->idle_beats = 0;
-    ship_items(c, link, items, count, actions);
+    if (product_on(c))
+        ship_block(c, link, actions);
+    else
+        ship_items(c, link, items, count, actions);
 }
 
 /* One more piece for a worker, whether or not it is in the round yet. */
@@ -190,18 +222,57 @@ static void slot_arrived(struct coordinator *c, uint32_t slot)
     c->slots_in++;
 }
 
+static const struct group *group_of(const struct coordinator *c, uint32_t slot)
+{
+    for (uint32_t i = 0; i < c->code.group_count; i++) {
+        const struct group *group = &c->code.groups[i];
+
+        if (slot >= group->slot_first && slot < group->slot_end)
+            return group;
+    }
+    return NULL;
+}
+
+/* The one of its group whose pieces it gives the second answer to. */
+static uint32_t mirrored_slot(const struct coordinator *c, uint32_t slot)
+{
+    const struct group *group = group_of(c, slot);
+
+    if (group == NULL || group->slot_end - group->slot_first < 2)
+        return slot;
+    return slot == group->slot_first ? group->slot_end - 1 : slot - 1;
+}
+
+/* Where pieces are computed once (steal), those that are compared go to a
+ * second one of the group at once, after its own. */
+static uint32_t add_mirrored(const struct coordinator *c, uint32_t slot,
+                             uint32_t count)
+{
+    const uint32_t other = mirrored_slot(c, slot);
+    const struct group *group = group_of(c, slot);
+
+    if (c->ballots == NULL || c->code.spec.schedule != SCHED_STEAL ||
+        other == slot)
+        return count;
+    for (uint32_t id = group->piece_first; id < group->piece_end; id++) {
+        if (c->code.pieces[id].owner == other && verify_wanted(c, id) > 1)
+            c->ids[count++] = id;
+    }
+    return count;
+}
+
 static void open_slot(struct coordinator *c, uint32_t slot,
                       struct actions *actions)
 {
     const uint32_t link = c->slot_link[slot];
-    const uint32_t count =
-        code_work(&c->code, slot, c->ids, c->code.piece_count);
+    const uint32_t count = add_mirrored(
+        c, slot, code_work(&c->code, slot, c->ids, c->code.piece_count));
     struct item *items;
 
     c->slot_todo[slot] = c->code.carrier == CARRIER_TALLY ? count : 0;
     if (!c->code.busy[slot])
         slot_arrived(c, slot); /* More slots than chunks: nothing to do. */
-    if (count == 0 || link == LINK_NONE)
+    if (count == 0 || link == LINK_NONE || stale_busy(c, slot))
         return;
     items = take_items(c, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -219,7 +290,8 @@ static void ship_reserve(struct coordinator *c, uint32_t slot,
     const uint32_t link = c->slot_link[slot];
     uint32_t count;
 
-    if (link == LINK_NONE || chunkset_full(&c->members[link].held))
+    if (link == LINK_NONE || product_on(c) ||
+        chunkset_full(&c->members[link].held))
         return;
     count = code_held(&c->code, slot, c->ids, c->code.piece_count);
     for (uint32_t i = 0; i < count; i++)
@@ -227,19 +299,34 @@ static void ship_reserve(struct coordinator *c, uint32_t slot,
              c->code.pieces[c->ids[i]].end, actions);
 }
 
+/* Parts that are restored one by one are kept one by one. */
+static uint32_t row_folds(const struct coordinator *c)
+{
+    return product_on(c) ? 0 : c->code.folds;
+}
+
 /* Folds are added to; single rows are overwritten. */
 static void clear_rows(struct coordinator *c)
 {
     memset(c->rows, 0,
-           c->code.folds * ((size_t)c->total.dims + 1) * sizeof *c->rows);
+           row_folds(c) * ((size_t)c->row_dims + 1) * sizeof *c->rows);
+}
+
+/* Who works on an older step still owes its answer. */
+static void clear_assignees(struct coordinator *c)
+{
+    for (uint32_t id = 0; id < c->code.piece_count; id++)
+        c->pieces[id].assignee_count = 0;
+    for (uint32_t link = 0; link < c->options.links_max; link++)
+        c->members[link].outstanding = 0;
 }
 
 static void clear_round(struct coordinator *c)
 {
-    for (uint32_t id = 0; id < c->code.piece_count; id++) {
+    if (!stale_on(c))
+        clear_assignees(c);
+    for (uint32_t id = 0; id < c->code.piece_count; id++)
         c->pieces[id].in = false;
-        c->pieces[id].assignee_count = 0;
-    }
     memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
     tally_clear(&c->total);
@@ -251,7 +338,6 @@ static void clear_round(struct coordinator *c)
     for (uint32_t link = 0; link < c->options.links_max; link++) {
         struct member *member = &c->members[link];
 
-        member->outstanding = 0;
         member->in_round = false;
         member->answered = 0;
         member->answered_at = c->now;
@@ -263,13 +349,12 @@ static void new_key(struct coordinator *c)
 {
     const struct digest scale =
         hash_bytes(c->exponent, c->total.dims * sizeof *c->exponent);
-    const struct digest weights =
-        evaluation_digest(&c->what, c->options.job.dims);
+    const struct digest weights = evaluation_digest(&c->what, vector_dims(c));
 
     c->key.job = c->options.job.id;
     c->key.view = c->view;
     c->key.step = c->optim.step;
-    c->key.round = c->optim.round;
+    c->key.round = product_round(c);
     c->key.scale = digest_short(&scale);
     c->key.weights = digest_short(&weights);
 }
@@ -277,12 +362,14 @@ static void new_key(struct coordinator *c)
 void round_open(struct coordinator *c, struct actions *actions)
 {
     const struct ask ask = optim_next(&c->optim);
+    uint32_t first;
     enum err err;
 
     CHECK(ask.kind == ASK_EVALUATE);
     c->what = ask.what;
     c->total.dims = evaluation_dims(c->what.kind, c->options.job.dims);
     c->arrived.dims = c->total.dims;
+    c->row_dims = c->total.dims;
     CHECK(c->total.dims <= c->options.job.sum_dims);
     err = c->options.scale(c->options.scale_context, &c->what, c->exponent);
     if (err != ERR_OK && optim_reject(&c->optim)) {
@@ -296,17 +383,43 @@ void round_open(struct coordinator *c, struct actions *actions)
                          c->optim.step);
         return;
     }
+    if (product_on(c))
+        product_open(c);
     new_key(c);
     clear_round(c);
+    verify_open(c);
     adapt_open(&c->adapt, c->now);
     c->phase = COORDINATOR_ROUND;
     c->step_began_at = c->now;
     (void)coordinator_trace(c, actions, TRACE_STEP, LINK_NONE);
-    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+    first = code_first_slot(&c->code, c->optim.step);
+    for (uint32_t i = 0; i < c->code.slots; i++) {
+        const uint32_t slot = (first + i) % c->code.slots;
+
+        if (stale_was_early(c, slot))
+            slot_arrived(c, slot);
         open_slot(c, slot, actions);
+    }
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         ship_reserve(c, slot, actions);
     round_rebalance(c, actions);
+}
+
+static bool enough(const struct coordinator *c)
+{
+    const struct code_progress progress = {
+        .piece_in = c->piece_in,
+        .slot_in = c->slot_in,
+        .pieces_in = c->pieces_in,
+        .slots_in = c->slots_in,
+        .late = c->late,
+    };
+
+    /* Whatever the stop rule: with everything in there is nothing to wait
+     * for. */
+    return (c->code.carrier == CARRIER_TALLY &&
+            c->pieces_in + BUG(BUG_ONE_SHORT) >= c->code.piece_count) ||
+           (code_enough(&c->code, &progress) && stale_may_end(c));
 }
 
 /* --- moving work --------------------------------------------------------- */
@@ -319,17 +432,6 @@ static uint32_t healthy_assignees(const struct coordinator *c, uint32_t id)
     for (uint32_t i = 0; i < piece->assignee_count; i++)
         count += member_healthy(c, piece->assignee[i]);
     return count;
-}
-
-static const struct group *group_of(const struct coordinator *c, uint32_t slot)
-{
-    for (uint32_t i = 0; i < c->code.group_count; i++) {
-        const struct group *group = &c->code.groups[i];
-
-        if (slot >= group->slot_first && slot < group->slot_end)
-            return group;
-    }
-    return NULL;
 }
 
 /* Has `victim` been silent for twice what `thief` needs for a piece?  Then its
@@ -357,23 +459,41 @@ static bool gains(const struct coordinator *c, uint32_t thief, uint32_t victim)
            to->answered > from->answered;
 }
 
+/* Of those who are to answer the piece, the one with the most to do. */
+static uint32_t slowest(const struct coordinator *c,
+                        const struct piece_state *piece)
+{
+    uint32_t found = piece->assignee[0];
+
+    for (uint32_t i = 1; c->ballots != NULL && i < piece->assignee_count; i++) {
+        if (c->members[piece->assignee[i]].outstanding >
+            c->members[found].outstanding)
+            found = piece->assignee[i];
+    }
+    return found;
+}
+
 /* How badly the piece wants to be taken over by `thief`; 0 = not at all. */
 static uint32_t steal_worth(const struct coordinator *c, uint32_t id,
                             uint32_t thief)
 {
     const struct piece_state *piece = &c->pieces[id];
+    uint32_t wanted;
     uint32_t victim;
     uint32_t backlog;
 
-    if (piece->in || assigned(piece, thief) ||
-        piece->assignee_count == c->assignees_max ||
-        healthy_assignees(c, id) >= STEAL_LIVE_MAX)
+    if (piece->in || assigned(piece, thief) || verify_voted(c, id, thief) ||
+        piece->assignee_count == c->assignees_max)
         return 0;
-    if (piece->assignee_count == 0)
+    wanted = verify_wanted(c, id);
+    if (wanted == 0 || healthy_assignees(c, id) >= wanted + STEAL_SPARE)
+        return 0;
+    if (piece->assignee_count < wanted)
         return UINT32_MAX; /* Nobody's: first of all. */
-    victim = piece->assignee[0];
+    victim = slowest(c, piece);
     backlog = c->members[victim].outstanding;
-    if (backlog > 1 && piece->assignee_count == 1 && gains(c, thief, victim))
+    if (backlog > 1 && piece->assignee_count == wanted &&
+        gains(c, thief, victim))
         return backlog;
     return worth_repeating(c, thief, victim) ? 1 : 0;
 }
@@ -413,8 +533,9 @@ static void steal_for(struct coordinator *c, uint32_t link,
     }
     if (best == 0)
         return;
-    if (best > 1 && c->pieces[best_id].assignee_count == 1)
-        take_from(c, c->pieces[best_id].assignee[0], best_id, actions);
+    if (best > 1 &&
+        c->pieces[best_id].assignee_count == verify_wanted(c, best_id))
+        take_from(c, slowest(c, &c->pieces[best_id]), best_id, actions);
     CHECK(assign(c, best_id, link));
     c->stats.stolen++;
     coordinator_trace(c, actions, TRACE_STOLEN, link)->a = best_id;
@@ -433,7 +554,8 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
         const struct member *member = &c->members[link];
         uint64_t cost;
 
-        if (!member_healthy(c, link) || assigned(&c->pieces[id], link))
+        if (!member_healthy(c, link) || assigned(&c->pieces[id], link) ||
+            verify_voted(c, id, link))
             continue;
         cost = (uint64_t)member->strikes * 1000 + 2 * member->outstanding +
                !chunkset_has_range(&member->held, piece->first, piece->end);
@@ -445,12 +567,13 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
     return helper;
 }
 
-static void hedge(struct coordinator *c, uint32_t id, struct actions *actions)
+/* False if there is nobody to ask. */
+static bool hedge(struct coordinator *c, uint32_t id, struct actions *actions)
 {
     const uint32_t helper = best_helper(c, id);
 
     if (helper == LINK_NONE)
-        return;
+        return false;
     /* A list full of suspects makes room by forgetting one of them. */
     if (c->pieces[id].assignee_count == c->assignees_max)
         unassign(c, id, c->pieces[id].assignee[0]);
@@ -458,6 +581,22 @@ static void hedge(struct coordinator *c, uint32_t id, struct actions *actions)
     c->stats.hedged++;
     coordinator_trace(c, actions, TRACE_HEDGED, helper)->a = id;
     send_piece(c, helper, id, actions);
+    return true;
+}
+
+/* As many healthy workers on the piece as answers are wanted. */
+static void hedge_piece(struct coordinator *c, uint32_t id,
+                        struct actions *actions)
+{
+    uint32_t healthy;
+
+    if (c->pieces[id].in)
+        return;
+    healthy = healthy_assignees(c, id);
+    while (healthy < verify_wanted(c, id) && hedge(c, id, actions))
+        healthy++;
+    if (healthy == 0)
+        verify_alone(c, id, actions);
 }
 
 /* Too many of a coded round are gone for good: the same step again, with a
@@ -505,11 +644,14 @@ void round_rebalance(struct coordinator *c, struct actions *actions)
         begin_anew(c, actions);
         return;
     }
+    /* The one that was waited for may have gone. */
+    if (stale_on(c) && enough(c)) {
+        commit_round(c, actions);
+        return;
+    }
     if (c->code.carrier == CARRIER_F64 || must_hedge(c)) {
-        for (uint32_t id = 0; id < c->code.plain_count; id++) {
-            if (!c->pieces[id].in && healthy_assignees(c, id) == 0)
-                hedge(c, id, actions);
-        }
+        for (uint32_t id = 0; id < c->code.plain_count; id++)
+            hedge_piece(c, id, actions);
     }
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
         if (c->slot_link[slot] != LINK_NONE)
@@ -538,7 +680,8 @@ void round_resend(struct coordinator *c, uint32_t link, struct actions *actions)
 void round_need(struct coordinator *c, uint32_t link,
                 const struct msg_need *msg, struct actions *actions)
 {
-    if (msg->first >= msg->end || msg->end > c->options.job.chunks)
+    if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
+        c->backlog) /* On a slow road asking twice makes it slower. */
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
@@ -574,7 +717,16 @@ static bool key_current(const struct coordinator *c,
     if (BUG(BUG_STALE_VIEW))
         return key->job == c->key.job && key->step == c->key.step &&
                key->weights == c->key.weights;
+    if (BUG(BUG_STALE_STEP))
+        return key->job == c->key.job && key->view == c->key.view;
     return key_equal(key, &c->key);
+}
+
+/* The same, for a code whose members may be at work on older rounds. */
+static bool key_awaited(const struct coordinator *c, uint32_t link,
+                        const struct round_key *key)
+{
+    return stale_on(c) ? stale_awaits(c, link, key) : key_current(c, key);
 }
 
 static void stale(struct coordinator *c, uint32_t link,
@@ -582,6 +734,10 @@ static void stale(struct coordinator *c, uint32_t link,
 {
     c->stats.stale++;
     coordinator_trace(c, actions, TRACE_STALE, link)->key = *key;
+    if (!trust_key_impossible(c, key))
+        return;
+    trust_strike(c, link, POISON_KEY, actions);
+    round_rebalance(c, actions);
 }
 
 /* Add the sums whatever the sets say: what the planted bugs do. */
@@ -621,6 +777,14 @@ static void lay_out(struct coordinator *c, const struct msg_tally *msg)
     chunkset_add_range(&c->arrived.chunks, msg->first, msg->end);
 }
 
+static void piece_arrived(struct coordinator *c, uint32_t id)
+{
+    c->pieces[id].in = true;
+    c->piece_in[id] = true;
+    c->pieces_in++;
+    c->stats.pieces_merged++;
+}
+
 /* Count the answer in, once (TALLY-1). */
 static void merge(struct coordinator *c, uint32_t link,
                   const struct msg_tally *msg, struct actions *actions)
@@ -637,15 +801,25 @@ static void merge(struct coordinator *c, uint32_t link,
         coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = id;
         return;
     }
-    c->pieces[id].in = true;
-    c->piece_in[id] = true;
-    c->pieces_in++;
-    c->stats.pieces_merged++;
+    piece_arrived(c, id);
     trace_merged(c, link, msg, actions);
 }
 
-/* The answer came from one that was asked: its slot owes one piece less. */
-static void credit(struct coordinator *c, uint32_t link, uint32_t id)
+/* One that was asked has answered: its slot owes one piece less. */
+static void credit_slot(struct coordinator *c, uint32_t link, uint32_t id)
+{
+    const struct member *member = &c->members[link];
+
+    if (member->state != MEMBER_ACTIVE ||
+        !code_holds(&c->code, member->slot, id) ||
+        c->slot_todo[member->slot] == 0)
+        return;
+    if (--c->slot_todo[member->slot] == 0)
+        slot_arrived(c, member->slot);
+}
+
+/* True if it had been asked. */
+static bool note_answered(struct coordinator *c, uint32_t link, uint32_t id)
 {
     struct member *member = &c->members[link];
     const bool asked = assigned(&c->pieces[id], link);
@@ -654,29 +828,27 @@ static void credit(struct coordinator *c, uint32_t link, uint32_t id)
     member->answered++;
     member->answers++;
     member->answered_at = c->now;
-    if (!asked || member->state != MEMBER_ACTIVE ||
-        !code_holds(&c->code, member->slot, id) ||
-        c->slot_todo[member->slot] == 0)
-        return;
-    if (--c->slot_todo[member->slot] == 0)
-        slot_arrived(c, member->slot);
+    return asked;
 }
 
-static bool enough(const struct coordinator *c)
+static void credit(struct coordinator *c, uint32_t link, uint32_t id)
 {
-    const struct code_progress progress = {
-        .piece_in = c->piece_in,
-        .slot_in = c->slot_in,
-        .pieces_in = c->pieces_in,
-        .slots_in = c->slots_in,
-        .late = c->late,
-    };
+    if (note_answered(c, link, id))
+        credit_slot(c, link, id);
+}
 
-    /* Whatever the stop rule: with everything in there is nothing to wait
-     * for. */
-    return (c->code.carrier == CARRIER_TALLY &&
-            c->pieces_in == c->code.piece_count) ||
-           code_enough(&c->code, &progress);
+/* A piece was confirmed: the slots of those who said so owe one less. */
+static void credit_votes(struct coordinator *c, uint32_t id)
+{
+    const struct ballot *ballot = &c->ballots[id];
+
+    for (uint32_t link = 0; link < c->options.links_max; link++) {
+        for (uint32_t i = 0; member_here(c, link) && i < ballot->count; i++) {
+            if (ballot->votes[i].asked &&
+                strcmp(ballot->votes[i].name, c->members[link].name) == 0)
+                credit_slot(c, link, id);
+        }
+    }
 }
 
 static bool tally_shape_ok(const struct coordinator *c,
@@ -698,9 +870,60 @@ static void note_answer(struct coordinator *c, uint32_t link,
                      msg->compute_us, member->outstanding > 0);
 }
 
+/* An answer in bound: merged, or kept to be compared. */
+static void take_tally(struct coordinator *c, uint32_t link,
+                       const struct msg_tally *msg, struct actions *actions)
+{
+    const bool compared = c->ballots != NULL && c->ballots[msg->piece].checked;
+
+    switch (verify_vote(c, link, msg->piece, actions)) {
+    case VERDICT_COUNT:
+        merge(c, link, msg, actions);
+        if (compared) {
+            (void)note_answered(c, link, msg->piece);
+            credit_votes(c, msg->piece);
+        } else {
+            credit(c, link, msg->piece);
+        }
+        break;
+    case VERDICT_DROP:
+        c->stats.duplicates++;
+        coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = msg->piece;
+        if (member_here(c, link))
+            (void)note_answered(c, link, msg->piece);
+        break;
+    case VERDICT_WAIT:
+        (void)note_answered(c, link, msg->piece);
+        break;
+    }
+    if (member_here(c, link))
+        note_answer(c, link, msg);
+    if (enough(c))
+        commit_round(c, actions);
+    else if (member_here(c, link) && !compared)
+        steal_for(c, link, actions);
+    else
+        round_rebalance(c, actions);
+}
+
+void round_judged(struct coordinator *c, uint32_t id, struct actions *actions)
+{
+    struct trace *trace;
+
+    piece_arrived(c, id);
+    trace = coordinator_trace(c, actions, TRACE_JUDGED, LINK_NONE);
+    trace->a = c->code.pieces[id].first;
+    trace->b = c->code.pieces[id].end;
+    credit_votes(c, id);
+    if (enough(c))
+        commit_round(c, actions);
+}
+
 void round_tally(struct coordinator *c, uint32_t link,
                  const struct msg_tally *msg, struct actions *actions)
 {
+    enum poison_kind kind = POISON_SHAPE;
+
     if (!key_current(c, &msg->key)) {
         stale(c, link, &msg->key, actions);
         return;
@@ -708,18 +931,13 @@ void round_tally(struct coordinator *c, uint32_t link,
     if (tally_shape_ok(c, msg)) {
         lay_out(c, msg);
         if (BUG(BUG_SKIP_FINITE) || tally_in_bound(&c->arrived)) {
-            merge(c, link, msg, actions);
-            credit(c, link, msg->piece);
-            note_answer(c, link, msg);
-            if (enough(c))
-                commit_round(c, actions);
-            else
-                steal_for(c, link, actions);
+            take_tally(c, link, msg, actions);
             return;
         }
         unassign(c, msg->piece, link);
+        kind = POISON_BOUND;
     }
-    roster_strike(c, link, actions);
+    trust_strike(c, link, kind, actions);
     round_rebalance(c, actions);
 }
 
@@ -744,11 +962,11 @@ void round_deadline(struct coordinator *c, struct actions *actions)
 static void keep_row(struct coordinator *c, uint32_t slot, const double *row)
 {
     const struct code *code = &c->code;
-    const size_t width = (size_t)c->total.dims + 1;
+    const size_t width = (size_t)c->row_dims + 1;
 
-    if (code->folds == 0)
+    if (row_folds(c) == 0)
         memcpy(c->rows + slot * width, row, width * sizeof *row);
-    for (uint32_t k = 0; k < code->folds; k++) {
+    for (uint32_t k = 0; k < row_folds(c); k++) {
         const double factor = code->basis[(size_t)k * code->slots + slot];
         double *fold = c->rows + k * width;
 
@@ -763,42 +981,84 @@ static void unassign_coded(struct coordinator *c, uint32_t link)
         unassign(c, id, link);
 }
 
-void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
-               struct actions *actions)
+static bool row_shape_ok(const struct coordinator *c, uint32_t link,
+                         const struct msg_row *msg)
+{
+    return c->code.carrier == CARRIER_F64 &&
+           c->members[link].state == MEMBER_ACTIVE && msg->dims == c->row_dims;
+}
+
+/* It is computed again, at the weights of the open round; without one, the next
+ * round asks. */
+static void refuse_row(struct coordinator *c, uint32_t link,
+                       enum poison_kind kind, struct actions *actions)
+{
+    trust_strike(c, link, kind, actions);
+    if (member_here(c, link) && c->phase == COORDINATOR_ROUND)
+        round_resend(c, link, actions);
+    else
+        round_unassign(c, link);
+    round_rebalance(c, actions);
+}
+
+/* Count the row in, once (TALLY-1). */
+static void take_row(struct coordinator *c, uint32_t link,
+                     const struct msg_row *msg, struct actions *actions)
 {
     struct member *member = &c->members[link];
-    const size_t width = (size_t)c->total.dims + 1;
     struct trace *trace;
 
-    if (!key_current(c, &msg->key)) {
-        stale(c, link, &msg->key, actions);
-        return;
-    }
-    if (c->code.carrier != CARRIER_F64 || member->state != MEMBER_ACTIVE ||
-        msg->dims != c->total.dims ||
-        !(BUG(BUG_SKIP_FINITE) || vec_finite(msg->row, width))) {
-        roster_strike(c, link, actions);
-        if (member_here(c, link))
-            round_resend(c, link, actions);
-        round_rebalance(c, actions);
-        return;
-    }
-    if (c->slot_in[member->slot]) {
-        c->stats.duplicates++;
-        (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
-        return;
-    }
     keep_row(c, member->slot, msg->row);
     unassign_coded(c, link);
     member->answers++;
     member->answered_at = c->now;
-    slot_arrived(c, member->slot);
+    if (!stale_on(c) || stale_arrived(c, member->slot, &msg->key))
+        slot_arrived(c, member->slot);
     c->stats.pieces_merged++;
     trace = coordinator_trace(c, actions, TRACE_TALLY, link);
     trace->key = msg->key;
     trace->a = member->slot;
-    if (enough(c))
+}
+
+void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
+               struct actions *actions)
+{
+    const struct member *member = &c->members[link];
+    const size_t width = (size_t)c->row_dims + 1;
+
+    if (!key_awaited(c, link, &msg->key)) {
+        stale(c, link, &msg->key, actions);
+        return;
+    }
+    if (!row_shape_ok(c, link, msg)) {
+        refuse_row(c, link, POISON_SHAPE, actions);
+        return;
+    }
+    if (!(BUG(BUG_SKIP_FINITE) || vec_finite(msg->row, width))) {
+        refuse_row(c, link, POISON_FINITE, actions);
+        return;
+    }
+    if (c->slot_in[member->slot] && !stale_on(c) && !BUG(BUG_ROW_TWICE)) {
+        c->stats.duplicates++;
+        (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
+        return;
+    }
+    take_row(c, link, msg, actions);
+    if (c->phase == COORDINATOR_ROUND && enough(c))
         commit_round(c, actions);
+    else if (stale_behind(c, link))
+        open_slot(c, member->slot, actions);
+}
+
+void round_fail_range(struct coordinator *c, uint32_t id,
+                      struct actions *actions)
+{
+    coordinator_fail(c, actions, ERR_RANGE,
+                     "step %u: chunks %u to %u give a gradient that is "
+                     "not finite; look for huge values in the data or "
+                     "lower --lr",
+                     c->key.step, c->code.pieces[id].first,
+                     c->code.pieces[id].end - 1);
 }
 
 /* A chunk that does not fit a proved bound is broken data or a broken machine:
@@ -806,19 +1066,19 @@ void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
 void round_refuse(struct coordinator *c, uint32_t link,
                   const struct msg_refuse *msg, struct actions *actions)
 {
-    if (!key_current(c, &msg->key) || msg->piece >= c->code.piece_count) {
+    if (!key_awaited(c, link, &msg->key) || msg->piece >= c->code.piece_count) {
         stale(c, link, &msg->key, actions);
+        return;
+    }
+    if (verify_refused(c, link, msg->piece, actions)) {
+        unassign(c, msg->piece, link);
+        round_rebalance(c, actions);
         return;
     }
     unassign(c, msg->piece, link);
     c->members[link].strikes++;
     if (++c->refusals >= REFUSALS_MAX || c->alive == 1) {
-        coordinator_fail(c, actions, ERR_RANGE,
-                         "step %u: chunks %u to %u give a gradient that is "
-                         "not finite; look for huge values in the data or "
-                         "lower --lr",
-                         c->key.step, c->code.pieces[msg->piece].first,
-                         c->code.pieces[msg->piece].end - 1);
+        round_fail_range(c, msg->piece, actions);
         return;
     }
     round_rebalance(c, actions);

@@ -6,6 +6,8 @@
  * `near` to it is then named (FETCH) instead of shipped (DATA).  It checks what
  * it reads against the digests of CHUNKS and asks (NEED) for what is not as it
  * should be; HAVE or FETCH lost on the way cost time, never bits.
+ *
+ * Coded data has none of this: blocks are always shipped, strip by strip.
  */
 #include <string.h>
 
@@ -148,7 +150,7 @@ void shipping_have(struct coordinator *c, uint32_t link,
     struct member *member = &c->members[link];
     const bool waited = member->counting;
 
-    if (msg->count != c->options.job.chunks)
+    if (msg->count != c->options.job.chunks || c->options.job.products)
         return;
     if (c->options.job.keyed)
         chunkset_clear(&member->near);

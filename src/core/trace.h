@@ -22,7 +22,7 @@
     X(TRACE_TALLY, "tally")         /* merged; a = piece, b = chunks */        \
     X(TRACE_DUPLICATE, "duplicate") /* covered already, dropped */             \
     X(TRACE_STALE, "stale")         /* other key, dropped */                   \
-    X(TRACE_POISON, "poison")       /* not finite or out of bound */           \
+    X(TRACE_POISON, "poison")       /* a = kind of it; b = strikes so far */   \
     X(TRACE_HEDGED, "hedged")       /* a = piece given to worker too */        \
     X(TRACE_STOLEN, "stolen")       /* a = piece taken over by worker */       \
     X(TRACE_RESENT, "resent")       /* assignment sent again */                \
@@ -32,7 +32,9 @@
     X(TRACE_ALARM, "alarm")           /* disk trouble; training goes on */     \
     X(TRACE_DONE, "done")             /* weights final */                      \
     X(TRACE_FAILED, "failed")                                                  \
-    X(TRACE_SWITCH, "switch") /* another code; trace_switch_text says why */
+    X(TRACE_SWITCH, "switch") /* another code; trace_switch_text says why */   \
+    X(TRACE_BANNED, "banned") /* third strike; a = kind of the last one */     \
+    X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };

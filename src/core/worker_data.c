@@ -6,6 +6,10 @@
  *     DATA -> STORE, held          FETCH -> fetch .. FETCHED, held
  *
  * What cannot be fetched after all is no longer near, and asked for (NEED).
+ *
+ * Of coded data a worker holds strips of one block instead.  Blocks change with
+ * the code: they are sent with DATA and asked for with NEED, never kept, near
+ * or fetched.
  */
 #include <string.h>
 
@@ -16,12 +20,12 @@
 
 enum err worker_data_room(struct worker *worker, const struct job *job)
 {
-    enum err err = chunkset_init(&worker->held, job->chunks);
+    enum err err = chunkset_init(&worker->held, job_strips(job));
 
     if (err == ERR_OK)
         err = chunkset_init(&worker->near, job->chunks);
     if (err == ERR_OK)
-        err = chunkset_init(&worker->fetching, job->chunks);
+        err = chunkset_init(&worker->fetching, job_strips(job));
     worker->bits = mem_new(2 * msg_have_bytes(job->chunks), 1);
     return err == ERR_OK && worker->bits == NULL ? ERR_NOMEM : err;
 }
@@ -36,7 +40,7 @@ void worker_data_close(struct worker *worker)
 
 bool worker_data_keeps(struct worker *worker)
 {
-    worker->counted_on = !worker->options.resident &&
+    worker->counted_on = !worker->options.resident && !worker->job.products &&
                          (worker->options.keeps || worker->held.members > 0);
     return worker->counted_on;
 }
@@ -61,17 +65,24 @@ static void say_have(struct worker *worker, struct actions *actions)
     have->near = worker->bits + msg_have_bytes(count);
 }
 
-/* The first time, what is near is known only after CHUNKS. */
+/* Has HAVE been promised, and is it known?  What is near is so only after
+ * CHUNKS. */
+static bool may_count(const struct worker *worker)
+{
+    return worker->open && worker->counted_on && !worker->job.products &&
+           (!worker->job.keyed || worker->recalled);
+}
+
 void worker_data_welcomed(struct worker *worker, struct actions *actions)
 {
-    if (worker->counted_on && (!worker->job.keyed || worker->recalled))
+    if (may_count(worker))
         say_have(worker, actions);
 }
 
 void worker_data_chunks(struct worker *worker, const struct msg *msg,
                         struct actions *actions)
 {
-    if (!worker->open || worker->options.resident ||
+    if (!worker->open || worker->options.resident || worker->job.products ||
         msg->chunks.count != worker->job.chunks)
         return;
     if (worker->recalled && worker->counted_on)
@@ -99,14 +110,18 @@ void worker_data_arrived(struct worker *worker, const struct msg *msg,
                          struct actions *actions)
 {
     const uint32_t chunk = msg->data.chunk;
+    struct action *action;
 
-    if (!worker->open || chunk >= worker->job.chunks)
+    if (!worker->open || chunk >= job_strips(&worker->job) ||
+        msg->data.block != worker->block)
         return;
     /* More is on its way, probably. */
     worker->need_at = worker->now + NEED_RESEND_US;
     if (chunkset_has(&worker->held, chunk))
         return;
-    actions_add(actions, ACTION_STORE)->msg = *msg;
+    action = actions_add(actions, ACTION_STORE);
+    action->msg = *msg;
+    action->share = worker_share(worker);
     chunkset_add(&worker->held, chunk);
 }
 
@@ -140,7 +155,7 @@ static void ask(struct worker *worker, uint32_t first, uint32_t end,
 {
     struct msg *msg;
 
-    if (worker->counted_on && (worker->recalled || !worker->job.keyed))
+    if (may_count(worker))
         say_have(worker, actions);
     msg = worker_send(actions, MSG_NEED);
     msg->need.first = first;
@@ -161,12 +176,9 @@ void worker_data_fetched(struct worker *worker, uint32_t chunk, enum err err,
         ask(worker, chunk, chunk + 1, actions);
 }
 
-void worker_data_need(struct worker *worker, const struct item *item,
+void worker_data_need(struct worker *worker, uint32_t first, uint32_t end,
                       struct actions *actions)
 {
-    uint32_t first = item->first;
-    uint32_t end = item->end;
-
     if (worker->now < worker->need_at)
         return;
     while (first < end && (chunkset_has(&worker->held, first) ||

@@ -182,6 +182,16 @@ enum err tally_merge(struct tally *into, const struct tally *from)
     return ERR_OK;
 }
 
+/* Each chunk's loss is below the limit, so their sum is below so many of it;
+ * half a unit of rounding is far below the gap that leaves. */
+static bool loss_in_bound(const struct tally *tally)
+{
+    const double most =
+        loss_limit(tally->chunks.count) * (double)tally->chunks.members;
+
+    return fabs(tally_loss_value(tally)) <= most;
+}
+
 bool tally_in_bound(const struct tally *tally)
 {
     const int64_t limit = INT64_C(1) << TALLY_BITS;
@@ -189,7 +199,7 @@ bool tally_in_bound(const struct tally *tally)
 
     for (uint32_t j = 0; j < tally->dims; j++)
         bad |= tally->sum[j] <= -limit || tally->sum[j] >= limit;
-    return bad == 0;
+    return bad == 0 && loss_in_bound(tally);
 }
 
 void tally_gradient(const struct tally *tally, const int16_t *exponent,

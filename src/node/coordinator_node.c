@@ -12,6 +12,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "node/door.h"
+#include "node/judge.h"
 #include "node/result_file.h"
 #include "node/session.h"
 #include "node/status.h"
@@ -58,6 +60,9 @@ struct node {
     uint32_t checkpoint_step;
     enum err checkpoint_err;
 
+    struct judge_thread *judge; /* NULL: nothing is compared. */
+    struct door door;
+
     bool finished;
     time_us ending_until;
     enum err err; /* No result could be written. */
@@ -99,11 +104,23 @@ static uint32_t free_index(const struct node *node)
     return SESSION_NO_INDEX;
 }
 
+/* Both sides are told: the peer by its REJECT, whoever reads our log here. */
+static void log_refusal(struct node *node, const struct session *session,
+                        const char *reason)
+{
+    char text[NET_TEXT_SIZE + REASON_SIZE + 32];
+
+    (void)snprintf(text, sizeof text, "%s was turned away: %s",
+                   link_address(session->link), reason);
+    door_log(&node->door, clock_now_us(), text);
+}
+
 static void reject(struct node *node, struct session *session,
                    const char *reason)
 {
     struct msg msg = {.kind = MSG_REJECT};
 
+    log_refusal(node, session, reason);
     (void)snprintf(msg.reject.reason, sizeof msg.reject.reason, "%s", reason);
     (void)!session_send(session, &node->envelope, &msg);
     session_drop(node, session);
@@ -129,7 +146,7 @@ static void hello(struct node *node, struct session *session,
         return;
     }
     if (index == SESSION_NO_INDEX ||
-        session_open(session, index, node->options->core.job.chunks) !=
+        session_open(session, index, job_strips(&node->core.options.job)) !=
             ERR_OK) {
         reject(node, session,
                "the coordinator has no room for one more worker");
@@ -215,7 +232,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
         msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
-        log_line("%s sent what is no message; dropped", link_address(link));
+        log_refusal(node, session, "it sent what is no message");
         session_break(node, session);
         return;
     }
@@ -224,6 +241,8 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     }
     event.link = session->index;
+    if (msg.kind == MSG_BEAT || msg.kind == MSG_NEED)
+        event.backlog = session_backlog(session);
     feed(node, &event);
 }
 
@@ -252,14 +271,16 @@ static void on_drained(void *context, struct link *link)
     struct session *session = link_user(link);
 
     if (session != NULL &&
-        session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+        session_pump(session, &node->envelope, node->options->data,
+                     &node->core) != ERR_OK)
         session_break(node, session);
 }
 
 static void on_refused(void *context, const char *why)
 {
-    (void)context;
-    log_line("%s", why);
+    struct node *node = context;
+
+    door_log(&node->door, clock_now_us(), why);
 }
 
 static const struct link_events link_events = {
@@ -286,6 +307,8 @@ static void do_send(struct node *node, const struct action *action)
 
     if (session == NULL)
         return;
+    if (kind == MSG_REJECT)
+        log_refusal(node, session, action->msg.reject.reason);
     err = session_send(session, &node->envelope, &action->msg);
     /* After a last word the link is of no use; what is queued is still sent.
      * Without memory it is of no use either: the worker will dial again. */
@@ -300,7 +323,8 @@ static void do_ship(struct node *node, const struct action *action)
     if (session == NULL)
         return;
     if (session_ship(session, action->first, action->end) != ERR_OK ||
-        session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+        session_pump(session, &node->envelope, node->options->data,
+                     &node->core) != ERR_OK)
         session_drop(node, session); /* It will dial again. */
 }
 
@@ -348,6 +372,33 @@ static void do_checkpoint(struct node *node, const struct action *action)
     task_start(node->checkpoint);
 }
 
+static void judged(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_JUDGED,
+                                .err = judge_err(node->judge)};
+
+    feed(node, &event);
+}
+
+/* Whoever reads the log should not have to ask who was shut out, and why. */
+static void log_trust(const struct trace *trace)
+{
+    const char *text = trace->a < POISON_KINDS
+                           ? poison_text((enum poison_kind)trace->a)
+                           : "broken";
+
+    if (trace->kind == TRACE_BANNED)
+        log_line("step %u: %s is quarantined: three broken answers, the last "
+                 "%s",
+                 trace->key.step, trace->name, text);
+    else if (trace->kind == TRACE_POISON && trace->b <= STRIKES_MAX)
+        log_line("step %u: an answer of %s was dropped: %s (strike %llu of "
+                 "%u)",
+                 trace->key.step, trace->name, text,
+                 (unsigned long long)trace->b, STRIKES_MAX);
+}
+
 static bool frequent(enum trace_kind kind)
 {
     return kind == TRACE_TALLY || kind == TRACE_STALE ||
@@ -364,6 +415,7 @@ static void send_traces(struct node *node)
 
 static void do_trace(struct node *node, const struct trace *trace)
 {
+    log_trust(trace);
     if (node->outlet == NULL ||
         (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG))
         return;
@@ -423,6 +475,9 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_FINISH:
         do_finish(node, action);
         return;
+    case ACTION_JUDGE:
+        judge_start(node->judge, action);
+        return;
     case ACTION_CONNECT:
     case ACTION_OPEN:
     case ACTION_STORE:
@@ -448,16 +503,31 @@ static void end_look(void *context)
         timer_at(node->ending, now + FINISH_LOOK);
 }
 
+/* How long the last words may take: on a road with stalls as long as a few of
+ * them, for a process that is gone cannot send again what was lost. */
+static time_us last_words_us(const struct node *node)
+{
+    double stall_us = 0;
+
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        const struct member *member = &node->core.members[i];
+
+        if (node->sessions[i] != NULL && member->stall_us[0] > stall_us)
+            stall_us = member->stall_us[0];
+    }
+    return FINISH_US + (time_us)(3 * stall_us);
+}
+
 /* Let the last words out, but not for ever. */
 static void begin_end(struct node *node)
 {
+    node->ending_until = clock_now_us() + last_words_us(node);
     link_hub_stop_listening(node->hub);
     for (uint32_t i = 0; i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)
             session_drop(node, node->sessions[i]);
     }
     timer_at(node->timer, TIME_NEVER);
-    node->ending_until = clock_now_us() + FINISH_US;
     timer_at(node->ending, clock_now_us() + FINISH_LOOK);
 }
 
@@ -543,6 +613,19 @@ static enum err make_room(struct node *node)
     return err;
 }
 
+static enum err open_judge(struct node *node)
+{
+    const struct coordinator_node_options *options = node->options;
+    const struct coordinator_options *core = &node->core.options;
+    const struct problem problem =
+        problem_of(options->data, options->model, options->isa);
+
+    if (!core->verify && !(core->audit > 0))
+        return ERR_OK;
+    return judge_new(node->loop, &problem, &core->job, judged, node,
+                     &node->judge);
+}
+
 static enum err open_loop(struct node *node)
 {
     const struct coordinator_node_options *options = node->options;
@@ -564,6 +647,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK && options->trace_fd >= 0)
         err = outlet_new(node->loop, options->trace_fd, &node->outlet);
     if (err == ERR_OK)
+        err = open_judge(node);
+    if (err == ERR_OK)
         err = link_hub_new(&with_loop, &node->hub);
     if (err == ERR_OK)
         err = link_hub_listen(node->hub, options->listen_fd);
@@ -572,12 +657,14 @@ static enum err open_loop(struct node *node)
 
 static void node_close(struct node *node)
 {
+    door_end(&node->door);
     for (uint32_t i = 0;
          node->sessions != NULL && i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)
             session_drop(node, node->sessions[i]);
     }
     task_free(node->checkpoint);
+    judge_free(node->judge);
     link_hub_free(node->hub);
     outlet_free(node->outlet);
     alerts_free(node->alerts);

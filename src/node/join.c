@@ -85,10 +85,15 @@ static enum err run_with(const struct join_options *options,
         .notice = options->notice,
         .supply = options->supply,
     };
+    struct net_source source;
     enum err err = notice_check(&options->notice, why);
 
     if (err == ERR_OK)
         err = net_parse(options->address, &node.address, why);
+    if (err == ERR_OK && options->interface != NULL) {
+        err = net_source_find(options->interface, &source, why);
+        node.source = &source;
+    }
     if (err == ERR_OK && node.address.port == 0)
         err = why_set(why, ERR_FORMAT, "%.200s: which port? write HOST:PORT",
                       options->address);

@@ -93,6 +93,16 @@ static void committed(struct ledger *ledger, const struct trace *trace)
     ledger->objective = trace->value;
 }
 
+static void count_ban(struct coordinator_stats *stats, const char *name,
+                      uint8_t kind)
+{
+    if (stats->banned < BANNED_SHOWN) {
+        memcpy(stats->banned_name[stats->banned], name, NAME_SIZE);
+        stats->banned_for[stats->banned] = kind;
+    }
+    stats->banned++;
+}
+
 static void count(struct coordinator_stats *stats, const struct trace *trace)
 {
     switch (trace->kind) {
@@ -104,6 +114,8 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
         break;
     case TRACE_POISON:
         stats->poison++;
+        if (trace->a < POISON_KINDS)
+            stats->poison_by[trace->a]++;
         break;
     case TRACE_HEDGED:
         stats->hedged++;
@@ -128,6 +140,12 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
         break;
     case TRACE_SWITCH:
         stats->switches++;
+        break;
+    case TRACE_JUDGED:
+        stats->judged++;
+        break;
+    case TRACE_BANNED:
+        count_ban(stats, trace->name, (uint8_t)trace->a);
         break;
     case TRACE_JOINED:
     case TRACE_DIED:
@@ -158,6 +176,22 @@ void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local)
         ledger->began_at = trace->now;
 }
 
+static void add_trust(struct coordinator_stats *to,
+                      const struct coordinator_stats *from)
+{
+    const uint32_t shown =
+        from->banned < BANNED_SHOWN ? from->banned : BANNED_SHOWN;
+
+    for (int kind = 0; kind < POISON_KINDS; kind++)
+        to->poison_by[kind] += from->poison_by[kind];
+    to->checked += from->checked;
+    to->judged += from->judged;
+    to->unchecked_bad += from->unchecked_bad;
+    for (uint32_t i = 0; i < shown; i++)
+        count_ban(to, from->banned_name[i], from->banned_for[i]);
+    to->banned += from->banned - shown;
+}
+
 static void add_stats(struct coordinator_stats *to,
                       const struct coordinator_stats *from)
 {
@@ -176,6 +210,7 @@ static void add_stats(struct coordinator_stats *to,
     to->switches += from->switches;
     to->alarms += from->alarms;
     to->redone += from->redone;
+    add_trust(to, from);
 }
 
 void ledger_coordinator_died(struct ledger *ledger)
@@ -200,6 +235,8 @@ struct worth {
     uint32_t exactness;
     uint32_t chunks;
     double residual;
+    uint32_t answered, age_max;
+    uint64_t age_sum;
 };
 
 struct worths {
@@ -239,7 +276,10 @@ static void note_record(void *context, const struct record *record)
     all->steps[all->count++] = (struct worth){.missing = missing_of(record),
                                               .exactness = record->exactness,
                                               .chunks = record->chunks,
-                                              .residual = record->residual};
+                                              .residual = record->residual,
+                                              .answered = record->answered,
+                                              .age_sum = record->age_sum,
+                                              .age_max = record->age_max};
 }
 
 static void list_missing(const struct worths *all, struct train_result *result)
@@ -261,6 +301,9 @@ static void sum_worths(const struct worths *all,
     memset(stats->exactness, 0, sizeof stats->exactness);
     stats->chunks_covered = 0;
     stats->worst_residual = 0;
+    stats->aged = 0;
+    stats->age_sum = 0;
+    stats->age_max = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct worth *worth = &all->steps[i];
 
@@ -268,6 +311,10 @@ static void sum_worths(const struct worths *all,
         stats->chunks_covered += worth->chunks;
         if (worth->residual > stats->worst_residual)
             stats->worst_residual = worth->residual;
+        stats->aged += worth->answered;
+        stats->age_sum += worth->age_sum;
+        if (worth->age_max > stats->age_max)
+            stats->age_max = worth->age_max;
     }
 }
 

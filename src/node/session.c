@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/product.h"
+#include "data/coded.h"
 #include "wire/codec.h"
 
 struct letter {
@@ -134,6 +136,11 @@ enum err session_send(struct session *session, struct envelope *envelope,
     return keep_letter(session, is_work(msg->kind), envelope->bytes, size);
 }
 
+uint64_t session_backlog(const struct session *session)
+{
+    return link_backlog(session->link, PLANE_BULK) + waits(session);
+}
+
 enum err session_ship(struct session *session, uint32_t first, uint32_t end)
 {
     struct chunkset *set = &session->to_ship;
@@ -160,25 +167,57 @@ static uint32_t take_chunk(struct session *session)
     return chunk;
 }
 
+static enum err send_data(struct session *session, struct envelope *envelope,
+                          const struct msg_data *data)
+{
+    const struct msg msg = {.kind = MSG_DATA, .data = *data};
+    const size_t size = envelope_fill(envelope, &msg);
+
+    if (size == 0)
+        return ERR_NOMEM;
+    link_send(session->link, PLANE_BULK, envelope->bytes, size);
+    return ERR_OK;
+}
+
 static enum err send_chunk(struct session *session, struct envelope *envelope,
                            const struct dataset *data, uint32_t chunk)
 {
     const size_t size = dataset_chunk_bytes(data, chunk);
     uint8_t *bytes = mem_new(size, 1);
-    const struct msg msg = {
-        .kind = MSG_DATA,
-        .data = {.chunk = chunk, .bytes = bytes, .size = size}};
-    size_t coded;
+    const struct msg_data msg = {.chunk = chunk, .bytes = bytes, .size = size};
+    enum err err;
 
     if (bytes == NULL)
         return ERR_NOMEM;
     dataset_chunk_encode(data, chunk, bytes);
-    coded = envelope_fill(envelope, &msg);
+    err = send_data(session, envelope, &msg);
     mem_free(bytes);
-    if (coded == 0)
-        return ERR_NOMEM;
-    link_send(session->link, PLANE_BULK, envelope->bytes, coded);
-    return ERR_OK;
+    return err;
+}
+
+/* One that another code has made void is left out. */
+static enum err send_strip(struct session *session, struct envelope *envelope,
+                           const struct dataset *data,
+                           const struct coordinator *core, uint32_t strip)
+{
+    const struct block_shape shape = coded_shape(data, core->code.parts);
+    struct block_term *terms = mem_new(shape.parts, sizeof *terms);
+    uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
+    struct msg_data msg = {.chunk = strip, .bytes = bytes};
+    enum err err = terms == NULL || bytes == NULL ? ERR_NOMEM : ERR_OK;
+    uint32_t count = 0;
+
+    if (err == ERR_OK && block_has_strip(&shape, strip))
+        count = product_terms(core, session->index, terms, &msg.block);
+    if (count > 0) {
+        msg.size = coded_strip_bytes(&shape, strip);
+        err = coded_strip_encode(data, &shape, terms, count, strip, bytes);
+        if (err == ERR_OK)
+            err = send_data(session, envelope, &msg);
+    }
+    mem_free(terms);
+    mem_free(bytes);
+    return err;
 }
 
 static void send_letter(struct session *session)
@@ -193,17 +232,22 @@ static void send_letter(struct session *session)
 }
 
 enum err session_pump(struct session *session, struct envelope *envelope,
-                      const struct dataset *data)
+                      const struct dataset *data,
+                      const struct coordinator *core)
 {
     while (waits(session) &&
            link_queued(session->link, PLANE_BULK) < SESSION_HIGH_BYTES) {
+        uint32_t chunk;
         enum err err;
 
         if (session->first != NULL) {
             send_letter(session);
             continue;
         }
-        err = send_chunk(session, envelope, data, take_chunk(session));
+        chunk = take_chunk(session);
+        err = core->options.job.products
+                  ? send_strip(session, envelope, data, core, chunk)
+                  : send_chunk(session, envelope, data, chunk);
         if (err != ERR_OK)
             return err;
     }

@@ -8,7 +8,8 @@
  *     SHIP 40..50, ROUND, SHIP 0..9, WORK   is sent as
  *     ROUND, WORK, 40..50, 0..9
  *
- * so that a worker begins with the first chunk that arrives.  A ROUND makes all
+ * so that a worker begins with the first chunk that arrives, and has the ROUND
+ * that names its block of coded data before strips of it.  A ROUND makes all
  * work queued before it void, so at most one waits.
  */
 #ifndef NODE_SESSION_H
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/chunkset.h"
+#include "core/coordinator.h"
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "os/link.h"
@@ -56,11 +58,15 @@ void envelope_close(struct envelope *envelope);
 MUST_CHECK enum err session_send(struct session *session,
                                  struct envelope *envelope,
                                  const struct msg *msg);
+/* Bulk that waits here, or is on its way. */
+uint64_t session_backlog(const struct session *session);
 MUST_CHECK enum err session_ship(struct session *session, uint32_t first,
                                  uint32_t end);
-/* Send what waits, as far as the connection is not too far behind. */
+/* Send what waits, as far as the connection is not too far behind.  On coded
+ * data the strips are those of the block that the core now has for it. */
 MUST_CHECK enum err session_pump(struct session *session,
                                  struct envelope *envelope,
-                                 const struct dataset *data);
+                                 const struct dataset *data,
+                                 const struct coordinator *core);
 
 #endif /* NODE_SESSION_H */

@@ -17,6 +17,7 @@
 #include "node/supervisor.h"
 #include "os/file.h"
 #include "os/folder.h"
+#include "os/interface.h"
 #include "os/log.h"
 #include "os/net.h"
 #include "os/random.h"
@@ -109,6 +110,27 @@ static enum err write_address(struct train *train, struct why *why)
     return file_write_atomic(path, text, size + 1, 0600, why);
 }
 
+/* --interface says where, --listen may still say which port. */
+static enum err take_interface(const struct train_options *options,
+                               struct net_address *wanted, struct why *why)
+{
+    struct net_source source;
+    enum err err = net_source_find(options->interface, &source, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (options->listen != NULL && options->listen[0] != ':' &&
+        strcmp(wanted->host, net_source_host(&source)) != 0)
+        return why_set(why, ERR_RANGE,
+                       "--interface %.80s and --listen %.80s name two places; "
+                       "write --listen :%u",
+                       options->interface, options->listen,
+                       (unsigned)wanted->port);
+    (void)snprintf(wanted->host, sizeof wanted->host, "%s",
+                   net_source_host(&source));
+    return ERR_OK;
+}
+
 static enum err open_door(struct train *train, struct why *why)
 {
     const struct train_options *options = train->options;
@@ -122,6 +144,8 @@ static enum err open_door(struct train *train, struct why *why)
     if (err == ERR_OK)
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
                         why);
+    if (err == ERR_OK && options->interface != NULL)
+        err = take_interface(options, &wanted, why);
     if (err == ERR_OK)
         err = net_listen(&wanted, options->token_file == NULL, &train->listener,
                          why);
@@ -180,7 +204,8 @@ static enum err key_chunks(struct train *train, struct pool *pool)
     const uint32_t chunks = dataset_chunks(data);
     struct keying keying = {.data = data};
 
-    if (train->options->listen == NULL && train->options->shared == NULL)
+    if ((train->options->listen == NULL && train->options->shared == NULL) ||
+        code_spec_products(&train->options->code))
         return ERR_OK;
     keying.digests = mem_new(chunks, sizeof *keying.digests);
     train->chunk_digests = keying.digests;
@@ -219,6 +244,14 @@ static enum err open_shared(struct train *train, struct pool *pool,
     else if (err == ERR_OK && web_is_address(options->shared))
         (void)snprintf(train->place, PLACE_SIZE, "%s", options->shared);
     return err == ERR_OK ? err : why_in(why, err, "--data-shared");
+}
+
+static double slopes(void *context, double *scores)
+{
+    const struct train *train = context;
+    const struct problem problem = problem_in(train->options);
+
+    return problem_slopes(&problem, scores);
 }
 
 /* Bounds are taken once, before the forks; every life shares them. */
@@ -293,6 +326,7 @@ static void describe_core(struct train *train)
         .links_max = links_max(options),
         .optim = options->optim,
         .scale = scale,
+        .slopes = slopes,
         .scale_context = train,
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
@@ -303,6 +337,10 @@ static void describe_core(struct train *train)
         .sync = options->sync,
         .chunk_digests = train->chunk_digests,
         .place = train->place[0] != '\0' ? train->place : NULL,
+        .verify = options->verify,
+        .audit = options->audit,
+        /* Not --seed, which workers may know. */
+        .audit_seed = random_u64(),
     };
     train->core.job.keyed = train->chunk_digests != NULL;
 }
@@ -318,6 +356,8 @@ static void describe_processes(struct train *train)
     train->supervisor.coordinator = (struct coordinator_node_options){
         .core = train->core,
         .data = options->data,
+        .model = options->model,
+        .isa = options->isa,
         .folder = options->out,
         .token = token,
         .listen_fd = train->listener.fd,
@@ -330,6 +370,7 @@ static void describe_processes(struct train *train)
         .resident = options->data,
         .data = train->core.job.data,
         .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
+        .chaos = &options->chaos,
     };
 }
 

@@ -41,11 +41,14 @@ struct train_options {
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;
     const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
+    const char *interface;  /* Network card, or its address; NULL: any. */
     const char *token_file; /* NULL: only on loopback. */
     const char *out;        /* Run folder, made if need be. */
     bool resume;
     bool respawn; /* Restart local workers that died. */
     bool sync;
+    bool verify;          /* Two equal answers to every piece, ... */
+    double audit;         /* ... or to this share of them. */
     uint64_t job;         /* 0 = draw one. */
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;

@@ -18,6 +18,7 @@
 #include "node/compute.h"
 #include "node/local.h"
 #include "node/preempt.h"
+#include "node/products.h"
 #include "node/session.h"
 #include "os/clock.h"
 #include "os/link.h"
@@ -59,6 +60,8 @@ struct node {
     struct compute_work work;
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
+    struct products products; /* Jobs on coded data. */
+    bool lie;                 /* --chaos lie: what is computed is made wrong. */
     enum err compute_err;
     int64_t compute_us;
     struct flag cancel;
@@ -161,18 +164,28 @@ static void do_send(struct node *node, const struct msg *msg)
 
 /* The job. */
 
+/* Within every bound: only one who computes the piece too can tell. */
+static void tell_lie(struct tally *tally)
+{
+    tally->sum[0] = tally->sum[0] / 2 + (INT64_C(1) << 40);
+}
+
 static void compute_work(void *context)
 {
     struct node *node = context;
     const time_us began = clock_now_us();
 
-    if (node->work.kind == EVALUATE_LOCAL)
+    if (node->core.job.products)
+        node->compute_err = products_compute(&node->products, &node->cancel);
+    else if (node->work.kind == EVALUATE_LOCAL)
         node->compute_err =
             local_compute(&node->core.job.local, &node->part, &node->compute,
                           &node->local, &node->cancel);
     else
         node->compute_err =
             compute_run(&node->compute, &node->work, &node->cancel);
+    if (node->lie && node->work.kind != EVALUATE_LOCAL)
+        tell_lie(node->work.tally);
     node->compute_us = clock_now_us() - began;
 }
 
@@ -183,11 +196,26 @@ static void compute_done(void *context)
                                 .err = node->compute_err,
                                 .compute_us = node->compute_us};
 
+    products_end(&node->products);
     feed(node, &event);
+}
+
+static void do_product(struct node *node, const struct action *action)
+{
+    if (products_begin(&node->products, action) != ERR_OK) {
+        finish(node, ERR_NOMEM, "not enough memory for this job's coded data");
+        return;
+    }
+    flag_lower(&node->cancel);
+    task_start(node->task);
 }
 
 static void do_compute(struct node *node, const struct action *action)
 {
+    if (node->core.job.products) {
+        do_product(node, action);
+        return;
+    }
     node->work = (struct compute_work){
         .first = action->first,
         .end = action->end,
@@ -205,6 +233,9 @@ static void do_compute(struct node *node, const struct action *action)
         .weights = action->what.w,
         .out = action->vector,
     };
+    node->lie =
+        node->options->chaos != NULL &&
+        chaos_lies(node->options->chaos, node->options->name, action->step);
     chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
     task_start(node->task);
@@ -276,21 +307,49 @@ static enum err open_compute(struct node *node, const struct job *job)
     return err;
 }
 
+/* Coded data: rows, if they are here, are only read to make a block. */
+static enum err open_products(struct node *node, const struct job *job)
+{
+    const struct dataset *data = node->options->resident;
+    enum err err;
+
+    if (!products_fit(job, data))
+        return ERR_SHAPE;
+    node->data = data;
+    err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        products_init(&node->products, job, data, node->options->isa,
+                      node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
+static enum err open_job(struct node *node, const struct job *job)
+{
+    enum err err;
+
+    if (job->products)
+        return open_products(node, job);
+    err = open_data(node, job);
+    return err == ERR_OK ? open_compute(node, job) : err;
+}
+
 static void do_open(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
-    enum err err = open_data(node, job);
+    enum err err = open_job(node, job);
 
-    if (err == ERR_OK)
-        err = open_compute(node, job);
     if (err == ERR_OK)
         err = codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
     if (err == ERR_OK) {
         codec_room_close(&node->room);
         node->room = room;
-        node->message_max =
-            codec_message_max(job->dims, job->sum_dims, job->chunks,
-                              dataset_chunk_bytes_max(node->data));
+        node->message_max = codec_message_max(
+            job->dims, job->sum_dims, job->chunks,
+            job->products ? products_strip_max(job)
+                          : dataset_chunk_bytes_max(node->data));
         node->open = true;
         return;
     }
@@ -299,8 +358,25 @@ static void do_open(struct node *node, const struct job *job)
                             : "not enough memory for this job's data");
 }
 
-static void do_store(struct node *node, const struct msg_data *msg)
+static void do_store_strip(struct node *node, const struct action *action)
 {
+    const enum err err =
+        products_store(&node->products, &action->share, &action->msg.data);
+
+    if (err == ERR_NOMEM)
+        finish(node, err, "not enough memory for this job's coded data");
+    else if (err != ERR_OK)
+        finish(node, err, "the coordinator sent a broken strip of data");
+}
+
+static void do_store(struct node *node, const struct action *action)
+{
+    const struct msg_data *msg = &action->msg.data;
+
+    if (node->core.job.products) {
+        do_store_strip(node, action);
+        return;
+    }
     if (node->data != &node->own)
         return; /* All rows are here. */
     if (dataset_chunk_decode(&node->own, msg->chunk, msg->bytes, msg->size) !=
@@ -358,7 +434,7 @@ static void carry_out(struct node *node, const struct action *action)
         do_open(node, action->job);
         return;
     case ACTION_STORE:
-        do_store(node, &action->msg.data);
+        do_store(node, action);
         return;
     case ACTION_COMPUTE:
         do_compute(node, action);
@@ -378,6 +454,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
+    case ACTION_JUDGE:
         break;
     }
     CHECK(!"an action of the coordinator");
@@ -413,6 +490,8 @@ static void feed(struct node *node, const struct event *event)
     if (!node->finished && event != NULL) {
         timed = *event;
         timed.now = clock_now_us();
+        if (timed.kind == EVENT_TIME && node->up)
+            timed.backlog = link_backlog(node->link, PLANE_BULK);
         worker_step(&node->core, &timed, &node->actions);
         for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
             carry_out(node, &node->actions.list[i]);
@@ -473,7 +552,11 @@ static enum err open_core(struct node *node, struct why *why)
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
-        .token = node->options->token, .events = &link_events, .context = node};
+        .token = node->options->token,
+        .source = node->options->source,
+        .events = &link_events,
+        .context = node,
+    };
     enum err err = loop_new(&node->loop);
 
     links.loop = node->loop;
@@ -501,6 +584,7 @@ static void node_close(struct node *node)
     task_free(node->task);
     supply_free(node->supply);
     part_close(&node->part);
+    products_close(&node->products);
     compute_close(&node->compute);
     threads_free(node->pool);
     link_hub_free(node->hub);

@@ -23,7 +23,9 @@
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "math/kernel.h"
+#include "node/chaos.h"
 #include "node/supply.h"
+#include "os/interface.h"
 #include "os/net.h"
 #include "os/notice.h"
 #include "os/token.h"
@@ -38,8 +40,10 @@ struct worker_node_options {
     struct digest data;             /* Of the resident rows. */
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
-    struct notice_options notice; /* Checked; it means leave as well. */
-    struct supply_options supply; /* Without resident rows. */
+    const struct chaos *chaos;       /* Says when to lie; NULL = never. */
+    const struct net_source *source; /* To dial from; NULL: any. */
+    struct notice_options notice;    /* Checked; it means leave as well. */
+    struct supply_options supply;    /* Without resident rows. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
@@ -51,9 +55,10 @@ MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
 struct join_options {
     const char *address;
     const char *token_file;
-    const char *name; /* NULL: the host's name and the process id. */
-    const char *isa;  /* NULL: the best. */
-    uint32_t threads; /* 0: all processors. */
+    const char *interface; /* To dial from; NULL: any. */
+    const char *name;      /* NULL: the host's name and the process id. */
+    const char *isa;       /* NULL: the best. */
+    uint32_t threads;      /* 0: all processors. */
     time_us give_up_us;
     struct notice_options notice;
     struct supply_options supply;

@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "os/interface.h"
 #include "os/loop.h"
 #include "os/net.h"
 #include "os/token.h"
@@ -68,6 +69,7 @@ struct link_events {
 struct link_options {
     struct loop *loop;
     const struct token *token; /* NULL: plain, loopback only.  Borrowed. */
+    const struct net_source *source; /* To dial from; NULL: any.  Borrowed. */
     const struct link_events *events;
     void *context;
 };
@@ -95,6 +97,8 @@ bool link_trusted(const struct link *link);
 void link_send(struct link *link, enum plane plane, const void *data,
                size_t size);
 size_t link_queued(const struct link *link, enum plane plane);
+/* The same, and what the kernel has and the peer's has not acknowledged. */
+size_t link_backlog(const struct link *link, enum plane plane);
 
 /* No more events.  What is queued is still sent, for LINK_FINISH_US. */
 void link_close(struct link *link);

@@ -163,10 +163,18 @@ static void on_trace(struct world *world, const struct trace *trace)
         world->options->switched(world->options->switched_context,
                                  trace_switch_text(trace, text));
     }
+    if (trace->kind == TRACE_BANNED && world->result->banned_step == UINT32_MAX)
+        world->result->banned_step = trace->key.step;
     if (trace->kind == TRACE_COMMIT) {
         world->last_commit_at = world->now;
         keep_point(world, trace);
     }
+}
+
+/* Blocks of coded data are always shipped. */
+static bool shares(const struct world *world)
+{
+    return world->options->shared && !code_spec_products(&world->options->code);
 }
 
 static void ship(struct world *world, uint32_t conn,
@@ -174,7 +182,7 @@ static void ship(struct world *world, uint32_t conn,
 {
     const struct dataset *data = world->options->problem->data;
 
-    if (world->options->shared)
+    if (shares(world))
         checker_violate(&world->checker, "shared data is shipped");
     for (uint32_t chunk = action->first; chunk < action->end; chunk++) {
         struct msg msg = {.kind = MSG_DATA};
@@ -183,7 +191,7 @@ static void ship(struct world *world, uint32_t conn,
         msg.data.chunk = chunk;
         msg.data.bytes = world->chunk_bytes;
         msg.data.size = dataset_chunk_bytes(data, chunk);
-        network_send(world, conn, TO_WORKER, &msg, false);
+        network_send(world, conn, TO_WORKER, &msg, SPOIL_NOT);
     }
 }
 
@@ -208,6 +216,22 @@ static void finish(struct world *world, const struct action *action)
                                                : action->reason);
 }
 
+/* Computed at once, told when that would be done. */
+static void judge(struct world *world, const struct action *action)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    coordinator->judge_err =
+        oracle_compute(&world->oracle, &action->what, action->exponent,
+                       action->first, action->end, action->tally);
+    world_push(world, (struct happening){
+                          .at = world->now + world->options->chunk_us *
+                                                 (action->end - action->first),
+                          .kind = HAPPEN_JUDGED,
+                          .node = NODE_COORDINATOR,
+                          .life = coordinator->process.life});
+}
+
 static void obey_link(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
@@ -220,13 +244,16 @@ static void obey_link(struct world *world, const struct action *action)
         return; /* It broke and the machine has not been told yet. */
     if (action->kind == ACTION_CLOSE) {
         network_close_end(world, conn, TO_COORDINATOR);
+    } else if (action->kind == ACTION_SHIP &&
+               coordinator->machine.options.job.products) {
+        sim_block_ship(world, conn, link, action->first, action->end);
     } else if (action->kind == ACTION_SHIP) {
         ship(world, conn, action);
     } else {
         if (action->msg.kind == MSG_ROUND)
             checker_round_sent(&world->checker, &action->msg.round.key,
                                &coordinator->disk);
-        network_send(world, conn, TO_WORKER, &action->msg, false);
+        network_send(world, conn, TO_WORKER, &action->msg, SPOIL_NOT);
     }
 }
 
@@ -250,6 +277,9 @@ static void obey(struct world *world, const struct action *action)
         break;
     case ACTION_FINISH:
         finish(world, action);
+        break;
+    case ACTION_JUDGE:
+        judge(world, action);
         break;
     case ACTION_CONNECT:
     case ACTION_OPEN:
@@ -449,7 +479,8 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     struct process *process = &world->coordinator.process;
     const bool of_life =
         happening->kind == HAPPEN_TIMER || happening->kind == HAPPEN_DISK ||
-        happening->kind == HAPPEN_DISK_DONE || happening->kind == HAPPEN_STOP;
+        happening->kind == HAPPEN_DISK_DONE ||
+        happening->kind == HAPPEN_JUDGED || happening->kind == HAPPEN_STOP;
 
     if (of_life && (!process->running || happening->life != process->life))
         return;
@@ -463,6 +494,9 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     } else if (happening->kind == HAPPEN_STOP) {
         world->coordinator.stopping = true;
         step(world, (struct event){.kind = EVENT_STOP});
+    } else if (happening->kind == HAPPEN_JUDGED) {
+        step(world, (struct event){.kind = EVENT_JUDGED,
+                                   .err = world->coordinator.judge_err});
     } else if (happening->kind == HAPPEN_DISK) {
         do_job(world);
     } else {
@@ -500,6 +534,7 @@ static void fill_options(struct world *world)
         .links_max = world->coordinator.links,
         .optim = from->optim,
         .scale = oracle_scale,
+        .slopes = oracle_slopes,
         .scale_context = &world->oracle,
         .delay = from->delay,
         .suspect_us = from->suspect_us,
@@ -508,6 +543,9 @@ static void fill_options(struct world *world)
         .checkpoint_steps = from->checkpoint_steps,
         .checkpoint_us = 2 * SECOND_US,
         .sync = from->sync,
+        .verify = from->verify,
+        .audit = from->audit,
+        .audit_seed = rng_at(from->seed, 2, 1),
     };
     if (from->problem != NULL) {
         to->job.rows = from->problem->data->rows;
@@ -516,7 +554,7 @@ static void fill_options(struct world *world)
         to->job.chunk_rows = from->problem->data->chunk_rows;
         to->job.keyed = true;
         to->chunk_digests = world->chunk_digests;
-        to->place = from->shared ? "shared" : NULL;
+        to->place = shares(world) ? "shared" : NULL;
     }
 }
 

@@ -306,6 +306,29 @@ static bool inject_poison(struct world *world, const struct sim_fault *fault)
     return true;
 }
 
+/* One liar at a time: nothing is promised of two that lie alike. */
+static bool may_lie(const struct world *world, uint32_t index)
+{
+    for (uint32_t i = 0; i < world->workers_max; i++) {
+        if (i != index && world->workers[i].lies)
+            return false;
+    }
+    return world->options->verify || world->options->gullible;
+}
+
+static bool inject_lie(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_running);
+
+    if (index == NODE_NOBODY || !may_lie(world, index))
+        return false;
+    world->workers[index].lies = true;
+    world->workers[index].lie_every = fault->count;
+    world->workers[index].lie_piece = fault->piece;
+    world_note(world, index, '!', "lies from now on");
+    return true;
+}
+
 static bool inject_kill(struct world *world, const struct sim_fault *fault)
 {
     if (!world->coordinator.process.running)
@@ -363,15 +386,25 @@ static bool inject_stop(struct world *world, const struct sim_fault *fault)
 typedef bool (*injector)(struct world *world, const struct sim_fault *fault);
 
 static const injector injectors[FAULT_KINDS] = {
-    [FAULT_CRASH] = inject_crash,         [FAULT_RESTART] = inject_restart,
-    [FAULT_FREEZE] = inject_freeze,       [FAULT_THAW] = inject_thaw,
-    [FAULT_LEAVE] = inject_leave,         [FAULT_JOIN] = inject_join,
-    [FAULT_PARTITION] = inject_partition, [FAULT_RESET] = inject_reset,
-    [FAULT_BURST] = inject_burst,         [FAULT_REPLAY] = inject_replay,
-    [FAULT_SLOW] = inject_slow,           [FAULT_POISON] = inject_poison,
-    [FAULT_KILL] = inject_kill,           [FAULT_POWER] = inject_kill,
-    [FAULT_DISK_CRASH] = inject_disk,     [FAULT_DISK_ERROR] = inject_disk,
-    [FAULT_STALL] = inject_stall,         [FAULT_STOP] = inject_stop,
+    [FAULT_CRASH] = inject_crash,
+    [FAULT_RESTART] = inject_restart,
+    [FAULT_FREEZE] = inject_freeze,
+    [FAULT_THAW] = inject_thaw,
+    [FAULT_LEAVE] = inject_leave,
+    [FAULT_JOIN] = inject_join,
+    [FAULT_PARTITION] = inject_partition,
+    [FAULT_RESET] = inject_reset,
+    [FAULT_BURST] = inject_burst,
+    [FAULT_REPLAY] = inject_replay,
+    [FAULT_SLOW] = inject_slow,
+    [FAULT_POISON] = inject_poison,
+    [FAULT_KILL] = inject_kill,
+    [FAULT_POWER] = inject_kill,
+    [FAULT_DISK_CRASH] = inject_disk,
+    [FAULT_DISK_ERROR] = inject_disk,
+    [FAULT_STALL] = inject_stall,
+    [FAULT_STOP] = inject_stop,
+    [FAULT_LIE] = inject_lie,
 };
 
 static bool inject(struct world *world, const struct sim_fault *fault)
@@ -482,6 +515,7 @@ static void mend_worker(struct world *world, uint32_t index)
     worker->cut_until[TO_COORDINATOR] = world->now;
     worker->slow = 1;
     worker->poison = false;
+    worker->lies = false;
     thaw(world, index);
     if (worker->exists)
         start_now(world, index);
@@ -594,6 +628,7 @@ void faults_on(struct world *world, const struct happening *happening)
     case HAPPEN_THAW:
     case HAPPEN_LEAVE:
     case HAPPEN_STOP:
+    case HAPPEN_JUDGED:
         CHECK(!"not a fault");
     }
 }

@@ -158,6 +158,21 @@ static void poison_tally(struct world *world, struct msg_tally *tally,
     tally->sum = sum;
 }
 
+/* What a machine that is silently wrong, or a liar, might send: nobody can tell
+ * it from the truth who has not computed the piece. */
+static void lie_tally(struct world *world, struct msg_tally *tally,
+                      int64_t *sum)
+{
+    uint64_t at;
+
+    for (uint32_t j = 0; j < tally->dims; j++)
+        sum[j] = tally->sum[j];
+    at = rng_below(&world->network_rng, tally->dims);
+    sum[at] = sum[at] / 2 + (INT64_C(1) << 40); /* Another value, in bound. */
+    tally->sum = sum;
+    world->result->lies++;
+}
+
 static void poison_row(struct world *world, struct msg_row *row, double *values)
 {
     const double nonsense[] = {(double)NAN, (double)INFINITY,
@@ -286,12 +301,23 @@ void network_replay(struct world *world)
     }
 }
 
+/* Is it one that must not be merged? */
+static bool spoil_msg(struct world *world, struct msg *msg, enum spoil spoil)
+{
+    if (spoil == SPOIL_POISON)
+        return poison_msg(world, msg);
+    if (spoil == SPOIL_NOT || msg->kind != MSG_TALLY || msg->tally.dims == 0)
+        return false;
+    lie_tally(world, &msg->tally, world->room.sum);
+    return !world->options->gullible;
+}
+
 void network_send(struct world *world, uint32_t conn, int direction,
-                  const struct msg *msg, bool poison)
+                  const struct msg *msg, enum spoil spoil)
 {
     const bool bulk = msg_is_bulk(msg->kind);
     struct msg sent = *msg;
-    const bool poisoned = poison && poison_msg(world, &sent);
+    const bool poisoned = spoil_msg(world, &sent, spoil);
     struct packet *packet;
 
     if (in_burst(world) && rng_chance(&world->network_rng, world->burst.lose)) {

@@ -44,6 +44,13 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
                        options->slots, CODE_SLOTS_MAX);
     if (options->optim.steps == 0)
         return why_set(why, ERR_SHAPE, "no steps to simulate");
+    if (options->problem != NULL && code_spec_products(&options->code) &&
+        (problem_outputs(options->problem) > 1 ||
+         options->optim.kind == OPTIM_NEWTON || options->adapt))
+        return why_set(why, ERR_SHAPE,
+                       "code %s gives gradients of one weight vector, and "
+                       "nothing else",
+                       options->code.name);
     if (options->problem != NULL) {
         *dims = problem_dims(options->problem);
         *chunks = dataset_chunks(options->problem->data);
@@ -88,6 +95,18 @@ static void name_data(struct world *world)
         world->data_digest = world->arithmetic;
 }
 
+/* On coded data vectors of all rows travel too. */
+static uint32_t longest_vector(const struct world *world)
+{
+    const struct sim_options *options = world->options;
+    const uint32_t rows =
+        block_pad(options->problem != NULL ? options->problem->data->rows
+                                           : options->rows);
+    const uint32_t sums = world->oracle.sum_dims;
+
+    return code_spec_products(&options->code) && rows > sums ? rows : sums;
+}
+
 static enum err buffers(struct world *world)
 {
     const struct problem *problem = world->options->problem;
@@ -96,7 +115,7 @@ static enum err buffers(struct world *world)
 
     if (err == ERR_OK)
         err = codec_room_init(&world->room, world->oracle.dims,
-                              world->oracle.sum_dims, items);
+                              longest_vector(world), items);
     if (err == ERR_OK)
         err = codec_room_init(&world->bare, 0, 0, 0);
     if (err != ERR_OK)
@@ -135,6 +154,8 @@ static enum err open_world(struct world *world, struct why *why)
     enum err err = shape(options, &dims, &chunks, why);
 
     if (err == ERR_OK)
+        err = coordinator_vet(&options->code, &options->optim, why);
+    if (err == ERR_OK)
         err = code_class(options, chunks, &class, why);
     if (err != ERR_OK)
         return err;
@@ -151,7 +172,8 @@ static enum err open_world(struct world *world, struct why *why)
     }
     if (err == ERR_OK)
         err = checker_init(&world->checker, &world->oracle, class,
-                           world->coordinator.links);
+                           options->code.staleness, world->coordinator.links);
+    world->checker.gullible = options->gullible;
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     return ERR_OK;
@@ -229,7 +251,7 @@ static bool is_for_process(uint32_t kind)
            kind == HAPPEN_COMPUTED || kind == HAPPEN_RECALLED ||
            kind == HAPPEN_FETCHED || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
-           kind == HAPPEN_STOP;
+           kind == HAPPEN_STOP || kind == HAPPEN_JUDGED;
 }
 
 static void deliver(struct world *world, struct happening *happening)
@@ -377,7 +399,7 @@ enum err sim_run(const struct sim_options *options, struct sim_result *result,
     struct world world = {.options = options, .result = result};
     enum err err;
 
-    *result = (struct sim_result){0};
+    *result = (struct sim_result){.banned_step = UINT32_MAX};
     split_seed(&world);
     err = open_world(&world, why);
     if (err == ERR_OK) {

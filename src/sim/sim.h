@@ -48,7 +48,8 @@
     X(FAULT_DISK_CRASH, "diskcrash") /* either, at the n-th disk operation */  \
     X(FAULT_DISK_ERROR, "diskerror") /* one disk operation fails */            \
     X(FAULT_STALL, "stall")          /* SIGSTOP of the coordinator */          \
-    X(FAULT_STOP, "stop")            /* SIGTERM of it: stops, is resumed */
+    X(FAULT_STOP, "stop")            /* SIGTERM of it: stops, is resumed */    \
+    X(FAULT_LIE, "lie")              /* a worker lies, within the bound */
 
 #define FAULT_ENUM(code, text) code,
 enum fault_kind { FAULT_LIST(FAULT_ENUM) FAULT_KINDS };
@@ -71,7 +72,9 @@ struct sim_fault {
     uint32_t worker; /* Whom; ignored where there is nobody to choose. */
     time_us after_us;
     time_us for_us; /* FREEZE, STALL, PARTITION, BURST; KILL, POWER: away. */
-    uint32_t count; /* DISK_CRASH, DISK_ERROR: operations before it. */
+    uint32_t count; /* DISK_CRASH, DISK_ERROR: operations before it.  LIE: one
+                       answer in so many is one; 0 = all. */
+    uint32_t piece; /* LIE: about this one only, counted from 1; 0 = any. */
 };
 
 /* A line of the trace, without its newline. */
@@ -109,6 +112,9 @@ struct sim_options {
     time_us beat_us, suspect_us, dead_us, resend_us;
     uint32_t checkpoint_steps;
     bool sync;
+    bool verify;   /* Compare two answers to every piece, ... */
+    double audit;  /* ... or to this share of them. */
+    bool gullible; /* Lies are expected to get through: bits are not checked. */
 
     uint64_t seed;
     bool faults; /* Draw `fault_count` of them from the seed. */
@@ -155,6 +161,8 @@ struct sim_result {
     double end_s; /* Virtual time at the end. */
     bool violated;
     char violation[SIM_TEXT];
+    uint32_t lies;        /* Answers that were lies. */
+    uint32_t banned_step; /* Of the first ban; UINT32_MAX: there was none. */
     struct coordinator_stats stats; /* Of the last life. */
     double *weights; /* The final model: dims of them, NULL if not finished. */
     uint32_t dims;

@@ -23,9 +23,11 @@
 
 /* --- computing ----------------------------------------------------------- */
 
-/* How often the rows are gone through. */
-static uint32_t passes(const struct world *world, const struct action *action)
+/* How often the rows are gone through; a product is half of a gradient. */
+static double passes(const struct world *world, const struct action *action)
 {
+    if (evaluation_is_product(action->what.kind))
+        return .5;
     return action->what.kind == EVALUATE_LOCAL
                ? local_steps(&world->options->optim.local, action->step)
                : 1;
@@ -40,6 +42,8 @@ static void compute(struct world *world, uint32_t index,
                                        worker->slow * passes(world, action));
 
     CHECK(!computation->active);
+    if (evaluation_is_product(action->what.kind))
+        sim_block_take(world, worker, &action->share);
     *computation = (struct computation){
         .active = true,
         .number = computation->number + 1,
@@ -142,7 +146,11 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
         computation->cancelled ? computation->first + 1 : computation->end;
     enum err err;
 
-    if (computation->what.kind == EVALUATE_LOCAL)
+    if (evaluation_is_product(computation->what.kind) && computation->cancelled)
+        return ERR_CANCELLED;
+    if (evaluation_is_product(computation->what.kind))
+        err = sim_block_multiply(world, worker);
+    else if (computation->what.kind == EVALUATE_LOCAL)
         err = step_alone(world, worker);
     else if (worker->resident)
         err = oracle_compute(&world->oracle, &computation->what,
@@ -159,7 +167,7 @@ static void open_job(struct world *world, struct sim_worker *worker)
 {
     struct dataset_shape shape;
 
-    if (worker->resident)
+    if (worker->resident || worker->machine.job.products)
         return;
     shape = dataset_shape(world->options->problem->data);
     if (!worker->has_data)
@@ -171,10 +179,16 @@ static void open_job(struct world *world, struct sim_worker *worker)
 }
 
 static void store(struct world *world, uint32_t index,
-                  const struct msg_data *data)
+                  const struct action *action)
 {
     struct sim_worker *worker = &world->workers[index];
+    const struct msg_data *data = &action->msg.data;
 
+    if (action->share.block != 0) {
+        sim_block_take(world, worker, &action->share);
+        sim_block_store(world, worker, data);
+        return;
+    }
     CHECK(worker->has_data);
     if (dataset_chunk_decode(&worker->data, data->chunk, data->bytes,
                              data->size) != ERR_OK)
@@ -203,6 +217,21 @@ static void fetch(struct world *world, uint32_t index,
               HAPPEN_FETCHED, chunk);
 }
 
+static enum spoil spoil_of(const struct sim_worker *worker,
+                           const struct msg *msg)
+{
+    if (worker->poison)
+        return SPOIL_POISON;
+    if (!worker->lies || msg->kind != MSG_TALLY ||
+        (worker->lie_piece != 0 && msg->tally.piece + 1 != worker->lie_piece))
+        return SPOIL_NOT;
+    return worker->lie_every == 0 || (msg->tally.key.step + msg->tally.piece) %
+                                             worker->lie_every ==
+                                         0
+               ? SPOIL_LIE
+               : SPOIL_NOT;
+}
+
 static void say(struct world *world, uint32_t index, const struct msg *msg)
 {
     struct sim_worker *worker = &world->workers[index];
@@ -216,7 +245,8 @@ static void say(struct world *world, uint32_t index, const struct msg *msg)
     if (msg->kind == MSG_ROW)
         checker_answer(&world->checker, worker->machine.options.name,
                        &msg->row.key, &worker->view_answered);
-    network_send(world, worker->conn, TO_COORDINATOR, msg, worker->poison);
+    network_send(world, worker->conn, TO_COORDINATOR, msg,
+                 spoil_of(worker, msg));
 }
 
 static void hang_up(struct world *world, struct sim_worker *worker)
@@ -250,7 +280,7 @@ static void obey(struct world *world, uint32_t index,
         open_job(world, worker);
         break;
     case ACTION_STORE:
-        store(world, index, &action->msg.data);
+        store(world, index, action);
         break;
     case ACTION_COMPUTE:
         compute(world, index, action);
@@ -275,6 +305,7 @@ static void obey(struct world *world, uint32_t index,
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
+    case ACTION_JUDGE:
         CHECK(!"an action of the coordinator");
     }
 }
@@ -347,11 +378,13 @@ void sim_worker_start(struct world *world, uint32_t index)
     }
     process_begin(&worker->process);
     worker->poison = false;
+    worker->lies = false;
     worker->slow = 1;
     worker->view_answered = 0;
     worker->conn = CONN_NONE;
     if (worker->has_data)
         chunkset_clear(&worker->data.present);
+    sim_block_drop(worker);
     made.resident = worker->resident;
     made.keeps = worker->keeps || options->shared;
     if (worker->resident)
@@ -392,6 +425,7 @@ void sim_workers_close(struct world *world)
         if (worker->has_data)
             dataset_close(&worker->data);
         chunkset_close(&worker->disk);
+        sim_block_drop(worker);
     }
     mem_free(world->workers);
     world->workers = NULL;

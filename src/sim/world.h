@@ -19,6 +19,7 @@
 #include "core/action.h"
 #include "core/coordinator.h"
 #include "core/worker.h"
+#include "data/coded.h"
 #include "data/dataset.h"
 #include "sim/checker.h"
 #include "sim/disk.h"
@@ -51,6 +52,7 @@ enum happening_kind {
     HAPPEN_SCRIPT,    /* Fault `number` of the script. */
     HAPPEN_CURE,      /* Faults end; everything is mended. */
     HAPPEN_DEADLINE,  /* CHECK-5: there should have been a step by now. */
+    HAPPEN_JUDGED,    /* The coordinator has computed a piece itself. */
 };
 
 /* Directions of a connection. */
@@ -103,7 +105,7 @@ struct computation {
     const int16_t *exponent;
     struct tally *tally;
     uint32_t step;  /* Local: number of the average, */
-    double *vector; /* and where the displacement goes. */
+    double *vector; /* and where the displacement, or a product, goes. */
 };
 
 struct sim_worker {
@@ -112,14 +114,19 @@ struct sim_worker {
     bool exists; /* Has been started at least once. */
     bool resident;
     bool poison;
-    uint32_t rejected; /* How often; it then comes back under a new name. */
-    double slow;       /* Compute takes so much longer; 1 = as usual. */
+    bool lies;
+    uint32_t lie_every; /* One answer in so many; 0 = all. */
+    uint32_t lie_piece; /* Only about this one, from 1; 0 = any. */
+    uint32_t rejected;  /* How often; it then comes back under a new name. */
+    double slow;        /* Compute takes so much longer; 1 = as usual. */
     uint32_t conn;
     struct computation computation;
     struct dataset data; /* Shipped, if not resident. */
     bool has_data;
     bool keeps;           /* Chunks it was sent stay on its disk ... */
     struct chunkset disk; /* ... over its lives. */
+    struct coded coded;   /* Or the block of coded data of ... */
+    uint64_t block;       /* ... this name; 0: none. */
     uint64_t view_answered;
     time_us cut_until[2]; /* Partitioned, by direction. */
     bool cut_loses;       /* What meets the partition is lost, not late. */
@@ -141,6 +148,7 @@ struct sim_coordinator {
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
     enum err job_err;    /* Of the job carried out, until it is told. */
+    enum err judge_err;  /* Likewise of the piece it computed. */
     bool power;          /* A disk crash is a power cut, not a kill. */
     time_us away_us;     /* ... after which it starts again so much later. */
     uint32_t *link_conn; /* Link -> connection, or CONN_NONE. */
@@ -230,8 +238,9 @@ void world_start_later(struct world *world, uint32_t node, time_us after_us);
 
 /* --- network.c --- */
 void network_close(struct world *world);
+enum spoil { SPOIL_NOT, SPOIL_POISON, SPOIL_LIE };
 void network_send(struct world *world, uint32_t conn, int direction,
-                  const struct msg *msg, bool poison);
+                  const struct msg *msg, enum spoil spoil);
 void network_dial(struct world *world, uint32_t worker);
 void network_on_dial(struct world *world, const struct happening *happening);
 /* One end closes; the other is told. */
@@ -268,6 +277,20 @@ void sim_worker_on(struct world *world, const struct happening *happening);
 void sim_workers_close(struct world *world);
 /* The next worker that was never started; NODE_NOBODY if all were. */
 uint32_t sim_worker_spare(const struct world *world);
+
+/* --- products.c --- */
+/* Turn to the block that the action speaks of. */
+void sim_block_take(struct world *world, struct sim_worker *worker,
+                    const struct block_share *share);
+void sim_block_store(struct world *world, struct sim_worker *worker,
+                     const struct msg_data *data);
+void sim_block_drop(struct sim_worker *worker);
+/* The product at hand. */
+MUST_CHECK enum err sim_block_multiply(struct world *world,
+                                       struct sim_worker *worker);
+/* Strips [first, end) of the block of `link`. */
+void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
+                    uint32_t first, uint32_t end);
 
 /* --- faults.c --- */
 void faults_begin(struct world *world);

@@ -5,11 +5,11 @@
  * is the check that they agree.  Layout of the large ones (sizes in bytes):
  *
  *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 16
- *            | count 4 | items 20 each | dims 4 | exponents 2 each
- *            | weights 8 each
+ *            | count 4 | items 20 each | kind 1 | parts 4 if a product
+ *            | dims 4 | exponents 2 each unless a product | weights 8 each
  *     TALLY  kind 1 | key 44 | piece 4 | first 4 | end 4 | compute 8 | dims 4
  *            | loss 16 | packed sums, to the end
- *     DATA   kind 1 | chunk 4 | bytes, to the end
+ *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
  *     CHUNKS kind 1 | count 4 | digests 32 each | place, to the end
  *     HAVE   kind 1 | count 4 | held and near, a bit for each chunk
  *
@@ -186,6 +186,7 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_digest(out, &hello->arithmetic);
     put_bool(out, hello->resident);
     put_digest(out, &hello->data);
+    put_u64(out, hello->job);
     put_u64(out, hello->view_seen);
     put_bool(out, hello->keeps);
 }
@@ -200,6 +201,7 @@ static void get_hello(struct reader *in, struct msg_hello *hello)
     get_digest(in, &hello->arithmetic);
     hello->resident = get_bool(in);
     get_digest(in, &hello->data);
+    hello->job = get_u64(in);
     hello->view_seen = get_u64(in);
     hello->keeps = get_bool(in);
 }
@@ -251,6 +253,7 @@ static void put_job(struct writer *out, const struct job *job)
     put_u64(out, job->entries);
     put_bool(out, job->weighted);
     put_bool(out, job->keyed);
+    put_bool(out, job->products);
     put_local(out, &job->local);
 }
 
@@ -272,11 +275,12 @@ static void get_job(struct reader *in, struct job *job)
     job->entries = get_u64(in);
     job->weighted = get_bool(in);
     job->keyed = get_bool(in);
+    job->products = get_bool(in);
     get_local(in, &job->local);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
     must(in, job->outputs > 0 && job->dims % job->outputs == 0);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
-    must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
+    must(in, job->chunks > 0 && job_strips(job) <= CHUNKS_MAX);
     must(in, job->beat_us >= 0 && job->dead_us > 0);
 }
 
@@ -307,12 +311,14 @@ static void get_beat(struct reader *in, struct msg_beat *beat)
 static void put_data(struct writer *out, const struct msg_data *data)
 {
     put_u32(out, data->chunk);
+    put_u64(out, data->block);
     put_bytes(out, data->bytes, data->size);
 }
 
 static void get_data(struct reader *in, struct msg_data *data)
 {
     data->chunk = get_u32(in);
+    data->block = get_u64(in);
     must(in, data->chunk < CHUNKS_MAX);
     data->size = in->size - in->at;
     data->bytes = get_view(in, data->size);
@@ -459,6 +465,8 @@ static void put_round(struct writer *out, const struct msg_round *round)
     put_f64(out, round->delay_factor);
     put_items(out, round->items, round->count);
     put_u8(out, (uint8_t)round->kind);
+    if (evaluation_is_product(round->kind))
+        put_u32(out, round->parts);
     put_u32(out, round->dims);
     for (uint32_t j = 0; j < evaluation_dims(round->kind, round->dims); j++)
         put_u16(out, (uint16_t)round->exponent[j]);
@@ -482,7 +490,7 @@ static enum evaluation_kind get_evaluation(struct reader *in,
 {
     const uint8_t kind = get_u8(in);
 
-    must(in, kind <= EVALUATE_LOCAL);
+    must(in, kind <= EVALUATE_BACK);
     if (!in->ok)
         return EVALUATE_GRADIENT;
     must(in, evaluation_dims((enum evaluation_kind)kind, room->dims) <=
@@ -493,6 +501,8 @@ static enum evaluation_kind get_evaluation(struct reader *in,
 static void get_round(struct reader *in, const struct codec_room *room,
                       struct msg_round *round)
 {
+    bool product;
+
     get_key(in, &round->key);
     round->assignment = get_u64(in);
     round->coded = get_bool(in);
@@ -500,8 +510,12 @@ static void get_round(struct reader *in, const struct codec_room *room,
     round->delay_factor = get_delay(in);
     get_items(in, room, &round->count, &round->items);
     round->kind = get_evaluation(in, room);
+    product = evaluation_is_product(round->kind);
+    round->parts = product ? get_u32(in) : 0;
     round->dims = get_u32(in);
-    must(in, round->dims > 0 && round->dims == room->dims);
+    /* A product multiplies what may be as long as an answer. */
+    must(in, round->dims > 0 && (product ? round->dims <= room->sum_dims
+                                         : round->dims == room->dims));
     if (!in->ok)
         return;
     get_exponents(in, room->exponent,
@@ -839,6 +853,7 @@ size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,
         SMALL_BYTES + pack_bound(sum_dims),
         SMALL_BYTES + ((size_t)sum_dims + 1) * 8,
         round_bound(items_max, dims, sum_dims),
+        round_bound(items_max, sum_dims, 0), /* A product. */
     };
     size_t most = 0;
 

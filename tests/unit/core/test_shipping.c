@@ -288,7 +288,8 @@ static void hear_fetch(struct role *role, uint32_t first, uint32_t end)
 static void hear_data(struct role *role, uint32_t chunk)
 {
     const uint8_t byte = 0;
-    const struct msg msg = {.kind = MSG_DATA, .data = {chunk, &byte, 1}};
+    const struct msg msg = {
+        .kind = MSG_DATA, .data = {.chunk = chunk, .bytes = &byte, .size = 1}};
 
     hear(role, &msg);
 }

@@ -97,6 +97,7 @@ static void random_job(struct rng *rng, struct job *job)
     job->entries = rng_next(rng);
     job->weighted = rng_chance(rng, 0.5);
     job->keyed = rng_chance(rng, 0.5);
+    job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
     random_local(rng, &job->local);
     random_digest(rng, &job->data);
     job->beat_us = 1 + (int64_t)(random_u64(rng) >> 2);
@@ -112,6 +113,7 @@ static void random_hello(struct rng *rng, struct msg_hello *hello)
     random_digest(rng, &hello->arithmetic);
     hello->resident = rng_chance(rng, 0.5);
     random_digest(rng, &hello->data);
+    hello->job = random_u64(rng);
     hello->view_seen = random_u64(rng);
     hello->keeps = rng_chance(rng, 0.5);
 }
@@ -165,7 +167,8 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->delay_factor = rng_unit(rng);
     round->count = random_items(rng, room);
     round->items = room->items;
-    round->kind = (enum evaluation_kind)rng_below(rng, 4);
+    round->kind = (enum evaluation_kind)rng_below(rng, 6);
+    round->parts = evaluation_is_product(round->kind) ? random_u32(rng) : 0;
     round->dims = RANDOM_DIMS;
     round->direction = round->kind == EVALUATE_HESSVEC ? room->direction : NULL;
     round->exponent = room->exponent;
@@ -252,6 +255,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_DATA:
         msg->data.chunk = (uint32_t)rng_below(rng, CHUNKS_MAX);
+        msg->data.block = random_u64(rng);
         msg->data.size = random_bytes(rng, room);
         msg->data.bytes = room->bytes;
         break;
