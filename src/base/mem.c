@@ -11,7 +11,8 @@ static uint8_t *zeroed(size_t bytes)
     uint8_t *block;
 
     /* calloc knows which pages come zeroed from the kernel and does not touch
-     * them; a long vector that a job never uses then costs nothing. */
+     * them; a long vector that a job never uses then costs nothing.  (What is
+     * called here tests/faults/shim.c lets fail.) */
     if (bytes >= LARGE)
         return calloc(1, bytes);
     block = aligned_alloc(MEM_LINE, bytes);
