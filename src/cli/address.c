@@ -17,16 +17,35 @@ static bool is_loopback(const char *host)
            strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0;
 }
 
+/* One address, or several with commas between: are they all of this machine? */
+static enum err all_loopback(const char *address, bool *loopback,
+                             struct why *why)
+{
+    *loopback = true;
+    while (address != NULL) {
+        const size_t size = strcspn(address, ",");
+        struct net_address parsed;
+        char one[NET_TEXT_SIZE];
+
+        (void)snprintf(one, sizeof one, "%.*s", (int)size, address);
+        if (size >= sizeof one || net_parse(one, &parsed, why) != ERR_OK)
+            return ERR_RANGE;
+        *loopback = *loopback && is_loopback(parsed.host);
+        address = address[size] == ',' ? address + size + 1 : NULL;
+    }
+    return ERR_OK;
+}
+
 enum err address_check(const char *address, const char *token_file,
                        const char *remedy, struct why *why)
 {
-    struct net_address parsed = {.host = ""};
+    bool loopback;
 
-    if (address != NULL && net_parse(address, &parsed, why) != ERR_OK)
+    if (all_loopback(address, &loopback, why) != ERR_OK)
         return ERR_RANGE;
     if (token_file != NULL)
         return file_check_private(token_file, why);
-    if (is_loopback(parsed.host))
+    if (loopback)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
                    "%.200s is more than this machine, and that needs a key; %s",

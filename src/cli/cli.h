@@ -45,6 +45,7 @@ const struct command *command_find(const char *name);
 
 int train_command(struct cli *cli);
 int join_command(struct cli *cli);
+int relay_command(struct cli *cli);
 int status_command(struct cli *cli);
 int stop_command(struct cli *cli);
 int token_command(struct cli *cli);

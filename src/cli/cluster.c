@@ -69,6 +69,7 @@ static struct train_options options_of(struct run *run)
         .slots = setup->slots,
         .local_workers = setup->local,
         .workers_max = setup->workers_max,
+        .fanout = (uint32_t)option_count(options, OPT_FANOUT),
         .listen = option_text(options, OPT_LISTEN),
         .interface = option_text(options, OPT_INTERFACE),
         .token_file = option_text(options, OPT_TOKEN_FILE),

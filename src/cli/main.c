@@ -41,6 +41,14 @@ static const struct command commands[] = {
      "Work for a coordinator; leaves in good order on SIGTERM", NULL,
      "  muster join trainer.example:7731 --token-file w1.token\n",
      join_command},
+    {"relay", POSITIONAL(CMD_RELAY, OPT_ADDRESS), "HOST:PORT",
+     "Stand between a coordinator and workers, and merge their answers",
+     "Workers join the relay as they would the coordinator, which they need "
+     "not\n"
+     "reach; it sees one connection for all of them.",
+     "  muster relay trainer.example:7731 --listen :7732 --token-file "
+     "cluster.token\n",
+     relay_command},
     {"data", POSITIONAL(CMD_DATA, OPT_DATA_ACTION, OPT_WHAT),
      "info|prepare|get WHAT", "Look at data, encode public data sets, download",
      NULL,

@@ -12,7 +12,7 @@
 enum {
     /* Commands that train, for real or in virtual time. */
     BOTH = CMD_TRAIN | CMD_SIMULATE,
-    TALKS = CMD_TRAIN | CMD_JOIN | CMD_STATUS | CMD_STOP,
+    TALKS = CMD_TRAIN | CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP,
     COMPUTES = CMD_TRAIN | CMD_JOIN | CMD_SIMULATE,
     CODED = BOTH | CMD_CODES,
 };
@@ -50,9 +50,10 @@ static const struct option table[OPTIONS] = {
     [OPT_ADDRESS] = {.name = "address",
                      .kind = VALUE_TEXT,
                      .value = "ADDRESS",
-                     .help = "HOST:PORT of the coordinator; for status and "
-                             "stop also the run's folder",
-                     .commands = CMD_JOIN | CMD_STATUS | CMD_STOP},
+                     .help = "HOST:PORT of the coordinator, or of a relay; "
+                             "join, relay: more after commas, tried in turn; "
+                             "status, stop: or the run's folder",
+                     .commands = CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP},
     [OPT_ACTION] = {.name = "action",
                     .kind = VALUE_CHOICE,
                     .value = "new",
@@ -623,7 +624,17 @@ static const struct option table[OPTIONS] = {
                     .kind = VALUE_TEXT,
                     .value = "HOST:PORT",
                     .shown = "loopback, any port",
-                    .help = "where `muster join` finds the coordinator",
+                    .help = "where `muster join` finds the coordinator, or "
+                            "the relay",
+                    .commands = CMD_TRAIN | CMD_RELAY},
+    [OPT_FANOUT] = {.name = "fanout",
+                    .section = cluster,
+                    .kind = VALUE_COUNT,
+                    .value = "F",
+                    LIMITS(0, 1024),
+                    .initial = "0",
+                    .help = "local workers beyond F go through relays, one "
+                            "for every F; 0 = none",
                     .commands = CMD_TRAIN},
     [OPT_INTERFACE] = {.name = "interface",
                        .section = cluster,
@@ -645,8 +656,8 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_TEXT,
                   .value = "NAME",
                   .shown = "join: host and process id",
-                  .help = "the worker's name",
-                  .commands = CMD_JOIN | CMD_TOKEN},
+                  .help = "the worker's name, or the relay's",
+                  .commands = CMD_JOIN | CMD_RELAY | CMD_TOKEN},
     [OPT_FROM] = {.name = "from",
                   .section = cluster,
                   .kind = VALUE_TEXT,

@@ -35,7 +35,8 @@ enum command_bit {
     CMD_MODEL = 1 << 10,
     CMD_DATA = 1 << 11,
     CMD_PLAN = 1 << 12,
-    CMD_ALL = (1 << 13) - 1,
+    CMD_RELAY = 1 << 13,
+    CMD_ALL = (1 << 14) - 1,
 };
 
 enum option_id {
@@ -124,6 +125,7 @@ enum option_id {
     /* The cluster. */
     OPT_LISTEN,
     OPT_INTERFACE,
+    OPT_FANOUT,
     OPT_TOKEN_FILE,
     OPT_NAME,
     OPT_FROM,

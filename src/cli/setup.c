@@ -160,6 +160,26 @@ static enum err choose_code(struct setup *setup, const struct options *options,
     return err == ERR_UNKNOWN ? why_in(why, err, "--code") : err;
 }
 
+/* Which jobs take no relays: core/leaves.c. */
+static enum err check_fanout(const struct setup *setup,
+                             const struct options *options, struct why *why)
+{
+    const bool compared = setup->verify || setup->audit > 0;
+
+    if (!option_given(options, OPT_FANOUT) ||
+        (!compared && setup->code.staleness == 0 &&
+         !code_spec_products(&setup->code)))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--fanout does not go with %s: relays %s; leave one of them "
+                   "out",
+                   compared                    ? "--verify or --audit"
+                   : setup->code.staleness > 0 ? "--staleness"
+                                               : "--code mds",
+                   compared ? "merge the answers that are to be compared"
+                            : "keep the weights of one round only");
+}
+
 /* Line searches and curvature pairs: two sums must be over the same rows. */
 static bool searches(const struct options *options)
 {
@@ -370,6 +390,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
         err = refuse_shared_blocks(setup, options, why);
     if (err == ERR_OK)
         err = trust_choose(setup, options, why);
+    if (err == ERR_OK)
+        err = check_fanout(setup, options, why);
     if (err == ERR_OK)
         err = choose_machine(setup, options, why);
     if (err == ERR_OK && delay != NULL)

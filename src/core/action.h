@@ -23,8 +23,8 @@
 enum event_kind {
     EVENT_START,
     EVENT_TIME,      /* The time asked for with ACTION_TIMER has come. */
-    EVENT_LINK_UP,   /* Worker: connected to the coordinator. */
-    EVENT_LINK_DOWN, /* Socket error or end; coordinator: of `link`. */
+    EVENT_LINK_UP,   /* Worker, relay: connected to the one above. */
+    EVENT_LINK_DOWN, /* Socket error or end; coordinator, relay: of `link`. */
     EVENT_MESSAGE,
     EVENT_COMPUTED,     /* Worker: the piece is in the tally, or not (err). */
     EVENT_JOURNALED,    /* Coordinator: the record is written (err). */
@@ -39,7 +39,7 @@ enum event_kind {
 struct event {
     enum event_kind kind;
     time_us now;
-    uint32_t link;         /* Coordinator: who. */
+    uint32_t link;         /* Coordinator, relay: who. */
     const struct msg *msg; /* EVENT_MESSAGE. */
     enum err err;          /* COMPUTED, JOURNALED, CHECKPOINTED. */
     int64_t compute_us;    /* COMPUTED. */
@@ -59,8 +59,8 @@ enum action_kind {
     ACTION_JOURNAL,    /* Coordinator: append bytes; `sync`: make durable. */
     ACTION_CHECKPOINT, /* Coordinator: bytes of `step`, via core/store.h. */
     ACTION_FINISH,     /* The machine is done; err and reason say how. */
-    ACTION_CONNECT,    /* Worker: dial; LINK_UP or LINK_DOWN follows. */
-    ACTION_OPEN,       /* Worker: the job is known; make room for its data. */
+    ACTION_CONNECT,    /* Worker, relay: dial; LINK_UP or LINK_DOWN follows. */
+    ACTION_OPEN,       /* Worker, relay: the job is known; make room for it. */
     ACTION_STORE,      /* Worker: keep msg->data; the machine counts it held. */
     ACTION_COMPUTE,    /* Worker: add chunks [first, end) to `tally`. */
     ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
@@ -82,6 +82,7 @@ struct block_share {
 struct action {
     enum action_kind kind;
     uint32_t link;
+    uint32_t leaf;        /* SHIP: behind the relay on link; 0 = itself. */
     struct msg msg;       /* SEND; STORE; RECALL. */
     time_us at;           /* TIMER. */
     struct trace trace;   /* TRACE. */

@@ -26,6 +26,7 @@ enum planted_bug {
     BUG_IN_PLACE,         /* Write over the only whole checkpoint. */
     BUG_KEEP_TORN,        /* Go on behind the torn end of a journal. */
     BUG_BELIEVE_SECOND,   /* Merge a second answer that says something else. */
+    BUG_RELAY_TWICE,      /* A relay adds a second answer to a piece. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS

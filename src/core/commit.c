@@ -178,7 +178,7 @@ static bool checkpoint_due(const struct coordinator *c)
 
 static void ask_checkpoint(struct coordinator *c, struct actions *actions)
 {
-    struct writer state = writer_on(c->state, optim_state_bytes(&c->optim));
+    struct writer state = writer_on(c->state, coordinator_state_bytes(c));
     struct checkpoint checkpoint = {
         .job = c->options.job.id,
         .config = c->options.config,
@@ -190,6 +190,8 @@ static void ask_checkpoint(struct coordinator *c, struct actions *actions)
     struct action *action;
 
     optim_save(&c->optim, &state);
+    if (c->options.follow)
+        follow_save(&c->follow, &state);
     CHECK(state.ok);
     checkpoint.state_size = state.size;
     action = actions_add(actions, ACTION_CHECKPOINT);
@@ -234,7 +236,7 @@ static struct record receipt(const struct coordinator *c,
         .job = c->options.job.id,
         .view = c->view,
         .step = c->optim.step,
-        .attempt = c->key.attempt,
+        .attempt = out->attempts,
         .slots = c->code.slots,
         .answered = out->answered,
         .chunks = out->chunks,
@@ -276,10 +278,10 @@ static void call_off(struct coordinator *c, struct actions *actions)
 {
     if (stale_on(c))
         return; /* They go on. */
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (!member_here(c, link) || c->members[link].outstanding == 0)
             continue;
-        coordinator_send(actions, link, MSG_CANCEL)->cancel.key = c->key;
+        coordinator_send(c, actions, link, MSG_CANCEL)->cancel.key = c->key;
         round_unassign(c, link);
     }
 }
@@ -337,6 +339,7 @@ static void add_round(struct outcome *step, const struct outcome *round)
         step->exactness = round->exactness;
     if (round->residual > step->residual)
         step->residual = round->residual;
+    step->attempts += round->attempts;
     step->answered = round->answered;
     step->chunks = round->chunks;
     step->rescale = round->rescale;
@@ -392,6 +395,47 @@ static void note_round(struct coordinator *c)
     adapt_end(&c->adapt, c->now, c->slot_alive);
 }
 
+void commit_no_function(struct coordinator *c, struct actions *actions)
+{
+    coordinator_fail(c, actions, ERR_MISMATCH,
+                     "step %u: the function gave two answers for the same "
+                     "weights and chunk",
+                     c->optim.step);
+}
+
+void commit_hopeless(struct coordinator *c, struct actions *actions)
+{
+    call_off(c, actions);
+    if (optim_reject(&c->optim)) {
+        c->key.attempt = 0;
+        commit_rejected(c, actions);
+        return;
+    }
+    coordinator_fail(c, actions, ERR_RANGE,
+                     "step %u: gradient or loss of a chunk is not finite or "
+                     "too large",
+                     c->optim.step);
+}
+
+/* Where no bound is proved the sums tell whether their scale was fine enough,
+ * and which one comes next.  False: the round is done again, or the job is
+ * over. */
+static bool sizes_stand(struct coordinator *c, struct actions *actions)
+{
+    switch (follow_take(&c->follow, c->what.kind, c->gradient)) {
+    case FOLLOW_STANDS:
+        return true;
+    case FOLLOW_AGAIN:
+        round_again(c, actions);
+        return false;
+    case FOLLOW_HOPELESS:
+    case FOLLOW_NO_FUNCTION:
+        break;
+    }
+    commit_no_function(c, actions);
+    return false;
+}
+
 void commit_round(struct coordinator *c, struct actions *actions)
 {
     struct outcome out = {.exactness = EXACT_BITWISE};
@@ -408,6 +452,9 @@ void commit_round(struct coordinator *c, struct actions *actions)
     }
     note_round(c);
     call_off(c, actions);
+    if (c->options.follow && !sizes_stand(c, actions))
+        return;
+    out.attempts = c->key.attempt;
     add_round(&c->outcome, &out);
     c->phase = COORDINATOR_COMMITTING;
     c->key.attempt = 0;
@@ -492,15 +539,16 @@ static void finish(struct coordinator *c, struct actions *actions)
     const bool done = optim_next(&c->optim).kind == ASK_DONE;
     struct action *action;
 
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         struct msg *bye;
 
         if (!member_here(c, link))
             continue;
-        bye = coordinator_send(actions, link, MSG_BYE);
+        bye = coordinator_send(c, actions, link, MSG_BYE);
         bye->bye.finished = done;
         memcpy(bye->bye.reason, done ? "done" : "stopped", done ? 5 : 8);
     }
+    leaves_bye(c, done, done ? "done" : "stopped", actions);
     (void)coordinator_trace(c, actions, TRACE_DONE, LINK_NONE);
     action = actions_add(actions, ACTION_FINISH);
     action->err = done ? ERR_OK : ERR_CANCELLED;
@@ -520,11 +568,23 @@ static void end_job(struct coordinator *c, struct actions *actions)
         ask_checkpoint(c, actions);
 }
 
+void commit_abandon(struct coordinator *c, struct actions *actions)
+{
+    const bool waits =
+        c->phase == COORDINATOR_ROUND || c->phase == COORDINATOR_GATHERING;
+
+    if (!c->stopping || c->alive > 0 || !waits || c->journal_wait > 0)
+        return;
+    c->phase = COORDINATOR_COMMITTING;
+    end_without_update(c, actions);
+}
+
 void commit_advance(struct coordinator *c, struct actions *actions)
 {
     const bool boundary = c->optim.round == 0 && !c->halfway; /* Of a step. */
 
-    if ((c->stopping && boundary) || optim_next(&c->optim).kind == ASK_DONE) {
+    if ((c->stopping && (boundary || c->alive == 0)) ||
+        optim_next(&c->optim).kind == ASK_DONE) {
         end_job(c, actions);
         return;
     }

@@ -14,14 +14,26 @@
 
 /* --- shared by the parts ------------------------------------------------- */
 
-struct msg *coordinator_send(struct actions *actions, uint32_t link,
+struct msg *coordinator_send(const struct coordinator *c,
+                             struct actions *actions, uint32_t link,
                              enum msg_kind kind)
 {
+    const struct member *member = &c->members[link];
     struct action *action = actions_add(actions, ACTION_SEND);
 
-    action->link = link;
+    action->link = member->via > 0 ? member->via - 1 : link;
+    action->msg.leaf = member->leaf;
     action->msg.kind = kind;
     return &action->msg;
+}
+
+void coordinator_hang_up(const struct coordinator *c, struct actions *actions,
+                         uint32_t link)
+{
+    if (c->members[link].via > 0)
+        (void)coordinator_send(c, actions, link, MSG_GONE);
+    else
+        actions_add(actions, ACTION_CLOSE)->link = link;
 }
 
 struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
@@ -52,15 +64,16 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
     c->phase = COORDINATOR_FAILED;
     (void)coordinator_trace(c, actions, TRACE_FAILED, LINK_NONE);
     /* A coordinator that was replaced has no right to send workers home. */
-    for (uint32_t link = 0; err != ERR_STALE && link < c->options.links_max;
-         link++) {
+    for (uint32_t link = 0; err != ERR_STALE && link < c->members_max; link++) {
         struct msg *bye;
 
         if (!member_here(c, link))
             continue;
-        bye = coordinator_send(actions, link, MSG_BYE);
+        bye = coordinator_send(c, actions, link, MSG_BYE);
         memcpy(bye->bye.reason, c->reason, sizeof bye->bye.reason);
     }
+    if (err != ERR_STALE)
+        leaves_bye(c, false, c->reason, actions);
     action = actions_add(actions, ACTION_FINISH);
     action->err = err;
     action->reason = c->reason;
@@ -70,7 +83,7 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
 
 static enum err make_members(struct coordinator *c)
 {
-    const uint32_t links = c->options.links_max;
+    const uint32_t links = c->members_max;
 
     c->members = mem_new(links, sizeof *c->members);
     c->slot_link = mem_new(links, sizeof *c->slot_link);
@@ -100,9 +113,12 @@ static enum err make_members(struct coordinator *c)
 static enum err make_vectors(struct coordinator *c)
 {
     const struct job *job = &c->options.job;
-    const size_t state_size = optim_state_bytes(&c->optim);
+    size_t state_size;
     enum err err = tally_init(&c->total, job->sum_dims, job->chunks);
 
+    if (err == ERR_OK && c->options.follow)
+        err = follow_init(&c->follow, job->cols, job->chunks);
+    state_size = coordinator_state_bytes(c);
     if (err == ERR_OK)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
@@ -160,6 +176,8 @@ static enum err load_checkpoint(struct coordinator *c,
     struct reader in = reader_on(checkpoint->state, checkpoint->state_size);
     enum err err = optim_load(&c->optim, &in);
 
+    if (err == ERR_OK && c->options.follow)
+        err = follow_load(&c->follow, &in);
     if (err == ERR_OK && c->optim.step != checkpoint->step)
         err = ERR_FORMAT;
     if (err != ERR_OK)
@@ -247,16 +265,22 @@ enum err coordinator_init(struct coordinator *coordinator,
     struct coordinator *c = coordinator;
     enum err err;
 
-    CHECK(options->slots > 0 && options->slots <= options->links_max);
+    CHECK(options->slots > 0 &&
+          options->slots <= options->links_max + options->leaves_max);
     CHECK(options->links_max <= COORDINATOR_LINKS_MAX);
+    CHECK(options->leaves_max <= COORDINATOR_LINKS_MAX);
     CHECK(options->job.dims > 0 && options->job.chunks > 0);
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
+    CHECK(!options->follow ||
+          options->job.dims == follow_dims(options->job.cols));
     err = coordinator_vet(&options->code, &options->optim, why);
     if (err != ERR_OK)
         return err;
     *c = (struct coordinator){.options = *options,
+                              .members_max =
+                                  options->links_max + options->leaves_max,
                               .gather_for = options->slots,
                               .wanted = options->code,
                               .wanted_slots = options->slots};
@@ -292,7 +316,7 @@ void coordinator_close(struct coordinator *coordinator)
 {
     struct coordinator *c = coordinator;
 
-    for (uint32_t i = 0; c->members != NULL && i < c->options.links_max; i++) {
+    for (uint32_t i = 0; c->members != NULL && i < c->members_max; i++) {
         chunkset_close(&c->members[i].held);
         chunkset_close(&c->members[i].near);
     }
@@ -301,6 +325,7 @@ void coordinator_close(struct coordinator *coordinator)
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
+    follow_close(&c->follow);
     tally_close(&c->total);
     tally_close(&c->arrived);
     mem_free(c->members);
@@ -377,6 +402,11 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_HAVE:
         shipping_have(c, link, &msg->have, actions);
         break;
+    case MSG_RELAY:
+    case MSG_TASK:
+    case MSG_ALONE:
+    case MSG_SUM:
+    case MSG_GONE:
     case MSG_HELLO:
     case MSG_WELCOME:
     case MSG_REJECT:
@@ -396,9 +426,44 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     }
 }
 
+static void on_link_down(struct coordinator *c, uint32_t link,
+                         struct actions *actions)
+{
+    if (c->members[link].relay) {
+        leaves_down(c, link, actions);
+        return;
+    }
+    if (!member_here(c, link))
+        return;
+    roster_remove(c, link, TRACE_DIED, actions);
+    round_rebalance(c, actions);
+}
+
+/* From a relay, of itself. */
+static void on_relay_message(struct coordinator *c, uint32_t link,
+                             const struct msg *msg, struct actions *actions)
+{
+    if (msg->kind == MSG_RELAY)
+        leaves_relay(c, link, &msg->relay, actions);
+    else if (msg->kind == MSG_SUM)
+        round_sum(c, link, &msg->sum, actions);
+}
+
 static void on_message(struct coordinator *c, uint32_t link,
                        const struct msg *msg, struct actions *actions)
 {
+    if (msg->leaf != 0)
+        link = leaves_find(c, link, msg, actions);
+    if (link == LINK_NONE)
+        return;
+    if (msg->kind == MSG_RELAY || c->members[link].relay) {
+        on_relay_message(c, link, msg, actions);
+        return;
+    }
+    if (msg->kind == MSG_GONE) {
+        on_link_down(c, link, actions);
+        return;
+    }
     if (msg->kind == MSG_HELLO) {
         roster_hello(c, link, &msg->hello, actions);
         return;
@@ -411,15 +476,6 @@ static void on_message(struct coordinator *c, uint32_t link,
         return; /* It was declared dead; it will say HELLO again. */
     c->members[link].heard_at = c->now;
     on_member_message(c, link, msg, actions);
-}
-
-static void on_link_down(struct coordinator *c, uint32_t link,
-                         struct actions *actions)
-{
-    if (!member_here(c, link))
-        return;
-    roster_remove(c, link, TRACE_DIED, actions);
-    round_rebalance(c, actions);
 }
 
 static void on_time(struct coordinator *c, struct actions *actions)
@@ -481,6 +537,7 @@ static void dispatch(struct coordinator *c, const struct event *event,
         on_time(c, actions);
         break;
     case EVENT_LINK_DOWN:
+        CHECK(event->link < c->options.links_max);
         on_link_down(c, event->link, actions);
         break;
     case EVENT_MESSAGE:
@@ -524,6 +581,7 @@ void coordinator_step(struct coordinator *coordinator,
     c->records_used = 0;
     free_retired(c);
     dispatch(c, event, actions);
+    commit_abandon(c, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);
     coordinator_check(c);
 }
@@ -534,6 +592,14 @@ struct digest coordinator_hash(const struct coordinator *coordinator)
 
     return hash_vectors(optim_weights(&coordinator->optim), job->outputs,
                         job->dims / job->outputs, job->cols);
+}
+
+size_t coordinator_state_bytes(const struct coordinator *coordinator)
+{
+    const struct coordinator *c = coordinator;
+
+    return optim_state_bytes(&c->optim) +
+           (c->options.follow ? follow_bytes(&c->follow) : 0);
 }
 
 const double *coordinator_weights(const struct coordinator *coordinator)

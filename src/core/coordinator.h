@@ -26,6 +26,7 @@
 #include "base/chunkset.h"
 #include "code/code.h"
 #include "core/action.h"
+#include "core/follow.h"
 #include "core/journal.h"
 #include "core/store.h"
 #include "math/tally.h"
@@ -62,11 +63,16 @@ struct coordinator_options {
     uint32_t drill;       /* Tests: change every so many steps, whatever it
                              pays; 0 = no. */
     uint32_t slots;       /* n wanted at the start. */
-    uint32_t links_max;   /* Worker sessions at once. */
+    uint32_t links_max;   /* Connections at once: workers and relays. */
+    uint32_t leaves_max;  /* Workers behind relays; 0 = no relays. */
     struct optim_options optim;
     scale_function scale;
     slopes_function slopes; /* Codes of data only. */
     void *scale_context;    /* Of both. */
+    bool follow;   /* No bound is proved: instead of `scale` the sizes seen
+                      decide (core/follow.h).  job.cols weights are the
+                      user's, job.dims = follow_dims(job.cols). */
+    bool own_data; /* Workers bring the data along: nothing is shipped. */
     struct delay delay;
     time_us suspect_us;        /* Silence: hedge.  Adapts upwards to jitter. */
     time_us resend_us;         /* Assignment or answer believed lost. */
@@ -169,6 +175,13 @@ struct member {
     uint32_t idle_beats;
     uint64_t chunks_done; /* As last beaten. */
     uint32_t answers;     /* Tallies and rows merged, for status. */
+
+    /* Over a relay: its link + 1, and this worker's number there. */
+    uint32_t via, leaf;
+    /* The link is a relay's (and `state` is NONE): */
+    bool relay;
+    bool cast; /* It was sent the weights of the round `cast_key`. */
+    struct round_key cast_key;
 };
 
 struct piece_state {
@@ -187,6 +200,7 @@ struct outcome {
     uint32_t chunks;
     uint64_t age_sum; /* --staleness: of the answers, in updates. */
     uint32_t age_max;
+    uint32_t attempts; /* Rounds done again. */
 };
 
 struct coordinator_stats {
@@ -228,9 +242,11 @@ struct coordinator {
     bool stopping; /* EVENT_STOP came: end at the next boundary. */
     bool backlog;  /* Of the event at hand: it is still on its way to them. */
 
-    struct member *members; /* links_max of them; index = link. */
-    uint32_t alive;         /* READY or ACTIVE. */
-    uint32_t gather_for;    /* Wait for so many, until ... */
+    /* First one for each link, then those behind relays, found by hashing. */
+    struct member *members;
+    uint32_t members_max; /* links_max + leaves_max. */
+    uint32_t alive;       /* READY or ACTIVE. */
+    uint32_t gather_for;  /* Wait for so many, until ... */
     time_us gather_until;
     struct offender offenders[OFFENDERS_MAX];
     uint32_t offender_count;
@@ -250,6 +266,7 @@ struct coordinator {
     struct round_key key;
     struct evaluation what; /* Asked in this round; the optimiser's. */
     int16_t *exponent;
+    struct follow follow; /* Unused unless options.follow. */
     struct tally total;   /* Merged so far. */
     struct tally arrived; /* One message, laid over its buffers. */
     uint32_t row_dims;    /* Of a coded answer in this round. */
@@ -322,6 +339,9 @@ void coordinator_step(struct coordinator *coordinator,
 
 /* The hash people see: of the job.cols weights, not of their padding. */
 struct digest coordinator_hash(const struct coordinator *coordinator);
+
+/* Bytes of what a checkpoint keeps besides its own head. */
+size_t coordinator_state_bytes(const struct coordinator *coordinator);
 
 /* The model so far: job.dims doubles. */
 const double *coordinator_weights(const struct coordinator *coordinator);

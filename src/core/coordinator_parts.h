@@ -5,6 +5,7 @@
  *   roster.c       who is here: HELLO, beats, suspicion, death, leave
  *   view.c         which slots they fill: gathering, codes for the living, and
  *                  for what was measured of them
+ *   leaves.c       who is behind which relay
  *   round.c        who computes what: assignment, stealing, hedging, answers
  *   stale.c        --staleness: answers to older steps
  *   product.c      rounds on coded data
@@ -20,8 +21,13 @@
 #define LINK_NONE UINT32_MAX
 
 /* coordinator.c */
-struct msg *coordinator_send(struct actions *actions, uint32_t link,
+/* To the worker or relay `link`, over its relay if it is behind one. */
+struct msg *coordinator_send(const struct coordinator *c,
+                             struct actions *actions, uint32_t link,
                              enum msg_kind kind);
+/* Close its connection; behind a relay the relay does. */
+void coordinator_hang_up(const struct coordinator *c, struct actions *actions,
+                         uint32_t link);
 struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
                                 enum trace_kind kind, uint32_t link);
 __attribute__((format(printf, 4, 5))) void
@@ -86,6 +92,22 @@ void verify_alone(struct coordinator *c, uint32_t id, struct actions *actions);
 void verify_judged(struct coordinator *c, enum err err,
                    struct actions *actions);
 
+/* leaves.c */
+/* RELAY: from now on `link` brings workers. */
+void leaves_relay(struct coordinator *c, uint32_t link,
+                  const struct msg_relay *relay, struct actions *actions);
+/* The member that a message from a relay is of; LINK_NONE: of nobody here. */
+uint32_t leaves_find(struct coordinator *c, uint32_t link,
+                     const struct msg *msg, struct actions *actions);
+/* An answer in a SUM from the relay on `link`: whose? */
+uint32_t leaves_member(const struct coordinator *c, uint32_t link,
+                       uint32_t leaf);
+/* The relay is gone, and with it everyone behind it. */
+void leaves_down(struct coordinator *c, uint32_t link, struct actions *actions);
+/* The job is over: relays, too, may go. */
+void leaves_bye(const struct coordinator *c, bool finished, const char *reason,
+                struct actions *actions);
+
 /* view.c */
 /* Start, if enough are here or patience is over. */
 void view_gather(struct coordinator *c, struct actions *actions);
@@ -103,6 +125,8 @@ bool view_feasible(struct coordinator *c);
 void round_open(struct coordinator *c, struct actions *actions);
 void round_tally(struct coordinator *c, uint32_t link,
                  const struct msg_tally *msg, struct actions *actions);
+void round_sum(struct coordinator *c, uint32_t link, const struct msg_sum *msg,
+               struct actions *actions);
 void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
                struct actions *actions);
 void round_refuse(struct coordinator *c, uint32_t link,
@@ -116,6 +140,8 @@ void round_resend(struct coordinator *c, uint32_t link,
 void round_deadline(struct coordinator *c, struct actions *actions);
 /* When it comes; TIME_NEVER if there is none ahead. */
 time_us round_deadline_at(const struct coordinator *c);
+/* The same evaluation once more, on another scale. */
+void round_again(struct coordinator *c, struct actions *actions);
 /* Forget what `link` was to answer. */
 void round_unassign(struct coordinator *c, uint32_t link);
 /* The piece is in, merged from here; the round may be over. */
@@ -203,6 +229,12 @@ void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
 void commit_stop(struct coordinator *c, struct actions *actions);
 /* A trial was rejected without a round: on to the next, or to the end. */
 void commit_rejected(struct coordinator *c, struct actions *actions);
+/* No scale fits this point: on to the next trial, or the end. */
+void commit_hopeless(struct coordinator *c, struct actions *actions);
+/* The user's function contradicts itself. */
+void commit_no_function(struct coordinator *c, struct actions *actions);
+/* Told to stop, and nobody is left who could finish the step: stop now. */
+void commit_abandon(struct coordinator *c, struct actions *actions);
 /* To the next step, or to the end. */
 void commit_advance(struct coordinator *c, struct actions *actions);
 

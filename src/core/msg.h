@@ -19,6 +19,18 @@
  *        | <---------------------------- CANCEL -|   control: overtakes
  *        | -- LEAVE ---------------------------> |
  *        | <------------------------------ BYE --|
+ *
+ * A relay (core/relay.h) stands between: what it passes on for one of the
+ * workers behind it, its leaves, carries that leaf's number in `leaf`.
+ *
+ *      relay                               coordinator, or another relay
+ *        | -- RELAY ---------------------------> |   I bring workers
+ *        | <----------------- WELCOME, REJECT -- |
+ *        | <--------- ROUND (weights, no piece) -|   bulk, once for all leaves
+ *        | <------------- leaf: TASK (pieces) -- |   bulk, each leaf's own
+ *        | <--------------------- ALONE (pieces)-|   bulk, do not merge these
+ *        | -- SUM (merged, and whose) ---------> |   bulk
+ *        | <-- leaf: GONE, either way ---------> |   its session is over
  */
 #ifndef CORE_MSG_H
 #define CORE_MSG_H
@@ -41,6 +53,7 @@
 #define ITEMS_MAX    65536u              /* Pieces in one message. */
 #define STATUS_SIZE  65536u              /* Text of a STATUS answer. */
 #define PLACE_SIZE   1024u               /* Where shared data is. */
+#define ANSWERS_MAX  4096u               /* Answers in one SUM. */
 
 enum msg_kind {
     MSG_HELLO = 1,
@@ -64,7 +77,14 @@ enum msg_kind {
     MSG_CHUNKS,
     MSG_HAVE,
     MSG_FETCH,
+    MSG_RELAY,
+    MSG_TASK, /* A ROUND whose weights the relay has. */
+    MSG_ALONE,
+    MSG_SUM,
+    MSG_GONE,
 };
+
+#define MSG_LAST MSG_GONE
 
 /* One piece of work. */
 struct item {
@@ -184,7 +204,7 @@ struct msg_round {
     const int16_t *exponent; /* evaluation_dims(kind, dims) of them. */
 };
 
-struct msg_work { /* Also DROP. */
+struct msg_work { /* Also DROP and ALONE. */
     struct round_key key;
     uint64_t assignment;
     uint32_t count;
@@ -201,6 +221,24 @@ struct msg_tally {
     uint32_t piece;
     uint32_t first, end;
     int64_t compute_us;
+    uint32_t dims;
+    const int64_t *sum;
+    tally_loss loss;
+};
+
+/* One answer in a SUM. */
+struct answer {
+    uint32_t leaf; /* Whose. */
+    uint32_t piece;
+    uint32_t first, end;
+    int64_t compute_us;
+    bool counted; /* Is in the sum; else the piece was answered before. */
+};
+
+struct msg_sum {
+    struct round_key key;
+    uint32_t count;
+    const struct answer *answers;
     uint32_t dims;
     const int64_t *sum;
     tally_loss loss;
@@ -224,6 +262,11 @@ struct msg_bye {
     char reason[REASON_SIZE];
 };
 
+struct msg_relay {
+    uint32_t version;
+    char name[NAME_SIZE];
+};
+
 enum ask_what { ASK_STATUS = 1, ASK_STOP = 2 };
 
 struct msg_ask {
@@ -238,6 +281,7 @@ struct msg_status {
 
 struct msg {
     enum msg_kind kind;
+    uint32_t leaf; /* Over a relay: of or for this one; 0 = none. */
     union {
         struct msg_hello hello;
         struct job welcome;
@@ -249,12 +293,15 @@ struct msg {
         struct msg_chunks chunks;
         struct msg_have have;
         struct msg_fetch fetch;
-        struct msg_round round;
+        struct msg_round round; /* Also TASK, where it has no vectors. */
         struct msg_work work;
         struct msg_work drop;
+        struct msg_work alone;
         struct msg_cancel cancel;
         struct msg_tally tally;
         struct msg_row row;
+        struct msg_sum sum;
+        struct msg_relay relay;
         struct msg_refuse refuse;
         struct msg_bye bye;
         struct msg_ask ask;
@@ -272,7 +319,8 @@ static inline bool msg_is_bulk(enum msg_kind kind)
 {
     return kind == MSG_DATA || kind == MSG_ROUND || kind == MSG_WORK ||
            kind == MSG_DROP || kind == MSG_TALLY || kind == MSG_ROW ||
-           kind == MSG_CHUNKS || kind == MSG_FETCH;
+           kind == MSG_CHUNKS || kind == MSG_FETCH || kind == MSG_TASK ||
+           kind == MSG_ALONE || kind == MSG_SUM;
 }
 
 #endif /* CORE_MSG_H */

@@ -15,7 +15,7 @@
 
 bool member_here(const struct coordinator *c, uint32_t link)
 {
-    return link < c->options.links_max && c->members[link].state != MEMBER_NONE;
+    return link < c->members_max && c->members[link].state != MEMBER_NONE;
 }
 
 bool member_healthy(const struct coordinator *c, uint32_t link)
@@ -28,9 +28,8 @@ bool member_healthy(const struct coordinator *c, uint32_t link)
 static void reject(struct coordinator *c, uint32_t link, const char *reason,
                    struct actions *actions)
 {
-    struct msg *msg = coordinator_send(actions, link, MSG_REJECT);
+    struct msg *msg = coordinator_send(c, actions, link, MSG_REJECT);
 
-    (void)c;
     (void)snprintf(msg->reject.reason, sizeof msg->reject.reason, "%s", reason);
 }
 
@@ -49,6 +48,9 @@ static const char *objection(const struct coordinator *c,
                "this one";
     if (hello->resident && !digest_equal(&hello->data, &c->options.job.data))
         return "this worker holds other data than the coordinator trains on";
+    if (c->options.own_data && !hello->resident)
+        return "this run trains a program's own function; join it with that "
+               "program (muster_join)";
     if (trust_banned(c, hello->name))
         return "this worker sent broken answers three times; start it under "
                "another name once its machine is repaired";
@@ -58,7 +60,7 @@ static const char *objection(const struct coordinator *c,
 static void welcome(struct coordinator *c, uint32_t link,
                     struct actions *actions)
 {
-    coordinator_send(actions, link, MSG_WELCOME)->welcome = c->options.job;
+    coordinator_send(c, actions, link, MSG_WELCOME)->welcome = c->options.job;
     shipping_describe(c, link, actions);
 }
 
@@ -73,13 +75,13 @@ static void keep_data(struct member *member, const struct member *old)
 static void replace_old(struct coordinator *c, uint32_t link,
                         const struct msg_hello *hello, struct actions *actions)
 {
-    for (uint32_t old = 0; old < c->options.links_max; old++) {
+    for (uint32_t old = 0; old < c->members_max; old++) {
         if (!member_here(c, old) ||
             strcmp(c->members[old].name, hello->name) != 0)
             continue;
         if (c->members[old].incarnation == hello->incarnation)
             keep_data(&c->members[link], &c->members[old]);
-        actions_add(actions, ACTION_CLOSE)->link = old;
+        coordinator_hang_up(c, actions, old);
         roster_remove(c, old, TRACE_DIED, actions);
     }
 }
@@ -100,6 +102,8 @@ static void admit(struct coordinator *c, uint32_t link,
             hello->keeps && !hello->resident && !c->options.job.products,
         .counting_until = c->now + SHIPPING_COUNT_US,
         .block = member->block,
+        .via = member->via,
+        .leaf = member->leaf,
         .incarnation = hello->incarnation,
         .pid = hello->pid,
         .heard_at = c->now,
@@ -177,7 +181,7 @@ void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
 
 void roster_leave(struct coordinator *c, uint32_t link, struct actions *actions)
 {
-    struct msg *bye = coordinator_send(actions, link, MSG_BYE);
+    struct msg *bye = coordinator_send(c, actions, link, MSG_BYE);
 
     (void)snprintf(bye->bye.reason, sizeof bye->bye.reason, "left");
     if (!member_here(c, link))
@@ -290,7 +294,7 @@ void roster_beat(struct coordinator *c, uint32_t link,
     member->beat_sequence = beat->sequence;
     member->beat_at = c->now;
     member->chunks_done = beat->chunks_done;
-    echo = coordinator_send(actions, link, MSG_ECHO);
+    echo = coordinator_send(c, actions, link, MSG_ECHO);
     echo->echo.sequence = beat->sequence;
     echo->echo.sent_us = beat->sent_us;
     clear_suspicion(c, link, actions);
@@ -303,14 +307,14 @@ void roster_watch(struct coordinator *c, struct actions *actions)
 
     if (c->options.job.beat_us == 0)
         return;
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         struct member *member = &c->members[link];
         const time_us silence = c->now - member->heard_at;
 
         if (member->state == MEMBER_NONE)
             continue;
         if (silence >= dead_limit(c, member)) {
-            actions_add(actions, ACTION_CLOSE)->link = link;
+            coordinator_hang_up(c, actions, link);
             roster_remove(c, link, TRACE_DIED, actions);
             changed = true;
         } else if (silence >= suspect_limit(c, member) && !member->suspect) {

@@ -135,6 +135,33 @@ static uint32_t vector_dims(const struct coordinator *c)
                                          : c->options.job.dims;
 }
 
+static void put_weights(const struct coordinator *c, struct msg_round *msg)
+{
+    msg->kind = c->what.kind;
+    msg->parts = product_on(c) ? c->code.parts : 0;
+    msg->dims = vector_dims(c);
+    msg->weights = c->what.w;
+    msg->direction = c->what.v;
+    msg->exponent = c->exponent;
+}
+
+/* Weights and scale to a relay, once for all behind it. */
+static void send_cast(struct coordinator *c, uint32_t relay,
+                      struct actions *actions)
+{
+    struct member *member = &c->members[relay];
+    struct msg_round *msg;
+
+    if (member->cast && key_equal(&member->cast_key, &c->key))
+        return;
+    msg = &coordinator_send(c, actions, relay, MSG_ROUND)->round;
+    msg->key = c->key;
+    msg->coded = c->code.carrier == CARRIER_F64;
+    put_weights(c, msg);
+    member->cast = true;
+    member->cast_key = c->key;
+}
+
 /* The whole round to one worker: weights, scale and pieces.  Data it lacks
  * comes after: chunks so that it begins with the first that arrives, strips
  * because only the round names their block. */
@@ -152,7 +179,11 @@ static void send_round(struct coordinator *c, uint32_t link,
 
     if (product_on(c))
         product_switch(c, link, product_block(c->code.parts, items, count));
-    msg = &coordinator_send(actions, link, MSG_ROUND)->round;
+    if (member->via > 0)
+        send_cast(c, member->via - 1, actions);
+    msg = &coordinator_send(c, actions, link,
+                            member->via > 0 ? MSG_TASK : MSG_ROUND)
+               ->round;
     msg->key = c->key;
     msg->assignment = ++member->assignment;
     msg->coded = c->code.carrier == CARRIER_F64;
@@ -160,12 +191,8 @@ static void send_round(struct coordinator *c, uint32_t link,
     msg->delay_factor = delay.factor;
     msg->count = count;
     msg->items = items;
-    msg->kind = c->what.kind;
-    msg->parts = product_on(c) ? c->code.parts : 0;
-    msg->dims = vector_dims(c);
-    msg->weights = c->what.w;
-    msg->direction = c->what.v;
-    msg->exponent = c->exponent;
+    if (member->via == 0)
+        put_weights(c, msg);
     member->key = c->key;
     member->in_round = true;
     member->assigned_at = c->now;
@@ -189,7 +216,7 @@ static void send_piece(struct coordinator *c, uint32_t link, uint32_t id,
         send_round(c, link, item, 1, actions);
         return;
     }
-    msg = &coordinator_send(actions, link, MSG_WORK)->work;
+    msg = &coordinator_send(c, actions, link, MSG_WORK)->work;
     msg->key = c->key;
     msg->assignment = ++member->assignment;
     msg->count = 1;
@@ -202,7 +229,7 @@ static void send_piece(struct coordinator *c, uint32_t link, uint32_t id,
 static void send_drop(struct coordinator *c, uint32_t link, uint32_t id,
                       struct actions *actions)
 {
-    struct msg_work *msg = &coordinator_send(actions, link, MSG_DROP)->drop;
+    struct msg_work *msg = &coordinator_send(c, actions, link, MSG_DROP)->drop;
     struct item *item = take_items(c, 1);
 
     *item = item_of(c, id, &c->members[link]);
@@ -210,6 +237,69 @@ static void send_drop(struct coordinator *c, uint32_t link, uint32_t id,
     msg->assignment = c->members[link].assignment;
     msg->count = 1;
     msg->items = item;
+}
+
+/* --- pieces that several may answer -------------------------------------- */
+
+static bool same_relay(const struct coordinator *c, uint32_t a, uint32_t b)
+{
+    return c->members[a].via == c->members[b].via && c->members[a].via > 0;
+}
+
+/* Has one before assignee `i` of the piece the same relay? */
+static bool relay_told(const struct coordinator *c,
+                       const struct piece_state *piece, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++) {
+        if (same_relay(c, piece->assignee[k], piece->assignee[i]))
+            return true;
+    }
+    return false;
+}
+
+/* A piece that was moved may be answered by two: no relay must merge it with
+ * others, or one piece counted before would void them all (TALLY-1). */
+static void send_alone(struct coordinator *c, uint32_t id,
+                       struct actions *actions)
+{
+    const struct piece_state *piece = &c->pieces[id];
+    struct item *item = NULL;
+
+    for (uint32_t i = 0; i < piece->assignee_count; i++) {
+        const uint32_t via = c->members[piece->assignee[i]].via;
+        struct msg_work *msg;
+
+        if (via == 0 || relay_told(c, piece, i))
+            continue;
+        if (item == NULL) {
+            item = take_items(c, 1);
+            *item = item_of(c, id, &c->members[via - 1]);
+        }
+        msg = &coordinator_send(c, actions, via - 1, MSG_ALONE)->alone;
+        msg->key = c->key;
+        msg->count = 1;
+        msg->items = item;
+    }
+}
+
+/* Given from the start to workers with different ways here? */
+static bool contested(const struct coordinator *c, uint32_t id)
+{
+    const struct piece_state *piece = &c->pieces[id];
+
+    for (uint32_t i = 1; i < piece->assignee_count; i++) {
+        if (!same_relay(c, piece->assignee[0], piece->assignee[i]))
+            return true;
+    }
+    return false;
+}
+
+static void send_contested(struct coordinator *c, struct actions *actions)
+{
+    for (uint32_t id = 0; id < c->code.plain_count; id++) {
+        if (contested(c, id))
+            send_alone(c, id, actions);
+    }
 }
 
 /* --- opening ------------------------------------------------------------- */
@@ -317,7 +407,7 @@ static void clear_assignees(struct coordinator *c)
 {
     for (uint32_t id = 0; id < c->code.piece_count; id++)
         c->pieces[id].assignee_count = 0;
-    for (uint32_t link = 0; link < c->options.links_max; link++)
+    for (uint32_t link = 0; link < c->members_max; link++)
         c->members[link].outstanding = 0;
 }
 
@@ -335,7 +425,7 @@ static void clear_round(struct coordinator *c)
     c->pieces_in = 0;
     c->slots_in = 0;
     c->refusals = 0;
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         struct member *member = &c->members[link];
 
         member->in_round = false;
@@ -359,6 +449,27 @@ static void new_key(struct coordinator *c)
     c->key.weights = digest_short(&weights);
 }
 
+static enum err choose_scale(struct coordinator *c)
+{
+    if (!c->options.follow)
+        return c->options.scale(c->options.scale_context, &c->what,
+                                c->exponent);
+    if (!vec_finite(c->what.w, c->options.job.dims))
+        return ERR_RANGE;
+    follow_exponents(&c->follow, c->what.kind, c->exponent);
+    return ERR_OK;
+}
+
+void round_again(struct coordinator *c, struct actions *actions)
+{
+    c->key.attempt++;
+    c->stats.redone++;
+    if (c->view_dirty)
+        view_form(c, actions);
+    else
+        round_open(c, actions);
+}
+
 void round_open(struct coordinator *c, struct actions *actions)
 {
     const struct ask ask = optim_next(&c->optim);
@@ -371,7 +482,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->arrived.dims = c->total.dims;
     c->row_dims = c->total.dims;
     CHECK(c->total.dims <= c->options.job.sum_dims);
-    err = c->options.scale(c->options.scale_context, &c->what, c->exponent);
+    err = choose_scale(c);
     if (err != ERR_OK && optim_reject(&c->optim)) {
         commit_rejected(c, actions);
         return;
@@ -400,6 +511,7 @@ void round_open(struct coordinator *c, struct actions *actions)
             slot_arrived(c, slot);
         open_slot(c, slot, actions);
     }
+    send_contested(c, actions);
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         ship_reserve(c, slot, actions);
     round_rebalance(c, actions);
@@ -540,6 +652,7 @@ static void steal_for(struct coordinator *c, uint32_t link,
     c->stats.stolen++;
     coordinator_trace(c, actions, TRACE_STOLEN, link)->a = best_id;
     send_piece(c, link, best_id, actions);
+    send_alone(c, best_id, actions);
 }
 
 /* The healthy worker that can take one more piece soonest: least to do, and
@@ -550,7 +663,7 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
     uint64_t best = UINT64_MAX;
     uint32_t helper = LINK_NONE;
 
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         const struct member *member = &c->members[link];
         uint64_t cost;
 
@@ -581,6 +694,7 @@ static bool hedge(struct coordinator *c, uint32_t id, struct actions *actions)
     c->stats.hedged++;
     coordinator_trace(c, actions, TRACE_HEDGED, helper)->a = id;
     send_piece(c, helper, id, actions);
+    send_alone(c, id, actions);
     return true;
 }
 
@@ -672,6 +786,8 @@ void round_resend(struct coordinator *c, uint32_t link, struct actions *actions)
     c->items_used += count;
     if (count == 0)
         return;
+    if (c->members[link].via > 0) /* The weights, too, may have been lost. */
+        c->members[c->members[link].via - 1].cast = false;
     c->stats.resent++;
     coordinator_trace(c, actions, TRACE_RESENT, link)->a = count;
     send_round(c, link, items, count, actions);
@@ -734,7 +850,8 @@ static void stale(struct coordinator *c, uint32_t link,
 {
     c->stats.stale++;
     coordinator_trace(c, actions, TRACE_STALE, link)->key = *key;
-    if (!trust_key_impossible(c, key))
+    /* A relay has no name to strike. */
+    if (!member_here(c, link) || !trust_key_impossible(c, key))
         return;
     trust_strike(c, link, POISON_KEY, actions);
     round_rebalance(c, actions);
@@ -760,13 +877,14 @@ static bool planted_double(const struct coordinator *c, uint32_t id,
 }
 
 static void trace_merged(struct coordinator *c, uint32_t link,
-                         const struct msg_tally *msg, struct actions *actions)
+                         const struct round_key *key, uint32_t id,
+                         struct actions *actions)
 {
     struct trace *trace = coordinator_trace(c, actions, TRACE_TALLY, link);
 
-    trace->key = msg->key;
-    trace->a = msg->piece;
-    trace->b = msg->end - msg->first;
+    trace->key = *key;
+    trace->a = id;
+    trace->b = c->code.pieces[id].end - c->code.pieces[id].first;
 }
 
 static void lay_out(struct coordinator *c, const struct msg_tally *msg)
@@ -794,7 +912,7 @@ static void merge(struct coordinator *c, uint32_t link,
     if (c->pieces[id].in || tally_merge(&c->total, &c->arrived) != ERR_OK) {
         if (planted_double(c, id, link)) {
             add_blindly(c);
-            trace_merged(c, link, msg, actions);
+            trace_merged(c, link, &msg->key, id, actions);
             return;
         }
         c->stats.duplicates++;
@@ -802,7 +920,7 @@ static void merge(struct coordinator *c, uint32_t link,
         return;
     }
     piece_arrived(c, id);
-    trace_merged(c, link, msg, actions);
+    trace_merged(c, link, &msg->key, id, actions);
 }
 
 /* One that was asked has answered: its slot owes one piece less. */
@@ -842,7 +960,7 @@ static void credit_votes(struct coordinator *c, uint32_t id)
 {
     const struct ballot *ballot = &c->ballots[id];
 
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         for (uint32_t i = 0; member_here(c, link) && i < ballot->count; i++) {
             if (ballot->votes[i].asked &&
                 strcmp(ballot->votes[i].name, c->members[link].name) == 0)
@@ -860,14 +978,14 @@ static bool tally_shape_ok(const struct coordinator *c,
 }
 
 /* For the choice of code: how quick is it? */
-static void note_answer(struct coordinator *c, uint32_t link,
-                        const struct msg_tally *msg)
+static void note_answer(struct coordinator *c, uint32_t link, uint32_t chunks,
+                        int64_t compute_us)
 {
     const struct member *member = &c->members[link];
 
     if (member->state == MEMBER_ACTIVE)
-        adapt_answer(&c->adapt, member->slot, c->now, msg->end - msg->first,
-                     msg->compute_us, member->outstanding > 0);
+        adapt_answer(&c->adapt, member->slot, c->now, chunks, compute_us,
+                     member->outstanding > 0);
 }
 
 /* An answer in bound: merged, or kept to be compared. */
@@ -897,7 +1015,7 @@ static void take_tally(struct coordinator *c, uint32_t link,
         break;
     }
     if (member_here(c, link))
-        note_answer(c, link, msg);
+        note_answer(c, link, msg->end - msg->first, msg->compute_us);
     if (enough(c))
         commit_round(c, actions);
     else if (member_here(c, link) && !compared)
@@ -939,6 +1057,117 @@ void round_tally(struct coordinator *c, uint32_t link,
     }
     trust_strike(c, link, kind, actions);
     round_rebalance(c, actions);
+}
+
+/* --- answers that a relay merged ------------------------------------------ */
+
+static bool answer_ok(const struct coordinator *c, const struct answer *answer)
+{
+    return answer->piece < c->code.plain_count &&
+           answer->first == c->code.pieces[answer->piece].first &&
+           answer->end == c->code.pieces[answer->piece].end;
+}
+
+/* Lay it out as one tally; false if it is none of this round's. */
+static bool lay_out_sum(struct coordinator *c, const struct msg_sum *msg)
+{
+    if (msg->dims != c->total.dims)
+        return false;
+    tally_clear(&c->arrived);
+    memcpy(c->arrived.sum, msg->sum, msg->dims * sizeof *msg->sum);
+    c->arrived.loss = msg->loss;
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const struct answer *answer = &msg->answers[i];
+
+        if (!answer_ok(c, answer))
+            return false;
+        if (!answer->counted)
+            continue;
+        if (!chunkset_misses_range(&c->arrived.chunks, answer->first,
+                                   answer->end))
+            return false; /* Twice in one sum. */
+        chunkset_add_range(&c->arrived.chunks, answer->first, answer->end);
+    }
+    return BUG(BUG_SKIP_FINITE) || tally_in_bound(&c->arrived);
+}
+
+/* TALLY-1: all of it, or, if one piece is in already, nothing. */
+static bool merge_sum(struct coordinator *c, uint32_t relay,
+                      const struct msg_sum *msg, struct actions *actions)
+{
+    if (tally_merge(&c->total, &c->arrived) != ERR_OK) {
+        c->stats.duplicates++;
+        (void)coordinator_trace(c, actions, TRACE_DUPLICATE, relay);
+        return false;
+    }
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const struct answer *answer = &msg->answers[i];
+        const uint32_t link = leaves_member(c, relay, answer->leaf);
+
+        if (!answer->counted)
+            continue;
+        piece_arrived(c, answer->piece);
+        trace_merged(c, link, &msg->key, answer->piece, actions);
+    }
+    return true;
+}
+
+/* Whoever answered owes it no more.  A piece that is not in, because its sum
+ * was dropped, is nobody's now and is given out again. */
+static void credit_answer(struct coordinator *c, uint32_t link,
+                          const struct answer *answer)
+{
+    c->members[link].heard_at = c->now;
+    if (!c->pieces[answer->piece].in) {
+        unassign(c, answer->piece, link);
+        return;
+    }
+    credit(c, link, answer->piece);
+    note_answer(c, link, answer->end - answer->first, answer->compute_us);
+}
+
+static void credit_sum(struct coordinator *c, uint32_t relay,
+                       const struct msg_sum *msg)
+{
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t link = leaves_member(c, relay, msg->answers[i].leaf);
+
+        if (member_here(c, link))
+            credit_answer(c, link, &msg->answers[i]);
+    }
+}
+
+void round_sum(struct coordinator *c, uint32_t link, const struct msg_sum *msg,
+               struct actions *actions)
+{
+    bool merged;
+
+    if (!key_current(c, &msg->key)) {
+        stale(c, link, &msg->key, actions);
+        return;
+    }
+    if (!lay_out_sum(c, msg)) {
+        /* Its relay checks what it merges: it is the relay that is broken. */
+        c->stats.poison++;
+        (void)coordinator_trace(c, actions, TRACE_POISON, link);
+        coordinator_hang_up(c, actions, link);
+        leaves_down(c, link, actions);
+        return;
+    }
+    merged = merge_sum(c, link, msg, actions);
+    credit_sum(c, link, msg);
+    if (enough(c)) {
+        commit_round(c, actions);
+        return;
+    }
+    if (!merged)
+        round_rebalance(c, actions);
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t leaf = leaves_member(c, link, msg->answers[i].leaf);
+
+        if (member_here(c, leaf))
+            steal_for(c, leaf, actions);
+    }
 }
 
 time_us round_deadline_at(const struct coordinator *c)
@@ -1061,6 +1290,24 @@ void round_fail_range(struct coordinator *c, uint32_t id,
                      c->code.pieces[id].end - 1);
 }
 
+/* Where no bound is proved a larger scale may be all it takes.  Which one does
+ * not depend on who refused what, so the first refusal is enough. */
+static void grow_scale(struct coordinator *c, struct actions *actions)
+{
+    switch (follow_refuse(&c->follow, c->what.kind)) {
+    case FOLLOW_STANDS:
+    case FOLLOW_AGAIN:
+        round_again(c, actions);
+        return;
+    case FOLLOW_HOPELESS:
+        commit_hopeless(c, actions);
+        return;
+    case FOLLOW_NO_FUNCTION:
+        commit_no_function(c, actions);
+        return;
+    }
+}
+
 /* A chunk that does not fit a proved bound is broken data or a broken machine:
  * let another one try, but not for ever. */
 void round_refuse(struct coordinator *c, uint32_t link,
@@ -1076,6 +1323,10 @@ void round_refuse(struct coordinator *c, uint32_t link,
         return;
     }
     unassign(c, msg->piece, link);
+    if (c->options.follow) {
+        grow_scale(c, actions);
+        return;
+    }
     c->members[link].strikes++;
     if (++c->refusals >= REFUSALS_MAX || c->alive == 1) {
         round_fail_range(c, msg->piece, actions);

@@ -21,7 +21,7 @@ enum err shipping_room(struct member *member, const struct job *job)
 
 bool shipping_counting(const struct coordinator *c)
 {
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (member_here(c, link) && c->members[link].counting &&
             c->now < c->members[link].counting_until)
             return true;
@@ -38,35 +38,44 @@ void shipping_describe(struct coordinator *c, uint32_t link,
     if (!options->job.keyed)
         return;
     CHECK(options->chunk_digests != NULL);
-    msg = &coordinator_send(actions, link, MSG_CHUNKS)->chunks;
+    msg = &coordinator_send(c, actions, link, MSG_CHUNKS)->chunks;
     msg->place = options->place;
     msg->place_size = options->place == NULL ? 0 : strlen(options->place);
     msg->count = options->job.chunks;
     msg->digests = options->chunk_digests->bytes;
 }
 
-/* The last action, if it is of that kind, to that worker, and ends there. */
-static uint32_t *last_end(struct actions *actions, enum action_kind kind,
-                          uint32_t link, uint32_t first)
+/* The link that leads to it. */
+static uint32_t way_to(const struct member *member, uint32_t link)
 {
+    return member->via > 0 ? member->via - 1 : link;
+}
+
+/* The last action, if it is of that kind, to that worker, and ends there. */
+static uint32_t *last_end(const struct coordinator *c, struct actions *actions,
+                          enum action_kind kind, uint32_t link, uint32_t first)
+{
+    const struct member *member = &c->members[link];
     struct action *last;
 
     if (actions->count == 0)
         return NULL;
     last = &actions->list[actions->count - 1];
-    if (last->kind != kind || last->link != link)
+    if (last->kind != kind || last->link != way_to(member, link))
         return NULL;
     if (kind == ACTION_SHIP)
-        return last->end == first ? &last->end : NULL;
-    return last->msg.kind == MSG_FETCH && last->msg.fetch.end == first
+        return last->leaf == member->leaf && last->end == first ? &last->end
+                                                                : NULL;
+    return last->msg.kind == MSG_FETCH && last->msg.leaf == member->leaf &&
+                   last->msg.fetch.end == first
                ? &last->msg.fetch.end
                : NULL;
 }
 
-static void ship(uint32_t link, uint32_t first, uint32_t end,
-                 struct actions *actions)
+static void ship(const struct coordinator *c, uint32_t link, uint32_t first,
+                 uint32_t end, struct actions *actions)
 {
-    uint32_t *last = last_end(actions, ACTION_SHIP, link, first);
+    uint32_t *last = last_end(c, actions, ACTION_SHIP, link, first);
     struct action *action;
 
     if (last != NULL) {
@@ -74,22 +83,23 @@ static void ship(uint32_t link, uint32_t first, uint32_t end,
         return;
     }
     action = actions_add(actions, ACTION_SHIP);
-    action->link = link;
+    action->link = way_to(&c->members[link], link);
+    action->leaf = c->members[link].leaf;
     action->first = first;
     action->end = end;
 }
 
-static void let_fetch(uint32_t link, uint32_t first, uint32_t end,
-                      struct actions *actions)
+static void let_fetch(const struct coordinator *c, uint32_t link,
+                      uint32_t first, uint32_t end, struct actions *actions)
 {
-    uint32_t *last = last_end(actions, ACTION_SEND, link, first);
+    uint32_t *last = last_end(c, actions, ACTION_SEND, link, first);
     struct msg_fetch *msg;
 
     if (last != NULL) {
         *last = end;
         return;
     }
-    msg = &coordinator_send(actions, link, MSG_FETCH)->fetch;
+    msg = &coordinator_send(c, actions, link, MSG_FETCH)->fetch;
     msg->first = first;
     msg->end = end;
 }
@@ -116,9 +126,9 @@ void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
             stop = chunkset_next(near, first);
         stop = stop < end ? stop : end;
         if (is_near)
-            let_fetch(link, first, stop, actions);
+            let_fetch(c, link, first, stop, actions);
         else
-            ship(link, first, stop, actions);
+            ship(c, link, first, stop, actions);
         if (is_near)
             c->stats.fetched += stop - first;
         else

@@ -110,11 +110,11 @@ void stale_call_off(struct coordinator *c, struct actions *actions)
 {
     if (!stale_on(c))
         return;
-    memset(c->slot_early, 0, c->options.links_max * sizeof *c->slot_early);
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    memset(c->slot_early, 0, c->members_max * sizeof *c->slot_early);
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (!member_here(c, link) || c->members[link].outstanding == 0)
             continue;
-        coordinator_send(actions, link, MSG_CANCEL)->cancel.key = c->key;
+        coordinator_send(c, actions, link, MSG_CANCEL)->cancel.key = c->key;
         round_unassign(c, link);
     }
 }

@@ -84,7 +84,7 @@ bool trust_banned(const struct coordinator *c, const char *name)
 
 static uint32_t link_of(const struct coordinator *c, const char *name)
 {
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (member_here(c, link) && strcmp(c->members[link].name, name) == 0)
             return link;
     }
@@ -114,11 +114,11 @@ static void name_trace(struct trace *trace, const struct offender *offender,
 static void send_home(struct coordinator *c, uint32_t link,
                       enum poison_kind kind, struct actions *actions)
 {
-    struct msg *msg = coordinator_send(actions, link, MSG_REJECT);
+    struct msg *msg = coordinator_send(c, actions, link, MSG_REJECT);
 
     (void)snprintf(msg->reject.reason, sizeof msg->reject.reason,
                    "three broken answers: this machine is not trusted");
-    actions_add(actions, ACTION_CLOSE)->link = link;
+    coordinator_hang_up(c, actions, link);
     if (kind == POISON_LIE) /* Others were seen for what they were. */
         c->stats.unchecked_bad += c->members[link].unchecked;
     roster_remove(c, link, TRACE_DIED, actions);

@@ -74,7 +74,7 @@ static enum err room_make(struct coordinator *c, const struct code *code)
         c->pieces[id].assignee = c->assignees + (size_t)id * c->assignees_max;
     c->items_used = 0;
     c->items_capacity =
-        2 * work_total(code, c->ids) + 2 * pieces + 4 * code->slots + 64;
+        3 * work_total(code, c->ids) + 4 * pieces + 12 * code->slots + 64;
     if (c->ballots != NULL)
         c->items_capacity += 2 * pieces; /* Each may go to a second one. */
     c->items = mem_new(c->items_capacity, sizeof *c->items);
@@ -257,7 +257,7 @@ static bool slot_suits(struct coordinator *c, const struct member *member,
  * sent.  Those who have everything suit anywhere. */
 static void fill_by_data(struct coordinator *c, bool *changed)
 {
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         const struct member *member = &c->members[link];
 
         if (member->state != MEMBER_READY ||
@@ -281,7 +281,7 @@ static uint32_t fill_slots(struct coordinator *c, bool *changed)
     uint32_t spare = 0;
     uint32_t slot = 0;
 
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         const uint32_t own = slot_by_name(c->members[link].name);
 
         if (c->members[link].state == MEMBER_READY && slot_free(c, own)) {
@@ -290,7 +290,7 @@ static uint32_t fill_slots(struct coordinator *c, bool *changed)
         }
     }
     fill_by_data(c, changed);
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (c->members[link].state != MEMBER_READY)
             continue;
         while (slot < c->code.slots && !slot_free(c, slot))
@@ -307,9 +307,9 @@ static uint32_t fill_slots(struct coordinator *c, bool *changed)
 
 static void empty_slots(struct coordinator *c)
 {
-    for (uint32_t slot = 0; slot < c->options.links_max; slot++)
+    for (uint32_t slot = 0; slot < c->members_max; slot++)
         c->slot_link[slot] = LINK_NONE;
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (c->members[link].state == MEMBER_ACTIVE)
             c->members[link].state = MEMBER_READY;
     }

@@ -898,6 +898,11 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_ASK:
     case MSG_STATUS:
     case MSG_HAVE:
+    case MSG_RELAY:
+    case MSG_TASK:
+    case MSG_ALONE:
+    case MSG_SUM:
+    case MSG_GONE:
         break; /* The others are not for a worker. */
     }
 }

@@ -44,9 +44,12 @@ struct node {
     struct link_hub *hub;
     struct outlet *outlet;     /* NULL: no trace. */
     struct session **sessions; /* By the core's link; NULL = free. */
+    struct session *relays;    /* Those of relays. */
+    bool in_bundle;            /* More of it is to come before we answer. */
     struct codec_room room;
     struct envelope envelope;
     size_t message_max;
+    size_t sum_max;                    /* The same, of a relay. */
     enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
     uint32_t journaled_count;
     struct trace *traces; /* Of the step at hand. */
@@ -73,8 +76,20 @@ static void feed(struct node *node, const struct event *event);
 
 /* Sessions. */
 
+static void relay_forget(struct node *node, const struct session *session)
+{
+    for (struct session **at = &node->relays; *at != NULL; at = &(*at)->next) {
+        if (*at == session) {
+            *at = session->next;
+            return;
+        }
+    }
+}
+
 static void session_drop(struct node *node, struct session *session)
 {
+    session_flush(session);
+    relay_forget(node, session);
     if (session->index != SESSION_NO_INDEX)
         node->sessions[session->index] = NULL;
     link_set_user(session->link, NULL);
@@ -158,6 +173,30 @@ static void hello(struct node *node, struct session *session,
     feed(node, &event);
 }
 
+/* It brings workers, and vouches for each with its own token. */
+static void relay(struct node *node, struct session *session,
+                  const struct msg *msg)
+{
+    const uint32_t index = free_index(node);
+    struct event event = {.kind = EVENT_MESSAGE, .link = index, .msg = msg};
+
+    if (!may_be(session->link, TOKEN_CLUSTER)) {
+        reject(node, session, "a relay needs the cluster token");
+        return;
+    }
+    if (index == SESSION_NO_INDEX || session_bundle(session) != ERR_OK ||
+        session_open(session, index, node->options->core.job.chunks) !=
+            ERR_OK) {
+        reject(node, session, "the coordinator has no room for one more relay");
+        return;
+    }
+    node->sessions[index] = session;
+    session->next = node->relays;
+    node->relays = session;
+    link_trust(session->link, node->sum_max);
+    feed(node, &event);
+}
+
 static size_t answer_stop(const struct node *node, bool allowed, char *text,
                           size_t capacity)
 {
@@ -198,6 +237,8 @@ static void first_message(struct node *node, struct session *session,
 {
     if (msg->kind == MSG_HELLO)
         hello(node, session, msg);
+    else if (msg->kind == MSG_RELAY)
+        relay(node, session, msg);
     else if (msg->kind == MSG_ASK)
         answer(node, session, &msg->ask);
     else
@@ -220,10 +261,9 @@ static void on_up(void *context, struct link *link)
     link_set_user(link, session);
 }
 
-static void on_message(void *context, struct link *link, enum plane plane,
-                       const uint8_t *data, size_t size)
+static void on_single(struct node *node, struct link *link, enum plane plane,
+                      const uint8_t *data, size_t size)
 {
-    struct node *node = context;
     struct session *session = link_user(link);
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
@@ -240,10 +280,39 @@ static void on_message(void *context, struct link *link, enum plane plane,
         first_message(node, session, &msg);
         return;
     }
+    if (msg.kind == MSG_GONE)
+        session_forget(session, msg.leaf);
     event.link = session->index;
     if (msg.kind == MSG_BEAT || msg.kind == MSG_NEED)
         event.backlog = session_backlog(session);
     feed(node, &event);
+}
+
+static void flush_relays(struct node *node)
+{
+    for (struct session *at = node->relays; at != NULL; at = at->next)
+        session_flush(at);
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct node *node = context;
+    const struct session *session = link_user(link);
+    const uint8_t *message;
+    size_t at = 0, message_size;
+
+    if (session == NULL || session->bundles == NULL || !bundle_is(data, size)) {
+        on_single(node, link, plane, data, size);
+        return;
+    }
+    node->in_bundle = true;
+    while (bundle_next(data, size, &at, &message, &message_size))
+        on_single(node, link, plane, message, message_size);
+    node->in_bundle = false;
+    if (at == 0 && link_user(link) != NULL)
+        session_break(node, link_user(link));
+    flush_relays(node);
 }
 
 static void on_down(void *context, struct link *link, enum link_end how,
@@ -260,6 +329,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
     event.link = session->index;
     if (session->index != SESSION_NO_INDEX)
         node->sessions[session->index] = NULL;
+    relay_forget(node, session);
     session_free(session);
     if (event.link != SESSION_NO_INDEX)
         feed(node, &event);
@@ -312,7 +382,8 @@ static void do_send(struct node *node, const struct action *action)
     err = session_send(session, &node->envelope, &action->msg);
     /* After a last word the link is of no use; what is queued is still sent.
      * Without memory it is of no use either: the worker will dial again. */
-    if (err != ERR_OK || kind == MSG_REJECT || kind == MSG_BYE)
+    if (err != ERR_OK ||
+        (action->msg.leaf == 0 && (kind == MSG_REJECT || kind == MSG_BYE)))
         session_drop(node, session);
 }
 
@@ -322,7 +393,12 @@ static void do_ship(struct node *node, const struct action *action)
 
     if (session == NULL)
         return;
-    if (session_ship(session, action->first, action->end) != ERR_OK ||
+    if (node->options->data == NULL) {
+        session_drop(node, session); /* It said that it has everything. */
+        return;
+    }
+    if (session_ship(session, action->leaf, action->first, action->end) !=
+            ERR_OK ||
         session_pump(session, &node->envelope, node->options->data,
                      &node->core) != ERR_OK)
         session_drop(node, session); /* It will dial again. */
@@ -430,6 +506,9 @@ static void do_finish(struct node *node, const struct action *action)
         .err = action->err,
         .steps = node->core.optim.step,
         .objective = node->core.optim.objective,
+        .evaluations = node->core.optim.evaluations,
+        .converged =
+            optim_converged(&node->core.optim) || node->core.optim.stalled,
         .stats = node->core.stats,
         .dims = node->options->core.job.dims,
     };
@@ -556,6 +635,8 @@ static void feed(struct node *node, const struct event *event)
         step(node, &done);
     }
     send_traces(node);
+    if (!node->in_bundle)
+        flush_relays(node);
     if (node->finished)
         begin_end(node);
 }
@@ -600,10 +681,15 @@ static enum err make_room(struct node *node)
     if (err == ERR_OK)
         err =
             codec_room_init(&node->room, core->job.dims, core->job.sum_dims, 0);
+    if (err == ERR_OK)
+        err = codec_room_answers(&node->room, ANSWERS_MAX);
     node->message_max =
         codec_message_max(core->job.dims, core->job.sum_dims, 0, 0);
+    node->sum_max = codec_sum_max(core->job.sum_dims, ANSWERS_MAX);
+    if (node->sum_max < node->message_max)
+        node->sum_max = node->message_max;
     node->checkpoint_capacity =
-        checkpoint_bytes(optim_state_bytes(&node->core.optim));
+        checkpoint_bytes(coordinator_state_bytes(&node->core));
     node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);
     node->sessions = mem_new(core->links_max, sizeof *node->sessions);
     node->traces = mem_new(TRACE_BATCH, sizeof *node->traces);

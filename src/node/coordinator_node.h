@@ -18,7 +18,7 @@
 
 struct coordinator_node_options {
     struct coordinator_options core;
-    const struct dataset *data; /* All chunks. */
+    const struct dataset *data; /* All chunks; NULL: workers bring them. */
     enum model_kind model;      /* To compute some of them here: --verify. */
     enum isa isa;
     const char *folder;        /* Journal, checkpoints, result. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "core/product.h"
 #include "data/coded.h"
@@ -27,7 +28,8 @@ struct session *session_new(struct link *link)
 
 static bool is_work(enum msg_kind kind)
 {
-    return kind == MSG_ROUND || kind == MSG_WORK || kind == MSG_DROP;
+    return kind == MSG_ROUND || kind == MSG_TASK || kind == MSG_WORK ||
+           kind == MSG_DROP || kind == MSG_ALONE;
 }
 
 /* All of them, or those of rounds that are over. */
@@ -51,6 +53,13 @@ static void drop_letters(struct session *session, bool all)
 
 void session_free(struct session *session)
 {
+    while (session->queues != NULL) {
+        struct session *next = session->queues->next;
+
+        session_free(session->queues);
+        session->queues = next;
+    }
+    mem_free(session->bundles);
     drop_letters(session, true);
     chunkset_close(&session->to_ship);
     mem_free(session->order);
@@ -118,22 +127,97 @@ static enum err keep_letter(struct session *session, bool work,
     return ERR_OK;
 }
 
+enum err session_bundle(struct session *session)
+{
+    if (session->bundles == NULL)
+        session->bundles = mem_new(PLANES, sizeof *session->bundles);
+    return session->bundles != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static void flush_plane(struct session *session, enum plane plane)
+{
+    struct bundle *bundle = &session->bundles[plane];
+
+    if (bundle->size > 0)
+        link_send(session->link, plane, bundle->bytes, bundle->size);
+    bundle->size = 0;
+}
+
+void session_flush(struct session *session)
+{
+    if (session->bundles == NULL)
+        return;
+    flush_plane(session, PLANE_CONTROL);
+    flush_plane(session, PLANE_BULK);
+}
+
+static void send_now(struct session *session, enum plane plane,
+                     const uint8_t *bytes, size_t size)
+{
+    if (session->bundles != NULL) {
+        struct bundle *bundle = &session->bundles[plane];
+
+        if (bundle_add(bundle, bytes, size))
+            return;
+        flush_plane(session, plane);
+        if (bundle_add(bundle, bytes, size))
+            return;
+    }
+    link_send(session->link, plane, bytes, size);
+}
+
+/* Of a leaf; NULL: it has none, nothing waits. */
+static struct session *queue_of(struct session *session, uint32_t leaf)
+{
+    for (struct session *at = session->queues; at != NULL; at = at->next) {
+        if (at->leaf == leaf)
+            return at;
+    }
+    return NULL;
+}
+
+/* Where a bulk message must wait its turn; NULL: nowhere. */
+static struct session *waiting(struct session *session, uint32_t leaf)
+{
+    struct session *queue;
+
+    if (leaf == 0)
+        return behind(session) ? session : NULL;
+    queue = queue_of(session, leaf);
+    return queue != NULL && behind(queue) ? queue : NULL;
+}
+
+void session_forget(struct session *session, uint32_t leaf)
+{
+    for (struct session **at = &session->queues; *at != NULL;
+         at = &(*at)->next) {
+        struct session *queue = *at;
+
+        if (queue->leaf != leaf)
+            continue;
+        *at = queue->next;
+        session_free(queue);
+        return;
+    }
+}
+
 enum err session_send(struct session *session, struct envelope *envelope,
                       const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
     const size_t size = envelope_fill(envelope, msg);
+    struct session *queue = bulk ? waiting(session, msg->leaf) : NULL;
 
     if (size == 0)
         return ERR_NOMEM;
-    if (!bulk || !behind(session)) {
-        link_send(session->link, bulk ? PLANE_BULK : PLANE_CONTROL,
-                  envelope->bytes, size);
+    if (queue == NULL) {
+        send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope->bytes,
+                 size);
         return ERR_OK;
     }
-    if (msg->kind == MSG_ROUND)
-        drop_letters(session, false);
-    return keep_letter(session, is_work(msg->kind), envelope->bytes, size);
+    if (msg->kind == MSG_ROUND || msg->kind == MSG_TASK)
+        drop_letters(queue, false);
+    return keep_letter(queue, is_work(msg->kind), envelope->bytes, size);
 }
 
 uint64_t session_backlog(const struct session *session)
@@ -141,7 +225,28 @@ uint64_t session_backlog(const struct session *session)
     return link_backlog(session->link, PLANE_BULK) + waits(session);
 }
 
-enum err session_ship(struct session *session, uint32_t first, uint32_t end)
+static enum err add_queue(struct session *session, uint32_t leaf,
+                          struct session **queue)
+{
+    struct session *made = session_new(session->link);
+    enum err err = made != NULL ? ERR_OK : ERR_NOMEM;
+
+    if (err == ERR_OK)
+        err = session_open(made, session->index, session->to_ship.count);
+    if (err != ERR_OK) {
+        if (made != NULL)
+            session_free(made);
+        return err;
+    }
+    made->leaf = leaf;
+    made->next = session->queues;
+    session->queues = made;
+    *queue = made;
+    return ERR_OK;
+}
+
+static enum err add_chunks(struct session *session, uint32_t first,
+                           uint32_t end)
 {
     struct chunkset *set = &session->to_ship;
 
@@ -167,10 +272,25 @@ static uint32_t take_chunk(struct session *session)
     return chunk;
 }
 
+enum err session_ship(struct session *session, uint32_t leaf, uint32_t first,
+                      uint32_t end)
+{
+    struct session *queue = session;
+    enum err err = ERR_OK;
+
+    if (leaf != 0) {
+        queue = queue_of(session, leaf);
+        if (queue == NULL)
+            err = add_queue(session, leaf, &queue);
+    }
+    return err == ERR_OK ? add_chunks(queue, first, end) : err;
+}
+
 static enum err send_data(struct session *session, struct envelope *envelope,
                           const struct msg_data *data)
 {
-    const struct msg msg = {.kind = MSG_DATA, .data = *data};
+    const struct msg msg = {
+        .kind = MSG_DATA, .leaf = session->leaf, .data = *data};
     const size_t size = envelope_fill(envelope, &msg);
 
     if (size == 0)
@@ -231,9 +351,8 @@ static void send_letter(struct session *session)
     mem_free(letter);
 }
 
-enum err session_pump(struct session *session, struct envelope *envelope,
-                      const struct dataset *data,
-                      const struct coordinator *core)
+static enum err pump(struct session *session, struct envelope *envelope,
+                     const struct dataset *data, const struct coordinator *core)
 {
     while (waits(session) &&
            link_queued(session->link, PLANE_BULK) < SESSION_HIGH_BYTES) {
@@ -252,4 +371,40 @@ enum err session_pump(struct session *session, struct envelope *envelope,
             return err;
     }
     return ERR_OK;
+}
+
+/* Queues that are empty go: their leaves are served like all others. */
+static enum err pump_queues(struct session *session, struct envelope *envelope,
+                            const struct dataset *data,
+                            const struct coordinator *core)
+{
+    struct session **at = &session->queues;
+
+    while (*at != NULL) {
+        struct session *queue = *at;
+        const enum err err = pump(queue, envelope, data, core);
+
+        if (err != ERR_OK)
+            return err;
+        if (waits(queue)) {
+            at = &queue->next;
+            continue;
+        }
+        *at = queue->next;
+        session_free(queue);
+    }
+    return ERR_OK;
+}
+
+enum err session_pump(struct session *session, struct envelope *envelope,
+                      const struct dataset *data,
+                      const struct coordinator *core)
+{
+    enum err err;
+
+    /* What is in a bundle was said before what waits. */
+    if (session->bundles != NULL && (session->queues != NULL || waits(session)))
+        flush_plane(session, PLANE_BULK);
+    err = pump_queues(session, envelope, data, core);
+    return err == ERR_OK ? pump(session, envelope, data, core) : err;
 }

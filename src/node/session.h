@@ -11,6 +11,10 @@
  * so that a worker begins with the first chunk that arrives, and has the ROUND
  * that names its block of coded data before strips of it.  A ROUND makes all
  * work queued before it void, so at most one waits.
+ *
+ * The session of a relay carries many workers': small messages are sent in
+ * bundles (wire/bundle.h), which session_flush sends, and each leaf that is
+ * shipped chunks has a queue of its own, so that the others do not wait.
  */
 #ifndef NODE_SESSION_H
 #define NODE_SESSION_H
@@ -23,6 +27,7 @@
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "os/link.h"
+#include "wire/bundle.h"
 
 #define SESSION_HIGH_BYTES (8u << 20)
 #define SESSION_NO_INDEX   UINT32_MAX
@@ -36,6 +41,13 @@ struct session {
     uint32_t *order; /* Chunks of to_ship, a ring; NULL before the first. */
     uint32_t at;     /* The next of them. */
     struct letter *first, *last;
+
+    /* Of a relay: */
+    struct bundle *bundles; /* One for each plane; NULL: it is none. */
+    struct session *queues; /* Of leaves that are shipped chunks. */
+    struct session *next;   /* Of the queues; of a driver's relays. */
+    uint32_t leaf;          /* Of such a queue: whose. */
+    bool greeted;           /* At a relay: said what it is. */
 };
 
 /* Bytes of one message; grows and is used again. */
@@ -50,6 +62,11 @@ void session_free(struct session *session);
 MUST_CHECK enum err session_open(struct session *session, uint32_t index,
                                  uint32_t chunks);
 
+/* From now on it is a relay's. */
+MUST_CHECK enum err session_bundle(struct session *session);
+/* Send what is bundled. */
+void session_flush(struct session *session);
+
 /* The message as bytes in the envelope; 0 if out of memory. */
 size_t envelope_fill(struct envelope *envelope, const struct msg *msg);
 void envelope_close(struct envelope *envelope);
@@ -60,8 +77,11 @@ MUST_CHECK enum err session_send(struct session *session,
                                  const struct msg *msg);
 /* Bulk that waits here, or is on its way. */
 uint64_t session_backlog(const struct session *session);
-MUST_CHECK enum err session_ship(struct session *session, uint32_t first,
-                                 uint32_t end);
+/* For `leaf` of a relay; 0 = the worker itself.  ERR_NOMEM as above. */
+MUST_CHECK enum err session_ship(struct session *session, uint32_t leaf,
+                                 uint32_t first, uint32_t end);
+/* The leaf is gone: nothing waits for it. */
+void session_forget(struct session *session, uint32_t leaf);
 /* Send what waits, as far as the connection is not too far behind.  On coded
  * data the strips are those of the block that the core now has for it. */
 MUST_CHECK enum err session_pump(struct session *session,

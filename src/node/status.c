@@ -118,7 +118,7 @@ size_t status_json(const struct coordinator *coordinator, time_us now,
         coordinator_phase_name(c->phase),
         c->code_built ? c->code.spec.name : c->options.code.name, c->view);
     add(&out, "\"workers\":[");
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         const struct member *member = &c->members[link];
 
         if (member->state == MEMBER_NONE)

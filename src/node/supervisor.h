@@ -6,6 +6,7 @@
  *
  *     coordinator killed   start the next life, at once the first time
  *     worker killed        the core deals with it; --respawn starts it again
+ *     relay killed         started again; its workers dial it, or past it
  *     SIGINT, SIGTERM,     ask the coordinator to end at a step boundary;
  *     SIGHUP, SIGUSR1      a second one ends everything at once
  *     --max-time           the same as a signal
@@ -29,6 +30,8 @@ struct supervisor {
     const struct train_options *options;
     struct coordinator_node_options coordinator; /* Of the next life. */
     struct worker_node_options worker;           /* Of any local worker. */
+    struct relay_node_options relay;             /* Of any local relay. */
+    struct crew_relays relays;
     struct waiter waiter;
     struct crew crew;
     struct chaos_run chaos;

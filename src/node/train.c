@@ -9,6 +9,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/follow.h"
+#include "core/relay.h"
 #include "core/store.h"
 #include "data/cache.h"
 #include "data/shared.h"
@@ -33,6 +35,7 @@
 #define SUSPECT_US       (300 * MS_US)
 #define RESEND_US        SECOND_US
 #define GATHER_US        (5 * SECOND_US)
+#define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define GATHER_REMOTE_US (60 * SECOND_US)
 #define CHECKPOINT_STEPS 10u
 #define CHECKPOINT_US    (2 * SECOND_US)
@@ -43,6 +46,10 @@ struct train {
     struct supervisor supervisor;
     struct token token;
     struct net_listener listener;
+    struct net_listener *relay_listeners;
+    int *relay_doors;
+    struct net_address *ways; /* See crew_relays. */
+    uint32_t relay_count;
     struct bounds bounds;
     struct coordinator_options core;
     struct digest *chunk_digests; /* NULL: not keyed. */
@@ -157,6 +164,39 @@ static enum err open_door(struct train *train, struct why *why)
     return write_address(train, why);
 }
 
+/* Sockets for relays, before the forks: whoever dials a relay that has died
+ * waits for the next. */
+static enum err open_relay_doors(struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    const uint32_t local = options->local_workers, fanout = options->fanout;
+    const uint32_t count = fanout == 0 ? 0 : (local + fanout - 1) / fanout;
+    struct net_address any;
+    enum err err;
+
+    if (fanout == 0 || local <= fanout)
+        return ERR_OK;
+    err = net_parse("", &any, why);
+    train->relay_listeners = mem_new(count, sizeof *train->relay_listeners);
+    train->relay_doors = mem_new(count, sizeof *train->relay_doors);
+    train->ways = mem_new(2 * (size_t)count, sizeof *train->ways);
+    if (train->relay_listeners == NULL || train->relay_doors == NULL ||
+        train->ways == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < count && err == ERR_OK; i++) {
+        struct net_listener *listener = &train->relay_listeners[i];
+
+        err = net_listen(&any, true, listener, why);
+        if (err != ERR_OK)
+            break;
+        train->relay_count = i + 1;
+        train->relay_doors[i] = listener->fd;
+        train->ways[2 * (size_t)i] = listener->local;
+        train->ways[2 * (size_t)i + 1] = train->listener.local;
+    }
+    return err;
+}
+
 static struct problem problem_in(const struct train_options *options)
 {
     return problem_of(options->data, options->model, options->isa);
@@ -254,12 +294,18 @@ static double slopes(void *context, double *scores)
     return problem_slopes(&problem, scores);
 }
 
-/* Bounds are taken once, before the forks; every life shares them. */
+/* Bounds are taken once, before the forks; every life shares them.  Of a
+ * user's function there are none. */
 static enum err measure(struct train *train, struct why *why)
 {
-    const struct problem problem = problem_in(train->options);
+    struct problem problem;
     struct pool *pool;
-    enum err err = bounds_init(&train->bounds, problem.data->stride);
+    enum err err;
+
+    if (train->options->user != NULL)
+        return ERR_OK;
+    problem = problem_in(train->options);
+    err = bounds_init(&train->bounds, problem.data->stride);
 
     if (err == ERR_OK)
         err = threads_new(threads_available(), &pool);
@@ -272,6 +318,27 @@ static enum err measure(struct train *train, struct why *why)
         err = open_shared(train, pool, why);
     threads_free(pool);
     return err;
+}
+
+/* Rows count as chunks: all that is known of them is how many there are. */
+static struct job describe_user_job(const struct train_options *options,
+                                    const struct digest *data)
+{
+    const struct user_function *user = options->user;
+
+    return (struct job){
+        .id = options->job != 0 ? options->job : random_u64(),
+        .rows = user->chunks,
+        .cols = user->dims,
+        .chunk_rows = 1,
+        .dims = follow_dims(user->dims),
+        .outputs = 1,
+        .chunks = user->chunks,
+        .model = USER_MODEL,
+        .data = *data,
+        .beat_us = BEAT_US,
+        .dead_us = DEAD_US,
+    };
 }
 
 static struct job describe_job(const struct train_options *options)
@@ -310,13 +377,24 @@ static uint32_t links_max(const struct train_options *options)
                                          : (uint32_t)links;
 }
 
-static void describe_core(struct train *train)
+/* Who would join a user's job shows that it computes the same; forked workers
+ * are copies of this very process. */
+static enum err identify(struct train *train, struct digest *data)
+{
+    if (train->options->user == NULL)
+        return ERR_OK;
+    return user_digest(train->options->user, train->options->listen != NULL,
+                       data);
+}
+
+static void describe_core(struct train *train, const struct digest *data)
 {
     const struct train_options *options = train->options;
     const bool remote = options->local_workers < options->slots;
+    const bool user = options->user != NULL;
 
     train->core = (struct coordinator_options){
-        .job = describe_job(options),
+        .job = user ? describe_user_job(options, data) : describe_job(options),
         .config = options->config,
         .arithmetic = golden_digest(options->isa),
         .code = options->code,
@@ -324,14 +402,18 @@ static void describe_core(struct train *train)
         .worst = options->worst,
         .slots = options->slots,
         .links_max = links_max(options),
+        .leaves_max = links_max(options),
         .optim = options->optim,
         .scale = scale,
         .slopes = slopes,
         .scale_context = train,
+        .follow = user,
+        .own_data = user,
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
-        .gather_us = remote ? GATHER_REMOTE_US : GATHER_US,
+        .gather_us = remote ? GATHER_REMOTE_US
+                            : GATHER_US + options->slots * GATHER_EACH_US,
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
@@ -343,6 +425,14 @@ static void describe_core(struct train *train)
         .audit_seed = random_u64(),
     };
     train->core.job.keyed = train->chunk_digests != NULL;
+}
+
+/* Its own workers, and those of one that is gone. */
+static uint32_t relay_leaves_max(const struct train *train)
+{
+    const uint64_t leaves = 4 * (uint64_t)train->options->fanout + LINKS_SPARE;
+
+    return leaves > RELAY_LEAVES_MAX ? RELAY_LEAVES_MAX : (uint32_t)leaves;
 }
 
 static void describe_processes(struct train *train)
@@ -363,14 +453,29 @@ static void describe_processes(struct train *train)
         .listen_fd = train->listener.fd,
     };
     train->supervisor.worker = (struct worker_node_options){
-        .address = train->listener.local,
+        .addresses = &train->listener.local,
+        .address_count = 1,
         .token = token,
         .isa = options->isa,
         .threads = options->threads > 0 ? options->threads : 1,
         .resident = options->data,
+        .user = options->user,
         .data = train->core.job.data,
         .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
         .chaos = &options->chaos,
+    };
+    train->supervisor.relay = (struct relay_node_options){
+        .addresses = &train->listener.local,
+        .address_count = 1,
+        .token = token,
+        .leaves_max = relay_leaves_max(train),
+        .give_up_us = TIME_NEVER,
+    };
+    train->supervisor.relays = (struct crew_relays){
+        .count = train->relay_count,
+        .fanout = options->fanout,
+        .doors = train->relay_doors,
+        .ways = train->ways,
     };
 }
 
@@ -399,14 +504,21 @@ static enum err report_from_disk(struct train *train,
     result->dims = dims;
     result->steps = core.optim.step;
     result->objective = core.optim.objective;
+    result->evaluations = core.optim.evaluations;
     coordinator_close(&core);
     return result->weights != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static struct digest hash_result(const struct train *train, const double *w)
+{
+    const struct job *job = &train->core.job;
+
+    return hash_vectors(w, job->outputs, job->dims / job->outputs, job->cols);
 }
 
 static enum err report(struct train *train, struct train_result *result,
                        struct why *why)
 {
-    const struct problem problem = problem_in(train->options);
     struct run_result last = {0};
     const char *folder = train->options->out;
     enum err err = result_read(folder, &last, NULL);
@@ -420,6 +532,8 @@ static enum err report(struct train *train, struct train_result *result,
         result->finished = last.err == ERR_OK;
         result->steps = last.steps;
         result->objective = last.objective;
+        result->evaluations = last.evaluations;
+        result->converged = last.converged;
         result->weights = last.weights;
         result->dims = last.dims;
         err = ERR_OK;
@@ -430,7 +544,7 @@ static enum err report(struct train *train, struct train_result *result,
         return err;
     ledger_report(&train->supervisor.ledger, folder, spoke ? &last.stats : NULL,
                   result);
-    result->hash = problem_hash(&problem, result->weights);
+    result->hash = hash_result(train, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
     result->port = train->listener.bound.port;
     return ERR_OK;
@@ -445,6 +559,11 @@ static void train_close(struct train *train)
         file_remove(path);
     }
     net_close(&train->listener);
+    for (uint32_t i = 0; i < train->relay_count; i++)
+        net_close(&train->relay_listeners[i]);
+    mem_free(train->relay_listeners);
+    mem_free(train->relay_doors);
+    mem_free(train->ways);
     bounds_close(&train->bounds);
     mem_free(train->chunk_digests);
     ledger_close(&train->supervisor.ledger);
@@ -458,6 +577,7 @@ enum err train_run(const struct train_options *options,
 {
     struct train *train = mem_new(1, sizeof *train);
     struct train_result made = {0};
+    struct digest data = {{0}};
     enum err err = train != NULL ? ERR_OK : ERR_NOMEM;
 
     CHECK(running == NULL); /* One run at a time in a process. */
@@ -471,9 +591,13 @@ enum err train_run(const struct train_options *options,
     if (err == ERR_OK)
         err = open_door(train, why);
     if (err == ERR_OK)
+        err = open_relay_doors(train, why);
+    if (err == ERR_OK)
         err = measure(train, why);
+    if (err == ERR_OK)
+        err = identify(train, &data);
     if (err == ERR_OK) {
-        describe_core(train);
+        describe_core(train, &data);
         describe_processes(train);
         running = train;
         err = supervisor_run(&train->supervisor, why);

@@ -9,7 +9,8 @@
  *     muster train (supervisor: screen, chaos, restarts)
  *       |-- coordinator     core/coordinator.h on sockets and a disk
  *       |-- worker w0 ..    core/worker.h on a socket and a compute thread
- *       '-- worker w7            ^ the same code as `muster join`
+ *       |-- worker w7            ^ the same code as `muster join`
+ *       '-- relay r0 ..     core/relay.h between them, with --fanout
  *
  * The supervisor sees the run through the coordinator's trace stream.
  */
@@ -25,12 +26,14 @@
 #include "data/dataset.h"
 #include "model/problem.h"
 #include "node/chaos.h"
+#include "node/user.h"
 #include "os/notice.h"
 #include "plan/delay.h"
 
 struct train_options {
     const struct dataset *data;
     enum model_kind model;
+    const struct user_function *user; /* Instead of data and model. */
     enum isa isa;
     uint32_t threads; /* Of each worker. */
     struct optim_options optim;
@@ -40,6 +43,7 @@ struct train_options {
     uint32_t slots;         /* n of the code. */
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;
+    uint32_t fanout;        /* Local workers of one relay; 0 = no relays. */
     const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
     const char *interface;  /* Network card, or its address; NULL: any. */
     const char *token_file; /* NULL: only on loopback. */
@@ -60,6 +64,8 @@ struct train_options {
      * 100 ms or so for animation. */
     void (*watch)(void *context, const struct trace *trace);
     void *watch_context;
+    const struct flag *stop; /* Once raised: end at a step boundary.  May be
+                                NULL. */
 };
 
 /* Who runs where, for the screen and its invitation. */
@@ -88,6 +94,8 @@ struct train_result {
     struct coordinator_stats stats; /* Summed over coordinator lives. */
     double *weights;                /* job dims; mem_free. */
     uint32_t dims;
+    uint64_t evaluations;
+    bool converged; /* Or no step makes it better. */
     uint32_t port;
     uint32_t partial; /* Steps of code `local` that lack some; the first ... */
     struct train_missing missing[TRAIN_MISSING_MAX];

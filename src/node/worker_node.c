@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/follow.h"
 #include "core/worker.h"
 #include "math/golden.h"
 #include "model/problem.h"
@@ -55,8 +56,9 @@ struct node {
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
     struct compute compute;
-    struct task *task;   /* Its thread owns the fields below while busy. */
-    struct dataset seen; /* `data` as it was when the piece was started. */
+    struct user_compute user; /* Instead, if options->user. */
+    struct task *task;        /* Its thread owns the fields below while busy. */
+    struct dataset seen;      /* `data` as it was when the piece was started. */
     struct compute_work work;
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
@@ -67,6 +69,8 @@ struct node {
     struct flag cancel;
 
     bool up;       /* The link is. */
+    bool let_in;   /* ... and has brought a WELCOME. */
+    uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
     enum err err;
@@ -106,11 +110,12 @@ static void on_message(void *context, struct link *link, enum plane plane,
     if (link != node->link)
         return;
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
-        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+        msg.leaf != 0 || msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
         finish(node, ERR_FORMAT, "the coordinator sent what is no message");
         feed(node, NULL);
         return;
     }
+    node->let_in = node->let_in || msg.kind == MSG_WELCOME;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
     if (msg.kind == MSG_WELCOME && node->open && node->link == link)
@@ -129,6 +134,8 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->up = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
+    if (!node->let_in)
+        node->way = (node->way + 1) % node->options->address_count;
     feed(node, &event);
 }
 
@@ -138,7 +145,9 @@ static const struct link_events link_events = {
 static void do_connect(struct node *node)
 {
     CHECK(node->link == NULL);
-    if (link_dial(node->hub, &node->options->address, &node->link) != ERR_OK)
+    node->let_in = false;
+    if (link_dial(node->hub, &node->options->addresses[node->way],
+                  &node->link) != ERR_OK)
         finish(node, ERR_NOMEM, "out of memory");
 }
 
@@ -175,7 +184,10 @@ static void compute_work(void *context)
     struct node *node = context;
     const time_us began = clock_now_us();
 
-    if (node->core.job.products)
+    if (node->options->user != NULL)
+        node->compute_err =
+            user_compute_run(&node->user, &node->work, &node->cancel);
+    else if (node->core.job.products)
         node->compute_err = products_compute(&node->products, &node->cancel);
     else if (node->work.kind == EVALUATE_LOCAL)
         node->compute_err =
@@ -197,6 +209,8 @@ static void compute_done(void *context)
                                 .compute_us = node->compute_us};
 
     products_end(&node->products);
+    if (node->compute_err == ERR_CLOSED)
+        finish(node, ERR_CANCELLED, "the function said stop");
     feed(node, &event);
 }
 
@@ -236,7 +250,8 @@ static void do_compute(struct node *node, const struct action *action)
     node->lie =
         node->options->chaos != NULL &&
         chaos_lies(node->options->chaos, node->options->name, action->step);
-    chunkset_copy(&node->seen.present, &node->data->present);
+    if (node->data != NULL)
+        chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
     task_start(node->task);
 }
@@ -326,10 +341,31 @@ static enum err open_products(struct node *node, const struct job *job)
     return err;
 }
 
+static enum err open_user(struct node *node, const struct job *job)
+{
+    const struct user_function *user = node->options->user;
+    enum err err;
+
+    if (job->model != USER_MODEL || job->cols != user->dims ||
+        job->dims != follow_dims(user->dims) || job->outputs != 1 ||
+        job->chunks != user->chunks || job->sum_dims != job->dims ||
+        job->local.every > 0)
+        return ERR_SHAPE;
+    err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        err = user_compute_init(&node->user, user, node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
 static enum err open_job(struct node *node, const struct job *job)
 {
     enum err err;
 
+    if (node->options->user != NULL)
+        return open_user(node, job);
     if (job->products)
         return open_products(node, job);
     err = open_data(node, job);
@@ -348,8 +384,9 @@ static void do_open(struct node *node, const struct job *job)
         node->room = room;
         node->message_max = codec_message_max(
             job->dims, job->sum_dims, job->chunks,
-            job->products ? products_strip_max(job)
-                          : dataset_chunk_bytes_max(node->data));
+            job->products        ? products_strip_max(job)
+            : node->data != NULL ? dataset_chunk_bytes_max(node->data)
+                                 : 0);
         node->open = true;
         return;
     }
@@ -529,8 +566,8 @@ static enum err open_core(struct node *node, struct why *why)
     struct worker_options core = {
         .incarnation = random_u64(),
         .pid = process_own_pid(),
-        .resident = options->resident != NULL,
-        .keeps = options->resident == NULL,
+        .resident = options->resident != NULL || options->user != NULL,
+        .keeps = options->resident == NULL && options->user == NULL,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
@@ -570,7 +607,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = preempt_new(node->loop, &node->options->notice, on_alert, node,
                           &node->preempt);
-    if (err == ERR_OK && node->options->resident == NULL)
+    if (err == ERR_OK && node->options->resident == NULL &&
+        node->options->user == NULL)
         err = supply_new(node->loop, &node->options->supply, &node->own,
                          on_fetched, node, &node->supply);
     if (err == ERR_OK)
@@ -586,6 +624,7 @@ static void node_close(struct node *node)
     part_close(&node->part);
     products_close(&node->products);
     compute_close(&node->compute);
+    user_compute_close(&node->user);
     threads_free(node->pool);
     link_hub_free(node->hub);
     alerts_free(node->alerts);
@@ -609,6 +648,7 @@ enum err worker_node_run(const struct worker_node_options *options,
     enum err err = open_core(&node, why);
 
     CHECK(options->threads > 0 && codec_name_valid(options->name));
+    CHECK(options->address_count > 0);
     if (err == ERR_OK)
         err = open_loop(&node);
     if (err == ERR_OK) {

@@ -811,6 +811,18 @@ bool link_trusted(const struct link *link)
     return link->trusted;
 }
 
+void link_hold(struct link *link, bool hold)
+{
+    struct conn *conn = link->conn[PLANE_BULK];
+
+    if (link->closing || link->silent || !link->trusted || conn == NULL)
+        return;
+    if (hold)
+        conn_pause(conn);
+    else
+        conn_resume(conn);
+}
+
 void link_send(struct link *link, enum plane plane, const void *data,
                size_t size)
 {

@@ -93,6 +93,10 @@ MUST_CHECK enum err link_dial(struct link_hub *hub,
 void link_trust(struct link *link, size_t message_max);
 bool link_trusted(const struct link *link);
 
+/* Stop or go on reading the bulk connection of a trusted link: whoever sends
+ * too much is made to wait. */
+void link_hold(struct link *link, bool hold);
+
 /* Copies.  A link that is going down swallows it; `down` will tell. */
 void link_send(struct link *link, enum plane plane, const void *data,
                size_t size);

@@ -299,6 +299,22 @@ static void draw_trust(struct sim_options *options)
         options->mix.weight[FAULT_LIE] = 8;
 }
 
+/* Every fourth seed has relays, drawn from a stream of its own: the others
+ * stay as they were. */
+static void draw_relays(struct sim_options *options, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x72656c617973));
+    if (seed % 4 != 3 || options->verify || options->audit > 0 ||
+        options->code.staleness > 0 || code_spec_products(&options->code))
+        return; /* core/leaves.c: the coordinator would refuse them. */
+    options->fanout = between(&rng, 1, 4);
+    options->deep = rng_chance(&rng, 0.3);
+    options->mix.weight[FAULT_RELAY] = 14;
+    options->settle_us *= 3; /* The way is two or three times as long. */
+}
+
 static enum err draw_all(struct draw *draw, uint64_t seed,
                          const struct campaign_options *campaign,
                          struct why *why)
@@ -324,11 +340,13 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->faults = !campaign->quiet_faults;
     options->fault_count = between(&rng, 40, FAULTS_MAX);
     options->fault_gap_us = (time_us)between(&rng, 5, 90) * MS_US;
-    options->settle_us = 5 * SECOND_US;
+    /* Across a continent a step of many trials takes its time. */
+    options->settle_us = 5 * SECOND_US + 100 * options->latency_us;
     options->fault_skip = campaign->skip;
     options->sink = campaign->trace;
     options->sink_context = campaign->trace_context;
     draw_trust(options);
+    draw_relays(options, seed);
     return err;
 }
 
@@ -336,15 +354,16 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
 {
     const struct sim_options *options = &draw->options;
 
-    (void)snprintf(text, SIM_TEXT,
-                   "%s %s, %u x %u, code %s%s s=%u k=%u%s, %u workers (at most "
-                   "%u), %u steps",
-                   draw->problem.model->name, optim_name(options->optim.kind),
-                   draw->data.rows, draw->data.cols,
-                   options->adapt ? "auto from " : "", options->code.name,
-                   options->code.stragglers, options->code.k,
-                   options->code.staleness > 0 ? " stale" : "", options->slots,
-                   options->workers_max, options->optim.steps);
+    (void)snprintf(
+        text, SIM_TEXT,
+        "%s %s, %u x %u, code %s%s s=%u k=%u%s, %u workers (at most "
+        "%u%s), %u steps",
+        draw->problem.model->name, optim_name(options->optim.kind),
+        draw->data.rows, draw->data.cols, options->adapt ? "auto from " : "",
+        options->code.name, options->code.stragglers, options->code.k,
+        options->code.staleness > 0 ? " stale" : "", options->slots,
+        options->workers_max, options->fanout > 0 ? ", over relays" : "",
+        options->optim.steps);
 }
 
 enum err campaign_seed(const struct campaign_options *options, uint64_t seed,

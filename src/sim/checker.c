@@ -198,6 +198,25 @@ static void merged_row(struct checker *checker, uint32_t link,
     checker->row_in[link] = true;
 }
 
+/* One answer of a SUM, whose leaf may have gone since. */
+static void merged_of_sum(struct checker *checker, const struct msg_sum *sum,
+                          uint32_t piece)
+{
+    for (uint32_t i = 0; i < sum->count; i++) {
+        const struct answer *answer = &sum->answers[i];
+
+        if (answer->piece == piece && answer->counted) {
+            const struct msg_tally tally = {
+                .key = sum->key, .first = answer->first, .end = answer->end};
+
+            merged_range(checker, CHECKER_NOBODY, &tally);
+            return;
+        }
+    }
+    checker_violate(checker, "CHECK-3: piece %u merged of a sum without it",
+                    piece);
+}
+
 static void merged(struct checker *checker, uint32_t link,
                    const struct msg *msg, uint32_t conn, bool poisoned)
 {
@@ -263,7 +282,10 @@ void checker_trace(struct checker *checker, const struct trace *trace,
         round_opened(checker, &trace->key);
         break;
     case TRACE_TALLY:
-        merged(checker, link, msg, conn, poisoned);
+        if (msg != NULL && msg->kind == MSG_SUM && checker->open && !poisoned)
+            merged_of_sum(checker, &msg->sum, (uint32_t)trace->a);
+        else
+            merged(checker, link, msg, conn, poisoned);
         break;
     case TRACE_JUDGED:
         merged_chunks(checker, (uint32_t)trace->a, (uint32_t)trace->b, link);

@@ -185,7 +185,7 @@ static void ship(struct world *world, uint32_t conn,
     if (shares(world))
         checker_violate(&world->checker, "shared data is shipped");
     for (uint32_t chunk = action->first; chunk < action->end; chunk++) {
-        struct msg msg = {.kind = MSG_DATA};
+        struct msg msg = {.kind = MSG_DATA, .leaf = action->leaf};
 
         dataset_chunk_encode(data, chunk, world->chunk_bytes);
         msg.data.chunk = chunk;
@@ -238,8 +238,8 @@ static void obey_link(struct world *world, const struct action *action)
     const uint32_t link = action->link;
     uint32_t conn;
 
-    CHECK(link < coordinator->links);
-    conn = coordinator->link_conn[link];
+    CHECK(link < coordinator->door.links);
+    conn = coordinator->door.link_conn[link];
     if (conn == CONN_NONE)
         return; /* It broke and the machine has not been told yet. */
     if (action->kind == ACTION_CLOSE) {
@@ -368,8 +368,8 @@ static void end_life(struct world *world, bool power)
     coordinator->process.unplugged = power;
     coordinator->job_count = 0;
     coordinator->disk_busy = false;
-    for (uint32_t link = 0; link < coordinator->links; link++) {
-        const uint32_t conn = coordinator->link_conn[link];
+    for (uint32_t link = 0; link < coordinator->door.links; link++) {
+        const uint32_t conn = coordinator->door.link_conn[link];
 
         if (conn == CONN_NONE)
             continue;
@@ -531,7 +531,8 @@ static void fill_options(struct world *world)
         .worst = from->worst,
         .drill = from->drill,
         .slots = from->slots,
-        .links_max = world->coordinator.links,
+        .links_max = world->coordinator.door.links,
+        .leaves_max = world->coordinator.leaves,
         .optim = from->optim,
         .scale = oracle_scale,
         .slopes = oracle_slopes,
@@ -558,7 +559,7 @@ static void fill_options(struct world *world)
     }
 }
 
-/* What the chunks are; false if out of memory. */
+/* What the chunks are, and room for one; false if out of memory. */
 static bool digest_chunks(struct world *world)
 {
     const struct dataset *data;
@@ -566,15 +567,17 @@ static bool digest_chunks(struct world *world)
     if (world->options->problem == NULL)
         return true;
     data = world->options->problem->data;
+    world->chunk_bytes = mem_new(dataset_chunk_bytes_max(data), 1);
     world->chunk_digests =
         mem_new(dataset_chunks(data), sizeof *world->chunk_digests);
-    for (uint32_t i = 0;
-         world->chunk_digests != NULL && i < dataset_chunks(data); i++) {
+    if (world->chunk_bytes == NULL || world->chunk_digests == NULL)
+        return false;
+    for (uint32_t i = 0; i < dataset_chunks(data); i++) {
         dataset_chunk_encode(data, i, world->chunk_bytes);
         world->chunk_digests[i] =
             hash_bytes(world->chunk_bytes, dataset_chunk_bytes(data, i));
     }
-    return world->chunk_digests != NULL;
+    return true;
 }
 
 enum err sim_coordinator_init(struct world *world, struct why *why)
@@ -582,15 +585,13 @@ enum err sim_coordinator_init(struct world *world, struct why *why)
     struct sim_coordinator *coordinator = &world->coordinator;
 
     /* Room for half-open connections beside the living ones. */
-    coordinator->links = 2 * world->workers_max + 4;
-    if (coordinator->links > COORDINATOR_LINKS_MAX)
-        coordinator->links = COORDINATOR_LINKS_MAX;
-    coordinator->link_conn =
-        mem_new(coordinator->links, sizeof *coordinator->link_conn);
-    if (coordinator->link_conn == NULL)
+    coordinator->door.links = 2 * world->workers_max + 4;
+    if (coordinator->door.links > COORDINATOR_LINKS_MAX)
+        coordinator->door.links = COORDINATOR_LINKS_MAX;
+    if (world->relay_count > 0)
+        coordinator->leaves = coordinator->door.links;
+    if (network_door(&coordinator->door, coordinator->door.links) != ERR_OK)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
-    for (uint32_t link = 0; link < coordinator->links; link++)
-        coordinator->link_conn[link] = CONN_NONE;
     if (!digest_chunks(world))
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     disk_model_init(&coordinator->disk);
@@ -610,6 +611,6 @@ void sim_coordinator_close(struct world *world)
     for (uint32_t i = 0; i < coordinator->job_capacity; i++)
         mem_free(coordinator->jobs[i].bytes);
     mem_free(coordinator->jobs);
-    mem_free(coordinator->link_conn);
+    mem_free(coordinator->door.link_conn);
     disk_model_close(&coordinator->disk);
 }

@@ -98,36 +98,30 @@ static void name_data(struct world *world)
 /* On coded data vectors of all rows travel too. */
 static uint32_t longest_vector(const struct world *world)
 {
-    const struct sim_options *options = world->options;
-    const uint32_t rows =
-        block_pad(options->problem != NULL ? options->problem->data->rows
-                                           : options->rows);
+    const uint32_t rows = block_pad(world->coordinator.options.job.rows);
     const uint32_t sums = world->oracle.sum_dims;
 
-    return code_spec_products(&options->code) && rows > sums ? rows : sums;
+    return code_spec_products(&world->options->code) && rows > sums ? rows
+                                                                    : sums;
 }
 
 static enum err buffers(struct world *world)
 {
-    const struct problem *problem = world->options->problem;
     const uint32_t items = world->oracle.chunks + 1;
     enum err err = actions_init(&world->actions, ACTIONS_FIRST);
 
     if (err == ERR_OK)
         err = codec_room_init(&world->room, world->oracle.dims,
                               longest_vector(world), items);
+    if (err == ERR_OK && world->relay_count > 0)
+        err = codec_room_answers(&world->room, ANSWERS_MAX);
     if (err == ERR_OK)
         err = codec_room_init(&world->bare, 0, 0, 0);
     if (err != ERR_OK)
         return err;
     world->scripted =
         mem_new(world->options->script_count, sizeof *world->scripted);
-    if (problem != NULL)
-        world->chunk_bytes = mem_new(dataset_chunk_bytes_max(problem->data), 1);
-    if (world->scripted == NULL ||
-        (problem != NULL && world->chunk_bytes == NULL))
-        return ERR_NOMEM;
-    return ERR_OK;
+    return world->scripted == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 static enum err make_workers(struct world *world)
@@ -165,15 +159,18 @@ static enum err open_world(struct world *world, struct why *why)
         return why_set(why, err, "one machine alone: %s", err_text(err));
     err = make_workers(world);
     if (err == ERR_OK)
-        err = buffers(world);
+        err = sim_relays_init(world);
     if (err == ERR_OK) {
         name_data(world);
         err = sim_coordinator_init(world, why);
     }
     if (err == ERR_OK)
-        err = checker_init(&world->checker, &world->oracle, class,
-                           options->code.staleness, world->coordinator.links);
+        err = checker_init(
+            &world->checker, &world->oracle, class, options->code.staleness,
+            world->coordinator.door.links + world->coordinator.leaves);
     world->checker.gullible = options->gullible;
+    if (err == ERR_OK)
+        err = buffers(world);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     return ERR_OK;
@@ -184,6 +181,7 @@ static void close_world(struct world *world)
     sim_coordinator_close(world);
     if (world->workers != NULL)
         sim_workers_close(world);
+    sim_relays_close(world);
     network_close(world);
     heap_close(&world->heap);
     checker_close(&world->checker);
@@ -217,6 +215,8 @@ static void begin(struct world *world)
 
     world->msg_conn = CONN_NONE;
     world_start_later(world, NODE_COORDINATOR, 0);
+    for (uint32_t i = 0; i < world->relay_count; i++)
+        world_start_later(world, NODE_RELAY + i, 0);
     for (uint32_t i = 0; i < world->worker_count; i++)
         world_start_later(
             world, i,
@@ -230,6 +230,8 @@ static void start_node(struct world *world, uint32_t node)
         return;
     if (node == NODE_COORDINATOR)
         sim_coordinator_start(world);
+    else if (is_relay(node))
+        sim_relay_start(world, node - NODE_RELAY);
     else
         sim_worker_start(world, node);
 }
@@ -267,8 +269,15 @@ static void deliver(struct world *world, struct happening *happening)
         network_free_packet(world, happening->packet);
         return;
     }
+    process = world_process(world, happening->node);
+    if (process->frozen) { /* The ghost's way leads elsewhere today. */
+        process_hold(process, happening);
+        return;
+    }
     if (happening->node == NODE_COORDINATOR)
         sim_coordinator_on(world, happening);
+    else if (is_relay(happening->node))
+        sim_relay_on(world, happening);
     else
         sim_worker_on(world, happening);
     if (happening->packet != NULL)

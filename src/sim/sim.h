@@ -49,7 +49,8 @@
     X(FAULT_DISK_ERROR, "diskerror") /* one disk operation fails */            \
     X(FAULT_STALL, "stall")          /* SIGSTOP of the coordinator */          \
     X(FAULT_STOP, "stop")            /* SIGTERM of it: stops, is resumed */    \
-    X(FAULT_LIE, "lie")              /* a worker lies, within the bound */
+    X(FAULT_LIE, "lie")              /* a worker lies, within the bound */     \
+    X(FAULT_RELAY, "relay")          /* a relay dies, freezes or is cut off */
 
 #define FAULT_ENUM(code, text) code,
 enum fault_kind { FAULT_LIST(FAULT_ENUM) FAULT_KINDS };
@@ -99,6 +100,8 @@ struct sim_options {
     uint32_t workers;     /* Started at time 0; 0 = slots. */
     uint32_t workers_max; /* Joiners included; 0 = workers + 4. */
     struct delay delay;   /* Injected, as `--delay`. */
+    uint32_t fanout;      /* Workers of one relay; 0 = no relays. */
+    bool deep;            /* All relays but the first are behind others. */
 
     /* No latency, no beats, no disk: the ideal of a delay study. */
     bool ideal;
@@ -156,6 +159,7 @@ struct sim_result {
     uint64_t lost, doubled, reordered; /* Messages, in bursts. */
     uint32_t lives;                    /* Of the coordinator. */
     uint64_t messages;
+    uint64_t door_bytes; /* Sent to the coordinator and by it. */
     uint64_t events;
     uint64_t trace_digest;
     double end_s; /* Virtual time at the end. */

@@ -236,8 +236,8 @@ static void say(struct world *world, uint32_t index, const struct msg *msg)
 {
     struct sim_worker *worker = &world->workers[index];
 
-    if (worker->conn == CONN_NONE ||
-        !world->conns[worker->conn].open[TO_WORKER])
+    if (worker->caller.conn == CONN_NONE ||
+        !world->conns[worker->caller.conn].open[TO_WORKER])
         return; /* It broke and the machine has not been told yet. */
     if (msg->kind == MSG_TALLY)
         checker_answer(&world->checker, worker->machine.options.name,
@@ -245,15 +245,15 @@ static void say(struct world *world, uint32_t index, const struct msg *msg)
     if (msg->kind == MSG_ROW)
         checker_answer(&world->checker, worker->machine.options.name,
                        &msg->row.key, &worker->view_answered);
-    network_send(world, worker->conn, TO_COORDINATOR, msg,
+    network_send(world, worker->caller.conn, TO_COORDINATOR, msg,
                  spoil_of(worker, msg));
 }
 
 static void hang_up(struct world *world, struct sim_worker *worker)
 {
-    const uint32_t conn = worker->conn;
+    const uint32_t conn = worker->caller.conn;
 
-    worker->conn = CONN_NONE;
+    worker->caller.conn = CONN_NONE;
     if (conn != CONN_NONE)
         network_close_end(world, conn, TO_WORKER);
 }
@@ -274,7 +274,7 @@ static void obey(struct world *world, uint32_t index,
         world_set_timer(world, index, action->at);
         break;
     case ACTION_CONNECT:
-        network_dial(world, index);
+        network_dial(world, index, sim_relay_for(world, index));
         break;
     case ACTION_OPEN:
         open_job(world, worker);
@@ -349,9 +349,9 @@ void sim_worker_crash(struct world *world, uint32_t index, bool unplugged)
     world_note(world, index, '!', "%s", unplugged ? "power cut" : "killed");
     if (!unplugged)
         hang_up(world, worker);
-    else if (worker->conn != CONN_NONE)
-        network_drop_end(world, worker->conn, TO_WORKER);
-    worker->conn = CONN_NONE;
+    else if (worker->caller.conn != CONN_NONE)
+        network_drop_end(world, worker->caller.conn, TO_WORKER);
+    worker->caller.conn = CONN_NONE;
     end_life(world, index);
     worker->process.unplugged = unplugged;
 }
@@ -381,7 +381,7 @@ void sim_worker_start(struct world *world, uint32_t index)
     worker->lies = false;
     worker->slow = 1;
     worker->view_answered = 0;
-    worker->conn = CONN_NONE;
+    worker->caller.conn = CONN_NONE;
     if (worker->has_data)
         chunkset_clear(&worker->data.present);
     sim_block_drop(worker);
@@ -457,14 +457,18 @@ static void on_link(struct world *world, const struct happening *happening)
     struct conn *conn = &world->conns[happening->conn];
 
     if (!worker->process.running || happening->life != worker->process.life ||
-        worker->conn != happening->conn)
+        worker->caller.conn != happening->conn)
         return;
+    if (happening->kind == HAPPEN_LINK_DOWN)
+        worker->caller.tries = worker->machine.phase == WORKER_SERVING
+                                   ? 0
+                                   : worker->caller.tries + 1;
     if (happening->kind == HAPPEN_LINK_UP) {
         conn->open[TO_WORKER] = true;
         step(world, index, (struct event){.kind = EVENT_LINK_UP});
     } else {
         conn->open[TO_WORKER] = false;
-        worker->conn = CONN_NONE;
+        worker->caller.conn = CONN_NONE;
         step(world, index, (struct event){.kind = EVENT_LINK_DOWN});
     }
 }

@@ -3,7 +3,8 @@
  *
  *   sim.c          start, main loop, end        network.c   packets, links
  *   coordinator.c  its process and disk jobs    worker.c    its processes
- *   faults.c       what goes wrong, and when    world.c     time, trace, digest
+ *   relay.c        the relays between them      world.c     time, trace, digest
+ *   faults.c       what goes wrong, and when
  *
  * A process has lives.  What is under way for an earlier life (a timer, a
  * computation, a disk job) carries its number and comes to nothing.
@@ -18,6 +19,7 @@
 #include "base/time.h"
 #include "core/action.h"
 #include "core/coordinator.h"
+#include "core/relay.h"
 #include "core/worker.h"
 #include "data/coded.h"
 #include "data/dataset.h"
@@ -30,6 +32,7 @@
 
 #define NODE_COORDINATOR UINT32_MAX
 #define NODE_NOBODY      (UINT32_MAX - 1)
+#define NODE_RELAY       (UINT32_C(1) << 30) /* + its index. */
 #define CONN_NONE        UINT32_MAX
 #define CONN_GHOST       (UINT32_MAX - 1) /* To be found on arrival. */
 
@@ -37,8 +40,8 @@ enum happening_kind {
     HAPPEN_START,     /* A process begins a life. */
     HAPPEN_TIMER,     /* EVENT_TIME may be due. */
     HAPPEN_PACKET,    /* A message arrives at `node` over `conn`. */
-    HAPPEN_DIAL,      /* A connection attempt reaches the coordinator. */
-    HAPPEN_LINK_UP,   /* ... and its success the worker. */
+    HAPPEN_DIAL,      /* A connection attempt reaches the one above. */
+    HAPPEN_LINK_UP,   /* ... and its success the one below. */
     HAPPEN_LINK_DOWN, /* `node` learns that `conn` is gone. */
     HAPPEN_COMPUTED,  /* A worker's piece is done, or called off. */
     HAPPEN_RECALLED,  /* A worker has looked what it can fetch ... */
@@ -55,7 +58,7 @@ enum happening_kind {
     HAPPEN_JUDGED,    /* The coordinator has computed a piece itself. */
 };
 
-/* Directions of a connection. */
+/* Directions of a connection: down and up, where relays are in between. */
 enum { TO_WORKER, TO_COORDINATOR };
 
 struct packet {
@@ -76,13 +79,28 @@ struct memory {
 
 /* A connection, known to each end only as long as that end holds it open. */
 struct conn {
-    uint32_t worker;
-    uint32_t link;         /* At the coordinator. */
+    uint32_t lower;        /* Node that dialled: a worker or a relay. */
+    uint32_t upper;        /* The coordinator or a relay ... */
+    uint32_t link;         /* ... and the link there. */
     bool open[2];          /* Indexed by the direction whose end it is. */
     time_us last_at[2][2]; /* Latest arrival by direction, bulk: FIFO. */
 };
 
-/* What both kinds of process have. */
+/* Of one that dials. */
+struct caller {
+    uint32_t conn;
+    uint32_t tries;       /* In vain, since it was last let in. */
+    time_us cut_until[2]; /* Partitioned, by direction. */
+    bool cut_loses;       /* What meets the partition is lost, not late. */
+};
+
+/* Of one that is dialled. */
+struct door {
+    uint32_t *link_conn; /* Link -> connection, or CONN_NONE. */
+    uint32_t links;
+};
+
+/* What all kinds of process have. */
 struct process {
     bool running;
     bool unplugged; /* Its machine is off too: nobody answers for it. */
@@ -119,7 +137,7 @@ struct sim_worker {
     uint32_t lie_piece; /* Only about this one, from 1; 0 = any. */
     uint32_t rejected;  /* How often; it then comes back under a new name. */
     double slow;        /* Compute takes so much longer; 1 = as usual. */
-    uint32_t conn;
+    struct caller caller;
     struct computation computation;
     struct dataset data; /* Shipped, if not resident. */
     bool has_data;
@@ -128,8 +146,13 @@ struct sim_worker {
     struct coded coded;   /* Or the block of coded data of ... */
     uint64_t block;       /* ... this name; 0: none. */
     uint64_t view_answered;
-    time_us cut_until[2]; /* Partitioned, by direction. */
-    bool cut_loses;       /* What meets the partition is lost, not late. */
+};
+
+struct sim_relay {
+    struct process process;
+    struct relay machine;
+    struct caller caller;
+    struct door door;
 };
 
 struct disk_job {
@@ -147,12 +170,12 @@ struct sim_coordinator {
     struct disk_job *jobs; /* A ring that grows. */
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
-    enum err job_err;    /* Of the job carried out, until it is told. */
-    enum err judge_err;  /* Likewise of the piece it computed. */
-    bool power;          /* A disk crash is a power cut, not a kill. */
-    time_us away_us;     /* ... after which it starts again so much later. */
-    uint32_t *link_conn; /* Link -> connection, or CONN_NONE. */
-    uint32_t links;
+    enum err job_err;   /* Of the job carried out, until it is told. */
+    enum err judge_err; /* Likewise of the piece it computed. */
+    bool power;         /* A disk crash is a power cut, not a kill. */
+    time_us away_us;    /* ... after which it starts again so much later. */
+    struct door door;
+    uint32_t leaves;  /* Workers it lets in over relays. */
     bool disk_failed; /* In this life, a job did. */
     bool gave_up;     /* The machine ended, but not the job. */
     bool stopping;    /* It was asked to. */
@@ -176,6 +199,8 @@ struct world {
     struct rng fault_rng;  /* ... the one at hand. */
 
     struct sim_coordinator coordinator;
+    struct sim_relay *relays;
+    uint32_t relay_count;
     struct sim_worker *workers;
     uint32_t worker_count; /* Started so far. */
     uint32_t workers_max;
@@ -208,6 +233,7 @@ struct world {
     const struct msg *msg;
     uint32_t msg_conn;
     bool msg_poisoned;
+    bool passes_poison; /* A relay is handling it: what it passes on is, too. */
 
     time_us first_step_at, last_commit_at;
     bool stepped;
@@ -241,7 +267,8 @@ void network_close(struct world *world);
 enum spoil { SPOIL_NOT, SPOIL_POISON, SPOIL_LIE };
 void network_send(struct world *world, uint32_t conn, int direction,
                   const struct msg *msg, enum spoil spoil);
-void network_dial(struct world *world, uint32_t worker);
+void network_dial(struct world *world, uint32_t lower, uint32_t upper);
+MUST_CHECK enum err network_door(struct door *door, uint32_t links);
 void network_on_dial(struct world *world, const struct happening *happening);
 /* One end closes; the other is told. */
 void network_close_end(struct world *world, uint32_t conn, int direction);
@@ -291,6 +318,16 @@ MUST_CHECK enum err sim_block_multiply(struct world *world,
 /* Strips [first, end) of the block of `link`. */
 void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
                     uint32_t first, uint32_t end);
+
+/* --- relay.c --- */
+bool is_relay(uint32_t node);
+MUST_CHECK enum err sim_relays_init(struct world *world);
+void sim_relays_close(struct world *world);
+void sim_relay_start(struct world *world, uint32_t index);
+void sim_relay_crash(struct world *world, uint32_t index, bool unplugged);
+void sim_relay_on(struct world *world, const struct happening *happening);
+/* Whom a worker dials: its relay, then another, then the coordinator. */
+uint32_t sim_relay_for(const struct world *world, uint32_t worker);
 
 /* --- faults.c --- */
 void faults_begin(struct world *world);

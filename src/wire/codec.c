@@ -12,6 +12,8 @@
  *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
  *     CHUNKS kind 1 | count 4 | digests 32 each | place, to the end
  *     HAVE   kind 1 | count 4 | held and near, a bit for each chunk
+ *     SUM    kind 1 | key 44 | count 4 | answers 25 each | dims 4 | loss 16
+ *            | packed sums, to the end
  *
  * The reader accepts exactly what the writer can produce: decoding and
  * encoding again gives the same bytes, which is what the fuzzer checks.
@@ -30,6 +32,8 @@
 #include "math/pack.h"
 
 #define ITEM_BYTES     20u
+#define ANSWER_BYTES   25u
+#define LEAF_BIT       0x80u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
 
@@ -60,6 +64,16 @@ enum err codec_room_init(struct codec_room *room, uint32_t dims,
     return ERR_OK;
 }
 
+enum err codec_room_answers(struct codec_room *room, uint32_t answers_max)
+{
+    CHECK(room->answers == NULL && answers_max <= ANSWERS_MAX);
+    room->answers = mem_new(answers_max, sizeof *room->answers);
+    if (room->answers == NULL)
+        return ERR_NOMEM;
+    room->answers_max = answers_max;
+    return ERR_OK;
+}
+
 void codec_room_close(struct codec_room *room)
 {
     mem_free(room->weights);
@@ -67,6 +81,7 @@ void codec_room_close(struct codec_room *room)
     mem_free(room->exponent);
     mem_free(room->sum);
     mem_free(room->items);
+    mem_free(room->answers);
     *room = (struct codec_room){0};
 }
 
@@ -456,7 +471,8 @@ static double get_delay(struct reader *in)
     return value;
 }
 
-static void put_round(struct writer *out, const struct msg_round *round)
+/* What is one worker's own; all there is of a TASK. */
+static void put_task(struct writer *out, const struct msg_round *round)
 {
     put_key(out, &round->key);
     put_u64(out, round->assignment);
@@ -464,6 +480,11 @@ static void put_round(struct writer *out, const struct msg_round *round)
     put_f64(out, round->delay_s);
     put_f64(out, round->delay_factor);
     put_items(out, round->items, round->count);
+}
+
+static void put_round(struct writer *out, const struct msg_round *round)
+{
+    put_task(out, round);
     put_u8(out, (uint8_t)round->kind);
     if (evaluation_is_product(round->kind))
         put_u32(out, round->parts);
@@ -498,17 +519,23 @@ static enum evaluation_kind get_evaluation(struct reader *in,
     return (enum evaluation_kind)kind;
 }
 
-static void get_round(struct reader *in, const struct codec_room *room,
-                      struct msg_round *round)
+static void get_task(struct reader *in, const struct codec_room *room,
+                     struct msg_round *round)
 {
-    bool product;
-
     get_key(in, &round->key);
     round->assignment = get_u64(in);
     round->coded = get_bool(in);
     round->delay_s = get_delay(in);
     round->delay_factor = get_delay(in);
     get_items(in, room, &round->count, &round->items);
+}
+
+static void get_round(struct reader *in, const struct codec_room *room,
+                      struct msg_round *round)
+{
+    bool product;
+
+    get_task(in, room, round);
     round->kind = get_evaluation(in, room);
     product = evaluation_is_product(round->kind);
     round->parts = product ? get_u32(in) : 0;
@@ -559,6 +586,31 @@ static tally_loss get_loss(struct reader *in)
     return (tally_loss)high * ((tally_loss)1 << 64) + (tally_loss)low;
 }
 
+static void put_sums(struct writer *out, const int64_t *sum, uint32_t dims,
+                     tally_loss loss)
+{
+    put_u32(out, dims);
+    put_loss(out, loss);
+    CHECK(out->ok && out->capacity - out->size >= pack_bound(dims));
+    out->size += pack_i64(sum, dims, out->data + out->size);
+}
+
+/* They land in room->sum. */
+static void get_sums(struct reader *in, const struct codec_room *room,
+                     uint32_t *dims, tally_loss *loss)
+{
+    size_t used;
+
+    *dims = get_sum_dims(in, room);
+    *loss = get_loss(in);
+    if (!in->ok)
+        return;
+    must(in, unpack_i64(in->data + in->at, in->size - in->at, *dims, room->sum,
+                        &used) == ERR_OK);
+    if (in->ok)
+        in->at += used;
+}
+
 static void put_tally(struct writer *out, const struct msg_tally *tally)
 {
     put_key(out, &tally->key);
@@ -566,30 +618,68 @@ static void put_tally(struct writer *out, const struct msg_tally *tally)
     put_u32(out, tally->first);
     put_u32(out, tally->end);
     put_i64(out, tally->compute_us);
-    put_u32(out, tally->dims);
-    put_loss(out, tally->loss);
-    CHECK(out->ok && out->capacity - out->size >= pack_bound(tally->dims));
-    out->size += pack_i64(tally->sum, tally->dims, out->data + out->size);
+    put_sums(out, tally->sum, tally->dims, tally->loss);
 }
 
 static void get_tally(struct reader *in, const struct codec_room *room,
                       struct msg_tally *tally)
 {
-    size_t used;
-
     get_key(in, &tally->key);
     tally->piece = get_u32(in);
     get_range(in, &tally->first, &tally->end);
     tally->compute_us = get_duration(in);
-    tally->dims = get_sum_dims(in, room);
-    tally->loss = get_loss(in);
-    if (!in->ok)
-        return;
-    must(in, unpack_i64(in->data + in->at, in->size - in->at, tally->dims,
-                        room->sum, &used) == ERR_OK);
-    if (in->ok)
-        in->at += used;
+    get_sums(in, room, &tally->dims, &tally->loss);
     tally->sum = room->sum;
+}
+
+static void put_sum(struct writer *out, const struct msg_sum *sum)
+{
+    put_key(out, &sum->key);
+    put_u32(out, sum->count);
+    for (uint32_t i = 0; i < sum->count; i++) {
+        const struct answer *answer = &sum->answers[i];
+
+        put_u32(out, answer->leaf);
+        put_u32(out, answer->piece);
+        put_u32(out, answer->first);
+        put_u32(out, answer->end);
+        put_i64(out, answer->compute_us);
+        put_bool(out, answer->counted);
+    }
+    put_sums(out, sum->sum, sum->dims, sum->loss);
+}
+
+static void get_sum(struct reader *in, const struct codec_room *room,
+                    struct msg_sum *sum)
+{
+    get_key(in, &sum->key);
+    sum->count = get_u32(in);
+    must(in, sum->count <= room->answers_max);
+    for (uint32_t i = 0; in->ok && i < sum->count; i++) {
+        struct answer *answer = &room->answers[i];
+
+        answer->leaf = get_u32(in);
+        answer->piece = get_u32(in);
+        get_range(in, &answer->first, &answer->end);
+        answer->compute_us = get_duration(in);
+        answer->counted = get_bool(in);
+    }
+    get_sums(in, room, &sum->dims, &sum->loss);
+    sum->answers = room->answers;
+    sum->sum = room->sum;
+}
+
+static void put_relay(struct writer *out, const struct msg_relay *relay)
+{
+    put_u32(out, relay->version);
+    put_text(out, relay->name);
+}
+
+static void get_relay(struct reader *in, struct msg_relay *relay)
+{
+    relay->version = get_u32(in);
+    get_text(in, relay->name, sizeof relay->name);
+    must(in, codec_name_valid(relay->name));
 }
 
 static void put_row(struct writer *out, const struct msg_row *row)
@@ -635,6 +725,12 @@ static size_t round_bound(uint32_t items, uint32_t dims, uint32_t sum_dims)
            (size_t)sum_dims * 2;
 }
 
+size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max)
+{
+    return SMALL_BYTES + (size_t)answers_max * ANSWER_BYTES +
+           pack_bound(sum_dims);
+}
+
 size_t codec_bound(const struct msg *msg)
 {
     switch (msg->kind) {
@@ -643,9 +739,14 @@ size_t codec_bound(const struct msg *msg)
     case MSG_ROUND:
         return round_bound(msg->round.count, msg->round.dims,
                            evaluation_dims(msg->round.kind, msg->round.dims));
+    case MSG_TASK:
+        return round_bound(msg->round.count, 0, 0);
     case MSG_WORK:
     case MSG_DROP:
+    case MSG_ALONE:
         return round_bound(msg->work.count, 0, 0);
+    case MSG_SUM:
+        return codec_sum_max(msg->sum.dims, msg->sum.count);
     case MSG_TALLY:
         return SMALL_BYTES + pack_bound(msg->tally.dims);
     case MSG_ROW:
@@ -669,6 +770,8 @@ size_t codec_bound(const struct msg *msg)
     case MSG_LEAVE:
     case MSG_BYE:
     case MSG_ASK:
+    case MSG_RELAY:
+    case MSG_GONE:
         break;
     }
     return SMALL_BYTES;
@@ -703,9 +806,19 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_ROUND:
         put_round(out, &msg->round);
         break;
+    case MSG_TASK:
+        put_task(out, &msg->round);
+        break;
     case MSG_WORK:
     case MSG_DROP:
+    case MSG_ALONE:
         put_work(out, &msg->work);
+        break;
+    case MSG_SUM:
+        put_sum(out, &msg->sum);
+        break;
+    case MSG_RELAY:
+        put_relay(out, &msg->relay);
         break;
     case MSG_CANCEL:
         put_key(out, &msg->cancel.key);
@@ -721,6 +834,7 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_u32(out, msg->refuse.piece);
         break;
     case MSG_LEAVE:
+    case MSG_GONE:
         break;
     case MSG_BYE:
         put_bool(out, msg->bye.finished);
@@ -750,7 +864,9 @@ size_t codec_encode(const struct msg *msg, uint8_t *out)
 {
     struct writer writer = writer_on(out, codec_bound(msg));
 
-    put_u8(&writer, (uint8_t)msg->kind);
+    put_u8(&writer, (uint8_t)(msg->kind | (msg->leaf != 0 ? LEAF_BIT : 0)));
+    if (msg->leaf != 0)
+        put_u32(&writer, msg->leaf);
     put_body(&writer, msg);
     CHECK(writer.ok);
     return writer.size;
@@ -785,9 +901,19 @@ static void get_body(struct reader *in, const struct codec_room *room,
     case MSG_ROUND:
         get_round(in, room, &msg->round);
         return;
+    case MSG_TASK:
+        get_task(in, room, &msg->round);
+        return;
     case MSG_WORK:
     case MSG_DROP:
+    case MSG_ALONE:
         get_work(in, room, &msg->work);
+        return;
+    case MSG_SUM:
+        get_sum(in, room, &msg->sum);
+        return;
+    case MSG_RELAY:
+        get_relay(in, &msg->relay);
         return;
     case MSG_CANCEL:
         get_key(in, &msg->cancel.key);
@@ -803,6 +929,7 @@ static void get_body(struct reader *in, const struct codec_room *room,
         msg->refuse.piece = get_u32(in);
         return;
     case MSG_LEAVE:
+    case MSG_GONE:
         return;
     case MSG_BYE:
         msg->bye.finished = get_bool(in);
@@ -832,9 +959,15 @@ enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
 {
     struct reader in = reader_on(data, size);
     struct msg made;
+    uint8_t kind;
 
     memset(&made, 0, sizeof made);
-    made.kind = (enum msg_kind)get_u8(&in);
+    kind = get_u8(&in);
+    made.kind = (enum msg_kind)(kind & ~LEAF_BIT);
+    if ((kind & LEAF_BIT) != 0) {
+        made.leaf = get_u32(&in);
+        must(&in, made.leaf != 0);
+    }
     if (in.ok)
         get_body(&in, room, &made);
     if (!reader_done(&in))

@@ -111,6 +111,7 @@ int main(void)
         PLANTED(BUG_IN_PLACE),
         PLANTED(BUG_KEEP_TORN),
         PLANTED(BUG_BELIEVE_SECOND),
+        PLANTED(BUG_RELAY_TWICE),
         cmocka_unit_test(test_shrinks),
     };
 

@@ -198,6 +198,29 @@ static void random_tally(struct rng *rng, struct random_room *room,
                   (int64_t)rng_next(rng);
 }
 
+static void random_sum(struct rng *rng, struct random_room *room,
+                       struct msg_sum *sum)
+{
+    struct msg_tally tally;
+
+    random_tally(rng, room, &tally);
+    sum->key = tally.key;
+    sum->dims = tally.dims;
+    sum->sum = tally.sum;
+    sum->loss = tally.loss;
+    sum->count = (uint32_t)rng_below(rng, RANDOM_ITEMS + 1);
+    sum->answers = room->answers;
+    for (uint32_t i = 0; i < sum->count; i++) {
+        struct answer *answer = &room->answers[i];
+
+        *answer = (struct answer){.leaf = random_u32(rng)};
+        answer->piece = random_u32(rng);
+        random_range(rng, &answer->first, &answer->end);
+        answer->compute_us = (int64_t)(rng_next(rng) >> 1);
+        answer->counted = rng_chance(rng, 0.5);
+    }
+}
+
 static void random_row(struct rng *rng, struct random_room *room,
                        struct msg_row *row)
 {
@@ -236,6 +259,8 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
 {
     memset(msg, 0, sizeof *msg);
     msg->kind = kind;
+    if (rng_chance(rng, 0.3))
+        msg->leaf = 1 + (random_u32(rng) >> 1);
     switch (kind) {
     case MSG_HELLO:
         random_hello(rng, &msg->hello);
@@ -263,10 +288,19 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         random_range(rng, &msg->need.first, &msg->need.end);
         break;
     case MSG_ROUND:
+    case MSG_TASK:
         random_round(rng, room, &msg->round);
+        break;
+    case MSG_SUM:
+        random_sum(rng, room, &msg->sum);
+        break;
+    case MSG_RELAY:
+        msg->relay.version = random_u32(rng);
+        random_name(rng, msg->relay.name, NAME_SIZE);
         break;
     case MSG_WORK:
     case MSG_DROP:
+    case MSG_ALONE:
         random_work(rng, room, &msg->work);
         break;
     case MSG_CANCEL:
@@ -283,6 +317,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         msg->refuse.piece = random_u32(rng);
         break;
     case MSG_LEAVE:
+    case MSG_GONE:
         break;
     case MSG_BYE:
         msg->bye.finished = rng_chance(rng, 0.5);

@@ -19,6 +19,7 @@ struct random_room {
     double weights[RANDOM_DIMS + 1];
     double direction[RANDOM_DIMS];
     int64_t sum[RANDOM_DIMS];
+    struct answer answers[RANDOM_ITEMS];
     uint8_t bytes[RANDOM_BYTES];
 };
 
