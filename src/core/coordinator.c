@@ -476,6 +476,9 @@ static void on_message(struct coordinator *c, uint32_t link,
         return; /* It was declared dead; it will say HELLO again. */
     c->members[link].heard_at = c->now;
     on_member_message(c, link, msg, actions);
+    /* Whom it waited for may be late; messages put off the next tick. */
+    if (c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
 }
 
 static void on_time(struct coordinator *c, struct actions *actions)
