@@ -4,18 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGE (1u << 20)
+
+static uint8_t *zeroed(size_t bytes)
+{
+    uint8_t *block;
+
+    /* calloc knows which pages come zeroed from the kernel and does not touch
+     * them; a long vector that a job never uses then costs nothing.  (What is
+     * called here tests/faults/shim.c lets fail.) */
+    if (bytes >= LARGE)
+        return calloc(1, bytes);
+    block = aligned_alloc(MEM_LINE, bytes);
+    if (block != NULL)
+        memset(block, 0, bytes);
+    return block;
+}
+
+/* The line before the memory ends with where the block begins. */
 void *mem_new(size_t count, size_t size)
 {
     size_t bytes;
-    void *memory;
+    uint8_t *block;
+    uint8_t *memory;
 
     if (__builtin_mul_overflow(count, size, &bytes) ||
-        bytes > SIZE_MAX / 2 - MEM_LINE)
+        bytes > SIZE_MAX / 2 - 2 * MEM_LINE)
         return NULL;
-    bytes = (bytes + MEM_LINE) / MEM_LINE * MEM_LINE;
-    memory = aligned_alloc(MEM_LINE, bytes);
-    if (memory != NULL)
-        memset(memory, 0, bytes);
+    block = zeroed((bytes + 2 * MEM_LINE) / MEM_LINE * MEM_LINE);
+    if (block == NULL)
+        return NULL;
+    memory = block + sizeof block;
+    memory += (MEM_LINE - (uintptr_t)memory % MEM_LINE) % MEM_LINE;
+    memcpy(memory - sizeof block, &block, sizeof block);
     return memory;
 }
 
@@ -42,7 +63,12 @@ void *mem_grow(void *old, size_t used, size_t need, size_t size,
 
 void mem_free(void *memory)
 {
-    free(memory);
+    uint8_t *block;
+
+    if (memory == NULL)
+        return;
+    memcpy(&block, (uint8_t *)memory - sizeof block, sizeof block);
+    free(block);
 }
 
 char *mem_text(const char *text)

@@ -5,14 +5,31 @@
 #include "cli/address.h"
 #include "cli/cli.h"
 #include "node/worker_node.h"
+#include "os/depot.h"
 #include "os/threads.h"
+
+#include <string.h>
 
 /* A coordinator that is gone for so long will not come back: better to free
  * the machine than to knock for ever. */
 #define GIVE_UP_US (60 * SECOND_US)
 
+#define PATH_SIZE 1024u
+#define GIB       1073741824.0
+
+/* Where chunks are kept; NULL: nowhere. */
+static const char *depot_of(const struct options *options, char path[PATH_SIZE])
+{
+    const char *given = option_text(options, OPT_CACHE);
+
+    if (given != NULL)
+        return strcmp(given, "none") == 0 ? NULL : given;
+    return depot_default(path, PATH_SIZE) ? path : NULL;
+}
+
 int join_command(struct cli *cli)
 {
+    char depot[PATH_SIZE];
     const struct options *options = &cli->options;
     const struct join_options join = {
         .address = option_text(options, OPT_ADDRESS),
@@ -24,6 +41,10 @@ int join_command(struct cli *cli)
                        ? threads_available()
                        : (uint32_t)option_count(options, OPT_THREADS),
         .give_up_us = GIVE_UP_US,
+        .supply = {.depot = depot_of(options, depot),
+                   .depot_bytes =
+                       (uint64_t)(option_real(options, OPT_CACHE_SIZE) * GIB),
+                   .shared = option_text(options, OPT_DATA_SHARED)},
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
     };

@@ -172,8 +172,28 @@ static const struct option table[OPTIONS] = {
                    .section = files,
                    .kind = VALUE_TEXT,
                    .value = "DIR",
-                   .help = "keep a binary copy of the data there, and use it",
-                   .commands = BOTH | CMD_PREDICT | CMD_DATA},
+                   .help = "keep a binary copy of the data there, and use it; "
+                           "join: the chunks it was sent, in "
+                           "~/.cache/muster/chunks unless given (none: keep "
+                           "nothing)",
+                   .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
+    [OPT_CACHE_SIZE] = {.name = "cache-size",
+                        .section = files,
+                        .kind = VALUE_REAL,
+                        .value = "GIB",
+                        LIMITS(0, 1e6),
+                        .initial = "10",
+                        .help = "join: keep no more chunks than that",
+                        .commands = CMD_JOIN},
+    [OPT_DATA_SHARED] = {.name = "data-shared",
+                         .section = files,
+                         .kind = VALUE_TEXT,
+                         .value = "PLACE",
+                         .help = "workers read the data there, by range, and "
+                                 "are sent none: a path (written if it is not "
+                                 "there) or an https address; join: where it "
+                                 "is on this machine",
+                         .commands = CMD_TRAIN | CMD_JOIN},
 
     [OPT_DATA_ACTION] = {.name = "data-action",
                          .kind = VALUE_CHOICE,

@@ -66,6 +66,8 @@ enum option_id {
     OPT_SCALE,
     OPT_STORAGE,
     OPT_CACHE,
+    OPT_CACHE_SIZE,
+    OPT_DATA_SHARED,
     OPT_SHA256,
     /* What is learnt. */
     OPT_MODEL,

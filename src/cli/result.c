@@ -116,6 +116,10 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                                         (json_int_t)stats->left, "died",
                                         (json_int_t)stats->died, "max",
                                         (json_int_t)stats->alive_max));
+    (void)json_object_set_new(object, "data",
+                              json_pack("{s:I, s:I}", "shipped",
+                                        (json_int_t)stats->shipped, "fetched",
+                                        (json_int_t)stats->fetched));
     (void)json_object_set_new(
         object, "coordinator_deaths",
         json_integer((json_int_t)result->coordinator_deaths));

@@ -27,10 +27,10 @@
 
 /* Options that mean nothing without workers. */
 static const enum option_id needs_workers[] = {
-    OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,  OPT_STOP,    OPT_DECODE,
-    OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS, OPT_LOCAL,   OPT_SPEEDS,
-    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,    OPT_RESPAWN, OPT_STALENESS,
-    OPT_VERIFY,   OPT_AUDIT,
+    OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,     OPT_STOP,    OPT_DECODE,
+    OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS,    OPT_LOCAL,   OPT_SPEEDS,
+    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,       OPT_RESPAWN, OPT_STALENESS,
+    OPT_VERIFY,   OPT_AUDIT,      OPT_DATA_SHARED,
 };
 
 static enum err refuse_without_workers(const struct options *options,
@@ -353,6 +353,20 @@ static enum err take_sgd(const struct setup *setup, struct options *options,
     return option_set(options, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
 }
 
+static enum err refuse_shared_blocks(const struct setup *setup,
+                                     const struct options *options,
+                                     struct why *why)
+{
+    if (!code_spec_products(&setup->code) ||
+        option_text(options, OPT_DATA_SHARED) == NULL)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "code %s sends each worker its block of coded data, and "
+                   "--data-shared has only rows; leave it out, or take steal "
+                   "or cb",
+                   setup->code.name);
+}
+
 enum err setup_workers(struct setup *setup, struct options *options,
                        struct why *why)
 {
@@ -372,6 +386,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
         err = take_sgd(setup, options, why);
     if (err == ERR_OK)
         err = choose_code(setup, options, why);
+    if (err == ERR_OK)
+        err = refuse_shared_blocks(setup, options, why);
     if (err == ERR_OK)
         err = trust_choose(setup, options, why);
     if (err == ERR_OK)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/chunkset.h"
 #include "base/err.h"
 #include "base/time.h"
 #include "core/msg.h"
@@ -30,6 +31,8 @@ enum event_kind {
     EVENT_CHECKPOINTED, /* Coordinator: `step` is durable (err). */
     EVENT_LEAVE,        /* Worker: SIGTERM or spot notice. */
     EVENT_STOP,         /* Coordinator: end at the next step boundary. */
+    EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
+    EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
 };
 
@@ -43,6 +46,8 @@ struct event {
     uint32_t step;         /* CHECKPOINTED. */
     uint64_t backlog;      /* MESSAGE, TIME: bytes of bulk on their way to the
                               other side; late then, not lost. */
+    uint32_t chunk;        /* FETCHED. */
+    const struct chunkset *near; /* RECALLED. */
 };
 
 enum action_kind {
@@ -59,6 +64,9 @@ enum action_kind {
     ACTION_STORE,      /* Worker: keep msg->data; the machine counts it held. */
     ACTION_COMPUTE,    /* Worker: add chunks [first, end) to `tally`. */
     ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
+    ACTION_RECALL, /* Worker: see what of msg->chunks can be read here;
+                      RECALLED follows. */
+    ACTION_FETCH,  /* Worker: read [first, end); FETCHED follows for each. */
     ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
                       and exponent are to be copied: the round may end. */
 };
@@ -75,10 +83,10 @@ struct action {
     enum action_kind kind;
     uint32_t link;
     uint32_t leaf;        /* SHIP: behind the relay on link; 0 = itself. */
-    struct msg msg;       /* SEND; STORE. */
+    struct msg msg;       /* SEND; STORE; RECALL. */
     time_us at;           /* TIMER. */
     struct trace trace;   /* TRACE. */
-    uint32_t first, end;  /* SHIP, COMPUTE, JUDGE. */
+    uint32_t first, end;  /* SHIP, COMPUTE, JUDGE, FETCH. */
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;

@@ -10,7 +10,8 @@
 #include "core/coordinator_parts.h"
 #include "math/blocks.h"
 
-#define TICK_US (10 * MS_US)
+#define TICK_US  (10 * MS_US)
+#define WATCH_US (50 * MS_US)
 
 /* --- shared by the parts ------------------------------------------------- */
 
@@ -103,6 +104,8 @@ static enum err make_members(struct coordinator *c)
 
         if (err != ERR_OK)
             return err;
+        if (shipping_room(&c->members[link], &c->options.job) != ERR_OK)
+            return ERR_NOMEM;
         c->slot_link[link] = LINK_NONE;
     }
     return ERR_OK;
@@ -250,6 +253,8 @@ static void describe_sums(struct coordinator *c)
         return;
     CHECK(c->options.slopes != NULL && job->outputs == 1 && !c->options.adapt);
     CHECK(job->chunks <= CHUNKS_MAX / 2);
+    CHECK(c->options.place == NULL);
+    job->keyed = false; /* Blocks are sent, not chunks. */
     if (job->sum_dims < block_pad(job->rows))
         job->sum_dims = block_pad(job->rows);
 }
@@ -312,8 +317,10 @@ void coordinator_close(struct coordinator *coordinator)
 {
     struct coordinator *c = coordinator;
 
-    for (uint32_t i = 0; c->members != NULL && i < c->members_max; i++)
+    for (uint32_t i = 0; c->members != NULL && i < c->members_max; i++) {
         chunkset_close(&c->members[i].held);
+        chunkset_close(&c->members[i].near);
+    }
     free_retired(c);
     verify_close(c);
     code_close(&c->code);
@@ -396,6 +403,9 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_NEED:
         round_need(c, link, &msg->need, actions);
         break;
+    case MSG_HAVE:
+        shipping_have(c, link, &msg->have, actions);
+        break;
     case MSG_RELAY:
     case MSG_TASK:
     case MSG_ALONE:
@@ -414,6 +424,8 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_BYE:
     case MSG_ASK:
     case MSG_STATUS:
+    case MSG_CHUNKS:
+    case MSG_FETCH:
         break; /* Not for a coordinator, or handled before. */
     }
 }
@@ -468,10 +480,14 @@ static void on_message(struct coordinator *c, uint32_t link,
         return; /* It was declared dead; it will say HELLO again. */
     c->members[link].heard_at = c->now;
     on_member_message(c, link, msg, actions);
+    /* Whom it waited for may be late; messages put off the next tick. */
+    if (c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
 }
 
 static void on_time(struct coordinator *c, struct actions *actions)
 {
+    c->looked_at = c->now;
     roster_watch(c, actions);
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
@@ -488,6 +504,19 @@ static void on_stop(struct coordinator *c, struct actions *actions)
         commit_stop(c, actions);
 }
 
+/* A tick after the last event, so that what it moves is moved once.  Where
+ * beats come all the time there would be none, and nobody would be suspected:
+ * then so long after the last one. */
+static time_us next_tick(const struct coordinator *c)
+{
+    const time_us tick = c->now + TICK_US;
+    const time_us watch = c->looked_at + WATCH_US;
+
+    if (c->options.job.beat_us == 0 || watch >= tick)
+        return tick;
+    return watch > c->now ? watch : c->now;
+}
+
 static time_us next_time(const struct coordinator *c)
 {
     const bool ticking =
@@ -497,8 +526,8 @@ static time_us next_time(const struct coordinator *c)
         return TIME_NEVER;
     if (c->phase == COORDINATOR_GATHERING && !ticking)
         return c->gather_until > c->now ? c->gather_until : TIME_NEVER;
-    if (ticking && c->now + TICK_US < round_deadline_at(c))
-        return c->now + TICK_US;
+    if (ticking && next_tick(c) < round_deadline_at(c))
+        return next_tick(c);
     return round_deadline_at(c);
 }
 
@@ -552,6 +581,8 @@ static void dispatch(struct coordinator *c, const struct event *event,
         break; /* HELLO says more. */
     case EVENT_COMPUTED:
     case EVENT_LEAVE:
+    case EVENT_RECALLED:
+    case EVENT_FETCHED:
         CHECK(!"an event of a worker");
     }
 }

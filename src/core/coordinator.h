@@ -81,6 +81,9 @@ struct coordinator_options {
     uint32_t checkpoint_steps; /* At most so many steps ... */
     time_us checkpoint_us;     /* ... or so much time between checkpoints. */
     bool sync;                 /* Every step durable before the next. */
+    /* One for each chunk of the job, which is then `keyed`; or NULL. */
+    const struct digest *chunk_digests;
+    const char *place; /* Where workers read the data; NULL: it is shipped. */
     /* Compare two workers' answers to a piece before it counts: all of them,
      * or the share `audit`, drawn from a seed that no worker knows.  The
      * driver must be able to carry out ACTION_JUDGE. */
@@ -151,9 +154,12 @@ struct member {
     bool suspect;
     bool resident; /* Had all data when it came. */
     uint32_t strikes;
-    uint64_t unchecked;   /* Its answers that counted uncompared. */
-    struct chunkset held; /* Data it has or was sent, ... */
-    uint64_t block;       /* ... of this block; 0 = no block. */
+    uint64_t unchecked;     /* Its answers that counted uncompared. */
+    struct chunkset held;   /* Data it has or was sent, ... */
+    uint64_t block;         /* ... of this block; 0 = no block. */
+    struct chunkset near;   /* Data it can fetch by itself. */
+    bool counting;          /* Has not said HAVE yet: send it no data, ... */
+    time_us counting_until; /* ... and wait for it, but not longer. */
     time_us heard_at;
     double gap_mean_us; /* Between beats; for the adaptive limit. */
     double gap_dev_us;
@@ -205,6 +211,7 @@ struct coordinator_stats {
     double worst_residual;
     uint64_t chunks_covered; /* Summed over steps, for mean coverage. */
     uint64_t duplicates, stale, poison, hedged, stolen, resent;
+    uint64_t shipped, fetched; /* Chunks sent, and named to be fetched. */
     uint64_t pieces_merged, pieces_assigned;
     uint32_t views, rollbacks, alarms, redone;
     uint32_t switches; /* Of the code, by options.adapt. */
@@ -234,8 +241,9 @@ struct coordinator {
     struct coordinator_options options;
     enum coordinator_phase phase;
     time_us now;
-    bool stopping; /* EVENT_STOP came: end at the next boundary. */
-    bool backlog;  /* Of the event at hand: it is still on its way to them. */
+    bool stopping;     /* EVENT_STOP came: end at the next boundary. */
+    time_us looked_at; /* Last EVENT_TIME. */
+    bool backlog; /* Of the event at hand: it is still on its way to them. */
 
     /* First one for each link, then those behind relays, found by hashing. */
     struct member *members;

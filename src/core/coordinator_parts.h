@@ -156,6 +156,29 @@ void round_fail_range(struct coordinator *c, uint32_t id,
  * a coded round that cannot end any more is begun anew. */
 void round_rebalance(struct coordinator *c, struct actions *actions);
 
+/* Data for what `link` was given while it was not known what it has. */
+void round_ship(struct coordinator *c, uint32_t link, struct actions *actions);
+
+/* shipping.c */
+#define SHIPPING_COUNT_US (500 * MS_US) /* A worker's look at its disk. */
+
+/* Is it worth waiting for somebody's HAVE before slots are given? */
+bool shipping_counting(const struct coordinator *c);
+MUST_CHECK enum err shipping_room(struct member *member, const struct job *job);
+/* After WELCOME: what the chunks are. */
+void shipping_describe(struct coordinator *c, uint32_t link,
+                       struct actions *actions);
+/* Data that the worker lacks of [first, end): sent, or named where it can
+ * fetch them itself. */
+void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
+                   uint32_t end, struct actions *actions);
+/* Shared data is never shipped: tell a worker that does not know yet where it
+ * is once more; false if it knows. */
+bool shipping_again(struct coordinator *c, uint32_t link,
+                    struct actions *actions);
+void shipping_have(struct coordinator *c, uint32_t link,
+                   const struct msg_have *msg, struct actions *actions);
+
 /* stale.c; each is false, or does nothing, for other codes. */
 bool stale_on(const struct coordinator *c);
 /* Is the slot at work on its answer, to this step or an older one? */

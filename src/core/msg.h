@@ -11,7 +11,9 @@
  *        | -- BEAT (every 50 ms) --------------> |   progress
  *        | <------------------------------ ECHO -|   and whose clock shows what
  *        | -- PULSE (every second) ------------> |   where the time went
- *        | <------------------- DATA (chunks) -- |   bulk
+ *        | <--- CHUNKS (what they are, where) -- |   bulk, if the job is keyed
+ *        | -- HAVE (chunks here, chunks near) -> |
+ *        | <---- DATA (chunks), FETCH (which) -- |   bulk
  *        | <------- ROUND (weights and pieces) --|   bulk
  *        | -- TALLY (a piece), or ROW (coded) -> |   bulk
  *        | <------------ WORK, DROP (pieces) --- |   bulk, after ROUND
@@ -53,6 +55,7 @@
 #define SUM_DIMS_MAX (UINT32_C(1) << 28) /* A Hessian's triangle. */
 #define ITEMS_MAX    65536u              /* Pieces in one message. */
 #define STATUS_SIZE  65536u              /* Text of a STATUS answer. */
+#define PLACE_SIZE   1024u               /* Where shared data is. */
 #define ANSWERS_MAX  4096u               /* Answers in one SUM. */
 
 enum msg_kind {
@@ -74,6 +77,9 @@ enum msg_kind {
     MSG_BYE,
     MSG_ASK,    /* A client asks for status, or asks to stop. */
     MSG_STATUS, /* The answer: JSON text. */
+    MSG_CHUNKS,
+    MSG_HAVE,
+    MSG_FETCH,
     MSG_RELAY,
     MSG_TASK, /* A ROUND whose weights the relay has. */
     MSG_ALONE,
@@ -102,6 +108,7 @@ struct msg_hello {
     struct digest data;       /* ... of this digest. */
     uint64_t job;             /* It has data and a place in; 0 = none yet. */
     uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
+    bool keeps;               /* Will say HAVE: send it no data before. */
 };
 
 /* All a worker needs to know of the job. */
@@ -124,6 +131,7 @@ struct job {
     uint32_t storage; /* enum storage, opaque to core. */
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
+    bool keyed;       /* CHUNKS follows. */
     bool products;    /* The data are coded: rounds are products, and blocks
                          are held, not rows (core/product.h). */
     /* Code `local`: what each part does by itself; the coordinator fills it in
@@ -173,6 +181,25 @@ struct msg_data {
     uint64_t block; /* ... of this block; 0 = of the data. */
     const uint8_t *bytes;
     size_t size;
+};
+
+/* What every chunk is: the digest of its DATA bytes. */
+struct msg_chunks {
+    const char *place;      /* Where all may read them; not NUL-terminated. */
+    size_t place_size;      /* 0: they are shipped. */
+    uint32_t count;         /* Of the job. */
+    const uint8_t *digests; /* count * DIGEST_BYTES. */
+};
+
+/* Sets of chunks, as bits: chunk c is bit c % 8 of byte c / 8. */
+struct msg_have {
+    uint32_t count;      /* Chunks of the job. */
+    const uint8_t *held; /* In memory. */
+    const uint8_t *near; /* The worker reads these itself when told to FETCH. */
+};
+
+struct msg_fetch {
+    uint32_t first, end;
 };
 
 struct msg_need {
@@ -281,6 +308,9 @@ struct msg {
         struct msg_echo echo;
         struct msg_data data;
         struct msg_need need;
+        struct msg_chunks chunks;
+        struct msg_have have;
+        struct msg_fetch fetch;
         struct msg_round round; /* Also TASK, where it has no vectors. */
         struct msg_work work;
         struct msg_work drop;
@@ -298,12 +328,18 @@ struct msg {
     };
 };
 
+static inline size_t msg_have_bytes(uint32_t count)
+{
+    return ((size_t)count + 7) / 8;
+}
+
 /* Does this message travel on the bulk connection? */
 static inline bool msg_is_bulk(enum msg_kind kind)
 {
     return kind == MSG_DATA || kind == MSG_ROUND || kind == MSG_WORK ||
            kind == MSG_DROP || kind == MSG_TALLY || kind == MSG_ROW ||
-           kind == MSG_TASK || kind == MSG_ALONE || kind == MSG_SUM;
+           kind == MSG_CHUNKS || kind == MSG_FETCH || kind == MSG_TASK ||
+           kind == MSG_ALONE || kind == MSG_SUM;
 }
 
 #endif /* CORE_MSG_H */

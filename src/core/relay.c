@@ -700,6 +700,7 @@ static void on_report(struct relay *relay, struct relay_leaf *leaf,
         break;
     case MSG_NEED:
     case MSG_PULSE:
+    case MSG_HAVE:
         break;
     default:
         return; /* Not a worker's to say. */

@@ -61,6 +61,7 @@ static void welcome(struct coordinator *c, uint32_t link,
                     struct actions *actions)
 {
     coordinator_send(c, actions, link, MSG_WELCOME)->welcome = c->options.job;
+    shipping_describe(c, link, actions);
 }
 
 static void keep_data(struct member *member, const struct member *old)
@@ -90,11 +91,16 @@ static void admit(struct coordinator *c, uint32_t link,
 {
     struct member *member = &c->members[link];
     const struct chunkset held = member->held;
+    const struct chunkset near = member->near;
 
     *member = (struct member){
         .state = MEMBER_READY,
         .resident = hello->resident,
         .held = held,
+        .near = near,
+        .counting =
+            hello->keeps && !hello->resident && !c->options.job.products,
+        .counting_until = c->now + SHIPPING_COUNT_US,
         .block = member->block,
         .via = member->via,
         .leaf = member->leaf,
@@ -138,6 +144,8 @@ void roster_hello(struct coordinator *c, uint32_t link,
     if (member_here(c, link))
         roster_remove(c, link, TRACE_DIED, actions);
     chunkset_clear(&c->members[link].held);
+    if (c->options.job.keyed)
+        chunkset_clear(&c->members[link].near);
     c->members[link].block = 0;
     replace_old(c, link, hello, actions);
     admit(c, link, hello);

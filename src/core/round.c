@@ -101,34 +101,11 @@ static struct item item_of(const struct coordinator *c, uint32_t id,
     return item;
 }
 
-/* Data the worker lacks for these chunks travels ahead on the same road. */
+/* Data the worker lacks for these chunks. */
 static void ship(struct coordinator *c, uint32_t link, uint32_t first,
                  uint32_t end, struct actions *actions)
 {
-    const struct member *member = &c->members[link];
-    const uint32_t to = member->via > 0 ? member->via - 1 : link;
-    struct chunkset *held = &c->members[link].held;
-    struct action *action;
-
-    if (chunkset_has_range(held, first, end))
-        return;
-    first = chunkset_next_gap(held, first);
-    while (end > first && chunkset_has(held, end - 1))
-        end--;
-    chunkset_add_range(held, first, end);
-    if (actions->count > 0) {
-        action = &actions->list[actions->count - 1];
-        if (action->kind == ACTION_SHIP && action->link == to &&
-            action->leaf == member->leaf && action->end == first) {
-            action->end = end; /* Carry on with the last shipment. */
-            return;
-        }
-    }
-    action = actions_add(actions, ACTION_SHIP);
-    action->link = to;
-    action->leaf = member->leaf;
-    action->first = first;
-    action->end = end;
+    shipping_send(c, link, first, end, actions);
 }
 
 static void ship_items(struct coordinator *c, uint32_t link,
@@ -139,8 +116,7 @@ static void ship_items(struct coordinator *c, uint32_t link,
         ship(c, link, items[i].first, items[i].end, actions);
 }
 
-/* Strips of a block go after the round that names it, those of the first
- * product first. */
+/* Strips of a block, those of the first product first. */
 static void ship_block(struct coordinator *c, uint32_t link,
                        struct actions *actions)
 {
@@ -190,7 +166,9 @@ static void send_cast(struct coordinator *c, uint32_t relay,
     member->cast_key = c->key;
 }
 
-/* The whole round to one worker: weights, scale and pieces. */
+/* The whole round to one worker: weights, scale and pieces.  Data it lacks
+ * comes after: chunks so that it begins with the first that arrives, strips
+ * because only the round names their block. */
 static void send_round(struct coordinator *c, uint32_t link,
                        const struct item *items, uint32_t count,
                        struct actions *actions)
@@ -205,8 +183,6 @@ static void send_round(struct coordinator *c, uint32_t link,
 
     if (product_on(c))
         product_switch(c, link, product_block(c->code.parts, items, count));
-    else
-        ship_items(c, link, items, count, actions);
     if (member->via > 0)
         send_cast(c, member->via - 1, actions);
     msg = &coordinator_send(c, actions, link,
@@ -227,6 +203,8 @@ static void send_round(struct coordinator *c, uint32_t link,
     member->idle_beats = 0;
     if (product_on(c))
         ship_block(c, link, actions);
+    else
+        ship_items(c, link, items, count, actions);
 }
 
 /* One more piece for a worker, whether or not it is in the round yet. */
@@ -242,7 +220,6 @@ static void send_piece(struct coordinator *c, uint32_t link, uint32_t id,
         send_round(c, link, item, 1, actions);
         return;
     }
-    ship_items(c, link, item, 1, actions);
     msg = &coordinator_send(c, actions, link, MSG_WORK)->work;
     msg->key = c->key;
     msg->assignment = ++member->assignment;
@@ -250,6 +227,7 @@ static void send_piece(struct coordinator *c, uint32_t link, uint32_t id,
     msg->items = item;
     member->assigned_at = c->now;
     member->idle_beats = 0;
+    ship_items(c, link, item, 1, actions);
 }
 
 static void send_drop(struct coordinator *c, uint32_t link, uint32_t id,
@@ -829,7 +807,25 @@ void round_need(struct coordinator *c, uint32_t link,
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
+    c->members[link].counting = false; /* Its HAVE was lost. */
+    if (shipping_again(c, link, actions))
+        return;
     ship(c, link, msg->first, msg->end, actions);
+}
+
+void round_ship(struct coordinator *c, uint32_t link, struct actions *actions)
+{
+    const struct member *member = &c->members[link];
+
+    if (c->phase != COORDINATOR_ROUND)
+        return;
+    for (uint32_t id = 0; id < c->code.piece_count; id++) {
+        if (assigned(&c->pieces[id], link))
+            ship(c, link, c->code.pieces[id].first, c->code.pieces[id].end,
+                 actions);
+    }
+    if (member->state == MEMBER_ACTIVE)
+        ship_reserve(c, member->slot, actions);
 }
 
 /* --- answers ------------------------------------------------------------- */

@@ -239,6 +239,42 @@ static bool slot_free(const struct coordinator *c, uint32_t slot)
     return slot < c->code.slots && c->slot_link[slot] == LINK_NONE;
 }
 
+/* Does the worker have the data of the first piece that is this slot's? */
+static bool slot_suits(struct coordinator *c, const struct member *member,
+                       uint32_t slot)
+{
+    const struct piece *piece;
+
+    if (code_work(&c->code, slot, c->ids, c->code.piece_count) == 0)
+        return false;
+    piece = &c->code.pieces[c->ids[0]];
+    return chunkset_has_range(&member->held, piece->first, piece->end) ||
+           (member->near.members > 0 &&
+            chunkset_has_range(&member->near, piece->first, piece->end));
+}
+
+/* Who comes back, or comes with some of the data, goes where it need not be
+ * sent.  Those who have everything suit anywhere. */
+static void fill_by_data(struct coordinator *c, bool *changed)
+{
+    for (uint32_t link = 0; link < c->members_max; link++) {
+        const struct member *member = &c->members[link];
+
+        if (member->state != MEMBER_READY ||
+            member->held.members + member->near.members == 0 ||
+            chunkset_full(&member->held) ||
+            (member->near.members > 0 && chunkset_full(&member->near)))
+            continue;
+        for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+            if (slot_free(c, slot) && slot_suits(c, member, slot)) {
+                place(c, link, slot);
+                *changed = true;
+                break;
+            }
+        }
+    }
+}
+
 /* Everyone who can has a slot; returns how many are left over. */
 static uint32_t fill_slots(struct coordinator *c, bool *changed)
 {
@@ -253,6 +289,7 @@ static uint32_t fill_slots(struct coordinator *c, bool *changed)
             *changed = true;
         }
     }
+    fill_by_data(c, changed);
     for (uint32_t link = 0; link < c->members_max; link++) {
         if (c->members[link].state != MEMBER_READY)
             continue;
@@ -368,7 +405,7 @@ void view_gather(struct coordinator *c, struct actions *actions)
 {
     if (c->journal_wait > 0)
         return; /* The JOB record comes first. */
-    if (c->alive >= c->gather_for ||
+    if ((c->alive >= c->gather_for && !shipping_counting(c)) ||
         (c->alive > 0 && c->now >= c->gather_until))
         commit_advance(c, actions);
 }

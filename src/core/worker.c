@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "core/bugs.h"
 #include "core/product.h"
+#include "core/worker_parts.h"
 
 #define LEAVE_RESEND_US (200 * MS_US)
 #define LEAVE_WAIT_US   (2 * SECOND_US)
@@ -17,12 +18,17 @@
 
 /* --- helpers ------------------------------------------------------------- */
 
-static struct msg *send(struct actions *actions, enum msg_kind kind)
+struct msg *worker_send(struct actions *actions, enum msg_kind kind)
 {
     struct action *action = actions_add(actions, ACTION_SEND);
 
     action->msg.kind = kind;
     return &action->msg;
+}
+
+static struct msg *send(struct actions *actions, enum msg_kind kind)
+{
+    return worker_send(actions, kind);
 }
 
 static void finish(struct worker *worker, struct actions *actions, enum err err,
@@ -55,7 +61,7 @@ void worker_init(struct worker *worker, const struct worker_options *options)
 
 void worker_close(struct worker *worker)
 {
-    chunkset_close(&worker->held);
+    worker_data_close(worker);
     tally_close(&worker->tally);
     tally_close(&worker->sent);
     mem_free(worker->row);
@@ -147,23 +153,7 @@ static void enqueue(struct worker *worker, const struct item *items,
     }
 }
 
-static void start_next(struct worker *worker, struct actions *actions);
-
-/* Ask for the chunks of a piece, or strips, that never came. */
-static void ask_for_chunks(struct worker *worker, uint32_t first, uint32_t end,
-                           struct actions *actions)
-{
-    struct msg *msg;
-
-    if (worker->now < worker->need_at)
-        return;
-    worker->need_at = worker->now + NEED_RESEND_US;
-    msg = send(actions, MSG_NEED);
-    msg->need.first = first;
-    msg->need.end = end;
-}
-
-static struct block_share own_share(const struct worker *worker)
+struct block_share worker_share(const struct worker *worker)
 {
     return (struct block_share){.block = worker->block,
                                 .parts = worker->what.parts,
@@ -179,8 +169,7 @@ static void start_product(struct worker *worker, struct actions *actions)
     struct action *action;
 
     if (!chunkset_has_range(&worker->held, first, end)) {
-        ask_for_chunks(worker, chunkset_next_gap(&worker->held, first), end,
-                       actions);
+        worker_data_need(worker, first, end, actions);
         return;
     }
     action = actions_add(actions, ACTION_COMPUTE);
@@ -188,7 +177,7 @@ static void start_product(struct worker *worker, struct actions *actions)
     action->what = (struct evaluation){.kind = worker->kind,
                                        .w = worker->weights[worker->live]};
     action->vector = worker->row;
-    action->share = own_share(worker);
+    action->share = worker_share(worker);
     action->step = worker->key.step;
     worker->in_use = worker->live;
     worker->computing = true;
@@ -225,6 +214,33 @@ static void start_compute(struct worker *worker, const struct item *item,
     pulse_compute(&worker->pulse, worker->now, worker->key.step, item->id);
 }
 
+static bool has_data(const struct worker *worker,
+                     const struct worker_item *item)
+{
+    return chunkset_has_range(&worker->held, item->item.first, item->item.end);
+}
+
+/* Begin with a piece whose data has come.  Not so pieces of a row, whose order
+ * is that of its additions. */
+static void bring_forward(struct worker *worker)
+{
+    struct worker_item *next = &worker->queue[worker->at];
+    uint32_t i = worker->at;
+
+    if (next->coded)
+        return;
+    while (i < worker->queue_count &&
+           (worker->queue[i].dropped || worker->queue[i].coded ||
+            !has_data(worker, &worker->queue[i])))
+        i++;
+    if (i > worker->at && i < worker->queue_count) {
+        const struct worker_item found = worker->queue[i];
+
+        memmove(next + 1, next, (i - worker->at) * sizeof *next);
+        *next = found;
+    }
+}
+
 static void start_next(struct worker *worker, struct actions *actions)
 {
     if (!worker->in_round || worker->computing || worker->holding)
@@ -238,10 +254,10 @@ static void start_next(struct worker *worker, struct actions *actions)
         start_product(worker, actions);
         return;
     }
-    if (!chunkset_has_range(&worker->held, worker->queue[worker->at].item.first,
-                            worker->queue[worker->at].item.end)) {
-        ask_for_chunks(worker, worker->queue[worker->at].item.first,
-                       worker->queue[worker->at].item.end, actions);
+    bring_forward(worker);
+    if (!has_data(worker, &worker->queue[worker->at])) {
+        worker_data_need(worker, worker->queue[worker->at].item.first,
+                         worker->queue[worker->at].item.end, actions);
         return;
     }
     start_compute(worker, &worker->queue[worker->at].item, actions);
@@ -453,7 +469,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->compute_us = 0;
     worker->need_at = worker->now + NEED_RESEND_US;
     /* A product that was called off may still be writing to it. */
-    if (!evaluation_is_product(msg->kind))
+    if (msg->coded && !evaluation_is_product(msg->kind))
         memset(worker->row, 0, (sum_dims + 1) * sizeof *worker->row);
 }
 
@@ -579,7 +595,7 @@ static void on_cancel(struct worker *worker, const struct msg_cancel *msg,
 
 static enum err job_room(struct worker *worker, const struct job *job)
 {
-    enum err err = chunkset_init(&worker->held, job_strips(job));
+    enum err err = worker_data_room(worker, job);
 
     if (err == ERR_OK)
         err = tally_init(&worker->tally, job->sum_dims, job->chunks);
@@ -650,22 +666,7 @@ static void on_welcome(struct worker *worker, const struct job *job,
     worker->assignment = 0;
     worker->retry_us = worker->options.retry_us;
     worker->beat_at = worker->now;
-}
-
-static void on_data(struct worker *worker, const struct msg *msg,
-                    struct actions *actions)
-{
-    struct action *action;
-
-    if (!worker->open || msg->data.chunk >= job_strips(&worker->job) ||
-        msg->data.block != worker->block ||
-        chunkset_has(&worker->held, msg->data.chunk))
-        return;
-    action = actions_add(actions, ACTION_STORE);
-    action->msg = *msg;
-    action->share = own_share(worker);
-    chunkset_add(&worker->held, msg->data.chunk);
-    start_next(worker, actions);
+    worker_data_welcomed(worker, actions);
 }
 
 /* --- the link ------------------------------------------------------------ */
@@ -683,6 +684,7 @@ static void say_hello(struct worker *worker, struct actions *actions)
     hello->data = worker->options.data;
     hello->job = worker->open ? worker->job.id : 0;
     hello->view_seen = worker->view_seen;
+    hello->keeps = worker_data_keeps(worker);
     worker->hello_at = worker->now + HELLO_RESEND_US;
 }
 
@@ -905,7 +907,14 @@ static void on_message(struct worker *worker, const struct msg *msg,
         on_cancel(worker, &msg->cancel, actions);
         break;
     case MSG_DATA:
-        on_data(worker, msg, actions);
+        worker_data_arrived(worker, msg, actions);
+        start_next(worker, actions);
+        break;
+    case MSG_CHUNKS:
+        worker_data_chunks(worker, msg, actions);
+        break;
+    case MSG_FETCH:
+        worker_data_fetch(worker, &msg->fetch, actions);
         break;
     case MSG_BYE:
         round_end(worker, actions);
@@ -926,6 +935,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_LEAVE:
     case MSG_ASK:
     case MSG_STATUS:
+    case MSG_HAVE:
     case MSG_RELAY:
     case MSG_TASK:
     case MSG_ALONE:
@@ -981,6 +991,13 @@ void worker_step(struct worker *worker, const struct event *event,
         break;
     case EVENT_LEAVE:
         on_leave(worker, actions);
+        break;
+    case EVENT_RECALLED:
+        worker_data_recalled(worker, event->near, actions);
+        break;
+    case EVENT_FETCHED:
+        worker_data_fetched(worker, event->chunk, event->err, actions);
+        start_next(worker, actions);
         break;
     case EVENT_JOURNALED:
     case EVENT_CHECKPOINTED:

@@ -31,6 +31,7 @@ struct worker_options {
     struct digest arithmetic;
     bool resident;      /* All chunks are here already (forked locally). */
     struct digest data; /* Of what is resident. */
+    bool keeps;         /* Has a disk of its own for chunks. */
     time_us retry_us;   /* First wait before dialling again; doubles. */
     time_us retry_max_us;
     time_us give_up_us; /* Unreachable for so long: FINISH; TIME_NEVER. */
@@ -69,11 +70,17 @@ struct worker {
     bool open;
     struct job job;
     struct chunkset held;
-    struct tally tally; /* In the driver's hands while `computing`. */
-    struct tally sent;  /* The one before: its answer may just be leaving. */
-    double *row;        /* dims + 1, coded rounds; a product's numbers are
-                           in the driver's hands too. */
-    double *gradient;   /* dims + 1, scratch; in the driver's hands too. */
+    struct chunkset near;     /* Can be fetched. */
+    struct chunkset fetching; /* FETCH is out. */
+    uint8_t *bits;            /* Behind HAVE. */
+    bool counted_on;          /* HELLO said that HAVE would follow. */
+    bool recalling;           /* RECALL is out. */
+    bool recalled;            /* `near` is known. */
+    struct tally tally;       /* In the driver's hands while `computing`. */
+    struct tally sent; /* The one before: its answer may just be leaving. */
+    double *row;       /* dims + 1, coded rounds; a product's numbers are
+                          in the driver's hands too. */
+    double *gradient;  /* dims + 1, scratch; in the driver's hands too. */
     enum evaluation_kind kind;
     double *weights[2]; /* [live] of this round; the other may still be */
     double *direction[2];

@@ -20,18 +20,6 @@ enum {
     HASH_BLOCK = 1 << 20,
 };
 
-/* Sections, in the order of the file. */
-enum section {
-    SECTION_LABEL,
-    SECTION_Y,
-    SECTION_WEIGHT,
-    SECTION_X,
-    SECTION_BEGIN,
-    SECTION_COLUMN,
-    SECTION_VALUE,
-    SECTION_ORIGINAL,
-};
-
 static const char magic[8] = "MUSTERDS";
 
 /* --- checksum -------------------------------------------------------------
@@ -122,23 +110,23 @@ static uint64_t section_bytes(const struct cache_header *header, uint32_t which)
     const uint32_t stride =
         (shape->cols + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
 
-    switch ((enum section)which) {
-    case SECTION_LABEL:
+    switch ((enum cache_part)which) {
+    case CACHE_LABEL:
         return (uint64_t)header->classes * sizeof(double);
-    case SECTION_Y:
+    case CACHE_Y:
         return rows * sizeof(double);
-    case SECTION_WEIGHT:
+    case CACHE_WEIGHT:
         return shape->weighted ? rows * sizeof(double) : 0;
-    case SECTION_X:
+    case CACHE_X:
         return rows * storage_row_bytes(shape->storage, stride);
-    case SECTION_BEGIN:
+    case CACHE_BEGIN:
         return sparse ? (rows + 1) * sizeof(uint64_t) : 0;
-    case SECTION_COLUMN:
+    case CACHE_COLUMN:
         return sparse ? shape->entries * sizeof(uint32_t) : 0;
-    case SECTION_VALUE:
+    case CACHE_VALUE:
         return shape->storage == STORAGE_CSR ? shape->entries * sizeof(float)
                                              : 0;
-    case SECTION_ORIGINAL:
+    case CACHE_ORIGINAL:
         break;
     }
     return header->renumbered ? shape->cols * sizeof(uint32_t) : 0;
@@ -441,7 +429,8 @@ static bool sections_intact(const struct file_map *map,
 }
 
 static void *at_section(const struct file_map *map,
-                        const struct cache_header *header, enum section which)
+                        const struct cache_header *header,
+                        enum cache_part which)
 {
     const struct cache_section *const one = &header->section[which];
 
@@ -463,13 +452,13 @@ static enum err adopt(const struct file_map *map,
         .entries = shape->entries,
         .rounded = header->rounded,
         .rounding = header->rounding,
-        .x = at_section(map, header, SECTION_X),
-        .begin = at_section(map, header, SECTION_BEGIN),
-        .column = at_section(map, header, SECTION_COLUMN),
-        .value = at_section(map, header, SECTION_VALUE),
-        .original = at_section(map, header, SECTION_ORIGINAL),
-        .y = at_section(map, header, SECTION_Y),
-        .weight = at_section(map, header, SECTION_WEIGHT),
+        .x = at_section(map, header, CACHE_X),
+        .begin = at_section(map, header, CACHE_BEGIN),
+        .column = at_section(map, header, CACHE_COLUMN),
+        .value = at_section(map, header, CACHE_VALUE),
+        .original = at_section(map, header, CACHE_ORIGINAL),
+        .y = at_section(map, header, CACHE_Y),
+        .weight = at_section(map, header, CACHE_WEIGHT),
         .digest = header->data,
         .digest_known = true,
         .map = map->data,
@@ -478,7 +467,7 @@ static enum err adopt(const struct file_map *map,
     enum err err = chunkset_init(&made.present, dataset_chunks(&made));
 
     if (err == ERR_OK)
-        err = dataset_set_labels(&made, at_section(map, header, SECTION_LABEL),
+        err = dataset_set_labels(&made, at_section(map, header, CACHE_LABEL),
                                  header->classes);
     if (err != ERR_OK) {
         made.map = NULL; /* The caller's still. */
@@ -519,28 +508,28 @@ enum err cache_load(const struct cache_place *place, struct pool *pool,
 
 static const void *section_data(const struct dataset *data, uint32_t which)
 {
-    switch ((enum section)which) {
-    case SECTION_LABEL:
+    switch ((enum cache_part)which) {
+    case CACHE_LABEL:
         return data->label;
-    case SECTION_Y:
+    case CACHE_Y:
         return data->y;
-    case SECTION_WEIGHT:
+    case CACHE_WEIGHT:
         return data->weight;
-    case SECTION_X:
+    case CACHE_X:
         return data->x;
-    case SECTION_BEGIN:
+    case CACHE_BEGIN:
         return data->begin;
-    case SECTION_COLUMN:
+    case CACHE_COLUMN:
         return data->column;
-    case SECTION_VALUE:
+    case CACHE_VALUE:
         return data->value;
-    case SECTION_ORIGINAL:
+    case CACHE_ORIGINAL:
         break;
     }
     return data->original;
 }
 
-static struct cache_header describe(const struct cache_place *place,
+static struct cache_header describe(const struct digest *key,
                                     const struct dataset *data,
                                     struct pool *pool)
 {
@@ -550,7 +539,7 @@ static struct cache_header describe(const struct cache_place *place,
         .renumbered = data->original != NULL,
         .rounded = data->rounded,
         .rounding = data->rounding,
-        .key = place->key,
+        .key = *key,
         .data = dataset_digest(data),
     };
 
@@ -575,28 +564,36 @@ static void write_sections(struct output *output,
     }
 }
 
+enum err cache_write(const char *path, const struct digest *key,
+                     const struct dataset *data, struct pool *pool,
+                     struct why *why)
+{
+    const struct cache_header header = describe(key, data, pool);
+    uint8_t page[CACHE_PAGE];
+    struct output *output = NULL;
+    enum err err = output_open(&output, path, why);
+
+    if (err != ERR_OK)
+        return err;
+    cache_header_encode(&header, page);
+    output_write(output, page, sizeof page);
+    write_sections(output, &header, data);
+    return output_commit(output, why);
+}
+
 enum err cache_store(const struct cache_place *place,
                      const struct dataset *data, struct pool *pool,
                      struct why *why)
 {
-    const struct cache_header header = describe(place, data, pool);
-    uint8_t page[CACHE_PAGE];
     char folder[sizeof place->path];
     char hex[DIGEST_TEXT];
-    struct output *output = NULL;
     enum err err;
 
     (void)snprintf(folder, sizeof folder, "%s", place->path);
     *strrchr(folder, '/') = '\0';
     err = file_make_folder(folder, why);
     if (err == ERR_OK)
-        err = output_open(&output, place->path, why);
-    if (err != ERR_OK)
-        return err;
-    cache_header_encode(&header, page);
-    output_write(output, page, sizeof page);
-    write_sections(output, &header, data);
-    err = output_commit(output, why);
+        err = cache_write(place->path, &place->key, data, pool, why);
     if (err != ERR_OK)
         return err;
     return file_write_atomic(place->identity, digest_text(&place->key, hex),

@@ -30,6 +30,18 @@
 #define CACHE_PAGE     4096u
 #define CACHE_SECTIONS 8u
 
+/* Sections, in the order of the file. */
+enum cache_part {
+    CACHE_LABEL,
+    CACHE_Y,
+    CACHE_WEIGHT,
+    CACHE_X,
+    CACHE_BEGIN,
+    CACHE_COLUMN,
+    CACHE_VALUE,
+    CACHE_ORIGINAL,
+};
+
 struct cache_section {
     uint64_t offset, bytes, checksum;
 };
@@ -66,6 +78,11 @@ MUST_CHECK enum err cache_load(const struct cache_place *place,
                                struct pool *pool, struct dataset *data,
                                struct why *why);
 MUST_CHECK enum err cache_store(const struct cache_place *place,
+                                const struct dataset *data, struct pool *pool,
+                                struct why *why);
+
+/* The file itself, whole or not at all; no note is made of it. */
+MUST_CHECK enum err cache_write(const char *path, const struct digest *key,
                                 const struct dataset *data, struct pool *pool,
                                 struct why *why);
 

@@ -21,7 +21,7 @@ enum err compute_init(struct compute *compute, const struct problem *problem,
         made.scratch[i] = mem_new(problem_scratch_bytes(problem), 1);
         if (made.scratch[i] == NULL)
             err = ERR_NOMEM;
-        else if (threads > 1)
+        else if (i > 0)
             err = tally_init(&made.parts[i], dims, chunks);
     }
     if (err == ERR_OK)
@@ -54,11 +54,10 @@ struct run {
     uint32_t batch; /* Chunks of an item. */
 };
 
-/* Where a thread's chunks go. */
+/* Where a thread's chunks go: the first one's straight to the end. */
 static struct tally *tally_of(const struct run *run, uint32_t thread)
 {
-    return run->compute->threads > 1 ? &run->compute->parts[thread]
-                                     : run->work->tally;
+    return thread > 0 ? &run->compute->parts[thread] : run->work->tally;
 }
 
 static void one_batch(void *context, uint32_t thread, uint32_t item)
@@ -82,7 +81,7 @@ static void one_batch(void *context, uint32_t thread, uint32_t item)
  * between gradients and Hessians. */
 static enum err clear_parts(struct compute *compute, const struct tally *like)
 {
-    for (uint32_t i = 0; compute->threads > 1 && i < compute->threads; i++) {
+    for (uint32_t i = 1; i < compute->threads; i++) {
         struct tally *part = &compute->parts[i];
         enum err err;
 
@@ -139,7 +138,7 @@ enum err compute_run(struct compute *compute, const struct compute_work *work,
                        tally_of(&run, i));
     for (uint32_t i = 0; i < compute->threads && err == ERR_OK; i++) {
         err = compute->errs[i];
-        if (err == ERR_OK && compute->threads > 1)
+        if (err == ERR_OK && i > 0)
             err = tally_merge(work->tally, &compute->parts[i]);
     }
     CHECK(err != ERR_OVERLAP); /* Each chunk is in one item. */

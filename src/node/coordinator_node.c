@@ -619,6 +619,8 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_STORE:
     case ACTION_COMPUTE:
     case ACTION_CANCEL:
+    case ACTION_RECALL:
+    case ACTION_FETCH:
         break;
     }
     CHECK(!"an action of a worker");

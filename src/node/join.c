@@ -60,6 +60,7 @@ static enum err run_with(const struct join_options *options,
         .give_up_us = options->give_up_us,
         .interrupt = true,
         .notice = options->notice,
+        .supply = options->supply,
     };
     struct net_source source;
     struct net_address addresses[WAYS_MAX];

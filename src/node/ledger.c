@@ -258,6 +258,8 @@ static void add_stats(struct coordinator_stats *to,
     to->hedged += from->hedged;
     to->stolen += from->stolen;
     to->resent += from->resent;
+    to->shipped += from->shipped;
+    to->fetched += from->fetched;
     to->pieces_merged += from->pieces_merged;
     to->pieces_assigned += from->pieces_assigned;
     to->views += from->views;

@@ -10,6 +10,7 @@
 
 struct letter {
     struct letter *next;
+    bool work; /* Void once the next round opens. */
     size_t size;
     uint8_t bytes[];
 };
@@ -25,15 +26,29 @@ struct session *session_new(struct link *link)
     return session;
 }
 
-static void drop_letters(struct session *session)
+static bool is_work(enum msg_kind kind)
 {
-    while (session->first != NULL) {
-        struct letter *next = session->first->next;
+    return kind == MSG_ROUND || kind == MSG_TASK || kind == MSG_WORK ||
+           kind == MSG_DROP || kind == MSG_ALONE;
+}
 
-        mem_free(session->first);
-        session->first = next;
-    }
+/* All of them, or those of rounds that are over. */
+static void drop_letters(struct session *session, bool all)
+{
+    struct letter **at = &session->first;
+
     session->last = NULL;
+    while (*at != NULL) {
+        struct letter *letter = *at;
+
+        if (all || letter->work) {
+            *at = letter->next;
+            mem_free(letter);
+        } else {
+            session->last = letter;
+            at = &letter->next;
+        }
+    }
 }
 
 void session_free(struct session *session)
@@ -45,8 +60,9 @@ void session_free(struct session *session)
         session->queues = next;
     }
     mem_free(session->bundles);
-    drop_letters(session);
+    drop_letters(session, true);
     chunkset_close(&session->to_ship);
+    mem_free(session->order);
     mem_free(session);
 }
 
@@ -85,13 +101,22 @@ static bool waits(const struct session *session)
     return session->first != NULL || session->to_ship.members > 0;
 }
 
-static enum err keep_letter(struct session *session, const uint8_t *bytes,
-                            size_t size)
+/* Must a message wait its turn? */
+static bool behind(const struct session *session)
+{
+    return session->first != NULL ||
+           (session->to_ship.members > 0 &&
+            link_queued(session->link, PLANE_BULK) >= SESSION_HIGH_BYTES);
+}
+
+static enum err keep_letter(struct session *session, bool work,
+                            const uint8_t *bytes, size_t size)
 {
     struct letter *letter = mem_new(1, sizeof *letter + size);
 
     if (letter == NULL)
         return ERR_NOMEM;
+    letter->work = work;
     letter->size = size;
     memcpy(letter->bytes, bytes, size);
     if (session->last != NULL)
@@ -100,12 +125,6 @@ static enum err keep_letter(struct session *session, const uint8_t *bytes,
         session->first = letter;
     session->last = letter;
     return ERR_OK;
-}
-
-/* Strips are kept only once a round has named their block. */
-static bool names_block(const struct msg *msg)
-{
-    return msg->kind == MSG_ROUND && evaluation_is_product(msg->round.kind);
 }
 
 enum err session_bundle(struct session *session)
@@ -157,15 +176,15 @@ static struct session *queue_of(struct session *session, uint32_t leaf)
     return NULL;
 }
 
-/* Where a bulk message must wait behind chunks; NULL: nowhere. */
+/* Where a bulk message must wait its turn; NULL: nowhere. */
 static struct session *waiting(struct session *session, uint32_t leaf)
 {
     struct session *queue;
 
     if (leaf == 0)
-        return waits(session) ? session : NULL;
+        return behind(session) ? session : NULL;
     queue = queue_of(session, leaf);
-    return queue != NULL && waits(queue) ? queue : NULL;
+    return queue != NULL && behind(queue) ? queue : NULL;
 }
 
 void session_forget(struct session *session, uint32_t leaf)
@@ -191,14 +210,14 @@ enum err session_send(struct session *session, struct envelope *envelope,
 
     if (size == 0)
         return ERR_NOMEM;
-    if (queue == NULL || names_block(msg)) {
+    if (queue == NULL) {
         send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope->bytes,
                  size);
         return ERR_OK;
     }
     if (msg->kind == MSG_ROUND || msg->kind == MSG_TASK)
-        drop_letters(queue);
-    return keep_letter(queue, envelope->bytes, size);
+        drop_letters(queue, false);
+    return keep_letter(queue, is_work(msg->kind), envelope->bytes, size);
 }
 
 uint64_t session_backlog(const struct session *session)
@@ -226,6 +245,33 @@ static enum err add_queue(struct session *session, uint32_t leaf,
     return ERR_OK;
 }
 
+static enum err add_chunks(struct session *session, uint32_t first,
+                           uint32_t end)
+{
+    struct chunkset *set = &session->to_ship;
+
+    if (session->order == NULL)
+        session->order = mem_new(set->count, sizeof *session->order);
+    if (session->order == NULL)
+        return ERR_NOMEM;
+    for (uint32_t chunk = first; chunk < end; chunk++) {
+        if (chunkset_has(set, chunk))
+            continue;
+        session->order[(session->at + set->members) % set->count] = chunk;
+        chunkset_add(set, chunk);
+    }
+    return ERR_OK;
+}
+
+static uint32_t take_chunk(struct session *session)
+{
+    const uint32_t chunk = session->order[session->at];
+
+    session->at = (session->at + 1) % session->to_ship.count;
+    chunkset_remove(&session->to_ship, chunk);
+    return chunk;
+}
+
 enum err session_ship(struct session *session, uint32_t leaf, uint32_t first,
                       uint32_t end)
 {
@@ -237,9 +283,7 @@ enum err session_ship(struct session *session, uint32_t leaf, uint32_t first,
         if (queue == NULL)
             err = add_queue(session, leaf, &queue);
     }
-    if (err == ERR_OK)
-        chunkset_add_range(&queue->to_ship, first, end);
-    return err;
+    return err == ERR_OK ? add_chunks(queue, first, end) : err;
 }
 
 static enum err send_data(struct session *session, struct envelope *envelope,
@@ -312,14 +356,14 @@ static enum err pump(struct session *session, struct envelope *envelope,
 {
     while (waits(session) &&
            link_queued(session->link, PLANE_BULK) < SESSION_HIGH_BYTES) {
-        const uint32_t chunk = chunkset_next(&session->to_ship, 0);
+        uint32_t chunk;
         enum err err;
 
-        if (session->to_ship.members == 0) {
+        if (session->first != NULL) {
             send_letter(session);
             continue;
         }
-        chunkset_remove(&session->to_ship, chunk);
+        chunk = take_chunk(session);
         err = core->options.job.products
                   ? send_strip(session, envelope, data, core, chunk)
                   : send_chunk(session, envelope, data, chunk);
@@ -356,7 +400,11 @@ enum err session_pump(struct session *session, struct envelope *envelope,
                       const struct dataset *data,
                       const struct coordinator *core)
 {
-    const enum err err = pump_queues(session, envelope, data, core);
+    enum err err;
 
+    /* What is in a bundle was said before what waits. */
+    if (session->bundles != NULL && (session->queues != NULL || waits(session)))
+        flush_plane(session, PLANE_BULK);
+    err = pump_queues(session, envelope, data, core);
     return err == ERR_OK ? pump(session, envelope, data, core) : err;
 }

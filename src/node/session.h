@@ -2,14 +2,15 @@
  * session.h - a coordinator's side of one link: what is still to be sent.
  *
  * A data set may be larger than memory could queue, so chunks are encoded only
- * as the connection drains.  Order on the bulk plane: chunks first, then the
- * messages that came after them,
+ * as the connection drains.  Order on the bulk plane: messages first, then
+ * chunks in the order in which they were asked for,
  *
- *     SHIP 0..40, ROUND, SHIP 41..50, WORK   is sent as   0..50, ROUND, WORK
+ *     SHIP 40..50, ROUND, SHIP 0..9, WORK   is sent as
+ *     ROUND, WORK, 40..50, 0..9
  *
- * because data may come early but never late.  A ROUND makes all work queued
- * before it void, so at most one waits.  On coded data it waits for nothing:
- * strips are of no use before the ROUND that names their block.
+ * so that a worker begins with the first chunk that arrives, and has the ROUND
+ * that names its block of coded data before strips of it.  A ROUND makes all
+ * work queued before it void, so at most one waits.
  *
  * The session of a relay carries many workers': small messages are sent in
  * bundles (wire/bundle.h), which session_flush sends, and each leaf that is
@@ -37,6 +38,8 @@ struct session {
     struct link *link;
     uint32_t index; /* The core's link; NO_INDEX: has not said HELLO. */
     struct chunkset to_ship;
+    uint32_t *order; /* Chunks of to_ship, a ring; NULL before the first. */
+    uint32_t at;     /* The next of them. */
     struct letter *first, *last;
 
     /* Of a relay: */

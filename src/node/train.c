@@ -12,6 +12,8 @@
 #include "core/follow.h"
 #include "core/relay.h"
 #include "core/store.h"
+#include "data/cache.h"
+#include "data/shared.h"
 #include "math/golden.h"
 #include "node/result_file.h"
 #include "node/supervisor.h"
@@ -23,6 +25,7 @@
 #include "os/random.h"
 #include "os/threads.h"
 #include "os/token.h"
+#include "os/web.h"
 
 #define PATH_SIZE        4096u
 #define ADDRESS_FILE     "address"
@@ -50,7 +53,9 @@ struct train {
     uint32_t relay_count;
     struct bounds bounds;
     struct coordinator_options core;
-    int lock; /* -1 = not held. */
+    struct digest *chunk_digests; /* NULL: not keyed. */
+    char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
+    int lock;                     /* -1 = not held. */
 };
 
 /* For train_processes, which the screen calls from inside `watch`. */
@@ -207,6 +212,81 @@ static enum err scale(void *context, const struct evaluation *what,
     return bounds_exponents(&train->bounds, &problem, what, exponent);
 }
 
+struct keying {
+    const struct dataset *data;
+    struct digest *digests;
+};
+
+static void key_chunk(void *context, uint32_t thread, uint32_t chunk)
+{
+    struct keying *keying = context;
+    const size_t size = dataset_chunk_bytes(keying->data, chunk);
+    uint8_t *bytes = mem_new(size, 1);
+
+    (void)thread;
+    if (bytes == NULL)
+        return; /* The digest stays zero. */
+    dataset_chunk_encode(keying->data, chunk, bytes);
+    keying->digests[chunk] = hash_bytes(bytes, size);
+    mem_free(bytes);
+}
+
+static bool digest_zero(const struct digest *digest)
+{
+    const struct digest zero = {0};
+
+    return digest_equal(digest, &zero);
+}
+
+/* What the chunks are, for workers that may have them already. */
+static enum err key_chunks(struct train *train, struct pool *pool)
+{
+    const struct dataset *data = train->options->data;
+    const uint32_t chunks = dataset_chunks(data);
+    struct keying keying = {.data = data};
+
+    if ((train->options->listen == NULL && train->options->shared == NULL) ||
+        code_spec_products(&train->options->code))
+        return ERR_OK;
+    keying.digests = mem_new(chunks, sizeof *keying.digests);
+    train->chunk_digests = keying.digests;
+    if (keying.digests == NULL)
+        return ERR_NOMEM;
+    pool->run(pool, key_chunk, &keying, chunks);
+    for (uint32_t i = 0; i < chunks; i++) {
+        if (digest_zero(&keying.digests[i]))
+            return ERR_NOMEM;
+    }
+    return ERR_OK;
+}
+
+/* The file must be this data set; a path where there is none is written. */
+static enum err open_shared(struct train *train, struct pool *pool,
+                            struct why *why)
+{
+    const struct train_options *options = train->options;
+    const struct dataset_shape shape = dataset_shape(options->data);
+    const struct digest digest = dataset_digest(options->data);
+    struct shared *shared = NULL;
+    enum err err = ERR_OK;
+
+    if (options->shared == NULL)
+        return ERR_OK;
+    if (!web_is_address(options->shared) && !file_exists(options->shared))
+        err = cache_write(options->shared, &digest, options->data, pool, why);
+    if (err == ERR_OK)
+        err = shared_open(options->shared, &shared, why);
+    if (err == ERR_OK)
+        err = shared_check(shared, &shape, &digest, why);
+    shared_close(shared);
+    if (err == ERR_OK && !web_is_address(options->shared) &&
+        !file_absolute(options->shared, train->place, PLACE_SIZE))
+        err = why_set(why, ERR_RANGE, "the path is too long");
+    else if (err == ERR_OK && web_is_address(options->shared))
+        (void)snprintf(train->place, PLACE_SIZE, "%s", options->shared);
+    return err == ERR_OK ? err : why_in(why, err, "--data-shared");
+}
+
 static double slopes(void *context, double *scores)
 {
     const struct train *train = context;
@@ -217,7 +297,7 @@ static double slopes(void *context, double *scores)
 
 /* Bounds are taken once, before the forks; every life shares them.  Of a
  * user's function there are none. */
-static enum err measure(struct train *train)
+static enum err measure(struct train *train, struct why *why)
 {
     struct problem problem;
     struct pool *pool;
@@ -233,6 +313,10 @@ static enum err measure(struct train *train)
     if (err != ERR_OK)
         return err;
     err = bounds_measure(&train->bounds, &problem, pool);
+    if (err == ERR_OK)
+        err = key_chunks(train, pool);
+    if (err == ERR_OK)
+        err = open_shared(train, pool, why);
     threads_free(pool);
     return err;
 }
@@ -336,11 +420,14 @@ static void describe_core(struct train *train, const struct digest *data)
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
+        .chunk_digests = train->chunk_digests,
+        .place = train->place[0] != '\0' ? train->place : NULL,
         .verify = options->verify,
         .audit = options->audit,
         /* Not --seed, which workers may know. */
         .audit_seed = random_u64(),
     };
+    train->core.job.keyed = train->chunk_digests != NULL;
 }
 
 /* Its own workers, and those of one that is gone. */
@@ -481,6 +568,7 @@ static void train_close(struct train *train)
     mem_free(train->relay_doors);
     mem_free(train->ways);
     bounds_close(&train->bounds);
+    mem_free(train->chunk_digests);
     ledger_close(&train->supervisor.ledger);
     token_close(&train->token);
     if (train->lock >= 0)
@@ -516,7 +604,7 @@ enum err train_run(const struct train_options *options,
     if (err == ERR_OK)
         err = open_relay_doors(train, why);
     if (err == ERR_OK)
-        err = measure(train);
+        err = measure(train, why);
     if (err == ERR_OK)
         err = identify(train, &data);
     if (err == ERR_OK) {

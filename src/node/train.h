@@ -57,7 +57,8 @@ struct train_options {
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;
     struct chaos chaos;
-    bool stints; /* Trace what everybody did from when to when. */
+    bool stints;        /* Trace what everybody did from when to when. */
+    const char *shared; /* Where all read the data; NULL: shipped. */
     struct notice_options notice; /* Told: as on SIGTERM. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every

@@ -52,6 +52,8 @@ struct node {
     size_t message_max;
 
     struct dataset own;         /* Shipped rows. */
+    struct supply *supply;      /* Of rows that are not; NULL: resident. */
+    bool recalled;              /* The core is to be told what is near. */
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
     struct compute compute;
@@ -444,6 +446,35 @@ static void do_store(struct node *node, const struct action *action)
     if (dataset_chunk_decode(&node->own, msg->chunk, msg->bytes, msg->size) !=
         ERR_OK)
         finish(node, ERR_FORMAT, "the coordinator sent a broken chunk of data");
+    else
+        supply_keep(node->supply, msg->chunk);
+}
+
+static void do_recall(struct node *node, const struct msg_chunks *chunks)
+{
+    struct why why = {0};
+    const enum err err =
+        supply_learn(node->supply, &node->core.job, chunks, &why);
+
+    if (err != ERR_OK)
+        finish(node, err, why.text[0] != '\0' ? why.text : err_text(err));
+    node->recalled = err == ERR_OK;
+}
+
+/* A damaged chunk on our own disk is asked for; a shared file that is not what
+ * it should be is nobody's to mend but the user's. */
+static void on_fetched(void *context, uint32_t chunk, const uint8_t *bytes,
+                       size_t size, enum err err, const struct why *why)
+{
+    struct node *node = context;
+    struct event event = {.kind = EVENT_FETCHED, .err = err, .chunk = chunk};
+
+    if (err == ERR_OK && !chunkset_has(&node->own.present, chunk) &&
+        dataset_chunk_decode(&node->own, chunk, bytes, size) != ERR_OK)
+        finish(node, ERR_FORMAT, "a chunk of data is broken");
+    if (err != ERR_OK && why->text[0] != '\0')
+        finish(node, err, why->text);
+    feed(node, &event);
 }
 
 static void carry_out(struct node *node, const struct action *action)
@@ -478,6 +509,12 @@ static void carry_out(struct node *node, const struct action *action)
         return;
     case ACTION_FINISH:
         finish(node, action->err, action->reason);
+        return;
+    case ACTION_RECALL:
+        do_recall(node, &action->msg.chunks);
+        return;
+    case ACTION_FETCH:
+        supply_want(node->supply, action->first, action->end);
         return;
     case ACTION_SHIP:
     case ACTION_JOURNAL:
@@ -524,6 +561,13 @@ static void feed(struct node *node, const struct event *event)
         for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
             carry_out(node, &node->actions.list[i]);
     }
+    if (node->recalled && !node->finished) {
+        const struct event recalled = {.kind = EVENT_RECALLED,
+                                       .near = supply_near(node->supply)};
+
+        node->recalled = false;
+        feed(node, &recalled);
+    }
     if (node->finished)
         begin_end(node);
 }
@@ -567,6 +611,7 @@ static enum err open_core(struct node *node, struct why *why)
         .incarnation = random_u64(),
         .pid = process_own_pid(),
         .resident = options->resident != NULL || options->user != NULL,
+        .keeps = options->resident == NULL && options->user == NULL,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
@@ -606,6 +651,10 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = preempt_new(node->loop, &node->options->notice, on_alert, node,
                           &node->preempt);
+    if (err == ERR_OK && node->options->resident == NULL &&
+        node->options->user == NULL)
+        err = supply_new(node->loop, &node->options->supply, &node->own,
+                         on_fetched, node, &node->supply);
     if (err == ERR_OK)
         err = link_hub_new(&links, &node->hub);
     return err;
@@ -615,6 +664,7 @@ static void node_close(struct node *node)
 {
     flag_raise(&node->cancel);
     task_free(node->task);
+    supply_free(node->supply);
     part_close(&node->part);
     products_close(&node->products);
     compute_close(&node->compute);

@@ -24,6 +24,7 @@
 #include "data/dataset.h"
 #include "math/kernel.h"
 #include "node/chaos.h"
+#include "node/supply.h"
 #include "node/user.h"
 #include "os/interface.h"
 #include "os/net.h"
@@ -47,6 +48,7 @@ struct worker_node_options {
     const struct chaos *chaos;       /* Says when to lie; NULL = never. */
     const struct net_source *source; /* To dial from; NULL: any. */
     struct notice_options notice;    /* Checked; it means leave as well. */
+    struct supply_options supply;    /* Without resident rows. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
@@ -65,6 +67,7 @@ struct join_options {
     uint32_t threads;      /* 0: all processors. */
     time_us give_up_us;
     struct notice_options notice;
+    struct supply_options supply;
     const struct user_function *user; /* NULL: a worker for anybody's rows. */
 };
 

@@ -4,6 +4,7 @@
  * Replacing is: write PATH.tmp.RANDOM, sync it, rename it over PATH, sync the
  * folder.  A crash in between leaves the old file and at most a stray one.
  */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "os/file.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -167,6 +169,17 @@ enum err file_make_folder(const char *path, struct why *why)
     }
     error = make_one(part);
     return error == 0 ? ERR_OK : file_failed(why, path, error);
+}
+
+bool file_absolute(const char *path, char *out, size_t capacity)
+{
+    char *found = realpath(path, NULL);
+    const size_t size = found == NULL ? 0 : strlen(found) + 1;
+
+    if (size > 0 && size <= capacity)
+        memcpy(out, found, size);
+    free(found);
+    return size > 0 && size <= capacity;
 }
 
 bool file_exists(const char *path)

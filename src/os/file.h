@@ -28,6 +28,8 @@ MUST_CHECK enum err file_write_atomic(const char *path, const void *data,
 MUST_CHECK enum err file_make_folder(const char *path, struct why *why);
 
 bool file_exists(const char *path);
+/* The same file from any folder; false if it is not there or too long. */
+bool file_absolute(const char *path, char *out, size_t capacity);
 /* Fine if there is none. */
 void file_remove(const char *path);
 

@@ -193,6 +193,17 @@ static enum err draw_code(struct draw *draw, struct rng *rng, struct why *why)
 
 /* --- everything else ----------------------------------------------------- */
 
+/* How workers come by their data; a stream of its own, so that it changes
+ * nothing else about a seed. */
+static void draw_roads(struct sim_options *options, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x6b6570746368756e));
+    options->kept = rng_chance(&rng, 0.5) ? 0 : rng_unit(&rng);
+    options->shared = rng_chance(&rng, 0.25);
+}
+
 static void draw_times(struct sim_options *options, struct rng *rng)
 {
     options->chunk_us = (time_us)between(rng, 200, 4000);
@@ -322,6 +333,7 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     err = draw_code(draw, &rng, why);
     draw_optim(draw, &rng);
     draw_times(options, &rng);
+    draw_roads(options, seed);
     if (err == ERR_OK)
         err = draw_delay(options, &rng, why);
     options->workers_max = options->slots + between(&rng, 0, 4);

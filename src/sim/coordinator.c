@@ -173,11 +173,19 @@ static void on_trace(struct world *world, const struct trace *trace)
     }
 }
 
+/* Blocks of coded data are always shipped. */
+static bool shares(const struct world *world)
+{
+    return world->options->shared && !code_spec_products(&world->options->code);
+}
+
 static void ship(struct world *world, uint32_t conn,
                  const struct action *action)
 {
     const struct dataset *data = world->options->problem->data;
 
+    if (shares(world))
+        checker_violate(&world->checker, "shared data is shipped");
     for (uint32_t chunk = action->first; chunk < action->end; chunk++) {
         struct msg msg = {.kind = MSG_DATA, .leaf = action->leaf};
 
@@ -280,6 +288,8 @@ static void obey(struct world *world, const struct action *action)
     case ACTION_STORE:
     case ACTION_COMPUTE:
     case ACTION_CANCEL:
+    case ACTION_RECALL:
+    case ACTION_FETCH:
         CHECK(!"an action of a worker");
     }
 }
@@ -547,7 +557,31 @@ static void fill_options(struct world *world)
         to->job.cols = from->problem->data->cols;
         to->job.outputs = problem_outputs(from->problem);
         to->job.chunk_rows = from->problem->data->chunk_rows;
+        to->job.keyed = true;
+        to->chunk_digests = world->chunk_digests;
+        to->place = shares(world) ? "shared" : NULL;
     }
+}
+
+/* What the chunks are, and room for one; false if out of memory. */
+static bool digest_chunks(struct world *world)
+{
+    const struct dataset *data;
+
+    if (world->options->problem == NULL)
+        return true;
+    data = world->options->problem->data;
+    world->chunk_bytes = mem_new(dataset_chunk_bytes_max(data), 1);
+    world->chunk_digests =
+        mem_new(dataset_chunks(data), sizeof *world->chunk_digests);
+    if (world->chunk_bytes == NULL || world->chunk_digests == NULL)
+        return false;
+    for (uint32_t i = 0; i < dataset_chunks(data); i++) {
+        dataset_chunk_encode(data, i, world->chunk_bytes);
+        world->chunk_digests[i] =
+            hash_bytes(world->chunk_bytes, dataset_chunk_bytes(data, i));
+    }
+    return true;
 }
 
 enum err sim_coordinator_init(struct world *world, struct why *why)
@@ -561,6 +595,8 @@ enum err sim_coordinator_init(struct world *world, struct why *why)
     if (world->relay_count > 0)
         coordinator->leaves = coordinator->door.links;
     if (network_door(&coordinator->door, coordinator->door.links) != ERR_OK)
+        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    if (!digest_chunks(world))
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     disk_model_init(&coordinator->disk);
     fill_options(world);

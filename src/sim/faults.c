@@ -658,6 +658,8 @@ void faults_on(struct world *world, const struct happening *happening)
     case HAPPEN_LINK_UP:
     case HAPPEN_LINK_DOWN:
     case HAPPEN_COMPUTED:
+    case HAPPEN_RECALLED:
+    case HAPPEN_FETCHED:
     case HAPPEN_DISK:
     case HAPPEN_DISK_DONE:
     case HAPPEN_THAW:

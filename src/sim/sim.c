@@ -107,7 +107,6 @@ static uint32_t longest_vector(const struct world *world)
 
 static enum err buffers(struct world *world)
 {
-    const struct problem *problem = world->options->problem;
     const uint32_t items = world->oracle.chunks + 1;
     enum err err = actions_init(&world->actions, ACTIONS_FIRST);
 
@@ -122,12 +121,7 @@ static enum err buffers(struct world *world)
         return err;
     world->scripted =
         mem_new(world->options->script_count, sizeof *world->scripted);
-    if (problem != NULL)
-        world->chunk_bytes = mem_new(dataset_chunk_bytes_max(problem->data), 1);
-    if (world->scripted == NULL ||
-        (problem != NULL && world->chunk_bytes == NULL))
-        return ERR_NOMEM;
-    return ERR_OK;
+    return world->scripted == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 static enum err make_workers(struct world *world)
@@ -196,6 +190,7 @@ static void close_world(struct world *world)
     codec_room_close(&world->room);
     codec_room_close(&world->bare);
     mem_free(world->chunk_bytes);
+    mem_free(world->chunk_digests);
     mem_free(world->scripted);
 }
 
@@ -255,7 +250,8 @@ static bool is_for_process(uint32_t kind)
 {
     return kind == HAPPEN_TIMER || kind == HAPPEN_PACKET ||
            kind == HAPPEN_LINK_UP || kind == HAPPEN_LINK_DOWN ||
-           kind == HAPPEN_COMPUTED || kind == HAPPEN_DISK ||
+           kind == HAPPEN_COMPUTED || kind == HAPPEN_RECALLED ||
+           kind == HAPPEN_FETCHED || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
            kind == HAPPEN_STOP || kind == HAPPEN_JUDGED;
 }

@@ -111,6 +111,8 @@ struct sim_options {
     time_us bulk_latency_us; /* ... and bulk plane. */
     time_us jitter_us;       /* Added, uniform. */
     double shipped;          /* Share of workers that are sent their data. */
+    double kept;             /* ... and of these that keep it on disk. */
+    bool shared;             /* They read it where all can, instead. */
     time_us beat_us, suspect_us, dead_us, resend_us;
     uint32_t checkpoint_steps;
     bool sync;

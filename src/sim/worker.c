@@ -3,7 +3,8 @@
  *
  * A piece takes chunks * chunk_us * slow and is computed at its end, unless it
  * has been called off by then.  Workers that are not resident keep their own
- * copy of the data they were sent and compute on that.
+ * copy of the data they were sent and compute on that; some keep it on a disk
+ * that outlives them, of which one chunk in eight goes bad.
  */
 #include "sim/world.h"
 
@@ -15,6 +16,10 @@
 #define RETRY_US     (20 * MS_US)
 #define RETRY_MAX_US (500 * MS_US)
 #define MEND_US      (300 * MS_US)
+#define RECALL_US    (100)
+#define FETCH_US     (50)
+#define STREAM_KEEPS 41u
+#define STREAM_BAD   42u
 
 /* --- computing ----------------------------------------------------------- */
 
@@ -167,6 +172,9 @@ static void open_job(struct world *world, struct sim_worker *worker)
     shape = dataset_shape(world->options->problem->data);
     if (!worker->has_data)
         CHECK(dataset_init_shape(&worker->data, &shape) == ERR_OK);
+    if (!worker->has_data)
+        CHECK(chunkset_init(&worker->disk, dataset_chunks(&worker->data)) ==
+              ERR_OK);
     worker->has_data = true;
 }
 
@@ -186,6 +194,27 @@ static void store(struct world *world, uint32_t index,
                              data->size) != ERR_OK)
         checker_violate(&world->checker, "worker cannot read chunk %u",
                         data->chunk);
+    if (worker->keeps)
+        chunkset_add(&worker->disk, data->chunk);
+}
+
+static void later(struct world *world, uint32_t index, time_us after_us,
+                  enum happening_kind kind, uint32_t number)
+{
+    world_push(world,
+               (struct happening){.at = world->now + after_us,
+                                  .kind = kind,
+                                  .node = index,
+                                  .life = world->workers[index].process.life,
+                                  .number = number});
+}
+
+static void fetch(struct world *world, uint32_t index,
+                  const struct action *action)
+{
+    for (uint32_t chunk = action->first; chunk < action->end; chunk++)
+        later(world, index, FETCH_US * (chunk - action->first + 1),
+              HAPPEN_FETCHED, chunk);
 }
 
 static enum spoil spoil_of(const struct sim_worker *worker,
@@ -267,6 +296,12 @@ static void obey(struct world *world, uint32_t index,
         break;
     case ACTION_TRACE:
         break;
+    case ACTION_RECALL:
+        later(world, index, RECALL_US, HAPPEN_RECALLED, 0);
+        break;
+    case ACTION_FETCH:
+        fetch(world, index, action);
+        break;
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
@@ -337,6 +372,9 @@ void sim_worker_start(struct world *world, uint32_t index)
         worker->exists = true;
         worker->resident = options->problem == NULL ||
                            !rng_chance(&world->life_rng, options->shipped);
+        worker->keeps = !worker->resident &&
+                        rng_at(options->seed, STREAM_KEEPS, index) % 1000 <
+                            (uint64_t)(options->kept * 1000);
     }
     process_begin(&worker->process);
     worker->poison = false;
@@ -348,6 +386,7 @@ void sim_worker_start(struct world *world, uint32_t index)
         chunkset_clear(&worker->data.present);
     sim_block_drop(worker);
     made.resident = worker->resident;
+    made.keeps = worker->keeps || options->shared;
     if (worker->resident)
         made.data = world->data_digest;
     made.incarnation = rng_next(&world->life_rng) | 1;
@@ -385,6 +424,7 @@ void sim_workers_close(struct world *world)
         mem_free(worker->process.held);
         if (worker->has_data)
             dataset_close(&worker->data);
+        chunkset_close(&worker->disk);
         sim_block_drop(worker);
     }
     mem_free(world->workers);
@@ -433,6 +473,40 @@ static void on_link(struct world *world, const struct happening *happening)
     }
 }
 
+static void on_recalled(struct world *world, uint32_t index)
+{
+    struct sim_worker *worker = &world->workers[index];
+
+    if (world->options->shared)
+        chunkset_fill(&worker->disk);
+    step(world, index,
+         (struct event){.kind = EVENT_RECALLED, .near = &worker->disk});
+}
+
+/* One chunk in eight of a worker's disk is bad, until it is sent again. */
+static bool is_bad(const struct world *world, uint32_t index, uint32_t chunk)
+{
+    return !world->options->shared &&
+           rng_at(world->options->seed, STREAM_BAD + index, chunk) % 8 == 0;
+}
+
+static void on_fetched(struct world *world, uint32_t index, uint32_t chunk)
+{
+    struct sim_worker *worker = &world->workers[index];
+    const struct dataset *data = world->options->problem->data;
+    struct event event = {.kind = EVENT_FETCHED, .chunk = chunk};
+
+    if (is_bad(world, index, chunk)) {
+        event.err = ERR_MISMATCH;
+        chunkset_remove(&worker->disk, chunk);
+    } else {
+        dataset_chunk_encode(data, chunk, world->chunk_bytes);
+        CHECK(dataset_chunk_decode(&worker->data, chunk, world->chunk_bytes,
+                                   dataset_chunk_bytes(data, chunk)) == ERR_OK);
+    }
+    step(world, index, event);
+}
+
 static void on_computed(struct world *world, const struct happening *happening)
 {
     struct sim_worker *worker = &world->workers[happening->node];
@@ -466,6 +540,10 @@ void sim_worker_on(struct world *world, const struct happening *happening)
             step(world, index, (struct event){.kind = EVENT_TIME});
     } else if (happening->kind == HAPPEN_COMPUTED) {
         on_computed(world, happening);
+    } else if (happening->kind == HAPPEN_RECALLED) {
+        on_recalled(world, index);
+    } else if (happening->kind == HAPPEN_FETCHED) {
+        on_fetched(world, index, happening->number);
     } else {
         CHECK(happening->kind == HAPPEN_LEAVE);
         step(world, index, (struct event){.kind = EVENT_LEAVE});

@@ -44,6 +44,8 @@ enum happening_kind {
     HAPPEN_LINK_UP,   /* ... and its success the one below. */
     HAPPEN_LINK_DOWN, /* `node` learns that `conn` is gone. */
     HAPPEN_COMPUTED,  /* A worker's piece is done, or called off. */
+    HAPPEN_RECALLED,  /* A worker has looked what it can fetch ... */
+    HAPPEN_FETCHED,   /* ... and fetched chunk `number`, or not. */
     HAPPEN_DISK,      /* The first disk job is carried out ... */
     HAPPEN_DISK_DONE, /* ... and the coordinator told. */
     HAPPEN_THAW,      /* `node` may run again. */
@@ -139,8 +141,10 @@ struct sim_worker {
     struct computation computation;
     struct dataset data; /* Shipped, if not resident. */
     bool has_data;
-    struct coded coded; /* Or the block of coded data of ... */
-    uint64_t block;     /* ... this name; 0: none. */
+    bool keeps;           /* Chunks it was sent stay on its disk ... */
+    struct chunkset disk; /* ... over its lives. */
+    struct coded coded;   /* Or the block of coded data of ... */
+    uint64_t block;       /* ... this name; 0: none. */
     uint64_t view_answered;
 };
 
@@ -210,6 +214,7 @@ struct world {
     struct codec_room room; /* For those who know the job ... */
     struct codec_room bare; /* ... and those who do not yet. */
     uint8_t *chunk_bytes;
+    struct digest *chunk_digests; /* NULL: the job is not keyed. */
     struct actions actions;
 
     struct oracle oracle;

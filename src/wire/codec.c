@@ -10,6 +10,8 @@
  *     TALLY  kind 1 | key 44 | piece 4 | first 4 | end 4 | compute 8 | dims 4
  *            | loss 16 | packed sums, to the end
  *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
+ *     CHUNKS kind 1 | count 4 | digests 32 each | place, to the end
+ *     HAVE   kind 1 | count 4 | held and near, a bit for each chunk
  *     SUM    kind 1 | key 44 | count 4 | answers 25 each | dims 4 | loss 16
  *            | packed sums, to the end
  *
@@ -206,6 +208,7 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_digest(out, &hello->data);
     put_u64(out, hello->job);
     put_u64(out, hello->view_seen);
+    put_bool(out, hello->keeps);
 }
 
 static void get_hello(struct reader *in, struct msg_hello *hello)
@@ -220,6 +223,7 @@ static void get_hello(struct reader *in, struct msg_hello *hello)
     get_digest(in, &hello->data);
     hello->job = get_u64(in);
     hello->view_seen = get_u64(in);
+    hello->keeps = get_bool(in);
 }
 
 static void put_local(struct writer *out, const struct local *local)
@@ -270,6 +274,7 @@ static void put_job(struct writer *out, const struct job *job)
     put_u32(out, job->storage);
     put_u64(out, job->entries);
     put_bool(out, job->weighted);
+    put_bool(out, job->keyed);
     put_bool(out, job->products);
     put_local(out, &job->local);
 }
@@ -293,6 +298,7 @@ static void get_job(struct reader *in, struct job *job)
     job->storage = get_u32(in);
     job->entries = get_u64(in);
     job->weighted = get_bool(in);
+    job->keyed = get_bool(in);
     job->products = get_bool(in);
     get_local(in, &job->local);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
@@ -341,6 +347,44 @@ static void get_data(struct reader *in, struct msg_data *data)
     must(in, data->chunk < CHUNKS_MAX);
     data->size = in->size - in->at;
     data->bytes = get_view(in, data->size);
+}
+
+static void put_chunks(struct writer *out, const struct msg_chunks *chunks)
+{
+    put_u32(out, chunks->count);
+    put_bytes(out, chunks->digests, (size_t)chunks->count * DIGEST_BYTES);
+    put_bytes(out, chunks->place, chunks->place_size);
+}
+
+static void get_chunks(struct reader *in, struct msg_chunks *chunks)
+{
+    chunks->count = get_u32(in);
+    must(in, chunks->count > 0 && chunks->count <= CHUNKS_MAX);
+    if (!in->ok)
+        return;
+    chunks->digests = get_view(in, (size_t)chunks->count * DIGEST_BYTES);
+    chunks->place_size = in->size - in->at;
+    must(in, chunks->place_size < PLACE_SIZE);
+    chunks->place = (const char *)get_view(in, chunks->place_size);
+    for (size_t i = 0; in->ok && i < chunks->place_size; i++)
+        must(in, !control_character(chunks->place[i]));
+}
+
+static void put_have(struct writer *out, const struct msg_have *have)
+{
+    put_u32(out, have->count);
+    put_bytes(out, have->held, msg_have_bytes(have->count));
+    put_bytes(out, have->near, msg_have_bytes(have->count));
+}
+
+static void get_have(struct reader *in, struct msg_have *have)
+{
+    have->count = get_u32(in);
+    must(in, have->count > 0 && have->count <= CHUNKS_MAX);
+    if (!in->ok)
+        return;
+    have->held = get_view(in, msg_have_bytes(have->count));
+    have->near = get_view(in, msg_have_bytes(have->count));
 }
 
 static void put_items(struct writer *out, const struct item *items,
@@ -817,6 +861,12 @@ size_t codec_bound(const struct msg *msg)
         return SMALL_BYTES + msg->status.size;
     case MSG_PULSE:
         return SMALL_BYTES + (size_t)msg->pulse.count * STINT_BYTES;
+    case MSG_CHUNKS:
+        return SMALL_BYTES + (size_t)msg->chunks.count * DIGEST_BYTES +
+               msg->chunks.place_size;
+    case MSG_HAVE:
+        return SMALL_BYTES + 2 * msg_have_bytes(msg->have.count);
+    case MSG_FETCH:
     case MSG_HELLO:
     case MSG_WELCOME:
     case MSG_REJECT:
@@ -909,6 +959,16 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_PULSE:
         put_pulse(out, &msg->pulse);
         break;
+    case MSG_CHUNKS:
+        put_chunks(out, &msg->chunks);
+        break;
+    case MSG_HAVE:
+        put_have(out, &msg->have);
+        break;
+    case MSG_FETCH:
+        put_u32(out, msg->fetch.first);
+        put_u32(out, msg->fetch.end);
+        break;
     }
 }
 
@@ -997,6 +1057,15 @@ static void get_body(struct reader *in, const struct codec_room *room,
     case MSG_PULSE:
         get_pulse(in, room, &msg->pulse);
         return;
+    case MSG_CHUNKS:
+        get_chunks(in, &msg->chunks);
+        return;
+    case MSG_HAVE:
+        get_have(in, &msg->have);
+        return;
+    case MSG_FETCH:
+        get_range(in, &msg->fetch.first, &msg->fetch.end);
+        return;
     }
     in->ok = false; /* No such kind. */
 }
@@ -1028,6 +1097,7 @@ size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,
 {
     const size_t sizes[] = {
         SMALL_BYTES + STATUS_SIZE,
+        SMALL_BYTES + PLACE_SIZE + (size_t)items_max * DIGEST_BYTES,
         SMALL_BYTES + chunk_bytes,
         SMALL_BYTES + pack_bound(sum_dims),
         SMALL_BYTES + ((size_t)sum_dims + 1) * 8,

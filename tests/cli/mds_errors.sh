@@ -7,6 +7,7 @@ try gen:digits:300 -n 4 --code mds --model softmax
 try gen:gmm:800,20 -n 4 --code mds --exact bitwise
 try gen:gmm:800,20 -n 4 --code mds --stop first:2
 try gen:gmm:800,20 -n 4 --code mds --stop deadline:1
+try gen:gmm:800,20 -n 4 --code mds --data-shared here.cache
 i=0
 while [ $i -lt 600 ]; do
     echo "$((i % 2 * 2 - 1)) 1:1 $((i * 4000 + 2)):1"

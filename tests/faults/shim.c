@@ -1,15 +1,17 @@
 /*
  * shim.c - a library to preload: the k-th call of a kind fails.
  *
- *   MUSTER_SHIM_KIND   memory | write | sync | open | rename | read
+ *   MUSTER_SHIM_KIND   memory | long | write | sync | open | rename | read
  *   MUSTER_SHIM_AT     which call fails, from 1; 0 = none
  *   MUSTER_SHIM_ERROR  the error number; 0 = the call is cut short by half
  *   MUSTER_SHIM_EVER   1: all later calls fail, too
  *   MUSTER_SHIM_COUNT  file to which each process appends its count at exit
  *
- * `memory` is aligned_alloc, which nobody but base/mem.c calls.  Of the files
- * only those that the process opens itself are touched; standard streams are
- * not, so that it can say what is wrong.
+ * `memory` is what base/mem.c asks for: aligned_alloc, which nobody else calls,
+ * and calloc of long blocks, if the call is the program's own and not a
+ * library's; `long` is these alone.  Of the files only those that the process
+ * opens itself are touched; standard streams are not, so that it can say what
+ * is wrong.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,9 +24,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#define LONG (1u << 20) /* As in base/mem.c. */
 
 static atomic_long seen;
 
@@ -76,6 +81,30 @@ void *aligned_alloc(size_t alignment, size_t size)
         return NULL;
     }
     return REAL(aligned_alloc)(alignment, size);
+}
+
+/* Is this address in the program itself?  Its headers are. */
+static bool own_code(void *at)
+{
+    void *headers;
+    Dl_info here, program;
+
+    headers = (void *)getauxval(AT_PHDR);
+    return dladdr(at, &here) != 0 && dladdr(headers, &program) != 0 &&
+           here.dli_fbase == program.dli_fbase;
+}
+
+/* dlsym may itself call calloc; this is the real one's other name. */
+void *__libc_calloc(size_t count, size_t size);
+
+void *calloc(size_t count, size_t size)
+{
+    if (count == 1 && size >= LONG && own_code(__builtin_return_address(0)) &&
+        (fails("memory") || fails("long"))) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return __libc_calloc(count, size);
 }
 
 /* The error, or half of what was asked for. */

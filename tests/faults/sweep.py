@@ -22,6 +22,7 @@ LIMIT_S = 120   # Against hangs only.
 # Kind, error numbers to try (0 = half a transfer).
 KINDS = {
     "memory": (errno.ENOMEM,),
+    "long": (errno.ENOMEM,),
     "write": (errno.ENOSPC, errno.EINTR, 0),
     "sync": (errno.EIO,),
     "open": (errno.EMFILE, errno.EACCES),
@@ -39,6 +40,8 @@ COMMANDS = {
                        "--categorical", "b", "--optim", "newton", "--steps",
                        "4", "--save", "model", "--format", "json"],
                       {"memory": 60, "open": 3}),
+    "train wide": (["train", "wide.svm", "--steps", "2", "--save", "model",
+                    "--format", "json"], {"long": 10}),
     "predict": (["predict", "rows.svm", "old.model", "--format", "json"],
                 {"memory": 10, "read": 1, "open": 2}),
     "cache": (["data", "info", "rows.svm", "--cache", "cache"],
@@ -158,6 +161,8 @@ def prepare():
         f"{i % 7},{'xyz'[i % 3]},{i % 2}\n" for i in range(60)))
     Path("rows.svm").write_text("".join(
         f"{1 if i % 3 else -1} 1:{i % 5} 3:{i % 4 + .5}\n" for i in range(80)))
+    Path("wide.svm").write_text("".join(
+        f"{1 if i % 3 else -1} {i + 1}:1 200000:{i % 5}\n" for i in range(40)))
     subprocess.run([MUSTER, "train", "rows.svm", "--steps", "2", "--save",
                     "old.model", "-q"], check=True, stdout=subprocess.DEVNULL)
 

@@ -103,6 +103,7 @@ static void random_job(struct rng *rng, struct job *job)
     job->storage = random_u32(rng);
     job->entries = rng_next(rng);
     job->weighted = rng_chance(rng, 0.5);
+    job->keyed = rng_chance(rng, 0.5);
     job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
     random_local(rng, &job->local);
     random_digest(rng, &job->data);
@@ -123,6 +124,7 @@ static void random_hello(struct rng *rng, struct msg_hello *hello)
     random_digest(rng, &hello->data);
     hello->job = random_u64(rng);
     hello->view_seen = random_u64(rng);
+    hello->keeps = rng_chance(rng, 0.5);
 }
 
 static void random_beat(struct rng *rng, struct msg_beat *beat)
@@ -285,6 +287,20 @@ static size_t random_bytes(struct rng *rng, struct random_room *room)
     return size;
 }
 
+/* Digests are any bytes, the place is letters. */
+static void random_chunks(struct rng *rng, struct random_room *room,
+                          struct msg_chunks *chunks)
+{
+    static const char place[] = "https://host/data";
+
+    (void)random_bytes(rng, room);
+    chunks->count =
+        1 + (uint32_t)rng_below(rng, RANDOM_BYTES / DIGEST_BYTES - 1);
+    chunks->digests = room->bytes;
+    chunks->place = place;
+    chunks->place_size = (size_t)rng_below(rng, sizeof place);
+}
+
 void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
                 struct msg *msg)
 {
@@ -365,6 +381,18 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_PULSE:
         random_pulse(rng, room, &msg->pulse);
+        break;
+    case MSG_CHUNKS:
+        random_chunks(rng, room, &msg->chunks);
+        break;
+    case MSG_HAVE:
+        (void)random_bytes(rng, room);
+        msg->have.count = 1 + (uint32_t)rng_below(rng, 4 * RANDOM_BYTES);
+        msg->have.held = room->bytes;
+        msg->have.near = room->bytes + RANDOM_BYTES / 2;
+        break;
+    case MSG_FETCH:
+        random_range(rng, &msg->fetch.first, &msg->fetch.end);
         break;
     }
 }

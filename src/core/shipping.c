@@ -1,0 +1,181 @@
+/*
+ * shipping.c - who is sent which data, and who fetches it by itself.
+ *
+ * A worker that has kept chunks, on disk or over a lost connection, or that
+ * can read them where all can, says so in HAVE before it is sent any.  What is
+ * `near` to it is then named (FETCH) instead of shipped (DATA).  It checks what
+ * it reads against the digests of CHUNKS and asks (NEED) for what is not as it
+ * should be; HAVE or FETCH lost on the way cost time, never bits.
+ *
+ * Coded data has none of this: blocks are always shipped, strip by strip.
+ */
+#include <string.h>
+
+#include "base/check.h"
+#include "core/coordinator_parts.h"
+
+enum err shipping_room(struct member *member, const struct job *job)
+{
+    return job->keyed ? chunkset_init(&member->near, job->chunks) : ERR_OK;
+}
+
+bool shipping_counting(const struct coordinator *c)
+{
+    for (uint32_t link = 0; link < c->members_max; link++) {
+        if (member_here(c, link) && c->members[link].counting &&
+            c->now < c->members[link].counting_until)
+            return true;
+    }
+    return false;
+}
+
+void shipping_describe(struct coordinator *c, uint32_t link,
+                       struct actions *actions)
+{
+    const struct coordinator_options *options = &c->options;
+    struct msg_chunks *msg;
+
+    if (!options->job.keyed)
+        return;
+    CHECK(options->chunk_digests != NULL);
+    msg = &coordinator_send(c, actions, link, MSG_CHUNKS)->chunks;
+    msg->place = options->place;
+    msg->place_size = options->place == NULL ? 0 : strlen(options->place);
+    msg->count = options->job.chunks;
+    msg->digests = options->chunk_digests->bytes;
+}
+
+/* The link that leads to it. */
+static uint32_t way_to(const struct member *member, uint32_t link)
+{
+    return member->via > 0 ? member->via - 1 : link;
+}
+
+/* The last action, if it is of that kind, to that worker, and ends there. */
+static uint32_t *last_end(const struct coordinator *c, struct actions *actions,
+                          enum action_kind kind, uint32_t link, uint32_t first)
+{
+    const struct member *member = &c->members[link];
+    struct action *last;
+
+    if (actions->count == 0)
+        return NULL;
+    last = &actions->list[actions->count - 1];
+    if (last->kind != kind || last->link != way_to(member, link))
+        return NULL;
+    if (kind == ACTION_SHIP)
+        return last->leaf == member->leaf && last->end == first ? &last->end
+                                                                : NULL;
+    return last->msg.kind == MSG_FETCH && last->msg.leaf == member->leaf &&
+                   last->msg.fetch.end == first
+               ? &last->msg.fetch.end
+               : NULL;
+}
+
+static void ship(const struct coordinator *c, uint32_t link, uint32_t first,
+                 uint32_t end, struct actions *actions)
+{
+    uint32_t *last = last_end(c, actions, ACTION_SHIP, link, first);
+    struct action *action;
+
+    if (last != NULL) {
+        *last = end; /* Carry on with the last shipment. */
+        return;
+    }
+    action = actions_add(actions, ACTION_SHIP);
+    action->link = way_to(&c->members[link], link);
+    action->leaf = c->members[link].leaf;
+    action->first = first;
+    action->end = end;
+}
+
+static void let_fetch(const struct coordinator *c, uint32_t link,
+                      uint32_t first, uint32_t end, struct actions *actions)
+{
+    uint32_t *last = last_end(c, actions, ACTION_SEND, link, first);
+    struct msg_fetch *msg;
+
+    if (last != NULL) {
+        *last = end;
+        return;
+    }
+    msg = &coordinator_send(c, actions, link, MSG_FETCH)->fetch;
+    msg->first = first;
+    msg->end = end;
+}
+
+void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
+                   uint32_t end, struct actions *actions)
+{
+    struct member *member = &c->members[link];
+    const struct chunkset *near = &member->near;
+
+    if (member->counting || chunkset_has_range(&member->held, first, end))
+        return;
+    first = chunkset_next_gap(&member->held, first);
+    while (end > first && chunkset_has(&member->held, end - 1))
+        end--;
+    chunkset_add_range(&member->held, first, end);
+    while (first < end) {
+        const bool is_near = near->members > 0 && chunkset_has(near, first);
+        uint32_t stop = end;
+
+        if (is_near)
+            stop = chunkset_next_gap(near, first);
+        else if (near->members > 0)
+            stop = chunkset_next(near, first);
+        stop = stop < end ? stop : end;
+        if (is_near)
+            let_fetch(c, link, first, stop, actions);
+        else
+            ship(c, link, first, stop, actions);
+        if (is_near)
+            c->stats.fetched += stop - first;
+        else
+            c->stats.shipped += stop - first;
+        first = stop;
+    }
+}
+
+bool shipping_again(struct coordinator *c, uint32_t link,
+                    struct actions *actions)
+{
+    struct member *member = &c->members[link];
+
+    if (c->options.place == NULL || member->near.members > 0)
+        return false;
+    shipping_describe(c, link, actions);
+    member->counting = true;
+    return true;
+}
+
+static bool bit(const uint8_t *bits, uint32_t chunk)
+{
+    return (bits[chunk / 8] >> chunk % 8 & 1) != 0;
+}
+
+void shipping_have(struct coordinator *c, uint32_t link,
+                   const struct msg_have *msg, struct actions *actions)
+{
+    struct member *member = &c->members[link];
+    const bool waited = member->counting;
+
+    if (msg->count != c->options.job.chunks || c->options.job.products)
+        return;
+    if (c->options.job.keyed)
+        chunkset_clear(&member->near);
+    /* Nothing was sent meanwhile, and what was on its way may be lost. */
+    if (waited)
+        chunkset_clear(&member->held);
+    for (uint32_t chunk = 0; chunk < msg->count; chunk++) {
+        if (bit(msg->held, chunk))
+            chunkset_add(&member->held, chunk);
+        if (c->options.job.keyed && bit(msg->near, chunk))
+            chunkset_add(&member->near, chunk);
+    }
+    member->counting = false;
+    if (waited && c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
+    else if (waited)
+        round_ship(c, link, actions);
+}

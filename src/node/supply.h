@@ -1,0 +1,55 @@
+/*
+ * supply.h - where a worker's chunks come from, other than the wire.
+ *
+ *     depot     chunks kept on this disk from earlier lives and jobs, by digest
+ *     shared    a prepared file that all can read, by range
+ *
+ * Reading, hashing and writing is a thread's, one chunk at a time; what it
+ * read is checked against the digest that the coordinator gave.  Chunks that
+ * came over the wire are kept in the depot once nothing is wanted.
+ */
+#ifndef NODE_SUPPLY_H
+#define NODE_SUPPLY_H
+
+#include <stdint.h>
+
+#include "base/chunkset.h"
+#include "core/msg.h"
+#include "data/dataset.h"
+#include "os/loop.h"
+
+struct supply_options {
+    const char *depot; /* Folder; NULL: nothing is kept. */
+    uint64_t depot_bytes;
+    const char *shared; /* Where the shared file is here; NULL: as told. */
+};
+
+struct supply;
+
+/* A chunk that was wanted: as shipped, or not there (`err`, and a sentence if
+ * that is the end).  Called on the loop. */
+typedef void (*supply_fetched)(void *context, uint32_t chunk,
+                               const uint8_t *bytes, size_t size, enum err err,
+                               const struct why *why);
+
+/* `data` is where chunks are put; it may be filled in later. */
+MUST_CHECK enum err supply_new(struct loop *loop,
+                               const struct supply_options *options,
+                               const struct dataset *data,
+                               supply_fetched fetched, void *context,
+                               struct supply **supply);
+void supply_free(struct supply *supply); /* Accepts NULL. */
+
+/* What the chunks are.  Errors with a sentence: the shared file cannot be
+ * read, or holds something else. */
+MUST_CHECK enum err supply_learn(struct supply *supply, const struct job *job,
+                                 const struct msg_chunks *chunks,
+                                 struct why *why);
+/* What can be fetched; after supply_learn. */
+const struct chunkset *supply_near(const struct supply *supply);
+
+void supply_want(struct supply *supply, uint32_t first, uint32_t end);
+/* The chunk is in `data` now: keep it on disk. */
+void supply_keep(struct supply *supply, uint32_t chunk);
+
+#endif /* NODE_SUPPLY_H */

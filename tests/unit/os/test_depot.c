@@ -1,0 +1,198 @@
+/*
+ * Pieces come out as they went in or not at all: damage, other content under
+ * the name, and the cap.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/depot.h"
+
+#define FOLDER "test_depot.tmp/a/b"
+#define SIZE   1000u
+
+static void path_of(const struct digest *digest, char path[256])
+{
+    char name[DIGEST_TEXT];
+
+    (void)snprintf(path, 256, FOLDER "/%s", digest_text(digest, name));
+}
+
+static struct depot *open_depot(uint64_t most)
+{
+    struct depot *depot = NULL;
+    struct why why = {0};
+
+    assert_int_equal(depot_open(FOLDER, most, &depot, &why), ERR_OK);
+    return depot;
+}
+
+static struct digest put(struct depot *depot, uint8_t fill)
+{
+    uint8_t bytes[SIZE];
+    struct digest digest;
+    struct why why = {0};
+
+    memset(bytes, fill, sizeof bytes);
+    digest = hash_bytes(bytes, sizeof bytes);
+    assert_int_equal(depot_put(depot, &digest, bytes, sizeof bytes, &why),
+                     ERR_OK);
+    return digest;
+}
+
+/* Gives it a time of use, so that the test does not depend on the clock. */
+static void set_age(const struct digest *digest, time_t second)
+{
+    const struct timespec times[2] = {{.tv_sec = second}, {.tv_sec = second}};
+    char path[256];
+
+    path_of(digest, path);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static int remove_all(void **state)
+{
+    (void)state;
+    return system("rm -rf test_depot.tmp") == 0 ? 0 : -1;
+}
+
+static void test_in_and_out(void **state)
+{
+    struct depot *depot = open_depot(1 << 20);
+    const struct digest digest = put(depot, 7);
+    const struct digest other = hash_bytes("x", 1);
+    uint8_t bytes[SIZE];
+    size_t size = 0;
+    struct stat info;
+    char path[256];
+
+    (void)state;
+    assert_true(depot_has(depot, &digest));
+    assert_false(depot_has(depot, &other));
+    assert_int_equal(depot_size(depot, &digest, &size), ERR_OK);
+    assert_int_equal(size, SIZE);
+    assert_int_equal(depot_get(depot, &digest, bytes, sizeof bytes, &size),
+                     ERR_OK);
+    assert_int_equal(size, SIZE);
+    assert_int_equal(bytes[SIZE - 1], 7);
+    assert_int_equal(depot_get(depot, &other, bytes, sizeof bytes, &size),
+                     ERR_NOTFOUND);
+    assert_int_equal(depot_size(depot, &other, &size), ERR_NOTFOUND);
+    path_of(&digest, path);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(stat(FOLDER, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    depot_close(depot);
+    depot_close(NULL);
+}
+
+static void test_other_content_is_not_kept(void **state)
+{
+    struct depot *depot = open_depot(1 << 20);
+    const struct digest digest = hash_bytes("x", 1);
+
+    (void)state;
+    assert_int_equal(depot_put(depot, &digest, (const uint8_t *)"y", 1, NULL),
+                     ERR_MISMATCH);
+    assert_false(depot_has(depot, &digest));
+    depot_close(depot);
+}
+
+static void test_damage_is_found_and_removed(void **state)
+{
+    struct depot *depot = open_depot(1 << 20);
+
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        const struct digest digest = put(depot, 9);
+        uint8_t bytes[SIZE];
+        size_t size = 0;
+        char path[256];
+        int fd;
+
+        path_of(&digest, path);
+        fd = open(path, O_WRONLY);
+        assert_true(fd >= 0);
+        if (kind == 0)
+            assert_int_equal(pwrite(fd, "?", 1, 500), 1);
+        if (kind == 1)
+            assert_int_equal(ftruncate(fd, SIZE / 2), 0);
+        if (kind == 2)
+            assert_int_equal(ftruncate(fd, SIZE * 2), 0);
+        assert_int_equal(close(fd), 0);
+        assert_int_equal(depot_get(depot, &digest, bytes, sizeof bytes, &size),
+                         ERR_MISMATCH);
+        assert_false(depot_has(depot, &digest));
+    }
+    depot_close(depot);
+}
+
+/* Over the cap the oldest go, and those of an earlier process count. */
+static void test_cap(void **state)
+{
+    struct depot *depot = open_depot(10 * SIZE);
+    struct digest digests[10];
+
+    (void)state;
+    for (uint8_t i = 0; i < 10; i++) {
+        digests[i] = put(depot, i);
+        set_age(&digests[i], 1000 + i);
+    }
+    set_age(&digests[0], 2000); /* Used since. */
+    depot_close(depot);
+    depot = open_depot(10 * SIZE);
+    assert_true(depot_has(depot, &digests[0]));
+    assert_false(depot_has(depot, &digests[1]));
+    assert_true(depot_has(depot, &digests[2]));
+    (void)put(depot, 100);
+    (void)put(depot, 101);
+    assert_false(depot_has(depot, &digests[2]));
+    assert_true(depot_has(depot, &digests[0]));
+    assert_true(depot_has(depot, &digests[9]));
+    depot_close(depot);
+}
+
+static void test_larger_than_the_cap(void **state)
+{
+    struct depot *depot = open_depot(SIZE - 1);
+    const struct digest digest = put(depot, 1);
+
+    (void)state;
+    assert_false(depot_has(depot, &digest));
+    depot_close(depot);
+}
+
+static void test_no_folder_to_make(void **state)
+{
+    struct depot *depot = NULL;
+    struct why why = {0};
+
+    (void)state;
+    assert_int_not_equal(depot_open("/dev/null/x", 1, &depot, &why), ERR_OK);
+    assert_null(depot);
+    assert_true(why.text[0] != '\0');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_in_and_out, remove_all),
+        cmocka_unit_test_teardown(test_other_content_is_not_kept, remove_all),
+        cmocka_unit_test_teardown(test_damage_is_found_and_removed, remove_all),
+        cmocka_unit_test_teardown(test_cap, remove_all),
+        cmocka_unit_test_teardown(test_larger_than_the_cap, remove_all),
+        cmocka_unit_test_teardown(test_no_folder_to_make, remove_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
