@@ -125,6 +125,7 @@ enum option_id {
     OPT_OUT,
     OPT_RESUME,
     OPT_SYNC,
+    OPT_BULK,
     OPT_RECORD,
     /* The simulator. */
     OPT_COMPUTE,

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/quick.h"
 #include "core/bugs.h"
 #include "core/coordinator_parts.h"
 #include "math/vec.h"
@@ -280,17 +281,13 @@ static void clear_round(struct coordinator *c)
 
 static void new_key(struct coordinator *c)
 {
-    const struct digest scale =
-        hash_bytes(c->exponent, c->total.dims * sizeof *c->exponent);
-    const struct digest weights =
-        evaluation_digest(&c->what, c->options.job.dims);
-
     c->key.job = c->options.job.id;
     c->key.view = c->view;
     c->key.step = c->optim.step;
     c->key.round = c->optim.round;
-    c->key.scale = digest_short(&scale);
-    c->key.weights = digest_short(&weights);
+    c->key.scale =
+        quick_u64(c->exponent, c->total.dims * sizeof *c->exponent, 0);
+    c->key.weights = evaluation_name(&c->what, c->options.job.dims);
 }
 
 void round_open(struct coordinator *c, struct actions *actions)
@@ -614,12 +611,13 @@ static void trace_merged(struct coordinator *c, uint32_t link,
     trace->b = msg->end - msg->first;
 }
 
-static void lay_out(struct coordinator *c, const struct msg_tally *msg)
+/* False: some sum is out of the proved bound (P9). */
+static bool lay_out(struct coordinator *c, const struct msg_tally *msg)
 {
-    tally_clear(&c->arrived);
-    memcpy(c->arrived.sum, msg->sum, msg->dims * sizeof *msg->sum);
-    c->arrived.loss = msg->loss;
+    chunkset_clear(&c->arrived.chunks);
     chunkset_add_range(&c->arrived.chunks, msg->first, msg->end);
+    c->arrived.loss = msg->loss;
+    return tally_take(&c->arrived, msg->sum);
 }
 
 /* Count the answer in, once (TALLY-1). */
@@ -707,8 +705,7 @@ void round_tally(struct coordinator *c, uint32_t link,
         return;
     }
     if (tally_shape_ok(c, msg)) {
-        lay_out(c, msg);
-        if (BUG(BUG_SKIP_FINITE) || tally_in_bound(&c->arrived)) {
+        if (lay_out(c, msg) || BUG(BUG_SKIP_FINITE)) {
             merge(c, link, msg, actions);
             credit(c, link, msg->piece);
             note_answer(c, link, msg);

@@ -43,6 +43,7 @@ struct node {
     struct outlet *outlet;     /* NULL: no trace. */
     struct session **sessions; /* By the core's link; NULL = free. */
     struct codec_room room;
+    struct posting posting;
     struct envelope envelope;
     size_t message_max;
     enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
@@ -105,7 +106,7 @@ static void reject(struct node *node, struct session *session,
     struct msg msg = {.kind = MSG_REJECT};
 
     (void)snprintf(msg.reject.reason, sizeof msg.reject.reason, "%s", reason);
-    (void)!session_send(session, &node->envelope, &msg);
+    (void)!session_send(session, &node->posting, &node->envelope, &msg);
     session_drop(node, session);
 }
 
@@ -116,6 +117,26 @@ static bool may_be(const struct link *link, const char *name)
 
     return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
            strcmp(peer, name) == 0;
+}
+
+/* Is it a worker that shares the board?  Whoever had the berth before is gone,
+ * or dialled anew: what its old link still says of answers there is void. */
+static void find_berth(struct node *node, struct session *session,
+                       uint64_t incarnation)
+{
+    struct board *board = node->posting.board;
+    const uint32_t berth = board != NULL && incarnation != 0
+                               ? board_berth_find(board, incarnation)
+                               : BOARD_NONE;
+
+    if (berth == BOARD_NONE)
+        return;
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        if (node->sessions[i] != NULL && node->sessions[i]->berth == berth)
+            node->sessions[i]->berth = BOARD_NONE;
+    }
+    board_berth_reset(board, berth);
+    session->berth = berth;
 }
 
 static void hello(struct node *node, struct session *session,
@@ -136,6 +157,7 @@ static void hello(struct node *node, struct session *session,
         return;
     }
     node->sessions[index] = session;
+    find_berth(node, session, msg->hello.incarnation);
     link_trust(session->link, node->message_max);
     event.link = index;
     feed(node, &event);
@@ -170,7 +192,7 @@ static void answer(struct node *node, struct session *session,
     else
         msg.status.size =
             status_json(&node->core, clock_now_us(), text, sizeof text);
-    (void)!session_send(session, &node->envelope, &msg);
+    (void)!session_send(session, &node->posting, &node->envelope, &msg);
     session_drop(node, session);
     if (stop && allowed)
         feed(node, &event);
@@ -203,6 +225,34 @@ static void on_up(void *context, struct link *link)
     link_set_user(link, session);
 }
 
+static void no_message(struct node *node, struct session *session)
+{
+    log_line("%s sent what is no message; dropped",
+             link_address(session->link));
+    session_break(node, session);
+}
+
+/* A TALLY whose sums lie on the board; the core copies before it judges. */
+static void on_posted(struct node *node, struct session *session,
+                      const uint8_t *data, size_t size)
+{
+    const uint32_t berth = session->berth;
+    struct posted where;
+    struct msg msg;
+    const enum err err = posting_tally(&node->posting, berth, &node->room, data,
+                                       size, &msg, &where);
+    const struct event event = {
+        .kind = EVENT_MESSAGE, .msg = &msg, .link = session->index};
+
+    if (err == ERR_FORMAT)
+        no_message(node, session);
+    if (err != ERR_OK)
+        return;
+    feed(node, &event);
+    board_answer_release(node->posting.board, berth, where.place,
+                         where.sequence);
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -213,10 +263,13 @@ static void on_message(void *context, struct link *link, enum plane plane,
 
     if (session == NULL)
         return;
+    if (plane == PLANE_BULK && codec_is_posted(data, size)) {
+        on_posted(node, session, data, size);
+        return;
+    }
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
         msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
-        log_line("%s sent what is no message; dropped", link_address(link));
-        session_break(node, session);
+        no_message(node, session);
         return;
     }
     if (session->index == SESSION_NO_INDEX) {
@@ -286,7 +339,7 @@ static void do_send(struct node *node, const struct action *action)
 
     if (session == NULL)
         return;
-    err = session_send(session, &node->envelope, &action->msg);
+    err = session_send(session, &node->posting, &node->envelope, &action->msg);
     /* After a last word the link is of no use; what is queued is still sent.
      * Without memory it is of no use either: the worker will dial again. */
     if (err != ERR_OK || kind == MSG_REJECT || kind == MSG_BYE)
@@ -597,7 +650,9 @@ enum err coordinator_node_run(const struct coordinator_node_options *options,
                               struct why *why)
 {
     const struct event start = {.kind = EVENT_START};
-    struct node node = {.options = options, .why = why};
+    struct node node = {.options = options,
+                        .posting = {.board = options->board},
+                        .why = why};
     enum err err = open_core(&node, why);
 
     if (err == ERR_OK)

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "core/coordinator.h"
 #include "data/dataset.h"
+#include "os/board.h"
 #include "os/token.h"
 
 struct coordinator_node_options {
@@ -20,6 +21,7 @@ struct coordinator_node_options {
     const struct dataset *data; /* All chunks. */
     const char *folder;         /* Journal, checkpoints, result. */
     const struct token *token;  /* NULL: plain, loopback. */
+    struct board *board; /* NULL: all is sent.  Borrowed. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
 };

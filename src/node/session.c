@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "wire/codec.h"
 
 struct letter {
     struct letter *next;
@@ -19,6 +18,7 @@ struct session *session_new(struct link *link)
         return NULL;
     session->link = link;
     session->index = SESSION_NO_INDEX;
+    session->berth = BOARD_NONE;
     return session;
 }
 
@@ -49,27 +49,6 @@ enum err session_open(struct session *session, uint32_t index, uint32_t chunks)
     return err;
 }
 
-size_t envelope_fill(struct envelope *envelope, const struct msg *msg)
-{
-    const size_t bound = codec_bound(msg);
-
-    if (bound > envelope->capacity) {
-        uint8_t *grown =
-            mem_grow(envelope->bytes, 0, bound, 1, &envelope->capacity);
-
-        if (grown == NULL)
-            return 0;
-        envelope->bytes = grown;
-    }
-    return codec_encode(msg, envelope->bytes);
-}
-
-void envelope_close(struct envelope *envelope)
-{
-    mem_free(envelope->bytes);
-    *envelope = (struct envelope){0};
-}
-
 static bool waits(const struct session *session)
 {
     return session->first != NULL || session->to_ship.members > 0;
@@ -92,11 +71,11 @@ static enum err keep_letter(struct session *session, const uint8_t *bytes,
     return ERR_OK;
 }
 
-enum err session_send(struct session *session, struct envelope *envelope,
-                      const struct msg *msg)
+enum err session_send(struct session *session, struct posting *posting,
+                      struct envelope *envelope, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
-    const size_t size = envelope_fill(envelope, msg);
+    const size_t size = posting_fill(posting, session->berth, envelope, msg);
 
     if (size == 0)
         return ERR_NOMEM;

@@ -19,6 +19,7 @@
 #include "base/chunkset.h"
 #include "core/msg.h"
 #include "data/dataset.h"
+#include "node/posting.h"
 #include "os/link.h"
 
 #define SESSION_HIGH_BYTES (8u << 20)
@@ -29,14 +30,9 @@ struct letter;
 struct session {
     struct link *link;
     uint32_t index; /* The core's link; NO_INDEX: has not said HELLO. */
+    uint32_t berth; /* On the board; BOARD_NONE: a worker elsewhere. */
     struct chunkset to_ship;
     struct letter *first, *last;
-};
-
-/* Bytes of one message; grows and is used again. */
-struct envelope {
-    uint8_t *bytes;
-    size_t capacity;
 };
 
 struct session *session_new(struct link *link);
@@ -45,12 +41,9 @@ void session_free(struct session *session);
 MUST_CHECK enum err session_open(struct session *session, uint32_t index,
                                  uint32_t chunks);
 
-/* The message as bytes in the envelope; 0 if out of memory. */
-size_t envelope_fill(struct envelope *envelope, const struct msg *msg);
-void envelope_close(struct envelope *envelope);
-
 /* ERR_NOMEM: drop the session. */
 MUST_CHECK enum err session_send(struct session *session,
+                                 struct posting *posting,
                                  struct envelope *envelope,
                                  const struct msg *msg);
 void session_ship(struct session *session, uint32_t first, uint32_t end);

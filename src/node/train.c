@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "core/store.h"
 #include "math/golden.h"
+#include "node/posting.h"
 #include "node/result_file.h"
 #include "node/supervisor.h"
 #include "os/file.h"
@@ -32,6 +33,7 @@
 #define GATHER_REMOTE_US (60 * SECOND_US)
 #define CHECKPOINT_STEPS 10u
 #define CHECKPOINT_US    (2 * SECOND_US)
+#define BERTHS_SPARE     16u /* Joiners and late starts. */
 #define LINKS_SPARE      16u /* Old sessions not yet gone. */
 
 struct train {
@@ -41,6 +43,7 @@ struct train {
     struct net_listener listener;
     struct bounds bounds;
     struct coordinator_options core;
+    struct board *board; /* NULL: bulk goes over sockets. */
     int lock; /* -1 = not held. */
 };
 
@@ -221,6 +224,30 @@ static void describe_core(struct train *train)
     };
 }
 
+/* Memory for weights and tallies, before the forks that share it. */
+static enum err open_board(struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    const uint32_t dims = train->core.job.dims;
+    struct board_shape shape;
+    struct optim optim;
+    enum err err;
+
+    if (options->bulk == TRAIN_BULK_TCP || options->local_workers == 0)
+        return ERR_OK;
+    err = optim_init(&optim, &options->optim, dims);
+    if (err != ERR_OK)
+        return err;
+    shape = posting_shape(options->local_workers + BERTHS_SPARE, dims,
+                          optim_sum_dims(&optim));
+    optim_close(&optim);
+    err = board_new(&shape, &train->board);
+    if (err == ERR_OK || options->bulk == TRAIN_BULK_AUTO)
+        return ERR_OK;
+    return why_set(why, err,
+                   "there is no room for shared memory; leave out --bulk shm");
+}
+
 static void describe_processes(struct train *train)
 {
     const struct train_options *options = train->options;
@@ -234,6 +261,7 @@ static void describe_processes(struct train *train)
         .data = options->data,
         .folder = options->out,
         .token = token,
+        .board = train->board,
         .listen_fd = train->listener.fd,
     };
     train->supervisor.worker = (struct worker_node_options){
@@ -243,6 +271,7 @@ static void describe_processes(struct train *train)
         .threads = options->threads > 0 ? options->threads : 1,
         .resident = options->data,
         .data = train->core.job.data,
+        .board = train->board,
         .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
     };
 }
@@ -306,6 +335,7 @@ static enum err report(struct train *train, struct train_result *result,
     result->hash = problem_hash(&problem, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
     result->port = train->listener.bound.port;
+    result->shared = train->board != NULL;
     return ERR_OK;
 }
 
@@ -318,6 +348,7 @@ static void train_close(struct train *train)
         file_remove(path);
     }
     net_close(&train->listener);
+    board_free(train->board);
     bounds_close(&train->bounds);
     ledger_close(&train->supervisor.ledger);
     token_close(&train->token);
@@ -344,6 +375,9 @@ enum err train_run(const struct train_options *options,
         err = measure(train);
     if (err == ERR_OK) {
         describe_core(train);
+        err = open_board(train, why);
+    }
+    if (err == ERR_OK) {
         describe_processes(train);
         running = train;
         err = supervisor_run(&train->supervisor, why);

@@ -27,6 +27,13 @@
 #include "node/chaos.h"
 #include "plan/delay.h"
 
+/* How weights and tallies reach local workers and come back. */
+enum train_bulk {
+    TRAIN_BULK_AUTO, /* Shared memory if it is to be had. */
+    TRAIN_BULK_SHM,
+    TRAIN_BULK_TCP,
+};
+
 struct train_options {
     const struct dataset *data;
     enum model_kind model;
@@ -45,6 +52,7 @@ struct train_options {
     bool resume;
     bool respawn; /* Restart local workers that died. */
     bool sync;
+    enum train_bulk bulk;
     uint64_t job;         /* 0 = draw one. */
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;
@@ -83,6 +91,7 @@ struct train_result {
     double *weights;                /* job dims; mem_free. */
     uint32_t dims;
     uint32_t port;
+    bool shared;      /* Local workers shared memory with the coordinator. */
     uint32_t partial; /* Steps of code `local` that lack some; the first ... */
     struct train_missing missing[TRAIN_MISSING_MAX];
     uint32_t missing_count;

@@ -17,7 +17,7 @@
 #include "model/problem.h"
 #include "node/compute.h"
 #include "node/local.h"
-#include "node/session.h"
+#include "node/posting.h"
 #include "os/clock.h"
 #include "os/link.h"
 #include "os/loop.h"
@@ -60,6 +60,7 @@ struct node {
     struct flag cancel;
 
     bool up;       /* The link is. */
+    bool posts;    /* The coordinator at its other end uses our board. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
     enum err err;
@@ -89,6 +90,24 @@ static void on_up(void *context, struct link *link)
     feed(node, &event);
 }
 
+/* A ROUND whose vectors lie on the board.  Answers may go there too. */
+static void on_posted(struct node *node, const uint8_t *data, size_t size)
+{
+    struct msg msg;
+    const struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
+    const enum err err = node->options->board != NULL
+                             ? answer_round(node->options->board, &node->room,
+                                            data, size, &msg)
+                             : ERR_FORMAT;
+
+    if (err == ERR_STALE)
+        return;
+    node->posts = true;
+    if (err != ERR_OK)
+        finish(node, ERR_FORMAT, "the coordinator sent what is no message");
+    feed(node, err == ERR_OK ? &event : NULL);
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -98,6 +117,10 @@ static void on_message(void *context, struct link *link, enum plane plane,
 
     if (link != node->link)
         return;
+    if (plane == PLANE_BULK && codec_is_posted(data, size)) {
+        on_posted(node, data, size);
+        return;
+    }
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
         msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
         finish(node, ERR_FORMAT, "the coordinator sent what is no message");
@@ -120,6 +143,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
         return;
     node->link = NULL;
     node->up = false;
+    node->posts = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
     feed(node, &event);
@@ -141,11 +165,15 @@ static void do_close(struct node *node)
         link_close(node->link);
     node->link = NULL;
     node->up = false;
+    node->posts = false;
 }
 
 static void do_send(struct node *node, const struct msg *msg)
 {
-    const size_t size = envelope_fill(&node->envelope, msg);
+    const size_t size =
+        node->posts ? answer_fill(node->options->board, node->options->berth,
+                                  &node->envelope, msg)
+                    : envelope_fill(&node->envelope, msg);
 
     if (size == 0)
         finish(node, ERR_NOMEM, "out of memory");
@@ -416,6 +444,8 @@ static enum err open_core(struct node *node, struct why *why)
         return err;
     core.arithmetic = golden_digest(options->isa);
     memcpy(core.name, options->name, NAME_SIZE);
+    if (options->board != NULL)
+        board_berth_take(options->board, options->berth, core.incarnation);
     worker_init(&node->core, &core);
     err = actions_init(&node->actions, ACTIONS_FIRST);
     if (err == ERR_OK)

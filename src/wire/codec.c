@@ -27,8 +27,13 @@
 #include "base/mem.h"
 #include "math/pack.h"
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "vectors are copied as they lie: little-endian only"
+#endif
+
 #define ITEM_BYTES     20u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
+#define POSTED_BIT     0x80u
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
 
 static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
@@ -353,49 +358,15 @@ static uint32_t get_sum_dims(struct reader *in, const struct codec_room *room)
     return dims;
 }
 
-/* Written out, so that the compiler makes one store or load of them: vectors
- * are nearly all of the bytes. */
-static void store_u64(uint8_t *to, uint64_t value)
-{
-    to[0] = (uint8_t)value;
-    to[1] = (uint8_t)(value >> 8);
-    to[2] = (uint8_t)(value >> 16);
-    to[3] = (uint8_t)(value >> 24);
-    to[4] = (uint8_t)(value >> 32);
-    to[5] = (uint8_t)(value >> 40);
-    to[6] = (uint8_t)(value >> 48);
-    to[7] = (uint8_t)(value >> 56);
-}
-
-static uint64_t load_u64(const uint8_t *from)
-{
-    return (uint64_t)from[0] | (uint64_t)from[1] << 8 |
-           (uint64_t)from[2] << 16 | (uint64_t)from[3] << 24 |
-           (uint64_t)from[4] << 32 | (uint64_t)from[5] << 40 |
-           (uint64_t)from[6] << 48 | (uint64_t)from[7] << 56;
-}
-
+/* Vectors are nearly all of the bytes: they are copied as they lie. */
 static void put_vector(struct writer *out, const double *values, size_t count)
 {
-    uint8_t *room = put_room(out, count * sizeof *values);
-
-    for (size_t i = 0; room != NULL && i < count; i++) {
-        uint64_t bits;
-
-        memcpy(&bits, &values[i], sizeof bits);
-        store_u64(room + i * sizeof bits, bits);
-    }
+    put_bytes(out, values, count * sizeof *values);
 }
 
 static void get_vector(struct reader *in, double *values, size_t count)
 {
-    const uint8_t *view = get_view(in, count * sizeof *values);
-
-    for (size_t i = 0; view != NULL && i < count; i++) {
-        const uint64_t bits = load_u64(view + i * sizeof bits);
-
-        memcpy(&values[i], &bits, sizeof bits);
-    }
+    get_bytes(in, values, count * sizeof *values);
 }
 
 static double get_delay(struct reader *in)
@@ -406,7 +377,8 @@ static double get_delay(struct reader *in)
     return value;
 }
 
-static void put_round(struct writer *out, const struct msg_round *round)
+/* What differs from worker to worker ... */
+static void put_round_head(struct writer *out, const struct msg_round *round)
 {
     put_key(out, &round->key);
     put_u64(out, round->assignment);
@@ -416,20 +388,35 @@ static void put_round(struct writer *out, const struct msg_round *round)
     put_items(out, round->items, round->count);
     put_u8(out, (uint8_t)round->kind);
     put_u32(out, round->dims);
-    for (uint32_t j = 0; j < evaluation_dims(round->kind, round->dims); j++)
-        put_u16(out, (uint16_t)round->exponent[j]);
+}
+
+/* ... and what does not. */
+static void put_round_vectors(struct writer *out, const struct msg_round *round)
+{
+    put_bytes(out, round->exponent,
+              (size_t)evaluation_dims(round->kind, round->dims) *
+                  sizeof *round->exponent);
     put_vector(out, round->weights, round->dims);
     if (round->kind == EVALUATE_HESSVEC)
         put_vector(out, round->direction, round->dims);
 }
 
+static bool exponents_valid(const int16_t *exponent, uint32_t count)
+{
+    int16_t least = 0;
+    int16_t most = 0;
+
+    for (uint32_t j = 0; j < count; j++) {
+        least = exponent[j] < least ? exponent[j] : least;
+        most = exponent[j] > most ? exponent[j] : most;
+    }
+    return least >= -EXPONENT_LIMIT && most <= EXPONENT_LIMIT;
+}
+
 static void get_exponents(struct reader *in, int16_t *exponent, uint32_t dims)
 {
-    for (uint32_t j = 0; in->ok && j < dims; j++) {
-        exponent[j] = (int16_t)get_u16(in);
-        must(in,
-             exponent[j] >= -EXPONENT_LIMIT && exponent[j] <= EXPONENT_LIMIT);
-    }
+    get_bytes(in, exponent, (size_t)dims * sizeof *exponent);
+    must(in, in->ok && exponents_valid(exponent, dims));
 }
 
 /* One whose sums have room here. */
@@ -446,8 +433,8 @@ static enum evaluation_kind get_evaluation(struct reader *in,
     return (enum evaluation_kind)kind;
 }
 
-static void get_round(struct reader *in, const struct codec_room *room,
-                      struct msg_round *round)
+static void get_round_head(struct reader *in, const struct codec_room *room,
+                           struct msg_round *round)
 {
     get_key(in, &round->key);
     round->assignment = get_u64(in);
@@ -458,6 +445,11 @@ static void get_round(struct reader *in, const struct codec_room *room,
     round->kind = get_evaluation(in, room);
     round->dims = get_u32(in);
     must(in, round->dims > 0 && round->dims == room->dims);
+}
+
+static void get_round_vectors(struct reader *in, const struct codec_room *room,
+                              struct msg_round *round)
+{
     if (!in->ok)
         return;
     get_exponents(in, room->exponent,
@@ -501,7 +493,7 @@ static tally_loss get_loss(struct reader *in)
     return (tally_loss)high * ((tally_loss)1 << 64) + (tally_loss)low;
 }
 
-static void put_tally(struct writer *out, const struct msg_tally *tally)
+static void put_tally_head(struct writer *out, const struct msg_tally *tally)
 {
     put_key(out, &tally->key);
     put_u32(out, tally->piece);
@@ -510,8 +502,24 @@ static void put_tally(struct writer *out, const struct msg_tally *tally)
     put_i64(out, tally->compute_us);
     put_u32(out, tally->dims);
     put_loss(out, tally->loss);
+}
+
+static void put_tally(struct writer *out, const struct msg_tally *tally)
+{
+    put_tally_head(out, tally);
     CHECK(out->ok && out->capacity - out->size >= pack_bound(tally->dims));
     out->size += pack_i64(tally->sum, tally->dims, out->data + out->size);
+}
+
+static void get_tally_head(struct reader *in, const struct codec_room *room,
+                           struct msg_tally *tally)
+{
+    get_key(in, &tally->key);
+    tally->piece = get_u32(in);
+    get_range(in, &tally->first, &tally->end);
+    tally->compute_us = get_duration(in);
+    tally->dims = get_sum_dims(in, room);
+    tally->loss = get_loss(in);
 }
 
 static void get_tally(struct reader *in, const struct codec_room *room,
@@ -519,12 +527,7 @@ static void get_tally(struct reader *in, const struct codec_room *room,
 {
     size_t used;
 
-    get_key(in, &tally->key);
-    tally->piece = get_u32(in);
-    get_range(in, &tally->first, &tally->end);
-    tally->compute_us = get_duration(in);
-    tally->dims = get_sum_dims(in, room);
-    tally->loss = get_loss(in);
+    get_tally_head(in, room, tally);
     if (!in->ok)
         return;
     must(in, unpack_i64(in->data + in->at, in->size - in->at, tally->dims,
@@ -637,7 +640,8 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_u32(out, msg->need.end);
         break;
     case MSG_ROUND:
-        put_round(out, &msg->round);
+        put_round_head(out, &msg->round);
+        put_round_vectors(out, &msg->round);
         break;
     case MSG_WORK:
     case MSG_DROP:
@@ -709,7 +713,8 @@ static void get_body(struct reader *in, const struct codec_room *room,
         get_range(in, &msg->need.first, &msg->need.end);
         return;
     case MSG_ROUND:
-        get_round(in, room, &msg->round);
+        get_round_head(in, room, &msg->round);
+        get_round_vectors(in, room, &msg->round);
         return;
     case MSG_WORK:
     case MSG_DROP:
@@ -758,6 +763,89 @@ enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
         return ERR_FORMAT;
     *msg = made;
     return ERR_OK;
+}
+
+/* --- messages whose vectors lie elsewhere -------------------------------- */
+
+bool codec_posts(const struct msg *msg)
+{
+    return msg->kind == MSG_ROUND || msg->kind == MSG_TALLY;
+}
+
+bool codec_is_posted(const uint8_t *data, size_t size)
+{
+    return size > 0 && (data[0] & POSTED_BIT) != 0;
+}
+
+size_t codec_posted_bound(const struct msg *msg)
+{
+    return msg->kind == MSG_ROUND ? round_bound(msg->round.count, 0, 0)
+                                  : SMALL_BYTES;
+}
+
+size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
+                           uint8_t *out)
+{
+    struct writer writer = writer_on(out, codec_posted_bound(msg));
+
+    CHECK(codec_posts(msg));
+    put_u8(&writer, (uint8_t)(msg->kind | POSTED_BIT));
+    put_u32(&writer, where->place);
+    put_u64(&writer, where->sequence);
+    if (msg->kind == MSG_ROUND)
+        put_round_head(&writer, &msg->round);
+    else
+        put_tally_head(&writer, &msg->tally);
+    CHECK(writer.ok);
+    return writer.size;
+}
+
+enum err codec_decode_posted(const uint8_t *data, size_t size,
+                             struct codec_room *room, struct msg *msg,
+                             struct posted *where)
+{
+    struct reader in = reader_on(data, size);
+    struct posted place;
+    struct msg made;
+
+    memset(&made, 0, sizeof made);
+    made.kind = (enum msg_kind)(get_u8(&in) & ~POSTED_BIT);
+    place.place = get_u32(&in);
+    place.sequence = get_u64(&in);
+    must(&in, codec_is_posted(data, size) && codec_posts(&made));
+    if (in.ok && made.kind == MSG_ROUND)
+        get_round_head(&in, room, &made.round);
+    else if (in.ok)
+        get_tally_head(&in, room, &made.tally);
+    if (!reader_done(&in))
+        return ERR_FORMAT;
+    *msg = made;
+    *where = place;
+    return ERR_OK;
+}
+
+size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims)
+{
+    return (size_t)dims * 16 + (size_t)sum_dims * 2;
+}
+
+size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
+                            size_t capacity)
+{
+    struct writer writer = writer_on(out, capacity);
+
+    put_round_vectors(&writer, round);
+    return writer.ok ? writer.size : 0;
+}
+
+enum err codec_decode_vectors(const uint8_t *data, size_t size,
+                              struct codec_room *room, struct msg_round *round)
+{
+    struct reader in = reader_on(data, size);
+
+    CHECK(round->dims == room->dims);
+    get_round_vectors(&in, room, round);
+    return in.ok ? ERR_OK : ERR_FORMAT;
 }
 
 size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,

@@ -1,0 +1,159 @@
+#include "node/posting.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#define ANSWER_MAX (UINT64_C(1) << 28) /* Bytes; beyond, gradients only. */
+
+static bool envelope_grow(struct envelope *envelope, size_t bound)
+{
+    uint8_t *grown;
+
+    if (bound <= envelope->capacity)
+        return true;
+    grown = mem_grow(envelope->bytes, 0, bound, 1, &envelope->capacity);
+    if (grown == NULL)
+        return false;
+    envelope->bytes = grown;
+    return true;
+}
+
+size_t envelope_fill(struct envelope *envelope, const struct msg *msg)
+{
+    if (!envelope_grow(envelope, codec_bound(msg)))
+        return 0;
+    return codec_encode(msg, envelope->bytes);
+}
+
+void envelope_close(struct envelope *envelope)
+{
+    mem_free(envelope->bytes);
+    *envelope = (struct envelope){0};
+}
+
+static size_t fill_posted(struct envelope *envelope, const struct msg *msg,
+                          const struct posted *where)
+{
+    if (!envelope_grow(envelope, codec_posted_bound(msg)))
+        return 0;
+    return codec_encode_posted(msg, where, envelope->bytes);
+}
+
+/* --- the coordinator's side ---------------------------------------------- */
+
+/* A key names weights and scale, so equal keys are equal vectors. */
+static bool post_round(struct posting *posting, const struct msg_round *round)
+{
+    const size_t room = board_shape(posting->board)->round_bytes;
+    uint8_t *bytes;
+
+    if (posting->posted && key_equal(&posting->key, &round->key))
+        return true;
+    if (codec_vectors_bound(round->dims,
+                            evaluation_dims(round->kind, round->dims)) > room)
+        return false;
+    bytes = board_round_open(posting->board);
+    CHECK(codec_encode_vectors(round, bytes, room) > 0);
+    posting->sequence = board_round_publish(posting->board);
+    posting->key = round->key;
+    posting->posted = true;
+    return true;
+}
+
+size_t posting_fill(struct posting *posting, uint32_t berth,
+                    struct envelope *envelope, const struct msg *msg)
+{
+    struct posted where = {0};
+
+    if (berth == BOARD_NONE || msg->kind != MSG_ROUND ||
+        !post_round(posting, &msg->round))
+        return envelope_fill(envelope, msg);
+    where.sequence = posting->sequence;
+    return fill_posted(envelope, msg, &where);
+}
+
+enum err posting_tally(const struct posting *posting, uint32_t berth,
+                       struct codec_room *room, const uint8_t *data,
+                       size_t size, struct msg *msg, struct posted *where)
+{
+    struct posted place;
+    struct msg made;
+    const uint8_t *bytes;
+    enum err err;
+
+    if (berth == BOARD_NONE)
+        return ERR_FORMAT;
+    err = codec_decode_posted(data, size, room, &made, &place);
+    if (err != ERR_OK)
+        return err;
+    if (made.kind != MSG_TALLY ||
+        (size_t)made.tally.dims * sizeof *made.tally.sum >
+            board_shape(posting->board)->answer_bytes)
+        return ERR_FORMAT;
+    bytes = board_answer(posting->board, berth, place.place, place.sequence);
+    if (bytes == NULL)
+        return ERR_STALE;
+    made.tally.sum = (const int64_t *)(const void *)bytes;
+    *msg = made;
+    *where = place;
+    return ERR_OK;
+}
+
+/* --- the worker's side --------------------------------------------------- */
+
+size_t answer_fill(struct board *board, uint32_t berth,
+                   struct envelope *envelope, const struct msg *msg)
+{
+    const size_t size = msg->kind == MSG_TALLY
+                            ? msg->tally.dims * sizeof *msg->tally.sum
+                            : 0;
+    struct posted where;
+
+    if (size == 0 || size > board_shape(board)->answer_bytes)
+        return envelope_fill(envelope, msg);
+    where.place = board_answer_free(board, berth);
+    if (where.place == BOARD_NONE)
+        return envelope_fill(envelope, msg);
+    memcpy(board_answer_open(board, berth, where.place), msg->tally.sum, size);
+    where.sequence = board_answer_publish(board, berth, where.place);
+    return fill_posted(envelope, msg, &where);
+}
+
+enum err answer_round(const struct board *board, struct codec_room *room,
+                      const uint8_t *data, size_t size, struct msg *msg)
+{
+    struct posted where;
+    struct msg made;
+    const uint8_t *bytes;
+    enum err err = codec_decode_posted(data, size, room, &made, &where);
+
+    if (err != ERR_OK)
+        return err;
+    if (made.kind != MSG_ROUND)
+        return ERR_FORMAT;
+    bytes = board_round(board, where.sequence);
+    if (bytes == NULL)
+        return ERR_STALE;
+    err = codec_decode_vectors(bytes, board_shape(board)->round_bytes, room,
+                               &made.round);
+    if (!board_round_holds(board, where.sequence))
+        return ERR_STALE;
+    if (err == ERR_OK)
+        *msg = made;
+    return err;
+}
+
+struct board_shape posting_shape(uint32_t berths, uint32_t dims,
+                                 uint32_t sum_dims)
+{
+    const uint64_t whole = (uint64_t)sum_dims * sizeof(int64_t);
+    const uint32_t longest = whole <= ANSWER_MAX ? sum_dims : dims;
+
+    return (struct board_shape){
+        .berths = berths,
+        .round_bytes = codec_vectors_bound(dims, longest),
+        .answer_bytes = (size_t)longest * sizeof(int64_t),
+    };
+}
