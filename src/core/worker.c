@@ -347,7 +347,8 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->delayed = false;
     worker->compute_us = 0;
     worker->need_at = worker->now + NEED_RESEND_US;
-    memset(worker->row, 0, (sum_dims + 1) * sizeof *worker->row);
+    if (msg->coded)
+        memset(worker->row, 0, (sum_dims + 1) * sizeof *worker->row);
 }
 
 /* WORK-1: obey no view lower than one obeyed before; WORK-2: no round that was

@@ -477,30 +477,78 @@ static void gradient_exponents(const struct bounds *bounds,
     }
 }
 
-enum err bounds_exponents(const struct bounds *bounds,
-                          const struct problem *problem,
-                          const struct evaluation *what, int16_t *exponent)
+static enum err find_exponents(const struct bounds *bounds,
+                               const struct problem *problem,
+                               const struct evaluation *what,
+                               const struct scale *scale, int16_t *exponent)
 {
     const uint32_t outputs = problem_outputs(problem);
-    const struct scale scale = scale_of(problem, what, problem_dims(problem));
     double largest = 0;
 
-    if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
-        return ERR_RANGE;
     for (uint32_t j = 0; j < bounds->dims; j++)
-        largest = larger(largest, column_bound(bounds, &scale, j));
+        largest = larger(largest, column_bound(bounds, scale, j));
     if (!isfinite(largest))
         return ERR_RANGE;
     if (what->kind == EVALUATE_HESSIAN) {
         CHECK(problem_has_hessian(problem));
-        hessian_exponents(bounds, &scale, exponent);
+        hessian_exponents(bounds, scale, exponent);
         return ERR_OK;
     }
-    gradient_exponents(bounds, problem, &scale, largest, exponent);
+    gradient_exponents(bounds, problem, scale, largest, exponent);
     for (uint32_t k = 1; k < outputs; k++)
         memcpy(exponent + (size_t)k * bounds->dims, exponent,
                bounds->dims * sizeof *exponent);
-    if (what->kind == EVALUATE_GRADIENT && !loss_fits(bounds, problem, scale.w))
-        return ERR_TOOBIG;
     return ERR_OK;
+}
+
+/* Are they as the last call left them?  Where residuals are bounded by
+ * themselves (logistic, hinge) nothing depends on w but whether a score might
+ * overflow. */
+static bool as_before(const struct bounds_memo *memo,
+                      const struct evaluation *what, const struct scale *scale)
+{
+    return memo->known && what->kind == EVALUATE_GRADIENT &&
+           memo->label == scale->label && memo->score == scale->score &&
+           scale->w * memo->v < HUGE_BOUND;
+}
+
+static void remember(const struct bounds *bounds, const struct evaluation *what,
+                     const struct scale *scale, struct bounds_memo *memo)
+{
+    *memo = (struct bounds_memo){.known = what->kind == EVALUATE_GRADIENT,
+                                 .label = scale->label,
+                                 .score = scale->score};
+    for (uint32_t j = 0; j < bounds->dims; j++)
+        memo->v = larger(memo->v, bounds->v[j]);
+}
+
+enum err bounds_exponents_again(const struct bounds *bounds,
+                                const struct problem *problem,
+                                const struct evaluation *what,
+                                struct bounds_memo *memo, int16_t *exponent)
+{
+    const struct scale scale = scale_of(problem, what, problem_dims(problem));
+    enum err err = ERR_OK;
+
+    if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
+        return ERR_RANGE;
+    if (!as_before(memo, what, &scale)) {
+        memo->known = false;
+        err = find_exponents(bounds, problem, what, &scale, exponent);
+        if (err == ERR_OK)
+            remember(bounds, what, &scale, memo);
+    }
+    if (err == ERR_OK && what->kind == EVALUATE_GRADIENT &&
+        !loss_fits(bounds, problem, scale.w))
+        return ERR_TOOBIG;
+    return err;
+}
+
+enum err bounds_exponents(const struct bounds *bounds,
+                          const struct problem *problem,
+                          const struct evaluation *what, int16_t *exponent)
+{
+    struct bounds_memo memo = {0};
+
+    return bounds_exponents_again(bounds, problem, what, &memo, exponent);
 }

@@ -28,6 +28,7 @@
 #define TRACE_BACKLOG                                                          \
     (256u << 10) /* Beyond it the frequent kinds are lost.                     \
                   */
+#define TRACE_LAG_US (2 * MS_US)
 #define FINISH_US   (500 * MS_US)
 #define FINISH_LOOK (5 * MS_US)
 
@@ -48,8 +49,13 @@ struct node {
     size_t message_max;
     enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
     uint32_t journaled_count;
-    struct trace *traces; /* Of the step at hand. */
+    struct trace *traces; /* Not sent yet. */
     uint32_t trace_count;
+    bool trace_urgent; /* One of them cannot wait. */
+    bool trace_waits;  /* `lagging` will send them. */
+    time_us trace_at;  /* When some were sent last. */
+    struct timer *lagging;
+    time_us now; /* Of the event at hand. */
 
     struct folder folder; /* Journal. */
     struct folder checkpoint_folder;
@@ -407,12 +413,45 @@ static bool frequent(enum trace_kind kind)
            kind == TRACE_DUPLICATE;
 }
 
-static void send_traces(struct node *node)
+/* What happens in every step can wait a little, so that the supervisor does not
+ * wake at every answer; unless it is to do something at a step. */
+static bool can_wait(const struct node *node, enum trace_kind kind)
+{
+    return frequent(kind) || (!node->options->prompt &&
+                              (kind == TRACE_STEP || kind == TRACE_COMMIT));
+}
+
+static void flush_traces(struct node *node)
 {
     if (node->trace_count > 0 && node->outlet != NULL)
         (void)outlet_send(node->outlet, node->traces,
                           node->trace_count * sizeof *node->traces);
     node->trace_count = 0;
+    node->trace_urgent = false;
+    node->trace_at = node->now;
+}
+
+static void traces_due(void *context)
+{
+    struct node *node = context;
+
+    node->trace_waits = false;
+    flush_traces(node);
+}
+
+static void send_traces(struct node *node)
+{
+    const time_us due = node->trace_at + TRACE_LAG_US;
+
+    if (node->trace_count == 0)
+        return;
+    if (node->trace_urgent || node->finished || node->now >= due) {
+        flush_traces(node);
+        return;
+    }
+    if (!node->trace_waits)
+        timer_at(node->lagging, due);
+    node->trace_waits = true;
 }
 
 static void do_trace(struct node *node, const struct trace *trace)
@@ -421,8 +460,9 @@ static void do_trace(struct node *node, const struct trace *trace)
         (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG))
         return;
     if (node->trace_count == TRACE_BATCH)
-        send_traces(node);
+        flush_traces(node);
     node->traces[node->trace_count++] = *trace;
+    node->trace_urgent = node->trace_urgent || !can_wait(node, trace->kind);
 }
 
 static void do_finish(struct node *node, const struct action *action)
@@ -517,6 +557,7 @@ static void step(struct node *node, const struct event *event)
     struct event timed = *event;
 
     timed.now = clock_now_us();
+    node->now = timed.now;
     coordinator_step(&node->core, &timed, &node->actions);
     for (uint32_t i = 0; i < node->actions.count; i++)
         carry_out(node, &node->actions.list[i]);
@@ -608,6 +649,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = timer_new(node->loop, end_look, node, &node->ending);
     if (err == ERR_OK)
+        err = timer_new(node->loop, traces_due, node, &node->lagging);
+    if (err == ERR_OK)
         err = alerts_new(node->loop, false, on_alert, node, &node->alerts);
     if (err == ERR_OK)
         err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
@@ -634,11 +677,13 @@ static void node_close(struct node *node)
     alerts_free(node->alerts);
     timer_free(node->timer);
     timer_free(node->ending);
+    timer_free(node->lagging);
     loop_free(node->loop);
     coordinator_close(&node->core);
     actions_close(&node->actions);
     codec_room_close(&node->room);
     envelope_close(&node->envelope);
+    posting_close(&node->posting);
     folder_close(&node->folder);
     folder_close(&node->checkpoint_folder);
     mem_free(node->checkpoint_bytes);

@@ -8,6 +8,7 @@
 #ifndef NODE_COORDINATOR_NODE_H
 #define NODE_COORDINATOR_NODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -24,6 +25,7 @@ struct coordinator_node_options {
     struct board *board; /* NULL: all is sent.  Borrowed. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
+    bool prompt;  /* Whoever listens acts at steps: tell of each at once. */
 };
 
 /* Run one life to its end: from what the folder holds, until the job is done,

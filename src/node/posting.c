@@ -3,42 +3,66 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/mem.h"
 
 #define ANSWER_MAX (UINT64_C(1) << 28) /* Bytes; beyond, gradients only. */
 
-static bool envelope_grow(struct envelope *envelope, size_t bound)
+/* Short messages are copied; sharing would cost more. */
+static bool is_long(const struct msg *msg)
 {
-    uint8_t *grown;
+    return msg->kind == MSG_TALLY || msg->kind == MSG_ROW ||
+           msg->kind == MSG_ROUND || msg->kind == MSG_DATA;
+}
 
-    if (bound <= envelope->capacity)
-        return true;
-    grown = mem_grow(envelope->bytes, 0, bound, 1, &envelope->capacity);
-    if (grown == NULL)
+static bool head_room(struct envelope *envelope, size_t bound)
+{
+    envelope->head_size = 0;
+    envelope->tail = NULL;
+    envelope->tail_size = 0;
+    return blob_fresh(&envelope->room, bound) != NULL;
+}
+
+bool envelope_fill(struct envelope *envelope, const struct msg *msg)
+{
+    const size_t bound = codec_bound(msg);
+
+    if (!head_room(envelope, is_long(msg) ? 0 : bound))
         return false;
-    envelope->bytes = grown;
+    if (!is_long(msg)) {
+        envelope->head_size = codec_encode(msg, envelope->room->bytes);
+        return true;
+    }
+    envelope->tail = blob_fresh(&envelope->own, bound);
+    if (envelope->tail == NULL)
+        return false;
+    envelope->tail_size = codec_encode(msg, envelope->tail->bytes);
     return true;
 }
 
-size_t envelope_fill(struct envelope *envelope, const struct msg *msg)
+void envelope_send(const struct envelope *envelope, struct link *link,
+                   enum plane plane)
 {
-    if (!envelope_grow(envelope, codec_bound(msg)))
-        return 0;
-    return codec_encode(msg, envelope->bytes);
+    if (envelope->tail == NULL)
+        link_send(link, plane, envelope->room->bytes, envelope->head_size);
+    else
+        link_send_with(link, plane, envelope->room->bytes, envelope->head_size,
+                       envelope->tail, envelope->tail_size);
 }
 
 void envelope_close(struct envelope *envelope)
 {
-    mem_free(envelope->bytes);
+    blob_drop(envelope->room);
+    blob_drop(envelope->own);
     *envelope = (struct envelope){0};
 }
 
-static size_t fill_posted(struct envelope *envelope, const struct msg *msg,
-                          const struct posted *where)
+static bool fill_posted(struct envelope *envelope, const struct msg *msg,
+                        const struct posted *where)
 {
-    if (!envelope_grow(envelope, codec_posted_bound(msg)))
-        return 0;
-    return codec_encode_posted(msg, where, envelope->bytes);
+    if (!head_room(envelope, codec_posted_bound(msg)))
+        return false;
+    envelope->head_size =
+        codec_encode_posted(msg, where, envelope->room->bytes);
+    return true;
 }
 
 /* --- the coordinator's side ---------------------------------------------- */
@@ -49,7 +73,7 @@ static bool post_round(struct posting *posting, const struct msg_round *round)
     const size_t room = board_shape(posting->board)->round_bytes;
     uint8_t *bytes;
 
-    if (posting->posted && key_equal(&posting->key, &round->key))
+    if (posting->sequence != 0 && key_equal(&posting->posted_key, &round->key))
         return true;
     if (codec_vectors_bound(round->dims,
                             evaluation_dims(round->kind, round->dims)) > room)
@@ -57,21 +81,57 @@ static bool post_round(struct posting *posting, const struct msg_round *round)
     bytes = board_round_open(posting->board);
     CHECK(codec_encode_vectors(round, bytes, room) > 0);
     posting->sequence = board_round_publish(posting->board);
-    posting->key = round->key;
-    posting->posted = true;
+    posting->posted_key = round->key;
     return true;
 }
 
-size_t posting_fill(struct posting *posting, uint32_t berth,
-                    struct envelope *envelope, const struct msg *msg)
+static bool share_vectors(struct posting *posting,
+                          const struct msg_round *round)
+{
+    const size_t bound = codec_vectors_bound(
+        round->dims, evaluation_dims(round->kind, round->dims));
+
+    if (posting->vectors_size > 0 && key_equal(&posting->sent_key, &round->key))
+        return true;
+    posting->vectors_size = 0;
+    if (blob_fresh(&posting->vectors, bound) == NULL)
+        return false;
+    posting->vectors_size =
+        codec_encode_vectors(round, posting->vectors->bytes, bound);
+    CHECK(posting->vectors_size > 0);
+    posting->sent_key = round->key;
+    return true;
+}
+
+static bool fill_shared(struct posting *posting, struct envelope *envelope,
+                        const struct msg *msg)
+{
+    if (!share_vectors(posting, &msg->round) ||
+        !head_room(envelope, codec_posted_bound(msg)))
+        return false;
+    envelope->head_size = codec_encode_head(msg, envelope->room->bytes);
+    envelope->tail = posting->vectors;
+    envelope->tail_size = posting->vectors_size;
+    return true;
+}
+
+bool posting_fill(struct posting *posting, uint32_t berth,
+                  struct envelope *envelope, const struct msg *msg)
 {
     struct posted where = {0};
 
-    if (berth == BOARD_NONE || msg->kind != MSG_ROUND ||
-        !post_round(posting, &msg->round))
+    if (msg->kind != MSG_ROUND)
         return envelope_fill(envelope, msg);
+    if (berth == BOARD_NONE || !post_round(posting, &msg->round))
+        return fill_shared(posting, envelope, msg);
     where.sequence = posting->sequence;
     return fill_posted(envelope, msg, &where);
+}
+
+void posting_close(struct posting *posting)
+{
+    blob_drop(posting->vectors);
+    *posting = (struct posting){0};
 }
 
 enum err posting_tally(const struct posting *posting, uint32_t berth,
@@ -103,8 +163,8 @@ enum err posting_tally(const struct posting *posting, uint32_t berth,
 
 /* --- the worker's side --------------------------------------------------- */
 
-size_t answer_fill(struct board *board, uint32_t berth,
-                   struct envelope *envelope, const struct msg *msg)
+bool answer_fill(struct board *board, uint32_t berth, struct envelope *envelope,
+                 const struct msg *msg)
 {
     const size_t size = msg->kind == MSG_TALLY
                             ? msg->tally.dims * sizeof *msg->tally.sum

@@ -4,11 +4,20 @@
 
 #include "base/mem.h"
 
+/* An envelope that waits: its head, and the tail held. */
 struct letter {
     struct letter *next;
+    struct blob *tail;
+    size_t tail_size;
     size_t size;
     uint8_t bytes[];
 };
+
+static void letter_free(struct letter *letter)
+{
+    blob_drop(letter->tail);
+    mem_free(letter);
+}
 
 struct session *session_new(struct link *link)
 {
@@ -27,7 +36,7 @@ static void drop_letters(struct session *session)
     while (session->first != NULL) {
         struct letter *next = session->first->next;
 
-        mem_free(session->first);
+        letter_free(session->first);
         session->first = next;
     }
     session->last = NULL;
@@ -54,15 +63,20 @@ static bool waits(const struct session *session)
     return session->first != NULL || session->to_ship.members > 0;
 }
 
-static enum err keep_letter(struct session *session, const uint8_t *bytes,
-                            size_t size)
+static enum err keep_letter(struct session *session,
+                            const struct envelope *envelope)
 {
+    const size_t size = envelope->head_size;
     struct letter *letter = mem_new(1, sizeof *letter + size);
 
     if (letter == NULL)
         return ERR_NOMEM;
     letter->size = size;
-    memcpy(letter->bytes, bytes, size);
+    if (size > 0)
+        memcpy(letter->bytes, envelope->room->bytes, size);
+    if (envelope->tail != NULL)
+        letter->tail = blob_hold(envelope->tail);
+    letter->tail_size = envelope->tail_size;
     if (session->last != NULL)
         session->last->next = letter;
     else
@@ -75,18 +89,17 @@ enum err session_send(struct session *session, struct posting *posting,
                       struct envelope *envelope, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
-    const size_t size = posting_fill(posting, session->berth, envelope, msg);
 
-    if (size == 0)
+    if (!posting_fill(posting, session->berth, envelope, msg))
         return ERR_NOMEM;
     if (!bulk || !waits(session)) {
-        link_send(session->link, bulk ? PLANE_BULK : PLANE_CONTROL,
-                  envelope->bytes, size);
+        envelope_send(envelope, session->link,
+                      bulk ? PLANE_BULK : PLANE_CONTROL);
         return ERR_OK;
     }
     if (msg->kind == MSG_ROUND)
         drop_letters(session);
-    return keep_letter(session, envelope->bytes, size);
+    return keep_letter(session, envelope);
 }
 
 void session_ship(struct session *session, uint32_t first, uint32_t end)
@@ -102,16 +115,16 @@ static enum err send_chunk(struct session *session, struct envelope *envelope,
     const struct msg msg = {
         .kind = MSG_DATA,
         .data = {.chunk = chunk, .bytes = bytes, .size = size}};
-    size_t coded;
+    bool filled;
 
     if (bytes == NULL)
         return ERR_NOMEM;
     dataset_chunk_encode(data, chunk, bytes);
-    coded = envelope_fill(envelope, &msg);
+    filled = envelope_fill(envelope, &msg);
     mem_free(bytes);
-    if (coded == 0)
+    if (!filled)
         return ERR_NOMEM;
-    link_send(session->link, PLANE_BULK, envelope->bytes, coded);
+    envelope_send(envelope, session->link, PLANE_BULK);
     return ERR_OK;
 }
 
@@ -122,8 +135,12 @@ static void send_letter(struct session *session)
     session->first = letter->next;
     if (session->first == NULL)
         session->last = NULL;
-    link_send(session->link, PLANE_BULK, letter->bytes, letter->size);
-    mem_free(letter);
+    if (letter->tail == NULL)
+        link_send(session->link, PLANE_BULK, letter->bytes, letter->size);
+    else
+        link_send_with(session->link, PLANE_BULK, letter->bytes, letter->size,
+                       letter->tail, letter->tail_size);
+    letter_free(letter);
 }
 
 enum err session_pump(struct session *session, struct envelope *envelope,

@@ -42,6 +42,7 @@ struct train {
     struct token token;
     struct net_listener listener;
     struct bounds bounds;
+    struct bounds_memo memo; /* A coordinator's; it has one place for them. */
     struct coordinator_options core;
     struct board *board; /* NULL: bulk goes over sockets. */
     int lock; /* -1 = not held. */
@@ -139,10 +140,11 @@ static struct problem problem_in(const struct train_options *options)
 static enum err scale(void *context, const struct evaluation *what,
                       int16_t *exponent)
 {
-    const struct train *train = context;
+    struct train *train = context;
     const struct problem problem = problem_in(train->options);
 
-    return bounds_exponents(&train->bounds, &problem, what, exponent);
+    return bounds_exponents_again(&train->bounds, &problem, what, &train->memo,
+                                  exponent);
 }
 
 /* Bounds are taken once, before the forks; every life shares them. */
@@ -262,6 +264,7 @@ static void describe_processes(struct train *train)
         .folder = options->out,
         .token = token,
         .board = train->board,
+        .prompt = options->chaos.count > 0,
         .listen_fd = train->listener.fd,
     };
     train->supervisor.worker = (struct worker_node_options){

@@ -29,6 +29,7 @@
 #define ACTIONS_FIRST 32u
 #define RETRY_US      (10 * MS_US)
 #define RETRY_MAX_US  (500 * MS_US)
+#define QUICK_US      150 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
 #define FINISH_LOOK   (5 * MS_US)
 
@@ -57,6 +58,9 @@ struct node {
     struct local_work local;
     enum err compute_err;
     int64_t compute_us;
+    uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none. */
+    bool due;       /* A piece is to be computed here and now. */
+    int64_t kept_us; /* The loop has been kept by such pieces. */
     struct flag cancel;
 
     bool up;       /* The link is. */
@@ -170,17 +174,16 @@ static void do_close(struct node *node)
 
 static void do_send(struct node *node, const struct msg *msg)
 {
-    const size_t size =
+    const bool filled =
         node->posts ? answer_fill(node->options->board, node->options->berth,
                                   &node->envelope, msg)
                     : envelope_fill(&node->envelope, msg);
 
-    if (size == 0)
+    if (!filled)
         finish(node, ERR_NOMEM, "out of memory");
     else if (node->up)
-        link_send(node->link,
-                  msg_is_bulk(msg->kind) ? PLANE_BULK : PLANE_CONTROL,
-                  node->envelope.bytes, size);
+        envelope_send(&node->envelope, node->link,
+                      msg_is_bulk(msg->kind) ? PLANE_BULK : PLANE_CONTROL);
 }
 
 /* The job. */
@@ -200,6 +203,17 @@ static void compute_work(void *context)
     node->compute_us = clock_now_us() - began;
 }
 
+/* The last piece tells how long the next one takes. */
+static void note_speed(struct node *node)
+{
+    const uint32_t chunks = node->work.end - node->work.first;
+
+    if (node->compute_us > QUICK_US || node->work.kind == EVALUATE_LOCAL)
+        node->quick = 0;
+    else if (node->compute_err == ERR_OK)
+        node->quick = chunks;
+}
+
 static void compute_done(void *context)
 {
     struct node *node = context;
@@ -207,6 +221,7 @@ static void compute_done(void *context)
                                 .err = node->compute_err,
                                 .compute_us = node->compute_us};
 
+    note_speed(node);
     feed(node, &event);
 }
 
@@ -231,7 +246,11 @@ static void do_compute(struct node *node, const struct action *action)
     };
     chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
-    task_start(node->task);
+    node->due = action->end - action->first <= node->quick &&
+                action->what.kind != EVALUATE_LOCAL &&
+                node->kept_us < QUICK_US;
+    if (!node->due)
+        task_start(node->task);
 }
 
 /* A coordinator may describe only what its numbers add up to. */
@@ -392,20 +411,41 @@ static void begin_end(struct node *node)
     timer_at(node->ending, clock_now_us());
 }
 
+static void step(struct node *node, const struct event *event)
+{
+    struct event timed = *event;
+
+    timed.now = clock_now_us();
+    worker_step(&node->core, &timed, &node->actions);
+    for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
+        carry_out(node, &node->actions.list[i]);
+}
+
+/* A quick piece: to wake the compute thread and to be woken by it would take
+ * longer.  The loop is kept for QUICK_US or two, no more. */
+static void compute_here(struct node *node)
+{
+    struct event event = {.kind = EVENT_COMPUTED};
+
+    node->due = false;
+    compute_work(node);
+    note_speed(node);
+    node->kept_us += node->compute_us;
+    event.err = node->compute_err;
+    event.compute_us = node->compute_us;
+    step(node, &event);
+}
+
 /* NULL: only see whether it is over. */
 static void feed(struct node *node, const struct event *event)
 {
-    struct event timed;
-
     if (node->ending_until != 0)
         return;
-    if (!node->finished && event != NULL) {
-        timed = *event;
-        timed.now = clock_now_us();
-        worker_step(&node->core, &timed, &node->actions);
-        for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
-            carry_out(node, &node->actions.list[i]);
-    }
+    node->kept_us = 0;
+    if (!node->finished && event != NULL)
+        step(node, event);
+    while (node->due && !node->finished)
+        compute_here(node);
     if (node->finished)
         begin_end(node);
 }

@@ -824,6 +824,17 @@ enum err codec_decode_posted(const uint8_t *data, size_t size,
     return ERR_OK;
 }
 
+size_t codec_encode_head(const struct msg *msg, uint8_t *out)
+{
+    struct writer writer = writer_on(out, codec_posted_bound(msg));
+
+    CHECK(msg->kind == MSG_ROUND);
+    put_u8(&writer, (uint8_t)msg->kind);
+    put_round_head(&writer, &msg->round);
+    CHECK(writer.ok);
+    return writer.size;
+}
+
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims)
 {
     return (size_t)dims * 16 + (size_t)sum_dims * 2;

@@ -62,6 +62,9 @@ size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
 MUST_CHECK enum err codec_decode_posted(const uint8_t *data, size_t size,
                                         struct codec_room *room,
                                         struct msg *msg, struct posted *where);
+/* A plain ROUND but its vectors, which codec_encode_vectors writes: the two one
+ * after the other are what codec_encode gives. */
+size_t codec_encode_head(const struct msg *msg, uint8_t *out);
 /* The vectors of a ROUND: at most so many bytes; 0 if they do not fit. */
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims);
 size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
