@@ -106,7 +106,7 @@ def step_times(record):
     with open(record) as file:
         lines = file.read().splitlines()
     work = float(lines[1].split()[-1])
-    return [work + max(map(float, line.split(","))) for line in lines[2:]]
+    return [work + max(map(float, line.replace(">", "").split(","))) for line in lines[2:]]
 
 
 def run_muster(d, flags):

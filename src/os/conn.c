@@ -97,12 +97,47 @@ static void parcel_written(uv_write_t *request, int status)
         conn->ops->written(conn);
 }
 
+/* Leave out the first `size` bytes. */
+static void skip_bytes(uv_buf_t **list, unsigned *count, size_t size)
+{
+    while (size > 0 && size >= (*list)->len) {
+        size -= (*list)->len;
+        (*list)++;
+        (*count)--;
+    }
+    if (size == 0)
+        return;
+    (*list)->base += size;
+    (*list)->len -= size;
+}
+
+/* Most messages fit into the kernel's buffer: no callback, no epoll_ctl.  True
+ * if nothing is left; else the lists say what is. */
+static bool write_now(struct conn *conn, struct parcel *parcel, uv_buf_t **list,
+                      unsigned *count)
+{
+    int written;
+
+    if (conn->queued > 0)
+        return false;
+    written = uv_try_write((uv_stream_t *)&conn->tcp, *list, *count);
+    if (written <= 0)
+        return false; /* uv_write will say why. */
+    parcel->size -= (size_t)written;
+    skip_bytes(list, count, (size_t)written);
+    return parcel->size == 0;
+}
+
 /* Takes the parcel; libuv copies the list of buffers. */
 static void parcel_write_list(struct conn *conn, struct parcel *parcel,
-                              const uv_buf_t *list, unsigned count)
+                              uv_buf_t *list, unsigned count)
 {
     int error;
 
+    if (write_now(conn, parcel, &list, &count)) {
+        parcel_free(parcel);
+        return;
+    }
     parcel->conn = conn;
     parcel->request.data = parcel;
     conn->queued += parcel->size;
@@ -117,7 +152,7 @@ static void parcel_write_list(struct conn *conn, struct parcel *parcel,
 
 static void parcel_write(struct conn *conn, struct parcel *parcel)
 {
-    const uv_buf_t buffer =
+    uv_buf_t buffer =
         uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
 
     parcel_write_list(conn, parcel, &buffer, 1);
