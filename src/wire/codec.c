@@ -34,6 +34,7 @@
 #define ITEM_BYTES     20u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
 #define POSTED_BIT     0x80u
+#define EXPONENT_LANES 32u
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
 
 static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
@@ -401,16 +402,32 @@ static void put_round_vectors(struct writer *out, const struct msg_round *round)
         put_vector(out, round->direction, round->dims);
 }
 
+static bool exponent_valid(int16_t exponent)
+{
+    return exponent >= -EXPONENT_LIMIT && exponent <= EXPONENT_LIMIT;
+}
+
+/* By lanes: a loop of constant length is one the compiler makes wide. */
 static bool exponents_valid(const int16_t *exponent, uint32_t count)
 {
-    int16_t least = 0;
-    int16_t most = 0;
+    int16_t least[EXPONENT_LANES] = {0};
+    int16_t most[EXPONENT_LANES] = {0};
+    bool good = true;
+    uint32_t j = 0;
 
-    for (uint32_t j = 0; j < count; j++) {
-        least = exponent[j] < least ? exponent[j] : least;
-        most = exponent[j] > most ? exponent[j] : most;
+    for (; count - j >= EXPONENT_LANES; j += EXPONENT_LANES) {
+        for (uint32_t k = 0; k < EXPONENT_LANES; k++) {
+            const int16_t here = exponent[j + k];
+
+            least[k] = here < least[k] ? here : least[k];
+            most[k] = here > most[k] ? here : most[k];
+        }
     }
-    return least >= -EXPONENT_LIMIT && most <= EXPONENT_LIMIT;
+    for (; j < count; j++)
+        good = good && exponent_valid(exponent[j]);
+    for (uint32_t k = 0; k < EXPONENT_LANES; k++)
+        good = good && exponent_valid(least[k]) && exponent_valid(most[k]);
+    return good;
 }
 
 static void get_exponents(struct reader *in, int16_t *exponent, uint32_t dims)
