@@ -198,8 +198,10 @@ enum err answer_round(const struct board *board, struct codec_room *room,
         return ERR_STALE;
     err = codec_decode_vectors(bytes, board_shape(board)->round_bytes, room,
                                &made.round);
-    if (!board_round_holds(board, where.sequence))
+    if (!board_round_holds(board, where.sequence)) {
+        codec_room_forget(room);
         return ERR_STALE;
+    }
     if (err == ERR_OK)
         *msg = made;
     return err;

@@ -34,7 +34,6 @@
 #define ITEM_BYTES     20u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
 #define POSTED_BIT     0x80u
-#define EXPONENT_LANES 32u
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
 
 static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
@@ -402,32 +401,16 @@ static void put_round_vectors(struct writer *out, const struct msg_round *round)
         put_vector(out, round->direction, round->dims);
 }
 
-static bool exponent_valid(int16_t exponent)
-{
-    return exponent >= -EXPONENT_LIMIT && exponent <= EXPONENT_LIMIT;
-}
-
-/* By lanes: a loop of constant length is one the compiler makes wide. */
 static bool exponents_valid(const int16_t *exponent, uint32_t count)
 {
-    int16_t least[EXPONENT_LANES] = {0};
-    int16_t most[EXPONENT_LANES] = {0};
-    bool good = true;
-    uint32_t j = 0;
+    int16_t least = 0;
+    int16_t most = 0;
 
-    for (; count - j >= EXPONENT_LANES; j += EXPONENT_LANES) {
-        for (uint32_t k = 0; k < EXPONENT_LANES; k++) {
-            const int16_t here = exponent[j + k];
-
-            least[k] = here < least[k] ? here : least[k];
-            most[k] = here > most[k] ? here : most[k];
-        }
+    for (uint32_t j = 0; j < count; j++) {
+        least = exponent[j] < least ? exponent[j] : least;
+        most = exponent[j] > most ? exponent[j] : most;
     }
-    for (; j < count; j++)
-        good = good && exponent_valid(exponent[j]);
-    for (uint32_t k = 0; k < EXPONENT_LANES; k++)
-        good = good && exponent_valid(least[k]) && exponent_valid(most[k]);
-    return good;
+    return least >= -EXPONENT_LIMIT && most <= EXPONENT_LIMIT;
 }
 
 static void get_exponents(struct reader *in, int16_t *exponent, uint32_t dims)
@@ -464,13 +447,10 @@ static void get_round_head(struct reader *in, const struct codec_room *room,
     must(in, round->dims > 0 && round->dims == room->dims);
 }
 
-static void get_round_vectors(struct reader *in, const struct codec_room *room,
-                              struct msg_round *round)
+/* After the exponents. */
+static void get_rest(struct reader *in, const struct codec_room *room,
+                     struct msg_round *round)
 {
-    if (!in->ok)
-        return;
-    get_exponents(in, room->exponent,
-                  evaluation_dims(round->kind, round->dims));
     get_vector(in, room->weights, round->dims);
     round->exponent = room->exponent;
     round->weights = room->weights;
@@ -479,6 +459,20 @@ static void get_round_vectors(struct reader *in, const struct codec_room *room,
         return;
     get_vector(in, room->direction, round->dims);
     round->direction = room->direction;
+}
+
+static void get_round_vectors(struct reader *in, struct codec_room *room,
+                              struct msg_round *round)
+{
+    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
+
+    if (!in->ok)
+        return;
+    room->scaled = 0;
+    get_exponents(in, room->exponent, sum_dims);
+    room->scaled = in->ok ? sum_dims : 0;
+    room->scale = round->key.scale;
+    get_rest(in, room, round);
 }
 
 static void put_work(struct writer *out, const struct msg_work *work)
@@ -703,7 +697,7 @@ size_t codec_encode(const struct msg *msg, uint8_t *out)
     return writer.size;
 }
 
-static void get_body(struct reader *in, const struct codec_room *room,
+static void get_body(struct reader *in, struct codec_room *room,
                      struct msg *msg)
 {
     switch (msg->kind) {
@@ -866,13 +860,24 @@ size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
     return writer.ok ? writer.size : 0;
 }
 
+void codec_room_forget(struct codec_room *room)
+{
+    room->scaled = 0;
+}
+
 enum err codec_decode_vectors(const uint8_t *data, size_t size,
                               struct codec_room *room, struct msg_round *round)
 {
+    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
     struct reader in = reader_on(data, size);
 
     CHECK(round->dims == room->dims);
-    get_round_vectors(&in, room, round);
+    if (room->scaled == sum_dims && room->scale == round->key.scale) {
+        (void)get_view(&in, (size_t)sum_dims * sizeof *room->exponent);
+        get_rest(&in, room, round);
+    } else {
+        get_round_vectors(&in, room, round);
+    }
     return in.ok ? ERR_OK : ERR_FORMAT;
 }
 

@@ -25,6 +25,8 @@ struct codec_room {
     double *weights;   /* sum_dims + 1: ROUND weights, ROW. */
     double *direction; /* dims: ROUND. */
     int16_t *exponent; /* sum_dims. */
+    uint32_t scaled;   /* So many of them are ... */
+    uint64_t scale;    /* ... of the scale with this name; 0: none. */
     int64_t *sum;      /* sum_dims. */
     struct item *items;
 };
@@ -69,10 +71,14 @@ size_t codec_encode_head(const struct msg *msg, uint8_t *out);
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims);
 size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
                             size_t capacity);
-/* Into `room`; reads each byte once, `size` may be more than they take. */
+/* Into `room`; reads each byte once, `size` may be more than they take.
+ * Exponents that are there already are not copied again: if it turns out that
+ * the bytes changed meanwhile, codec_room_forget. */
 MUST_CHECK enum err codec_decode_vectors(const uint8_t *data, size_t size,
                                          struct codec_room *room,
                                          struct msg_round *round);
+
+void codec_room_forget(struct codec_room *room);
 
 /* Is it [A-Za-z0-9._-]{1,64}: a name that no terminal, file or page minds? */
 bool codec_name_valid(const char *name);
