@@ -637,9 +637,10 @@ static const struct option table[OPTIONS] = {
                   .value = "ROAD",
                   .choices = "auto|shm|tcp",
                   .shown = "auto",
-                  .help = "how weights and tallies of -n workers travel: shared "
-                          "memory (shm), sockets (tcp), or shared memory where "
-                          "there is room (auto); the bits are the same",
+                  .help =
+                      "how weights and tallies of -n workers travel: shared "
+                      "memory (shm), sockets (tcp), or shared memory where "
+                      "there is room (auto); the bits are the same",
                   .commands = CMD_TRAIN},
 
     [OPT_RECORD] = {.name = "record",

@@ -29,8 +29,8 @@
     (256u << 10) /* Beyond it the frequent kinds are lost.                     \
                   */
 #define TRACE_LAG_US (2 * MS_US)
-#define FINISH_US   (500 * MS_US)
-#define FINISH_LOOK (5 * MS_US)
+#define FINISH_US    (500 * MS_US)
+#define FINISH_LOOK  (5 * MS_US)
 
 struct node {
     const struct coordinator_node_options *options;
@@ -695,9 +695,8 @@ enum err coordinator_node_run(const struct coordinator_node_options *options,
                               struct why *why)
 {
     const struct event start = {.kind = EVENT_START};
-    struct node node = {.options = options,
-                        .posting = {.board = options->board},
-                        .why = why};
+    struct node node = {
+        .options = options, .posting = {.board = options->board}, .why = why};
     enum err err = open_core(&node, why);
 
     if (err == ERR_OK)

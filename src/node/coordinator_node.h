@@ -22,7 +22,7 @@ struct coordinator_node_options {
     const struct dataset *data; /* All chunks. */
     const char *folder;         /* Journal, checkpoints, result. */
     const struct token *token;  /* NULL: plain, loopback. */
-    struct board *board; /* NULL: all is sent.  Borrowed. */
+    struct board *board;        /* NULL: all is sent.  Borrowed. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
     bool prompt;  /* Whoever listens acts at steps: tell of each at once. */

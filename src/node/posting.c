@@ -166,9 +166,8 @@ enum err posting_tally(const struct posting *posting, uint32_t berth,
 bool answer_fill(struct board *board, uint32_t berth, struct envelope *envelope,
                  const struct msg *msg)
 {
-    const size_t size = msg->kind == MSG_TALLY
-                            ? msg->tally.dims * sizeof *msg->tally.sum
-                            : 0;
+    const size_t size =
+        msg->kind == MSG_TALLY ? msg->tally.dims * sizeof *msg->tally.sum : 0;
     struct posted where;
 
     if (size == 0 || size > board_shape(board)->answer_bytes)

@@ -45,7 +45,7 @@ struct train {
     struct bounds_memo memo; /* A coordinator's; it has one place for them. */
     struct coordinator_options core;
     struct board *board; /* NULL: bulk goes over sockets. */
-    int lock; /* -1 = not held. */
+    int lock;            /* -1 = not held. */
 };
 
 /* For train_processes, which the screen calls from inside `watch`. */

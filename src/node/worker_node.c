@@ -58,8 +58,9 @@ struct node {
     struct local_work local;
     enum err compute_err;
     int64_t compute_us;
-    uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none. */
-    bool due;       /* A piece is to be computed here and now. */
+    uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
+    enum evaluation_kind quick_kind; /* ... if this is asked for. */
+    bool due;        /* A piece is to be computed here and now. */
     int64_t kept_us; /* The loop has been kept by such pieces. */
     struct flag cancel;
 
@@ -99,10 +100,10 @@ static void on_posted(struct node *node, const uint8_t *data, size_t size)
 {
     struct msg msg;
     const struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
-    const enum err err = node->options->board != NULL
-                             ? answer_round(node->options->board, &node->room,
-                                            data, size, &msg)
-                             : ERR_FORMAT;
+    const enum err err =
+        node->options->board != NULL
+            ? answer_round(node->options->board, &node->room, data, size, &msg)
+            : ERR_FORMAT;
 
     if (err == ERR_STALE)
         return;
@@ -212,6 +213,7 @@ static void note_speed(struct node *node)
         node->quick = 0;
     else if (node->compute_err == ERR_OK)
         node->quick = chunks;
+    node->quick_kind = node->work.kind;
 }
 
 static void compute_done(void *context)
@@ -247,7 +249,7 @@ static void do_compute(struct node *node, const struct action *action)
     chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
     node->due = action->end - action->first <= node->quick &&
-                action->what.kind != EVALUATE_LOCAL &&
+                action->what.kind == node->quick_kind &&
                 node->kept_us < QUICK_US;
     if (!node->due)
         task_start(node->task);

@@ -35,8 +35,8 @@ struct worker_node_options {
     uint32_t threads;
     const struct dataset *resident; /* All rows are here; NULL: shipped. */
     struct digest data;             /* Of the resident rows. */
-    struct board *board; /* NULL: none.  Borrowed. */
-    uint32_t berth;      /* There. */
+    struct board *board;            /* NULL: none.  Borrowed. */
+    uint32_t berth;                 /* There. */
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
 };

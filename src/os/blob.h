@@ -18,7 +18,7 @@ struct blob {
 /* One holder; NULL if out of memory. */
 struct blob *blob_new(size_t capacity);
 struct blob *blob_hold(struct blob *blob); /* Returns it. */
-void blob_drop(struct blob *blob);         /* The last one frees; NULL is fine. */
+void blob_drop(struct blob *blob); /* The last one frees; NULL is fine. */
 
 /* `*blob` if it is large enough and nobody else holds it, so that it may be
  * written to, else a new one in its place: what others hold stays as it is.

@@ -152,8 +152,7 @@ static void parcel_write_list(struct conn *conn, struct parcel *parcel,
 
 static void parcel_write(struct conn *conn, struct parcel *parcel)
 {
-    uv_buf_t buffer =
-        uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
+    uv_buf_t buffer = uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
 
     parcel_write_list(conn, parcel, &buffer, 1);
 }
@@ -184,7 +183,9 @@ static void flush_tls(struct conn *conn)
     parcel_write(conn, parcel);
 }
 
-static void write_sealed(struct conn *conn, const uint8_t *data, size_t size)
+/* Encrypts; what is written are slices, and at the end a flush by the caller:
+ * the parts of a small message leave together. */
+static void seal(struct conn *conn, const uint8_t *data, size_t size)
 {
     for (size_t at = 0; at < size && !conn->closing;) {
         const size_t rest = size - at;
@@ -194,9 +195,16 @@ static void write_sealed(struct conn *conn, const uint8_t *data, size_t size)
             conn_fail(conn, LINK_LOST, "out of memory");
             return;
         }
-        flush_tls(conn);
+        if (tls_pending(conn->tls) >= SLICE_BYTES)
+            flush_tls(conn);
         at += slice;
     }
+}
+
+static void write_sealed(struct conn *conn, const uint8_t *data, size_t size)
+{
+    seal(conn, data, size);
+    flush_tls(conn);
 }
 
 static size_t framed_size(size_t size)
@@ -318,8 +326,8 @@ static struct parcel *parcel_with(struct conn *conn, const void *head,
 static void seal_pieces(struct conn *conn, const struct pieces *pieces)
 {
     for (unsigned i = 0; i < pieces->count && !conn->closing; i++)
-        write_sealed(conn, (const uint8_t *)pieces->list[i].base,
-                     pieces->list[i].len);
+        seal(conn, (const uint8_t *)pieces->list[i].base, pieces->list[i].len);
+    flush_tls(conn);
 }
 
 void conn_send_with(struct conn *conn, const void *head, size_t head_size,

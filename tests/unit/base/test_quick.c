@@ -22,7 +22,8 @@ static void test_names_are_fixed(void **state)
     (void)state;
     assert_true(quick_u64("", 0, 0) == UINT64_C(0x35baf3542916fec9));
     assert_true(quick_u64(bytes, 3, 0) == UINT64_C(0xf4be8b20fb3ad2b2));
-    assert_true(quick_u64(bytes, sizeof bytes, 5) == UINT64_C(0xca6e66d1c2b3058c));
+    assert_true(quick_u64(bytes, sizeof bytes, 5) ==
+                UINT64_C(0xca6e66d1c2b3058c));
 }
 
 static void test_every_bit_counts(void **state)
@@ -64,8 +65,7 @@ static void test_length_order_and_seed_count(void **state)
     assert_true(quick_u64(ab, sizeof ab, 0) != quick_u64(ba, sizeof ba, 0));
     assert_true(quick_u64(ab, sizeof ab, 0) != quick_u64(ab, sizeof ab, 1));
     for (size_t size = 1; size < sizeof zeros; size++)
-        assert_true(quick_u64(zeros, size, 0) !=
-                    quick_u64(zeros, size - 1, 0));
+        assert_true(quick_u64(zeros, size, 0) != quick_u64(zeros, size - 1, 0));
 }
 
 int main(void)

@@ -108,16 +108,16 @@ static void test_a_round_is_posted_once(void **state)
     assert_null(f->envelope.tail);
     assert_true(codec_is_posted(bytes(f), f->envelope.head_size));
     first = f->posting.sequence;
-    assert_int_equal(answer_round(f->board, &f->room, bytes(f),
-                                  f->envelope.head_size, &got),
-                     ERR_OK);
+    assert_int_equal(
+        answer_round(f->board, &f->room, bytes(f), f->envelope.head_size, &got),
+        ERR_OK);
     assert_round(f, &got);
     f->weights[0] = 8; /* The same key: not looked at again. */
     assert_true(posting_fill(&f->posting, 1, &f->envelope, &round));
     assert_true(f->posting.sequence == first);
-    assert_int_equal(answer_round(f->board, &f->room, bytes(f),
-                                  f->envelope.head_size, &got),
-                     ERR_OK);
+    assert_int_equal(
+        answer_round(f->board, &f->room, bytes(f), f->envelope.head_size, &got),
+        ERR_OK);
     assert_true(got.round.weights[0] == 0);
 }
 
