@@ -258,20 +258,19 @@ void conn_send(struct conn *conn, const void *data, size_t size)
 struct pieces {
     uv_buf_t *list;
     unsigned count;
-    uint8_t *header; /* Room for one more. */
-    const uint8_t *head, *tail;
+    uint8_t *header;      /* Room for one more. */
+    uint8_t *head, *tail; /* Not written to; libuv has no const. */
     size_t head_size, size;
 };
 
-static void add_piece(struct pieces *pieces, const uint8_t **from, size_t *left,
+static void add_piece(struct pieces *pieces, uint8_t **from, size_t *left,
                       size_t *room)
 {
     const size_t take = *left < *room ? *left : *room;
 
     if (take == 0)
         return;
-    pieces->list[pieces->count++] =
-        uv_buf_init((char *)(uintptr_t)*from, (unsigned)take);
+    pieces->list[pieces->count++] = uv_buf_init((char *)*from, (unsigned)take);
     *from += take;
     *left -= take;
     *room -= take;
