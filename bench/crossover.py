@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Seconds per step of every scheme under eight delay models, 30 and 120
-workers, from the core's fast path, beside the closed form where there is one;
-one worker's share of the data, undisturbed, is one second.
+workers, from the core's fast path, beside the closed form where there is one
+and published simulations where there is none; one worker's share of the data,
+undisturbed, is one second.
 
-Exits with 1 if a mean is further than 3 % from its closed form where the delay
-has a finite variance.  `--plot FILE` draws where coding stops paying: 1 + Exp
+Exits with 1 if a mean is further than 3 % from the figure beside it where the
+delay has a finite variance.  `--plot FILE` draws where coding stops paying: 1 + Exp
 of mean m a second, m from 0 to 4."""
 
 import json
@@ -71,17 +72,31 @@ MODELS = {
 }
 
 
+# Where there is no closed form: simulations with 31 pieces a worker, d = 3, for
+# 30 and 120 workers; known to the digits that are written.
+SIMULATED = {
+    "1+Exp(1)": {"stream": ("3.78", "4.55"), "steal": ("2.55", "3.05")},
+    "1+Exp(.3)": {"stream": ("2.11", "2.40"), "steal": ("1.52", "1.66")},
+    "Pareto 1.5": {"stream": ("4.5", "6.2"), "steal": ("3.0", "4.1")},
+    "Pareto 3": {"stream": ("2.7", "3.3"), "steal": ("1.8", "2.1")},
+    "5 % x3": {"stream": ("1.85", "2.24"), "steal": ("1.26", "1.42")},
+    "5 % x10": {"stream": ("1.9", "2.4"), "steal": ("1.4", "1.7")},
+    "20 % x5": {"stream": ("3.0", "4.1"), "steal": ("2.1", "2.9")},
+    "additive Exp(1)": {"stream": ("3.3", "3.8"), "steal": ("2.7", "3.2")},
+}
+
+
 def schemes(n):
-    """name: (code, load, (groups, d, k) or None)"""
+    """name: (code, load, (groups, d, k), a name in SIMULATED, or None)"""
     out = n // 10
     return {
         "uncoded": ("uncoded", 1, (n, 1, n)),
         "k-sync 90 %": (f"ignore:s={out}", 1, (n, 1, n - out)),
         "frc s=1": ("frc:s=1", 2, (n // 2, 2, n // 2)),
         "frc s=2": ("frc:s=2", 3, (n // 3, 3, n // 3)),
-        "stream s=2": ("stream:s=2", 1, None),
+        "stream s=2": ("stream:s=2", 1, "stream"),
         "steal s=2": ("steal:s=2", 1, None),
-        "steal, 24 pieces": ("steal:s=2:pieces=24", 1, None),
+        "steal, 31 pieces": ("steal:s=2:pieces=31", 1, "steal"),
     }
 
 
@@ -94,24 +109,37 @@ def simulate(n, delay, codes, steps=STEPS, work=1):
     return [run["mean_step_s"] for run in json.loads(out.stdout)["runs"]]
 
 
-def closed_form(expect, load, rule):
+def closed_form(expect, load, rule, rounds=1):
+    """A delay in proportion to the work is shared by the rounds of a step; one
+    that is added comes with each."""
     value = expect(*rule)
-    return load + value[1] if isinstance(value, tuple) else load * value
+    return load + rounds * value[1] if isinstance(value, tuple) \
+        else load * value
+
+
+def reference(n, model, load, rule):
+    """What to expect, as text and as the least and most it may mean."""
+    if isinstance(rule, str):
+        text = SIMULATED[model][rule][n == 120]
+        half = .5 * 10 ** -len(text.partition(".")[2])
+        return text, float(text) - half, float(text) + half
+    want = closed_form(MODELS[model][1], load, rule)
+    return f"{want:.2f}", want, want
 
 
 def coded_data(n, delay, expect):
-    """mds on coded rows (Lee et al.): each computes n/k of a share, any k of n
-    give the product.  The best k by the closed form, and its time measured."""
-    want, k = min((closed_form(expect, n / k, (n, 1, k)), k)
+    """mds (Lee et al.): each computes n/k of a share in two products, any k of
+    n give each.  The best k by the closed form, and its time measured."""
+    want, k = min((closed_form(expect, n / k, (n, 1, k), 2), k)
                   for k in range(1, n + 1))
-    return simulate(n, delay, [f"ignore:s={n - k}"], work=n / k)[0], want, k
+    return simulate(n, delay, [f"mds:s={n - k}"])[0], want, k
 
 
 def tables():
     far = 0
     for n in (30, 120):
         columns = schemes(n)
-        print(f"n = {n}, seconds per step: measured (closed form)")
+        print(f"n = {n}, seconds per step: measured (expected)")
         print(f"{'':<17}" + "".join(f"{name:>17}" for name in columns) +
               f"{'mds, best k':>24}")
         for name, (delay, expect, finite) in MODELS.items():
@@ -121,18 +149,19 @@ def tables():
                 if rule is None:
                     cells.append(f"{mean:.2f}")
                     continue
-                want = closed_form(expect, load, rule)
+                text, least, most = reference(n, name, load, rule)
                 mark = ""
-                if finite and abs(mean - want) > LIMIT * want:
+                if finite and not ((1 - LIMIT) * least <= mean <=
+                                   (1 + LIMIT) * most):
                     far += 1
                     mark = "!"
-                cells.append(f"{mean:.2f} ({want:.2f}){mark}")
+                cells.append(f"{mean:.2f} ({text}){mark}")
             mean, want, k = coded_data(n, delay, expect)
             far += finite and abs(mean - want) > LIMIT * want
             print(f"{name:<17}" + "".join(f"{cell:>17}" for cell in cells) +
                   f"{f'{mean:.2f} ({want:.2f}) k={k}':>24}")
         stalls(n, columns)
-    print(f"{far} further than {LIMIT:.0%} from their closed form")
+    print(f"{far} further than {LIMIT:.0%} from what was expected")
     return far > 0
 
 

@@ -12,4 +12,12 @@
 MUST_CHECK enum err address_check(const char *address, const char *token_file,
                                   const char *remedy, struct why *why);
 
+/* --interface and --listen together, either may be NULL: what address_check
+ * is to see, in `text`.  ERR_RANGE: no such card, or two places. */
+#define ADDRESS_SIZE 300u
+MUST_CHECK enum err address_of_interface(const char *interface,
+                                         const char *listen,
+                                         char text[ADDRESS_SIZE],
+                                         struct why *why);
+
 #endif /* CLI_ADDRESS_H */

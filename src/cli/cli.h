@@ -45,6 +45,7 @@ const struct command *command_find(const char *name);
 
 int train_command(struct cli *cli);
 int join_command(struct cli *cli);
+int relay_command(struct cli *cli);
 int status_command(struct cli *cli);
 int stop_command(struct cli *cli);
 int token_command(struct cli *cli);
@@ -52,6 +53,7 @@ int data_command(struct cli *cli);
 int simulate_command(struct cli *cli);
 int codes_command(struct cli *cli);
 int plan_command(struct cli *cli);
+int report_command(struct cli *cli);
 int version_command(struct cli *cli);
 int help_command(struct cli *cli);
 int predict_command(struct cli *cli);

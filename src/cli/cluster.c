@@ -43,6 +43,13 @@ static void see(void *context, const struct trace *trace)
         watch_event(&run->watch, trace);
     if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
         recorder_event(&run->recorder, trace);
+    if (trace != NULL) {
+        trace_file_event(&run->trace, trace);
+        history_event(&run->history, trace, run->setup->scale);
+    } else {
+        curve_look(&run->curve, run->setup, run->out, now);
+        history_tick(run, now);
+    }
     if (trace != NULL && trace->kind == TRACE_COMMIT)
         run->watch.objective *= run->setup->scale; /* As it is shown. */
     for (uint32_t i = 0; i < count; i++)
@@ -78,16 +85,23 @@ static struct train_options options_of(struct run *run)
         .slots = setup->slots,
         .local_workers = setup->local,
         .workers_max = setup->workers_max,
+        .fanout = (uint32_t)option_count(options, OPT_FANOUT),
         .listen = option_text(options, OPT_LISTEN),
+        .interface = option_text(options, OPT_INTERFACE),
         .token_file = option_text(options, OPT_TOKEN_FILE),
         .out = run->out,
         .resume = option_given(options, OPT_RESUME),
         .respawn = option_flag(options, OPT_RESPAWN),
         .sync = option_flag(options, OPT_SYNC),
         .bulk = bulk_of(option_text(options, OPT_BULK)),
+        .verify = setup->verify,
+        .audit = setup->audit,
         .config = setup->config,
         .delay = setup->delay,
         .chaos = setup->chaos,
+        .stints = option_given(options, OPT_TRACE),
+        .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
+                   .address = option_text(options, OPT_PREEMPT_ADDRESS)},
         .max_time_us =
             (time_us)(option_real(options, OPT_MAX_TIME) * (double)SECOND_US),
         .watch = see,
@@ -100,7 +114,8 @@ static void note_certificate(const struct run *run)
 {
     const struct certificate *seen = &run->setup->certificate;
 
-    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL)
+    if (seen->patterns == 0 || run->setup->code.placement == PLACE_LOCAL ||
+        run->setup->code.placement == PLACE_STALE)
         return;
     say_note(run->cli,
              "muster: code %s: residual %.1e at worst over %s%u patterns of "
@@ -109,6 +124,29 @@ static void note_certificate(const struct run *run)
              seen->exhaustive ? "all " : "", seen->patterns,
              run->setup->code.stragglers,
              exactness_name(run->setup->exactness));
+}
+
+static enum err run_watched(struct run *run,
+                            const struct train_options *options,
+                            struct train_result *result, struct why *why)
+{
+    struct why second = {0};
+    enum err err, traced;
+
+    history_init(&run->history);
+    curve_init(&run->curve);
+    history_choose(run);
+    err = train_run(options, result, why);
+    if (err != ERR_OK)
+        history_write(run, NULL);
+
+    screen_end(&run->screen, &run->watch, NULL, 0);
+    if (err == ERR_OK && option_given(&run->cli->options, OPT_RECORD))
+        err = recorder_write(&run->recorder,
+                             option_text(&run->cli->options, OPT_RECORD), why);
+    /* A run that failed has a trace, too: then it is wanted most. */
+    traced = trace_file_close(&run->trace, err == ERR_OK ? why : &second);
+    return err == ERR_OK ? traced : err;
 }
 
 enum err run_cluster(struct run *run, struct train_result *result,
@@ -132,11 +170,10 @@ enum err run_cluster(struct run *run, struct train_result *result,
     note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);
-    err = train_run(&options, result, why);
-    screen_end(&run->screen, &run->watch, NULL, 0);
-    if (err == ERR_OK && option_given(&run->cli->options, OPT_RECORD))
-        err = recorder_write(&run->recorder,
-                             option_text(&run->cli->options, OPT_RECORD), why);
+    err = trace_file_open(&run->trace,
+                          option_text(&run->cli->options, OPT_TRACE), why);
+    if (err == ERR_OK)
+        err = run_watched(run, &options, result, why);
     recorder_close(&run->recorder);
     return err;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/certificates.h"
 #include "code/matrix_file.h"
 #include "os/file.h"
 
@@ -65,6 +66,8 @@ enum err code_inputs_load(struct code_inputs *inputs,
     const char *file = strchr(name, ':');
     enum err err = ERR_OK;
 
+    certificates_load(&inputs->memory);
+    inputs->remembered = inputs->memory.count;
     if (speeds != NULL)
         err = load_speeds(inputs, speeds, why);
     if (err != ERR_OK || file == NULL)
@@ -77,6 +80,8 @@ enum err code_inputs_load(struct code_inputs *inputs,
 
 void code_inputs_close(struct code_inputs *inputs)
 {
+    if (inputs->memory.count > inputs->remembered)
+        certificates_save(&inputs->memory);
     matrix_close(&inputs->matrix);
     mem_free(inputs->speed);
     *inputs = (struct code_inputs){0};
@@ -144,6 +149,7 @@ struct preset_options code_options(const struct options *options,
         .parts = count_of(options, OPT_PARTS),
         .pieces = count_of(options, OPT_PIECES),
         .replicas = count_of(options, OPT_REPLICAS),
+        .staleness = count_of(options, OPT_STALENESS),
         .decoding = is_one_step(options) ? DECODE_ONE_STEP : DECODE_OPTIMAL,
         .matrix = inputs->matrix.rows > 0 ? &inputs->matrix : NULL,
         .speed = inputs->speed,

@@ -12,13 +12,16 @@ struct code_inputs {
     struct code_matrix matrix;
     double *speed;
     uint32_t speeds;
-    struct code_memory memory; /* Certificates made so far. */
+    struct code_memory memory; /* Certificates made so far, ... */
+    uint32_t remembered;       /* ... of which so many by earlier runs. */
 };
 
-/* --speeds, and the file of a code such as matrix:FILE. */
+/* --speeds, the file of a code such as matrix:FILE, and earlier runs'
+ * certificates. */
 MUST_CHECK enum err code_inputs_load(struct code_inputs *inputs,
                                      const struct options *options,
                                      const char *name, struct why *why);
+/* Keeps new certificates for later runs. */
 void code_inputs_close(struct code_inputs *inputs);
 
 /* The preset of that name with the options as they are, for `workers`. */

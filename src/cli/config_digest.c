@@ -66,6 +66,9 @@ static void add_code(struct hasher *hasher, const struct setup *setup)
                       "deadline %a parts %u pieces %u replicas %u decoding %d",
                       code->deadline_s, code->parts, code->pieces,
                       code->replicas, (int)code->decoding));
+    if (code->placement == PLACE_STALE)
+        add_line(hasher, line,
+                 snprintf(line, sizeof line, "staleness %u", code->staleness));
     if (code->placement == PLACE_LOCAL)
         add_averages(hasher, setup);
     if (code->matrix != NULL)

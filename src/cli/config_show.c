@@ -91,7 +91,8 @@ static bool is_kept(const struct options *options, int id)
     return is_setting(options, id) &&
            option_given(options, (enum option_id)id) && id != OPT_RESUME &&
            id != OPT_OUT && id != OPT_CHAOS && id != OPT_DEMO &&
-           id != OPT_FORMAT && id != OPT_QUIET;
+           id != OPT_FORMAT && id != OPT_QUIET && id != OPT_TRACE &&
+           id != OPT_PREEMPT_NOTICE && id != OPT_PREEMPT_ADDRESS;
 }
 
 enum err config_write(const struct options *options, const char *path,

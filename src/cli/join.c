@@ -17,12 +17,15 @@ int join_command(struct cli *cli)
     const struct join_options join = {
         .address = option_text(options, OPT_ADDRESS),
         .token_file = option_text(options, OPT_TOKEN_FILE),
+        .interface = option_text(options, OPT_INTERFACE),
         .name = option_text(options, OPT_NAME),
         .isa = option_text(options, OPT_ISA),
         .threads = option_text(options, OPT_THREADS) == NULL
                        ? threads_available()
                        : (uint32_t)option_count(options, OPT_THREADS),
         .give_up_us = GIVE_UP_US,
+        .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
+                   .address = option_text(options, OPT_PREEMPT_ADDRESS)},
     };
     struct why why = {0};
     enum err err;
@@ -31,6 +34,9 @@ int join_command(struct cli *cli)
         return say_error(cli, EXIT_USAGE,
                          "join whom? write `muster join HOST:PORT`, as the "
                          "coordinator printed it");
+    err = notice_check(&join.notice, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
     err = address_check(join.address, join.token_file,
                         "on the coordinator's machine: `muster token new "
                         "w1.token --name w1 --from cluster.token`; here: "

@@ -41,6 +41,14 @@ static const struct command commands[] = {
      "Work for a coordinator; leaves in good order on SIGTERM", NULL,
      "  muster join trainer.example:7731 --token-file w1.token\n",
      join_command},
+    {"relay", POSITIONAL(CMD_RELAY, OPT_ADDRESS), "HOST:PORT",
+     "Stand between a coordinator and workers, and merge their answers",
+     "Workers join the relay as they would the coordinator, which they need "
+     "not\n"
+     "reach; it sees one connection for all of them.",
+     "  muster relay trainer.example:7731 --listen :7732 --token-file "
+     "cluster.token\n",
+     relay_command},
     {"data", POSITIONAL(CMD_DATA, OPT_DATA_ACTION, OPT_WHAT),
      "info|prepare|get WHAT", "Look at data, encode public data sets, download",
      NULL,
@@ -51,6 +59,7 @@ static const struct command commands[] = {
     {"status", POSITIONAL(CMD_STATUS, OPT_ADDRESS), "ADDRESS",
      "Ask a running job how it is", NULL,
      "  muster status muster-runs/0001-1a2b\n"
+     "  muster status muster-runs/0001-1a2b --why-slow\n"
      "  muster status 127.0.0.1:7731 --format json\n",
      status_command},
     {"stop", POSITIONAL(CMD_STOP, OPT_ADDRESS), "ADDRESS",
@@ -85,6 +94,13 @@ static const struct command commands[] = {
      "  muster codes\n"
      "  muster codes cyclic -n 6 --stragglers 2 --silent 1,4\n",
      codes_command},
+    {"report", POSITIONAL(CMD_REPORT, OPT_RUN), "RUN",
+     "Write a run's story as one HTML page",
+     "Loss, metrics, step times, who was slow, the code, receipts, and what\n"
+     "other codes would have taken.  The page needs no network.",
+     "  muster report muster-runs/0001-1a2b\n"
+     "  muster report muster-runs/0001-1a2b --out story.html\n",
+     report_command},
     {"version",
      {.command = CMD_VERSION},
      "",

@@ -12,7 +12,7 @@
 enum {
     /* Commands that train, for real or in virtual time. */
     BOTH = CMD_TRAIN | CMD_SIMULATE,
-    TALKS = CMD_TRAIN | CMD_JOIN | CMD_STATUS | CMD_STOP,
+    TALKS = CMD_TRAIN | CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP,
     COMPUTES = CMD_TRAIN | CMD_JOIN | CMD_SIMULATE,
     CODED = BOTH | CMD_CODES,
 };
@@ -50,9 +50,10 @@ static const struct option table[OPTIONS] = {
     [OPT_ADDRESS] = {.name = "address",
                      .kind = VALUE_TEXT,
                      .value = "ADDRESS",
-                     .help = "HOST:PORT of the coordinator; for status and "
-                             "stop also the run's folder",
-                     .commands = CMD_JOIN | CMD_STATUS | CMD_STOP},
+                     .help = "HOST:PORT of the coordinator, or of a relay; "
+                             "join, relay: more after commas, tried in turn; "
+                             "status, stop: or the run's folder",
+                     .commands = CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP},
     [OPT_ACTION] = {.name = "action",
                     .kind = VALUE_CHOICE,
                     .value = "new",
@@ -99,6 +100,12 @@ static const struct option table[OPTIONS] = {
                        .value = "NAME",
                        .help = "the code to look at",
                        .commands = CMD_CODES},
+
+    [OPT_RUN] = {.name = "run",
+                 .kind = VALUE_TEXT,
+                 .value = "RUN",
+                 .help = "the run's folder",
+                 .commands = CMD_REPORT},
 
     [OPT_INPUT] = {.name = "input",
                    .section = files,
@@ -518,6 +525,14 @@ static const struct option table[OPTIONS] = {
                            "by itself before weights are averaged; once: all "
                            "of them (local)",
                    .commands = BOTH},
+    [OPT_STALENESS] = {.name = "staleness",
+                       .section = workers,
+                       .kind = VALUE_COUNT,
+                       .value = "B",
+                       LIMITS(0, 1000),
+                       .help = "use answers up to B updates old, wait for "
+                               "whoever is further behind (ignore)",
+                       .commands = CODED},
     [OPT_SPEEDS] = {.name = "speeds",
                     .section = workers,
                     .kind = VALUE_TEXT,
@@ -535,6 +550,19 @@ static const struct option table[OPTIONS] = {
                    .help = "refuse codes worse than bitwise, numeric or "
                            "approx",
                    .commands = BOTH | CMD_PLAN},
+    [OPT_VERIFY] = {.name = "verify",
+                    .section = workers,
+                    .kind = VALUE_FLAG,
+                    .help = "no piece counts before two workers gave the same "
+                            "answer to it; who lies is named and shut out",
+                    .commands = CMD_TRAIN},
+    [OPT_AUDIT] = {.name = "audit",
+                   .section = workers,
+                   .kind = VALUE_TEXT,
+                   .value = "SHARE",
+                   .help = "the same for a random share of the pieces, such as "
+                           "1%",
+                   .commands = CMD_TRAIN},
     [OPT_THREADS] = {.name = "threads",
                      .section = workers,
                      .kind = VALUE_COUNT,
@@ -569,7 +597,7 @@ static const struct option table[OPTIONS] = {
                    .kind = VALUE_TEXT,
                    .value = "LIST",
                    .help = "kill:w3@20, stop:w2@10+5, kill:coordinator@30, "
-                           "leave:w1@40, join@25, kill=RATE/s, ...",
+                           "leave:w1@40, lie:w2@5, join@25, kill=RATE/s, ...",
                    .commands = CMD_TRAIN},
     [OPT_DEMO] = {.name = "demo",
                   .section = trouble,
@@ -582,8 +610,26 @@ static const struct option table[OPTIONS] = {
                     .kind = VALUE_TEXT,
                     .value = "HOST:PORT",
                     .shown = "loopback, any port",
-                    .help = "where `muster join` finds the coordinator",
+                    .help = "where `muster join` finds the coordinator, or "
+                            "the relay",
+                    .commands = CMD_TRAIN | CMD_RELAY},
+    [OPT_FANOUT] = {.name = "fanout",
+                    .section = cluster,
+                    .kind = VALUE_COUNT,
+                    .value = "F",
+                    LIMITS(0, 1024),
+                    .initial = "0",
+                    .help = "local workers beyond F go through relays, one "
+                            "for every F; 0 = none",
                     .commands = CMD_TRAIN},
+    [OPT_INTERFACE] = {.name = "interface",
+                       .section = cluster,
+                       .kind = VALUE_TEXT,
+                       .value = "NAME|ADDR",
+                       .shown = "the routing table's",
+                       .help = "the network card, or its address, to listen "
+                               "on and to dial from",
+                       .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_TOKEN_FILE] = {.name = "token-file",
                         .section = cluster,
                         .kind = VALUE_TEXT,
@@ -596,8 +642,8 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_TEXT,
                   .value = "NAME",
                   .shown = "join: host and process id",
-                  .help = "the worker's name",
-                  .commands = CMD_JOIN | CMD_TOKEN},
+                  .help = "the worker's name, or the relay's",
+                  .commands = CMD_JOIN | CMD_RELAY | CMD_TOKEN},
     [OPT_FROM] = {.name = "from",
                   .section = cluster,
                   .kind = VALUE_TEXT,
@@ -617,8 +663,8 @@ static const struct option table[OPTIONS] = {
                  .shown = "muster-runs/NUMBER-ID",
                  .help = "folder of the run's journal and checkpoints; data "
                          "prepare: how the new files' names begin; data get: "
-                         "the file",
-                 .commands = CMD_TRAIN | CMD_DATA},
+                         "the file; report: the page (RUN/report.html)",
+                 .commands = CMD_TRAIN | CMD_DATA | CMD_REPORT},
     [OPT_RESUME] = {.name = "resume",
                     .section = cluster,
                     .kind = VALUE_RUN,
@@ -650,6 +696,36 @@ static const struct option table[OPTIONS] = {
                     .help = "write every worker's delay in every step there, "
                             "as a trace for `muster plan` and --delay",
                     .commands = CMD_TRAIN},
+    [OPT_TRACE] = {.name = "trace",
+                   .section = cluster,
+                   .kind = VALUE_TEXT,
+                   .value = "FILE",
+                   .help = "write who did what from when to when there, on one "
+                           "clock, for ui.perfetto.dev",
+                   .commands = BOTH},
+    [OPT_WHY_SLOW] = {.name = "why-slow",
+                      .section = cluster,
+                      .kind = VALUE_FLAG,
+                      .help = "say who is behind the median worker, by how "
+                              "much, and whether compute, network, disk or a "
+                              "pause is to blame",
+                      .commands = CMD_STATUS},
+    [OPT_PREEMPT_NOTICE] = {.name = "preempt-notice",
+                            .section = cluster,
+                            .kind = VALUE_TEXT,
+                            .value = "WHERE",
+                            .help = "leave, or save and end with 75, once the "
+                                    "provider takes this machine away: aws, "
+                                    "gcp, azure or file:PATH (there is such a "
+                                    "file)",
+                            .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_PREEMPT_ADDRESS] = {.name = "preempt-address",
+                             .section = cluster,
+                             .kind = VALUE_TEXT,
+                             .value = "URL",
+                             .shown = "the provider's",
+                             .help = "ask there for the notice instead",
+                             .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_COMPUTE] = {.name = "compute",
                      .section = simulator,
                      .kind = VALUE_FLAG,

@@ -35,7 +35,9 @@ enum command_bit {
     CMD_MODEL = 1 << 10,
     CMD_DATA = 1 << 11,
     CMD_PLAN = 1 << 12,
-    CMD_ALL = (1 << 13) - 1,
+    CMD_RELAY = 1 << 13,
+    CMD_REPORT = 1 << 14,
+    CMD_ALL = (1 << 15) - 1,
 };
 
 enum option_id {
@@ -53,6 +55,7 @@ enum option_id {
     OPT_MODEL_ACTION,
     OPT_CONVERTED,
     OPT_CODE_NAME,
+    OPT_RUN,
     /* How files are read. */
     OPT_INPUT,
     OPT_LABEL,
@@ -108,8 +111,11 @@ enum option_id {
     OPT_PIECES,
     OPT_REPLICAS,
     OPT_LOCAL,
+    OPT_STALENESS,
     OPT_SPEEDS,
     OPT_EXACT,
+    OPT_VERIFY,
+    OPT_AUDIT,
     OPT_THREADS,
     OPT_ISA,
     /* Trouble on purpose. */
@@ -118,6 +124,8 @@ enum option_id {
     OPT_DEMO,
     /* The cluster. */
     OPT_LISTEN,
+    OPT_INTERFACE,
+    OPT_FANOUT,
     OPT_TOKEN_FILE,
     OPT_NAME,
     OPT_FROM,
@@ -127,6 +135,10 @@ enum option_id {
     OPT_SYNC,
     OPT_BULK,
     OPT_RECORD,
+    OPT_TRACE,
+    OPT_WHY_SLOW,
+    OPT_PREEMPT_NOTICE,
+    OPT_PREEMPT_ADDRESS,
     /* The simulator. */
     OPT_COMPUTE,
     OPT_SERIES,

@@ -129,11 +129,16 @@ static enum err list_candidates(const struct options *options,
     table->count = 1;
     if (err != ERR_OK)
         return why_in(why, err, "--code");
-    if (text == NULL)
-        table->count +=
+    if (text == NULL) {
+        const uint32_t listed =
             candidate_list(asked->workers, worst_class(options),
                            option_count(options, OPT_SEED),
                            table->candidate + 1, CANDIDATES_MAX - 1);
+
+        if (listed == 0)
+            return why_set(why, ERR_NOMEM, "out of memory");
+        table->count += listed;
+    }
     while (text != NULL && err == ERR_OK && *text != '\0') {
         const size_t length = strcspn(text, ",");
 

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ages.h"
 #include "cli/card.h"
 #include "cli/metrics_show.h"
 #include "cli/missing.h"
 #include "cli/run.h"
+#include "cli/trust.h"
 
 static json_t *exactness_json(const struct coordinator_stats *stats)
 {
@@ -19,6 +21,60 @@ static json_t *exactness_json(const struct coordinator_stats *stats)
             object, exactness_name((enum exactness)i),
             json_integer((json_int_t)stats->exactness[i]));
     return object;
+}
+
+static json_t *seconds_json(int64_t us)
+{
+    return json_real((double)us / (double)SECOND_US);
+}
+
+/* What the worker said itself. */
+static void add_vitals(json_t *object, const struct train_worker *worker)
+{
+    const struct vitals *vitals = &worker->vitals;
+    const struct {
+        const char *name;
+        int64_t us;
+    } times[] = {
+        {"busy_s", vitals->compute_us},
+        {"wait_s", vitals->waited_us},
+        {"delayed_s", vitals->held_us},
+        {"cancelled_s", vitals->cancelled_us},
+        {"cpu_s", vitals->cpu_us},
+        {"starved_s", vitals->starved_us},
+        {"stopped_s", vitals->stopped_us},
+        {"unsent_s", vitals->unsent_us},
+        {"round_trip_s", worker->trip_us},
+    };
+
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        (void)json_object_set_new(object, times[i].name,
+                                  worker->spoke ? seconds_json(times[i].us)
+                                                : json_null());
+}
+
+static json_t *times_json(const struct train_result *result)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < result->worker_count; i++) {
+        const struct train_worker *worker = &result->workers[i];
+        json_t *object = json_pack(
+            "{s:s, s:I, s:I, s:I, s:I, s:o}", "name", worker->name, "answers",
+            (json_int_t)worker->answers, "chunks", (json_int_t)worker->chunks,
+            "extra", (json_int_t)worker->extra, "wasted",
+            (json_int_t)worker->wasted, "compute_s",
+            seconds_json(worker->compute_us));
+
+        add_vitals(object, worker);
+        (void)json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static struct ages ages_of(const struct coordinator_stats *stats)
+{
+    return (struct ages){stats->aged, stats->age_sum, stats->age_max};
 }
 
 json_t *result_json(const struct run *run, const struct train_result *result,
@@ -47,6 +103,11 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     if (strcmp(setup->code.name, "local") == 0)
         (void)json_object_set_new(object, "missing",
                                   missing_json(setup, result));
+    if (setup->code.staleness > 0) {
+        const struct ages ages = ages_of(stats);
+
+        (void)json_object_set_new(object, "age", ages_json(&ages));
+    }
     (void)json_object_set_new(object, "worst_residual",
                               json_number(stats->worst_residual));
     (void)json_object_set_new(object, "workers",
@@ -62,9 +123,11 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                               json_number(result->worst_pause_s));
     (void)json_object_set_new(object, "code",
                               json_string(setup_code_name(setup)));
-    if (setup->slots > 0)
+    if (setup->slots > 0) {
         (void)json_object_set_new(object, "bulk",
                                   json_string(result->shared ? "shm" : "tcp"));
+        (void)json_object_set_new(object, "trust", trust_json(stats));
+    }
     if (setup->adapt)
         (void)json_object_set_new(object, "code_changes",
                                   json_integer((json_int_t)stats->switches));
@@ -73,6 +136,13 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     (void)json_object_set_new(object, "run",
                               run->out[0] == '\0' ? json_null()
                                                   : json_string(run->out));
+    if (setup->slots > 0)
+        (void)json_object_set_new(object, "worker_times", times_json(result));
+    if (option_given(&run->cli->options, OPT_TRACE) && setup->slots > 0)
+        (void)json_object_set_new(
+            object, "trace",
+            trace_file_json(&run->trace,
+                            option_text(&run->cli->options, OPT_TRACE)));
     (void)json_object_set_new(object, "config",
                               config_json(&run->cli->options));
     return object;
@@ -118,6 +188,14 @@ static void result_text(const struct run *run,
         (void)printf("workers    %u joined, %u left, %u died; code %s\n",
                      stats->joined, stats->left, stats->died,
                      setup_code_name(setup));
+    if (setup->code.staleness > 0) {
+        const struct ages ages = ages_of(stats);
+
+        (void)printf("staleness  answers %.3g updates old on average, %u at "
+                     "most; up to %u allowed\n",
+                     ages_mean(&ages), ages.max, setup->code.staleness);
+    }
+    trust_text(stats);
     missing_text(setup, result);
     if (saved != NULL)
         (void)printf("saved      %s\n", saved);

@@ -7,9 +7,12 @@
 #include <stdbool.h>
 
 #include "cli/cli.h"
+#include "cli/curve.h"
+#include "cli/history.h"
 #include "cli/recorder.h"
 #include "cli/screen.h"
 #include "cli/setup.h"
+#include "cli/trace_file.h"
 #include "cli/watch.h"
 #include "node/train.h"
 
@@ -21,8 +24,13 @@ struct run {
     struct screen screen;
     struct watch watch;
     struct recorder recorder; /* --record. */
+    struct trace_file trace;  /* --trace. */
     char out[RUN_PATH_SIZE];  /* "" when nothing is kept. */
-    bool announced;           /* The join line was printed. */
+    struct history history;
+    struct curve curve;
+    char history_path[RUN_PATH_SIZE + 32];
+    time_us history_at; /* When it was last written. */
+    bool announced;     /* The join line was printed. */
 };
 
 /* The same problem in this process alone: what one perfect machine computes.
@@ -43,6 +51,12 @@ MUST_CHECK enum err run_choose_folder(struct run *run, struct why *why);
 
 /* Make it, with the run's options and the pointer to the last run. */
 MUST_CHECK enum err run_open_folder(const struct run *run, struct why *why);
+
+/* cli/history_file.c: where to, the file (`result` may be NULL), and now and
+ * then during the run. */
+void history_choose(struct run *run);
+void history_write(const struct run *run, json_t *result);
+void history_tick(struct run *run, time_us now);
 
 /* Settings that --demo implies, where the user did not say otherwise. */
 MUST_CHECK enum err demo_settings(struct options *options, bool terminal,

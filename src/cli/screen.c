@@ -6,9 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cells.h"
+
 #define REDRAW_US   (100 * MS_US)
 #define BAR_WIDTH   24u
-#define ROWS_MAX    16u              /* Workers shown; the rest is counted. */
+#define ROWS_MAX    16u              /* Workers with a line each. */
 #define LINE_SHARES 10u              /* Lines in all, without a terminal ... */
 #define LINE_US     (10 * SECOND_US) /* ... unless so much time went by. */
 #define DAY_S       86400.0
@@ -50,14 +52,10 @@ static int pid_of(const char *name, const struct train_process *processes,
     return 0;
 }
 
-/* Green, yellow, magenta, red, grey. */
 static const char *colour_of(const struct screen *screen,
                              enum watch_state state)
 {
-    static const char *const codes[] = {"\033[32m", "\033[33m", "\033[35m",
-                                        "\033[31m", "\033[90m"};
-
-    return screen->colour ? codes[state] : "";
+    return screen->colour ? watch_state_colour(state) : "";
 }
 
 static void draw_bar(const struct screen *screen, const struct watch *watch,
@@ -191,22 +189,33 @@ static void draw_headline(struct screen *screen, const struct watch *watch,
     end_line(screen);
 }
 
+static void draw_cells(struct screen *screen, const struct watch *watch)
+{
+    char text[CELLS_TEXT];
+
+    for (uint32_t line = 0; line < cells_lines(watch); line++) {
+        (void)fputs(cells_line(watch, line, screen->utf8, screen->colour, text),
+                    stderr);
+        end_line(screen);
+    }
+    if (cells_trouble(watch, text)[0] == '\0')
+        return;
+    (void)fputs(text, stderr);
+    end_line(screen);
+}
+
 static void draw_block(struct screen *screen, const struct watch *watch,
                        const struct train_process *processes, uint32_t count,
                        time_us now)
 {
-    const uint32_t shown = watch->count < ROWS_MAX ? watch->count : ROWS_MAX;
-
     if (screen->rows > 0)
         (void)fprintf(stderr, "\033[%uA", screen->rows);
     screen->rows = 0;
     draw_headline(screen, watch, now);
-    for (uint32_t i = 0; i < shown; i++)
+    if (watch->count > ROWS_MAX)
+        draw_cells(screen, watch);
+    for (uint32_t i = 0; watch->count <= ROWS_MAX && i < watch->count; i++)
         draw_worker(screen, watch, &watch->workers[i], processes, count);
-    if (watch->count > shown) {
-        (void)fprintf(stderr, "  and %u more", watch->count - shown);
-        end_line(screen);
-    }
     if (screen->invite)
         draw_invitation(screen, watch, processes, count);
     /* What an earlier, taller picture left below. */

@@ -8,6 +8,8 @@
  * 48213                        dead Your turn: kill -9 48205 (w4)   kill -9
  * 48200 (the coordinator!)
  *
+ * From 17 workers on each has one cell instead of a line (cli/cells.h).
+ *
  * Elsewhere: a line every tenth of the run or every ten seconds, but not more
  * than one a second, and one for whoever dies, leaves or joins.  What is left
  * is at the present rate and to the last step; a tolerance may end it sooner.

@@ -9,13 +9,16 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/coded_data.h"
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/rows.h"
+#include "cli/trust.h"
 #include "code/preset.h"
 #include "data/source.h"
 #include "math/golden.h"
 #include "math/softmax.h"
+#include "os/log.h"
 #include "os/threads.h"
 
 #define PLAIN_NAME        "plain"
@@ -26,7 +29,8 @@
 static const enum option_id needs_workers[] = {
     OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,  OPT_STOP,    OPT_DECODE,
     OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS, OPT_LOCAL,   OPT_SPEEDS,
-    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,    OPT_RESPAWN,
+    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,    OPT_RESPAWN, OPT_STALENESS,
+    OPT_VERIFY,   OPT_AUDIT,
 };
 
 static enum err refuse_without_workers(const struct options *options,
@@ -49,6 +53,7 @@ static bool keeps_state(const struct options *options)
     return option_given(options, OPT_OUT) ||
            option_given(options, OPT_RESUME) ||
            option_flag(options, OPT_SYNC) ||
+           option_given(options, OPT_PREEMPT_NOTICE) ||
            option_given(options, OPT_MAX_TIME);
 }
 
@@ -80,6 +85,12 @@ const char *setup_code_name(const struct setup *setup)
     return setup->adapt ? AUTO_NAME : setup->code.name;
 }
 
+/* Late answers are those of `ignore`: --staleness alone asks for it. */
+static const char *default_code(const struct options *options)
+{
+    return option_given(options, OPT_STALENESS) ? "ignore" : DEFAULT_CODE;
+}
+
 static enum exactness wanted_class(const struct options *options)
 {
     const char *wanted = option_text(options, OPT_EXACT);
@@ -100,12 +111,25 @@ static const char *choose_auto(struct setup *setup,
     return DEFAULT_CODE;
 }
 
+/* A recorder takes the time from the opening of a step to its answers. */
+static enum err refuse_record(const struct setup *setup,
+                              const struct options *options, struct why *why)
+{
+    if (setup->code.staleness == 0 || !option_given(options, OPT_RECORD))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--record measures answers within their step, and with "
+                   "--staleness %u they may come in later ones",
+                   setup->code.staleness);
+}
+
 /* One worker needs no code; the receipts call that plain. */
 static enum err choose_code(struct setup *setup, const struct options *options,
                             struct why *why)
 {
     const char *name = option_text(options, OPT_CODE);
-    const bool plain = setup->slots <= 1 && name == NULL;
+    const bool plain = setup->slots <= 1 && name == NULL &&
+                       !option_given(options, OPT_STALENESS);
     const uint64_t stragglers = option_count(options, OPT_STRAGGLERS);
     struct preset_options preset;
     enum err err;
@@ -117,7 +141,7 @@ static enum err choose_code(struct setup *setup, const struct options *options,
                        (unsigned long long)stragglers,
                        (unsigned long long)stragglers + 1);
     if (plain || name == NULL)
-        name = plain ? "uncoded" : DEFAULT_CODE;
+        name = plain ? "uncoded" : default_code(options);
     if (strcmp(name, AUTO_NAME) == 0)
         name = choose_auto(setup, options);
     err = code_inputs_load(&setup->inputs, options, name, why);
@@ -128,10 +152,32 @@ static enum err choose_code(struct setup *setup, const struct options *options,
     if (plain)
         preset.stragglers = 0;
     err = preset_spec(&preset, &setup->code, why);
+    if (err == ERR_OK)
+        err = refuse_record(setup, options, why);
     if (err == ERR_OK && plain)
         (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
                        PLAIN_NAME);
     return err == ERR_UNKNOWN ? why_in(why, err, "--code") : err;
+}
+
+/* Which jobs take no relays: core/leaves.c. */
+static enum err check_fanout(const struct setup *setup,
+                             const struct options *options, struct why *why)
+{
+    const bool compared = setup->verify || setup->audit > 0;
+
+    if (!option_given(options, OPT_FANOUT) ||
+        (!compared && setup->code.staleness == 0 &&
+         !code_spec_products(&setup->code)))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--fanout does not go with %s: relays %s; leave one of them "
+                   "out",
+                   compared                    ? "--verify or --audit"
+                   : setup->code.staleness > 0 ? "--staleness"
+                                               : "--code mds",
+                   compared ? "merge the answers that are to be compared"
+                            : "keep the weights of one round only");
 }
 
 /* Line searches and curvature pairs: two sums must be over the same rows. */
@@ -268,6 +314,17 @@ static enum err take_local(struct setup *setup, struct options *options,
     return ERR_OK;
 }
 
+/* Nesterov's steps at their usual rate make the error of old gradients grow;
+ * plain ones bear it. */
+static enum err take_stale(struct options *options, struct why *why)
+{
+    if (option_text(options, OPT_STALENESS) == NULL ||
+        option_count(options, OPT_STALENESS) == 0 ||
+        option_given(options, OPT_OPTIM))
+        return ERR_OK;
+    return option_set(options, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
+}
+
 /* One row after the other: one pass unless said otherwise, no workers, and a
  * rate of its own. */
 static enum err take_sgd(const struct setup *setup, struct options *options,
@@ -310,9 +367,15 @@ enum err setup_workers(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = take_local(setup, options, why);
     if (err == ERR_OK)
+        err = take_stale(options, why);
+    if (err == ERR_OK)
         err = take_sgd(setup, options, why);
     if (err == ERR_OK)
         err = choose_code(setup, options, why);
+    if (err == ERR_OK)
+        err = trust_choose(setup, options, why);
+    if (err == ERR_OK)
+        err = check_fanout(setup, options, why);
     if (err == ERR_OK)
         err = choose_machine(setup, options, why);
     if (err == ERR_OK && delay != NULL)
@@ -634,6 +697,8 @@ enum err setup_load(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = setup_numbers(setup, options, why);
     if (err == ERR_OK)
+        err = coded_data_vet(setup, &setup->code, why);
+    if (err == ERR_OK)
         err = record_choices(setup, options, why);
     return err;
 }
@@ -674,15 +739,21 @@ struct metrics setup_measure(const struct setup *setup,
 {
     struct problem problem = setup_problem(setup);
     struct metrics metrics = metrics_none();
+    enum err err = ERR_NOMEM;
     double *inside;
 
     problem.data = data;
     inside = mem_new(problem_dims(&problem), sizeof *inside);
-    if (inside != NULL &&
-        rows_weights_carry(&setup->data, data, problem.outputs, w, inside) ==
-            ERR_OK &&
-        metrics_measure(&metrics, &problem, inside) != ERR_OK)
-        metrics = metrics_none();
+    if (inside != NULL)
+        err =
+            rows_weights_carry(&setup->data, data, problem.outputs, w, inside);
+    if (err == ERR_OK)
+        err = metrics_measure(&metrics, &problem, inside);
     mem_free(inside);
-    return metrics;
+    if (err == ERR_OK)
+        return metrics;
+    /* The model is what was asked for; it is not lost for want of these. */
+    if (err == ERR_NOMEM)
+        log_line("no metrics: out of memory");
+    return metrics_none();
 }

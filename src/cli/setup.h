@@ -41,6 +41,8 @@ struct setup {
     struct delay delay;
     struct delay_files delay_files; /* Which `delay` borrows. */
     struct chaos chaos;
+    bool verify;  /* Compare two answers to every piece, ... */
+    double audit; /* ... or to this share. */
     /* Problem. */
     bool loaded, has_test, has_valid; /* Which of the three are there. */
     bool intercept;

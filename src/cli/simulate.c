@@ -9,6 +9,7 @@
 #include "cli/campaign.h"
 #include "cli/cli.h"
 #include "cli/study.h"
+#include "cli/trace_file.h"
 
 static void make_auto(struct candidate *candidate)
 {
@@ -84,9 +85,33 @@ static enum err write_files(const struct options *options,
     return err;
 }
 
+static void on_trace(void *context, const struct trace *trace)
+{
+    trace_file_event(context, trace);
+}
+
+/* One run has one trace; the times of code local alone come from a formula. */
+static enum err check_trace(const struct options *options,
+                            const struct setup *setup, struct why *why)
+{
+    if (!option_given(options, OPT_TRACE))
+        return ERR_OK;
+    if (option_given(options, OPT_COMPARE))
+        return why_set(why, ERR_SHAPE,
+                       "--trace shows one run; leave out --compare");
+    if (setup->code.placement == PLACE_LOCAL &&
+        !option_flag(options, OPT_COMPUTE))
+        return why_set(why, ERR_SHAPE,
+                       "--trace: code local is traced only with gradients; "
+                       "leave out --no-compute");
+    return ERR_OK;
+}
+
 static int run_studies(struct cli *cli, struct setup *setup)
 {
+    struct trace_file trace = {0};
     const struct options *options = &cli->options;
+    const bool traced = option_given(options, OPT_TRACE);
     const struct study_options how = {
         .setup = setup,
         .compute = option_flag(options, OPT_COMPUTE),
@@ -99,18 +124,28 @@ static int run_studies(struct cli *cli, struct setup *setup)
                       : (double)NAN,
         .steps = (uint32_t)option_count(options, OPT_STEPS),
         .seed = option_count(options, OPT_SEED),
+        .watch = traced ? on_trace : NULL,
+        .watch_context = &trace,
     };
     struct candidate candidates[STUDIES_MAX] = {0};
     struct study studies[STUDIES_MAX] = {0};
     struct why why = {0};
     uint32_t count = 0;
-    enum err err = list_codes(options, setup, candidates, &count, &why);
+    enum err err = check_trace(options, setup, &why);
 
+    if (err == ERR_OK)
+        err = list_codes(options, setup, candidates, &count, &why);
+    if (err == ERR_OK)
+        err = trace_file_open(&trace, option_text(options, OPT_TRACE), &why);
     for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
         err = study_run(&how, &candidates[i], &studies[i], &why);
         if (err != ERR_OK && option_given(options, OPT_COMPARE))
             (void)why_in(&why, err, "%s", candidates[i].label);
     }
+    if (err == ERR_OK)
+        err = trace_file_close(&trace, &why);
+    else
+        trace_file_abort(&trace);
     if (err == ERR_OK)
         err = write_files(options, setup, studies, count, &why);
     if (err == ERR_OK)
@@ -130,6 +165,11 @@ int simulate_command(struct cli *cli)
     enum err err;
     int status;
 
+    if (option_flag(&cli->options, OPT_FAULTS) &&
+        option_given(&cli->options, OPT_TRACE))
+        return say_error(cli, EXIT_USAGE,
+                         "--trace shows a run without --faults; --seed N "
+                         "prints what happens in that one");
     if (option_flag(&cli->options, OPT_FAULTS))
         return campaign_command(cli);
     if (option_given(&cli->options, OPT_SEEDS))

@@ -78,10 +78,53 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
     return answer;
 }
 
+static void show_slow(const json_t *worker)
+{
+    const json_t *factor = json_object_get(worker, "factor");
+
+    (void)printf("  %-16s", text_of(worker, "name"));
+    if (json_is_number(factor))
+        (void)printf(" %7.1f x", json_number_value(factor));
+    else
+        (void)printf(" %9s", "-");
+    (void)printf("  %-8s %s\n", text_of(worker, "cause"),
+                 text_of(worker, "why"));
+}
+
+/* Those who keep up are counted, not listed. */
+static void show_why(const json_t *answer)
+{
+    const json_t *workers = json_object_get(answer, "workers");
+    const size_t count = json_array_size(workers);
+    const json_int_t more = json_integer_value(json_object_get(answer, "more"));
+    size_t behind = 0;
+    bool known = false;
+
+    (void)printf("step %" JSON_INTEGER_FORMAT "\n",
+                 json_integer_value(json_object_get(answer, "step")));
+    for (size_t i = 0; i < count; i++) {
+        const json_t *worker = json_array_get(workers, i);
+
+        known |= json_is_number(json_object_get(worker, "factor"));
+        if (text_of(worker, "cause")[0] == '\0')
+            continue;
+        show_slow(worker);
+        behind++;
+    }
+    (void)printf("%s%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+                 " workers are not behind%s\n",
+                 behind > 0 ? "the other " : "",
+                 (json_int_t)(count - behind) + more, (json_int_t)count + more,
+                 known || behind > 0
+                     ? ""
+                     : ", as far as is known: nothing was measured yet");
+}
+
 int status_command(struct cli *cli)
 {
+    const bool why = option_flag(&cli->options, OPT_WHY_SLOW);
     int status = EXIT_DONE;
-    json_t *answer = ask(cli, ASK_STATUS, &status);
+    json_t *answer = ask(cli, why ? ASK_WHY : ASK_STATUS, &status);
 
     if (answer == NULL)
         return status;
@@ -89,7 +132,10 @@ int status_command(struct cli *cli)
         say_json(answer);
         return EXIT_DONE;
     }
-    show_text(answer);
+    if (why)
+        show_why(answer);
+    else
+        show_text(answer);
     json_decref(answer);
     return EXIT_DONE;
 }

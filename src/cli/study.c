@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/coded_data.h"
 #include "sim/sim.h"
 
 #define LANE_STEPS 6u
@@ -39,9 +40,9 @@ static void keep_lanes(const struct replay *replay, uint32_t step,
     study->lane_steps = step + 1;
 }
 
-static void replay_steps(const struct study_options *options,
-                         struct replay *replay, struct delay_draw *draws,
-                         uint32_t steps, struct study *study)
+static enum err replay_steps(const struct study_options *options,
+                             struct replay *replay, struct delay_draw *draws,
+                             uint32_t steps, struct study *study)
 {
     const struct code *code = replay->code;
     double covered = 0;
@@ -49,9 +50,12 @@ static void replay_steps(const struct study_options *options,
     for (uint32_t i = 0; i < steps; i++) {
         struct replay_step step;
         struct study_point *point = &study->points[study->point_count];
+        enum err err;
 
         delay_row(&options->setup->delay, i, code->slots, draws);
-        replay_run(replay, draws, &step);
+        err = replay_run(replay, draws, &step);
+        if (err != ERR_OK)
+            return err;
         if (step.stalled) {
             study->stalled++;
             continue;
@@ -59,6 +63,10 @@ static void replay_steps(const struct study_options *options,
         keep_lanes(replay, i, study);
         study->total_s += (double)step.took_us / 1e6;
         covered += (double)step.chunks_in / code->chunks;
+        study->ages.answers += step.aged;
+        study->ages.sum += step.age_sum;
+        if (step.age_max > study->ages.max)
+            study->ages.max = step.age_max;
         *point = (struct study_point){
             .t_s = study->total_s,
             .step_s = (double)step.took_us / 1e6,
@@ -73,6 +81,7 @@ static void replay_steps(const struct study_options *options,
         study->mean_step_s = study->total_s / study->point_count;
         study->coverage = covered / study->point_count;
     }
+    return ERR_OK;
 }
 
 /* `steps` of the code; only lanes are wanted if a run of the core gives the
@@ -93,7 +102,7 @@ static enum err replay_study(const struct study_options *options,
         (!options->lanes || study->lanes != NULL))
         err = replay_init(&replay, code, chunk_us);
     if (err == ERR_OK)
-        replay_steps(options, &replay, draws, steps, study);
+        err = replay_steps(options, &replay, draws, steps, study);
     replay_close(&replay);
     mem_free(draws);
     return err;
@@ -173,6 +182,8 @@ static void take_result(struct sim_result *result, struct study *study)
     study->mean_step_s = result->mean_step_s;
     study->total_s = result->total_s;
     study->coverage = result->coverage;
+    study->ages = (struct ages){result->stats.aged, result->stats.age_sum,
+                                result->stats.age_max};
     study->hash = result->hash;
     study->loss = result->loss;
     study->weights = result->weights;
@@ -224,6 +235,8 @@ static enum err run_core(const struct study_options *options,
     sim.seed = options->seed;
     sim.commit = on_commit;
     sim.commit_context = &watcher;
+    sim.watch = options->watch;
+    sim.watch_context = options->watch_context;
     if (!options->compute || !isnan(options->work_s)) {
         sim.ideal = true;
         sim.chunk_us = chunk_us;
@@ -267,9 +280,10 @@ static enum err study_gradients(const struct study_options *options,
             ? sim_options_default().chunk_us
             : chunk_time(options->work_s, setup->slots, chunks);
     struct code code = {0};
-    enum err err =
-        code_build(&code, &candidate->spec, setup->slots, chunks, why);
+    enum err err = coded_data_vet(setup, &candidate->spec, why);
 
+    if (err == ERR_OK)
+        err = code_build(&code, &candidate->spec, setup->slots, chunks, why);
     if (err == ERR_OK) {
         study->exactness = code.exactness;
         err = run_core(options, candidate, chunks, chunk_us, study, why);
@@ -299,7 +313,7 @@ static enum err study_times(const struct study_options *options,
 
     if (err == ERR_OK) {
         study->exactness = code.exactness;
-        err = candidate->adapt
+        err = candidate->adapt || options->watch != NULL
                   ? run_core(options, candidate, chunks, chunk_us, study, why)
                   : replay_study(options, &code, chunk_us, steps, study);
         if (err == ERR_NOMEM)

@@ -9,6 +9,7 @@
 #ifndef CLI_STUDY_H
 #define CLI_STUDY_H
 
+#include "cli/ages.h"
 #include "cli/setup.h"
 #include "core/trace.h"
 #include "plan/candidate.h"
@@ -24,6 +25,10 @@ struct study_options {
     double work_s; /* NaN: not said. */
     uint32_t steps;
     uint64_t seed;
+    /* Everything that happens (`--trace`), or NULL; then the core runs also
+     * where its fast path would do. */
+    void (*watch)(void *context, const struct trace *trace);
+    void *watch_context;
 };
 
 struct study_point {
@@ -41,6 +46,7 @@ struct study {
     uint32_t steps;
     uint32_t stalled; /* Steps that never ended: left out of all means. */
     double mean_step_s, total_s, coverage;
+    struct ages ages; /* --staleness. */
     bool computed;
     struct digest hash;
     double loss;

@@ -53,6 +53,8 @@ static json_t *study_json(const struct cli *cli, const struct setup *setup,
     (void)json_object_set_new(
         object, "metrics",
         metrics_json(setup, measured ? &setup->test : NULL, study->weights));
+    if (study->candidate.spec.staleness > 0)
+        (void)json_object_set_new(object, "age", ages_json(&study->ages));
     if (study->stalled > 0)
         (void)json_object_set_new(object, "stalled",
                                   json_integer((json_int_t)study->stalled));
@@ -121,6 +123,9 @@ static void show_line(const struct study *study, const char *name, int width)
                  study->workers, study->steps, study->mean_step_s,
                  study->total_s, study->coverage,
                  exactness_name(study->exactness));
+    if (study->candidate.spec.staleness > 0)
+        (void)printf(", age %.3f, at most %u", ages_mean(&study->ages),
+                     study->ages.max);
     if (study->stalled > 0)
         (void)printf(", %u steps stalled", study->stalled);
     (void)printf("\n");

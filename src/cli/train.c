@@ -13,17 +13,37 @@
 #include "cli/run.h"
 #include "cli/trial.h"
 #include "os/file.h"
+#include "os/notice.h"
 
 static enum err check_listen(const struct options *options, struct why *why)
 {
-    const enum err err = address_check(
-        option_text(options, OPT_LISTEN), option_text(options, OPT_TOKEN_FILE),
+    const char *listen = option_text(options, OPT_LISTEN);
+    const char *interface = option_text(options, OPT_INTERFACE);
+    char text[ADDRESS_SIZE];
+    enum err err = ERR_OK;
+
+    if (interface != NULL) {
+        err = address_of_interface(interface, listen, text, why);
+        listen = text;
+    }
+    if (err != ERR_OK)
+        return err;
+    err = address_check(
+        listen, option_text(options, OPT_TOKEN_FILE),
         "make one with `muster token new cluster.token` and add --token-file "
         "cluster.token",
         why);
-
     return err == ERR_SHAPE || err == ERR_RANGE ? why_in(why, err, "--listen")
                                                 : err;
+}
+
+static enum err check_notice(const struct options *options, struct why *why)
+{
+    const struct notice_options notice = {
+        .kind = option_text(options, OPT_PREEMPT_NOTICE),
+        .address = option_text(options, OPT_PREEMPT_ADDRESS)};
+
+    return notice_check(&notice, why);
 }
 
 /* Fail before hours of work, not after. */
@@ -90,6 +110,8 @@ static enum err prepare(struct run *run, struct why *why)
     if (err == ERR_OK)
         err = check_listen(options, why);
     if (err == ERR_OK)
+        err = check_notice(options, why);
+    if (err == ERR_OK)
         err = check_save(options, why);
     if (err == ERR_OK)
         err = setup_load(run->setup, options, why);
@@ -145,6 +167,12 @@ static int finish(struct run *run, const struct train_result *result)
         err = save_model(run->setup, result->weights, path, &why);
     if (err != ERR_OK)
         return say_why(run->cli, err, &why);
+    if (run->setup->slots > 0) {
+        json_t *object = result_json(run, result, path);
+
+        history_write(run, object);
+        json_decref(object);
+    }
     if (demo && result->finished)
         return finish_demo(run, result, path);
     result_show(run, result, path, NULL);
@@ -177,7 +205,8 @@ static int execute_one(struct run *run)
     else
         err = run_cluster(run, &result, &why);
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
-    mem_free(result.weights);
+    train_result_close(&result);
+    history_close(&run->history);
     return status;
 }
 

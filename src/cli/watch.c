@@ -113,6 +113,10 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_ROLLBACK:
     case TRACE_ALARM:
     case TRACE_SWITCH:
+    case TRACE_STINT:
+    case TRACE_PULSE:
+    case TRACE_BANNED:
+    case TRACE_JUDGED:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:
@@ -217,4 +221,13 @@ const char *watch_state_name(enum watch_state state)
 
     CHECK((size_t)state < sizeof names / sizeof *names);
     return names[state];
+}
+
+const char *watch_state_colour(enum watch_state state)
+{
+    static const char *const codes[] = {"\033[32m", "\033[33m", "\033[35m",
+                                        "\033[31m", "\033[90m"};
+
+    CHECK((size_t)state < sizeof codes / sizeof *codes);
+    return codes[state];
 }

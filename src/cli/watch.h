@@ -65,5 +65,7 @@ void watch_tick(struct watch *watch, time_us now);
 uint32_t watch_straggled(const struct watch *watch);
 uint32_t watch_alive(const struct watch *watch);
 const char *watch_state_name(enum watch_state state);
+/* Green, yellow, magenta, red, grey: the code for a terminal. */
+const char *watch_state_colour(enum watch_state state);
 
 #endif /* CLI_WATCH_H */

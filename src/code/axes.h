@@ -28,7 +28,8 @@ struct placement_ops {
     const char *name;
     enum carrier carrier;
     bool grouped;
-    bool approx; /* Its sum is an estimate even when nothing is missing. */
+    bool products; /* It codes data: its answers are products. */
+    bool approx;   /* Its sum is an estimate even when nothing is missing. */
     /* P; NULL: n. */
     uint32_t (*parts)(const struct code *code);
     /* NULL: a span is a part. */
@@ -95,6 +96,7 @@ extern const struct placement_ops placement_matrix;
 extern const struct placement_ops placement_mds;
 extern const struct placement_ops placement_sgc;
 extern const struct placement_ops placement_local;
+extern const struct placement_ops placement_stale;
 
 const struct placement_ops *placement_ops(enum placement placement);
 const struct schedule_ops *schedule_ops(enum schedule schedule);
@@ -149,6 +151,10 @@ void decoder_free(struct decoder *decoder);
 void basis_orthonormalise(struct code *code, bool first);
 /* max |a^T B - 1| over the coded spans that are not empty. */
 double decode_residual(const struct code *code, const double *weight);
+/* mds: the largest residual of the parts whose slots are out. */
+MUST_CHECK enum err decode_parts_residual(const struct code *code,
+                                          const bool *slot_in, double *weight,
+                                          double *residual);
 
 /* least.c: the weights nearest to a^T B = 1. */
 struct least;

@@ -9,6 +9,9 @@
  * random ones as fit), and the best is kept together with what was seen.  A
  * draw is given up as soon as it is worse than the best.
  *
+ * A code of data (mds) restores every part, not their sum: its residual is the
+ * largest of those that are missing.
+ *
  * The work is bounded by counting operations, not by a clock: the same build
  * on the same machine always tries the same patterns.  What came of it is
  * remembered in the spec's memory, if it has one.
@@ -69,12 +72,13 @@ static uint64_t pattern_cost(const struct code *code)
 {
     const uint64_t n = code->slots;
     const uint64_t s = code->spec.stragglers;
+    const uint64_t parts = code_spec_products(&code->spec) ? s : 0;
 
     if (code->folds ==
         0) /* Least squares, by a library that does 16 at once. */
         return PATTERN_WORK + n * n * code->span_count / 16;
-    return PATTERN_WORK + 3 * s * s * s + 3 * n * (s + 1) +
-           4 * (uint64_t)code->table.count;
+    return PATTERN_WORK + (1 + parts) * (3 * s * s * s + 3 * n * (s + 1) +
+                                         4 * (uint64_t)code->table.count);
 }
 
 /* All patterns if they are few; if not, a tenth of the work for one draw, so
@@ -194,12 +198,15 @@ static enum err try_pattern(struct trial *trial, uint32_t number,
         set_sampled(trial, number);
     trial->spent += trial->cost;
     err = code_decode(trial->code, trial->in, trial->weight, &residual);
-    if (err == ERR_UNDECODABLE)
-        residual = HUGE_VAL;
-    else if (err != ERR_OK)
+    if (err != ERR_OK && err != ERR_UNDECODABLE)
         return err;
     grows =
         err == ERR_OK ? amplification(trial->code, trial->weight) : HUGE_VAL;
+    if (err == ERR_OK && code_spec_products(&trial->code->spec))
+        err = decode_parts_residual(trial->code, trial->in, trial->weight,
+                                    &residual);
+    if (err != ERR_OK)
+        residual = HUGE_VAL;
     if (residual > seen->worst_residual)
         seen->worst_residual = residual;
     if (grows > seen->worst_amplification)
@@ -300,32 +307,36 @@ static uint64_t memo_key(const struct code *code)
     return digest_short(&digest);
 }
 
-static const struct code_memo *recall(const struct code_memory *memory,
+/* One made in a hurry is good enough for whoever is in a hurry. */
+static const struct code_memo *recall(const struct code_spec *spec,
                                       uint64_t key)
 {
+    const struct code_memory *memory = spec->memory;
     const uint32_t kept = memory == NULL               ? 0
                           : memory->count < CODE_MEMOS ? memory->count
                                                        : CODE_MEMOS;
 
     for (uint32_t i = 0; i < kept; i++) {
-        if (memory->memo[i].key == key)
+        if (memory->memo[i].key == key &&
+            (spec->quick || !memory->memo[i].quick))
             return &memory->memo[i];
     }
     return NULL;
 }
 
-static void remember(struct code_memory *memory, uint64_t key, uint32_t draw,
-                     const struct certificate *certificate)
+static void remember(const struct code *code, uint64_t key, uint32_t draw)
 {
+    struct code_memory *memory = code->spec.memory;
+
     if (memory != NULL)
         memory->memo[memory->count++ % CODE_MEMOS] =
-            (struct code_memo){key, draw, *certificate};
+            (struct code_memo){key, draw, code->spec.quick, code->certificate};
 }
 
 enum err certify_best(struct code *code)
 {
     const uint64_t key = memo_key(code);
-    const struct code_memo *memo = recall(code->spec.memory, key);
+    const struct code_memo *memo = recall(&code->spec, key);
     struct trial trial = {0};
     uint32_t chosen = 0;
     enum err err;
@@ -340,7 +351,7 @@ enum err certify_best(struct code *code)
     if (err == ERR_OK)
         err = draw_number(code, chosen);
     if (err == ERR_OK)
-        remember(code->spec.memory, key, chosen, &code->certificate);
+        remember(code, key, chosen);
     trial_close(&trial);
     return err;
 }

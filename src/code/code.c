@@ -23,6 +23,7 @@ static const struct placement_ops *const placements[] = {
     [PLACE_MDS] = &placement_mds,
     [PLACE_SGC] = &placement_sgc,
     [PLACE_LOCAL] = &placement_local,
+    [PLACE_STALE] = &placement_stale,
 };
 
 const struct placement_ops *placement_ops(enum placement placement)
@@ -88,7 +89,7 @@ static enum err vet_size(const struct code *code, struct why *why)
         return why_set(why, ERR_SHAPE, "a code serves 1 to %u workers, not %u",
                        CODE_SLOTS_MAX, code->slots);
     if (coded && code->spec.placement != PLACE_LOCAL &&
-        code->slots > CODE_NUMERIC_MAX)
+        code->spec.placement != PLACE_STALE && code->slots > CODE_NUMERIC_MAX)
         return why_set(why, ERR_SHAPE,
                        "code %s serves at most %u workers, not %u; use `rep`",
                        code->spec.name, CODE_NUMERIC_MAX, code->slots);
@@ -205,6 +206,11 @@ bool code_spec_tally(const struct code_spec *spec)
 bool code_spec_estimates(const struct code_spec *spec)
 {
     return placement_ops(spec->placement)->approx;
+}
+
+bool code_spec_products(const struct code_spec *spec)
+{
+    return placement_ops(spec->placement)->products;
 }
 
 bool code_spec_bitwise(const struct code_spec *spec)
@@ -512,9 +518,18 @@ uint32_t code_covered(const struct code *code, const bool *piece_in,
     return chunks;
 }
 
+/* Chunks of the longest part. */
+static uint32_t tallest(const struct code *code)
+{
+    return (code->chunks + code->parts - 1) / code->parts;
+}
+
 double code_copies(const struct code *code)
 {
     uint64_t held = 0;
+
+    if (code_spec_products(&code->spec)) /* A block of rows, and of columns. */
+        return 2.0 * code->slots * tallest(code) / code->chunks;
 
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         for (uint32_t id = 0; id < code->piece_count; id++) {
@@ -529,6 +544,8 @@ double code_load(const struct code *code)
 {
     uint64_t most = 0;
 
+    if (code_spec_products(&code->spec))
+        return (double)tallest(code) / code->chunks;
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         const struct table *table = &code->table;
         const bool own = code->spec.schedule == SCHED_STEAL;
@@ -586,4 +603,12 @@ const char *stop_name(enum stop stop)
 const char *estimate_name(enum estimate estimate)
 {
     return estimate_ops(estimate)->name;
+}
+
+/* Multiples of the golden ratio spread the beginnings of neighbouring steps. */
+uint32_t code_first_slot(const struct code *code, uint32_t step)
+{
+    const uint32_t fraction = step * UINT32_C(2654435769);
+
+    return (uint32_t)(((uint64_t)fraction * code->slots) >> 32);
 }

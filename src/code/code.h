@@ -24,9 +24,12 @@
  *                       coefficients (Wang et al.)
  *              partial-frc, partial-cyclic   private parts besides the coded
  *              matrix   the user's own table
- *              mds      systematic Gaussian: any n-s answers give everything
+ *              mds      coded data: slot i holds row i of a systematic
+ *                       Gaussian matrix times the parts, and answers products
+ *                       (math/blocks.h); any n-s answers give everything
  *              sgc      pairwise balanced copies, weights that need no decoding
  *              local    slot i holds part i, real answers that are averaged
+ *              stale    slot i holds part i, real answers, some to older steps
  *   schedule   all      every slot computes everything it holds; one piece is
  *                       a whole span
  *              steal    own part first, cut into STEAL_PIECES pieces; the rest
@@ -55,7 +58,7 @@
 #define CODE_PIECES_MAX   64u /* Of a part; --pieces. */
 #define CODE_RESIDUAL_MAX 1e-12
 #define CODE_GROUP_NONE   UINT32_MAX
-#define CODE_MEMOS        16u
+#define CODE_MEMOS        64u
 
 enum placement {
     PLACE_ONCE,
@@ -69,6 +72,7 @@ enum placement {
     PLACE_MDS,
     PLACE_SGC,
     PLACE_LOCAL,
+    PLACE_STALE,
 };
 enum schedule { SCHED_ALL, SCHED_STEAL, SCHED_STREAM };
 enum stop {
@@ -104,6 +108,7 @@ struct code_memory {
     struct code_memo {
         uint64_t key; /* Of placement, n, s, seed and all that matters. */
         uint32_t draw;
+        bool quick; /* Made within a tenth of the work. */
         struct certificate certificate;
     } memo[CODE_MEMOS];
     uint32_t count; /* Ever stored. */
@@ -131,6 +136,7 @@ struct code_spec {
     uint32_t parts;      /* partial: parts a slot holds; 0 = 2(s+1). */
     uint32_t pieces;     /* Cuts of a part; 0 = the schedule's own. */
     uint32_t replicas;   /* sgc: copies of a part; 0 = s+1. */
+    uint32_t staleness;  /* stale: updates an answer may be behind, B >= 1. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */
     const double *speed;        /* cb: of the slots; NULL = all the same. */
@@ -243,10 +249,11 @@ bool code_decodable(const struct code *code, const bool *slot_alive);
  * slots without work, weigh 0.  Allocates nothing. */
 MUST_CHECK enum err code_decode(const struct code *code, const bool *slot_in,
                                 double *weight, double *residual);
-/* mds: weights that restore one part from the slots that answered. */
+/* mds: weights that restore one part from the slots that answered, and how
+ * well: *residual = max |a^T G - e_part|. */
 MUST_CHECK enum err code_decode_part(const struct code *code,
                                      const bool *slot_in, uint32_t part,
-                                     double *weight);
+                                     double *weight, double *residual);
 /* The same weights for the folds of that last code_decode. */
 const double *code_folds(const struct code *code);
 /* Chunks of the plain pieces that are in and of the coded spans that some slot
@@ -265,12 +272,15 @@ MUST_CHECK enum err code_error(const struct code *code, const bool *slot_in,
 MUST_CHECK enum err code_expected_error(const struct code *code,
                                         uint32_t silent, uint32_t samples,
                                         double *mean);
-/* Chunks the busiest slot computes if nobody is slow, over K. */
+/* Chunks the busiest slot computes if nobody is slow, over K.  mds: a product
+ * with a chunk of the block counts half. */
 double code_load(const struct code *code);
 /* Copies of the data that all slots hold together. */
 double code_copies(const struct code *code);
 /* Are its answers tallies? */
 bool code_spec_tally(const struct code_spec *spec);
+/* Does it code data, not gradients: are its rounds products? */
+bool code_spec_products(const struct code_spec *spec);
 /* Is its sum an estimate even when nothing is missing? */
 bool code_spec_estimates(const struct code_spec *spec);
 /* Do sums of this spec keep their bits whoever answers? */
@@ -282,5 +292,10 @@ const char *schedule_name(enum schedule schedule);
 const char *stop_name(enum stop stop);
 const char *estimate_name(enum estimate estimate);
 const char *carrier_name(enum carrier carrier);
+
+/* Where to begin with sending the weights of a step.  The last to be sent a
+ * large model starts later than the first; were that always the same slot, a
+ * code that does not wait for everyone would never see its data. */
+uint32_t code_first_slot(const struct code *code, uint32_t step);
 
 #endif /* CODE_CODE_H */

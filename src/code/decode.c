@@ -236,9 +236,40 @@ enum err code_decode(const struct code *code, const bool *slot_in,
     return err;
 }
 
+enum err decode_parts_residual(const struct code *code, const bool *slot_in,
+                               double *weight, double *residual)
+{
+    enum err err = ERR_OK;
+
+    *residual = 0;
+    for (uint32_t part = 0; part < code->parts && err == ERR_OK; part++) {
+        double one = 0;
+
+        if (slot_in[part])
+            continue; /* Copied. */
+        err = code_decode_part(code, slot_in, part, weight, &one);
+        *residual = one > *residual ? one : *residual;
+    }
+    return err;
+}
+
+static double part_residual(const struct code *code, const double *weight,
+                            uint32_t part)
+{
+    double most = 0;
+
+    for (uint32_t q = 0; q < code->span_count; q++) {
+        const double error = fabs(span_total(code, weight, q) - (q == part));
+
+        if (!(error <= most))
+            most = isnan(error) ? HUGE_VAL : error;
+    }
+    return most;
+}
+
 /* a0 = e_part: what the part's own slot answers, unless it is out. */
 enum err code_decode_part(const struct code *code, const bool *slot_in,
-                          uint32_t part, double *weight)
+                          uint32_t part, double *weight, double *residual)
 {
     enum err err;
 
@@ -255,6 +286,8 @@ enum err code_decode_part(const struct code *code, const bool *slot_in,
     }
     for (uint32_t k = 0; k < code->decoder->out_count; k++)
         weight[code->decoder->out[k]] = 0;
+    if (err == ERR_OK)
+        *residual = part_residual(code, weight, part);
     return err;
 }
 

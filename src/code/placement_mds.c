@@ -1,5 +1,5 @@
 /*
- * placement_mds.c - systematic Gaussian: any n-s answers give everything.
+ * placement_mds.c - coded data: any k = n-s answers give everything.
  *
  *     5 slots, s = 2:      part   0    1    2
  *                  slot 0         1
@@ -8,21 +8,20 @@
  *                  slot 3         g30  g31  g32
  *                  slot 4         g40  g41  g42
  *
- * With k = n-s parts the first k slots answer for a part each and the last s
- * for random combinations of all of them; any k answers determine every part
- * almost surely.  Lee et al., "Speeding up distributed machine learning using
- * codes", IEEE Trans. IT 2018, for the product X w, where a row of G combines
- * blocks of *data* and every slot has 1/k of the work.  For gradients of
- * nonlinear models it is the parts' gradients that are combined, and the last
- * s slots compute all of them: the mean load is (s+1)/n, the least possible,
- * but it is not balanced.
+ * Slot i holds sum_j G_ij X_j, a block as large as one part of the data
+ * (math/blocks.h), and answers its product with a vector: of k parts and
+ * n blocks any k answers determine the product of every part almost surely, and
+ * every slot has 1/k of the work.  A gradient of a linear model is two such
+ * products.  Lee et al., "Speeding up distributed machine learning using
+ * codes", IEEE Trans. IT 2018.
  *
  * G has N(0,1)/sqrt(k) below the identity, so that all rows are about as long;
  * systematic because then only what is missing is solved for, and a condition
- * number depends on s, not on k (handbook 8.1).
+ * number depends on s, not on k (handbook 8.1).  There are no more parts than
+ * chunks; with fewer chunks than n-s more may straggle.
  *
  * All a with a^T G = 1: a0 = 1 on the first k slots; L has for every slot p of
- * the last s the row (g_p, -e_p).
+ * the last n-k the row (g_p, -e_p).
  */
 #include <math.h>
 #include <string.h>
@@ -32,7 +31,14 @@
 
 static uint32_t mds_parts(const struct code *code)
 {
-    return code->slots - code->spec.stragglers;
+    const uint32_t k = code->slots - code->spec.stragglers;
+
+    return k < code->chunks ? k : code->chunks;
+}
+
+static uint32_t mds_folds(const struct code *code)
+{
+    return code->slots - mds_parts(code) + 1;
 }
 
 static uint32_t mds_row(const struct code *code, uint32_t slot, uint32_t *spans,
@@ -74,9 +80,10 @@ static enum err mds_draw(struct code *code, uint32_t draw)
 const struct placement_ops placement_mds = {
     .name = "mds",
     .carrier = CARRIER_F64,
+    .products = true,
     .parts = mds_parts,
     .row = mds_row,
     .vet = coded_vet,
-    .folds = coded_folds,
+    .folds = mds_folds,
     .draw = mds_draw,
 };

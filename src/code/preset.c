@@ -19,8 +19,9 @@
 static const struct preset presets[] = {
     {"uncoded", NULL, "every worker its own part; waits for all of them",
      PLACE_ONCE, SCHED_ALL, STOP_ALL, ESTIMATE_EXACT, false},
-    {"ignore", "ksync", "own parts; ends without the S slowest (approximate)",
-     PLACE_ONCE, SCHED_ALL, STOP_FIRST, ESTIMATE_RATIO, false},
+    {"ignore", "ksync",
+     "own parts; the S slowest are left out, or late: --staleness", PLACE_ONCE,
+     SCHED_ALL, STOP_FIRST, ESTIMATE_RATIO, false},
     {"frc", NULL, "groups of S+1 do the same work; the first of each counts",
      PLACE_REP, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, true},
     {"rep", NULL, "frc for any number of workers", PLACE_REP, SCHED_ALL,
@@ -36,7 +37,7 @@ static const struct preset presets[] = {
      PLACE_PARTIAL_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
     {"matrix", NULL, "matrix:FILE, your own encoding; least squares (numeric)",
      PLACE_MATRIX, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
-    {"mds", NULL, "N-S parts and S mixtures of all; any N-S decode (numeric)",
+    {"mds", NULL, "coded data of linear models; any N-S answers do (numeric)",
      PLACE_MDS, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
     {"agc", "erasurehead", "rep, ended after K workers (approximate)",
      PLACE_REP, SCHED_ALL, STOP_COLLECT, ESTIMATE_REFERENCE, false},
@@ -150,6 +151,19 @@ static void average_sums(struct code_spec *spec)
         spec->estimate = ESTIMATE_EXACT;
 }
 
+/* Late answers are kept, not called off.  With B = 0 there are none to keep:
+ * then it is `ignore` as it stands, tallies and all. */
+static enum err keep_late(const struct preset *preset, struct code_spec *spec,
+                          struct why *why)
+{
+    if (preset->placement != PLACE_ONCE || preset->stop != STOP_FIRST)
+        return why_set(why, ERR_SHAPE,
+                       "--staleness goes only with code ignore, not with %s",
+                       spec->name);
+    spec->placement = PLACE_STALE;
+    return ERR_OK;
+}
+
 enum err preset_spec(const struct preset_options *options,
                      struct code_spec *spec, struct why *why)
 {
@@ -159,6 +173,7 @@ enum err preset_spec(const struct preset_options *options,
         .parts = options->parts,
         .pieces = options->pieces,
         .replicas = options->replicas,
+        .staleness = options->staleness,
         .decoding = options->decoding,
         .matrix = options->matrix,
         .speed = options->speed,
@@ -183,6 +198,8 @@ enum err preset_spec(const struct preset_options *options,
         err = choose_stop(options, &made, why);
     if (err == ERR_OK && made.placement == PLACE_LOCAL && options->every_step)
         average_sums(&made);
+    if (err == ERR_OK && made.staleness > 0)
+        err = keep_late(preset, &made, why);
     if (err == ERR_OK)
         *spec = made;
     return err;

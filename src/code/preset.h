@@ -31,6 +31,7 @@ struct preset_options {
     uint32_t workers;     /* n, for defaults such as first:(n - s). */
     uint64_t seed;
     uint32_t parts, pieces, replicas; /* As in code_spec; 0 = default. */
+    uint32_t staleness; /* ignore: B; 0 = what is late is called off. */
     enum decoding decoding;
     const struct code_matrix *matrix;
     const double *speed;

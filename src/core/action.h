@@ -22,24 +22,27 @@
 enum event_kind {
     EVENT_START,
     EVENT_TIME,      /* The time asked for with ACTION_TIMER has come. */
-    EVENT_LINK_UP,   /* Worker: connected to the coordinator. */
-    EVENT_LINK_DOWN, /* Socket error or end; coordinator: of `link`. */
+    EVENT_LINK_UP,   /* Worker, relay: connected to the one above. */
+    EVENT_LINK_DOWN, /* Socket error or end; coordinator, relay: of `link`. */
     EVENT_MESSAGE,
     EVENT_COMPUTED,     /* Worker: the piece is in the tally, or not (err). */
     EVENT_JOURNALED,    /* Coordinator: the record is written (err). */
     EVENT_CHECKPOINTED, /* Coordinator: `step` is durable (err). */
     EVENT_LEAVE,        /* Worker: SIGTERM or spot notice. */
     EVENT_STOP,         /* Coordinator: end at the next step boundary. */
+    EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
 };
 
 struct event {
     enum event_kind kind;
     time_us now;
-    uint32_t link;         /* Coordinator: who. */
+    uint32_t link;         /* Coordinator, relay: who. */
     const struct msg *msg; /* EVENT_MESSAGE. */
     enum err err;          /* COMPUTED, JOURNALED, CHECKPOINTED. */
     int64_t compute_us;    /* COMPUTED. */
     uint32_t step;         /* CHECKPOINTED. */
+    uint64_t backlog;      /* MESSAGE, TIME: bytes of bulk on their way to the
+                              other side; late then, not lost. */
 };
 
 enum action_kind {
@@ -51,20 +54,31 @@ enum action_kind {
     ACTION_JOURNAL,    /* Coordinator: append bytes; `sync`: make durable. */
     ACTION_CHECKPOINT, /* Coordinator: bytes of `step`, via core/store.h. */
     ACTION_FINISH,     /* The machine is done; err and reason say how. */
-    ACTION_CONNECT,    /* Worker: dial; LINK_UP or LINK_DOWN follows. */
-    ACTION_OPEN,       /* Worker: the job is known; make room for its data. */
+    ACTION_CONNECT,    /* Worker, relay: dial; LINK_UP or LINK_DOWN follows. */
+    ACTION_OPEN,       /* Worker, relay: the job is known; make room for it. */
     ACTION_STORE,      /* Worker: keep msg->data; the machine counts it held. */
     ACTION_COMPUTE,    /* Worker: add chunks [first, end) to `tally`. */
     ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
+    ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
+                      and exponent are to be copied: the round may end. */
+};
+
+/* The block of coded data that a worker holds or is about to. */
+struct block_share {
+    uint64_t block; /* Its name; 0: rows, not a block. */
+    uint32_t parts;
+    uint32_t count;
+    const struct item *items; /* The machine's, copy them. */
 };
 
 struct action {
     enum action_kind kind;
     uint32_t link;
+    uint32_t leaf;        /* SHIP: behind the relay on link; 0 = itself. */
     struct msg msg;       /* SEND; STORE. */
     time_us at;           /* TIMER. */
     struct trace trace;   /* TRACE. */
-    uint32_t first, end;  /* SHIP, COMPUTE. */
+    uint32_t first, end;  /* SHIP, COMPUTE, JUDGE. */
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;
@@ -75,9 +89,11 @@ struct action {
     uint64_t round;         /* COMPUTE: stands for `what`, the same for all
                                pieces of a round. */
     const int16_t *exponent;
-    struct tally *tally;   /* COMPUTE: cleared, the driver's until COMPUTED. */
-    double *vector;        /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1. */
-    const struct job *job; /* OPEN. */
+    struct tally *tally; /* COMPUTE: cleared, the driver's until COMPUTED. */
+    double *vector;      /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1;
+                            of a product: its numbers. */
+    struct block_share share; /* COMPUTE of a product, STORE of a strip. */
+    const struct job *job;    /* OPEN. */
 };
 
 /* A list the driver owns; machines only add.  It grows to what the busiest

@@ -14,6 +14,19 @@ enum planted_bug {
     BUG_MERGE_OVERLAP,    /* Add sums whose chunk sets overlap. */
     BUG_SKIP_FOLDER_SYNC, /* Rename without making the name durable. */
     BUG_SKIP_FINITE,      /* Let NaN and out-of-bound answers in. */
+    BUG_STALE_STEP,       /* Accept an answer to an older step. */
+    BUG_ONE_SHORT,        /* End a round before its last piece is in. */
+    BUG_ROW_TWICE,        /* Fold a coded row in again. */
+    BUG_FORGET_DEAD,      /* Leave a dead worker's pieces to it. */
+    BUG_OLD_COMPUTE,      /* Worker: send what was called off as the new. */
+    BUG_OLD_WEIGHTS,      /* Worker: take a new round, keep the old weights. */
+    BUG_UNSYNCED_VIEW,    /* Use a view before it is durable. */
+    BUG_UNSYNCED_STEP,    /* ... an approximate step. */
+    BUG_SKIP_FILE_SYNC,   /* Rename a checkpoint that is not durable. */
+    BUG_IN_PLACE,         /* Write over the only whole checkpoint. */
+    BUG_KEEP_TORN,        /* Go on behind the torn end of a journal. */
+    BUG_BELIEVE_SECOND,   /* Merge a second answer that says something else. */
+    BUG_RELAY_TWICE,      /* A relay adds a second answer to a piece. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS

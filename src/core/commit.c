@@ -125,6 +125,34 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
     return ERR_OK;
 }
 
+/* The sum of the rows that came, each at the weights it was computed at, in the
+ * order of the slots. */
+static void decode_stale(struct coordinator *c, struct outcome *out)
+{
+    const uint32_t dims = c->total.dims;
+    uint64_t rows = 0;
+
+    out->chunks = code_covered(&c->code, c->piece_in, c->slot_in);
+    out->exactness = EXACT_APPROX;
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const bool in = c->slot_in[slot] && c->code.busy[slot];
+
+        c->decode[slot] = in ? 1 : 0;
+        out->answered += in;
+        rows += in ? rows_of(c, slot) : 0;
+        out->age_sum += in ? c->slot_age[slot] : 0;
+        if (in && c->slot_age[slot] > out->age_max)
+            out->age_max = c->slot_age[slot];
+    }
+    CHECK(rows > 0);
+    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
+    memset(c->gradient, 0, ((size_t)dims + 1) * sizeof *c->gradient);
+    add_rows(c, c->decode, c->code.slots, c->slot_in);
+    for (uint32_t j = 0; j <= dims; j++)
+        c->gradient[j] *= out->rescale;
+    out->loss = c->gradient[dims];
+}
+
 /* --- journal and checkpoint ---------------------------------------------- */
 
 void commit_journal(struct coordinator *c, const struct record *record,
@@ -150,7 +178,7 @@ static bool checkpoint_due(const struct coordinator *c)
 
 static void ask_checkpoint(struct coordinator *c, struct actions *actions)
 {
-    struct writer state = writer_on(c->state, optim_state_bytes(&c->optim));
+    struct writer state = writer_on(c->state, coordinator_state_bytes(c));
     struct checkpoint checkpoint = {
         .job = c->options.job.id,
         .config = c->options.config,
@@ -162,6 +190,8 @@ static void ask_checkpoint(struct coordinator *c, struct actions *actions)
     struct action *action;
 
     optim_save(&c->optim, &state);
+    if (c->options.follow)
+        follow_save(&c->follow, &state);
     CHECK(state.ok);
     checkpoint.state_size = state.size;
     action = actions_add(actions, ACTION_CHECKPOINT);
@@ -206,7 +236,7 @@ static struct record receipt(const struct coordinator *c,
         .job = c->options.job.id,
         .view = c->view,
         .step = c->optim.step,
-        .attempt = c->key.attempt,
+        .attempt = out->attempts,
         .slots = c->code.slots,
         .answered = out->answered,
         .chunks = out->chunks,
@@ -215,6 +245,8 @@ static struct record receipt(const struct coordinator *c,
         .residual = out->residual,
         .rescale = out->rescale,
         .objective = c->optim.objective,
+        .age_sum = out->age_sum,
+        .age_max = out->age_max,
         .weights = coordinator_hash(c),
     };
 
@@ -244,10 +276,12 @@ static bool replayed(struct coordinator *c, const struct record *record,
 
 static void call_off(struct coordinator *c, struct actions *actions)
 {
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    if (stale_on(c))
+        return; /* They go on. */
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (!member_here(c, link) || c->members[link].outstanding == 0)
             continue;
-        coordinator_send(actions, link, MSG_CANCEL)->cancel.key = c->key;
+        coordinator_send(c, actions, link, MSG_CANCEL)->cancel.key = c->key;
         round_unassign(c, link);
     }
 }
@@ -261,6 +295,10 @@ static void count_step(struct coordinator *c, const struct outcome *out,
     c->stats.chunks_covered += out->chunks;
     if (out->residual > c->stats.worst_residual)
         c->stats.worst_residual = out->residual;
+    c->stats.aged += out->answered;
+    c->stats.age_sum += out->age_sum;
+    if (out->age_max > c->stats.age_max)
+        c->stats.age_max = out->age_max;
     trace = coordinator_trace(c, actions, TRACE_COMMIT, LINK_NONE);
     trace->key.step = c->optim.step;
     trace->a = (uint64_t)out->exactness;
@@ -301,9 +339,12 @@ static void add_round(struct outcome *step, const struct outcome *round)
         step->exactness = round->exactness;
     if (round->residual > step->residual)
         step->residual = round->residual;
+    step->attempts += round->attempts;
     step->answered = round->answered;
     step->chunks = round->chunks;
     step->rescale = round->rescale;
+    step->age_sum = round->age_sum;
+    step->age_max = round->age_max;
 }
 
 /* The model has been updated: write the receipt, go on. */
@@ -311,9 +352,10 @@ static void end_step(struct coordinator *c, struct actions *actions)
 {
     const struct outcome out = c->outcome;
     const struct record record = receipt(c, &out);
-    const bool sync = c->options.sync || c->stopping ||
-                      !coordinator_promises_bits(c) || checkpoint_due(c) ||
-                      optim_next(&c->optim).kind == ASK_DONE;
+    const bool sync =
+        c->options.sync || c->stopping ||
+        (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
+        checkpoint_due(c) || optim_next(&c->optim).kind == ASK_DONE;
 
     c->outcome = (struct outcome){0};
     count_step(c, &out, actions);
@@ -331,6 +373,12 @@ static enum err decode(struct coordinator *c, struct outcome *out)
         decode_mean(c, out);
         return ERR_OK;
     }
+    if (stale_on(c)) {
+        decode_stale(c, out);
+        return ERR_OK;
+    }
+    if (product_on(c))
+        return product_decode(c, out);
     if (c->code.carrier == CARRIER_F64)
         return decode_rows(c, out);
     decode_tally(c, out);
@@ -345,6 +393,47 @@ static void note_round(struct coordinator *c)
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         c->slot_alive[slot] = c->slot_link[slot] != LINK_NONE;
     adapt_end(&c->adapt, c->now, c->slot_alive);
+}
+
+void commit_no_function(struct coordinator *c, struct actions *actions)
+{
+    coordinator_fail(c, actions, ERR_MISMATCH,
+                     "step %u: the function gave two answers for the same "
+                     "weights and chunk",
+                     c->optim.step);
+}
+
+void commit_hopeless(struct coordinator *c, struct actions *actions)
+{
+    call_off(c, actions);
+    if (optim_reject(&c->optim)) {
+        c->key.attempt = 0;
+        commit_rejected(c, actions);
+        return;
+    }
+    coordinator_fail(c, actions, ERR_RANGE,
+                     "step %u: gradient or loss of a chunk is not finite or "
+                     "too large",
+                     c->optim.step);
+}
+
+/* Where no bound is proved the sums tell whether their scale was fine enough,
+ * and which one comes next.  False: the round is done again, or the job is
+ * over. */
+static bool sizes_stand(struct coordinator *c, struct actions *actions)
+{
+    switch (follow_take(&c->follow, c->what.kind, c->gradient)) {
+    case FOLLOW_STANDS:
+        return true;
+    case FOLLOW_AGAIN:
+        round_again(c, actions);
+        return false;
+    case FOLLOW_HOPELESS:
+    case FOLLOW_NO_FUNCTION:
+        break;
+    }
+    commit_no_function(c, actions);
+    return false;
 }
 
 void commit_round(struct coordinator *c, struct actions *actions)
@@ -363,10 +452,18 @@ void commit_round(struct coordinator *c, struct actions *actions)
     }
     note_round(c);
     call_off(c, actions);
+    if (c->options.follow && !sizes_stand(c, actions))
+        return;
+    out.attempts = c->key.attempt;
     add_round(&c->outcome, &out);
-    updated = optim_feed(&c->optim, c->gradient, out.loss);
     c->phase = COORDINATOR_COMMITTING;
     c->key.attempt = 0;
+    c->halfway = product_on(c) && !c->halfway;
+    if (c->halfway) {
+        commit_advance(c, actions); /* The scores; now the way back. */
+        return;
+    }
+    updated = optim_feed(&c->optim, c->gradient, out.loss);
     if (c->optim.diverged)
         fail_diverged(c, actions);
     else if (updated)
@@ -375,6 +472,14 @@ void commit_round(struct coordinator *c, struct actions *actions)
         end_without_update(c, actions);
     else
         commit_advance(c, actions); /* Another round of the same step. */
+}
+
+/* The last step may not be durable yet: it was finished here, by the judge,
+ * after the last worker had gone. */
+void commit_stop(struct coordinator *c, struct actions *actions)
+{
+    c->phase = COORDINATOR_COMMITTING;
+    end_without_update(c, actions);
 }
 
 /* No deeper than the trials of one search: each call places the next. */
@@ -434,15 +539,16 @@ static void finish(struct coordinator *c, struct actions *actions)
     const bool done = optim_next(&c->optim).kind == ASK_DONE;
     struct action *action;
 
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         struct msg *bye;
 
         if (!member_here(c, link))
             continue;
-        bye = coordinator_send(actions, link, MSG_BYE);
+        bye = coordinator_send(c, actions, link, MSG_BYE);
         bye->bye.finished = done;
         memcpy(bye->bye.reason, done ? "done" : "stopped", done ? 5 : 8);
     }
+    leaves_bye(c, done, done ? "done" : "stopped", actions);
     (void)coordinator_trace(c, actions, TRACE_DONE, LINK_NONE);
     action = actions_add(actions, ACTION_FINISH);
     action->err = done ? ERR_OK : ERR_CANCELLED;
@@ -462,11 +568,23 @@ static void end_job(struct coordinator *c, struct actions *actions)
         ask_checkpoint(c, actions);
 }
 
+void commit_abandon(struct coordinator *c, struct actions *actions)
+{
+    const bool waits =
+        c->phase == COORDINATOR_ROUND || c->phase == COORDINATOR_GATHERING;
+
+    if (!c->stopping || c->alive > 0 || !waits || c->journal_wait > 0)
+        return;
+    c->phase = COORDINATOR_COMMITTING;
+    end_without_update(c, actions);
+}
+
 void commit_advance(struct coordinator *c, struct actions *actions)
 {
-    const bool boundary = c->optim.round == 0; /* Of a step. */
+    const bool boundary = c->optim.round == 0 && !c->halfway; /* Of a step. */
 
-    if ((c->stopping && boundary) || optim_next(&c->optim).kind == ASK_DONE) {
+    if ((c->stopping && (boundary || c->alive == 0)) ||
+        optim_next(&c->optim).kind == ASK_DONE) {
         end_job(c, actions);
         return;
     }

@@ -8,19 +8,32 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "core/coordinator_parts.h"
+#include "math/blocks.h"
 
 #define TICK_US (10 * MS_US)
 
 /* --- shared by the parts ------------------------------------------------- */
 
-struct msg *coordinator_send(struct actions *actions, uint32_t link,
+struct msg *coordinator_send(const struct coordinator *c,
+                             struct actions *actions, uint32_t link,
                              enum msg_kind kind)
 {
+    const struct member *member = &c->members[link];
     struct action *action = actions_add(actions, ACTION_SEND);
 
-    action->link = link;
+    action->link = member->via > 0 ? member->via - 1 : link;
+    action->msg.leaf = member->leaf;
     action->msg.kind = kind;
     return &action->msg;
+}
+
+void coordinator_hang_up(const struct coordinator *c, struct actions *actions,
+                         uint32_t link)
+{
+    if (c->members[link].via > 0)
+        (void)coordinator_send(c, actions, link, MSG_GONE);
+    else
+        actions_add(actions, ACTION_CLOSE)->link = link;
 }
 
 struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
@@ -51,15 +64,16 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
     c->phase = COORDINATOR_FAILED;
     (void)coordinator_trace(c, actions, TRACE_FAILED, LINK_NONE);
     /* A coordinator that was replaced has no right to send workers home. */
-    for (uint32_t link = 0; err != ERR_STALE && link < c->options.links_max;
-         link++) {
+    for (uint32_t link = 0; err != ERR_STALE && link < c->members_max; link++) {
         struct msg *bye;
 
         if (!member_here(c, link))
             continue;
-        bye = coordinator_send(actions, link, MSG_BYE);
+        bye = coordinator_send(c, actions, link, MSG_BYE);
         memcpy(bye->bye.reason, c->reason, sizeof bye->bye.reason);
     }
+    if (err != ERR_STALE)
+        leaves_bye(c, false, c->reason, actions);
     action = actions_add(actions, ACTION_FINISH);
     action->err = err;
     action->reason = c->reason;
@@ -69,20 +83,23 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
 
 static enum err make_members(struct coordinator *c)
 {
-    const uint32_t links = c->options.links_max;
+    const uint32_t links = c->members_max;
 
     c->members = mem_new(links, sizeof *c->members);
     c->slot_link = mem_new(links, sizeof *c->slot_link);
     c->slot_in = mem_new(links, sizeof *c->slot_in);
     c->slot_todo = mem_new(links, sizeof *c->slot_todo);
     c->slot_alive = mem_new(links, sizeof *c->slot_alive);
+    c->slot_age = mem_new(links, sizeof *c->slot_age);
+    c->slot_early = mem_new(links, sizeof *c->slot_early);
     c->decode = mem_new(links, sizeof *c->decode);
     if (c->members == NULL || c->slot_link == NULL || c->slot_in == NULL ||
-        c->slot_todo == NULL || c->slot_alive == NULL || c->decode == NULL)
+        c->slot_todo == NULL || c->slot_alive == NULL || c->slot_age == NULL ||
+        c->slot_early == NULL || c->decode == NULL)
         return ERR_NOMEM;
     for (uint32_t link = 0; link < links; link++) {
         const enum err err =
-            chunkset_init(&c->members[link].held, c->options.job.chunks);
+            chunkset_init(&c->members[link].held, job_strips(&c->options.job));
 
         if (err != ERR_OK)
             return err;
@@ -94,19 +111,24 @@ static enum err make_members(struct coordinator *c)
 static enum err make_vectors(struct coordinator *c)
 {
     const struct job *job = &c->options.job;
-    const size_t state_size = optim_state_bytes(&c->optim);
+    size_t state_size;
     enum err err = tally_init(&c->total, job->sum_dims, job->chunks);
 
+    if (err == ERR_OK && c->options.follow)
+        err = follow_init(&c->follow, job->cols, job->chunks);
+    state_size = coordinator_state_bytes(c);
     if (err == ERR_OK)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
+    c->scores =
+        mem_new(job->products ? block_pad(job->rows) : 0, sizeof *c->scores);
     c->exponent = mem_new(job->sum_dims, sizeof *c->exponent);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
     c->state = mem_new(state_size, 1);
     c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
-    if (c->exponent == NULL || c->gradient == NULL || c->state == NULL ||
-        c->checkpoint == NULL)
+    if (c->scores == NULL || c->exponent == NULL || c->gradient == NULL ||
+        c->state == NULL || c->checkpoint == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
@@ -152,6 +174,8 @@ static enum err load_checkpoint(struct coordinator *c,
     struct reader in = reader_on(checkpoint->state, checkpoint->state_size);
     enum err err = optim_load(&c->optim, &in);
 
+    if (err == ERR_OK && c->options.follow)
+        err = follow_load(&c->follow, &in);
     if (err == ERR_OK && c->optim.step != checkpoint->step)
         err = ERR_FORMAT;
     if (err != ERR_OK)
@@ -215,6 +239,21 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
     return ERR_OK;
 }
 
+/* The longest vectors of the job; of coded data also those of all rows. */
+static void describe_sums(struct coordinator *c)
+{
+    struct job *job = &c->options.job;
+
+    job->sum_dims = optim_sum_dims(&c->optim);
+    job->products = code_spec_products(&c->options.code);
+    if (!job->products)
+        return;
+    CHECK(c->options.slopes != NULL && job->outputs == 1 && !c->options.adapt);
+    CHECK(job->chunks <= CHUNKS_MAX / 2);
+    if (job->sum_dims < block_pad(job->rows))
+        job->sum_dims = block_pad(job->rows);
+}
+
 enum err coordinator_init(struct coordinator *coordinator,
                           const struct coordinator_options *options,
                           const struct recovery *recovery, struct why *why)
@@ -222,19 +261,28 @@ enum err coordinator_init(struct coordinator *coordinator,
     struct coordinator *c = coordinator;
     enum err err;
 
-    CHECK(options->slots > 0 && options->slots <= options->links_max);
+    CHECK(options->slots > 0 &&
+          options->slots <= options->links_max + options->leaves_max);
     CHECK(options->links_max <= COORDINATOR_LINKS_MAX);
+    CHECK(options->leaves_max <= COORDINATOR_LINKS_MAX);
     CHECK(options->job.dims > 0 && options->job.chunks > 0);
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
+    CHECK(!options->follow ||
+          options->job.dims == follow_dims(options->job.cols));
+    err = coordinator_vet(&options->code, &options->optim, why);
+    if (err != ERR_OK)
+        return err;
     *c = (struct coordinator){.options = *options,
+                              .members_max =
+                                  options->links_max + options->leaves_max,
                               .gather_for = options->slots,
                               .wanted = options->code,
                               .wanted_slots = options->slots};
     err = optim_init(&c->optim, &options->optim, options->job.dims);
     if (err == ERR_OK)
-        c->options.job.sum_dims = optim_sum_dims(&c->optim);
+        describe_sums(c);
     c->options.job.local = options->optim.kind == OPTIM_AVERAGE
                                ? options->optim.local
                                : (struct local){0};
@@ -264,12 +312,14 @@ void coordinator_close(struct coordinator *coordinator)
 {
     struct coordinator *c = coordinator;
 
-    for (uint32_t i = 0; c->members != NULL && i < c->options.links_max; i++)
+    for (uint32_t i = 0; c->members != NULL && i < c->members_max; i++)
         chunkset_close(&c->members[i].held);
     free_retired(c);
+    verify_close(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
+    follow_close(&c->follow);
     tally_close(&c->total);
     tally_close(&c->arrived);
     mem_free(c->members);
@@ -277,8 +327,11 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->slot_in);
     mem_free(c->slot_todo);
     mem_free(c->slot_alive);
+    mem_free(c->slot_age);
+    mem_free(c->slot_early);
     mem_free(c->decode);
     mem_free(c->exponent);
+    mem_free(c->scores);
     mem_free(c->gradient);
     mem_free(c->state);
     mem_free(c->checkpoint);
@@ -328,6 +381,9 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_BEAT:
         roster_beat(c, link, &msg->beat, actions);
         break;
+    case MSG_PULSE:
+        roster_pulse(c, link, &msg->pulse, actions);
+        break;
     case MSG_TALLY:
         round_tally(c, link, &msg->tally, actions);
         break;
@@ -340,6 +396,11 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_NEED:
         round_need(c, link, &msg->need, actions);
         break;
+    case MSG_RELAY:
+    case MSG_TASK:
+    case MSG_ALONE:
+    case MSG_SUM:
+    case MSG_GONE:
     case MSG_HELLO:
     case MSG_WELCOME:
     case MSG_REJECT:
@@ -357,9 +418,44 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     }
 }
 
+static void on_link_down(struct coordinator *c, uint32_t link,
+                         struct actions *actions)
+{
+    if (c->members[link].relay) {
+        leaves_down(c, link, actions);
+        return;
+    }
+    if (!member_here(c, link))
+        return;
+    roster_remove(c, link, TRACE_DIED, actions);
+    round_rebalance(c, actions);
+}
+
+/* From a relay, of itself. */
+static void on_relay_message(struct coordinator *c, uint32_t link,
+                             const struct msg *msg, struct actions *actions)
+{
+    if (msg->kind == MSG_RELAY)
+        leaves_relay(c, link, &msg->relay, actions);
+    else if (msg->kind == MSG_SUM)
+        round_sum(c, link, &msg->sum, actions);
+}
+
 static void on_message(struct coordinator *c, uint32_t link,
                        const struct msg *msg, struct actions *actions)
 {
+    if (msg->leaf != 0)
+        link = leaves_find(c, link, msg, actions);
+    if (link == LINK_NONE)
+        return;
+    if (msg->kind == MSG_RELAY || c->members[link].relay) {
+        on_relay_message(c, link, msg, actions);
+        return;
+    }
+    if (msg->kind == MSG_GONE) {
+        on_link_down(c, link, actions);
+        return;
+    }
     if (msg->kind == MSG_HELLO) {
         roster_hello(c, link, &msg->hello, actions);
         return;
@@ -372,15 +468,6 @@ static void on_message(struct coordinator *c, uint32_t link,
         return; /* It was declared dead; it will say HELLO again. */
     c->members[link].heard_at = c->now;
     on_member_message(c, link, msg, actions);
-}
-
-static void on_link_down(struct coordinator *c, uint32_t link,
-                         struct actions *actions)
-{
-    if (!member_here(c, link))
-        return;
-    roster_remove(c, link, TRACE_DIED, actions);
-    round_rebalance(c, actions);
 }
 
 static void on_time(struct coordinator *c, struct actions *actions)
@@ -398,7 +485,7 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 {
     c->stopping = true;
     if (c->phase == COORDINATOR_GATHERING && c->journal_wait == 0)
-        commit_advance(c, actions);
+        commit_stop(c, actions);
 }
 
 static time_us next_time(const struct coordinator *c)
@@ -424,9 +511,10 @@ static void coordinator_check(const struct coordinator *c)
         CHECK(c->slots_in <= c->code.slots);        /* INV-1 */
         CHECK(c->key.view == c->view);              /* INV-2 */
         CHECK(c->key.step == c->optim.step);        /* INV-3 */
-        CHECK(c->key.round == c->optim.round);      /* INV-3 */
+        CHECK(c->key.round == product_round(c));    /* INV-3 */
     }
     CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
+    stale_check(c);
     CHECK(c->checkpoint_step <= c->optim.step);
 }
 
@@ -441,6 +529,7 @@ static void dispatch(struct coordinator *c, const struct event *event,
         on_time(c, actions);
         break;
     case EVENT_LINK_DOWN:
+        CHECK(event->link < c->options.links_max);
         on_link_down(c, event->link, actions);
         break;
     case EVENT_MESSAGE:
@@ -455,6 +544,9 @@ static void dispatch(struct coordinator *c, const struct event *event,
         break;
     case EVENT_STOP:
         on_stop(c, actions);
+        break;
+    case EVENT_JUDGED:
+        verify_judged(c, event->err, actions);
         break;
     case EVENT_LINK_UP:
         break; /* HELLO says more. */
@@ -474,10 +566,12 @@ void coordinator_step(struct coordinator *coordinator,
         return;
     CHECK(event->now >= c->now);
     c->now = event->now;
+    c->backlog = event->backlog > 0;
     c->items_used = 0;
     c->records_used = 0;
     free_retired(c);
     dispatch(c, event, actions);
+    commit_abandon(c, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);
     coordinator_check(c);
 }
@@ -488,6 +582,14 @@ struct digest coordinator_hash(const struct coordinator *coordinator)
 
     return hash_vectors(optim_weights(&coordinator->optim), job->outputs,
                         job->dims / job->outputs, job->cols);
+}
+
+size_t coordinator_state_bytes(const struct coordinator *coordinator)
+{
+    const struct coordinator *c = coordinator;
+
+    return optim_state_bytes(&c->optim) +
+           (c->options.follow ? follow_bytes(&c->follow) : 0);
 }
 
 const double *coordinator_weights(const struct coordinator *coordinator)

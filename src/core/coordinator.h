@@ -26,7 +26,9 @@
 #include "base/chunkset.h"
 #include "code/code.h"
 #include "core/action.h"
+#include "core/follow.h"
 #include "core/journal.h"
+#include "core/slow.h"
 #include "core/store.h"
 #include "math/tally.h"
 #include "optim/optim.h"
@@ -37,14 +39,20 @@
 #define ASSIGNEES_SPARE       4u /* Beyond those the code itself asks for. */
 #define RETIRED_MAX           4u
 #define STRIKES_MAX           3u
-#define BANNED_MAX            64u
-#define RECORDS_MAX           4u /* Journal records one step can write. */
+#define OFFENDERS_MAX         64u /* Names with strikes that are remembered. */
+#define BANNED_SHOWN          8u  /* ... of those in a report. */
+#define VOTES_MAX             3u  /* Answers compared for one piece. */
+#define RECORDS_MAX           4u  /* Journal records one step can write. */
 
 /* Tally exponents for a round of `what`, evaluation_dims of them; pure.
  * ERR_RANGE: its vectors are not finite.  ERR_TOOBIG: they are there, but a
  * loss might not fit; no trial of a line search is worth that. */
 typedef enum err (*scale_function)(void *context, const struct evaluation *what,
                                    int16_t *exponent);
+
+/* Scores of all rows in, their slopes dloss/dz (times sample weights) out, in
+ * place; returns the loss sum.  Pure. */
+typedef double (*slopes_function)(void *context, double *scores);
 
 struct coordinator_options {
     struct job job;           /* id, shape, data digest, beat and dead times. */
@@ -56,10 +64,16 @@ struct coordinator_options {
     uint32_t drill;       /* Tests: change every so many steps, whatever it
                              pays; 0 = no. */
     uint32_t slots;       /* n wanted at the start. */
-    uint32_t links_max;   /* Worker sessions at once. */
+    uint32_t links_max;   /* Connections at once: workers and relays. */
+    uint32_t leaves_max;  /* Workers behind relays; 0 = no relays. */
     struct optim_options optim;
     scale_function scale;
-    void *scale_context;
+    slopes_function slopes; /* Codes of data only. */
+    void *scale_context;    /* Of both. */
+    bool follow;   /* No bound is proved: instead of `scale` the sizes seen
+                      decide (core/follow.h).  job.cols weights are the
+                      user's, job.dims = follow_dims(job.cols). */
+    bool own_data; /* Workers bring the data along: nothing is shipped. */
     struct delay delay;
     time_us suspect_us;        /* Silence: hedge.  Adapts upwards to jitter. */
     time_us resend_us;         /* Assignment or answer believed lost. */
@@ -67,6 +81,59 @@ struct coordinator_options {
     uint32_t checkpoint_steps; /* At most so many steps ... */
     time_us checkpoint_us;     /* ... or so much time between checkpoints. */
     bool sync;                 /* Every step durable before the next. */
+    /* Compare two workers' answers to a piece before it counts: all of them,
+     * or the share `audit`, drawn from a seed that no worker knows.  The
+     * driver must be able to carry out ACTION_JUDGE. */
+    bool verify;
+    double audit;
+    uint64_t audit_seed;
+};
+
+/* What may be wrong with an answer (P9, P10); the text is for people. */
+#define POISON_LIST(X)                                                         \
+    X(POISON_SHAPE, "size", "of the wrong size or piece")                      \
+    X(POISON_FINITE, "finite", "not finite")                                   \
+    X(POISON_BOUND, "bound", "out of the proved bound")                        \
+    X(POISON_KEY, "key", "to a round that never was")                          \
+    X(POISON_LIE, "lie", "not what the piece gives")
+
+#define POISON_ENUM(code, name, text) code,
+enum poison_kind { POISON_LIST(POISON_ENUM) POISON_KINDS };
+#undef POISON_ENUM
+
+/* One word for machines, a few for people. */
+const char *poison_name(enum poison_kind kind);
+const char *poison_text(enum poison_kind kind);
+
+/* A name that sent poison; it outlives its sessions. */
+struct offender {
+    char name[NAME_SIZE];
+    uint32_t strikes;
+    bool banned;
+};
+
+/* One worker's answer to a piece that is compared. */
+struct vote {
+    char name[NAME_SIZE];
+    bool asked; /* It was given the piece; its slot may owe less. */
+    struct digest digest;
+};
+
+/* src/core/verify.c. */
+struct ballot {
+    bool checked;  /* Two equal answers are wanted. */
+    bool disputed; /* ... and two were not: the judge decides. */
+    uint32_t count;
+    struct vote votes[VOTES_MAX];
+    struct digest truth; /* Of the tally that was merged. */
+};
+
+/* The piece that is being computed here. */
+struct judge {
+    bool busy; /* JUDGED is to come; the tally is the driver's. */
+    uint32_t piece;
+    struct round_key key;
+    struct tally tally;
 };
 
 enum member_state {
@@ -82,22 +149,35 @@ struct member {
     uint32_t pid;
     uint32_t slot; /* ACTIVE. */
     bool suspect;
+    bool resident; /* Had all data when it came. */
     uint32_t strikes;
-    struct chunkset held; /* Data it has or was sent. */
+    uint64_t unchecked;   /* Its answers that counted uncompared. */
+    struct chunkset held; /* Data it has or was sent, ... */
+    uint64_t block;       /* ... of this block; 0 = no block. */
     time_us heard_at;
     double gap_mean_us; /* Between beats; for the adaptive limit. */
     double gap_dev_us;
+    double stall_us[2]; /* The two longest gaps of late. */
     uint64_t beat_sequence;
-    time_us beat_at;     /* When the last beat came. */
-    bool in_round;       /* Was sent the weights of this round. */
-    time_us answered_at; /* Last answer, or the opening of the round. */
-    uint32_t answered;   /* Answers in this round. */
-    uint64_t assignment; /* Last sent. */
+    time_us beat_at;      /* When the last beat came. */
+    bool in_round;        /* Was sent the weights of this round. */
+    struct round_key key; /* Of the ROUND it was sent last. */
+    time_us answered_at;  /* Last answer, or the opening of the round. */
+    uint32_t answered;    /* Answers in this round. */
+    uint64_t assignment;  /* Last sent. */
     time_us assigned_at;
     uint32_t outstanding; /* Pieces assigned this round and not answered. */
     uint32_t idle_beats;
     uint64_t chunks_done; /* As last beaten. */
     uint32_t answers;     /* Tallies and rows merged, for status. */
+    struct slow slow;     /* Where its time goes. */
+
+    /* Over a relay: its link + 1, and this worker's number there. */
+    uint32_t via, leaf;
+    /* The link is a relay's (and `state` is NONE): */
+    bool relay;
+    bool cast; /* It was sent the weights of the round `cast_key`. */
+    struct round_key cast_key;
 };
 
 struct piece_state {
@@ -114,6 +194,9 @@ struct outcome {
     double rescale;
     uint32_t answered;
     uint32_t chunks;
+    uint64_t age_sum; /* --staleness: of the answers, in updates. */
+    uint32_t age_max;
+    uint32_t attempts; /* Rounds done again. */
 };
 
 struct coordinator_stats {
@@ -125,6 +208,17 @@ struct coordinator_stats {
     uint64_t pieces_merged, pieces_assigned;
     uint32_t views, rollbacks, alarms, redone;
     uint32_t switches; /* Of the code, by options.adapt. */
+    /* Answers used in steps, and under --staleness how many updates old. */
+    uint64_t aged, age_sum;
+    uint32_t age_max;
+    uint64_t poison_by[POISON_KINDS];
+    uint64_t checked;       /* Pieces that two workers gave alike. */
+    uint64_t judged;        /* Pieces computed here to decide. */
+    uint64_t unchecked_bad; /* Answers of liars since banned that counted
+                               uncompared. */
+    uint32_t banned;        /* Names; the first of them: */
+    char banned_name[BANNED_SHOWN][NAME_SIZE];
+    uint8_t banned_for[BANNED_SHOWN]; /* enum poison_kind. */
 };
 
 enum coordinator_phase {
@@ -141,13 +235,16 @@ struct coordinator {
     enum coordinator_phase phase;
     time_us now;
     bool stopping; /* EVENT_STOP came: end at the next boundary. */
+    bool backlog;  /* Of the event at hand: it is still on its way to them. */
 
-    struct member *members; /* links_max of them; index = link. */
-    uint32_t alive;         /* READY or ACTIVE. */
-    uint32_t gather_for;    /* Wait for so many, until ... */
+    /* First one for each link, then those behind relays, found by hashing. */
+    struct member *members;
+    uint32_t members_max; /* links_max + leaves_max. */
+    uint32_t alive;       /* READY or ACTIVE. */
+    uint32_t gather_for;  /* Wait for so many, until ... */
     time_us gather_until;
-    char banned[BANNED_MAX][NAME_SIZE]; /* Three strikes. */
-    uint32_t banned_count;
+    struct offender offenders[OFFENDERS_MAX];
+    uint32_t offender_count;
 
     struct code_spec wanted;   /* The code asked for, or changed to ... */
     uint32_t wanted_slots;     /* ... made for so many. */
@@ -164,20 +261,29 @@ struct coordinator {
     struct round_key key;
     struct evaluation what; /* Asked in this round; the optimiser's. */
     int16_t *exponent;
+    struct follow follow; /* Unused unless options.follow. */
     struct tally total;   /* Merged so far. */
     struct tally arrived; /* One message, laid over its buffers. */
+    uint32_t row_dims;    /* Of a coded answer in this round. */
     double *rows;         /* Coded answers, folded if the code allows it
-                             (code.h): vectors of dims + 1. */
+                             (code.h): vectors of row_dims + 1. */
+    double *scores;       /* Codes of data: X w, then its slopes ... */
+    double scores_loss;   /* ... and loss. */
+    bool halfway;         /* They are there: BACK is next. */
     double *gradient;
     double *decode; /* Weights of the slots' rows. */
     struct piece_state *pieces;
     uint32_t *assignees; /* Behind pieces[].assignee. */
     uint32_t assignees_max;
+    struct ballot *ballots; /* One per piece; NULL: nothing is compared. */
+    struct judge judge;
     uint32_t pieces_in;
     bool *piece_in;
     bool *slot_in;
     uint32_t *slot_todo; /* Initial pieces the slot still owes. */
     uint32_t slots_in;
+    uint32_t *slot_age; /* --staleness: of the slot's answer, in updates. */
+    bool *slot_early;   /* ... it came before the round it counts in. */
     bool late;          /* The code's deadline has passed in this round. */
     bool *slot_alive;   /* Scratch for code_feasible. */
     uint32_t *ids;      /* Scratch for code_work. */
@@ -208,6 +314,12 @@ struct coordinator {
     struct coordinator_stats stats;
 };
 
+/* ERR_SHAPE, with a sentence: late answers (--staleness) are of no use to this
+ * optimiser. */
+MUST_CHECK enum err coordinator_vet(const struct code_spec *code,
+                                    const struct optim_options *optim,
+                                    struct why *why);
+
 /* `recovery` (or NULL for a fresh run) is only read here.  ERR_MISMATCH if it
  * belongs to another configuration; the sentence says so. */
 MUST_CHECK enum err coordinator_init(struct coordinator *coordinator,
@@ -222,6 +334,9 @@ void coordinator_step(struct coordinator *coordinator,
 
 /* The hash people see: of the job.cols weights, not of their padding. */
 struct digest coordinator_hash(const struct coordinator *coordinator);
+
+/* Bytes of what a checkpoint keeps besides its own head. */
+size_t coordinator_state_bytes(const struct coordinator *coordinator);
 
 /* The model so far: job.dims doubles. */
 const double *coordinator_weights(const struct coordinator *coordinator);

@@ -5,8 +5,13 @@
  *   roster.c       who is here: HELLO, beats, suspicion, death, leave
  *   view.c         which slots they fill: gathering, codes for the living, and
  *                  for what was measured of them
+ *   leaves.c       who is behind which relay
  *   round.c        who computes what: assignment, stealing, hedging, answers
+ *   stale.c        --staleness: answers to older steps
+ *   product.c      rounds on coded data
  *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
+ *   trust.c        who sent poison, and how often
+ *   verify.c       which pieces are compared, and who lied
  */
 #ifndef CORE_COORDINATOR_PARTS_H
 #define CORE_COORDINATOR_PARTS_H
@@ -16,8 +21,13 @@
 #define LINK_NONE UINT32_MAX
 
 /* coordinator.c */
-struct msg *coordinator_send(struct actions *actions, uint32_t link,
+/* To the worker or relay `link`, over its relay if it is behind one. */
+struct msg *coordinator_send(const struct coordinator *c,
+                             struct actions *actions, uint32_t link,
                              enum msg_kind kind);
+/* Close its connection; behind a relay the relay does. */
+void coordinator_hang_up(const struct coordinator *c, struct actions *actions,
+                         uint32_t link);
 struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
                                 enum trace_kind kind, uint32_t link);
 __attribute__((format(printf, 4, 5))) void
@@ -36,13 +46,70 @@ void roster_hello(struct coordinator *c, uint32_t link,
                   const struct msg_hello *hello, struct actions *actions);
 void roster_beat(struct coordinator *c, uint32_t link,
                  const struct msg_beat *beat, struct actions *actions);
+/* Where its time went. */
+void roster_pulse(struct coordinator *c, uint32_t link,
+                  const struct msg_pulse *pulse, struct actions *actions);
 void roster_leave(struct coordinator *c, uint32_t link,
                   struct actions *actions);
 /* Suspicion and death by silence. */
 void roster_watch(struct coordinator *c, struct actions *actions);
+
+/* trust.c */
 /* One more broken or lying answer; the third ends the session. */
-void roster_strike(struct coordinator *c, uint32_t link,
+void trust_strike(struct coordinator *c, uint32_t link, enum poison_kind kind,
+                  struct actions *actions);
+/* The same for whoever has, or had, this name. */
+void trust_strike_name(struct coordinator *c, const char *name,
+                       enum poison_kind kind, struct actions *actions);
+uint32_t trust_strikes(const struct coordinator *c, const char *name);
+bool trust_banned(const struct coordinator *c, const char *name);
+/* Does the key name a round that this job never opened? */
+bool trust_key_impossible(const struct coordinator *c,
+                          const struct round_key *key);
+
+/* verify.c */
+/* A new code has other pieces; `verify_close` forgets the old ones. */
+MUST_CHECK enum err verify_room(struct coordinator *c, uint32_t pieces);
+void verify_close(struct coordinator *c);
+/* Draw what is compared in the round that opens. */
+void verify_open(struct coordinator *c);
+/* Answers from healthy workers that the piece still waits for. */
+uint32_t verify_wanted(const struct coordinator *c, uint32_t id);
+/* Has the worker on `link` answered this piece, to be compared? */
+bool verify_voted(const struct coordinator *c, uint32_t id, uint32_t link);
+
+/* What to do with an answer that is in bound. */
+enum verdict {
+    VERDICT_COUNT, /* Merge it: nobody compares, or it was just confirmed. */
+    VERDICT_WAIT,  /* It is noted; another one must say the same. */
+    VERDICT_DROP,  /* Said before, or too late. */
+};
+/* The answer is laid out in c->arrived.  A lie is struck here. */
+enum verdict verify_vote(struct coordinator *c, uint32_t link, uint32_t id,
+                         struct actions *actions);
+/* A worker says the piece cannot be computed.  False: nobody compares. */
+bool verify_refused(struct coordinator *c, uint32_t link, uint32_t id,
+                    struct actions *actions);
+/* Nobody else can be asked for the piece: compute it here. */
+void verify_alone(struct coordinator *c, uint32_t id, struct actions *actions);
+void verify_judged(struct coordinator *c, enum err err,
                    struct actions *actions);
+
+/* leaves.c */
+/* RELAY: from now on `link` brings workers. */
+void leaves_relay(struct coordinator *c, uint32_t link,
+                  const struct msg_relay *relay, struct actions *actions);
+/* The member that a message from a relay is of; LINK_NONE: of nobody here. */
+uint32_t leaves_find(struct coordinator *c, uint32_t link,
+                     const struct msg *msg, struct actions *actions);
+/* An answer in a SUM from the relay on `link`: whose? */
+uint32_t leaves_member(const struct coordinator *c, uint32_t link,
+                       uint32_t leaf);
+/* The relay is gone, and with it everyone behind it. */
+void leaves_down(struct coordinator *c, uint32_t link, struct actions *actions);
+/* The job is over: relays, too, may go. */
+void leaves_bye(const struct coordinator *c, bool finished, const char *reason,
+                struct actions *actions);
 
 /* view.c */
 /* Start, if enough are here or patience is over. */
@@ -61,6 +128,8 @@ bool view_feasible(struct coordinator *c);
 void round_open(struct coordinator *c, struct actions *actions);
 void round_tally(struct coordinator *c, uint32_t link,
                  const struct msg_tally *msg, struct actions *actions);
+void round_sum(struct coordinator *c, uint32_t link, const struct msg_sum *msg,
+               struct actions *actions);
 void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
                struct actions *actions);
 void round_refuse(struct coordinator *c, uint32_t link,
@@ -74,11 +143,53 @@ void round_resend(struct coordinator *c, uint32_t link,
 void round_deadline(struct coordinator *c, struct actions *actions);
 /* When it comes; TIME_NEVER if there is none ahead. */
 time_us round_deadline_at(const struct coordinator *c);
+/* The same evaluation once more, on another scale. */
+void round_again(struct coordinator *c, struct actions *actions);
 /* Forget what `link` was to answer. */
 void round_unassign(struct coordinator *c, uint32_t link);
+/* The piece is in, merged from here; the round may be over. */
+void round_judged(struct coordinator *c, uint32_t id, struct actions *actions);
+/* Chunks of the piece do not fit, as far as anyone can tell. */
+void round_fail_range(struct coordinator *c, uint32_t id,
+                      struct actions *actions);
 /* Membership or time changed: pieces nobody healthy works on are given out,
  * a coded round that cannot end any more is begun anew. */
 void round_rebalance(struct coordinator *c, struct actions *actions);
+
+/* stale.c; each is false, or does nothing, for other codes. */
+bool stale_on(const struct coordinator *c);
+/* Is the slot at work on its answer, to this step or an older one? */
+bool stale_busy(const struct coordinator *c, uint32_t slot);
+/* Does `link` owe the answer to just this round? */
+bool stale_awaits(const struct coordinator *c, uint32_t link,
+                  const struct round_key *key);
+/* Is everyone recent enough for the next step?  True for other codes. */
+bool stale_may_end(const struct coordinator *c);
+/* The slot's answer to round `key` is here: note its age.  False: it counts
+ * in the next step. */
+bool stale_arrived(struct coordinator *c, uint32_t slot,
+                   const struct round_key *key);
+/* Did the slot's answer come before this round was open?  Asked once. */
+bool stale_was_early(struct coordinator *c, uint32_t slot);
+/* Has `link` answered, and to older weights than there are? */
+bool stale_behind(const struct coordinator *c, uint32_t link);
+/* A new view is coming: nothing of the old one is waited for. */
+void stale_call_off(struct coordinator *c, struct actions *actions);
+void stale_check(const struct coordinator *c);
+/* product.c */
+/* Is this a job on coded data? */
+bool product_on(const struct coordinator *c);
+/* The number of the optimiser's round, in the key: of coded data each takes
+ * two. */
+uint32_t product_round(const struct coordinator *c);
+/* The half of the gradient c->what that is due: its product instead. */
+void product_open(struct coordinator *c);
+/* The worker is to hold this block: what it holds of another is void. */
+void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
+/* Numbers of the longest answer with this code, and one. */
+uint32_t product_width(const struct coordinator *c, const struct code *code);
+/* Scores and loss, or (halfway) the gradient, from the answers. */
+MUST_CHECK enum err product_decode(struct coordinator *c, struct outcome *out);
 
 /* commit.c */
 /* Append a record; `sync` makes it durable.  Either is answered by
@@ -94,8 +205,16 @@ void commit_fail_disk(struct coordinator *c, enum err err,
                       struct actions *actions);
 void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions);
+/* Told to stop while nobody is here: the job is over for now. */
+void commit_stop(struct coordinator *c, struct actions *actions);
 /* A trial was rejected without a round: on to the next, or to the end. */
 void commit_rejected(struct coordinator *c, struct actions *actions);
+/* No scale fits this point: on to the next trial, or the end. */
+void commit_hopeless(struct coordinator *c, struct actions *actions);
+/* The user's function contradicts itself. */
+void commit_no_function(struct coordinator *c, struct actions *actions);
+/* Told to stop, and nobody is left who could finish the step: stop now. */
+void commit_abandon(struct coordinator *c, struct actions *actions);
 /* To the next step, or to the end. */
 void commit_advance(struct coordinator *c, struct actions *actions);
 

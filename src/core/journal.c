@@ -38,6 +38,8 @@ static void body_encode(const struct record *record, uint8_t body[BODY_BYTES])
         put_f64(&out, record->gain_high);
     } else {
         put_bytes(&out, record->silent, sizeof record->silent);
+        put_u64(&out, record->age_sum);
+        put_u32(&out, record->age_max);
     }
     CHECK(out.ok);
 }
@@ -73,6 +75,8 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
         record->gain_high = get_f64(&in);
     } else {
         get_bytes(&in, record->silent, sizeof record->silent);
+        record->age_sum = get_u64(&in);
+        record->age_max = get_u32(&in);
     }
     return in.ok && magic == RECORD_MAGIC && kind >= RECORD_JOB &&
            kind <= RECORD_ROLLBACK;

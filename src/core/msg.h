@@ -9,7 +9,8 @@
  *        | -- HELLO ---------------------------> |   who I am, what I have
  *        | <--------------- WELCOME or REJECT -- |   the job
  *        | -- BEAT (every 50 ms) --------------> |   progress
- *        | <------------------------------ ECHO -|
+ *        | <------------------------------ ECHO -|   and whose clock shows what
+ *        | -- PULSE (every second) ------------> |   where the time went
  *        | <------------------- DATA (chunks) -- |   bulk
  *        | <------- ROUND (weights and pieces) --|   bulk
  *        | -- TALLY (a piece), or ROW (coded) -> |   bulk
@@ -17,6 +18,18 @@
  *        | <---------------------------- CANCEL -|   control: overtakes
  *        | -- LEAVE ---------------------------> |
  *        | <------------------------------ BYE --|
+ *
+ * A relay (core/relay.h) stands between: what it passes on for one of the
+ * workers behind it, its leaves, carries that leaf's number in `leaf`.
+ *
+ *      relay                               coordinator, or another relay
+ *        | -- RELAY ---------------------------> |   I bring workers
+ *        | <----------------- WELCOME, REJECT -- |
+ *        | <--------- ROUND (weights, no piece) -|   bulk, once for all leaves
+ *        | <------------- leaf: TASK (pieces) -- |   bulk, each leaf's own
+ *        | <--------------------- ALONE (pieces)-|   bulk, do not merge these
+ *        | -- SUM (merged, and whose) ---------> |   bulk
+ *        | <-- leaf: GONE, either way ---------> |   its session is over
  */
 #ifndef CORE_MSG_H
 #define CORE_MSG_H
@@ -27,17 +40,20 @@
 
 #include "base/hash.h"
 #include "core/key.h"
+#include "core/stint.h"
+#include "core/vitals.h"
 #include "math/evaluation.h"
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  3u
+#define MSG_VERSION  4u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
 #define SUM_DIMS_MAX (UINT32_C(1) << 28) /* A Hessian's triangle. */
 #define ITEMS_MAX    65536u              /* Pieces in one message. */
 #define STATUS_SIZE  65536u              /* Text of a STATUS answer. */
+#define ANSWERS_MAX  4096u               /* Answers in one SUM. */
 
 enum msg_kind {
     MSG_HELLO = 1,
@@ -58,7 +74,15 @@ enum msg_kind {
     MSG_BYE,
     MSG_ASK,    /* A client asks for status, or asks to stop. */
     MSG_STATUS, /* The answer: JSON text. */
+    MSG_RELAY,
+    MSG_TASK, /* A ROUND whose weights the relay has. */
+    MSG_ALONE,
+    MSG_SUM,
+    MSG_GONE,
+    MSG_PULSE,
 };
+
+#define MSG_LAST MSG_PULSE
 
 /* One piece of work. */
 struct item {
@@ -76,7 +100,8 @@ struct msg_hello {
     struct digest arithmetic; /* golden_digest of the variant in use. */
     bool resident;            /* Holds all data already ... */
     struct digest data;       /* ... of this digest. */
-    uint64_t view_seen;       /* Highest view ever obeyed; fences us. */
+    uint64_t job;             /* It has data and a place in; 0 = none yet. */
+    uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
 };
 
 /* All a worker needs to know of the job. */
@@ -94,9 +119,13 @@ struct job {
     struct digest data;
     int64_t beat_us;
     int64_t dead_us;  /* Silence after which the other side is gone. */
+    int64_t pulse_us; /* Between two PULSEs; 0 = none. */
+    bool stints;      /* ... with all that was done, for --trace. */
     uint32_t storage; /* enum storage, opaque to core. */
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
+    bool products;    /* The data are coded: rounds are products, and blocks
+                         are held, not rows (core/product.h). */
     /* Code `local`: what each part does by itself; the coordinator fills it in
      * from its optimiser. */
     struct local local;
@@ -119,10 +148,29 @@ struct msg_beat {
 struct msg_echo {
     uint64_t sequence;
     int64_t sent_us;
+    int64_t heard_us; /* The coordinator's clock when the beat came. */
 };
 
+/* Where the worker's time went. */
+struct msg_pulse {
+    int64_t ahead_us; /* The coordinator's clock minus the worker's, ... */
+    int64_t error_us; /* ... at most so much off; OFFSET_UNKNOWN. */
+    int64_t trip_us;  /* Of the last echo. */
+    bool full;        /* The vitals are of now; else only the stints matter. */
+    struct vitals vitals;
+    uint32_t count;
+    const struct stint *stints; /* On the worker's clock. */
+};
+
+/* Chunks, or strips of a block: what there is to hold. */
+static inline uint32_t job_strips(const struct job *job)
+{
+    return job->products ? 2 * job->chunks : job->chunks;
+}
+
 struct msg_data {
-    uint32_t chunk;
+    uint32_t chunk; /* Or strip, ... */
+    uint64_t block; /* ... of this block; 0 = of the data. */
     const uint8_t *bytes;
     size_t size;
 };
@@ -140,13 +188,14 @@ struct msg_round {
     uint32_t count;
     const struct item *items;
     enum evaluation_kind kind;
-    uint32_t dims; /* Of weights and direction. */
+    uint32_t parts; /* Of coded data; 0 unless it is a product. */
+    uint32_t dims;  /* Of weights and direction. */
     const double *weights;
     const double *direction; /* HESSVEC only, else NULL. */
     const int16_t *exponent; /* evaluation_dims(kind, dims) of them. */
 };
 
-struct msg_work { /* Also DROP. */
+struct msg_work { /* Also DROP and ALONE. */
     struct round_key key;
     uint64_t assignment;
     uint32_t count;
@@ -163,6 +212,24 @@ struct msg_tally {
     uint32_t piece;
     uint32_t first, end;
     int64_t compute_us;
+    uint32_t dims;
+    const int64_t *sum;
+    tally_loss loss;
+};
+
+/* One answer in a SUM. */
+struct answer {
+    uint32_t leaf; /* Whose. */
+    uint32_t piece;
+    uint32_t first, end;
+    int64_t compute_us;
+    bool counted; /* Is in the sum; else the piece was answered before. */
+};
+
+struct msg_sum {
+    struct round_key key;
+    uint32_t count;
+    const struct answer *answers;
     uint32_t dims;
     const int64_t *sum;
     tally_loss loss;
@@ -186,7 +253,12 @@ struct msg_bye {
     char reason[REASON_SIZE];
 };
 
-enum ask_what { ASK_STATUS = 1, ASK_STOP = 2 };
+struct msg_relay {
+    uint32_t version;
+    char name[NAME_SIZE];
+};
+
+enum ask_what { ASK_STATUS = 1, ASK_STOP = 2, ASK_WHY = 3 };
 
 struct msg_ask {
     uint32_t version;
@@ -200,6 +272,7 @@ struct msg_status {
 
 struct msg {
     enum msg_kind kind;
+    uint32_t leaf; /* Over a relay: of or for this one; 0 = none. */
     union {
         struct msg_hello hello;
         struct job welcome;
@@ -208,16 +281,20 @@ struct msg {
         struct msg_echo echo;
         struct msg_data data;
         struct msg_need need;
-        struct msg_round round;
+        struct msg_round round; /* Also TASK, where it has no vectors. */
         struct msg_work work;
         struct msg_work drop;
+        struct msg_work alone;
         struct msg_cancel cancel;
         struct msg_tally tally;
         struct msg_row row;
+        struct msg_sum sum;
+        struct msg_relay relay;
         struct msg_refuse refuse;
         struct msg_bye bye;
         struct msg_ask ask;
         struct msg_status status;
+        struct msg_pulse pulse;
     };
 };
 
@@ -225,7 +302,8 @@ struct msg {
 static inline bool msg_is_bulk(enum msg_kind kind)
 {
     return kind == MSG_DATA || kind == MSG_ROUND || kind == MSG_WORK ||
-           kind == MSG_DROP || kind == MSG_TALLY || kind == MSG_ROW;
+           kind == MSG_DROP || kind == MSG_TALLY || kind == MSG_ROW ||
+           kind == MSG_TASK || kind == MSG_ALONE || kind == MSG_SUM;
 }
 
 #endif /* CORE_MSG_H */

@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "core/key.h"
 #include "core/msg.h"
+#include "core/stint.h"
+#include "core/vitals.h"
 
 #define TRACE_LIST(X)                                                          \
     X(TRACE_JOINED, "joined")       /* worker said HELLO and was let in */     \
@@ -22,7 +24,7 @@
     X(TRACE_TALLY, "tally")         /* merged; a = piece, b = chunks */        \
     X(TRACE_DUPLICATE, "duplicate") /* covered already, dropped */             \
     X(TRACE_STALE, "stale")         /* other key, dropped */                   \
-    X(TRACE_POISON, "poison")       /* not finite or out of bound */           \
+    X(TRACE_POISON, "poison")       /* a = kind of it; b = strikes so far */   \
     X(TRACE_HEDGED, "hedged")       /* a = piece given to worker too */        \
     X(TRACE_STOLEN, "stolen")       /* a = piece taken over by worker */       \
     X(TRACE_RESENT, "resent")       /* assignment sent again */                \
@@ -32,7 +34,11 @@
     X(TRACE_ALARM, "alarm")           /* disk trouble; training goes on */     \
     X(TRACE_DONE, "done")             /* weights final */                      \
     X(TRACE_FAILED, "failed")                                                  \
-    X(TRACE_SWITCH, "switch") /* another code; trace_switch_text says why */
+    X(TRACE_SWITCH, "switch") /* another code; trace_switch_text says why */   \
+    X(TRACE_STINT, "stint")   /* somebody did something; a = stints lost */    \
+    X(TRACE_PULSE, "pulse")   /* a worker's account of its time */             \
+    X(TRACE_BANNED, "banned") /* third strike; a = kind of the last one */     \
+    X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };
@@ -47,6 +53,17 @@ struct trace {
     double value;         /* COMMIT: objective.  SWITCH: share of time saved;
                              a, b: its 95 % interval, in thousandths. */
     char name[NAME_SIZE]; /* The worker's name, or "".  SWITCH: the codes. */
+    union {
+        struct stint stint; /* STINT, on the coordinator's clock. */
+        struct {            /* TALLY: of the answer. */
+            int64_t compute_us;
+            double delay_factor; /* Slow on purpose: times the compute time. */
+        } answer;
+        struct { /* PULSE. */
+            struct vitals vitals;
+            int64_t ahead_us, error_us, trip_us; /* As in msg_pulse. */
+        } pulse;
+    };
 };
 
 const char *trace_name(enum trace_kind kind);

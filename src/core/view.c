@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/bugs.h"
 #include "core/coordinator_parts.h"
 
 /* --- room for a code ----------------------------------------------------- */
@@ -29,11 +30,13 @@ static void room_free(struct coordinator *c)
 
 /* How many workers may be asked for one piece at once: all whom the schedule
  * asks, and a few for hedging. */
-static uint32_t assignees_max(const struct code *code)
+static uint32_t assignees_max(const struct coordinator *c,
+                              const struct code *code)
 {
     const bool on_demand = code->spec.schedule == SCHED_STEAL;
+    const uint32_t compared = c->options.verify || c->options.audit > 0;
 
-    return (on_demand ? 1 : code->copies) + ASSIGNEES_SPARE;
+    return (on_demand ? 1 : code->copies) + compared + ASSIGNEES_SPARE;
 }
 
 static uint32_t work_total(const struct code *code, uint32_t *ids)
@@ -51,26 +54,29 @@ static uint32_t work_total(const struct code *code, uint32_t *ids)
 static enum err room_make(struct coordinator *c, const struct code *code)
 {
     const uint32_t pieces = code->piece_count;
-    const size_t width = (size_t)c->options.job.sum_dims + 1;
-    const size_t rows = code->carrier == CARRIER_TALLY ? 0
-                        : code->folds > 0              ? code->folds
-                                                       : code->slots;
+    const size_t width = product_on(c) ? product_width(c, code)
+                                       : (size_t)c->options.job.sum_dims + 1;
+    const size_t rows = code->carrier == CARRIER_TALLY      ? 0
+                        : code->folds > 0 && !product_on(c) ? code->folds
+                                                            : code->slots;
 
     room_free(c);
     c->pieces = mem_new(pieces, sizeof *c->pieces);
     c->piece_in = mem_new(pieces, sizeof *c->piece_in);
     c->ids = mem_new(pieces, sizeof *c->ids);
-    c->assignees_max = assignees_max(code);
+    c->assignees_max = assignees_max(c, code);
     c->assignees =
         mem_new((size_t)pieces * c->assignees_max, sizeof *c->assignees);
     if (c->pieces == NULL || c->piece_in == NULL || c->ids == NULL ||
-        c->assignees == NULL)
+        c->assignees == NULL || verify_room(c, pieces) != ERR_OK)
         return ERR_NOMEM;
     for (uint32_t id = 0; id < pieces; id++)
         c->pieces[id].assignee = c->assignees + (size_t)id * c->assignees_max;
     c->items_used = 0;
     c->items_capacity =
-        2 * work_total(code, c->ids) + 2 * pieces + 4 * code->slots + 64;
+        3 * work_total(code, c->ids) + 4 * pieces + 12 * code->slots + 64;
+    if (c->ballots != NULL)
+        c->items_capacity += 2 * pieces; /* Each may go to a second one. */
     c->items = mem_new(c->items_capacity, sizeof *c->items);
     c->rows = mem_new(rows * width, sizeof *c->rows);
     if (c->items == NULL || c->rows == NULL)
@@ -103,6 +109,24 @@ static struct code_spec spec_for(const struct coordinator *c, uint32_t slots)
     return spec;
 }
 
+/* Coded data have no other code to turn to: as many stragglers as can be
+ * certified, and none always can. */
+static enum err code_of_data(struct coordinator *c, uint32_t slots,
+                             struct code *code, struct why *why)
+{
+    struct code_spec spec = spec_for(c, slots);
+    enum err err = code_build(code, &spec, slots, c->options.job.chunks, why);
+
+    while (err == ERR_OK && slots != c->wanted_slots &&
+           code->exactness == EXACT_APPROX && spec.stragglers > 0) {
+        code_close(code);
+        spec.stragglers--;
+        spec.k = spec.stop == STOP_FIRST ? slots - spec.stragglers : spec.k;
+        err = code_build(code, &spec, slots, c->options.job.chunks, why);
+    }
+    return err;
+}
+
 static enum err code_for(struct coordinator *c, uint32_t slots,
                          struct code *code, struct why *why)
 {
@@ -114,7 +138,10 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
                        code->exactness == EXACT_APPROX &&
                        slots != c->wanted_slots;
 
-    if ((err == ERR_OK && !worse) || !c->code_built || err == ERR_NOMEM ||
+    /* A life that goes on may have to do without the code of the last view: it
+     * may have been this fallback then, too. */
+    if ((err == ERR_OK && !worse) || (!c->code_built && !c->resumed) ||
+        err == ERR_NOMEM ||
         spec.placement == PLACE_LOCAL) /* No sum that `rep` could take over. */
         return err;
     /* No such code, or no certificate, for this many: replication is exact for
@@ -136,7 +163,8 @@ static bool rebuild(struct coordinator *c, uint32_t slots,
 {
     struct code code = {0};
     struct why why = {0};
-    enum err err = code_for(c, slots, &code, &why);
+    enum err err = product_on(c) ? code_of_data(c, slots, &code, &why)
+                                 : code_for(c, slots, &code, &why);
 
     if (err == ERR_OK)
         err = room_make(c, &code);
@@ -217,7 +245,7 @@ static uint32_t fill_slots(struct coordinator *c, bool *changed)
     uint32_t spare = 0;
     uint32_t slot = 0;
 
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         const uint32_t own = slot_by_name(c->members[link].name);
 
         if (c->members[link].state == MEMBER_READY && slot_free(c, own)) {
@@ -225,7 +253,7 @@ static uint32_t fill_slots(struct coordinator *c, bool *changed)
             *changed = true;
         }
     }
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (c->members[link].state != MEMBER_READY)
             continue;
         while (slot < c->code.slots && !slot_free(c, slot))
@@ -242,9 +270,9 @@ static uint32_t fill_slots(struct coordinator *c, bool *changed)
 
 static void empty_slots(struct coordinator *c)
 {
-    for (uint32_t slot = 0; slot < c->options.links_max; slot++)
+    for (uint32_t slot = 0; slot < c->members_max; slot++)
         c->slot_link[slot] = LINK_NONE;
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         if (c->members[link].state == MEMBER_ACTIVE)
             c->members[link].state = MEMBER_READY;
     }
@@ -279,7 +307,7 @@ static void journal_view(struct coordinator *c, struct actions *actions)
     memcpy(record.code, c->code.spec.name, sizeof record.code);
     c->change = (struct plan_choice){0};
     c->phase = COORDINATOR_VIEWING;
-    commit_journal(c, &record, true, actions);
+    commit_journal(c, &record, !BUG(BUG_UNSYNCED_VIEW), actions);
 }
 
 /* Slots for the living; false if the job has failed. */
@@ -304,6 +332,7 @@ void view_form(struct coordinator *c, struct actions *actions)
 {
     struct trace *trace;
 
+    stale_call_off(c, actions);
     if (c->alive == 0) {
         c->phase = COORDINATOR_GATHERING;
         c->gather_until = c->now + c->options.job.dead_us;

@@ -4,12 +4,16 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/bugs.h"
+#include "core/product.h"
 
 #define LEAVE_RESEND_US (200 * MS_US)
 #define LEAVE_WAIT_US   (2 * SECOND_US)
 #define HELLO_RESEND_US (500 * MS_US)
 #define NEED_RESEND_US  (200 * MS_US)
 #define QUEUE_MIN       16u
+#define RTT_WEIGHT      (1.0 / 8)
+#define RTT_PATIENCE    8 /* Round trips of silence: the coordinator is gone. */
 
 /* --- helpers ------------------------------------------------------------- */
 
@@ -46,6 +50,7 @@ void worker_init(struct worker *worker, const struct worker_options *options)
         .retry_us = options->retry_us,
         .dial_at = TIME_NEVER,
     };
+    pulse_init(&worker->pulse);
 }
 
 void worker_close(struct worker *worker)
@@ -56,6 +61,7 @@ void worker_close(struct worker *worker)
     mem_free(worker->row);
     mem_free(worker->gradient);
     mem_free(worker->queue);
+    mem_free(worker->block_items);
     for (int i = 0; i < 2; i++) {
         mem_free(worker->weights[i]);
         mem_free(worker->direction[i]);
@@ -72,8 +78,10 @@ static void round_end(struct worker *worker, struct actions *actions)
 {
     if (worker->computing && !worker->cancelling) {
         worker->cancelling = true;
+        pulse_cancel(&worker->pulse, worker->now);
         (void)actions_add(actions, ACTION_CANCEL);
     }
+    pulse_release(&worker->pulse, worker->now);
     worker->in_round = false;
     worker->holding = false;
     worker->queue_count = 0;
@@ -141,8 +149,8 @@ static void enqueue(struct worker *worker, const struct item *items,
 
 static void start_next(struct worker *worker, struct actions *actions);
 
-/* Ask for the chunks of a piece that never came. */
-static void ask_for_chunks(struct worker *worker, const struct item *item,
+/* Ask for the chunks of a piece, or strips, that never came. */
+static void ask_for_chunks(struct worker *worker, uint32_t first, uint32_t end,
                            struct actions *actions)
 {
     struct msg *msg;
@@ -151,8 +159,41 @@ static void ask_for_chunks(struct worker *worker, const struct item *item,
         return;
     worker->need_at = worker->now + NEED_RESEND_US;
     msg = send(actions, MSG_NEED);
-    msg->need.first = item->first;
-    msg->need.end = item->end;
+    msg->need.first = first;
+    msg->need.end = end;
+}
+
+static struct block_share own_share(const struct worker *worker)
+{
+    return (struct block_share){.block = worker->block,
+                                .parts = worker->what.parts,
+                                .count = worker->block_count,
+                                .items = worker->block_items};
+}
+
+/* All pieces of a product are one block, and one computation. */
+static void start_product(struct worker *worker, struct actions *actions)
+{
+    const uint32_t first = block_strip_first(&worker->what, worker->kind);
+    const uint32_t end = block_strip_end(&worker->what, worker->kind);
+    struct action *action;
+
+    if (!chunkset_has_range(&worker->held, first, end)) {
+        ask_for_chunks(worker, chunkset_next_gap(&worker->held, first), end,
+                       actions);
+        return;
+    }
+    action = actions_add(actions, ACTION_COMPUTE);
+    action->end = block_chunks(&worker->what);
+    action->what = (struct evaluation){.kind = worker->kind,
+                                       .w = worker->weights[worker->live]};
+    action->vector = worker->row;
+    action->share = own_share(worker);
+    action->step = worker->key.step;
+    worker->in_use = worker->live;
+    worker->computing = true;
+    pulse_compute(&worker->pulse, worker->now, worker->key.step,
+                  worker->queue[worker->at].item.id);
 }
 
 static void start_compute(struct worker *worker, const struct item *item,
@@ -181,6 +222,7 @@ static void start_compute(struct worker *worker, const struct item *item,
     action->step = worker->key.step;
     worker->in_use = worker->live;
     worker->computing = true;
+    pulse_compute(&worker->pulse, worker->now, worker->key.step, item->id);
 }
 
 static void start_next(struct worker *worker, struct actions *actions)
@@ -192,9 +234,14 @@ static void start_next(struct worker *worker, struct actions *actions)
         worker->at++;
     if (worker->at == worker->queue_count)
         return;
+    if (evaluation_is_product(worker->kind)) {
+        start_product(worker, actions);
+        return;
+    }
     if (!chunkset_has_range(&worker->held, worker->queue[worker->at].item.first,
                             worker->queue[worker->at].item.end)) {
-        ask_for_chunks(worker, &worker->queue[worker->at].item, actions);
+        ask_for_chunks(worker, worker->queue[worker->at].item.first,
+                       worker->queue[worker->at].item.end, actions);
         return;
     }
     start_compute(worker, &worker->queue[worker->at].item, actions);
@@ -221,7 +268,7 @@ static void send_row(struct worker *worker, struct actions *actions)
 
     row->key = worker->key;
     row->compute_us = worker->compute_us;
-    row->dims = worker->tally.dims;
+    row->dims = worker->sum_dims;
     row->row = worker->row;
 }
 
@@ -247,6 +294,7 @@ static void deliver(struct worker *worker, struct actions *actions)
     const struct worker_item *done = &worker->queue[worker->at];
     const bool row = done->coded && --worker->coded_left == 0;
 
+    pulse_release(&worker->pulse, worker->now);
     worker->holding = false;
     if (!done->coded)
         send_tally(worker, &done->item, actions);
@@ -273,10 +321,20 @@ static time_us delay_of(struct worker *worker, int64_t compute_us)
     return delay_us < 1 ? 0 : (time_us)delay_us;
 }
 
+/* What is left of the queue is the last piece of the row. */
+static void end_product(struct worker *worker)
+{
+    worker->row[worker->sum_dims] = 0; /* A product has no loss. */
+    worker->coded_left = 1;
+    worker->at = worker->queue_count - 1;
+}
+
 static void refuse(struct worker *worker, struct actions *actions)
 {
     struct msg_refuse *msg = &send(actions, MSG_REFUSE)->refuse;
 
+    if (evaluation_is_product(worker->kind))
+        end_product(worker);
     msg->key = worker->key;
     msg->piece = worker->queue[worker->at].item.id;
     if (worker->queue[worker->at].coded) {
@@ -287,6 +345,23 @@ static void refuse(struct worker *worker, struct actions *actions)
     start_next(worker, actions);
 }
 
+static uint32_t computed_chunks(const struct worker *worker)
+{
+    const struct item *item;
+
+    if (worker->cancelling || worker->at >= worker->queue_count)
+        return 0;
+    if (evaluation_is_product(worker->kind))
+        return block_chunks(&worker->what);
+    item = &worker->queue[worker->at].item;
+    return item->end - item->first;
+}
+
+static bool busy(const struct worker *worker)
+{
+    return worker->in_round && worker->at < worker->queue_count;
+}
+
 static void on_computed(struct worker *worker, const struct event *event,
                         struct actions *actions)
 {
@@ -295,46 +370,76 @@ static void on_computed(struct worker *worker, const struct event *event,
 
     CHECK(worker->computing);
     worker->computing = false;
+    pulse_computed(&worker->pulse, worker->now, computed_chunks(worker));
     if (worker->cancelling) {
         worker->cancelling = false;
-        start_next(worker, actions);
-        return;
+        if (!BUG(BUG_OLD_COMPUTE) || !busy(worker)) {
+            start_next(worker, actions);
+            return;
+        }
     }
     CHECK(worker->in_round);
     item = &worker->queue[worker->at].item;
-    if (event->err != ERR_OK) {
+    if (event->err != ERR_OK && !BUG(BUG_OLD_COMPUTE)) {
         refuse(worker, actions);
         return;
     }
-    worker->chunks_done += item->end - item->first;
     worker->compute_us += event->compute_us;
-    if (worker->queue[worker->at].coded)
-        add_to_row(worker, item);
+    if (evaluation_is_product(worker->kind)) {
+        end_product(worker);
+        worker->chunks_done += block_chunks(&worker->what);
+    } else {
+        worker->chunks_done += item->end - item->first;
+        if (worker->queue[worker->at].coded)
+            add_to_row(worker, item);
+    }
     delay_us = worker->leaving ? 0 : delay_of(worker, event->compute_us);
     if (delay_us == 0) {
         deliver(worker, actions);
         return;
     }
     worker->holding = true;
+    pulse_hold(&worker->pulse, worker->now);
     worker->release_at = worker->now + delay_us;
+}
+
+/* The round is about this block: what is held of another is of no use.  One
+ * that has the rows can make any. */
+static void turn_to_block(struct worker *worker, const struct msg_round *msg)
+{
+    const uint64_t block = product_block(msg->parts, msg->items, msg->count);
+
+    worker->what = product_shape(&worker->job, msg->parts);
+    if (block == worker->block)
+        return;
+    worker->block = block;
+    worker->block_count = msg->count;
+    memcpy(worker->block_items, msg->items, msg->count * sizeof *msg->items);
+    if (!worker->options.resident)
+        chunkset_clear(&worker->held);
 }
 
 static void round_open(struct worker *worker, const struct msg_round *msg,
                        struct actions *actions)
 {
-    const uint32_t dims = worker->job.dims;
-    const uint32_t sum_dims = evaluation_dims(msg->kind, dims);
+    const uint32_t dims = msg->dims;
+    uint32_t sum_dims = evaluation_dims(msg->kind, dims);
 
     round_end(worker, actions);
+    if (evaluation_is_product(msg->kind)) {
+        turn_to_block(worker, msg);
+        sum_dims = block_out(&worker->what, msg->kind);
+    }
     /* A compute that was called off may still be reading its weights. */
     worker->live = worker->computing ? 1 - worker->in_use : worker->live;
-    memcpy(worker->weights[worker->live], msg->weights,
-           dims * sizeof *msg->weights);
+    if (!BUG(BUG_OLD_WEIGHTS) || msg->key.step == 0)
+        memcpy(worker->weights[worker->live], msg->weights,
+               dims * sizeof *msg->weights);
     if (msg->kind == EVALUATE_HESSVEC)
         memcpy(worker->direction[worker->live], msg->direction,
                dims * sizeof *msg->direction);
     memcpy(worker->exponent[worker->live], msg->exponent,
-           sum_dims * sizeof *msg->exponent);
+           evaluation_dims(msg->kind, dims) * sizeof *msg->exponent);
     worker->kind = msg->kind;
     worker->sum_dims = sum_dims;
     worker->in_round = true;
@@ -347,7 +452,8 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->delayed = false;
     worker->compute_us = 0;
     worker->need_at = worker->now + NEED_RESEND_US;
-    if (msg->coded)
+    /* A product that was called off may still be writing to it. */
+    if (msg->coded && !evaluation_is_product(msg->kind))
         memset(worker->row, 0, (sum_dims + 1) * sizeof *worker->row);
 }
 
@@ -370,9 +476,35 @@ static bool asks_row(const struct msg_round *msg)
     return false;
 }
 
+/* A product with a block of this job: parts that there are, each at most once
+ * and where it belongs. */
+static bool product_fits(const struct worker *worker,
+                         const struct msg_round *msg)
+{
+    const struct job *job = &worker->job;
+    const struct block_shape shape = product_shape(job, msg->parts);
+
+    if (!job->products || !msg->coded || msg->parts == 0 ||
+        msg->parts > job->chunks || msg->count == 0 ||
+        msg->count > msg->parts || msg->dims != block_in(&shape, msg->kind))
+        return false;
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const struct item *item = &msg->items[i];
+
+        if (item->id >= msg->parts || item->coefficient == 0 ||
+            (i > 0 && item->id <= msg->items[i - 1].id) ||
+            item->first >= item->end || item->end > job->chunks ||
+            item->end - item->first > block_chunks(&shape))
+            return false;
+    }
+    return true;
+}
+
 /* One that has room here, and is part of the job. */
 static bool round_fits(const struct worker *worker, const struct msg_round *msg)
 {
+    if (worker->job.products || evaluation_is_product(msg->kind))
+        return evaluation_is_product(msg->kind) && product_fits(worker, msg);
     if (msg->kind == EVALUATE_LOCAL &&
         (worker->job.local.every == 0 || !msg->coded))
         return false;
@@ -447,7 +579,7 @@ static void on_cancel(struct worker *worker, const struct msg_cancel *msg,
 
 static enum err job_room(struct worker *worker, const struct job *job)
 {
-    enum err err = chunkset_init(&worker->held, job->chunks);
+    enum err err = chunkset_init(&worker->held, job_strips(job));
 
     if (err == ERR_OK)
         err = tally_init(&worker->tally, job->sum_dims, job->chunks);
@@ -457,11 +589,14 @@ static enum err job_room(struct worker *worker, const struct job *job)
         return err;
     worker->queue_capacity = job->chunks + QUEUE_MIN;
     worker->queue = mem_new(worker->queue_capacity, sizeof *worker->queue);
+    worker->block_items =
+        mem_new(job->products ? job->chunks : 0, sizeof *worker->block_items);
     worker->row = mem_new((size_t)job->sum_dims + 1, sizeof *worker->row);
     worker->gradient =
         mem_new((size_t)job->sum_dims + 1, sizeof *worker->gradient);
     for (int i = 0; i < 2; i++) {
-        worker->weights[i] = mem_new(job->dims, sizeof **worker->weights);
+        worker->weights[i] = mem_new(job->products ? job->sum_dims : job->dims,
+                                     sizeof **worker->weights);
         worker->direction[i] = mem_new(job->dims, sizeof **worker->direction);
         worker->exponent[i] = mem_new(job->sum_dims, sizeof **worker->exponent);
         if (worker->weights[i] == NULL || worker->direction[i] == NULL ||
@@ -469,7 +604,7 @@ static enum err job_room(struct worker *worker, const struct job *job)
             return ERR_NOMEM;
     }
     if (worker->queue == NULL || worker->row == NULL ||
-        worker->gradient == NULL)
+        worker->gradient == NULL || worker->block_items == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
@@ -509,6 +644,7 @@ static void on_welcome(struct worker *worker, const struct job *job,
         return;
     }
     worker->phase = WORKER_SERVING;
+    worker->pulse.tracing = job->stints;
     if (!worker->open)
         job_open(worker, job, actions);
     worker->assignment = 0;
@@ -521,11 +657,13 @@ static void on_data(struct worker *worker, const struct msg *msg,
 {
     struct action *action;
 
-    if (!worker->open || msg->data.chunk >= worker->job.chunks ||
+    if (!worker->open || msg->data.chunk >= job_strips(&worker->job) ||
+        msg->data.block != worker->block ||
         chunkset_has(&worker->held, msg->data.chunk))
         return;
     action = actions_add(actions, ACTION_STORE);
     action->msg = *msg;
+    action->share = own_share(worker);
     chunkset_add(&worker->held, msg->data.chunk);
     start_next(worker, actions);
 }
@@ -543,6 +681,7 @@ static void say_hello(struct worker *worker, struct actions *actions)
     hello->arithmetic = worker->options.arithmetic;
     hello->resident = worker->options.resident;
     hello->data = worker->options.data;
+    hello->job = worker->open ? worker->job.id : 0;
     hello->view_seen = worker->view_seen;
     worker->hello_at = worker->now + HELLO_RESEND_US;
 }
@@ -559,6 +698,7 @@ static void on_link_up(struct worker *worker, struct actions *actions)
 static void redial(struct worker *worker, struct actions *actions)
 {
     round_end(worker, actions);
+    worker->pulse.clock = (struct offset){0}; /* Maybe another machine's. */
     if (worker->leaving) {
         finish(worker, actions, ERR_OK, "left while the coordinator was away");
         return;
@@ -600,9 +740,23 @@ static void beat(struct worker *worker, struct actions *actions)
     msg->step = worker->in_round ? worker->key.step : 0;
     msg->attempt = worker->in_round ? worker->key.attempt : 0;
     msg->assignment = worker->assignment;
-    msg->queued = queued(worker);
+    /* An answer that is on its way is not lost. */
+    msg->queued = queued(worker) + worker->backlog;
     msg->chunks_done = worker->chunks_done;
     worker->beat_at = worker->now + worker->job.beat_us;
+    worker->beaten = true;
+}
+
+/* Last in a step: the message points at stints that nobody may add to. */
+static void send_pulse(struct worker *worker, struct actions *actions)
+{
+    if (worker->phase != WORKER_SERVING)
+        return;
+    if (!worker->computing && !worker->holding)
+        pulse_idle(&worker->pulse, worker->now);
+    if (pulse_due(&worker->pulse, &worker->job, worker->now, worker->beaten))
+        pulse_fill(&worker->pulse, &worker->job, worker->now, worker->beaten,
+                   &send(actions, MSG_PULSE)->pulse);
 }
 
 /* Nothing unsent is left: say goodbye.  Said again until BYE or patience ends.
@@ -638,17 +792,16 @@ static void on_leave(struct worker *worker, struct actions *actions)
         deliver(worker, actions);
 }
 
-static bool busy(const struct worker *worker)
-{
-    return worker->in_round && worker->at < worker->queue_count;
-}
-
 /* --- time ---------------------------------------------------------------- */
 
 static bool silent_too_long(const struct worker *worker)
 {
+    const time_us patient = (time_us)(RTT_PATIENCE * worker->rtt_us);
+    const time_us limit =
+        worker->job.dead_us > patient ? worker->job.dead_us : patient;
+
     return worker->job.beat_us > 0 && worker->job.dead_us > 0 &&
-           worker->now - worker->heard_at >= worker->job.dead_us;
+           worker->now - worker->heard_at >= limit;
 }
 
 static void on_time_serving(struct worker *worker, struct actions *actions)
@@ -718,6 +871,15 @@ static time_us next_time(const struct worker *worker)
 
 /* --- step ---------------------------------------------------------------- */
 
+/* A road whose queues are full of our own bulk is slow, not cut. */
+static void on_echo(struct worker *worker, const struct msg_echo *msg)
+{
+    const double rtt_us = (double)(worker->now - msg->sent_us);
+
+    if (msg->sent_us <= worker->now && msg->sequence <= worker->sequence)
+        worker->rtt_us += RTT_WEIGHT * (rtt_us - worker->rtt_us);
+}
+
 static void on_message(struct worker *worker, const struct msg *msg,
                        struct actions *actions)
 {
@@ -750,7 +912,11 @@ static void on_message(struct worker *worker, const struct msg *msg,
         memcpy(worker->reason, msg->bye.reason, sizeof worker->reason);
         finish(worker, actions, ERR_OK, worker->reason);
         break;
-    case MSG_ECHO: /* heard_at is all it is for. */
+    case MSG_ECHO: /* That it came is in heard_at. */
+        on_echo(worker, &msg->echo);
+        offset_sample(&worker->pulse.clock, msg->echo.sent_us,
+                      msg->echo.heard_us, worker->now);
+        break;
     case MSG_HELLO:
     case MSG_BEAT:
     case MSG_NEED:
@@ -760,6 +926,12 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_LEAVE:
     case MSG_ASK:
     case MSG_STATUS:
+    case MSG_RELAY:
+    case MSG_TASK:
+    case MSG_ALONE:
+    case MSG_SUM:
+    case MSG_GONE:
+    case MSG_PULSE:
         break; /* The others are not for a worker. */
     }
 }
@@ -784,6 +956,9 @@ void worker_step(struct worker *worker, const struct event *event,
     }
     CHECK(event->now >= worker->now);
     worker->now = event->now;
+    worker->beaten = false;
+    pulse_step(&worker->pulse);
+    worker->backlog = event->backlog > 0;
     switch (event->kind) {
     case EVENT_START:
         worker->lost_at = worker->now;
@@ -810,11 +985,13 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_JOURNALED:
     case EVENT_CHECKPOINTED:
     case EVENT_STOP:
+    case EVENT_JUDGED:
         CHECK(!"an event of the coordinator");
     }
     if (worker->phase == WORKER_SERVING && worker->leaving && !busy(worker) &&
         !worker->computing)
         say_leave(worker, actions);
+    send_pulse(worker, actions);
     if (worker->phase != WORKER_DONE)
         actions_add(actions, ACTION_TIMER)->at = next_time(worker);
     worker_check(worker);

@@ -18,6 +18,8 @@
 
 #include "base/chunkset.h"
 #include "core/action.h"
+#include "core/pulse.h"
+#include "math/blocks.h"
 #include "math/tally.h"
 
 #define WORKER_ACTIONS_MAX 64u
@@ -69,7 +71,8 @@ struct worker {
     struct chunkset held;
     struct tally tally; /* In the driver's hands while `computing`. */
     struct tally sent;  /* The one before: its answer may just be leaving. */
-    double *row;        /* dims + 1, coded rounds. */
+    double *row;        /* dims + 1, coded rounds; a product's numbers are
+                           in the driver's hands too. */
     double *gradient;   /* dims + 1, scratch; in the driver's hands too. */
     enum evaluation_kind kind;
     double *weights[2]; /* [live] of this round; the other may still be */
@@ -85,7 +88,12 @@ struct worker {
     struct round_key over; /* Rounds up to this one were cancelled. */
     uint64_t assignment;
     bool coded;
-    uint32_t coded_left; /* Pieces that the row still lacks. */
+    uint32_t coded_left;     /* Pieces that the row still lacks. */
+    struct block_shape what; /* Products: of what is multiplied ... */
+    uint64_t block;          /* ... and the block that `held` is of, made
+                                from: */
+    struct item *block_items;
+    uint32_t block_count;
     double delay_s, delay_factor;
     bool delayed; /* The additive delay of this round is spent. */
     struct worker_item *queue;
@@ -100,6 +108,10 @@ struct worker {
     bool coded_failed;  /* A piece of the coded round was refused. */
 
     uint64_t chunks_done;
+    bool beaten; /* In this step. */
+    struct pulse pulse;
+    bool backlog;  /* Answers are still on their way. */
+    double rtt_us; /* Of beats and their echoes, smoothed. */
     bool leaving;
     time_us leave_at;         /* Next LEAVE is due. */
     time_us leave_until;      /* Go without BYE after this. */

@@ -12,11 +12,18 @@
  *                and the part's mean loss at w (optim/local.h)
  *
  * is none, and no tally: the part is answered by real numbers, which are
- * averaged.
+ * averaged.  Nor are the two products that make a gradient of a linear model
+ * on coded data (math/blocks.h),
+ *
+ *     SCORES     X w
+ *     BACK       X^T r
+ *
+ * which the coordinator asks for where an optimiser asks for GRADIENT.
  */
 #ifndef MATH_EVALUATION_H
 #define MATH_EVALUATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,17 +32,27 @@ enum evaluation_kind {
     EVALUATE_HESSVEC,
     EVALUATE_HESSIAN,
     EVALUATE_LOCAL,
+    EVALUATE_SCORES,
+    EVALUATE_BACK,
 };
 
 struct evaluation {
     enum evaluation_kind kind;
-    const double *w; /* dims */
+    const double *w; /* dims; of a product: what is multiplied. */
     const double *v; /* dims; HESSVEC only, else NULL. */
 };
 
-/* Coordinates of the tally of an evaluation over `dims` weights. */
+static inline bool evaluation_is_product(enum evaluation_kind kind)
+{
+    return kind == EVALUATE_SCORES || kind == EVALUATE_BACK;
+}
+
+/* Coordinates of the tally of an evaluation over `dims` weights; a product has
+ * none. */
 static inline uint32_t evaluation_dims(enum evaluation_kind kind, uint32_t dims)
 {
+    if (evaluation_is_product(kind))
+        return 0;
     return kind == EVALUATE_HESSIAN ? dims * (dims + 1) / 2 : dims;
 }
 

@@ -208,10 +208,21 @@ enum err tally_merge(struct tally *into, const struct tally *from)
     return ERR_OK;
 }
 
+/* Each chunk's loss is below the limit, so their sum is below so many of it;
+ * half a unit of rounding is far below the gap that leaves. */
+static bool loss_in_bound(const struct tally *tally)
+{
+    const double most =
+        loss_limit(tally->chunks.count) * (double)tally->chunks.members;
+
+    return fabs(tally_loss_value(tally)) <= most;
+}
+
 bool tally_in_bound(const struct tally *tally)
 {
     return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(tally->sum,
-                                                                 tally->dims);
+                                                                 tally->dims) &&
+           loss_in_bound(tally);
 }
 
 /* Block by block, so that what is looked at is what was copied, and is still
@@ -228,7 +239,7 @@ bool tally_take(struct tally *tally, const int64_t *sum)
         memcpy(tally->sum + j, sum + j, count * sizeof *sum);
         good &= (wide ? tally_within_avx512 : within)(tally->sum + j, count);
     }
-    return good;
+    return good && loss_in_bound(tally);
 }
 
 void tally_gradient(const struct tally *tally, const int16_t *exponent,

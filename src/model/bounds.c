@@ -397,6 +397,8 @@ static struct scale scale_of(const struct problem *problem,
 
     switch (what->kind) {
     case EVALUATE_GRADIENT:
+    case EVALUATE_SCORES:
+    case EVALUATE_BACK:
     case EVALUATE_LOCAL: /* No tally: only whether w is within bounds. */
         return (struct scale){model->bound_label, model->bound_score * w, w};
     case EVALUATE_HESSVEC:

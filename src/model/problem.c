@@ -150,6 +150,8 @@ static enum err add_dense(const struct problem *problem,
         kernel_hessian(problem->isa, kind, &rows, what->w, sums, rest);
         break;
     case EVALUATE_LOCAL:
+    case EVALUATE_SCORES:
+    case EVALUATE_BACK:
         CHECK(!"no sum over rows");
     }
     return tally_add_chunk(tally, chunk, sums, loss, exponent);

@@ -182,6 +182,10 @@ MUST_CHECK enum err problem_add_batch(const struct problem *problem,
 void problem_settle(const struct problem *problem, void *scratch,
                     struct tally *tally);
 
+/* Scores of all rows to their slopes dloss/dz, times sample weights, in place;
+ * returns the loss sum.  One output. */
+double problem_slopes(const struct problem *problem, double *z);
+
 /* The gradient at w, with a round of its own: slow on index data. */
 MUST_CHECK enum err problem_add_chunk(const struct problem *problem,
                                       const double *w, uint32_t chunk,

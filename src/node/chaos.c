@@ -79,7 +79,8 @@ static bool parse_verb(const char *item, size_t size, enum chaos_kind *kind)
     } verbs[] = {{"kill", CHAOS_KILL},
                  {"stop", CHAOS_STOP},
                  {"leave", CHAOS_LEAVE},
-                 {"join", CHAOS_JOIN}};
+                 {"join", CHAOS_JOIN},
+                 {"lie", CHAOS_LIE}};
 
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strlen(verbs[i].name) == size &&
@@ -122,6 +123,8 @@ static enum err parse_name(const char *item, const char *colon, const char *at,
         return wrong(why, item, "that is not a worker's name");
     if (strcmp(event->name, "coordinator") == 0 && event->kind == CHAOS_LEAVE)
         return wrong(why, item, "the coordinator cannot leave, only workers");
+    if (strcmp(event->name, "coordinator") == 0 && event->kind == CHAOS_LIE)
+        return wrong(why, item, "the coordinator cannot lie, only workers");
     return ERR_OK;
 }
 
@@ -134,7 +137,8 @@ static enum err parse_event(const char *item, const char *at,
     enum err err = ERR_OK;
 
     if (!parse_verb(item, verb, &event.kind))
-        return wrong(why, item, "there are kill:, stop:, leave: and join@");
+        return wrong(why, item,
+                     "there are kill:, stop:, leave:, lie: and join@");
     if ((event.kind == CHAOS_JOIN) != (colon == NULL))
         return wrong(why, item,
                      colon == NULL ? "whom? write it as kill:w3@20"
@@ -186,4 +190,16 @@ enum err chaos_parse(const char *text, struct chaos *chaos, struct why *why)
     }
     *chaos = made;
     return ERR_OK;
+}
+
+bool chaos_lies(const struct chaos *chaos, const char *name, uint32_t step)
+{
+    for (uint32_t i = 0; i < chaos->count; i++) {
+        const struct chaos_event *event = &chaos->events[i];
+
+        if (event->kind == CHAOS_LIE && step >= event->step &&
+            strcmp(event->name, name) == 0)
+            return true;
+    }
+    return false;
 }

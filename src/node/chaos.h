@@ -4,6 +4,7 @@
  *     kill:NAME@STEP          kill -9 when STEP opens (NAME: w0.. or
  * coordinator) stop:NAME@STEP+STEPS    SIGSTOP, SIGCONT STEPS steps later
  *     leave:NAME@STEP         SIGTERM: leaves in good order
+ *     lie:NAME@STEP           from STEP on its answers are wrong, in bound
  *     join@STEP               one more local worker
  *     kill=R/s stop=R/s join=R/s coordinator=R/s   at random, R a second
  *     seed=N                  of the random ones
@@ -11,6 +12,7 @@
 #ifndef NODE_CHAOS_H
 #define NODE_CHAOS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -18,7 +20,7 @@
 
 #define CHAOS_MAX 256u
 
-enum chaos_kind { CHAOS_KILL, CHAOS_STOP, CHAOS_LEAVE, CHAOS_JOIN };
+enum chaos_kind { CHAOS_KILL, CHAOS_STOP, CHAOS_LEAVE, CHAOS_JOIN, CHAOS_LIE };
 
 struct chaos_event {
     enum chaos_kind kind;
@@ -36,5 +38,7 @@ struct chaos {
 
 MUST_CHECK enum err chaos_parse(const char *text, struct chaos *chaos,
                                 struct why *why);
+/* Is the worker of that name to lie in this step? */
+bool chaos_lies(const struct chaos *chaos, const char *name, uint32_t step);
 
 #endif /* NODE_CHAOS_H */

@@ -83,6 +83,7 @@ static void carry_out(struct chaos_run *run, const struct chaos_event *event,
         process_terminate(member->process.pid);
         break;
     case CHAOS_JOIN:
+    case CHAOS_LIE: /* The worker sees to it. */
         break;
     }
 }
@@ -116,6 +117,11 @@ void chaos_run_step(struct chaos_run *run, uint32_t step, time_us now)
     }
 }
 
+static bool may_be_hit(const struct crew_member *member)
+{
+    return member->process.pid > 0 && member->resume_at == 0 && !member->relay;
+}
+
 /* A local worker that runs, if at least two do: the last one is spared. */
 static struct crew_member *victim(struct chaos_run *run)
 {
@@ -125,7 +131,7 @@ static struct crew_member *victim(struct chaos_run *run)
     for (uint32_t i = 1; i < run->crew->count; i++) {
         const struct crew_member *member = &run->crew->members[i];
 
-        running += member->process.pid > 0 && member->resume_at == 0 ? 1 : 0;
+        running += may_be_hit(member);
     }
     if (running < 2)
         return NULL;
@@ -133,7 +139,7 @@ static struct crew_member *victim(struct chaos_run *run)
     for (uint32_t i = 1; i < run->crew->count; i++) {
         struct crew_member *member = &run->crew->members[i];
 
-        if (member->process.pid > 0 && member->resume_at == 0 && chosen-- == 0)
+        if (may_be_hit(member) && chosen-- == 0)
             return member;
     }
     return NULL;

@@ -12,9 +12,12 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "node/door.h"
+#include "node/judge.h"
 #include "node/result_file.h"
 #include "node/session.h"
 #include "node/status.h"
+#include "node/why_slow.h"
 #include "os/clock.h"
 #include "os/folder.h"
 #include "os/link.h"
@@ -43,10 +46,13 @@ struct node {
     struct link_hub *hub;
     struct outlet *outlet;     /* NULL: no trace. */
     struct session **sessions; /* By the core's link; NULL = free. */
+    struct session *relays;    /* Those of relays. */
+    bool in_bundle;            /* More of it is to come before we answer. */
     struct codec_room room;
     struct posting posting;
     struct envelope envelope;
     size_t message_max;
+    size_t sum_max;                    /* The same, of a relay. */
     enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
     uint32_t journaled_count;
     struct trace *traces; /* Not sent yet. */
@@ -55,7 +61,8 @@ struct node {
     bool trace_waits;  /* `lagging` will send them. */
     time_us trace_at;  /* When some were sent last. */
     struct timer *lagging;
-    time_us now; /* Of the event at hand. */
+    time_us now;          /* Of the event at hand. */
+    uint64_t stints_lost; /* Since the last one that was not. */
 
     struct folder folder; /* Journal. */
     struct folder checkpoint_folder;
@@ -64,6 +71,10 @@ struct node {
     size_t checkpoint_size, checkpoint_capacity;
     uint32_t checkpoint_step;
     enum err checkpoint_err;
+    time_us checkpoint_at; /* The loop's: when it was begun. */
+
+    struct judge_thread *judge; /* NULL: nothing is compared. */
+    struct door door;
 
     bool finished;
     time_us ending_until;
@@ -75,8 +86,20 @@ static void feed(struct node *node, const struct event *event);
 
 /* Sessions. */
 
+static void relay_forget(struct node *node, const struct session *session)
+{
+    for (struct session **at = &node->relays; *at != NULL; at = &(*at)->next) {
+        if (*at == session) {
+            *at = session->next;
+            return;
+        }
+    }
+}
+
 static void session_drop(struct node *node, struct session *session)
 {
+    session_flush(session);
+    relay_forget(node, session);
     if (session->index != SESSION_NO_INDEX)
         node->sessions[session->index] = NULL;
     link_set_user(session->link, NULL);
@@ -106,11 +129,23 @@ static uint32_t free_index(const struct node *node)
     return SESSION_NO_INDEX;
 }
 
+/* Both sides are told: the peer by its REJECT, whoever reads our log here. */
+static void log_refusal(struct node *node, const struct session *session,
+                        const char *reason)
+{
+    char text[NET_TEXT_SIZE + REASON_SIZE + 32];
+
+    (void)snprintf(text, sizeof text, "%s was turned away: %s",
+                   link_address(session->link), reason);
+    door_log(&node->door, clock_now_us(), text);
+}
+
 static void reject(struct node *node, struct session *session,
                    const char *reason)
 {
     struct msg msg = {.kind = MSG_REJECT};
 
+    log_refusal(node, session, reason);
     (void)snprintf(msg.reject.reason, sizeof msg.reject.reason, "%s", reason);
     (void)!session_send(session, &node->posting, &node->envelope, &msg);
     session_drop(node, session);
@@ -156,7 +191,7 @@ static void hello(struct node *node, struct session *session,
         return;
     }
     if (index == SESSION_NO_INDEX ||
-        session_open(session, index, node->options->core.job.chunks) !=
+        session_open(session, index, job_strips(&node->core.options.job)) !=
             ERR_OK) {
         reject(node, session,
                "the coordinator has no room for one more worker");
@@ -166,6 +201,30 @@ static void hello(struct node *node, struct session *session,
     find_berth(node, session, msg->hello.incarnation);
     link_trust(session->link, node->message_max);
     event.link = index;
+    feed(node, &event);
+}
+
+/* It brings workers, and vouches for each with its own token. */
+static void relay(struct node *node, struct session *session,
+                  const struct msg *msg)
+{
+    const uint32_t index = free_index(node);
+    struct event event = {.kind = EVENT_MESSAGE, .link = index, .msg = msg};
+
+    if (!may_be(session->link, TOKEN_CLUSTER)) {
+        reject(node, session, "a relay needs the cluster token");
+        return;
+    }
+    if (index == SESSION_NO_INDEX || session_bundle(session) != ERR_OK ||
+        session_open(session, index, node->options->core.job.chunks) !=
+            ERR_OK) {
+        reject(node, session, "the coordinator has no room for one more relay");
+        return;
+    }
+    node->sessions[index] = session;
+    session->next = node->relays;
+    node->relays = session;
+    link_trust(session->link, node->sum_max);
     feed(node, &event);
 }
 
@@ -184,6 +243,27 @@ static size_t answer_stop(const struct node *node, bool allowed, char *text,
     return (size_t)size;
 }
 
+static time_us deaf(void *context, uint32_t link)
+{
+    const struct node *node = context;
+    const uint32_t via = node->core.members[link].via;
+    const struct session *session = node->sessions[via > 0 ? via - 1 : link];
+
+    return session == NULL ? 0 : link_deaf_us(session->link);
+}
+
+static size_t answer_why(struct node *node, char *text, size_t capacity)
+{
+    size_t size = 0;
+
+    if (why_slow_json(&node->core, clock_now_us(), deaf, node, text, capacity,
+                      &size) == ERR_OK)
+        return size;
+    return (size_t)snprintf(text, capacity,
+                            "{\"error\":\"the coordinator is out of "
+                            "memory\"}");
+}
+
 static void answer(struct node *node, struct session *session,
                    const struct msg_ask *ask)
 {
@@ -195,6 +275,8 @@ static void answer(struct node *node, struct session *session,
 
     if (stop)
         msg.status.size = answer_stop(node, allowed, text, sizeof text);
+    else if (ask->what == ASK_WHY)
+        msg.status.size = answer_why(node, text, sizeof text);
     else
         msg.status.size =
             status_json(&node->core, clock_now_us(), text, sizeof text);
@@ -209,6 +291,8 @@ static void first_message(struct node *node, struct session *session,
 {
     if (msg->kind == MSG_HELLO)
         hello(node, session, msg);
+    else if (msg->kind == MSG_RELAY)
+        relay(node, session, msg);
     else if (msg->kind == MSG_ASK)
         answer(node, session, &msg->ask);
     else
@@ -233,8 +317,7 @@ static void on_up(void *context, struct link *link)
 
 static void no_message(struct node *node, struct session *session)
 {
-    log_line("%s sent what is no message; dropped",
-             link_address(session->link));
+    log_refusal(node, session, "it sent what is no message");
     session_break(node, session);
 }
 
@@ -259,10 +342,9 @@ static void on_posted(struct node *node, struct session *session,
                          where.sequence);
 }
 
-static void on_message(void *context, struct link *link, enum plane plane,
-                       const uint8_t *data, size_t size)
+static void on_single(struct node *node, struct link *link, enum plane plane,
+                      const uint8_t *data, size_t size)
 {
-    struct node *node = context;
     struct session *session = link_user(link);
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
@@ -282,8 +364,39 @@ static void on_message(void *context, struct link *link, enum plane plane,
         first_message(node, session, &msg);
         return;
     }
+    if (msg.kind == MSG_GONE)
+        session_forget(session, msg.leaf);
     event.link = session->index;
+    if (msg.kind == MSG_BEAT || msg.kind == MSG_NEED)
+        event.backlog = session_backlog(session);
     feed(node, &event);
+}
+
+static void flush_relays(struct node *node)
+{
+    for (struct session *at = node->relays; at != NULL; at = at->next)
+        session_flush(at);
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct node *node = context;
+    const struct session *session = link_user(link);
+    const uint8_t *message;
+    size_t at = 0, message_size;
+
+    if (session == NULL || session->bundles == NULL || !bundle_is(data, size)) {
+        on_single(node, link, plane, data, size);
+        return;
+    }
+    node->in_bundle = true;
+    while (bundle_next(data, size, &at, &message, &message_size))
+        on_single(node, link, plane, message, message_size);
+    node->in_bundle = false;
+    if (at == 0 && link_user(link) != NULL)
+        session_break(node, link_user(link));
+    flush_relays(node);
 }
 
 static void on_down(void *context, struct link *link, enum link_end how,
@@ -300,6 +413,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
     event.link = session->index;
     if (session->index != SESSION_NO_INDEX)
         node->sessions[session->index] = NULL;
+    relay_forget(node, session);
     session_free(session);
     if (event.link != SESSION_NO_INDEX)
         feed(node, &event);
@@ -311,14 +425,16 @@ static void on_drained(void *context, struct link *link)
     struct session *session = link_user(link);
 
     if (session != NULL &&
-        session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+        session_pump(session, &node->envelope, node->options->data,
+                     &node->core) != ERR_OK)
         session_break(node, session);
 }
 
 static void on_refused(void *context, const char *why)
 {
-    (void)context;
-    log_line("%s", why);
+    struct node *node = context;
+
+    door_log(&node->door, clock_now_us(), why);
 }
 
 static const struct link_events link_events = {
@@ -345,10 +461,13 @@ static void do_send(struct node *node, const struct action *action)
 
     if (session == NULL)
         return;
+    if (kind == MSG_REJECT)
+        log_refusal(node, session, action->msg.reject.reason);
     err = session_send(session, &node->posting, &node->envelope, &action->msg);
     /* After a last word the link is of no use; what is queued is still sent.
      * Without memory it is of no use either: the worker will dial again. */
-    if (err != ERR_OK || kind == MSG_REJECT || kind == MSG_BYE)
+    if (err != ERR_OK ||
+        (action->msg.leaf == 0 && (kind == MSG_REJECT || kind == MSG_BYE)))
         session_drop(node, session);
 }
 
@@ -358,8 +477,14 @@ static void do_ship(struct node *node, const struct action *action)
 
     if (session == NULL)
         return;
-    session_ship(session, action->first, action->end);
-    if (session_pump(session, &node->envelope, node->options->data) != ERR_OK)
+    if (node->options->data == NULL) {
+        session_drop(node, session); /* It said that it has everything. */
+        return;
+    }
+    if (session_ship(session, action->leaf, action->first, action->end) !=
+            ERR_OK ||
+        session_pump(session, &node->envelope, node->options->data,
+                     &node->core) != ERR_OK)
         session_drop(node, session); /* It will dial again. */
 }
 
@@ -371,46 +496,28 @@ static void do_close(struct node *node, const struct action *action)
         session_drop(node, session);
 }
 
-static void do_journal(struct node *node, const struct action *action)
+/* Whoever reads the log should not have to ask who was shut out, and why. */
+static void log_trust(const struct trace *trace)
 {
-    CHECK(node->journaled_count < JOURNALED_MAX);
-    node->journaled[node->journaled_count++] = store_append(
-        &node->folder.disk, action->bytes, action->size, action->sync);
-}
+    const char *text = trace->a < POISON_KINDS
+                           ? poison_text((enum poison_kind)trace->a)
+                           : "broken";
 
-static void save_checkpoint(void *context)
-{
-    struct node *node = context;
-
-    node->checkpoint_err =
-        store_save(&node->checkpoint_folder.disk, node->checkpoint_bytes,
-                   node->checkpoint_size);
-}
-
-static void checkpoint_saved(void *context)
-{
-    struct node *node = context;
-    const struct event event = {.kind = EVENT_CHECKPOINTED,
-                                .err = node->checkpoint_err,
-                                .step = node->checkpoint_step};
-
-    feed(node, &event);
-}
-
-static void do_checkpoint(struct node *node, const struct action *action)
-{
-    CHECK(!task_busy(node->checkpoint));
-    CHECK(action->size <= node->checkpoint_capacity);
-    memcpy(node->checkpoint_bytes, action->bytes, action->size);
-    node->checkpoint_size = action->size;
-    node->checkpoint_step = action->step;
-    task_start(node->checkpoint);
+    if (trace->kind == TRACE_BANNED)
+        log_line("step %u: %s is quarantined: three broken answers, the last "
+                 "%s",
+                 trace->key.step, trace->name, text);
+    else if (trace->kind == TRACE_POISON && trace->b <= STRIKES_MAX)
+        log_line("step %u: an answer of %s was dropped: %s (strike %llu of "
+                 "%u)",
+                 trace->key.step, trace->name, text,
+                 (unsigned long long)trace->b, STRIKES_MAX);
 }
 
 static bool frequent(enum trace_kind kind)
 {
     return kind == TRACE_TALLY || kind == TRACE_STALE ||
-           kind == TRACE_DUPLICATE;
+           kind == TRACE_DUPLICATE || kind == TRACE_STINT;
 }
 
 /* What happens in every step can wait a little, so that the supervisor does not
@@ -456,13 +563,90 @@ static void send_traces(struct node *node)
 
 static void do_trace(struct node *node, const struct trace *trace)
 {
-    if (node->outlet == NULL ||
-        (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG))
+    log_trust(trace);
+    if (node->outlet == NULL)
         return;
+    if (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG) {
+        node->stints_lost += trace->kind == TRACE_STINT;
+        return;
+    }
     if (node->trace_count == TRACE_BATCH)
         flush_traces(node);
-    node->traces[node->trace_count++] = *trace;
+    node->traces[node->trace_count] = *trace;
+    if (trace->kind == TRACE_STINT) {
+        node->traces[node->trace_count].a = node->stints_lost;
+        node->stints_lost = 0;
+    }
+    node->trace_count++;
     node->trace_urgent = node->trace_urgent || !can_wait(node, trace->kind);
+}
+
+/* What the coordinator itself did, since `began`. */
+static void own_stint(struct node *node, enum stint_kind kind, time_us began)
+{
+    const struct trace trace = {
+        .now = began,
+        .kind = TRACE_STINT,
+        .link = -1,
+        .key = node->core.key,
+        .stint = {.kind = kind,
+                  .step = node->core.key.step,
+                  .began = began,
+                  .took_us = clock_now_us() - began},
+    };
+
+    if (node->options->core.job.stints)
+        do_trace(node, &trace);
+}
+
+static void do_journal(struct node *node, const struct action *action)
+{
+    const time_us began = clock_now_us();
+
+    CHECK(node->journaled_count < JOURNALED_MAX);
+    node->journaled[node->journaled_count++] = store_append(
+        &node->folder.disk, action->bytes, action->size, action->sync);
+    own_stint(node, STINT_JOURNAL, began);
+}
+
+static void save_checkpoint(void *context)
+{
+    struct node *node = context;
+
+    node->checkpoint_err =
+        store_save(&node->checkpoint_folder.disk, node->checkpoint_bytes,
+                   node->checkpoint_size);
+}
+
+static void checkpoint_saved(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_CHECKPOINTED,
+                                .err = node->checkpoint_err,
+                                .step = node->checkpoint_step};
+
+    own_stint(node, STINT_CHECKPOINT, node->checkpoint_at);
+    feed(node, &event);
+}
+
+static void do_checkpoint(struct node *node, const struct action *action)
+{
+    CHECK(!task_busy(node->checkpoint));
+    CHECK(action->size <= node->checkpoint_capacity);
+    memcpy(node->checkpoint_bytes, action->bytes, action->size);
+    node->checkpoint_size = action->size;
+    node->checkpoint_step = action->step;
+    node->checkpoint_at = clock_now_us();
+    task_start(node->checkpoint);
+}
+
+static void judged(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_JUDGED,
+                                .err = judge_err(node->judge)};
+
+    feed(node, &event);
 }
 
 static void do_finish(struct node *node, const struct action *action)
@@ -471,6 +655,9 @@ static void do_finish(struct node *node, const struct action *action)
         .err = action->err,
         .steps = node->core.optim.step,
         .objective = node->core.optim.objective,
+        .evaluations = node->core.optim.evaluations,
+        .converged =
+            optim_converged(&node->core.optim) || node->core.optim.stalled,
         .stats = node->core.stats,
         .dims = node->options->core.job.dims,
     };
@@ -516,6 +703,9 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_FINISH:
         do_finish(node, action);
         return;
+    case ACTION_JUDGE:
+        judge_start(node->judge, action);
+        return;
     case ACTION_CONNECT:
     case ACTION_OPEN:
     case ACTION_STORE:
@@ -539,17 +729,44 @@ static void end_look(void *context)
         timer_at(node->ending, now + FINISH_LOOK);
 }
 
+/* How long the last words may take: on a road with stalls as long as a few of
+ * them, for a process that is gone cannot send again what was lost. */
+static time_us last_words_us(const struct node *node)
+{
+    double stall_us = 0;
+
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        const struct member *member = &node->core.members[i];
+
+        if (node->sessions[i] != NULL && member->stall_us[0] > stall_us)
+            stall_us = member->stall_us[0];
+    }
+    return FINISH_US + (time_us)(3 * stall_us);
+}
+
 /* Let the last words out, but not for ever. */
 static void begin_end(struct node *node)
 {
+    node->ending_until = clock_now_us() + last_words_us(node);
     link_hub_stop_listening(node->hub);
     for (uint32_t i = 0; i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)
             session_drop(node, node->sessions[i]);
     }
     timer_at(node->timer, TIME_NEVER);
-    node->ending_until = clock_now_us() + FINISH_US;
     timer_at(node->ending, clock_now_us() + FINISH_LOOK);
+}
+
+/* Did this step of the machine end a round?  Its decoding, the optimiser and
+ * the next round's scale are most of it then. */
+static bool commits(const struct actions *actions)
+{
+    for (uint32_t i = 0; i < actions->count; i++) {
+        if (actions->list[i].kind == ACTION_TRACE &&
+            actions->list[i].trace.kind == TRACE_COMMIT)
+            return true;
+    }
+    return false;
 }
 
 static void step(struct node *node, const struct event *event)
@@ -559,6 +776,8 @@ static void step(struct node *node, const struct event *event)
     timed.now = clock_now_us();
     node->now = timed.now;
     coordinator_step(&node->core, &timed, &node->actions);
+    if (commits(&node->actions))
+        own_stint(node, STINT_COMMIT, timed.now);
     for (uint32_t i = 0; i < node->actions.count; i++)
         carry_out(node, &node->actions.list[i]);
 }
@@ -578,6 +797,8 @@ static void feed(struct node *node, const struct event *event)
         step(node, &done);
     }
     send_traces(node);
+    if (!node->in_bundle)
+        flush_relays(node);
     if (node->finished)
         begin_end(node);
 }
@@ -622,10 +843,15 @@ static enum err make_room(struct node *node)
     if (err == ERR_OK)
         err =
             codec_room_init(&node->room, core->job.dims, core->job.sum_dims, 0);
+    if (err == ERR_OK)
+        err = codec_room_answers(&node->room, ANSWERS_MAX);
     node->message_max =
         codec_message_max(core->job.dims, core->job.sum_dims, 0, 0);
+    node->sum_max = codec_sum_max(core->job.sum_dims, ANSWERS_MAX);
+    if (node->sum_max < node->message_max)
+        node->sum_max = node->message_max;
     node->checkpoint_capacity =
-        checkpoint_bytes(optim_state_bytes(&node->core.optim));
+        checkpoint_bytes(coordinator_state_bytes(&node->core));
     node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);
     node->sessions = mem_new(core->links_max, sizeof *node->sessions);
     node->traces = mem_new(TRACE_BATCH, sizeof *node->traces);
@@ -633,6 +859,19 @@ static enum err make_room(struct node *node)
                           node->sessions == NULL || node->traces == NULL))
         err = ERR_NOMEM;
     return err;
+}
+
+static enum err open_judge(struct node *node)
+{
+    const struct coordinator_node_options *options = node->options;
+    const struct coordinator_options *core = &node->core.options;
+    const struct problem problem =
+        problem_of(options->data, options->model, options->isa);
+
+    if (!core->verify && !(core->audit > 0))
+        return ERR_OK;
+    return judge_new(node->loop, &problem, &core->job, judged, node,
+                     &node->judge);
 }
 
 static enum err open_loop(struct node *node)
@@ -658,6 +897,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK && options->trace_fd >= 0)
         err = outlet_new(node->loop, options->trace_fd, &node->outlet);
     if (err == ERR_OK)
+        err = open_judge(node);
+    if (err == ERR_OK)
         err = link_hub_new(&with_loop, &node->hub);
     if (err == ERR_OK)
         err = link_hub_listen(node->hub, options->listen_fd);
@@ -666,12 +907,14 @@ static enum err open_loop(struct node *node)
 
 static void node_close(struct node *node)
 {
+    door_end(&node->door);
     for (uint32_t i = 0;
          node->sessions != NULL && i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)
             session_drop(node, node->sessions[i]);
     }
     task_free(node->checkpoint);
+    judge_free(node->judge);
     link_hub_free(node->hub);
     outlet_free(node->outlet);
     alerts_free(node->alerts);

@@ -14,15 +14,18 @@
 #include "base/err.h"
 #include "core/coordinator.h"
 #include "data/dataset.h"
+#include "model/problem.h"
 #include "os/board.h"
 #include "os/token.h"
 
 struct coordinator_node_options {
     struct coordinator_options core;
-    const struct dataset *data; /* All chunks. */
-    const char *folder;         /* Journal, checkpoints, result. */
-    const struct token *token;  /* NULL: plain, loopback. */
-    struct board *board;        /* NULL: all is sent.  Borrowed. */
+    const struct dataset *data; /* All chunks; NULL: workers bring them. */
+    enum model_kind model;      /* To compute some of them here: --verify. */
+    enum isa isa;
+    const char *folder;        /* Journal, checkpoints, result. */
+    const struct token *token; /* NULL: plain, loopback. */
+    struct board *board;       /* NULL: all is sent.  Borrowed. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
     bool prompt;  /* Whoever listens acts at steps: tell of each at once. */

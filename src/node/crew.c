@@ -1,6 +1,7 @@
 #include "node/crew.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -11,12 +12,13 @@
 #define CREW_FIRST 16u
 #define TITLE_SIZE 16u
 
-enum err crew_init(struct crew *crew)
+enum err crew_init(struct crew *crew, const struct crew_relays *relays)
 {
-    *crew = (struct crew){0};
+    *crew = (struct crew){.relays = *relays};
     crew->capacity = CREW_FIRST;
     crew->members = mem_new(CREW_FIRST, sizeof *crew->members);
-    if (crew->members == NULL)
+    crew->drop = mem_new(CREW_OWN_MAX + 1 + relays->count, sizeof *crew->drop);
+    if (crew->members == NULL || crew->drop == NULL)
         return ERR_NOMEM;
     crew->count = 1;
     crew->listen_fd = -1;
@@ -37,6 +39,7 @@ void crew_close(struct crew *crew)
     }
     mem_free(crew->members);
     mem_free(crew->view);
+    mem_free(crew->drop);
     *crew = (struct crew){0};
 }
 
@@ -63,10 +66,25 @@ static struct crew_member *crew_add(struct crew *crew)
     return &crew->members[crew->count++];
 }
 
-static enum err start(struct crew_member *member,
-                      const struct process_start *how, struct why *why)
+/* All listening sockets but the child's own. */
+static void fill_drop(struct crew *crew, int keep)
+{
+    int *drop = crew->drop;
+
+    memcpy(drop, crew->own, sizeof crew->own);
+    drop[CREW_OWN_MAX] = crew->listen_fd == keep ? -1 : crew->listen_fd;
+    for (uint32_t i = 0; i < crew->relays.count; i++)
+        drop[CREW_OWN_MAX + 1 + i] =
+            crew->relays.doors[i] == keep ? -1 : crew->relays.doors[i];
+}
+
+static enum err start(struct crew *crew, struct crew_member *member,
+                      struct process_start *how, int keep, struct why *why)
 {
     CHECK(member->process.pid == 0);
+    fill_drop(crew, keep);
+    how->drop = crew->drop;
+    how->drop_count = CREW_OWN_MAX + 1 + crew->relays.count;
     member->end = (struct process_end){0};
     member->reported = false;
     member->resume_at = 0;
@@ -96,15 +114,13 @@ enum err crew_start_coordinator(struct crew *crew,
                                 struct why *why)
 {
     struct coordinator_node_options copy = *options;
-    const struct process_start how = {
+    struct process_start how = {
         .title = "muster:coord",
-        .drop = crew->own,
-        .drop_count = CREW_OWN_MAX,
         .main = coordinator_main,
         .context = &copy,
     };
 
-    return start(&crew->members[0], &how, why);
+    return start(crew, &crew->members[0], &how, copy.listen_fd, why);
 }
 
 static int worker_main(void *context)
@@ -117,8 +133,62 @@ static int worker_main(void *context)
     err = worker_node_run(options, &why);
     if (err == ERR_OK)
         return 0;
+    if (err == ERR_CANCELLED)
+        return CREW_STOP_CODE;
     log_line("%s", why.text[0] != '\0' ? why.text : err_text(err));
     return 1;
+}
+
+/* Its relay, and the coordinator should that fail. */
+static void choose_ways(const struct crew *crew, const char *name,
+                        struct worker_node_options *options)
+{
+    const struct crew_relays *relays = &crew->relays;
+    const unsigned long number = strtoul(name + 1, NULL, 10);
+
+    if (relays->count == 0)
+        return;
+    options->addresses =
+        relays->ways + 2 * (number / relays->fanout % relays->count);
+    options->address_count = 2;
+}
+
+static int relay_main(void *context)
+{
+    const struct relay_node_options *options = context;
+    struct why why = {0};
+    enum err err;
+
+    log_name(options->name);
+    err = relay_node_run(options, &why);
+    if (err == ERR_OK)
+        return 0;
+    log_line("%s", why.text[0] != '\0' ? why.text : err_text(err));
+    return 1;
+}
+
+enum err crew_start_relay(struct crew *crew, uint32_t index,
+                          const struct relay_node_options *base,
+                          struct why *why)
+{
+    struct relay_node_options options = *base;
+    struct crew_member *member;
+    char title[TITLE_SIZE];
+    struct process_start how = {
+        .title = title, .main = relay_main, .context = &options};
+
+    (void)snprintf(options.name, NAME_SIZE, "r%u", index);
+    member = crew_find(crew, options.name);
+    if (member == NULL)
+        member = crew_add(crew);
+    if (member == NULL)
+        return ERR_NOMEM;
+    memcpy(member->process.name, options.name, NAME_SIZE);
+    member->relay = true;
+    member->lives++;
+    options.listen_fd = crew->relays.doors[index];
+    (void)snprintf(title, sizeof title, "muster:%.8s", options.name);
+    return start(crew, member, &how, options.listen_fd, why);
 }
 
 enum err crew_start_worker(struct crew *crew, const char *name,
@@ -128,12 +198,8 @@ enum err crew_start_worker(struct crew *crew, const char *name,
     struct worker_node_options options = *base;
     struct crew_member *member = name != NULL ? crew_find(crew, name) : NULL;
     char title[TITLE_SIZE];
-    int drop[CREW_OWN_MAX + 1];
-    const struct process_start how = {.title = title,
-                                      .drop = drop,
-                                      .drop_count = CREW_OWN_MAX + 1,
-                                      .main = worker_main,
-                                      .context = &options};
+    struct process_start how = {
+        .title = title, .main = worker_main, .context = &options};
 
     if (name != NULL)
         CHECK(member != NULL);
@@ -144,15 +210,14 @@ enum err crew_start_worker(struct crew *crew, const char *name,
     if (name == NULL)
         (void)snprintf(member->process.name, NAME_SIZE, "w%u",
                        crew->workers_made++);
-    memcpy(drop, crew->own, sizeof crew->own);
-    drop[CREW_OWN_MAX] = crew->listen_fd;
+    choose_ways(crew, member->process.name, &options);
     memcpy(options.name, member->process.name, NAME_SIZE);
     options.berth = (uint32_t)(member - crew->members) - 1;
     if (options.board != NULL &&
         options.berth >= board_shape(options.board)->berths)
         options.board = NULL; /* A late joiner: there is no berth left. */
     (void)snprintf(title, sizeof title, "muster:%.8s", options.name);
-    return start(member, &how, why);
+    return start(crew, member, &how, -1, why);
 }
 
 void crew_reap(struct crew *crew)
@@ -171,7 +236,7 @@ uint32_t crew_workers_alive(const struct crew *crew)
     uint32_t alive = 0;
 
     for (uint32_t i = 1; i < crew->count; i++)
-        alive += crew->members[i].process.pid > 0 ? 1 : 0;
+        alive += crew->members[i].process.pid > 0 && !crew->members[i].relay;
     return alive;
 }
 

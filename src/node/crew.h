@@ -1,5 +1,5 @@
 /*
- * crew.h - the processes of a run: one coordinator, local workers.
+ * crew.h - the processes of a run: one coordinator, local workers, relays.
  *
  * The supervisor forks them all and reaps them all; crew_close leaves none,
  * however the run ended.
@@ -12,19 +12,31 @@
 
 #include "base/err.h"
 #include "node/coordinator_node.h"
+#include "node/relay_node.h"
 #include "node/train.h"
 #include "node/worker_node.h"
 #include "os/process.h"
 
 #define CREW_COORDINATOR "coordinator"
 #define CREW_OWN_MAX     4u
+#define CREW_STOP_CODE   3 /* Exit code: the user's function said stop. */
 
 struct crew_member {
     struct train_process process; /* pid 0 = gone. */
     struct process_end end;       /* Once it is gone. */
     bool reported;                /* Its end was taken note of. */
-    time_us resume_at;            /* Stopped until then; 0 = not stopped. */
-    uint32_t resume_step;         /* ... or until this step. */
+    bool relay;
+    uint32_t lives;       /* Of a relay. */
+    time_us resume_at;    /* Stopped until then; 0 = not stopped. */
+    uint32_t resume_step; /* ... or until this step. */
+};
+
+/* Relays and who is behind them. */
+struct crew_relays {
+    uint32_t count, fanout;
+    const int *doors; /* Their listening sockets. */
+    /* For the workers of relay r: [2r] the relay, [2r + 1] the coordinator. */
+    const struct net_address *ways;
 };
 
 struct crew {
@@ -37,9 +49,12 @@ struct crew {
     /* Descriptors of the supervisor that no child may keep open. */
     int own[CREW_OWN_MAX];
     int listen_fd; /* For the coordinator alone. */
+    struct crew_relays relays;
+    int *drop; /* What a child must close. */
 };
 
-MUST_CHECK enum err crew_init(struct crew *crew);
+MUST_CHECK enum err crew_init(struct crew *crew,
+                              const struct crew_relays *relays);
 /* Kill and reap whoever is left. */
 void crew_close(struct crew *crew);
 
@@ -51,6 +66,11 @@ crew_start_coordinator(struct crew *crew,
 MUST_CHECK enum err crew_start_worker(struct crew *crew, const char *name,
                                       const struct worker_node_options *base,
                                       struct why *why);
+
+/* Relay r0, r1, ... for the first time, or again. */
+MUST_CHECK enum err crew_start_relay(struct crew *crew, uint32_t index,
+                                     const struct relay_node_options *base,
+                                     struct why *why);
 
 struct crew_member *crew_find(struct crew *crew, const char *name);
 /* Take note of whoever has ended. */

@@ -4,50 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/ways.h"
 #include "node/worker_node.h"
 #include "os/log.h"
 #include "os/net.h"
-#include "os/process.h"
 #include "os/threads.h"
 #include "wire/codec.h"
 
-#define HOST_LETTERS 48
-
-/* The host's name up to the first dot and the process id: unique and told
- * apart at a glance. */
-static void default_name(char name[NAME_SIZE])
+enum err join_name(const char *wanted, const struct token *token,
+                   char name[NAME_SIZE], struct why *why)
 {
-    char host[NET_HOST_SIZE];
-    size_t size;
-
-    net_own_name(host);
-    size = strcspn(host, ".");
-    for (size_t i = 0; i < size; i++) {
-        const char one[2] = {host[i], '\0'};
-
-        if (!codec_name_valid(one))
-            host[i] = '-';
-    }
-    (void)snprintf(name, NAME_SIZE, "%.*s-%u",
-                   (int)(size < HOST_LETTERS ? size : HOST_LETTERS), host,
-                   process_own_pid());
-}
-
-static enum err choose_name(const struct join_options *options,
-                            const struct token *token, char name[NAME_SIZE],
-                            struct why *why)
-{
-    if (options->name != NULL && !codec_name_valid(options->name))
+    if (wanted != NULL && !codec_name_valid(wanted))
         return why_set(why, ERR_FORMAT,
                        "\"%.80s\" is not a worker name; use letters, digits, "
                        "'.', '_' and '-', at most 64",
-                       options->name);
-    if (options->name != NULL)
-        (void)snprintf(name, NAME_SIZE, "%s", options->name);
+                       wanted);
+    if (wanted != NULL)
+        (void)snprintf(name, NAME_SIZE, "%s", wanted);
     else if (token != NULL && !token_is_cluster(token))
         (void)snprintf(name, NAME_SIZE, "%s", token->name);
     else
-        default_name(name);
+        ways_own_name(name);
     if (token != NULL && !token_is_cluster(token) &&
         strcmp(token->name, name) != 0)
         return why_set(why, ERR_DENIED,
@@ -82,18 +59,28 @@ static enum err run_with(const struct join_options *options,
         .threads = options->threads,
         .give_up_us = options->give_up_us,
         .interrupt = true,
+        .notice = options->notice,
     };
-    enum err err = net_parse(options->address, &node.address, why);
+    struct net_source source;
+    struct net_address addresses[WAYS_MAX];
+    enum err err = notice_check(&options->notice, why);
 
-    if (err == ERR_OK && node.address.port == 0)
-        err = why_set(why, ERR_FORMAT, "%.200s: which port? write HOST:PORT",
-                      options->address);
     if (err == ERR_OK)
-        err = choose_name(options, token, node.name, why);
+        err = ways_parse(options->address, addresses, &node.address_count, why);
+    if (err == ERR_OK && options->interface != NULL) {
+        err = net_source_find(options->interface, &source, why);
+        node.source = &source;
+    }
+    node.addresses = addresses;
+    if (err == ERR_OK)
+        err = join_name(options->name, token, node.name, why);
     if (err == ERR_OK)
         err = choose_isa(options, &node.isa, why);
+    if (err == ERR_OK && options->user != NULL)
+        err = user_digest(options->user, true, &node.data);
     if (err != ERR_OK)
         return err;
+    node.user = options->user;
     if (node.threads == 0)
         node.threads = threads_available();
     if (node.threads > THREADS_MAX)

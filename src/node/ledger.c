@@ -1,6 +1,7 @@
 #include "node/ledger.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,6 +12,9 @@ struct ledger_name {
     char name[NAME_SIZE];
     bool in;
     bool local;
+    struct train_worker times;
+    struct vitals past; /* Of its former lives. */
+    uint32_t pulses;
 };
 
 void ledger_close(struct ledger *ledger)
@@ -93,6 +97,16 @@ static void committed(struct ledger *ledger, const struct trace *trace)
     ledger->objective = trace->value;
 }
 
+static void count_ban(struct coordinator_stats *stats, const char *name,
+                      uint8_t kind)
+{
+    if (stats->banned < BANNED_SHOWN) {
+        memcpy(stats->banned_name[stats->banned], name, NAME_SIZE);
+        stats->banned_for[stats->banned] = kind;
+    }
+    stats->banned++;
+}
+
 static void count(struct coordinator_stats *stats, const struct trace *trace)
 {
     switch (trace->kind) {
@@ -104,6 +118,8 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
         break;
     case TRACE_POISON:
         stats->poison++;
+        if (trace->a < POISON_KINDS)
+            stats->poison_by[trace->a]++;
         break;
     case TRACE_HEDGED:
         stats->hedged++;
@@ -129,6 +145,12 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_SWITCH:
         stats->switches++;
         break;
+    case TRACE_JUDGED:
+        stats->judged++;
+        break;
+    case TRACE_BANNED:
+        count_ban(stats, trace->name, (uint8_t)trace->a);
+        break;
     case TRACE_JOINED:
     case TRACE_DIED:
     case TRACE_LEFT:
@@ -139,13 +161,66 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_CHECKPOINT:
     case TRACE_DONE:
     case TRACE_FAILED:
+    case TRACE_STINT:
+    case TRACE_PULSE:
         break;
     }
+}
+
+static void add_vitals(struct vitals *to, const struct vitals *from)
+{
+    to->compute_us += from->compute_us;
+    to->cancelled_us += from->cancelled_us;
+    to->held_us += from->held_us;
+    to->waited_us += from->waited_us;
+    to->chunks += from->chunks;
+    to->cancels += from->cancels;
+    to->cpu_us += from->cpu_us;
+    to->starved_us += from->starved_us;
+    to->loop_us += from->loop_us;
+    to->stopped_us += from->stopped_us;
+    to->unsent_us += from->unsent_us;
+    to->faults += from->faults;
+}
+
+/* Totals that have shrunk are those of a new life. */
+static void take_pulse(struct ledger_name *who, const struct trace *trace)
+{
+    const struct vitals *now = &trace->pulse.vitals;
+    struct train_worker *times = &who->times;
+
+    if (now->compute_us < times->vitals.compute_us)
+        add_vitals(&who->past, &times->vitals);
+    times->vitals = *now;
+    times->trip_us = trace->pulse.trip_us;
+    /* The first is of the moment it came in. */
+    times->spoke = who->pulses++ > 0;
+}
+
+static void count_times(struct ledger *ledger, const struct trace *trace)
+{
+    struct ledger_name *who =
+        trace->kind == TRACE_SWITCH ? NULL : name_find(ledger, trace->name);
+
+    if (who == NULL)
+        return;
+    if (trace->kind == TRACE_TALLY) {
+        who->times.answers++;
+        who->times.chunks += trace->b;
+        who->times.compute_us += trace->answer.compute_us;
+    }
+    who->times.extra +=
+        trace->kind == TRACE_STOLEN || trace->kind == TRACE_HEDGED;
+    who->times.wasted +=
+        trace->kind == TRACE_STALE || trace->kind == TRACE_DUPLICATE;
+    if (trace->kind == TRACE_PULSE)
+        take_pulse(who, trace);
 }
 
 void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local)
 {
     count(&ledger->life, trace);
+    count_times(ledger, trace);
     if (trace->kind == TRACE_JOINED)
         joined(ledger, trace->name, local);
     else if (trace->kind == TRACE_LEFT)
@@ -156,6 +231,22 @@ void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local)
         committed(ledger, trace);
     else if (trace->kind == TRACE_STEP && ledger->began_at == 0)
         ledger->began_at = trace->now;
+}
+
+static void add_trust(struct coordinator_stats *to,
+                      const struct coordinator_stats *from)
+{
+    const uint32_t shown =
+        from->banned < BANNED_SHOWN ? from->banned : BANNED_SHOWN;
+
+    for (int kind = 0; kind < POISON_KINDS; kind++)
+        to->poison_by[kind] += from->poison_by[kind];
+    to->checked += from->checked;
+    to->judged += from->judged;
+    to->unchecked_bad += from->unchecked_bad;
+    for (uint32_t i = 0; i < shown; i++)
+        count_ban(to, from->banned_name[i], from->banned_for[i]);
+    to->banned += from->banned - shown;
 }
 
 static void add_stats(struct coordinator_stats *to,
@@ -174,6 +265,7 @@ static void add_stats(struct coordinator_stats *to,
     to->switches += from->switches;
     to->alarms += from->alarms;
     to->redone += from->redone;
+    add_trust(to, from);
 }
 
 void ledger_coordinator_died(struct ledger *ledger)
@@ -198,6 +290,8 @@ struct worth {
     uint32_t exactness;
     uint32_t chunks;
     double residual;
+    uint32_t answered, age_max;
+    uint64_t age_sum;
 };
 
 struct worths {
@@ -237,7 +331,10 @@ static void note_record(void *context, const struct record *record)
     all->steps[all->count++] = (struct worth){.missing = missing_of(record),
                                               .exactness = record->exactness,
                                               .chunks = record->chunks,
-                                              .residual = record->residual};
+                                              .residual = record->residual,
+                                              .answered = record->answered,
+                                              .age_sum = record->age_sum,
+                                              .age_max = record->age_max};
 }
 
 static void list_missing(const struct worths *all, struct train_result *result)
@@ -259,6 +356,9 @@ static void sum_worths(const struct worths *all,
     memset(stats->exactness, 0, sizeof stats->exactness);
     stats->chunks_covered = 0;
     stats->worst_residual = 0;
+    stats->aged = 0;
+    stats->age_sum = 0;
+    stats->age_max = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct worth *worth = &all->steps[i];
 
@@ -266,6 +366,10 @@ static void sum_worths(const struct worths *all,
         stats->chunks_covered += worth->chunks;
         if (worth->residual > stats->worst_residual)
             stats->worst_residual = worth->residual;
+        stats->aged += worth->answered;
+        stats->age_sum += worth->age_sum;
+        if (worth->age_max > stats->age_max)
+            stats->age_max = worth->age_max;
     }
 }
 
@@ -291,6 +395,37 @@ static void read_journal(const char *path, struct train_result *result)
     folder_close(&folder);
 }
 
+/* w2 comes before w10. */
+static int by_name(const void *a, const void *b)
+{
+    const struct train_worker *one = a;
+    const struct train_worker *two = b;
+    const size_t length_1 = strlen(one->name);
+    const size_t length_2 = strlen(two->name);
+
+    if (length_1 != length_2)
+        return length_1 < length_2 ? -1 : 1;
+    return strcmp(one->name, two->name);
+}
+
+static void list_times(const struct ledger *ledger, struct train_result *result)
+{
+    struct train_worker *workers = mem_new(ledger->count, sizeof *workers);
+
+    if (workers == NULL || ledger->count == 0) {
+        mem_free(workers);
+        return; /* The model matters more. */
+    }
+    for (uint32_t i = 0; i < ledger->count; i++) {
+        workers[i] = ledger->names[i].times;
+        memcpy(workers[i].name, ledger->names[i].name, NAME_SIZE);
+        add_vitals(&workers[i].vitals, &ledger->names[i].past);
+    }
+    qsort(workers, ledger->count, sizeof *workers, by_name);
+    result->workers = workers;
+    result->worker_count = ledger->count;
+}
+
 void ledger_report(const struct ledger *ledger, const char *folder,
                    const struct coordinator_stats *last,
                    struct train_result *result)
@@ -303,6 +438,7 @@ void ledger_report(const struct ledger *ledger, const char *folder,
     result->stats.died = ledger->died;
     result->stats.alive_max = ledger->alive_max;
     result->coordinator_deaths = ledger->coordinator_deaths;
+    list_times(ledger, result);
     result->worst_pause_s = (double)ledger->worst_pause_us / (double)SECOND_US;
     if (ledger->committed_at > ledger->began_at && ledger->began_at != 0)
         result->elapsed_s = (double)(ledger->committed_at - ledger->began_at) /

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "os/file.h"
 
-#define RESULT_MAGIC UINT64_C(0x31544c5352545355) /* "USTRSLT1" */
-#define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 8 + 4)
+#define RESULT_MAGIC UINT64_C(0x32544c5352545355) /* "USTRSLT2" */
+#define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 8 + 8 + 1 + 4)
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
      DIMS_MAX * sizeof(double) + DIGEST_BYTES)
@@ -35,6 +35,8 @@ static void result_encode(const struct run_result *result, struct writer *out)
     put_bytes(out, result->reason, REASON_SIZE);
     put_u32(out, result->steps);
     put_f64(out, result->objective);
+    put_u64(out, result->evaluations);
+    put_u8(out, result->converged);
     put_u32(out, result->dims);
     put_bytes(out, &result->stats, sizeof result->stats);
     for (uint32_t j = 0; j < result->dims; j++)
@@ -74,6 +76,8 @@ static enum err result_decode(struct reader *in, struct run_result *result)
     made.reason[REASON_SIZE - 1] = '\0';
     made.steps = get_u32(in);
     made.objective = get_f64(in);
+    made.evaluations = get_u64(in);
+    made.converged = get_u8(in) != 0;
     made.dims = get_u32(in);
     get_bytes(in, &made.stats, sizeof made.stats);
     if (!in->ok || made.dims > DIMS_MAX || result_size(made.dims) != in->size)

@@ -2,7 +2,10 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
+#include "core/product.h"
+#include "data/coded.h"
 
 /* An envelope that waits: its head, and the tail held. */
 struct letter {
@@ -44,6 +47,13 @@ static void drop_letters(struct session *session)
 
 void session_free(struct session *session)
 {
+    while (session->queues != NULL) {
+        struct session *next = session->queues->next;
+
+        session_free(session->queues);
+        session->queues = next;
+    }
+    mem_free(session->bundles);
     drop_letters(session);
     chunkset_close(&session->to_ship);
     mem_free(session);
@@ -85,26 +95,171 @@ static enum err keep_letter(struct session *session,
     return ERR_OK;
 }
 
+/* Strips are kept only once a round has named their block. */
+static bool names_block(const struct msg *msg)
+{
+    return msg->kind == MSG_ROUND && evaluation_is_product(msg->round.kind);
+}
+
+enum err session_bundle(struct session *session)
+{
+    if (session->bundles == NULL)
+        session->bundles = mem_new(PLANES, sizeof *session->bundles);
+    return session->bundles != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static void flush_plane(struct session *session, enum plane plane)
+{
+    struct bundle *bundle = &session->bundles[plane];
+
+    if (bundle->size > 0)
+        link_send(session->link, plane, bundle->bytes, bundle->size);
+    bundle->size = 0;
+}
+
+void session_flush(struct session *session)
+{
+    if (session->bundles == NULL)
+        return;
+    flush_plane(session, PLANE_CONTROL);
+    flush_plane(session, PLANE_BULK);
+}
+
+/* False: it is too large for a bundle, or this one is full. */
+static bool bundle_envelope(struct bundle *bundle,
+                            const struct envelope *envelope)
+{
+    uint8_t whole[BUNDLE_ITEM_MAX];
+    const size_t head = envelope->head_size;
+    const size_t tail = envelope->tail == NULL ? 0 : envelope->tail_size;
+
+    if (head > sizeof whole || tail > sizeof whole - head)
+        return false;
+    if (head > 0)
+        memcpy(whole, envelope->room->bytes, head);
+    if (tail > 0)
+        memcpy(whole + head, envelope->tail->bytes, tail);
+    return bundle_add(bundle, whole, head + tail);
+}
+
+static void send_now(struct session *session, enum plane plane,
+                     const struct envelope *envelope)
+{
+    if (session->bundles != NULL) {
+        struct bundle *bundle = &session->bundles[plane];
+
+        if (bundle_envelope(bundle, envelope))
+            return;
+        flush_plane(session, plane);
+        if (bundle_envelope(bundle, envelope))
+            return;
+    }
+    envelope_send(envelope, session->link, plane);
+}
+
+/* Of a leaf; NULL: it has none, nothing waits. */
+static struct session *queue_of(struct session *session, uint32_t leaf)
+{
+    for (struct session *at = session->queues; at != NULL; at = at->next) {
+        if (at->leaf == leaf)
+            return at;
+    }
+    return NULL;
+}
+
+/* Where a bulk message must wait behind chunks; NULL: nowhere. */
+static struct session *waiting(struct session *session, uint32_t leaf)
+{
+    struct session *queue;
+
+    if (leaf == 0)
+        return waits(session) ? session : NULL;
+    queue = queue_of(session, leaf);
+    return queue != NULL && waits(queue) ? queue : NULL;
+}
+
+void session_forget(struct session *session, uint32_t leaf)
+{
+    for (struct session **at = &session->queues; *at != NULL;
+         at = &(*at)->next) {
+        struct session *queue = *at;
+
+        if (queue->leaf != leaf)
+            continue;
+        *at = queue->next;
+        session_free(queue);
+        return;
+    }
+}
+
 enum err session_send(struct session *session, struct posting *posting,
                       struct envelope *envelope, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
+    struct session *queue = bulk ? waiting(session, msg->leaf) : NULL;
 
     if (!posting_fill(posting, session->berth, envelope, msg))
         return ERR_NOMEM;
-    if (!bulk || !waits(session)) {
-        envelope_send(envelope, session->link,
-                      bulk ? PLANE_BULK : PLANE_CONTROL);
+    if (queue == NULL || names_block(msg)) {
+        send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope);
         return ERR_OK;
     }
-    if (msg->kind == MSG_ROUND)
-        drop_letters(session);
-    return keep_letter(session, envelope);
+    if (msg->kind == MSG_ROUND || msg->kind == MSG_TASK)
+        drop_letters(queue);
+    return keep_letter(queue, envelope);
 }
 
-void session_ship(struct session *session, uint32_t first, uint32_t end)
+uint64_t session_backlog(const struct session *session)
 {
-    chunkset_add_range(&session->to_ship, first, end);
+    return link_backlog(session->link, PLANE_BULK) + waits(session);
+}
+
+static enum err add_queue(struct session *session, uint32_t leaf,
+                          struct session **queue)
+{
+    struct session *made = session_new(session->link);
+    enum err err = made != NULL ? ERR_OK : ERR_NOMEM;
+
+    if (err == ERR_OK)
+        err = session_open(made, session->index, session->to_ship.count);
+    if (err != ERR_OK) {
+        if (made != NULL)
+            session_free(made);
+        return err;
+    }
+    made->leaf = leaf;
+    made->next = session->queues;
+    session->queues = made;
+    *queue = made;
+    return ERR_OK;
+}
+
+enum err session_ship(struct session *session, uint32_t leaf, uint32_t first,
+                      uint32_t end)
+{
+    struct session *queue = session;
+    enum err err = ERR_OK;
+
+    if (leaf != 0) {
+        queue = queue_of(session, leaf);
+        if (queue == NULL)
+            err = add_queue(session, leaf, &queue);
+    }
+    if (err == ERR_OK)
+        chunkset_add_range(&queue->to_ship, first, end);
+    return err;
+}
+
+static enum err send_data(struct session *session, struct envelope *envelope,
+                          const struct msg_data *data)
+{
+    const struct msg msg = {
+        .kind = MSG_DATA, .leaf = session->leaf, .data = *data};
+
+    if (!envelope_fill(envelope, &msg))
+        return ERR_NOMEM;
+    envelope_send(envelope, session->link, PLANE_BULK);
+    return ERR_OK;
 }
 
 static enum err send_chunk(struct session *session, struct envelope *envelope,
@@ -112,20 +267,40 @@ static enum err send_chunk(struct session *session, struct envelope *envelope,
 {
     const size_t size = dataset_chunk_bytes(data, chunk);
     uint8_t *bytes = mem_new(size, 1);
-    const struct msg msg = {
-        .kind = MSG_DATA,
-        .data = {.chunk = chunk, .bytes = bytes, .size = size}};
-    bool filled;
+    const struct msg_data msg = {.chunk = chunk, .bytes = bytes, .size = size};
+    enum err err;
 
     if (bytes == NULL)
         return ERR_NOMEM;
     dataset_chunk_encode(data, chunk, bytes);
-    filled = envelope_fill(envelope, &msg);
+    err = send_data(session, envelope, &msg);
     mem_free(bytes);
-    if (!filled)
-        return ERR_NOMEM;
-    envelope_send(envelope, session->link, PLANE_BULK);
-    return ERR_OK;
+    return err;
+}
+
+/* One that another code has made void is left out. */
+static enum err send_strip(struct session *session, struct envelope *envelope,
+                           const struct dataset *data,
+                           const struct coordinator *core, uint32_t strip)
+{
+    const struct block_shape shape = coded_shape(data, core->code.parts);
+    struct block_term *terms = mem_new(shape.parts, sizeof *terms);
+    uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
+    struct msg_data msg = {.chunk = strip, .bytes = bytes};
+    enum err err = terms == NULL || bytes == NULL ? ERR_NOMEM : ERR_OK;
+    uint32_t count = 0;
+
+    if (err == ERR_OK && block_has_strip(&shape, strip))
+        count = product_terms(core, session->index, terms, &msg.block);
+    if (count > 0) {
+        msg.size = coded_strip_bytes(&shape, strip);
+        err = coded_strip_encode(data, &shape, terms, count, strip, bytes);
+        if (err == ERR_OK)
+            err = send_data(session, envelope, &msg);
+    }
+    mem_free(terms);
+    mem_free(bytes);
+    return err;
 }
 
 static void send_letter(struct session *session)
@@ -143,8 +318,8 @@ static void send_letter(struct session *session)
     letter_free(letter);
 }
 
-enum err session_pump(struct session *session, struct envelope *envelope,
-                      const struct dataset *data)
+static enum err pump(struct session *session, struct envelope *envelope,
+                     const struct dataset *data, const struct coordinator *core)
 {
     while (waits(session) &&
            link_queued(session->link, PLANE_BULK) < SESSION_HIGH_BYTES) {
@@ -156,9 +331,43 @@ enum err session_pump(struct session *session, struct envelope *envelope,
             continue;
         }
         chunkset_remove(&session->to_ship, chunk);
-        err = send_chunk(session, envelope, data, chunk);
+        err = core->options.job.products
+                  ? send_strip(session, envelope, data, core, chunk)
+                  : send_chunk(session, envelope, data, chunk);
         if (err != ERR_OK)
             return err;
     }
     return ERR_OK;
+}
+
+/* Queues that are empty go: their leaves are served like all others. */
+static enum err pump_queues(struct session *session, struct envelope *envelope,
+                            const struct dataset *data,
+                            const struct coordinator *core)
+{
+    struct session **at = &session->queues;
+
+    while (*at != NULL) {
+        struct session *queue = *at;
+        const enum err err = pump(queue, envelope, data, core);
+
+        if (err != ERR_OK)
+            return err;
+        if (waits(queue)) {
+            at = &queue->next;
+            continue;
+        }
+        *at = queue->next;
+        session_free(queue);
+    }
+    return ERR_OK;
+}
+
+enum err session_pump(struct session *session, struct envelope *envelope,
+                      const struct dataset *data,
+                      const struct coordinator *core)
+{
+    const enum err err = pump_queues(session, envelope, data, core);
+
+    return err == ERR_OK ? pump(session, envelope, data, core) : err;
 }

@@ -8,7 +8,12 @@
  *     SHIP 0..40, ROUND, SHIP 41..50, WORK   is sent as   0..50, ROUND, WORK
  *
  * because data may come early but never late.  A ROUND makes all work queued
- * before it void, so at most one waits.
+ * before it void, so at most one waits.  On coded data it waits for nothing:
+ * strips are of no use before the ROUND that names their block.
+ *
+ * The session of a relay carries many workers': small messages are sent in
+ * bundles (wire/bundle.h), which session_flush sends, and each leaf that is
+ * shipped chunks has a queue of its own, so that the others do not wait.
  */
 #ifndef NODE_SESSION_H
 #define NODE_SESSION_H
@@ -17,10 +22,12 @@
 #include <stdint.h>
 
 #include "base/chunkset.h"
+#include "core/coordinator.h"
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "node/posting.h"
 #include "os/link.h"
+#include "wire/bundle.h"
 
 #define SESSION_HIGH_BYTES (8u << 20)
 #define SESSION_NO_INDEX   UINT32_MAX
@@ -33,6 +40,13 @@ struct session {
     uint32_t berth; /* On the board; BOARD_NONE: a worker elsewhere. */
     struct chunkset to_ship;
     struct letter *first, *last;
+
+    /* Of a relay: */
+    struct bundle *bundles; /* One for each plane; NULL: it is none. */
+    struct session *queues; /* Of leaves that are shipped chunks. */
+    struct session *next;   /* Of the queues; of a driver's relays. */
+    uint32_t leaf;          /* Of such a queue: whose. */
+    bool greeted;           /* At a relay: said what it is. */
 };
 
 struct session *session_new(struct link *link);
@@ -41,15 +55,28 @@ void session_free(struct session *session);
 MUST_CHECK enum err session_open(struct session *session, uint32_t index,
                                  uint32_t chunks);
 
+/* From now on it is a relay's. */
+MUST_CHECK enum err session_bundle(struct session *session);
+/* Send what is bundled. */
+void session_flush(struct session *session);
+
 /* ERR_NOMEM: drop the session. */
 MUST_CHECK enum err session_send(struct session *session,
                                  struct posting *posting,
                                  struct envelope *envelope,
                                  const struct msg *msg);
-void session_ship(struct session *session, uint32_t first, uint32_t end);
-/* Send what waits, as far as the connection is not too far behind. */
+/* Bulk that waits here, or is on its way. */
+uint64_t session_backlog(const struct session *session);
+/* For `leaf` of a relay; 0 = the worker itself.  ERR_NOMEM as above. */
+MUST_CHECK enum err session_ship(struct session *session, uint32_t leaf,
+                                 uint32_t first, uint32_t end);
+/* The leaf is gone: nothing waits for it. */
+void session_forget(struct session *session, uint32_t leaf);
+/* Send what waits, as far as the connection is not too far behind.  On coded
+ * data the strips are those of the block that the core now has for it. */
 MUST_CHECK enum err session_pump(struct session *session,
                                  struct envelope *envelope,
-                                 const struct dataset *data);
+                                 const struct dataset *data,
+                                 const struct coordinator *core);
 
 #endif /* NODE_SESSION_H */

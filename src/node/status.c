@@ -62,15 +62,14 @@ const char *coordinator_phase_name(enum coordinator_phase phase)
     return "unknown";
 }
 
-static const char *state_name(const struct member *member)
+const char *status_state_name(const struct member *member)
 {
     if (member->suspect)
         return "suspect";
     return member->state == MEMBER_ACTIVE ? "active" : "ready";
 }
 
-/* How long this step has waited for the worker, and why. */
-static double behind(const struct coordinator *c, const struct member *member,
+double status_behind(const struct coordinator *c, const struct member *member,
                      time_us now, const char **cause)
 {
     const time_us silence = now - member->heard_at;
@@ -90,10 +89,10 @@ static void add_worker(struct text *text, const struct coordinator *c,
                        const struct member *member, time_us now, bool first)
 {
     const char *cause;
-    const double behind_s = behind(c, member, now, &cause);
+    const double behind_s = status_behind(c, member, now, &cause);
 
     add(text, "%s{\"name\":\"%s\",\"state\":\"%s\",", first ? "" : ",",
-        member->name, state_name(member));
+        member->name, status_state_name(member));
     add_number(text, "behind_s", behind_s);
     add(text, "\"cause\":\"%s\",", cause);
     if (member->state == MEMBER_ACTIVE)
@@ -118,7 +117,7 @@ size_t status_json(const struct coordinator *coordinator, time_us now,
         coordinator_phase_name(c->phase),
         c->code_built ? c->code.spec.name : c->options.code.name, c->view);
     add(&out, "\"workers\":[");
-    for (uint32_t link = 0; link < c->options.links_max; link++) {
+    for (uint32_t link = 0; link < c->members_max; link++) {
         const struct member *member = &c->members[link];
 
         if (member->state == MEMBER_NONE)

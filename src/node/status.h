@@ -13,6 +13,11 @@
 size_t status_json(const struct coordinator *coordinator, time_us now,
                    char *text, size_t capacity);
 
+const char *status_state_name(const struct member *member);
+/* How long this step has waited for the worker, in seconds, and why. */
+double status_behind(const struct coordinator *c, const struct member *member,
+                     time_us now, const char **cause);
+
 const char *coordinator_phase_name(enum coordinator_phase phase);
 
 #endif /* NODE_STATUS_H */

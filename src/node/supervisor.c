@@ -1,5 +1,6 @@
 #include "node/supervisor.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "os/clock.h"
@@ -16,6 +17,7 @@
 #define REGATHER_US     (80 * MS_US)
 #define REGATHER_FAR_US SECOND_US
 #define READ_TRACES     64u
+#define RELAY_LIVES_MAX 100u
 
 static void end(struct supervisor *s, enum err err)
 {
@@ -123,6 +125,25 @@ static void start_worker(struct supervisor *s, const char *name)
         log_line("a worker could not be started: %s", why.text);
 }
 
+static void start_relay(struct supervisor *s, uint32_t index)
+{
+    struct why why = {0};
+
+    tell_crew(s);
+    if (crew_start_relay(&s->crew, index, &s->relay, &why) != ERR_OK)
+        log_line("a relay could not be started: %s", why.text);
+}
+
+/* Its workers knock at its socket, which we keep open.  One that cannot live
+ * is given up: after a while they go past it. */
+static void relay_ended(struct supervisor *s, const struct crew_member *member)
+{
+    const bool died = member->end.signal != 0 || member->end.code != 0;
+
+    if (died && !s->stopping && !s->over && member->lives < RELAY_LIVES_MAX)
+        start_relay(s, (uint32_t)strtoul(member->process.name + 1, NULL, 10));
+}
+
 static void join_one(void *context)
 {
     start_worker(context, NULL);
@@ -174,6 +195,23 @@ static void check_coordinator(struct supervisor *s)
         end(s, ERR_OK); /* The result file says how. */
 }
 
+/* End at a step boundary. */
+static void stop(struct supervisor *s, int number)
+{
+    const int pid = s->crew.members[0].process.pid;
+
+    s->stopping = true;
+    s->signal = number;
+    s->stop_until = clock_now_us() + STOP_US;
+    s->restart_at = 0;
+    if (pid == 0) {
+        end(s, ERR_OK); /* Between two lives: nothing to wait for. */
+        return;
+    }
+    process_terminate(pid);
+    process_resume(pid);
+}
+
 static void check_workers(struct supervisor *s)
 {
     for (uint32_t i = 1; i < s->crew.count; i++) {
@@ -184,9 +222,15 @@ static void check_workers(struct supervisor *s)
         if (member->process.pid > 0 || member->reported)
             continue;
         member->reported = true;
+        if (member->relay) {
+            relay_ended(s, member);
+            continue;
+        }
         died = member->end.signal != 0 || member->end.code != 0;
         memcpy(name, member->process.name, NAME_SIZE);
         ledger_worker_ended(&s->ledger, name, died);
+        if (member->end.code == CREW_STOP_CODE && !s->stopping && !s->over)
+            stop(s, 0);
         if (died && s->options->respawn && !s->stopping && !s->over)
             start_worker(s, name);
     }
@@ -210,30 +254,34 @@ static void check_deserted(struct supervisor *s, time_us now)
                        "--resume"));
 }
 
+static void stop(struct supervisor *s, int number);
+
+/* The child that waits for the notice ends with 0 when it has come. */
+static void check_notice(struct supervisor *s)
+{
+    struct process_end end;
+
+    if (s->notice_pid == 0 || !process_ended(s->notice_pid, &end))
+        return;
+    s->notice_pid = 0;
+    if (end.signal != 0 || end.code != 0) {
+        log_line("nobody looks for the spot notice any more");
+        return;
+    }
+    log_line("this machine is to be taken away; saving the state");
+    if (!s->stopping && !s->over)
+        stop(s, WAIT_SIGTERM);
+}
+
 static void check_children(struct supervisor *s)
 {
     crew_reap(&s->crew);
+    check_notice(s);
     check_coordinator(s);
     check_workers(s);
 }
 
 /* The end on request. */
-
-static void stop(struct supervisor *s, int number)
-{
-    const int pid = s->crew.members[0].process.pid;
-
-    s->stopping = true;
-    s->signal = number;
-    s->stop_until = clock_now_us() + STOP_US;
-    s->restart_at = 0;
-    if (pid == 0) {
-        end(s, ERR_OK); /* Between two lives: nothing to wait for. */
-        return;
-    }
-    process_terminate(pid);
-    process_resume(pid);
-}
 
 static void on_signal(struct supervisor *s, int number)
 {
@@ -243,6 +291,11 @@ static void on_signal(struct supervisor *s, int number)
     }
     s->signal = number;
     end(s, ERR_OK);
+}
+
+static bool told_to_stop(const struct supervisor *s)
+{
+    return s->options->stop != NULL && flag_raised(s->options->stop);
 }
 
 static void check_time(struct supervisor *s, time_us now)
@@ -255,7 +308,7 @@ static void check_time(struct supervisor *s, time_us now)
         if (err != ERR_OK)
             end(s, err);
     }
-    if (!s->stopping && now >= s->max_time_at)
+    if (!s->stopping && (now >= s->max_time_at || told_to_stop(s)))
         stop(s, 0);
     if (s->stopping && now >= s->stop_until)
         end(s, ERR_OK); /* It hangs; what is on disk is the state. */
@@ -340,13 +393,51 @@ static void part(struct supervisor *s)
     check_workers(s);
 }
 
+static int notice_main(void *context)
+{
+    struct notice *notice;
+
+    if (notice_new(context, &notice) != ERR_OK)
+        return 1;
+    notice_await(notice);
+    notice_free(notice);
+    return 0;
+}
+
+static enum err start_notice(struct supervisor *s)
+{
+    struct notice_options options = s->options->notice;
+    const struct process_start how = {.title = "muster:notice",
+                                      .drop = s->crew.own,
+                                      .drop_count = CREW_OWN_MAX,
+                                      .main = notice_main,
+                                      .context = &options};
+
+    if (options.kind == NULL)
+        return ERR_OK;
+    return process_fork(&how, &s->notice_pid, s->why);
+}
+
+static void end_notice(struct supervisor *s)
+{
+    if (s->notice_pid == 0)
+        return;
+    process_kill(s->notice_pid);
+    process_reap(s->notice_pid);
+    s->notice_pid = 0;
+}
+
 static enum err start_all(struct supervisor *s)
 {
     enum err err = start_coordinator(s);
 
     tell_crew(s);
+    for (uint32_t i = 0; i < s->relays.count && err == ERR_OK; i++)
+        err = crew_start_relay(&s->crew, i, &s->relay, s->why);
     for (uint32_t i = 0; i < s->options->local_workers && err == ERR_OK; i++)
         err = crew_start_worker(&s->crew, NULL, &s->worker, s->why);
+    if (err == ERR_OK)
+        err = start_notice(s);
     return err;
 }
 
@@ -361,7 +452,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     s->max_time_at = s->options->max_time_us > 0 ? now + s->options->max_time_us
                                                  : TIME_NEVER;
     s->tick_at = now + TICK_US;
-    err = crew_init(&s->crew);
+    err = crew_init(&s->crew, &s->relays);
     if (err == ERR_OK)
         err = waiter_open(&s->waiter, why);
     if (err == ERR_OK) {
@@ -373,6 +464,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
         err = s->err;
         part(s);
     }
+    end_notice(s);
     crew_close(&s->crew);
     wait_close(&s->trace_fd);
     waiter_close(&s->waiter);

@@ -6,9 +6,11 @@
  *
  *     coordinator killed   start the next life, at once the first time
  *     worker killed        the core deals with it; --respawn starts it again
+ *     relay killed         started again; its workers dial it, or past it
  *     SIGINT, SIGTERM,     ask the coordinator to end at a step boundary;
  *     SIGHUP, SIGUSR1      a second one ends everything at once
  *     --max-time           the same as a signal
+ *     --preempt-notice     the same as SIGTERM; a child looks for it
  */
 #ifndef NODE_SUPERVISOR_H
 #define NODE_SUPERVISOR_H
@@ -28,10 +30,14 @@ struct supervisor {
     const struct train_options *options;
     struct coordinator_node_options coordinator; /* Of the next life. */
     struct worker_node_options worker;           /* Of any local worker. */
+    struct relay_node_options relay;             /* Of any local relay. */
+    struct crew_relays relays;
     struct waiter waiter;
     struct crew crew;
     struct chaos_run chaos;
     struct ledger ledger;
+
+    int notice_pid; /* Of the child that waits for the notice; 0 = none. */
 
     int lock_fd;  /* Of the run folder. */
     int trace_fd; /* -1 = none. */

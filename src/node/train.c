@@ -9,6 +9,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/follow.h"
+#include "core/relay.h"
 #include "core/store.h"
 #include "math/golden.h"
 #include "node/posting.h"
@@ -16,6 +18,7 @@
 #include "node/supervisor.h"
 #include "os/file.h"
 #include "os/folder.h"
+#include "os/interface.h"
 #include "os/log.h"
 #include "os/net.h"
 #include "os/random.h"
@@ -27,9 +30,11 @@
 #define LOCK_FILE        "lock"
 #define BEAT_US          (50 * MS_US)
 #define DEAD_US          (2 * SECOND_US)
+#define PULSE_US         SECOND_US
 #define SUSPECT_US       (300 * MS_US)
 #define RESEND_US        SECOND_US
 #define GATHER_US        (5 * SECOND_US)
+#define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define GATHER_REMOTE_US (60 * SECOND_US)
 #define CHECKPOINT_STEPS 10u
 #define CHECKPOINT_US    (2 * SECOND_US)
@@ -41,6 +46,10 @@ struct train {
     struct supervisor supervisor;
     struct token token;
     struct net_listener listener;
+    struct net_listener *relay_listeners;
+    int *relay_doors;
+    struct net_address *ways; /* See crew_relays. */
+    uint32_t relay_count;
     struct bounds bounds;
     struct bounds_memo memo; /* A coordinator's; it has one place for them. */
     struct coordinator_options core;
@@ -108,6 +117,27 @@ static enum err write_address(struct train *train, struct why *why)
     return file_write_atomic(path, text, size + 1, 0600, why);
 }
 
+/* --interface says where, --listen may still say which port. */
+static enum err take_interface(const struct train_options *options,
+                               struct net_address *wanted, struct why *why)
+{
+    struct net_source source;
+    enum err err = net_source_find(options->interface, &source, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (options->listen != NULL && options->listen[0] != ':' &&
+        strcmp(wanted->host, net_source_host(&source)) != 0)
+        return why_set(why, ERR_RANGE,
+                       "--interface %.80s and --listen %.80s name two places; "
+                       "write --listen :%u",
+                       options->interface, options->listen,
+                       (unsigned)wanted->port);
+    (void)snprintf(wanted->host, sizeof wanted->host, "%s",
+                   net_source_host(&source));
+    return ERR_OK;
+}
+
 static enum err open_door(struct train *train, struct why *why)
 {
     const struct train_options *options = train->options;
@@ -121,6 +151,8 @@ static enum err open_door(struct train *train, struct why *why)
     if (err == ERR_OK)
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
                         why);
+    if (err == ERR_OK && options->interface != NULL)
+        err = take_interface(options, &wanted, why);
     if (err == ERR_OK)
         err = net_listen(&wanted, options->token_file == NULL, &train->listener,
                          why);
@@ -130,6 +162,39 @@ static enum err open_door(struct train *train, struct why *why)
         log_line("port %u is not free; listening on port %u instead",
                  (unsigned)wanted.port, (unsigned)train->listener.bound.port);
     return write_address(train, why);
+}
+
+/* Sockets for relays, before the forks: whoever dials a relay that has died
+ * waits for the next. */
+static enum err open_relay_doors(struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    const uint32_t local = options->local_workers, fanout = options->fanout;
+    const uint32_t count = fanout == 0 ? 0 : (local + fanout - 1) / fanout;
+    struct net_address any;
+    enum err err;
+
+    if (fanout == 0 || local <= fanout)
+        return ERR_OK;
+    err = net_parse("", &any, why);
+    train->relay_listeners = mem_new(count, sizeof *train->relay_listeners);
+    train->relay_doors = mem_new(count, sizeof *train->relay_doors);
+    train->ways = mem_new(2 * (size_t)count, sizeof *train->ways);
+    if (train->relay_listeners == NULL || train->relay_doors == NULL ||
+        train->ways == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < count && err == ERR_OK; i++) {
+        struct net_listener *listener = &train->relay_listeners[i];
+
+        err = net_listen(&any, true, listener, why);
+        if (err != ERR_OK)
+            break;
+        train->relay_count = i + 1;
+        train->relay_doors[i] = listener->fd;
+        train->ways[2 * (size_t)i] = listener->local;
+        train->ways[2 * (size_t)i + 1] = train->listener.local;
+    }
+    return err;
 }
 
 static struct problem problem_in(const struct train_options *options)
@@ -147,12 +212,26 @@ static enum err scale(void *context, const struct evaluation *what,
                                   exponent);
 }
 
-/* Bounds are taken once, before the forks; every life shares them. */
+static double slopes(void *context, double *scores)
+{
+    const struct train *train = context;
+    const struct problem problem = problem_in(train->options);
+
+    return problem_slopes(&problem, scores);
+}
+
+/* Bounds are taken once, before the forks; every life shares them.  Of a
+ * user's function there are none. */
 static enum err measure(struct train *train)
 {
-    const struct problem problem = problem_in(train->options);
+    struct problem problem;
     struct pool *pool;
-    enum err err = bounds_init(&train->bounds, problem.data->stride);
+    enum err err;
+
+    if (train->options->user != NULL)
+        return ERR_OK;
+    problem = problem_in(train->options);
+    err = bounds_init(&train->bounds, problem.data->stride);
 
     if (err == ERR_OK)
         err = threads_new(threads_available(), &pool);
@@ -161,6 +240,27 @@ static enum err measure(struct train *train)
     err = bounds_measure(&train->bounds, &problem, pool);
     threads_free(pool);
     return err;
+}
+
+/* Rows count as chunks: all that is known of them is how many there are. */
+static struct job describe_user_job(const struct train_options *options,
+                                    const struct digest *data)
+{
+    const struct user_function *user = options->user;
+
+    return (struct job){
+        .id = options->job != 0 ? options->job : random_u64(),
+        .rows = user->chunks,
+        .cols = user->dims,
+        .chunk_rows = 1,
+        .dims = follow_dims(user->dims),
+        .outputs = 1,
+        .chunks = user->chunks,
+        .model = USER_MODEL,
+        .data = *data,
+        .beat_us = BEAT_US,
+        .dead_us = DEAD_US,
+    };
 }
 
 static struct job describe_job(const struct train_options *options)
@@ -180,6 +280,8 @@ static struct job describe_job(const struct train_options *options)
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
+        .pulse_us = PULSE_US,
+        .stints = options->stints,
         .storage = (uint32_t)data->storage,
         .entries = data->entries,
         .weighted = data->weight != NULL,
@@ -199,13 +301,24 @@ static uint32_t links_max(const struct train_options *options)
                                          : (uint32_t)links;
 }
 
-static void describe_core(struct train *train)
+/* Who would join a user's job shows that it computes the same; forked workers
+ * are copies of this very process. */
+static enum err identify(struct train *train, struct digest *data)
+{
+    if (train->options->user == NULL)
+        return ERR_OK;
+    return user_digest(train->options->user, train->options->listen != NULL,
+                       data);
+}
+
+static void describe_core(struct train *train, const struct digest *data)
 {
     const struct train_options *options = train->options;
     const bool remote = options->local_workers < options->slots;
+    const bool user = options->user != NULL;
 
     train->core = (struct coordinator_options){
-        .job = describe_job(options),
+        .job = user ? describe_user_job(options, data) : describe_job(options),
         .config = options->config,
         .arithmetic = golden_digest(options->isa),
         .code = options->code,
@@ -213,16 +326,25 @@ static void describe_core(struct train *train)
         .worst = options->worst,
         .slots = options->slots,
         .links_max = links_max(options),
+        .leaves_max = links_max(options),
         .optim = options->optim,
         .scale = scale,
+        .slopes = slopes,
         .scale_context = train,
+        .follow = user,
+        .own_data = user,
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
-        .gather_us = remote ? GATHER_REMOTE_US : GATHER_US,
+        .gather_us = remote ? GATHER_REMOTE_US
+                            : GATHER_US + options->slots * GATHER_EACH_US,
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,
+        .verify = options->verify,
+        .audit = options->audit,
+        /* Not --seed, which workers may know. */
+        .audit_seed = random_u64(),
     };
 }
 
@@ -250,6 +372,14 @@ static enum err open_board(struct train *train, struct why *why)
                    "there is no room for shared memory; leave out --bulk shm");
 }
 
+/* Its own workers, and those of one that is gone. */
+static uint32_t relay_leaves_max(const struct train *train)
+{
+    const uint64_t leaves = 4 * (uint64_t)train->options->fanout + LINKS_SPARE;
+
+    return leaves > RELAY_LEAVES_MAX ? RELAY_LEAVES_MAX : (uint32_t)leaves;
+}
+
 static void describe_processes(struct train *train)
 {
     const struct train_options *options = train->options;
@@ -261,6 +391,8 @@ static void describe_processes(struct train *train)
     train->supervisor.coordinator = (struct coordinator_node_options){
         .core = train->core,
         .data = options->data,
+        .model = options->model,
+        .isa = options->isa,
         .folder = options->out,
         .token = token,
         .board = train->board,
@@ -268,14 +400,30 @@ static void describe_processes(struct train *train)
         .listen_fd = train->listener.fd,
     };
     train->supervisor.worker = (struct worker_node_options){
-        .address = train->listener.local,
+        .addresses = &train->listener.local,
+        .address_count = 1,
         .token = token,
         .isa = options->isa,
         .threads = options->threads > 0 ? options->threads : 1,
         .resident = options->data,
+        .user = options->user,
         .data = train->core.job.data,
         .board = train->board,
         .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
+        .chaos = &options->chaos,
+    };
+    train->supervisor.relay = (struct relay_node_options){
+        .addresses = &train->listener.local,
+        .address_count = 1,
+        .token = token,
+        .leaves_max = relay_leaves_max(train),
+        .give_up_us = TIME_NEVER,
+    };
+    train->supervisor.relays = (struct crew_relays){
+        .count = train->relay_count,
+        .fanout = options->fanout,
+        .doors = train->relay_doors,
+        .ways = train->ways,
     };
 }
 
@@ -304,14 +452,21 @@ static enum err report_from_disk(struct train *train,
     result->dims = dims;
     result->steps = core.optim.step;
     result->objective = core.optim.objective;
+    result->evaluations = core.optim.evaluations;
     coordinator_close(&core);
     return result->weights != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static struct digest hash_result(const struct train *train, const double *w)
+{
+    const struct job *job = &train->core.job;
+
+    return hash_vectors(w, job->outputs, job->dims / job->outputs, job->cols);
 }
 
 static enum err report(struct train *train, struct train_result *result,
                        struct why *why)
 {
-    const struct problem problem = problem_in(train->options);
     struct run_result last = {0};
     const char *folder = train->options->out;
     enum err err = result_read(folder, &last, NULL);
@@ -325,6 +480,8 @@ static enum err report(struct train *train, struct train_result *result,
         result->finished = last.err == ERR_OK;
         result->steps = last.steps;
         result->objective = last.objective;
+        result->evaluations = last.evaluations;
+        result->converged = last.converged;
         result->weights = last.weights;
         result->dims = last.dims;
         err = ERR_OK;
@@ -335,7 +492,7 @@ static enum err report(struct train *train, struct train_result *result,
         return err;
     ledger_report(&train->supervisor.ledger, folder, spoke ? &last.stats : NULL,
                   result);
-    result->hash = problem_hash(&problem, result->weights);
+    result->hash = hash_result(train, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
     result->port = train->listener.bound.port;
     result->shared = train->board != NULL;
@@ -352,6 +509,11 @@ static void train_close(struct train *train)
     }
     net_close(&train->listener);
     board_free(train->board);
+    for (uint32_t i = 0; i < train->relay_count; i++)
+        net_close(&train->relay_listeners[i]);
+    mem_free(train->relay_listeners);
+    mem_free(train->relay_doors);
+    mem_free(train->ways);
     bounds_close(&train->bounds);
     ledger_close(&train->supervisor.ledger);
     token_close(&train->token);
@@ -359,11 +521,20 @@ static void train_close(struct train *train)
         file_unlock(train->lock);
 }
 
+void train_result_close(struct train_result *result)
+{
+    mem_free(result->weights);
+    mem_free(result->workers);
+    result->weights = NULL;
+    result->workers = NULL;
+}
+
 enum err train_run(const struct train_options *options,
                    struct train_result *result, struct why *why)
 {
     struct train *train = mem_new(1, sizeof *train);
     struct train_result made = {0};
+    struct digest data = {{0}};
     enum err err = train != NULL ? ERR_OK : ERR_NOMEM;
 
     CHECK(running == NULL); /* One run at a time in a process. */
@@ -371,13 +542,19 @@ enum err train_run(const struct train_options *options,
         return err;
     train->options = options;
     train->lock = -1;
-    err = open_folder(train, why);
+    err = notice_check(&options->notice, why);
+    if (err == ERR_OK)
+        err = open_folder(train, why);
     if (err == ERR_OK)
         err = open_door(train, why);
     if (err == ERR_OK)
+        err = open_relay_doors(train, why);
+    if (err == ERR_OK)
         err = measure(train);
+    if (err == ERR_OK)
+        err = identify(train, &data);
     if (err == ERR_OK) {
-        describe_core(train);
+        describe_core(train, &data);
         err = open_board(train, why);
     }
     if (err == ERR_OK) {
@@ -391,7 +568,7 @@ enum err train_run(const struct train_options *options,
     if (err == ERR_OK)
         *result = made;
     else
-        mem_free(made.weights);
+        train_result_close(&made);
     train_close(train);
     mem_free(train);
     return err;

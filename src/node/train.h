@@ -9,7 +9,8 @@
  *     muster train (supervisor: screen, chaos, restarts)
  *       |-- coordinator     core/coordinator.h on sockets and a disk
  *       |-- worker w0 ..    core/worker.h on a socket and a compute thread
- *       '-- worker w7            ^ the same code as `muster join`
+ *       |-- worker w7            ^ the same code as `muster join`
+ *       '-- relay r0 ..     core/relay.h between them, with --fanout
  *
  * The supervisor sees the run through the coordinator's trace stream.
  */
@@ -25,6 +26,8 @@
 #include "data/dataset.h"
 #include "model/problem.h"
 #include "node/chaos.h"
+#include "node/user.h"
+#include "os/notice.h"
 #include "plan/delay.h"
 
 /* How weights and tallies reach local workers and come back. */
@@ -37,6 +40,7 @@ enum train_bulk {
 struct train_options {
     const struct dataset *data;
     enum model_kind model;
+    const struct user_function *user; /* Instead of data and model. */
     enum isa isa;
     uint32_t threads; /* Of each worker. */
     struct optim_options optim;
@@ -46,22 +50,30 @@ struct train_options {
     uint32_t slots;         /* n of the code. */
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;
+    uint32_t fanout;        /* Local workers of one relay; 0 = no relays. */
     const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
+    const char *interface;  /* Network card, or its address; NULL: any. */
     const char *token_file; /* NULL: only on loopback. */
     const char *out;        /* Run folder, made if need be. */
     bool resume;
     bool respawn; /* Restart local workers that died. */
     bool sync;
     enum train_bulk bulk;
+    bool verify;          /* Two equal answers to every piece, ... */
+    double audit;         /* ... or to this share of them. */
     uint64_t job;         /* 0 = draw one. */
     struct digest config; /* Of everything that decides the bits. */
     struct delay delay;
     struct chaos chaos;
+    bool stints; /* Trace what everybody did from when to when. */
+    struct notice_options notice; /* Told: as on SIGTERM. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every
      * 100 ms or so for animation. */
     void (*watch)(void *context, const struct trace *trace);
     void *watch_context;
+    const struct flag *stop; /* Once raised: end at a step boundary.  May be
+                                NULL. */
 };
 
 /* Who runs where, for the screen and its invitation. */
@@ -78,6 +90,20 @@ struct train_missing {
 
 #define TRAIN_MISSING_MAX 16u
 
+/* Where a worker's time went, over all its lives.  The first half is counted
+ * by answer; the second is what it said itself, up to a second before the
+ * end. */
+struct train_worker {
+    char name[NAME_SIZE];
+    uint64_t answers, chunks; /* Merged. */
+    uint64_t extra;           /* Pieces stolen or hedged for others. */
+    uint64_t wasted;          /* Answers that came too late or twice. */
+    int64_t compute_us;       /* Of the answers merged. */
+    bool spoke;               /* Is there a second half? */
+    struct vitals vitals;
+    int64_t trip_us; /* The last round trip. */
+};
+
 struct train_result {
     bool finished; /* false: stopped or preempted, state saved. */
     int signal;    /* The signal that ended it, 0 = none. */
@@ -90,15 +116,22 @@ struct train_result {
     struct coordinator_stats stats; /* Summed over coordinator lives. */
     double *weights;                /* job dims; mem_free. */
     uint32_t dims;
+    uint64_t evaluations;
+    bool converged; /* Or no step makes it better. */
     uint32_t port;
     bool shared;      /* Local workers shared memory with the coordinator. */
     uint32_t partial; /* Steps of code `local` that lack some; the first ... */
     struct train_missing missing[TRAIN_MISSING_MAX];
     uint32_t missing_count;
+    struct train_worker *workers; /* By name; mem_free. */
+    uint32_t worker_count;
 };
 
 MUST_CHECK enum err train_run(const struct train_options *options,
                               struct train_result *result, struct why *why);
+
+/* Frees what it points to; fine if that is nothing. */
+void train_result_close(struct train_result *result);
 
 /* The processes of the run in progress (call from watch only). */
 const struct train_process *train_processes(uint32_t *count);

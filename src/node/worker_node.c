@@ -12,12 +12,16 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/follow.h"
 #include "core/worker.h"
 #include "math/golden.h"
 #include "model/problem.h"
 #include "node/compute.h"
 #include "node/local.h"
 #include "node/posting.h"
+#include "node/preempt.h"
+#include "node/products.h"
+#include "node/self.h"
 #include "os/clock.h"
 #include "os/link.h"
 #include "os/loop.h"
@@ -41,6 +45,7 @@ struct node {
     struct timer *timer;
     struct timer *ending;
     struct alerts *alerts;
+    struct preempt *preempt; /* NULL: no notice is looked for. */
     struct link_hub *hub;
     struct link *link; /* NULL: none. */
     struct codec_room room;
@@ -51,11 +56,14 @@ struct node {
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
     struct compute compute;
-    struct task *task;   /* Its thread owns the fields below while busy. */
-    struct dataset seen; /* `data` as it was when the piece was started. */
+    struct user_compute user; /* Instead, if options->user. */
+    struct task *task;        /* Its thread owns the fields below while busy. */
+    struct dataset seen;      /* `data` as it was when the piece was started. */
     struct compute_work work;
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
+    struct products products; /* Jobs on coded data. */
+    bool lie;                 /* --chaos lie: what is computed is made wrong. */
     enum err compute_err;
     int64_t compute_us;
     uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
@@ -64,8 +72,13 @@ struct node {
     int64_t kept_us; /* The loop has been kept by such pieces. */
     struct flag cancel;
 
+    struct self self;
+    uint32_t sent_step;
+
     bool up;       /* The link is. */
     bool posts;    /* The coordinator at its other end uses our board. */
+    bool let_in;   /* ... and has brought a WELCOME. */
+    uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
     enum err err;
@@ -127,11 +140,12 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     }
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
-        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+        msg.leaf != 0 || msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
         finish(node, ERR_FORMAT, "the coordinator sent what is no message");
         feed(node, NULL);
         return;
     }
+    node->let_in = node->let_in || msg.kind == MSG_WELCOME;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
     if (msg.kind == MSG_WELCOME && node->open && node->link == link)
@@ -151,16 +165,41 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->posts = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
+    if (!node->let_in)
+        node->way = (node->way + 1) % node->options->address_count;
     feed(node, &event);
 }
 
+/* An answer is on its way out until the kernel has taken it. */
+static void note_sent(struct node *node, const struct msg *msg)
+{
+    node->sent_step =
+        msg->kind == MSG_ROW ? msg->row.key.step : msg->tally.key.step;
+    self_unsent(&node->self, true, clock_now_us());
+}
+
+static void on_drained(void *context, struct link *link)
+{
+    struct node *node = context;
+    const time_us since = node->self.unsent_since;
+    const time_us now = clock_now_us();
+
+    if (link != node->link || since == TIME_NEVER ||
+        link_queued(link, PLANE_BULK) > 0)
+        return;
+    self_unsent(&node->self, false, now);
+    pulse_add(&node->core.pulse, STINT_SEND, since, now, node->sent_step);
+}
+
 static const struct link_events link_events = {
-    .up = on_up, .message = on_message, .down = on_down};
+    .up = on_up, .message = on_message, .down = on_down, .drained = on_drained};
 
 static void do_connect(struct node *node)
 {
     CHECK(node->link == NULL);
-    if (link_dial(node->hub, &node->options->address, &node->link) != ERR_OK)
+    node->let_in = false;
+    if (link_dial(node->hub, &node->options->addresses[node->way],
+                  &node->link) != ERR_OK)
         finish(node, ERR_NOMEM, "out of memory");
 }
 
@@ -173,6 +212,19 @@ static void do_close(struct node *node)
     node->posts = false;
 }
 
+/* Small ones the kernel takes at once; of others on_drained tells. */
+static void send_filled(struct node *node, const struct msg *msg)
+{
+    const bool bulk = msg_is_bulk(msg->kind);
+
+    if (bulk)
+        note_sent(node, msg);
+    envelope_send(&node->envelope, node->link,
+                  bulk ? PLANE_BULK : PLANE_CONTROL);
+    if (bulk)
+        on_drained(node, node->link);
+}
+
 static void do_send(struct node *node, const struct msg *msg)
 {
     const bool filled =
@@ -183,24 +235,36 @@ static void do_send(struct node *node, const struct msg *msg)
     if (!filled)
         finish(node, ERR_NOMEM, "out of memory");
     else if (node->up)
-        envelope_send(&node->envelope, node->link,
-                      msg_is_bulk(msg->kind) ? PLANE_BULK : PLANE_CONTROL);
+        send_filled(node, msg);
 }
 
 /* The job. */
+
+/* Within every bound: only one who computes the piece too can tell. */
+static void tell_lie(struct tally *tally)
+{
+    tally->sum[0] = tally->sum[0] / 2 + (INT64_C(1) << 40);
+}
 
 static void compute_work(void *context)
 {
     struct node *node = context;
     const time_us began = clock_now_us();
 
-    if (node->work.kind == EVALUATE_LOCAL)
+    if (node->options->user != NULL)
+        node->compute_err =
+            user_compute_run(&node->user, &node->work, &node->cancel);
+    else if (node->core.job.products)
+        node->compute_err = products_compute(&node->products, &node->cancel);
+    else if (node->work.kind == EVALUATE_LOCAL)
         node->compute_err =
             local_compute(&node->core.job.local, &node->part, &node->compute,
                           &node->local, &node->cancel);
     else
         node->compute_err =
             compute_run(&node->compute, &node->work, &node->cancel);
+    if (node->lie && node->work.kind != EVALUATE_LOCAL)
+        tell_lie(node->work.tally);
     node->compute_us = clock_now_us() - began;
 }
 
@@ -223,12 +287,29 @@ static void compute_done(void *context)
                                 .err = node->compute_err,
                                 .compute_us = node->compute_us};
 
+    products_end(&node->products);
+    if (node->compute_err == ERR_CLOSED)
+        finish(node, ERR_CANCELLED, "the function said stop");
     note_speed(node);
     feed(node, &event);
 }
 
+static void do_product(struct node *node, const struct action *action)
+{
+    if (products_begin(&node->products, action) != ERR_OK) {
+        finish(node, ERR_NOMEM, "not enough memory for this job's coded data");
+        return;
+    }
+    flag_lower(&node->cancel);
+    task_start(node->task);
+}
+
 static void do_compute(struct node *node, const struct action *action)
 {
+    if (node->core.job.products) {
+        do_product(node, action);
+        return;
+    }
     node->work = (struct compute_work){
         .first = action->first,
         .end = action->end,
@@ -246,9 +327,15 @@ static void do_compute(struct node *node, const struct action *action)
         .weights = action->what.w,
         .out = action->vector,
     };
-    chunkset_copy(&node->seen.present, &node->data->present);
+    node->lie =
+        node->options->chaos != NULL &&
+        chaos_lies(node->options->chaos, node->options->name, action->step);
+    if (node->data != NULL)
+        chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
-    node->due = action->end - action->first <= node->quick &&
+    /* A user's function is called from no other thread than that one. */
+    node->due = node->options->user == NULL &&
+                action->end - action->first <= node->quick &&
                 action->what.kind == node->quick_kind &&
                 node->kept_us < QUICK_US;
     if (!node->due)
@@ -321,21 +408,71 @@ static enum err open_compute(struct node *node, const struct job *job)
     return err;
 }
 
+/* Coded data: rows, if they are here, are only read to make a block. */
+static enum err open_products(struct node *node, const struct job *job)
+{
+    const struct dataset *data = node->options->resident;
+    enum err err;
+
+    if (!products_fit(job, data))
+        return ERR_SHAPE;
+    node->data = data;
+    err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        products_init(&node->products, job, data, node->options->isa,
+                      node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
+static enum err open_user(struct node *node, const struct job *job)
+{
+    const struct user_function *user = node->options->user;
+    enum err err;
+
+    if (job->model != USER_MODEL || job->cols != user->dims ||
+        job->dims != follow_dims(user->dims) || job->outputs != 1 ||
+        job->chunks != user->chunks || job->sum_dims != job->dims ||
+        job->local.every > 0)
+        return ERR_SHAPE;
+    err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        err = user_compute_init(&node->user, user, node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
+static enum err open_job(struct node *node, const struct job *job)
+{
+    enum err err;
+
+    if (node->options->user != NULL)
+        return open_user(node, job);
+    if (job->products)
+        return open_products(node, job);
+    err = open_data(node, job);
+    return err == ERR_OK ? open_compute(node, job) : err;
+}
+
 static void do_open(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
-    enum err err = open_data(node, job);
+    enum err err = open_job(node, job);
 
-    if (err == ERR_OK)
-        err = open_compute(node, job);
     if (err == ERR_OK)
         err = codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
     if (err == ERR_OK) {
         codec_room_close(&node->room);
         node->room = room;
-        node->message_max =
-            codec_message_max(job->dims, job->sum_dims, job->chunks,
-                              dataset_chunk_bytes_max(node->data));
+        node->message_max = codec_message_max(
+            job->dims, job->sum_dims, job->chunks,
+            job->products        ? products_strip_max(job)
+            : node->data != NULL ? dataset_chunk_bytes_max(node->data)
+                                 : 0);
         node->open = true;
         return;
     }
@@ -344,8 +481,25 @@ static void do_open(struct node *node, const struct job *job)
                             : "not enough memory for this job's data");
 }
 
-static void do_store(struct node *node, const struct msg_data *msg)
+static void do_store_strip(struct node *node, const struct action *action)
 {
+    const enum err err =
+        products_store(&node->products, &action->share, &action->msg.data);
+
+    if (err == ERR_NOMEM)
+        finish(node, err, "not enough memory for this job's coded data");
+    else if (err != ERR_OK)
+        finish(node, err, "the coordinator sent a broken strip of data");
+}
+
+static void do_store(struct node *node, const struct action *action)
+{
+    const struct msg_data *msg = &action->msg.data;
+
+    if (node->core.job.products) {
+        do_store_strip(node, action);
+        return;
+    }
     if (node->data != &node->own)
         return; /* All rows are here. */
     if (dataset_chunk_decode(&node->own, msg->chunk, msg->bytes, msg->size) !=
@@ -363,6 +517,7 @@ static void carry_out(struct node *node, const struct action *action)
         do_close(node);
         return;
     case ACTION_TIMER:
+        node->self.due = action->at;
         timer_at(node->timer, action->at);
         return;
     case ACTION_TRACE:
@@ -374,7 +529,7 @@ static void carry_out(struct node *node, const struct action *action)
         do_open(node, action->job);
         return;
     case ACTION_STORE:
-        do_store(node, &action->msg.data);
+        do_store(node, action);
         return;
     case ACTION_COMPUTE:
         do_compute(node, action);
@@ -388,6 +543,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
+    case ACTION_JUDGE:
         break;
     }
     CHECK(!"an action of the coordinator");
@@ -418,6 +574,8 @@ static void step(struct node *node, const struct event *event)
     struct event timed = *event;
 
     timed.now = clock_now_us();
+    if (timed.kind == EVENT_TIME && node->up)
+        timed.backlog = link_backlog(node->link, PLANE_BULK);
     worker_step(&node->core, &timed, &node->actions);
     for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
         carry_out(node, &node->actions.list[i]);
@@ -452,10 +610,26 @@ static void feed(struct node *node, const struct event *event)
         begin_end(node);
 }
 
+/* Just before each pulse that wants it: it takes some system calls. */
+static void look_at_self(struct node *node)
+{
+    const time_us now = clock_now_us();
+    const uint64_t unsent = node->up ? link_queued(node->link, PLANE_BULK) : 0;
+
+    self_woken(&node->self, now);
+    if (!node->open || node->core.job.pulse_us == 0 ||
+        now + MS_US < node->core.pulse.due_at ||
+        now + MS_US < node->core.beat_at)
+        return;
+    self_vitals(&node->self, node->options->threads, unsent, now,
+                &node->core.pulse.vitals);
+}
+
 static void on_time(void *context)
 {
     const struct event event = {.kind = EVENT_TIME};
 
+    look_at_self(context);
     feed(context, &event);
 }
 
@@ -474,7 +648,7 @@ static enum err open_core(struct node *node, struct why *why)
     struct worker_options core = {
         .incarnation = random_u64(),
         .pid = process_own_pid(),
-        .resident = options->resident != NULL,
+        .resident = options->resident != NULL || options->user != NULL,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
@@ -498,7 +672,11 @@ static enum err open_core(struct node *node, struct why *why)
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
-        .token = node->options->token, .events = &link_events, .context = node};
+        .token = node->options->token,
+        .source = node->options->source,
+        .events = &link_events,
+        .context = node,
+    };
     enum err err = loop_new(&node->loop);
 
     links.loop = node->loop;
@@ -510,6 +688,9 @@ static enum err open_loop(struct node *node)
         err = alerts_new(node->loop, node->options->interrupt, on_alert, node,
                          &node->alerts);
     if (err == ERR_OK)
+        err = preempt_new(node->loop, &node->options->notice, on_alert, node,
+                          &node->preempt);
+    if (err == ERR_OK)
         err = link_hub_new(&links, &node->hub);
     return err;
 }
@@ -519,10 +700,13 @@ static void node_close(struct node *node)
     flag_raise(&node->cancel);
     task_free(node->task);
     part_close(&node->part);
+    products_close(&node->products);
     compute_close(&node->compute);
+    user_compute_close(&node->user);
     threads_free(node->pool);
     link_hub_free(node->hub);
     alerts_free(node->alerts);
+    preempt_free(node->preempt);
     timer_free(node->timer);
     timer_free(node->ending);
     loop_free(node->loop);
@@ -542,9 +726,11 @@ enum err worker_node_run(const struct worker_node_options *options,
     enum err err = open_core(&node, why);
 
     CHECK(options->threads > 0 && codec_name_valid(options->name));
+    CHECK(options->address_count > 0);
     if (err == ERR_OK)
         err = open_loop(&node);
     if (err == ERR_OK) {
+        self_init(&node.self, clock_now_us());
         feed(&node, &start);
         loop_run(node.loop);
         err = node.err;

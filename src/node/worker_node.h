@@ -23,38 +23,57 @@
 #include "core/msg.h"
 #include "data/dataset.h"
 #include "math/kernel.h"
+#include "node/chaos.h"
+#include "node/user.h"
 #include "os/board.h"
+#include "os/interface.h"
 #include "os/net.h"
+#include "os/notice.h"
 #include "os/token.h"
 
 struct worker_node_options {
-    struct net_address address; /* Of the coordinator. */
-    const struct token *token;  /* NULL: loopback only. */
+    /* Of the coordinator, or of relays to it: who is not let in by one tries
+     * the next. */
+    const struct net_address *addresses;
+    uint32_t address_count;
+    const struct token *token; /* NULL: loopback only. */
     char name[NAME_SIZE];
     enum isa isa;
     uint32_t threads;
-    const struct dataset *resident; /* All rows are here; NULL: shipped. */
-    struct digest data;             /* Of the resident rows. */
-    struct board *board;            /* NULL: none.  Borrowed. */
-    uint32_t berth;                 /* There. */
+    const struct dataset *resident;   /* All rows are here; NULL: shipped. */
+    const struct user_function *user; /* Instead of rows and a model. */
+    struct digest data;               /* Of the resident rows; user_digest. */
+    struct board *board;              /* NULL: none.  Borrowed. */
+    uint32_t berth;                   /* There. */
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
+    const struct chaos *chaos;       /* Says when to lie; NULL = never. */
+    const struct net_source *source; /* To dial from; NULL: any. */
+    struct notice_options notice;    /* Checked; it means leave as well. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
- * cannot go on (the sentence says why). */
+ * cannot go on (the sentence says why).  ERR_CANCELLED: the user's function
+ * said stop. */
 MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
                                     struct why *why);
 
 /* For `muster join`: parse, load the token, choose a name if NULL, run. */
 struct join_options {
-    const char *address;
+    const char *address; /* HOST:PORT[,HOST:PORT...] */
     const char *token_file;
-    const char *name; /* NULL: the host's name and the process id. */
-    const char *isa;  /* NULL: the best. */
-    uint32_t threads; /* 0: all processors. */
+    const char *interface; /* To dial from; NULL: any. */
+    const char *name;      /* NULL: the host's name and the process id. */
+    const char *isa;       /* NULL: the best. */
+    uint32_t threads;      /* 0: all processors. */
     time_us give_up_us;
+    struct notice_options notice;
+    const struct user_function *user; /* NULL: a worker for anybody's rows. */
 };
+
+/* `wanted` if it is a name, else one of the token's or the host's. */
+MUST_CHECK enum err join_name(const char *wanted, const struct token *token,
+                              char name[NAME_SIZE], struct why *why);
 
 MUST_CHECK enum err join_run(const struct join_options *options,
                              struct why *why);

@@ -34,6 +34,12 @@ struct parcel {
 
 static _Thread_local struct conn_scratch scratch;
 
+static void conn_ended(struct conn *conn)
+{
+    conn->ended = true;
+    conn_fail(conn, LINK_LOST, "it closed the connection");
+}
+
 void conn_fail(struct conn *conn, enum link_end how, const char *why)
 {
     if (!conn->closing)
@@ -505,13 +511,40 @@ static void take_sealed(struct conn *conn, const char *data, size_t size)
         take_frames(conn, scratch.plain, got);
     }
     if (closed)
-        conn_fail(conn, LINK_LOST, "it closed the connection");
+        conn_ended(conn);
     else if (conn->open && !conn->closing)
         flush_tls(conn);
 }
 
+/* A whole TLS alert and nothing else.  Its first byte alone may be the length
+ * of a frame. */
+static bool is_alert(const char *data, size_t size)
+{
+    return size == 7 && data[0] == TLS_ALERT && data[1] == 3 && data[3] == 0 &&
+           data[4] == 2;
+}
+
+static bool begin_tls(struct conn *conn, struct tls_context *context)
+{
+    if (tls_new(context, &conn->tls) == ERR_OK)
+        return true;
+    conn_fail(conn, LINK_LOST, "out of memory");
+    return false;
+}
+
+/* The first byte tells whether it is worth a TLS state. */
+static bool begin_sealed(struct conn *conn)
+{
+    if (conn->sealed == NULL)
+        return true;
+    if (conn->first == TLS_HANDSHAKE)
+        return begin_tls(conn, conn->sealed);
+    shaking_failed(conn);
+    return false;
+}
+
 /* TLS where plain bytes were expected: say so in words, quickly. */
-static bool mismatched(struct conn *conn)
+static bool mismatched(struct conn *conn, const char *data, size_t size)
 {
     static const char answer[] = "MUSTER-1 works without a token here";
 
@@ -524,7 +557,7 @@ static bool mismatched(struct conn *conn)
                   "--token-file to both or to neither");
         return true;
     }
-    if (!conn->server && conn->first == TLS_ALERT) {
+    if (!conn->server && is_alert(data, size)) {
         conn_fail(conn, LINK_REFUSED,
                   "the coordinator asks for a token; give it with "
                   "--token-file");
@@ -538,7 +571,7 @@ static void take_input(struct conn *conn, const char *data, size_t size)
     if (conn->heard == 0) {
         conn->first = (uint8_t)data[0];
         conn->heard = 1;
-        if (mismatched(conn))
+        if (!begin_sealed(conn) || mismatched(conn, data, size))
             return;
     }
     conn->heard += size;
@@ -575,7 +608,7 @@ static void arrived(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
         return; /* Nobody listens any more. */
     }
     if (size == UV_EOF)
-        conn_fail(conn, LINK_LOST, "it closed the connection");
+        conn_ended(conn);
     else if (size < 0)
         conn_fail(conn, LINK_LOST, uv_strerror((int)size));
     else
@@ -609,11 +642,10 @@ void conn_begin(struct conn *conn, struct tls_context *context, bool server)
         conn->ops->open(conn);
         return;
     }
-    if (tls_new(context, &conn->tls) != ERR_OK) {
-        conn_fail(conn, LINK_LOST, "out of memory");
-        return;
-    }
-    shake(conn); /* A client speaks first. */
+    if (server)
+        conn->sealed = context; /* Whoever says nothing costs no TLS. */
+    else if (begin_tls(conn, context))
+        shake(conn); /* A client speaks first. */
 }
 
 static void shut(uv_shutdown_t *request, int status)

@@ -31,10 +31,12 @@ struct conn {
     uv_shutdown_t shutdown;
     const struct conn_ops *ops;
     struct tls *tls;
+    struct tls_context *sealed; /* Server: TLS begins with the first byte. */
     bool server;
     bool open;
     bool finishing; /* Input is thrown away; closes at the peer's end. */
     bool closing;
+    bool ended;    /* The peer closed it in good order. */
     size_t limit;  /* Largest message taken. */
     size_t heard;  /* Bytes read, while a stranger. */
     uint8_t first; /* The first byte ever read. */

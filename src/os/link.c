@@ -8,6 +8,7 @@
  */
 #include "os/link.h"
 
+#include <linux/tcp.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #define SWEEP_MS       50u
 #define PATIENCE_US    SECOND_US /* For strangers while others wait outside. */
 #define ADDRESSES_MAX  16u
+#define ADDRESS_US     SECOND_US /* For one address while there are more. */
 
 /* First on every connection, and the answer to it. */
 static const uint8_t magic[MAGIC_BYTES] = {'M', 'U', 'S', 'T',
@@ -70,6 +72,7 @@ struct link {
     bool resolving;
     struct sockaddr_storage addresses[ADDRESSES_MAX];
     uint32_t address_count, address_at;
+    time_us address_until; /* Then the next one is tried. */
 };
 
 static void hub_accept(struct link_hub *hub);
@@ -186,11 +189,29 @@ static void conn_address(const struct conn *conn, char text[NET_TEXT_SIZE])
     (void)net_text(&address, text);
 }
 
+/* Two connections are two roads: when the peer has closed the one, its last
+ * word may still be coming on the other. */
+static bool awaits_last_word(const struct conn *conn)
+{
+    const struct link *link = conn->link;
+
+    return conn->ended && conn->plane == PLANE_BULK && link->up &&
+           !link->closing && !link->silent &&
+           link->conn[PLANE_CONTROL] != NULL &&
+           !link->conn[PLANE_CONTROL]->closing;
+}
+
 static void on_failed(struct conn *conn, enum link_end how, const char *why)
 {
     struct link_hub *hub = conn->hub;
     char address[NET_TEXT_SIZE], text[CONN_WHY_SIZE + NET_TEXT_SIZE];
 
+    if (conn->link != NULL && awaits_last_word(conn)) {
+        conn->link->deadline = clock_now_us() + LINK_FINISH_US;
+        conn_close(conn);
+        sweep_soon(hub, SWEEP_MS);
+        return;
+    }
     if (conn->link != NULL) {
         link_end(conn->link, how, why);
         return;
@@ -455,6 +476,36 @@ static void sweep_strangers(struct link_hub *hub, time_us now)
     }
 }
 
+static void dial_next(struct link *link);
+
+static bool more_addresses(const struct link *link)
+{
+    return link->address_at + 1 < link->address_count;
+}
+
+/* The next address; the connection to this one closes on its own. */
+static void next_address(struct link *link)
+{
+    struct conn *conn = link->conn[PLANE_CONTROL];
+
+    link->conn[PLANE_CONTROL] = NULL;
+    conn->link = NULL;
+    stranger_add(link->hub, conn);
+    conn_close(conn);
+    link->address_at++;
+    dial_next(link);
+}
+
+/* A road that swallows packets must not use up the time of the others. */
+static bool address_silent(const struct link *link, time_us now)
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+
+    return link->dialled && !link->closing && more_addresses(link) &&
+           now >= link->address_until && conn != NULL && !conn->closing &&
+           !uv_is_writable((const uv_stream_t *)&conn->tcp);
+}
+
 static void link_late(struct link *link)
 {
     if (link->silent) {
@@ -475,6 +526,8 @@ static bool sweep_links(struct link_hub *hub, time_us now)
         next = link->next;
         if (!link->closing && now >= link->deadline)
             link_late(link);
+        else if (address_silent(link, now))
+            next_address(link);
         watched = watched || (!link->closing && link->deadline != TIME_NEVER);
         link_settle(link);
     }
@@ -504,8 +557,6 @@ static void sweep_soon(struct link_hub *hub, uint64_t wait_ms)
     uv_timer_start(&hub->sweeper, sweep, wait_ms, 0);
 }
 
-static void dial_next(struct link *link);
-
 static void on_connected(uv_connect_t *request, int status)
 {
     struct conn *conn = request->data;
@@ -517,18 +568,27 @@ static void on_connected(uv_connect_t *request, int status)
         conn_begin(conn, link->hub->client, false);
         return;
     }
-    if (conn->plane == PLANE_CONTROL &&
-        link->address_at + 1 < link->address_count) {
-        /* The next address; this connection closes on its own. */
-        link->conn[PLANE_CONTROL] = NULL;
-        conn->link = NULL;
-        stranger_add(link->hub, conn);
-        conn_close(conn);
-        link->address_at++;
-        dial_next(link);
+    if (conn->plane == PLANE_CONTROL && more_addresses(link)) {
+        next_address(link);
         return;
     }
     conn_fail(conn, LINK_LOST, uv_strerror(status));
+}
+
+static const char *source_of(const struct net_source *source, int family)
+{
+    return family == AF_INET6 ? source->six : source->four;
+}
+
+/* The source address says which network card the packets leave by. */
+static int bind_source(struct conn *conn, const struct net_source *source)
+{
+    struct sockaddr_storage address;
+
+    if (source == NULL ||
+        !sockaddr_parse(source_of(source, conn->peer.ss_family), &address))
+        return 0;
+    return uv_tcp_bind(&conn->tcp, (const struct sockaddr *)&address, 0);
 }
 
 static void dial_plane(struct link *link, enum plane plane)
@@ -545,17 +605,38 @@ static void dial_plane(struct link *link, enum plane plane)
     conn->limit = link->limit;
     conn->peer = link->addresses[link->address_at];
     link->conn[plane] = conn;
-    error = uv_tcp_connect(&conn->connect, &conn->tcp,
+    error = bind_source(conn, link->hub->options.source);
+    if (error == 0)
+        error =
+            uv_tcp_connect(&conn->connect, &conn->tcp,
                            (const struct sockaddr *)&conn->peer, on_connected);
     if (error != 0)
         link_end(link, LINK_LOST, uv_strerror(error));
 }
 
+/* Can this address be dialled from where we must? */
+static bool has_way(const struct link *link, uint32_t at)
+{
+    const struct net_source *source = link->hub->options.source;
+
+    return source == NULL ||
+           source_of(source, link->addresses[at].ss_family)[0] != '\0';
+}
+
 static void dial_next(struct link *link)
 {
-    const struct sockaddr_storage *address = &link->addresses[link->address_at];
+    const struct sockaddr_storage *address;
 
-    if (link->hub->client == NULL && !sockaddr_loopback(address))
+    while (!has_way(link, link->address_at) &&
+           link->address_at + 1 < link->address_count)
+        link->address_at++;
+    address = &link->addresses[link->address_at];
+    link->address_until = clock_now_us() + ADDRESS_US;
+    if (!has_way(link, link->address_at))
+        link_end(link, LINK_REFUSED,
+                 "the network card of --interface has no address of its kind "
+                 "(IPv4 or IPv6)");
+    else if (link->hub->client == NULL && !sockaddr_loopback(address))
         link_end(link, LINK_REFUSED,
                  "it is another machine and there is no token; give one with "
                  "--token-file");
@@ -710,7 +791,8 @@ uint32_t link_hub_open(const struct link_hub *hub)
 void link_trust(struct link *link, size_t message_max)
 {
     CHECK(message_max > LINK_STRANGER_BYTES);
-    if (link->closing || link->silent || !link->up)
+    if (link->closing || link->silent || !link->up ||
+        link->conn[PLANE_BULK] == NULL)
         return;
     link->limit = message_max;
     link->deadline = TIME_NEVER;
@@ -728,6 +810,18 @@ void link_trust(struct link *link, size_t message_max)
 bool link_trusted(const struct link *link)
 {
     return link->trusted;
+}
+
+void link_hold(struct link *link, bool hold)
+{
+    struct conn *conn = link->conn[PLANE_BULK];
+
+    if (link->closing || link->silent || !link->trusted || conn == NULL)
+        return;
+    if (hold)
+        conn_pause(conn);
+    else
+        conn_resume(conn);
 }
 
 void link_send(struct link *link, enum plane plane, const void *data,
@@ -750,6 +844,38 @@ void link_send_with(struct link *link, enum plane plane, const void *head,
 size_t link_queued(const struct link *link, enum plane plane)
 {
     return link->conn[plane] == NULL ? 0 : link->conn[plane]->queued;
+}
+
+static time_us conn_deaf(const struct conn *conn)
+{
+    uv_os_fd_t fd;
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+
+    if (conn == NULL || uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
+        info.tcpi_unacked == 0)
+        return 0;
+    return (time_us)info.tcpi_last_ack_recv * MS_US;
+}
+
+time_us link_deaf_us(const struct link *link)
+{
+    const time_us control = conn_deaf(link->conn[PLANE_CONTROL]);
+    const time_us bulk = conn_deaf(link->conn[PLANE_BULK]);
+
+    return control > bulk ? control : bulk;
+}
+
+size_t link_backlog(const struct link *link, enum plane plane)
+{
+    const struct conn *conn = link->conn[plane];
+    uv_os_fd_t fd;
+
+    if (conn == NULL || conn->closing ||
+        uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0)
+        return 0;
+    return conn->queued + sockaddr_unacknowledged(fd);
 }
 
 void link_close(struct link *link)

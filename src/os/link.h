@@ -33,6 +33,7 @@
 
 #include "base/err.h"
 #include "os/blob.h"
+#include "os/interface.h"
 #include "os/loop.h"
 #include "os/net.h"
 #include "os/token.h"
@@ -69,6 +70,7 @@ struct link_events {
 struct link_options {
     struct loop *loop;
     const struct token *token; /* NULL: plain, loopback only.  Borrowed. */
+    const struct net_source *source; /* To dial from; NULL: any.  Borrowed. */
     const struct link_events *events;
     void *context;
 };
@@ -92,6 +94,10 @@ MUST_CHECK enum err link_dial(struct link_hub *hub,
 void link_trust(struct link *link, size_t message_max);
 bool link_trusted(const struct link *link);
 
+/* Stop or go on reading the bulk connection of a trusted link: whoever sends
+ * too much is made to wait. */
+void link_hold(struct link *link, bool hold);
+
 /* Copies.  A link that is going down swallows it; `down` will tell. */
 void link_send(struct link *link, enum plane plane, const void *data,
                size_t size);
@@ -100,6 +106,13 @@ void link_send(struct link *link, enum plane plane, const void *data,
 void link_send_with(struct link *link, enum plane plane, const void *head,
                     size_t head_size, struct blob *tail, size_t size);
 size_t link_queued(const struct link *link, enum plane plane);
+/* The same, and what the kernel has and the peer's has not acknowledged. */
+size_t link_backlog(const struct link *link, enum plane plane);
+
+/* For how long the peer's machine has acknowledged nothing although there is
+ * something to acknowledge; 0 = there is not.  A machine acknowledges also for
+ * a process that is stopped, within 40 ms on Linux. */
+time_us link_deaf_us(const struct link *link);
 
 /* No more events.  What is queued is still sent, for LINK_FINISH_US. */
 void link_close(struct link *link);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,11 +23,12 @@ struct output {
     uint64_t size;
     size_t used;
     char path[PATH_SIZE];
-    char temporary[PATH_SIZE + 32];
+    char temporary[PATH_SIZE + 32]; /* "": none. */
     uint8_t buffer[BUFFER_SIZE];
 };
 
-enum err output_open(struct output **output, const char *path, struct why *why)
+static enum err open_file(struct output **output, const char *path, bool live,
+                          struct why *why)
 {
     struct output *made = mem_new(1, sizeof *made);
 
@@ -37,10 +39,12 @@ enum err output_open(struct output **output, const char *path, struct why *why)
         mem_free(made);
         return file_failed(why, path, ENAMETOOLONG);
     }
-    (void)snprintf(made->temporary, sizeof made->temporary,
-                   "%s.tmp.%016" PRIx64, path, random_u64());
+    if (!live)
+        (void)snprintf(made->temporary, sizeof made->temporary,
+                       "%s.tmp.%016" PRIx64, path, random_u64());
     made->fd =
-        open(made->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        open(live ? made->path : made->temporary,
+             O_WRONLY | O_CREAT | O_CLOEXEC | (live ? O_TRUNC : O_EXCL), 0644);
     if (made->fd < 0) {
         const int error = errno;
 
@@ -49,6 +53,17 @@ enum err output_open(struct output **output, const char *path, struct why *why)
     }
     *output = made;
     return ERR_OK;
+}
+
+enum err output_open(struct output **output, const char *path, struct why *why)
+{
+    return open_file(output, path, false, why);
+}
+
+enum err output_open_live(struct output **output, const char *path,
+                          struct why *why)
+{
+    return open_file(output, path, true, why);
 }
 
 static void write_out(struct output *output, const void *data, size_t size)
@@ -78,6 +93,12 @@ uint64_t output_size(const struct output *output)
     return output->size;
 }
 
+static void drop_temporary(const struct output *output)
+{
+    if (output->temporary[0] != '\0')
+        (void)unlink(output->temporary);
+}
+
 enum err output_commit(struct output *output, struct why *why)
 {
     enum err err = ERR_OK;
@@ -87,10 +108,11 @@ enum err output_commit(struct output *output, struct why *why)
         output->error = errno;
     if (close(output->fd) != 0 && output->error == 0)
         output->error = errno;
-    if (output->error == 0 && rename(output->temporary, output->path) != 0)
+    if (output->error == 0 && output->temporary[0] != '\0' &&
+        rename(output->temporary, output->path) != 0)
         output->error = errno;
     if (output->error != 0) {
-        (void)unlink(output->temporary);
+        drop_temporary(output);
         err = file_failed(why, output->path, output->error);
     }
     mem_free(output);
@@ -102,6 +124,6 @@ void output_abort(struct output *output)
     if (output == NULL)
         return;
     (void)close(output->fd);
-    (void)unlink(output->temporary);
+    drop_temporary(output);
     mem_free(output);
 }

@@ -3,8 +3,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 /* Copies, because a sockaddr_storage may not be read as something else. */
 static struct sockaddr_in in4(const struct sockaddr_storage *address)
@@ -118,4 +120,11 @@ bool sockaddr_parse(const char *host, struct sockaddr_storage *address)
 int sockaddr_dup(int fd)
 {
     return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+size_t sockaddr_unacknowledged(int fd)
+{
+    int bytes = 0;
+
+    return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 0;
 }

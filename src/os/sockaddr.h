@@ -24,6 +24,9 @@ void sockaddr_host(const struct sockaddr_storage *address,
 /* False if `host` is not an address in numbers. */
 bool sockaddr_parse(const char *host, struct sockaddr_storage *address);
 
+/* Bytes sent on a TCP socket that have not arrived yet, as far as we know. */
+size_t sockaddr_unacknowledged(int fd);
+
 /* A second descriptor of a socket, closed on exec; -1 if there is none. */
 int sockaddr_dup(int fd);
 

@@ -16,6 +16,7 @@
 
 static_assert(sizeof(sigset_t) <= sizeof((struct waiter *)0)->old_mask,
               "room for a signal mask");
+static_assert(WAIT_SIGTERM == SIGTERM, "one number on all Linuxes");
 
 enum err waiter_open(struct waiter *waiter, struct why *why)
 {

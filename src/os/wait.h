@@ -12,6 +12,8 @@
 #include "base/err.h"
 #include "base/time.h"
 
+enum { WAIT_SIGTERM = 15 }; /* As `wake` tells it. */
+
 /* Signals that end a run arrive here while it is open. */
 struct waiter {
     int fd; /* signalfd */

@@ -40,6 +40,8 @@ static bool take_setting(char *text, struct preset_options *options,
         *err = read_count("parts", text + 6, &options->parts, why);
     else if (strncmp(text, "replicas=", 9) == 0)
         *err = read_count("replicas", text + 9, &options->replicas, why);
+    else if (strncmp(text, "staleness=", 10) == 0)
+        *err = read_count("staleness", text + 10, &options->staleness, why);
     else if (strncmp(text, "estimate=", 9) == 0)
         options->estimate = text + 9;
     else
@@ -61,6 +63,10 @@ static void label(struct candidate *candidate)
         used += (size_t)snprintf(candidate->label + used,
                                  sizeof candidate->label - used, " p=%u",
                                  spec->pieces);
+    if (spec->staleness > 0)
+        used += (size_t)snprintf(candidate->label + used,
+                                 sizeof candidate->label - used, " B=%u",
+                                 spec->staleness);
     if (spec->stop == STOP_COLLECT)
         (void)snprintf(candidate->label + used, sizeof candidate->label - used,
                        " k=%u", spec->k);
@@ -97,7 +103,7 @@ enum err candidate_parse(const char *text, size_t length,
     if (err == ERR_OK && colon != NULL && !preset_takes_matrix(made.name))
         err = why_set(why, ERR_UNKNOWN,
                       "no setting `%s`; there are s, collect, pieces, parts, "
-                      "replicas, estimate",
+                      "replicas, staleness, estimate",
                       colon + 1);
     if (err == ERR_OK)
         err = complete(&made, options, why);
@@ -116,16 +122,24 @@ void candidate_of(const struct code_spec *spec, struct candidate *candidate)
 
 uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers)
 {
-    const uint32_t pieces = candidate->spec.pieces;
+    const struct code_spec *spec = &candidate->spec;
+    const uint32_t pieces =
+        spec->pieces > CODE_STEAL_PIECES ? spec->pieces : CODE_STEAL_PIECES;
+    const uint32_t chunks = workers * pieces;
+    uint32_t parts;
 
-    return workers * (pieces > CODE_STEAL_PIECES ? pieces : CODE_STEAL_PIECES);
+    if (!code_spec_products(spec) || spec->stragglers >= workers)
+        return chunks;
+    parts = workers - spec->stragglers; /* All blocks are equally large. */
+    return (chunks + parts - 1) / parts * parts;
 }
 
 /* --- listing ------------------------------------------------------------- */
 
-/* What a preset is like, asked of a small code. */
-static bool probe(const char *name, uint32_t stragglers, enum exactness *class,
-                  double *stored)
+/* What a preset is like, asked of a small code.  ERR_NOMEM; all other errors
+ * say that it needs more than numbers. */
+static enum err probe(const char *name, uint32_t stragglers,
+                      enum exactness *class, double *stored)
 {
     const struct preset_options options = {.name = name,
                                            .stragglers = stragglers,
@@ -134,17 +148,16 @@ static bool probe(const char *name, uint32_t stragglers, enum exactness *class,
                                            .seed = 1};
     struct code_spec spec;
     struct code code = {0};
-    bool built = false;
+    enum err err = preset_spec(&options, &spec, NULL);
 
-    if (preset_spec(&options, &spec, NULL) == ERR_OK &&
-        code_build(&code, &spec, PROBE_WORKERS, PROBE_CHUNKS, NULL) == ERR_OK)
-        built = true;
-    if (built) {
+    if (err == ERR_OK)
+        err = code_build(&code, &spec, PROBE_WORKERS, PROBE_CHUNKS, NULL);
+    if (err == ERR_OK) {
         *class = code.exactness;
         *stored = code_copies(&code);
     }
     code_close(&code);
-    return built;
+    return err;
 }
 
 static uint32_t add_once(uint32_t *list, uint32_t count, uint32_t value)
@@ -253,10 +266,14 @@ uint32_t candidate_list(uint32_t workers, enum exactness worst, uint64_t seed,
         enum exactness class;
         double stored_1;
         double stored_2;
+        enum err err = probe(list[i].name, 1, &class, &stored_1);
 
-        if (!probe(list[i].name, 1, &class, &stored_1) ||
-            !probe(list[i].name, 2, &class, &stored_2) || class > worst)
-            continue; /* It needs more than numbers, or is not exact enough. */
+        if (err == ERR_OK)
+            err = probe(list[i].name, 2, &class, &stored_2);
+        if (err == ERR_NOMEM)
+            return 0;
+        if (err != ERR_OK || class > worst)
+            continue;
         add_preset(&listing, &list[i], stored_2 > stored_1 + .5);
     }
     return listing.count;

@@ -2,7 +2,8 @@
  * candidate.h - a code with its numbers, as people write it and as a plan
  * tries it.
  *
- *     NAME[:s=S][:collect=K][:pieces=P][:parts=P][:replicas=R][:estimate=HOW]
+ *     NAME[:s=S][:collect=K][:pieces=P][:parts=P][:replicas=R]
+ *         [:staleness=B][:estimate=HOW]
  *     frc:s=2  agc:s=1:collect=11  steal:s=2:pieces=32
  */
 #ifndef PLAN_CANDIDATE_H
@@ -40,7 +41,7 @@ uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers);
 
 /* All presets with numbers that make sense for so many workers, at most `max`;
  * presets whose class is worse than `worst` are left out.
- * Returns how many. */
+ * Returns how many; 0 if there is not enough memory to look at them. */
 uint32_t candidate_list(uint32_t workers, enum exactness worst, uint64_t seed,
                         struct candidate *candidates, uint32_t max);
 

@@ -62,9 +62,9 @@ static void merge(struct sums *to, const struct sums *from)
     to->stalled += from->stalled;
 }
 
-static void run_blocks(const struct plan_options *options,
-                       struct replay *replay, struct delay_draw *draws,
-                       struct score *score)
+static enum err run_blocks(const struct plan_options *options,
+                           struct replay *replay, struct delay_draw *draws,
+                           struct score *score)
 {
     const struct code *code = replay->code;
     struct sums all = {0};
@@ -78,10 +78,13 @@ static void run_blocks(const struct plan_options *options,
 
         for (uint64_t i = from; i < to; i++) {
             struct replay_step step;
+            enum err err;
 
             delay_row(options->delay, options->first_step + (uint32_t)i,
                       code->slots, draws);
-            replay_run(replay, draws, &step);
+            err = replay_run(replay, draws, &step);
+            if (err != ERR_OK)
+                return err;
             add_step(&sums, &step, code->chunks);
         }
         score->block_s[block] = progress(&sums, options->noise);
@@ -94,6 +97,7 @@ static void run_blocks(const struct plan_options *options,
     score->extra_compute = went > 0 ? all.done / went - 1 : 0;
     score->answers = went > 0 ? all.answers / went : 0;
     score->progress_s = progress(&all, options->noise);
+    return ERR_OK;
 }
 
 static enum err score_code(const struct plan_options *options,
@@ -109,7 +113,7 @@ static enum err score_code(const struct plan_options *options,
     if (err == ERR_OK) {
         *score = (struct score){.exactness = code->exactness,
                                 .storage = code_copies(code)};
-        run_blocks(options, &replay, draws, score);
+        err = run_blocks(options, &replay, draws, score);
         replay_close(&replay);
     }
     mem_free(draws);
@@ -237,10 +241,13 @@ static void explain(const struct candidate *candidates,
     (void)snprintf(choice->why, sizeof choice->why,
                    "%s takes %.4g s to the progress of a full step%s; it "
                    "stores the data %.3g times, computes %+.0f %%, sends %.3g "
-                   "sums a step, and its steps are %s",
+                   "sums a step, and its steps are %s%s",
                    name, best->progress_s, saved, best->storage,
                    100 * best->extra_compute, best->answers,
-                   exactness_name(best->exactness));
+                   exactness_name(best->exactness),
+                   code_spec_products(&candidates[choice->best].spec)
+                       ? "; it codes the data of linear models"
+                       : "");
 }
 
 void plan_choose(const struct candidate *candidates, const struct score *scores,

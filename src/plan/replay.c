@@ -10,6 +10,10 @@
  * All answers of the step, sorted by time, are counted in until the code says
  * enough.  Then every slot is called off: one that sleeps is free at once, one
  * that computes finishes its chunk first and begins the next step late.
+ *
+ * A step of a code of data is two such rounds, of products: every slot has a
+ * block as large as the largest part, and takes half a chunk's time for each
+ * of its chunks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,34 +30,62 @@ struct arrival {
 
 /* --- set-up -------------------------------------------------------------- */
 
+/* What a slot computes, behind what the slots before it do. */
+static enum err append_work(struct replay *replay, uint32_t slot,
+                            const uint32_t *ids, uint32_t count,
+                            size_t *capacity)
+{
+    const uint32_t used = replay->work_first[slot];
+
+    if (used + count > *capacity) {
+        uint32_t *grown =
+            mem_grow(replay->work, used, used + count, sizeof *grown, capacity);
+
+        if (grown == NULL)
+            return ERR_NOMEM;
+        replay->work = grown;
+    }
+    if (count > 0)
+        memcpy(replay->work + used, ids, count * sizeof *ids);
+    replay->work_first[slot + 1] = used + count;
+    return ERR_OK;
+}
+
+static uint32_t largest_piece(const struct code *code)
+{
+    uint32_t largest = 0;
+
+    for (uint32_t id = 1; id < code->piece_count; id++) {
+        if (piece_chunks(code, id) > piece_chunks(code, largest))
+            largest = id;
+    }
+    return largest;
+}
+
+/* The slot's pieces, or the one that its block is as large as. */
+static uint32_t work_of(const struct code *code, uint32_t slot, uint32_t *ids)
+{
+    if (!code_spec_products(&code->spec))
+        return code_work(code, slot, ids, code->piece_count);
+    ids[0] = largest_piece(code);
+    return 1;
+}
+
 static enum err list_work(struct replay *replay)
 {
     const struct code *code = replay->code;
     uint32_t *ids = mem_new(code->piece_count, sizeof *ids);
     size_t capacity = 0;
-    uint32_t used = 0;
+    enum err err = ids == NULL ? ERR_NOMEM : ERR_OK;
 
-    for (uint32_t slot = 0; ids != NULL && slot < code->slots; slot++) {
-        const uint32_t count = code_work(code, slot, ids, code->piece_count);
-
-        if (used + count > capacity) {
-            uint32_t *grown = mem_grow(replay->work, used, used + count,
-                                       sizeof *grown, &capacity);
-
-            if (grown == NULL)
-                break;
-            replay->work = grown;
-        }
-        if (count > 0)
-            memcpy(replay->work + used, ids, count * sizeof *ids);
-        replay->work_first[slot] = used;
-        used += count;
-        replay->work_first[slot + 1] = used;
-    }
+    for (uint32_t slot = 0; err == ERR_OK && slot < code->slots; slot++)
+        err =
+            append_work(replay, slot, ids, work_of(code, slot, ids), &capacity);
     mem_free(ids);
-    if (ids == NULL || (used > 0 && replay->work == NULL))
-        return ERR_NOMEM;
-    replay->arrivals = mem_new(used, sizeof *replay->arrivals);
+    if (err != ERR_OK)
+        return err;
+    replay->arrivals =
+        mem_new(replay->work_first[code->slots], sizeof *replay->arrivals);
     return replay->arrivals == NULL ? ERR_NOMEM : ERR_OK;
 }
 
@@ -65,6 +97,8 @@ enum err replay_init(struct replay *replay, const struct code *code,
 
     CHECK(chunk_us >= 0);
     *replay = (struct replay){.code = code, .chunk_us = chunk_us};
+    if (code_spec_products(&code->spec))
+        replay->chunk_us = chunk_us / 2;
     replay->work_first = mem_new(slots + 1u, sizeof *replay->work_first);
     replay->free_at = mem_new(slots, sizeof *replay->free_at);
     replay->piece_in = mem_new(code->piece_count, sizeof *replay->piece_in);
@@ -77,6 +111,8 @@ enum err replay_init(struct replay *replay, const struct code *code,
         err = list_work(replay);
     if (err == ERR_OK && code->spec.schedule == SCHED_STEAL)
         err = steal_new(replay);
+    if (err == ERR_OK && code->spec.placement == PLACE_STALE)
+        err = stale_new(replay);
     if (err != ERR_OK)
         replay_close(replay);
     return err;
@@ -84,6 +120,7 @@ enum err replay_init(struct replay *replay, const struct code *code,
 
 void replay_close(struct replay *replay)
 {
+    stale_free(replay->stale);
     steal_free(replay->steal);
     mem_free(replay->work);
     mem_free(replay->work_first);
@@ -326,12 +363,40 @@ static void chain_run(struct replay *replay, const struct delay_draw *draws,
         step->chunks_done += call_off(replay, slot, &draws[slot], now);
 }
 
-void replay_run(struct replay *replay, const struct delay_draw *draws,
-                struct replay_step *step)
+/* Slots are told of the second product when the first is known. */
+static void products_run(struct replay *replay, const struct delay_draw *draws,
+                         struct replay_step *step)
 {
+    struct replay_step back;
+
+    chain_run(replay, draws, step);
+    chain_run(replay, draws, &back);
+    for (uint32_t slot = 0; slot < replay->code->slots; slot++) {
+        struct replay_slot *at = &replay->slots[slot];
+
+        at->began_us += step->took_us;
+        at->computed_us += step->took_us;
+        at->answered_us += at->answered_us < 0 ? 0 : step->took_us;
+    }
+    step->took_us += back.took_us;
+    step->answers += back.answers;
+    step->chunks_done = (step->chunks_done + back.chunks_done) / 2;
+}
+
+enum err replay_run(struct replay *replay, const struct delay_draw *draws,
+                    struct replay_step *step)
+{
+    enum err err = ERR_OK;
+
     if (replay->steal != NULL)
-        steal_run(replay, draws, step);
+        err = steal_run(replay, draws, step);
+    else if (replay->stale != NULL)
+        stale_run(replay, draws, step);
+    else if (code_spec_products(&replay->code->spec))
+        products_run(replay, draws, step);
     else
         chain_run(replay, draws, step);
-    step->stalled = step->took_us > REPLAY_STALLED_US;
+    if (err == ERR_OK)
+        step->stalled = step->took_us > REPLAY_STALLED_US;
+    return err;
 }

@@ -9,6 +9,7 @@
  *
  *   chain   (replay.c)  schedules where a slot computes a list fixed at the
  *                       start: arrivals are sorted and counted in
+ *   stale   (stale.c)   late answers count in later steps (--staleness)
  *   steal   (steal.c)   work moves: an event loop with the coordinator's rules
  */
 #ifndef PLAN_REPLAY_H
@@ -29,6 +30,9 @@ struct replay_step {
     uint32_t chunks_in;   /* Covered; numeric codes: all. */
     uint32_t answers;     /* Messages with sums, up to the end. */
     uint64_t chunks_done; /* Computed by anybody, up to the end. */
+    /* --staleness: answers used, how many updates old in all and at most. */
+    uint32_t aged, age_max;
+    uint64_t age_sum;
 };
 
 /* What a slot did in the step, for pictures; microseconds from its opening. */
@@ -39,11 +43,12 @@ struct replay_slot {
 };
 
 struct arrival;
+struct stale;
 struct steal;
 
 struct replay {
     const struct code *code; /* Borrowed. */
-    time_us chunk_us;        /* To compute one chunk. */
+    time_us chunk_us;        /* To compute one chunk; products: once. */
     uint32_t *work;          /* Initial pieces of all slots, one after other. */
     uint32_t *work_first;    /* slots + 1 of them. */
     time_us *free_at;        /* slots: busy with the last step until then. */
@@ -51,6 +56,7 @@ struct replay {
     bool *piece_in;
     bool *slot_in;
     uint32_t *todo;            /* slots: pieces it still owes. */
+    struct stale *stale;       /* --staleness only. */
     struct steal *steal;       /* Schedule `steal` only. */
     struct replay_slot *slots; /* Of the last step. */
 };
@@ -59,8 +65,9 @@ MUST_CHECK enum err replay_init(struct replay *replay, const struct code *code,
                                 time_us chunk_us);
 void replay_close(struct replay *replay);
 
-/* One more step with these delays, one for each slot. */
-void replay_run(struct replay *replay, const struct delay_draw *draws,
-                struct replay_step *step);
+/* One more step with these delays, one for each slot.  ERR_NOMEM is final. */
+MUST_CHECK enum err replay_run(struct replay *replay,
+                               const struct delay_draw *draws,
+                               struct replay_step *step);
 
 #endif /* PLAN_REPLAY_H */

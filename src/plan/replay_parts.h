@@ -1,5 +1,6 @@
 /*
- * replay_parts.h - what replay.c and steal.c share; nobody else includes it.
+ * replay_parts.h - what replay.c, stale.c and steal.c share; nobody else
+ * includes it.
  */
 #ifndef PLAN_REPLAY_PARTS_H
 #define PLAN_REPLAY_PARTS_H
@@ -37,9 +38,15 @@ bool replay_enough(const struct replay *replay, uint32_t pieces_in,
                    uint32_t slots_in, bool late);
 time_us replay_deadline(const struct code *code);
 
+MUST_CHECK enum err stale_new(struct replay *replay);
+void stale_free(struct stale *stale);
+void stale_run(struct replay *replay, const struct delay_draw *draws,
+               struct replay_step *step);
+
 MUST_CHECK enum err steal_new(struct replay *replay);
 void steal_free(struct steal *steal);
-void steal_run(struct replay *replay, const struct delay_draw *draws,
-               struct replay_step *step);
+MUST_CHECK enum err steal_run(struct replay *replay,
+                              const struct delay_draw *draws,
+                              struct replay_step *step);
 
 #endif /* PLAN_REPLAY_PARTS_H */

@@ -88,8 +88,9 @@ struct steal {
     time_us opened_at;
     uint32_t pieces_in, chunks_in, answers;
     uint64_t chunks_done;
-    bool late; /* The code's deadline has passed. */
-    bool over; /* The step is. */
+    bool late;   /* The code's deadline has passed. */
+    bool over;   /* The step is. */
+    bool failed; /* An event was lost for want of memory. */
 };
 
 /* --- events -------------------------------------------------------------- */
@@ -108,7 +109,10 @@ static void push(struct steal *steal, struct steal_event event)
             mem_grow(steal->heap, steal->count, steal->count + 1, sizeof *grown,
                      &steal->capacity);
 
-        CHECK(grown != NULL);
+        if (grown == NULL) {
+            steal->failed = true;
+            return;
+        }
         steal->heap = grown;
     }
     event.sequence = steal->sequence++;
@@ -659,13 +663,13 @@ static void forget(struct replay *replay)
     }
 }
 
-void steal_run(struct replay *replay, const struct delay_draw *draws,
-               struct replay_step *step)
+enum err steal_run(struct replay *replay, const struct delay_draw *draws,
+                   struct replay_step *step)
 {
     struct steal *steal = replay->steal;
 
     open_round(replay);
-    while (!steal->over) {
+    while (!steal->over && !steal->failed) {
         const struct steal_event event = pop(steal);
 
         steal->now = event.at;
@@ -674,6 +678,8 @@ void steal_run(struct replay *replay, const struct delay_draw *draws,
         else
             on_worker(replay, &event, draws);
     }
+    if (steal->failed)
+        return ERR_NOMEM;
     *step = (struct replay_step){
         .took_us = steal->now - steal->opened_at,
         .chunks_in = steal->chunks_in,
@@ -682,6 +688,7 @@ void steal_run(struct replay *replay, const struct delay_draw *draws,
     };
     if (step->took_us > REPLAY_STALLED_US)
         forget(replay);
+    return ERR_OK;
 }
 
 /* --- set-up -------------------------------------------------------------- */

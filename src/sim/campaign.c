@@ -166,6 +166,8 @@ static enum err draw_code(struct draw *draw, struct rng *rng, struct why *why)
     const uint32_t n = between(rng, 2, 8);
     uint32_t copies;
 
+    if (is(&preset, "mds") && draw->problem.model->classes)
+        preset.name = "cb"; /* Data are coded for one weight vector only. */
     preset.seed = rng_next(rng);
     preset.stragglers = between(rng, 1, n > 3 ? 2 : 1);
     copies = preset.stragglers + 1;
@@ -183,6 +185,9 @@ static enum err draw_code(struct draw *draw, struct rng *rng, struct why *why)
         draw->options.adapt = true;
         draw->options.drill = 2;
     }
+    /* Likewise most of those that leave the late out keep their answers. */
+    if (is(&preset, "ignore") && preset.seed % 4 > 0)
+        preset.staleness = (uint32_t)(preset.seed % 4);
     return preset_spec(&preset, &draw->options.code, why);
 }
 
@@ -265,6 +270,40 @@ static enum err draw_delay(struct sim_options *options, struct rng *rng,
     return delay_parse("exp:0.03", rng_next(rng), &options->delay, why);
 }
 
+/* Some seeds of the codes whose pieces can be compared are run with --verify,
+ * or with --audit, and with liars among the faults; nothing more is drawn:
+ * other seeds stay as they were. */
+static void draw_trust(struct sim_options *options)
+{
+    const struct code_spec *code = &options->code;
+    const uint64_t pick = rng_at(options->seed, 6, 28) % 8;
+
+    if (!code_spec_tally(code) || code->placement == PLACE_LOCAL ||
+        (code->estimate != ESTIMATE_EXACT && code->stop != STOP_COLLECT) ||
+        options->worst != EXACT_BITWISE)
+        return;
+    options->verify = pick == 0;
+    options->audit = pick == 1 ? 0.3 : 0;
+    if (options->verify)
+        options->mix.weight[FAULT_LIE] = 8;
+}
+
+/* Every fourth seed has relays, drawn from a stream of its own: the others
+ * stay as they were. */
+static void draw_relays(struct sim_options *options, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x72656c617973));
+    if (seed % 4 != 3 || options->verify || options->audit > 0 ||
+        options->code.staleness > 0 || code_spec_products(&options->code))
+        return; /* core/leaves.c: the coordinator would refuse them. */
+    options->fanout = between(&rng, 1, 4);
+    options->deep = rng_chance(&rng, 0.3);
+    options->mix.weight[FAULT_RELAY] = 14;
+    options->settle_us *= 3; /* The way is two or three times as long. */
+}
+
 static enum err draw_all(struct draw *draw, uint64_t seed,
                          const struct campaign_options *campaign,
                          struct why *why)
@@ -289,10 +328,13 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->faults = !campaign->quiet_faults;
     options->fault_count = between(&rng, 40, FAULTS_MAX);
     options->fault_gap_us = (time_us)between(&rng, 5, 90) * MS_US;
-    options->settle_us = 5 * SECOND_US;
+    /* Across a continent a step of many trials takes its time. */
+    options->settle_us = 5 * SECOND_US + 100 * options->latency_us;
     options->fault_skip = campaign->skip;
     options->sink = campaign->trace;
     options->sink_context = campaign->trace_context;
+    draw_trust(options);
+    draw_relays(options, seed);
     return err;
 }
 
@@ -300,14 +342,16 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
 {
     const struct sim_options *options = &draw->options;
 
-    (void)snprintf(text, SIM_TEXT,
-                   "%s %s, %u x %u, code %s%s s=%u k=%u, %u workers (at most "
-                   "%u), %u steps",
-                   draw->problem.model->name, optim_name(options->optim.kind),
-                   draw->data.rows, draw->data.cols,
-                   options->adapt ? "auto from " : "", options->code.name,
-                   options->code.stragglers, options->code.k, options->slots,
-                   options->workers_max, options->optim.steps);
+    (void)snprintf(
+        text, SIM_TEXT,
+        "%s %s, %u x %u, code %s%s s=%u k=%u%s, %u workers (at most "
+        "%u%s), %u steps",
+        draw->problem.model->name, optim_name(options->optim.kind),
+        draw->data.rows, draw->data.cols, options->adapt ? "auto from " : "",
+        options->code.name, options->code.stragglers, options->code.k,
+        options->code.staleness > 0 ? " stale" : "", options->slots,
+        options->workers_max, options->fanout > 0 ? ", over relays" : "",
+        options->optim.steps);
 }
 
 enum err campaign_seed(const struct campaign_options *options, uint64_t seed,

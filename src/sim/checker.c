@@ -14,7 +14,7 @@
 #define NUMERIC_WEIGHTS_MAX 1e-9
 
 enum err checker_init(struct checker *checker, struct oracle *oracle,
-                      enum exactness class, uint32_t links)
+                      enum exactness class, uint32_t staleness, uint32_t links)
 {
     enum err err;
 
@@ -22,13 +22,17 @@ enum err checker_init(struct checker *checker, struct oracle *oracle,
                                 .averages =
                                     oracle->problem != NULL && oracle->averages,
                                 .class = class,
+                                .staleness = staleness,
                                 .links = links};
     err = chunkset_init(&checker->merged, oracle->chunks);
     if (err != ERR_OK)
         return err;
     checker->joined = mem_new(links, sizeof *checker->joined);
     checker->row_in = mem_new(links, sizeof *checker->row_in);
-    if (checker->joined == NULL || checker->row_in == NULL) {
+    checker->recent = mem_new(staleness + 1u, sizeof *checker->recent);
+    checker->row_last = mem_new(links, sizeof *checker->row_last);
+    if (checker->joined == NULL || checker->row_in == NULL ||
+        checker->recent == NULL || checker->row_last == NULL) {
         checker_close(checker);
         return ERR_NOMEM;
     }
@@ -42,8 +46,12 @@ void checker_close(struct checker *checker)
     chunkset_close(&checker->merged);
     mem_free(checker->joined);
     mem_free(checker->row_in);
+    mem_free(checker->recent);
+    mem_free(checker->row_last);
     checker->joined = NULL;
     checker->row_in = NULL;
+    checker->recent = NULL;
+    checker->row_last = NULL;
 }
 
 void checker_violate(struct checker *checker, const char *format, ...)
@@ -95,6 +103,11 @@ void checker_link_down(struct checker *checker, uint32_t link)
 
 /* --- rounds -------------------------------------------------------------- */
 
+static bool promises_bits(const struct checker *checker)
+{
+    return checker->class == EXACT_BITWISE && !checker->gullible;
+}
+
 static void round_opened(struct checker *checker, const struct round_key *key)
 {
     const struct oracle *oracle = checker->oracle;
@@ -102,16 +115,28 @@ static void round_opened(struct checker *checker, const struct round_key *key)
     chunkset_clear(&checker->merged);
     memset(checker->row_in, 0, checker->links * sizeof *checker->row_in);
     checker->key = *key;
+    checker->recent[key->step % (checker->staleness + 1)] = *key;
     checker->open = true;
     if (key->step != checker->committed)
         checker_violate(checker, "CHECK-6: round of step %u after %u commits",
                         key->step, checker->committed);
-    if (checker->class == EXACT_BITWISE && key->step < oracle->steps &&
+    if (promises_bits(checker) && key->step < oracle->steps &&
         key->round == 0 && key->weights != oracle->keys[key->step])
         checker_violate(checker,
                         "CHECK-1: step %u starts from other weights than on "
                         "one machine",
                         key->step);
+}
+
+static void merged_chunks(struct checker *checker, uint32_t first, uint32_t end,
+                          uint32_t link)
+{
+    if (!chunkset_misses_range(&checker->merged, first, end))
+        checker_violate(checker,
+                        "CHECK-3: step %u: chunks %u..%u merged twice (link "
+                        "%u)",
+                        checker->key.step, first, end, link);
+    chunkset_add_range(&checker->merged, first, end);
 }
 
 static void merged_range(struct checker *checker, uint32_t link,
@@ -124,17 +149,42 @@ static void merged_range(struct checker *checker, uint32_t link,
             " step %u attempt %u in view %" PRIu64 " step %u attempt %u",
             tally->key.view, tally->key.step, tally->key.attempt,
             checker->key.view, checker->key.step, checker->key.attempt);
-    if (!chunkset_misses_range(&checker->merged, tally->first, tally->end))
+    merged_chunks(checker, tally->first, tally->end, link);
+}
+
+/* The step it counts in is that after the last commit, open or about to be. */
+static void merged_stale(struct checker *checker, uint32_t link,
+                         const struct round_key *key)
+{
+    const uint32_t at = key->step % (checker->staleness + 1);
+
+    if (key->step > checker->committed ||
+        checker->committed - key->step > checker->staleness)
         checker_violate(checker,
-                        "CHECK-3: step %u: chunks %u..%u merged twice (link "
-                        "%u)",
-                        checker->key.step, tally->first, tally->end, link);
-    chunkset_add_range(&checker->merged, tally->first, tally->end);
+                        "CHECK-8: step %u took an answer to step %u with "
+                        "staleness %u",
+                        checker->committed, key->step, checker->staleness);
+    else if (key->view != checker->key.view ||
+             !key_equal(key, &checker->recent[at]))
+        checker_violate(checker,
+                        "CHECK-8: step %u took a row of view %" PRIu64
+                        " step %u attempt %u, a round that was not",
+                        checker->committed, key->view, key->step, key->attempt);
+    if (key_order(key, &checker->row_last[link]) <= 0)
+        checker_violate(checker,
+                        "CHECK-8: the answer of link %u to step %u counted "
+                        "twice",
+                        link, key->step);
+    checker->row_last[link] = *key;
 }
 
 static void merged_row(struct checker *checker, uint32_t link,
                        const struct msg_row *row)
 {
+    if (checker->staleness > 0) {
+        merged_stale(checker, link, &row->key);
+        return;
+    }
     if (!key_equal(&row->key, &checker->key))
         checker_violate(checker,
                         "CHECK-3: merged a row of view %" PRIu64
@@ -148,6 +198,25 @@ static void merged_row(struct checker *checker, uint32_t link,
     checker->row_in[link] = true;
 }
 
+/* One answer of a SUM, whose leaf may have gone since. */
+static void merged_of_sum(struct checker *checker, const struct msg_sum *sum,
+                          uint32_t piece)
+{
+    for (uint32_t i = 0; i < sum->count; i++) {
+        const struct answer *answer = &sum->answers[i];
+
+        if (answer->piece == piece && answer->counted) {
+            const struct msg_tally tally = {
+                .key = sum->key, .first = answer->first, .end = answer->end};
+
+            merged_range(checker, CHECKER_NOBODY, &tally);
+            return;
+        }
+    }
+    checker_violate(checker, "CHECK-3: piece %u merged of a sum without it",
+                    piece);
+}
+
 static void merged(struct checker *checker, uint32_t link,
                    const struct msg *msg, uint32_t conn, bool poisoned)
 {
@@ -155,7 +224,8 @@ static void merged(struct checker *checker, uint32_t link,
         checker_violate(checker, "CHECK-3: merged what nobody sent");
         return;
     }
-    if (!checker->open)
+    /* Late rows may come while a step is being written. */
+    if (!checker->open && checker->staleness == 0)
         checker_violate(checker, "CHECK-3: merged outside a round");
     if (checker->joined[link] != conn)
         checker_violate(checker,
@@ -212,7 +282,13 @@ void checker_trace(struct checker *checker, const struct trace *trace,
         round_opened(checker, &trace->key);
         break;
     case TRACE_TALLY:
-        merged(checker, link, msg, conn, poisoned);
+        if (msg != NULL && msg->kind == MSG_SUM && checker->open && !poisoned)
+            merged_of_sum(checker, &msg->sum, (uint32_t)trace->a);
+        else
+            merged(checker, link, msg, conn, poisoned);
+        break;
+    case TRACE_JUDGED:
+        merged_chunks(checker, (uint32_t)trace->a, (uint32_t)trace->b, link);
         break;
     case TRACE_COMMIT:
         committed(checker, trace);
@@ -235,6 +311,9 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_DONE:
     case TRACE_FAILED:
     case TRACE_SWITCH:
+    case TRACE_STINT:
+    case TRACE_PULSE:
+    case TRACE_BANNED:
         break;
     }
 }
@@ -306,7 +385,13 @@ static void check_step(struct checker *checker, const struct record *record)
         !(record->residual <= CODE_RESIDUAL_MAX))
         checker_violate(checker, "CHECK-2: step %u has residual %g",
                         record->step, record->residual);
-    if (checker->class == EXACT_BITWISE &&
+    if (record->age_max > checker->staleness ||
+        record->age_sum > (uint64_t)record->answered * record->age_max)
+        checker_violate(checker,
+                        "CHECK-8: the receipt of step %u has ages up to %u "
+                        "with staleness %u",
+                        record->step, record->age_max, checker->staleness);
+    if (promises_bits(checker) &&
         (record->step > oracle->steps ||
          !digest_equal(&record->weights, &oracle->hash[record->step])))
         checker_violate(checker,
@@ -383,7 +468,7 @@ static void check_weights(struct checker *checker, const double *weights)
     const double norm = vec_norm(oracle->weights, oracle->dims);
     const double apart = distance(weights, oracle->weights, oracle->dims);
 
-    if (checker->class == EXACT_BITWISE &&
+    if (promises_bits(checker) &&
         !digest_equal(&hash, &oracle->hash[oracle->steps]))
         checker_violate(checker,
                         "CHECK-1: other weights than one machine's (%g apart)",

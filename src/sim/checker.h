@@ -15,6 +15,8 @@
  *   CHECK-5  a run makes steps, to its end, once the faults have ended
  *   CHECK-6  commits go up by one; a bitwise commit covers all chunks
  *   CHECK-7  WORK-1: a worker never answers for a lower view than before
+ *   CHECK-8  --staleness: a row merged is of a round of this view at most B
+ *            steps old, key for key, and each is merged once
  */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H
@@ -36,6 +38,7 @@ struct checker {
     struct oracle *oracle;
     bool averages;        /* Code `local`, with gradients to redo. */
     enum exactness class; /* What the code promises. */
+    bool gullible;        /* Lies may get through: bits prove nothing. */
     bool violated;
     char text[SIM_TEXT];
 
@@ -43,7 +46,10 @@ struct checker {
     uint32_t *joined;       /* Per link: the connection that joined, or none. */
     struct chunkset merged; /* In the open round ... */
     bool *row_in;           /* ... and per link: its row was merged. */
-    bool open;              /* A round is open: */
+    uint32_t staleness;     /* B; 0: only rows of the open round. */
+    struct round_key *recent;   /* B + 1: rounds by step, modulo B + 1. */
+    struct round_key *row_last; /* Per link: of the last row merged. */
+    bool open;                  /* A round is open: */
     struct round_key key;
     uint32_t committed;     /* Steps, in this life of the coordinator. */
     uint32_t best;          /* Most steps ever committed. */
@@ -59,7 +65,8 @@ struct checker {
 #define CHECKER_NOBODY UINT32_MAX
 
 MUST_CHECK enum err checker_init(struct checker *checker, struct oracle *oracle,
-                                 enum exactness class, uint32_t links);
+                                 enum exactness class, uint32_t staleness,
+                                 uint32_t links);
 void checker_close(struct checker *checker);
 
 /* Record a broken promise; only the first counts. */

@@ -149,6 +149,8 @@ static void on_trace(struct world *world, const struct trace *trace)
                    " b %" PRIu64,
                    trace_name(trace->kind), trace->name, trace->key.view,
                    trace->key.step, trace->key.attempt, trace->a, trace->b);
+    if (world->options->watch != NULL)
+        world->options->watch(world->options->watch_context, trace);
     checker_trace(&world->checker, trace, world->msg, world->msg_conn,
                   world->msg_poisoned);
     if (trace->kind == TRACE_STEP) {
@@ -163,6 +165,8 @@ static void on_trace(struct world *world, const struct trace *trace)
         world->options->switched(world->options->switched_context,
                                  trace_switch_text(trace, text));
     }
+    if (trace->kind == TRACE_BANNED && world->result->banned_step == UINT32_MAX)
+        world->result->banned_step = trace->key.step;
     if (trace->kind == TRACE_COMMIT) {
         world->last_commit_at = world->now;
         keep_point(world, trace);
@@ -175,13 +179,13 @@ static void ship(struct world *world, uint32_t conn,
     const struct dataset *data = world->options->problem->data;
 
     for (uint32_t chunk = action->first; chunk < action->end; chunk++) {
-        struct msg msg = {.kind = MSG_DATA};
+        struct msg msg = {.kind = MSG_DATA, .leaf = action->leaf};
 
         dataset_chunk_encode(data, chunk, world->chunk_bytes);
         msg.data.chunk = chunk;
         msg.data.bytes = world->chunk_bytes;
         msg.data.size = dataset_chunk_bytes(data, chunk);
-        network_send(world, conn, TO_WORKER, &msg, false);
+        network_send(world, conn, TO_WORKER, &msg, SPOIL_NOT);
     }
 }
 
@@ -206,25 +210,44 @@ static void finish(struct world *world, const struct action *action)
                                                : action->reason);
 }
 
+/* Computed at once, told when that would be done. */
+static void judge(struct world *world, const struct action *action)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+
+    coordinator->judge_err =
+        oracle_compute(&world->oracle, &action->what, action->exponent,
+                       action->first, action->end, action->tally);
+    world_push(world, (struct happening){
+                          .at = world->now + world->options->chunk_us *
+                                                 (action->end - action->first),
+                          .kind = HAPPEN_JUDGED,
+                          .node = NODE_COORDINATOR,
+                          .life = coordinator->process.life});
+}
+
 static void obey_link(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
     const uint32_t link = action->link;
     uint32_t conn;
 
-    CHECK(link < coordinator->links);
-    conn = coordinator->link_conn[link];
+    CHECK(link < coordinator->door.links);
+    conn = coordinator->door.link_conn[link];
     if (conn == CONN_NONE)
         return; /* It broke and the machine has not been told yet. */
     if (action->kind == ACTION_CLOSE) {
         network_close_end(world, conn, TO_COORDINATOR);
+    } else if (action->kind == ACTION_SHIP &&
+               coordinator->machine.options.job.products) {
+        sim_block_ship(world, conn, link, action->first, action->end);
     } else if (action->kind == ACTION_SHIP) {
         ship(world, conn, action);
     } else {
         if (action->msg.kind == MSG_ROUND)
             checker_round_sent(&world->checker, &action->msg.round.key,
                                &coordinator->disk);
-        network_send(world, conn, TO_WORKER, &action->msg, false);
+        network_send(world, conn, TO_WORKER, &action->msg, SPOIL_NOT);
     }
 }
 
@@ -248,6 +271,9 @@ static void obey(struct world *world, const struct action *action)
         break;
     case ACTION_FINISH:
         finish(world, action);
+        break;
+    case ACTION_JUDGE:
+        judge(world, action);
         break;
     case ACTION_CONNECT:
     case ACTION_OPEN:
@@ -334,8 +360,8 @@ static void end_life(struct world *world, bool power)
     coordinator->process.unplugged = power;
     coordinator->job_count = 0;
     coordinator->disk_busy = false;
-    for (uint32_t link = 0; link < coordinator->links; link++) {
-        const uint32_t conn = coordinator->link_conn[link];
+    for (uint32_t link = 0; link < coordinator->door.links; link++) {
+        const uint32_t conn = coordinator->door.link_conn[link];
 
         if (conn == CONN_NONE)
             continue;
@@ -445,7 +471,8 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     struct process *process = &world->coordinator.process;
     const bool of_life =
         happening->kind == HAPPEN_TIMER || happening->kind == HAPPEN_DISK ||
-        happening->kind == HAPPEN_DISK_DONE || happening->kind == HAPPEN_STOP;
+        happening->kind == HAPPEN_DISK_DONE ||
+        happening->kind == HAPPEN_JUDGED || happening->kind == HAPPEN_STOP;
 
     if (of_life && (!process->running || happening->life != process->life))
         return;
@@ -459,6 +486,9 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     } else if (happening->kind == HAPPEN_STOP) {
         world->coordinator.stopping = true;
         step(world, (struct event){.kind = EVENT_STOP});
+    } else if (happening->kind == HAPPEN_JUDGED) {
+        step(world, (struct event){.kind = EVENT_JUDGED,
+                                   .err = world->coordinator.judge_err});
     } else if (happening->kind == HAPPEN_DISK) {
         do_job(world);
     } else {
@@ -485,7 +515,9 @@ static void fill_options(struct world *world)
                 .chunks = oracle->chunks,
                 .data = world->data_digest,
                 .beat_us = from->ideal ? 0 : from->beat_us,
-                .dead_us = from->dead_us},
+                .dead_us = from->dead_us,
+                .pulse_us = from->watch != NULL ? SECOND_US : 0,
+                .stints = from->watch != NULL},
         .config = hash_bytes(&from->seed, sizeof from->seed),
         .arithmetic = world->arithmetic,
         .code = from->code,
@@ -493,9 +525,11 @@ static void fill_options(struct world *world)
         .worst = from->worst,
         .drill = from->drill,
         .slots = from->slots,
-        .links_max = world->coordinator.links,
+        .links_max = world->coordinator.door.links,
+        .leaves_max = world->coordinator.leaves,
         .optim = from->optim,
         .scale = oracle_scale,
+        .slopes = oracle_slopes,
         .scale_context = &world->oracle,
         .delay = from->delay,
         .suspect_us = from->suspect_us,
@@ -504,6 +538,9 @@ static void fill_options(struct world *world)
         .checkpoint_steps = from->checkpoint_steps,
         .checkpoint_us = 2 * SECOND_US,
         .sync = from->sync,
+        .verify = from->verify,
+        .audit = from->audit,
+        .audit_seed = rng_at(from->seed, 2, 1),
     };
     if (from->problem != NULL) {
         to->job.rows = from->problem->data->rows;
@@ -518,15 +555,13 @@ enum err sim_coordinator_init(struct world *world, struct why *why)
     struct sim_coordinator *coordinator = &world->coordinator;
 
     /* Room for half-open connections beside the living ones. */
-    coordinator->links = 2 * world->workers_max + 4;
-    if (coordinator->links > COORDINATOR_LINKS_MAX)
-        coordinator->links = COORDINATOR_LINKS_MAX;
-    coordinator->link_conn =
-        mem_new(coordinator->links, sizeof *coordinator->link_conn);
-    if (coordinator->link_conn == NULL)
+    coordinator->door.links = 2 * world->workers_max + 4;
+    if (coordinator->door.links > COORDINATOR_LINKS_MAX)
+        coordinator->door.links = COORDINATOR_LINKS_MAX;
+    if (world->relay_count > 0)
+        coordinator->leaves = coordinator->door.links;
+    if (network_door(&coordinator->door, coordinator->door.links) != ERR_OK)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
-    for (uint32_t link = 0; link < coordinator->links; link++)
-        coordinator->link_conn[link] = CONN_NONE;
     disk_model_init(&coordinator->disk);
     fill_options(world);
     return ERR_OK;
@@ -544,6 +579,6 @@ void sim_coordinator_close(struct world *world)
     for (uint32_t i = 0; i < coordinator->job_capacity; i++)
         mem_free(coordinator->jobs[i].bytes);
     mem_free(coordinator->jobs);
-    mem_free(coordinator->link_conn);
+    mem_free(coordinator->door.link_conn);
     disk_model_close(&coordinator->disk);
 }

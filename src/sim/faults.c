@@ -115,7 +115,7 @@ static bool is_dead(const struct sim_worker *worker)
 
 static bool is_linked(const struct sim_worker *worker)
 {
-    return worker->process.running && worker->conn != CONN_NONE;
+    return worker->process.running && worker->caller.conn != CONN_NONE;
 }
 
 /* A worker that suits: the one wished for, or any; NODE_NOBODY if none. */
@@ -223,17 +223,17 @@ static bool inject_partition(struct world *world, const struct sim_fault *fault)
     if (index == NODE_NOBODY)
         return false;
     worker = &world->workers[index];
-    worker->cut_loses = rng_chance(&world->fault_rng, 0.5);
+    worker->caller.cut_loses = rng_chance(&world->fault_rng, 0.5);
     if (ways != 0)
-        worker->cut_until[TO_WORKER] = world->now + fault->for_us;
+        worker->caller.cut_until[TO_WORKER] = world->now + fault->for_us;
     if (ways != 1)
-        worker->cut_until[TO_COORDINATOR] = world->now + fault->for_us;
+        worker->caller.cut_until[TO_COORDINATOR] = world->now + fault->for_us;
     world_note(world, index, '/', "is cut off %s for %.3f s, messages %s",
                ways == 0   ? "outwards"
                : ways == 1 ? "inwards"
                            : "both ways",
                (double)fault->for_us / 1e6,
-               worker->cut_loses ? "lost" : "late");
+               worker->caller.cut_loses ? "lost" : "late");
     return true;
 }
 
@@ -245,7 +245,7 @@ static bool inject_reset(struct world *world, const struct sim_fault *fault)
 
     if (index == NODE_NOBODY)
         return false;
-    conn = world->workers[index].conn;
+    conn = world->workers[index].caller.conn;
     world_note(world, index, '/', "connection resets, end %d", (int)ends);
     if (ends != 0)
         network_break(world, conn, TO_WORKER);
@@ -306,6 +306,29 @@ static bool inject_poison(struct world *world, const struct sim_fault *fault)
     return true;
 }
 
+/* One liar at a time: nothing is promised of two that lie alike. */
+static bool may_lie(const struct world *world, uint32_t index)
+{
+    for (uint32_t i = 0; i < world->workers_max; i++) {
+        if (i != index && world->workers[i].lies)
+            return false;
+    }
+    return world->options->verify || world->options->gullible;
+}
+
+static bool inject_lie(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_running);
+
+    if (index == NODE_NOBODY || !may_lie(world, index))
+        return false;
+    world->workers[index].lies = true;
+    world->workers[index].lie_every = fault->count;
+    world->workers[index].lie_piece = fault->piece;
+    world_note(world, index, '!', "lies from now on");
+    return true;
+}
+
 static bool inject_kill(struct world *world, const struct sim_fault *fault)
 {
     if (!world->coordinator.process.running)
@@ -360,18 +383,59 @@ static bool inject_stop(struct world *world, const struct sim_fault *fault)
     return true;
 }
 
+/* Mostly it dies; its leaves find another way. */
+static bool inject_relay(struct world *world, const struct sim_fault *fault)
+{
+    const double what = rng_unit(&world->fault_rng);
+    struct sim_relay *relay;
+    uint32_t index;
+
+    if (world->relay_count == 0)
+        return false;
+    index = fault->worker < world->relay_count
+                ? fault->worker
+                : (uint32_t)rng_below(&world->fault_rng, world->relay_count);
+    relay = &world->relays[index];
+    if (!relay->process.running || relay->process.frozen)
+        return false;
+    if (what < 0.6) {
+        sim_relay_crash(world, index, what < 0.15);
+        world_start_later(world, NODE_RELAY + index, fault->for_us);
+    } else if (what < 0.8) {
+        world_note(world, NODE_RELAY + index, '~', "freezes");
+        freeze(world, NODE_RELAY + index, fault->for_us);
+    } else {
+        world_note(world, NODE_RELAY + index, '/', "is cut off");
+        relay->caller.cut_loses = what < 0.9;
+        relay->caller.cut_until[TO_WORKER] = world->now + fault->for_us;
+        relay->caller.cut_until[TO_COORDINATOR] = world->now + fault->for_us;
+    }
+    return true;
+}
+
 typedef bool (*injector)(struct world *world, const struct sim_fault *fault);
 
 static const injector injectors[FAULT_KINDS] = {
-    [FAULT_CRASH] = inject_crash,         [FAULT_RESTART] = inject_restart,
-    [FAULT_FREEZE] = inject_freeze,       [FAULT_THAW] = inject_thaw,
-    [FAULT_LEAVE] = inject_leave,         [FAULT_JOIN] = inject_join,
-    [FAULT_PARTITION] = inject_partition, [FAULT_RESET] = inject_reset,
-    [FAULT_BURST] = inject_burst,         [FAULT_REPLAY] = inject_replay,
-    [FAULT_SLOW] = inject_slow,           [FAULT_POISON] = inject_poison,
-    [FAULT_KILL] = inject_kill,           [FAULT_POWER] = inject_kill,
-    [FAULT_DISK_CRASH] = inject_disk,     [FAULT_DISK_ERROR] = inject_disk,
-    [FAULT_STALL] = inject_stall,         [FAULT_STOP] = inject_stop,
+    [FAULT_CRASH] = inject_crash,
+    [FAULT_RESTART] = inject_restart,
+    [FAULT_FREEZE] = inject_freeze,
+    [FAULT_THAW] = inject_thaw,
+    [FAULT_LEAVE] = inject_leave,
+    [FAULT_JOIN] = inject_join,
+    [FAULT_PARTITION] = inject_partition,
+    [FAULT_RESET] = inject_reset,
+    [FAULT_BURST] = inject_burst,
+    [FAULT_REPLAY] = inject_replay,
+    [FAULT_SLOW] = inject_slow,
+    [FAULT_POISON] = inject_poison,
+    [FAULT_KILL] = inject_kill,
+    [FAULT_POWER] = inject_kill,
+    [FAULT_DISK_CRASH] = inject_disk,
+    [FAULT_DISK_ERROR] = inject_disk,
+    [FAULT_STALL] = inject_stall,
+    [FAULT_STOP] = inject_stop,
+    [FAULT_LIE] = inject_lie,
+    [FAULT_RELAY] = inject_relay,
 };
 
 static bool inject(struct world *world, const struct sim_fault *fault)
@@ -478,10 +542,11 @@ static void mend_worker(struct world *world, uint32_t index)
 {
     struct sim_worker *worker = &world->workers[index];
 
-    worker->cut_until[TO_WORKER] = world->now;
-    worker->cut_until[TO_COORDINATOR] = world->now;
+    worker->caller.cut_until[TO_WORKER] = world->now;
+    worker->caller.cut_until[TO_COORDINATOR] = world->now;
     worker->slow = 1;
     worker->poison = false;
+    worker->lies = false;
     thaw(world, index);
     if (worker->exists)
         start_now(world, index);
@@ -495,6 +560,12 @@ static void cure(struct world *world)
     world->coordinator.disk.crash_after = DISK_OPS_NEVER;
     world->coordinator.disk.error_after = DISK_OPS_NEVER;
     thaw(world, NODE_COORDINATOR);
+    for (uint32_t i = 0; i < world->relay_count; i++) {
+        world->relays[i].caller.cut_until[TO_WORKER] = world->now;
+        world->relays[i].caller.cut_until[TO_COORDINATOR] = world->now;
+        thaw(world, NODE_RELAY + i);
+        start_now(world, NODE_RELAY + i);
+    }
     for (uint32_t i = 0; i < world->workers_max; i++)
         mend_worker(world, i);
     start_now(world, NODE_COORDINATOR);
@@ -592,6 +663,7 @@ void faults_on(struct world *world, const struct happening *happening)
     case HAPPEN_THAW:
     case HAPPEN_LEAVE:
     case HAPPEN_STOP:
+    case HAPPEN_JUDGED:
         CHECK(!"not a fault");
     }
 }

@@ -1,5 +1,5 @@
 /*
- * network.c - connections between workers and the coordinator.
+ * network.c - connections between workers, relays and the coordinator.
  *
  * A connection has two planes, each first in, first out; the control plane is
  * faster, so that CANCEL may overtake ROUND.  A message is encoded when it is
@@ -95,8 +95,21 @@ static struct conn *conn_at(struct world *world, uint32_t conn)
 /* The node at the end where `direction` leads. */
 static uint32_t end_node(struct world *world, uint32_t conn, int direction)
 {
-    return direction == TO_WORKER ? conn_at(world, conn)->worker
-                                  : NODE_COORDINATOR;
+    const struct conn *at = conn_at(world, conn);
+
+    return direction == TO_WORKER ? at->lower : at->upper;
+}
+
+static struct caller *caller_of(struct world *world, uint32_t node)
+{
+    return is_relay(node) ? &world->relays[node - NODE_RELAY].caller
+                          : &world->workers[node].caller;
+}
+
+static struct door *door_of(struct world *world, uint32_t node)
+{
+    return is_relay(node) ? &world->relays[node - NODE_RELAY].door
+                          : &world->coordinator.door;
 }
 
 static time_us latency(struct world *world, bool bulk)
@@ -112,9 +125,9 @@ static time_us latency(struct world *world, bool bulk)
     return us;
 }
 
-static bool is_cut(const struct world *world, uint32_t worker, int direction)
+static bool is_cut(struct world *world, uint32_t lower, int direction)
 {
-    return world->workers[worker].cut_until[direction] > world->now;
+    return caller_of(world, lower)->cut_until[direction] > world->now;
 }
 
 static bool in_burst(const struct world *world)
@@ -156,6 +169,21 @@ static void poison_tally(struct world *world, struct msg_tally *tally,
     at = rng_below(rng, tally->dims);
     sum[at] = nonsense[rng_below(rng, 4)];
     tally->sum = sum;
+}
+
+/* What a machine that is silently wrong, or a liar, might send: nobody can tell
+ * it from the truth who has not computed the piece. */
+static void lie_tally(struct world *world, struct msg_tally *tally,
+                      int64_t *sum)
+{
+    uint64_t at;
+
+    for (uint32_t j = 0; j < tally->dims; j++)
+        sum[j] = tally->sum[j];
+    at = rng_below(&world->network_rng, tally->dims);
+    sum[at] = sum[at] / 2 + (INT64_C(1) << 40); /* Another value, in bound. */
+    tally->sum = sum;
+    world->result->lies++;
 }
 
 static void poison_row(struct world *world, struct msg_row *row, double *values)
@@ -233,7 +261,7 @@ static void haunt(struct world *world, uint32_t conn, int direction,
                (struct happening){.at = world->now + after,
                                   .kind = HAPPEN_PACKET,
                                   .node = end_node(world, conn, direction),
-                                  .life = conn_at(world, conn)->worker,
+                                  .life = conn_at(world, conn)->lower,
                                   .conn = CONN_GHOST,
                                   .number = (uint32_t)direction,
                                   .packet = packet});
@@ -241,11 +269,12 @@ static void haunt(struct world *world, uint32_t conn, int direction,
 
 bool network_find_ghost(struct world *world, struct happening *happening)
 {
-    const uint32_t conn = world->workers[happening->life].conn;
+    const uint32_t conn = caller_of(world, (uint32_t)happening->life)->conn;
 
     if (conn == CONN_NONE || !conn_at(world, conn)->open[happening->number])
         return false;
     happening->conn = conn;
+    happening->node = end_node(world, conn, (int)happening->number);
     return true;
 }
 
@@ -286,12 +315,23 @@ void network_replay(struct world *world)
     }
 }
 
+/* Is it one that must not be merged? */
+static bool spoil_msg(struct world *world, struct msg *msg, enum spoil spoil)
+{
+    if (spoil == SPOIL_POISON)
+        return poison_msg(world, msg);
+    if (spoil == SPOIL_NOT || msg->kind != MSG_TALLY || msg->tally.dims == 0)
+        return false;
+    lie_tally(world, &msg->tally, world->room.sum);
+    return !world->options->gullible;
+}
+
 void network_send(struct world *world, uint32_t conn, int direction,
-                  const struct msg *msg, bool poison)
+                  const struct msg *msg, enum spoil spoil)
 {
     const bool bulk = msg_is_bulk(msg->kind);
     struct msg sent = *msg;
-    const bool poisoned = poison && poison_msg(world, &sent);
+    const bool poisoned = spoil_msg(world, &sent, spoil);
     struct packet *packet;
 
     if (in_burst(world) && rng_chance(&world->network_rng, world->burst.lose)) {
@@ -299,8 +339,13 @@ void network_send(struct world *world, uint32_t conn, int direction,
         return;
     }
     packet = encode(world, &sent);
-    packet->poisoned = poisoned;
-    if (world->remembers && (msg->kind == MSG_TALLY || msg->kind == MSG_ROW))
+    if (conn_at(world, conn)->upper == NODE_COORDINATOR)
+        world->result->door_bytes += packet->size;
+    packet->poisoned =
+        poisoned || (world->passes_poison &&
+                     (msg->kind == MSG_TALLY || msg->kind == MSG_ROW));
+    if (world->remembers && (msg->kind == MSG_TALLY || msg->kind == MSG_ROW ||
+                             msg->kind == MSG_SUM))
         remember(world, conn, direction, packet);
     if (in_burst(world) && rng_chance(&world->network_rng, world->burst.twice))
         send_double(world, conn, direction, bulk, copy_packet(world, packet));
@@ -316,14 +361,14 @@ bool network_arrives(struct world *world, const struct happening *happening)
 {
     const int direction = (int)happening->number;
     const struct conn *conn = conn_at(world, happening->conn);
-    const struct sim_worker *worker = &world->workers[conn->worker];
+    const struct caller *caller = caller_of(world, conn->lower);
 
-    if (is_cut(world, conn->worker, direction)) {
+    if (is_cut(world, conn->lower, direction)) {
         struct happening later = *happening;
 
-        if (worker->cut_loses)
+        if (caller->cut_loses)
             return false;
-        later.at = worker->cut_until[direction];
+        later.at = caller->cut_until[direction];
         later.packet = copy_packet(world, happening->packet);
         world_push(world, later);
         return false;
@@ -348,7 +393,16 @@ const struct msg *network_decode(struct world *world,
 
 /* --- connections --------------------------------------------------------- */
 
-void network_dial(struct world *world, uint32_t worker)
+enum err network_door(struct door *door, uint32_t links)
+{
+    door->links = links;
+    door->link_conn = mem_new(links, sizeof *door->link_conn);
+    for (uint32_t i = 0; door->link_conn != NULL && i < links; i++)
+        door->link_conn[i] = CONN_NONE;
+    return door->link_conn == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+void network_dial(struct world *world, uint32_t lower, uint32_t upper)
 {
     const uint32_t conn = (uint32_t)world->conn_count;
 
@@ -360,13 +414,14 @@ void network_dial(struct world *world, uint32_t worker)
         CHECK(grown != NULL);
         world->conns = grown;
     }
-    world->conns[world->conn_count++] = (struct conn){.worker = worker};
-    world->workers[worker].conn = conn;
+    world->conns[world->conn_count++] =
+        (struct conn){.lower = lower, .upper = upper};
+    caller_of(world, lower)->conn = conn;
     world_push(world,
                (struct happening){.at = world->now + latency(world, false),
                                   .kind = HAPPEN_DIAL,
-                                  .node = NODE_COORDINATOR,
-                                  .life = world->workers[worker].process.life,
+                                  .node = upper,
+                                  .life = world_process(world, lower)->life,
                                   .conn = conn});
 }
 
@@ -377,45 +432,45 @@ static void refuse(struct world *world, const struct happening *dial,
     world_push(world,
                (struct happening){.at = world->now + after_us,
                                   .kind = HAPPEN_LINK_DOWN,
-                                  .node = conn_at(world, dial->conn)->worker,
+                                  .node = conn_at(world, dial->conn)->lower,
                                   .life = dial->life,
                                   .conn = dial->conn});
 }
 
 /* The lowest free link: soon used again, which is the hardest case for whoever
  * forgets to forget. */
-static uint32_t free_link(const struct sim_coordinator *coordinator)
+static uint32_t free_link(const struct door *door)
 {
-    for (uint32_t link = 0; link < coordinator->links; link++) {
-        if (coordinator->link_conn[link] == CONN_NONE)
+    for (uint32_t link = 0; link < door->links; link++) {
+        if (door->link_conn[link] == CONN_NONE)
             return link;
     }
-    return coordinator->links;
+    return door->links;
 }
 
 void network_on_dial(struct world *world, const struct happening *happening)
 {
-    struct sim_coordinator *coordinator = &world->coordinator;
     struct conn *conn = conn_at(world, happening->conn);
-    const uint32_t link = free_link(coordinator);
+    struct door *door = door_of(world, conn->upper);
+    const struct process *process = world_process(world, conn->upper);
+    const uint32_t link = free_link(door);
 
-    if (is_cut(world, conn->worker, TO_COORDINATOR) ||
-        is_cut(world, conn->worker, TO_WORKER) ||
-        coordinator->process.unplugged) {
+    if (is_cut(world, conn->lower, TO_COORDINATOR) ||
+        is_cut(world, conn->lower, TO_WORKER) || process->unplugged) {
         refuse(world, happening, DIAL_TIMEOUT_US);
         return;
     }
-    if (!coordinator->process.running || link == coordinator->links) {
+    if (!process->running || link == door->links) {
         refuse(world, happening, latency(world, false));
         return;
     }
-    coordinator->link_conn[link] = happening->conn;
+    door->link_conn[link] = happening->conn;
     conn->link = link;
     conn->open[TO_COORDINATOR] = true;
     world_push(world,
                (struct happening){.at = arrival(world, conn, TO_WORKER, false),
                                   .kind = HAPPEN_LINK_UP,
-                                  .node = conn->worker,
+                                  .node = conn->lower,
                                   .life = happening->life,
                                   .conn = happening->conn});
 }
@@ -425,12 +480,15 @@ void network_drop_end(struct world *world, uint32_t conn, int direction)
     struct conn *at = conn_at(world, conn);
 
     if (direction == TO_COORDINATOR && at->open[TO_COORDINATOR]) {
-        CHECK(world->coordinator.link_conn[at->link] == conn);
-        world->coordinator.link_conn[at->link] = CONN_NONE;
-        checker_link_down(&world->checker, at->link);
+        struct door *door = door_of(world, at->upper);
+
+        CHECK(door->link_conn[at->link] == conn);
+        door->link_conn[at->link] = CONN_NONE;
+        if (!is_relay(at->upper))
+            checker_link_down(&world->checker, at->link);
     }
-    if (direction == TO_WORKER && world->workers[at->worker].conn == conn)
-        world->workers[at->worker].conn = CONN_NONE;
+    if (direction == TO_WORKER && caller_of(world, at->lower)->conn == conn)
+        caller_of(world, at->lower)->conn = CONN_NONE;
     at->open[direction] = false;
 }
 
@@ -439,19 +497,19 @@ void network_break(struct world *world, uint32_t conn, int direction)
     struct conn *at = conn_at(world, conn);
     time_us when = world->now + latency(world, false);
 
-    if (!at->open[direction] || is_cut(world, at->worker, direction))
+    if (!at->open[direction] || is_cut(world, at->lower, direction))
         return;
     /* The end of a stream comes after what is in it. */
     for (int bulk = 0; bulk < 2; bulk++) {
         if (when < at->last_at[direction][bulk])
             when = at->last_at[direction][bulk];
     }
-    world_push(world, (struct happening){
-                          .at = when,
-                          .kind = HAPPEN_LINK_DOWN,
-                          .node = end_node(world, conn, direction),
-                          .life = world->workers[at->worker].process.life,
-                          .conn = conn});
+    world_push(world,
+               (struct happening){.at = when,
+                                  .kind = HAPPEN_LINK_DOWN,
+                                  .node = end_node(world, conn, direction),
+                                  .life = world_process(world, at->lower)->life,
+                                  .conn = conn});
 }
 
 void network_close_end(struct world *world, uint32_t conn, int direction)

@@ -17,6 +17,14 @@ enum err oracle_scale(void *context, const struct evaluation *what,
     return ERR_OK;
 }
 
+double oracle_slopes(void *context, double *scores)
+{
+    const struct oracle *oracle = context;
+
+    return oracle->problem == NULL ? 0
+                                   : problem_slopes(oracle->problem, scores);
+}
+
 /* --- memory -------------------------------------------------------------- */
 
 static size_t memo_at(const struct oracle *oracle, uint32_t step,

@@ -71,6 +71,9 @@ MUST_CHECK enum err oracle_local(struct oracle *oracle,
 enum err oracle_scale(void *context, const struct evaluation *what,
                       int16_t *exponent);
 
+/* A slopes_function; the same context. */
+double oracle_slopes(void *context, double *scores);
+
 /* As coordinator_hash: of the columns, not of their padding. */
 struct digest oracle_hash(const struct oracle *oracle, const double *w);
 

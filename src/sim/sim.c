@@ -44,6 +44,13 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
                        options->slots, CODE_SLOTS_MAX);
     if (options->optim.steps == 0)
         return why_set(why, ERR_SHAPE, "no steps to simulate");
+    if (options->problem != NULL && code_spec_products(&options->code) &&
+        (problem_outputs(options->problem) > 1 ||
+         options->optim.kind == OPTIM_NEWTON || options->adapt))
+        return why_set(why, ERR_SHAPE,
+                       "code %s gives gradients of one weight vector, and "
+                       "nothing else",
+                       options->code.name);
     if (options->problem != NULL) {
         *dims = problem_dims(options->problem);
         *chunks = dataset_chunks(options->problem->data);
@@ -88,6 +95,16 @@ static void name_data(struct world *world)
         world->data_digest = world->arithmetic;
 }
 
+/* On coded data vectors of all rows travel too. */
+static uint32_t longest_vector(const struct world *world)
+{
+    const uint32_t rows = block_pad(world->coordinator.options.job.rows);
+    const uint32_t sums = world->oracle.sum_dims;
+
+    return code_spec_products(&world->options->code) && rows > sums ? rows
+                                                                    : sums;
+}
+
 static enum err buffers(struct world *world)
 {
     const struct problem *problem = world->options->problem;
@@ -96,7 +113,9 @@ static enum err buffers(struct world *world)
 
     if (err == ERR_OK)
         err = codec_room_init(&world->room, world->oracle.dims,
-                              world->oracle.sum_dims, items);
+                              longest_vector(world), items);
+    if (err == ERR_OK && world->relay_count > 0)
+        err = codec_room_answers(&world->room, ANSWERS_MAX);
     if (err == ERR_OK)
         err = codec_room_init(&world->bare, 0, 0, 0);
     if (err != ERR_OK)
@@ -135,6 +154,8 @@ static enum err open_world(struct world *world, struct why *why)
     enum err err = shape(options, &dims, &chunks, why);
 
     if (err == ERR_OK)
+        err = coordinator_vet(&options->code, &options->optim, why);
+    if (err == ERR_OK)
         err = code_class(options, chunks, &class, why);
     if (err != ERR_OK)
         return err;
@@ -143,13 +164,17 @@ static enum err open_world(struct world *world, struct why *why)
     if (err != ERR_OK)
         return why_set(why, err, "one machine alone: %s", err_text(err));
     err = make_workers(world);
+    if (err == ERR_OK)
+        err = sim_relays_init(world);
     if (err == ERR_OK) {
         name_data(world);
         err = sim_coordinator_init(world, why);
     }
     if (err == ERR_OK)
-        err = checker_init(&world->checker, &world->oracle, class,
-                           world->coordinator.links);
+        err = checker_init(
+            &world->checker, &world->oracle, class, options->code.staleness,
+            world->coordinator.door.links + world->coordinator.leaves);
+    world->checker.gullible = options->gullible;
     if (err == ERR_OK)
         err = buffers(world);
     if (err != ERR_OK)
@@ -162,6 +187,7 @@ static void close_world(struct world *world)
     sim_coordinator_close(world);
     if (world->workers != NULL)
         sim_workers_close(world);
+    sim_relays_close(world);
     network_close(world);
     heap_close(&world->heap);
     checker_close(&world->checker);
@@ -194,6 +220,8 @@ static void begin(struct world *world)
 
     world->msg_conn = CONN_NONE;
     world_start_later(world, NODE_COORDINATOR, 0);
+    for (uint32_t i = 0; i < world->relay_count; i++)
+        world_start_later(world, NODE_RELAY + i, 0);
     for (uint32_t i = 0; i < world->worker_count; i++)
         world_start_later(
             world, i,
@@ -207,6 +235,8 @@ static void start_node(struct world *world, uint32_t node)
         return;
     if (node == NODE_COORDINATOR)
         sim_coordinator_start(world);
+    else if (is_relay(node))
+        sim_relay_start(world, node - NODE_RELAY);
     else
         sim_worker_start(world, node);
 }
@@ -227,7 +257,7 @@ static bool is_for_process(uint32_t kind)
            kind == HAPPEN_LINK_UP || kind == HAPPEN_LINK_DOWN ||
            kind == HAPPEN_COMPUTED || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
-           kind == HAPPEN_STOP;
+           kind == HAPPEN_STOP || kind == HAPPEN_JUDGED;
 }
 
 static void deliver(struct world *world, struct happening *happening)
@@ -243,8 +273,15 @@ static void deliver(struct world *world, struct happening *happening)
         network_free_packet(world, happening->packet);
         return;
     }
+    process = world_process(world, happening->node);
+    if (process->frozen) { /* The ghost's way leads elsewhere today. */
+        process_hold(process, happening);
+        return;
+    }
     if (happening->node == NODE_COORDINATOR)
         sim_coordinator_on(world, happening);
+    else if (is_relay(happening->node))
+        sim_relay_on(world, happening);
     else
         sim_worker_on(world, happening);
     if (happening->packet != NULL)
@@ -375,7 +412,7 @@ enum err sim_run(const struct sim_options *options, struct sim_result *result,
     struct world world = {.options = options, .result = result};
     enum err err;
 
-    *result = (struct sim_result){0};
+    *result = (struct sim_result){.banned_step = UINT32_MAX};
     split_seed(&world);
     err = open_world(&world, why);
     if (err == ERR_OK) {

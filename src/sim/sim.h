@@ -23,6 +23,7 @@
 #include "base/time.h"
 #include "code/code.h"
 #include "core/coordinator.h"
+#include "core/trace.h"
 #include "model/problem.h"
 #include "optim/optim.h"
 #include "plan/delay.h"
@@ -48,7 +49,9 @@
     X(FAULT_DISK_CRASH, "diskcrash") /* either, at the n-th disk operation */  \
     X(FAULT_DISK_ERROR, "diskerror") /* one disk operation fails */            \
     X(FAULT_STALL, "stall")          /* SIGSTOP of the coordinator */          \
-    X(FAULT_STOP, "stop")            /* SIGTERM of it: stops, is resumed */
+    X(FAULT_STOP, "stop")            /* SIGTERM of it: stops, is resumed */    \
+    X(FAULT_LIE, "lie")              /* a worker lies, within the bound */     \
+    X(FAULT_RELAY, "relay")          /* a relay dies, freezes or is cut off */
 
 #define FAULT_ENUM(code, text) code,
 enum fault_kind { FAULT_LIST(FAULT_ENUM) FAULT_KINDS };
@@ -71,7 +74,9 @@ struct sim_fault {
     uint32_t worker; /* Whom; ignored where there is nobody to choose. */
     time_us after_us;
     time_us for_us; /* FREEZE, STALL, PARTITION, BURST; KILL, POWER: away. */
-    uint32_t count; /* DISK_CRASH, DISK_ERROR: operations before it. */
+    uint32_t count; /* DISK_CRASH, DISK_ERROR: operations before it.  LIE: one
+                       answer in so many is one; 0 = all. */
+    uint32_t piece; /* LIE: about this one only, counted from 1; 0 = any. */
 };
 
 /* A line of the trace, without its newline. */
@@ -96,6 +101,8 @@ struct sim_options {
     uint32_t workers;     /* Started at time 0; 0 = slots. */
     uint32_t workers_max; /* Joiners included; 0 = workers + 4. */
     struct delay delay;   /* Injected, as `--delay`. */
+    uint32_t fanout;      /* Workers of one relay; 0 = no relays. */
+    bool deep;            /* All relays but the first are behind others. */
 
     /* No latency, no beats, no disk: the ideal of a delay study. */
     bool ideal;
@@ -107,6 +114,9 @@ struct sim_options {
     time_us beat_us, suspect_us, dead_us, resend_us;
     uint32_t checkpoint_steps;
     bool sync;
+    bool verify;   /* Compare two answers to every piece, ... */
+    double audit;  /* ... or to this share of them. */
+    bool gullible; /* Lies are expected to get through: bits are not checked. */
 
     uint64_t seed;
     bool faults; /* Draw `fault_count` of them from the seed. */
@@ -125,6 +135,10 @@ struct sim_options {
     void *switched_context;
     sim_sink sink; /* NULL: no trace. */
     void *sink_context;
+    /* Typed events, stints of the workers included, as `train --trace` has
+     * them; NULL: nobody listens, and no PULSE is sent. */
+    void (*watch)(void *context, const struct trace *trace);
+    void *watch_context;
 };
 
 struct sim_point {
@@ -148,11 +162,14 @@ struct sim_result {
     uint64_t lost, doubled, reordered; /* Messages, in bursts. */
     uint32_t lives;                    /* Of the coordinator. */
     uint64_t messages;
+    uint64_t door_bytes; /* Sent to the coordinator and by it. */
     uint64_t events;
     uint64_t trace_digest;
     double end_s; /* Virtual time at the end. */
     bool violated;
     char violation[SIM_TEXT];
+    uint32_t lies;        /* Answers that were lies. */
+    uint32_t banned_step; /* Of the first ban; UINT32_MAX: there was none. */
     struct coordinator_stats stats; /* Of the last life. */
     double *weights; /* The final model: dims of them, NULL if not finished. */
     uint32_t dims;

@@ -18,9 +18,11 @@
 
 /* --- computing ----------------------------------------------------------- */
 
-/* How often the rows are gone through. */
-static uint32_t passes(const struct world *world, const struct action *action)
+/* How often the rows are gone through; a product is half of a gradient. */
+static double passes(const struct world *world, const struct action *action)
 {
+    if (evaluation_is_product(action->what.kind))
+        return .5;
     return action->what.kind == EVALUATE_LOCAL
                ? local_steps(&world->options->optim.local, action->step)
                : 1;
@@ -35,6 +37,8 @@ static void compute(struct world *world, uint32_t index,
                                        worker->slow * passes(world, action));
 
     CHECK(!computation->active);
+    if (evaluation_is_product(action->what.kind))
+        sim_block_take(world, worker, &action->share);
     *computation = (struct computation){
         .active = true,
         .number = computation->number + 1,
@@ -137,7 +141,11 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
         computation->cancelled ? computation->first + 1 : computation->end;
     enum err err;
 
-    if (computation->what.kind == EVALUATE_LOCAL)
+    if (evaluation_is_product(computation->what.kind) && computation->cancelled)
+        return ERR_CANCELLED;
+    if (evaluation_is_product(computation->what.kind))
+        err = sim_block_multiply(world, worker);
+    else if (computation->what.kind == EVALUATE_LOCAL)
         err = step_alone(world, worker);
     else if (worker->resident)
         err = oracle_compute(&world->oracle, &computation->what,
@@ -154,7 +162,7 @@ static void open_job(struct world *world, struct sim_worker *worker)
 {
     struct dataset_shape shape;
 
-    if (worker->resident)
+    if (worker->resident || worker->machine.job.products)
         return;
     shape = dataset_shape(world->options->problem->data);
     if (!worker->has_data)
@@ -163,10 +171,16 @@ static void open_job(struct world *world, struct sim_worker *worker)
 }
 
 static void store(struct world *world, uint32_t index,
-                  const struct msg_data *data)
+                  const struct action *action)
 {
     struct sim_worker *worker = &world->workers[index];
+    const struct msg_data *data = &action->msg.data;
 
+    if (action->share.block != 0) {
+        sim_block_take(world, worker, &action->share);
+        sim_block_store(world, worker, data);
+        return;
+    }
     CHECK(worker->has_data);
     if (dataset_chunk_decode(&worker->data, data->chunk, data->bytes,
                              data->size) != ERR_OK)
@@ -174,12 +188,27 @@ static void store(struct world *world, uint32_t index,
                         data->chunk);
 }
 
+static enum spoil spoil_of(const struct sim_worker *worker,
+                           const struct msg *msg)
+{
+    if (worker->poison)
+        return SPOIL_POISON;
+    if (!worker->lies || msg->kind != MSG_TALLY ||
+        (worker->lie_piece != 0 && msg->tally.piece + 1 != worker->lie_piece))
+        return SPOIL_NOT;
+    return worker->lie_every == 0 || (msg->tally.key.step + msg->tally.piece) %
+                                             worker->lie_every ==
+                                         0
+               ? SPOIL_LIE
+               : SPOIL_NOT;
+}
+
 static void say(struct world *world, uint32_t index, const struct msg *msg)
 {
     struct sim_worker *worker = &world->workers[index];
 
-    if (worker->conn == CONN_NONE ||
-        !world->conns[worker->conn].open[TO_WORKER])
+    if (worker->caller.conn == CONN_NONE ||
+        !world->conns[worker->caller.conn].open[TO_WORKER])
         return; /* It broke and the machine has not been told yet. */
     if (msg->kind == MSG_TALLY)
         checker_answer(&world->checker, worker->machine.options.name,
@@ -187,14 +216,15 @@ static void say(struct world *world, uint32_t index, const struct msg *msg)
     if (msg->kind == MSG_ROW)
         checker_answer(&world->checker, worker->machine.options.name,
                        &msg->row.key, &worker->view_answered);
-    network_send(world, worker->conn, TO_COORDINATOR, msg, worker->poison);
+    network_send(world, worker->caller.conn, TO_COORDINATOR, msg,
+                 spoil_of(worker, msg));
 }
 
 static void hang_up(struct world *world, struct sim_worker *worker)
 {
-    const uint32_t conn = worker->conn;
+    const uint32_t conn = worker->caller.conn;
 
-    worker->conn = CONN_NONE;
+    worker->caller.conn = CONN_NONE;
     if (conn != CONN_NONE)
         network_close_end(world, conn, TO_WORKER);
 }
@@ -215,13 +245,13 @@ static void obey(struct world *world, uint32_t index,
         world_set_timer(world, index, action->at);
         break;
     case ACTION_CONNECT:
-        network_dial(world, index);
+        network_dial(world, index, sim_relay_for(world, index));
         break;
     case ACTION_OPEN:
         open_job(world, worker);
         break;
     case ACTION_STORE:
-        store(world, index, &action->msg.data);
+        store(world, index, action);
         break;
     case ACTION_COMPUTE:
         compute(world, index, action);
@@ -240,6 +270,7 @@ static void obey(struct world *world, uint32_t index,
     case ACTION_SHIP:
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
+    case ACTION_JUDGE:
         CHECK(!"an action of the coordinator");
     }
 }
@@ -283,9 +314,9 @@ void sim_worker_crash(struct world *world, uint32_t index, bool unplugged)
     world_note(world, index, '!', "%s", unplugged ? "power cut" : "killed");
     if (!unplugged)
         hang_up(world, worker);
-    else if (worker->conn != CONN_NONE)
-        network_drop_end(world, worker->conn, TO_WORKER);
-    worker->conn = CONN_NONE;
+    else if (worker->caller.conn != CONN_NONE)
+        network_drop_end(world, worker->caller.conn, TO_WORKER);
+    worker->caller.conn = CONN_NONE;
     end_life(world, index);
     worker->process.unplugged = unplugged;
 }
@@ -309,11 +340,13 @@ void sim_worker_start(struct world *world, uint32_t index)
     }
     process_begin(&worker->process);
     worker->poison = false;
+    worker->lies = false;
     worker->slow = 1;
     worker->view_answered = 0;
-    worker->conn = CONN_NONE;
+    worker->caller.conn = CONN_NONE;
     if (worker->has_data)
         chunkset_clear(&worker->data.present);
+    sim_block_drop(worker);
     made.resident = worker->resident;
     if (worker->resident)
         made.data = world->data_digest;
@@ -352,6 +385,7 @@ void sim_workers_close(struct world *world)
         mem_free(worker->process.held);
         if (worker->has_data)
             dataset_close(&worker->data);
+        sim_block_drop(worker);
     }
     mem_free(world->workers);
     world->workers = NULL;
@@ -383,14 +417,18 @@ static void on_link(struct world *world, const struct happening *happening)
     struct conn *conn = &world->conns[happening->conn];
 
     if (!worker->process.running || happening->life != worker->process.life ||
-        worker->conn != happening->conn)
+        worker->caller.conn != happening->conn)
         return;
+    if (happening->kind == HAPPEN_LINK_DOWN)
+        worker->caller.tries = worker->machine.phase == WORKER_SERVING
+                                   ? 0
+                                   : worker->caller.tries + 1;
     if (happening->kind == HAPPEN_LINK_UP) {
         conn->open[TO_WORKER] = true;
         step(world, index, (struct event){.kind = EVENT_LINK_UP});
     } else {
         conn->open[TO_WORKER] = false;
-        worker->conn = CONN_NONE;
+        worker->caller.conn = CONN_NONE;
         step(world, index, (struct event){.kind = EVENT_LINK_DOWN});
     }
 }

@@ -28,6 +28,8 @@ struct process *world_process(struct world *world, uint32_t node)
 {
     if (node == NODE_COORDINATOR)
         return &world->coordinator.process;
+    if (is_relay(node))
+        return &world->relays[node - NODE_RELAY].process;
     CHECK(node < world->workers_max);
     return &world->workers[node].process;
 }
@@ -49,6 +51,8 @@ void world_note(struct world *world, uint32_t node, char mark,
         return;
     if (node == NODE_COORDINATOR)
         (void)snprintf(who, sizeof who, "c%u", world->coordinator.lives);
+    else if (is_relay(node))
+        (void)snprintf(who, sizeof who, "r%u", node - NODE_RELAY);
     else if (node != NODE_NOBODY)
         (void)snprintf(who, sizeof who, "w%u", node);
     used = snprintf(line, sizeof line, "%10.6f %-4s %c ",

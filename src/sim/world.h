@@ -3,7 +3,8 @@
  *
  *   sim.c          start, main loop, end        network.c   packets, links
  *   coordinator.c  its process and disk jobs    worker.c    its processes
- *   faults.c       what goes wrong, and when    world.c     time, trace, digest
+ *   relay.c        the relays between them      world.c     time, trace, digest
+ *   faults.c       what goes wrong, and when
  *
  * A process has lives.  What is under way for an earlier life (a timer, a
  * computation, a disk job) carries its number and comes to nothing.
@@ -18,7 +19,9 @@
 #include "base/time.h"
 #include "core/action.h"
 #include "core/coordinator.h"
+#include "core/relay.h"
 #include "core/worker.h"
+#include "data/coded.h"
 #include "data/dataset.h"
 #include "sim/checker.h"
 #include "sim/disk.h"
@@ -29,6 +32,7 @@
 
 #define NODE_COORDINATOR UINT32_MAX
 #define NODE_NOBODY      (UINT32_MAX - 1)
+#define NODE_RELAY       (UINT32_C(1) << 30) /* + its index. */
 #define CONN_NONE        UINT32_MAX
 #define CONN_GHOST       (UINT32_MAX - 1) /* To be found on arrival. */
 
@@ -36,8 +40,8 @@ enum happening_kind {
     HAPPEN_START,     /* A process begins a life. */
     HAPPEN_TIMER,     /* EVENT_TIME may be due. */
     HAPPEN_PACKET,    /* A message arrives at `node` over `conn`. */
-    HAPPEN_DIAL,      /* A connection attempt reaches the coordinator. */
-    HAPPEN_LINK_UP,   /* ... and its success the worker. */
+    HAPPEN_DIAL,      /* A connection attempt reaches the one above. */
+    HAPPEN_LINK_UP,   /* ... and its success the one below. */
     HAPPEN_LINK_DOWN, /* `node` learns that `conn` is gone. */
     HAPPEN_COMPUTED,  /* A worker's piece is done, or called off. */
     HAPPEN_DISK,      /* The first disk job is carried out ... */
@@ -49,9 +53,10 @@ enum happening_kind {
     HAPPEN_SCRIPT,    /* Fault `number` of the script. */
     HAPPEN_CURE,      /* Faults end; everything is mended. */
     HAPPEN_DEADLINE,  /* CHECK-5: there should have been a step by now. */
+    HAPPEN_JUDGED,    /* The coordinator has computed a piece itself. */
 };
 
-/* Directions of a connection. */
+/* Directions of a connection: down and up, where relays are in between. */
 enum { TO_WORKER, TO_COORDINATOR };
 
 struct packet {
@@ -72,13 +77,28 @@ struct memory {
 
 /* A connection, known to each end only as long as that end holds it open. */
 struct conn {
-    uint32_t worker;
-    uint32_t link;         /* At the coordinator. */
+    uint32_t lower;        /* Node that dialled: a worker or a relay. */
+    uint32_t upper;        /* The coordinator or a relay ... */
+    uint32_t link;         /* ... and the link there. */
     bool open[2];          /* Indexed by the direction whose end it is. */
     time_us last_at[2][2]; /* Latest arrival by direction, bulk: FIFO. */
 };
 
-/* What both kinds of process have. */
+/* Of one that dials. */
+struct caller {
+    uint32_t conn;
+    uint32_t tries;       /* In vain, since it was last let in. */
+    time_us cut_until[2]; /* Partitioned, by direction. */
+    bool cut_loses;       /* What meets the partition is lost, not late. */
+};
+
+/* Of one that is dialled. */
+struct door {
+    uint32_t *link_conn; /* Link -> connection, or CONN_NONE. */
+    uint32_t links;
+};
+
+/* What all kinds of process have. */
 struct process {
     bool running;
     bool unplugged; /* Its machine is off too: nobody answers for it. */
@@ -101,7 +121,7 @@ struct computation {
     const int16_t *exponent;
     struct tally *tally;
     uint32_t step;  /* Local: number of the average, */
-    double *vector; /* and where the displacement goes. */
+    double *vector; /* and where the displacement, or a product, goes. */
 };
 
 struct sim_worker {
@@ -110,15 +130,25 @@ struct sim_worker {
     bool exists; /* Has been started at least once. */
     bool resident;
     bool poison;
-    uint32_t rejected; /* How often; it then comes back under a new name. */
-    double slow;       /* Compute takes so much longer; 1 = as usual. */
-    uint32_t conn;
+    bool lies;
+    uint32_t lie_every; /* One answer in so many; 0 = all. */
+    uint32_t lie_piece; /* Only about this one, from 1; 0 = any. */
+    uint32_t rejected;  /* How often; it then comes back under a new name. */
+    double slow;        /* Compute takes so much longer; 1 = as usual. */
+    struct caller caller;
     struct computation computation;
     struct dataset data; /* Shipped, if not resident. */
     bool has_data;
+    struct coded coded; /* Or the block of coded data of ... */
+    uint64_t block;     /* ... this name; 0: none. */
     uint64_t view_answered;
-    time_us cut_until[2]; /* Partitioned, by direction. */
-    bool cut_loses;       /* What meets the partition is lost, not late. */
+};
+
+struct sim_relay {
+    struct process process;
+    struct relay machine;
+    struct caller caller;
+    struct door door;
 };
 
 struct disk_job {
@@ -136,11 +166,12 @@ struct sim_coordinator {
     struct disk_job *jobs; /* A ring that grows. */
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
-    enum err job_err;    /* Of the job carried out, until it is told. */
-    bool power;          /* A disk crash is a power cut, not a kill. */
-    time_us away_us;     /* ... after which it starts again so much later. */
-    uint32_t *link_conn; /* Link -> connection, or CONN_NONE. */
-    uint32_t links;
+    enum err job_err;   /* Of the job carried out, until it is told. */
+    enum err judge_err; /* Likewise of the piece it computed. */
+    bool power;         /* A disk crash is a power cut, not a kill. */
+    time_us away_us;    /* ... after which it starts again so much later. */
+    struct door door;
+    uint32_t leaves;  /* Workers it lets in over relays. */
     bool disk_failed; /* In this life, a job did. */
     bool gave_up;     /* The machine ended, but not the job. */
     bool stopping;    /* It was asked to. */
@@ -164,6 +195,8 @@ struct world {
     struct rng fault_rng;  /* ... the one at hand. */
 
     struct sim_coordinator coordinator;
+    struct sim_relay *relays;
+    uint32_t relay_count;
     struct sim_worker *workers;
     uint32_t worker_count; /* Started so far. */
     uint32_t workers_max;
@@ -195,6 +228,7 @@ struct world {
     const struct msg *msg;
     uint32_t msg_conn;
     bool msg_poisoned;
+    bool passes_poison; /* A relay is handling it: what it passes on is, too. */
 
     time_us first_step_at, last_commit_at;
     bool stepped;
@@ -225,9 +259,11 @@ void world_start_later(struct world *world, uint32_t node, time_us after_us);
 
 /* --- network.c --- */
 void network_close(struct world *world);
+enum spoil { SPOIL_NOT, SPOIL_POISON, SPOIL_LIE };
 void network_send(struct world *world, uint32_t conn, int direction,
-                  const struct msg *msg, bool poison);
-void network_dial(struct world *world, uint32_t worker);
+                  const struct msg *msg, enum spoil spoil);
+void network_dial(struct world *world, uint32_t lower, uint32_t upper);
+MUST_CHECK enum err network_door(struct door *door, uint32_t links);
 void network_on_dial(struct world *world, const struct happening *happening);
 /* One end closes; the other is told. */
 void network_close_end(struct world *world, uint32_t conn, int direction);
@@ -263,6 +299,30 @@ void sim_worker_on(struct world *world, const struct happening *happening);
 void sim_workers_close(struct world *world);
 /* The next worker that was never started; NODE_NOBODY if all were. */
 uint32_t sim_worker_spare(const struct world *world);
+
+/* --- products.c --- */
+/* Turn to the block that the action speaks of. */
+void sim_block_take(struct world *world, struct sim_worker *worker,
+                    const struct block_share *share);
+void sim_block_store(struct world *world, struct sim_worker *worker,
+                     const struct msg_data *data);
+void sim_block_drop(struct sim_worker *worker);
+/* The product at hand. */
+MUST_CHECK enum err sim_block_multiply(struct world *world,
+                                       struct sim_worker *worker);
+/* Strips [first, end) of the block of `link`. */
+void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
+                    uint32_t first, uint32_t end);
+
+/* --- relay.c --- */
+bool is_relay(uint32_t node);
+MUST_CHECK enum err sim_relays_init(struct world *world);
+void sim_relays_close(struct world *world);
+void sim_relay_start(struct world *world, uint32_t index);
+void sim_relay_crash(struct world *world, uint32_t index, bool unplugged);
+void sim_relay_on(struct world *world, const struct happening *happening);
+/* Whom a worker dials: its relay, then another, then the coordinator. */
+uint32_t sim_relay_for(const struct world *world, uint32_t worker);
 
 /* --- faults.c --- */
 void faults_begin(struct world *world);

@@ -5,11 +5,13 @@
  * is the check that they agree.  Layout of the large ones (sizes in bytes):
  *
  *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 16
- *            | count 4 | items 20 each | dims 4 | exponents 2 each
- *            | weights 8 each
+ *            | count 4 | items 20 each | kind 1 | parts 4 if a product
+ *            | dims 4 | exponents 2 each unless a product | weights 8 each
  *     TALLY  kind 1 | key 44 | piece 4 | first 4 | end 4 | compute 8 | dims 4
  *            | loss 16 | packed sums, to the end
- *     DATA   kind 1 | chunk 4 | bytes, to the end
+ *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
+ *     SUM    kind 1 | key 44 | count 4 | answers 25 each | dims 4 | loss 16
+ *            | packed sums, to the end
  *
  * The reader accepts exactly what the writer can produce: decoding and
  * encoding again gives the same bytes, which is what the fuzzer checks.
@@ -25,6 +27,7 @@
 #include "base/check.h"
 #include "base/chunkset.h"
 #include "base/mem.h"
+#include "core/offset.h"
 #include "math/pack.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -32,10 +35,14 @@
 #endif
 
 #define ITEM_BYTES     20u
+#define ANSWER_BYTES   25u
+#define STINT_BYTES    33u
+#define LEAF_BIT       0x80u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
-#define POSTED_BIT     0x80u
+#define POSTED_BIT     0x40u
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
 
+static_assert(MSG_LAST < POSTED_BIT, "kinds leave the bits above to us");
 static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
 static_assert(SMALL_BYTES > 3 * DIGEST_BYTES + NAME_SIZE + 64,
               "HELLO and WELCOME are small messages");
@@ -54,12 +61,24 @@ enum err codec_room_init(struct codec_room *room, uint32_t dims,
     made.exponent = mem_new(sum_dims, sizeof *made.exponent);
     made.sum = mem_new(sum_dims, sizeof *made.sum);
     made.items = mem_new(items_max, sizeof *made.items);
+    made.stints = mem_new(STINTS_MAX, sizeof *made.stints);
     if (made.weights == NULL || made.direction == NULL ||
-        made.exponent == NULL || made.sum == NULL || made.items == NULL) {
+        made.exponent == NULL || made.sum == NULL || made.items == NULL ||
+        made.stints == NULL) {
         codec_room_close(&made);
         return ERR_NOMEM;
     }
     *room = made;
+    return ERR_OK;
+}
+
+enum err codec_room_answers(struct codec_room *room, uint32_t answers_max)
+{
+    CHECK(room->answers == NULL && answers_max <= ANSWERS_MAX);
+    room->answers = mem_new(answers_max, sizeof *room->answers);
+    if (room->answers == NULL)
+        return ERR_NOMEM;
+    room->answers_max = answers_max;
     return ERR_OK;
 }
 
@@ -70,6 +89,8 @@ void codec_room_close(struct codec_room *room)
     mem_free(room->exponent);
     mem_free(room->sum);
     mem_free(room->items);
+    mem_free(room->answers);
+    mem_free(room->stints);
     *room = (struct codec_room){0};
 }
 
@@ -189,6 +210,7 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_digest(out, &hello->arithmetic);
     put_bool(out, hello->resident);
     put_digest(out, &hello->data);
+    put_u64(out, hello->job);
     put_u64(out, hello->view_seen);
 }
 
@@ -202,6 +224,7 @@ static void get_hello(struct reader *in, struct msg_hello *hello)
     get_digest(in, &hello->arithmetic);
     hello->resident = get_bool(in);
     get_digest(in, &hello->data);
+    hello->job = get_u64(in);
     hello->view_seen = get_u64(in);
 }
 
@@ -248,9 +271,12 @@ static void put_job(struct writer *out, const struct job *job)
     put_digest(out, &job->data);
     put_i64(out, job->beat_us);
     put_i64(out, job->dead_us);
+    put_i64(out, job->pulse_us);
+    put_bool(out, job->stints);
     put_u32(out, job->storage);
     put_u64(out, job->entries);
     put_bool(out, job->weighted);
+    put_bool(out, job->products);
     put_local(out, &job->local);
 }
 
@@ -268,15 +294,19 @@ static void get_job(struct reader *in, struct job *job)
     get_digest(in, &job->data);
     job->beat_us = get_i64(in);
     job->dead_us = get_i64(in);
+    job->pulse_us = get_i64(in);
+    job->stints = get_bool(in);
     job->storage = get_u32(in);
     job->entries = get_u64(in);
     job->weighted = get_bool(in);
+    job->products = get_bool(in);
     get_local(in, &job->local);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
     must(in, job->outputs > 0 && job->dims % job->outputs == 0);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
-    must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
+    must(in, job->chunks > 0 && job_strips(job) <= CHUNKS_MAX);
     must(in, job->beat_us >= 0 && job->dead_us > 0);
+    must(in, job->pulse_us >= 0 && job->pulse_us <= OFFSET_CLOCK_MAX);
 }
 
 static void put_beat(struct writer *out, const struct msg_beat *beat)
@@ -306,12 +336,14 @@ static void get_beat(struct reader *in, struct msg_beat *beat)
 static void put_data(struct writer *out, const struct msg_data *data)
 {
     put_u32(out, data->chunk);
+    put_u64(out, data->block);
     put_bytes(out, data->bytes, data->size);
 }
 
 static void get_data(struct reader *in, struct msg_data *data)
 {
     data->chunk = get_u32(in);
+    data->block = get_u64(in);
     must(in, data->chunk < CHUNKS_MAX);
     data->size = in->size - in->at;
     data->bytes = get_view(in, data->size);
@@ -377,8 +409,8 @@ static double get_delay(struct reader *in)
     return value;
 }
 
-/* What differs from worker to worker ... */
-static void put_round_head(struct writer *out, const struct msg_round *round)
+/* What is one worker's own; all there is of a TASK. */
+static void put_task(struct writer *out, const struct msg_round *round)
 {
     put_key(out, &round->key);
     put_u64(out, round->assignment);
@@ -386,11 +418,19 @@ static void put_round_head(struct writer *out, const struct msg_round *round)
     put_f64(out, round->delay_s);
     put_f64(out, round->delay_factor);
     put_items(out, round->items, round->count);
+}
+
+/* The same for all, but their vectors ... */
+static void put_round_head(struct writer *out, const struct msg_round *round)
+{
+    put_task(out, round);
     put_u8(out, (uint8_t)round->kind);
+    if (evaluation_is_product(round->kind))
+        put_u32(out, round->parts);
     put_u32(out, round->dims);
 }
 
-/* ... and what does not. */
+/* ... and these. */
 static void put_round_vectors(struct writer *out, const struct msg_round *round)
 {
     put_bytes(out, round->exponent,
@@ -425,7 +465,7 @@ static enum evaluation_kind get_evaluation(struct reader *in,
 {
     const uint8_t kind = get_u8(in);
 
-    must(in, kind <= EVALUATE_LOCAL);
+    must(in, kind <= EVALUATE_BACK);
     if (!in->ok)
         return EVALUATE_GRADIENT;
     must(in, evaluation_dims((enum evaluation_kind)kind, room->dims) <=
@@ -433,8 +473,8 @@ static enum evaluation_kind get_evaluation(struct reader *in,
     return (enum evaluation_kind)kind;
 }
 
-static void get_round_head(struct reader *in, const struct codec_room *room,
-                           struct msg_round *round)
+static void get_task(struct reader *in, const struct codec_room *room,
+                     struct msg_round *round)
 {
     get_key(in, &round->key);
     round->assignment = get_u64(in);
@@ -442,9 +482,21 @@ static void get_round_head(struct reader *in, const struct codec_room *room,
     round->delay_s = get_delay(in);
     round->delay_factor = get_delay(in);
     get_items(in, room, &round->count, &round->items);
+}
+
+static void get_round_head(struct reader *in, const struct codec_room *room,
+                           struct msg_round *round)
+{
+    bool product;
+
+    get_task(in, room, round);
     round->kind = get_evaluation(in, room);
+    product = evaluation_is_product(round->kind);
+    round->parts = product ? get_u32(in) : 0;
     round->dims = get_u32(in);
-    must(in, round->dims > 0 && round->dims == room->dims);
+    /* A product multiplies what may be as long as an answer. */
+    must(in, round->dims > 0 && (product ? round->dims <= room->sum_dims
+                                         : round->dims == room->dims));
 }
 
 /* After the exponents. */
@@ -504,6 +556,40 @@ static tally_loss get_loss(struct reader *in)
     return (tally_loss)high * ((tally_loss)1 << 64) + (tally_loss)low;
 }
 
+/* Before the sums themselves. */
+static void put_sums_head(struct writer *out, uint32_t dims, tally_loss loss)
+{
+    put_u32(out, dims);
+    put_loss(out, loss);
+}
+
+static void get_sums_head(struct reader *in, const struct codec_room *room,
+                          uint32_t *dims, tally_loss *loss)
+{
+    *dims = get_sum_dims(in, room);
+    *loss = get_loss(in);
+}
+
+static void put_packed(struct writer *out, const int64_t *sum, uint32_t dims)
+{
+    CHECK(out->ok && out->capacity - out->size >= pack_bound(dims));
+    out->size += pack_i64(sum, dims, out->data + out->size);
+}
+
+/* They land in room->sum. */
+static void get_packed(struct reader *in, const struct codec_room *room,
+                       uint32_t dims)
+{
+    size_t used;
+
+    if (!in->ok)
+        return;
+    must(in, unpack_i64(in->data + in->at, in->size - in->at, dims, room->sum,
+                        &used) == ERR_OK);
+    if (in->ok)
+        in->at += used;
+}
+
 static void put_tally_head(struct writer *out, const struct msg_tally *tally)
 {
     put_key(out, &tally->key);
@@ -511,15 +597,13 @@ static void put_tally_head(struct writer *out, const struct msg_tally *tally)
     put_u32(out, tally->first);
     put_u32(out, tally->end);
     put_i64(out, tally->compute_us);
-    put_u32(out, tally->dims);
-    put_loss(out, tally->loss);
+    put_sums_head(out, tally->dims, tally->loss);
 }
 
 static void put_tally(struct writer *out, const struct msg_tally *tally)
 {
     put_tally_head(out, tally);
-    CHECK(out->ok && out->capacity - out->size >= pack_bound(tally->dims));
-    out->size += pack_i64(tally->sum, tally->dims, out->data + out->size);
+    put_packed(out, tally->sum, tally->dims);
 }
 
 static void get_tally_head(struct reader *in, const struct codec_room *room,
@@ -529,23 +613,67 @@ static void get_tally_head(struct reader *in, const struct codec_room *room,
     tally->piece = get_u32(in);
     get_range(in, &tally->first, &tally->end);
     tally->compute_us = get_duration(in);
-    tally->dims = get_sum_dims(in, room);
-    tally->loss = get_loss(in);
+    get_sums_head(in, room, &tally->dims, &tally->loss);
 }
 
 static void get_tally(struct reader *in, const struct codec_room *room,
                       struct msg_tally *tally)
 {
-    size_t used;
-
     get_tally_head(in, room, tally);
-    if (!in->ok)
-        return;
-    must(in, unpack_i64(in->data + in->at, in->size - in->at, tally->dims,
-                        room->sum, &used) == ERR_OK);
-    if (in->ok)
-        in->at += used;
+    get_packed(in, room, tally->dims);
     tally->sum = room->sum;
+}
+
+static void put_sum(struct writer *out, const struct msg_sum *sum)
+{
+    put_key(out, &sum->key);
+    put_u32(out, sum->count);
+    for (uint32_t i = 0; i < sum->count; i++) {
+        const struct answer *answer = &sum->answers[i];
+
+        put_u32(out, answer->leaf);
+        put_u32(out, answer->piece);
+        put_u32(out, answer->first);
+        put_u32(out, answer->end);
+        put_i64(out, answer->compute_us);
+        put_bool(out, answer->counted);
+    }
+    put_sums_head(out, sum->dims, sum->loss);
+    put_packed(out, sum->sum, sum->dims);
+}
+
+static void get_sum(struct reader *in, const struct codec_room *room,
+                    struct msg_sum *sum)
+{
+    get_key(in, &sum->key);
+    sum->count = get_u32(in);
+    must(in, sum->count <= room->answers_max);
+    for (uint32_t i = 0; in->ok && i < sum->count; i++) {
+        struct answer *answer = &room->answers[i];
+
+        answer->leaf = get_u32(in);
+        answer->piece = get_u32(in);
+        get_range(in, &answer->first, &answer->end);
+        answer->compute_us = get_duration(in);
+        answer->counted = get_bool(in);
+    }
+    get_sums_head(in, room, &sum->dims, &sum->loss);
+    get_packed(in, room, sum->dims);
+    sum->answers = room->answers;
+    sum->sum = room->sum;
+}
+
+static void put_relay(struct writer *out, const struct msg_relay *relay)
+{
+    put_u32(out, relay->version);
+    put_text(out, relay->name);
+}
+
+static void get_relay(struct reader *in, struct msg_relay *relay)
+{
+    relay->version = get_u32(in);
+    get_text(in, relay->name, sizeof relay->name);
+    must(in, codec_name_valid(relay->name));
 }
 
 static void put_row(struct writer *out, const struct msg_row *row)
@@ -574,8 +702,8 @@ static void get_ask(struct reader *in, struct msg_ask *ask)
 
     ask->version = get_u32(in);
     what = get_u8(in);
-    must(in, what == ASK_STATUS || what == ASK_STOP);
-    ask->what = what == ASK_STOP ? ASK_STOP : ASK_STATUS;
+    must(in, what >= ASK_STATUS && what <= ASK_WHY);
+    ask->what = in->ok ? (enum ask_what)what : ASK_STATUS;
 }
 
 static void get_status(struct reader *in, struct msg_status *status)
@@ -585,10 +713,112 @@ static void get_status(struct reader *in, struct msg_status *status)
     status->text = (const char *)get_view(in, status->size);
 }
 
+/* Times that a clock may show: what is added to them does not overflow. */
+static int64_t get_time(struct reader *in)
+{
+    const int64_t t = get_i64(in);
+
+    must(in, t >= 0 && t <= OFFSET_CLOCK_MAX);
+    return t;
+}
+
+static void put_vitals(struct writer *out, const struct vitals *vitals)
+{
+    put_i64(out, vitals->compute_us);
+    put_i64(out, vitals->cancelled_us);
+    put_i64(out, vitals->held_us);
+    put_i64(out, vitals->waited_us);
+    put_u64(out, vitals->chunks);
+    put_u32(out, vitals->cancels);
+    put_i64(out, vitals->cpu_us);
+    put_i64(out, vitals->starved_us);
+    put_i64(out, vitals->loop_us);
+    put_i64(out, vitals->stopped_us);
+    put_i64(out, vitals->unsent_us);
+    put_u64(out, vitals->unsent_bytes);
+    put_u64(out, vitals->faults);
+}
+
+static void get_vitals(struct reader *in, struct vitals *vitals)
+{
+    vitals->compute_us = get_time(in);
+    vitals->cancelled_us = get_time(in);
+    vitals->held_us = get_time(in);
+    vitals->waited_us = get_time(in);
+    vitals->chunks = get_u64(in);
+    vitals->cancels = get_u32(in);
+    vitals->cpu_us = get_time(in);
+    vitals->starved_us = get_time(in);
+    vitals->loop_us = get_time(in);
+    vitals->stopped_us = get_time(in);
+    vitals->unsent_us = get_time(in);
+    vitals->unsent_bytes = get_u64(in);
+    vitals->faults = get_u64(in);
+}
+
+static void put_pulse(struct writer *out, const struct msg_pulse *pulse)
+{
+    put_i64(out, pulse->ahead_us);
+    put_i64(out, pulse->error_us);
+    put_i64(out, pulse->trip_us);
+    put_bool(out, pulse->full);
+    put_vitals(out, &pulse->vitals);
+    put_u32(out, pulse->count);
+    for (uint32_t i = 0; i < pulse->count; i++) {
+        const struct stint *stint = &pulse->stints[i];
+
+        put_u8(out, (uint8_t)stint->kind);
+        put_u32(out, stint->step);
+        put_u32(out, stint->piece);
+        put_i64(out, stint->began);
+        put_i64(out, stint->took_us);
+        put_i64(out, stint->stop_us);
+    }
+}
+
+static void get_stint(struct reader *in, struct stint *stint)
+{
+    const uint8_t kind = get_u8(in);
+
+    must(in, kind < STINT_KINDS);
+    stint->kind = (enum stint_kind)(kind < STINT_KINDS ? kind : 0);
+    stint->step = get_u32(in);
+    stint->piece = get_u32(in);
+    stint->began = get_time(in);
+    stint->took_us = get_time(in);
+    stint->stop_us = get_time(in);
+}
+
+static void get_pulse(struct reader *in, const struct codec_room *room,
+                      struct msg_pulse *pulse)
+{
+    pulse->ahead_us = get_i64(in);
+    must(in, pulse->ahead_us >= -OFFSET_CLOCK_MAX &&
+                 pulse->ahead_us <= OFFSET_CLOCK_MAX);
+    pulse->error_us = get_i64(in);
+    must(in, pulse->error_us >= OFFSET_UNKNOWN &&
+                 pulse->error_us <= OFFSET_CLOCK_MAX);
+    pulse->trip_us = get_time(in);
+    pulse->full = get_bool(in);
+    get_vitals(in, &pulse->vitals);
+    pulse->count = get_u32(in);
+    must(in, pulse->count <= STINTS_MAX &&
+                 (pulse->count == 0 || room->stints != NULL));
+    for (uint32_t i = 0; in->ok && i < pulse->count; i++)
+        get_stint(in, &room->stints[i]);
+    pulse->stints = room->stints;
+}
+
 static size_t round_bound(uint32_t items, uint32_t dims, uint32_t sum_dims)
 {
     return SMALL_BYTES + (size_t)items * ITEM_BYTES + (size_t)dims * 16 +
            (size_t)sum_dims * 2;
+}
+
+size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max)
+{
+    return SMALL_BYTES + (size_t)answers_max * ANSWER_BYTES +
+           pack_bound(sum_dims);
 }
 
 size_t codec_bound(const struct msg *msg)
@@ -599,15 +829,22 @@ size_t codec_bound(const struct msg *msg)
     case MSG_ROUND:
         return round_bound(msg->round.count, msg->round.dims,
                            evaluation_dims(msg->round.kind, msg->round.dims));
+    case MSG_TASK:
+        return round_bound(msg->round.count, 0, 0);
     case MSG_WORK:
     case MSG_DROP:
+    case MSG_ALONE:
         return round_bound(msg->work.count, 0, 0);
+    case MSG_SUM:
+        return codec_sum_max(msg->sum.dims, msg->sum.count);
     case MSG_TALLY:
         return SMALL_BYTES + pack_bound(msg->tally.dims);
     case MSG_ROW:
         return SMALL_BYTES + ((size_t)msg->row.dims + 1) * 8;
     case MSG_STATUS:
         return SMALL_BYTES + msg->status.size;
+    case MSG_PULSE:
+        return SMALL_BYTES + (size_t)msg->pulse.count * STINT_BYTES;
     case MSG_HELLO:
     case MSG_WELCOME:
     case MSG_REJECT:
@@ -619,6 +856,8 @@ size_t codec_bound(const struct msg *msg)
     case MSG_LEAVE:
     case MSG_BYE:
     case MSG_ASK:
+    case MSG_RELAY:
+    case MSG_GONE:
         break;
     }
     return SMALL_BYTES;
@@ -642,6 +881,7 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_ECHO:
         put_u64(out, msg->echo.sequence);
         put_i64(out, msg->echo.sent_us);
+        put_i64(out, msg->echo.heard_us);
         break;
     case MSG_DATA:
         put_data(out, &msg->data);
@@ -654,9 +894,19 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_round_head(out, &msg->round);
         put_round_vectors(out, &msg->round);
         break;
+    case MSG_TASK:
+        put_task(out, &msg->round);
+        break;
     case MSG_WORK:
     case MSG_DROP:
+    case MSG_ALONE:
         put_work(out, &msg->work);
+        break;
+    case MSG_SUM:
+        put_sum(out, &msg->sum);
+        break;
+    case MSG_RELAY:
+        put_relay(out, &msg->relay);
         break;
     case MSG_CANCEL:
         put_key(out, &msg->cancel.key);
@@ -672,6 +922,7 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_u32(out, msg->refuse.piece);
         break;
     case MSG_LEAVE:
+    case MSG_GONE:
         break;
     case MSG_BYE:
         put_bool(out, msg->bye.finished);
@@ -684,14 +935,24 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_STATUS:
         put_bytes(out, msg->status.text, msg->status.size);
         break;
+    case MSG_PULSE:
+        put_pulse(out, &msg->pulse);
+        break;
     }
+}
+
+static void put_kind(struct writer *out, const struct msg *msg)
+{
+    put_u8(out, (uint8_t)(msg->kind | (msg->leaf != 0 ? LEAF_BIT : 0)));
+    if (msg->leaf != 0)
+        put_u32(out, msg->leaf);
 }
 
 size_t codec_encode(const struct msg *msg, uint8_t *out)
 {
     struct writer writer = writer_on(out, codec_bound(msg));
 
-    put_u8(&writer, (uint8_t)msg->kind);
+    put_kind(&writer, msg);
     put_body(&writer, msg);
     CHECK(writer.ok);
     return writer.size;
@@ -716,6 +977,7 @@ static void get_body(struct reader *in, struct codec_room *room,
     case MSG_ECHO:
         msg->echo.sequence = get_u64(in);
         msg->echo.sent_us = get_i64(in);
+        msg->echo.heard_us = get_i64(in);
         return;
     case MSG_DATA:
         get_data(in, &msg->data);
@@ -727,9 +989,19 @@ static void get_body(struct reader *in, struct codec_room *room,
         get_round_head(in, room, &msg->round);
         get_round_vectors(in, room, &msg->round);
         return;
+    case MSG_TASK:
+        get_task(in, room, &msg->round);
+        return;
     case MSG_WORK:
     case MSG_DROP:
+    case MSG_ALONE:
         get_work(in, room, &msg->work);
+        return;
+    case MSG_SUM:
+        get_sum(in, room, &msg->sum);
+        return;
+    case MSG_RELAY:
+        get_relay(in, &msg->relay);
         return;
     case MSG_CANCEL:
         get_key(in, &msg->cancel.key);
@@ -745,6 +1017,7 @@ static void get_body(struct reader *in, struct codec_room *room,
         msg->refuse.piece = get_u32(in);
         return;
     case MSG_LEAVE:
+    case MSG_GONE:
         return;
     case MSG_BYE:
         msg->bye.finished = get_bool(in);
@@ -756,6 +1029,9 @@ static void get_body(struct reader *in, struct codec_room *room,
     case MSG_STATUS:
         get_status(in, &msg->status);
         return;
+    case MSG_PULSE:
+        get_pulse(in, room, &msg->pulse);
+        return;
     }
     in->ok = false; /* No such kind. */
 }
@@ -765,9 +1041,15 @@ enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
 {
     struct reader in = reader_on(data, size);
     struct msg made;
+    uint8_t kind;
 
     memset(&made, 0, sizeof made);
-    made.kind = (enum msg_kind)get_u8(&in);
+    kind = get_u8(&in);
+    made.kind = (enum msg_kind)(kind & ~LEAF_BIT);
+    if ((kind & LEAF_BIT) != 0) {
+        made.leaf = get_u32(&in);
+        must(&in, made.leaf != 0);
+    }
     if (in.ok)
         get_body(&in, room, &made);
     if (!reader_done(&in))
@@ -785,7 +1067,7 @@ bool codec_posts(const struct msg *msg)
 
 bool codec_is_posted(const uint8_t *data, size_t size)
 {
-    return size > 0 && (data[0] & POSTED_BIT) != 0;
+    return size > 0 && (data[0] & (LEAF_BIT | POSTED_BIT)) == POSTED_BIT;
 }
 
 size_t codec_posted_bound(const struct msg *msg)
@@ -799,7 +1081,7 @@ size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
 {
     struct writer writer = writer_on(out, codec_posted_bound(msg));
 
-    CHECK(codec_posts(msg));
+    CHECK(codec_posts(msg) && msg->leaf == 0);
     put_u8(&writer, (uint8_t)(msg->kind | POSTED_BIT));
     put_u32(&writer, where->place);
     put_u64(&writer, where->sequence);
@@ -840,7 +1122,7 @@ size_t codec_encode_head(const struct msg *msg, uint8_t *out)
     struct writer writer = writer_on(out, codec_posted_bound(msg));
 
     CHECK(msg->kind == MSG_ROUND);
-    put_u8(&writer, (uint8_t)msg->kind);
+    put_kind(&writer, msg);
     put_round_head(&writer, &msg->round);
     CHECK(writer.ok);
     return writer.size;
@@ -871,7 +1153,7 @@ enum err codec_decode_vectors(const uint8_t *data, size_t size,
     const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
     struct reader in = reader_on(data, size);
 
-    CHECK(round->dims == room->dims);
+    CHECK(round->dims <= room->sum_dims);
     if (room->scaled == sum_dims && room->scale == round->key.scale) {
         (void)get_view(&in, (size_t)sum_dims * sizeof *room->exponent);
         get_rest(&in, room, round);
@@ -890,6 +1172,7 @@ size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,
         SMALL_BYTES + pack_bound(sum_dims),
         SMALL_BYTES + ((size_t)sum_dims + 1) * 8,
         round_bound(items_max, dims, sum_dims),
+        round_bound(items_max, sum_dims, 0), /* A product. */
     };
     size_t most = 0;
 

@@ -6,6 +6,9 @@
  * packed (math/pack.h).  A decoder allocates nothing: vectors land in the
  * caller's buffers, sized for the job, so that no length a peer declares can
  * make us allocate.  Any byte string gives a message or ERR_FORMAT.
+ *
+ * A message of or for a relay's leaf has LEAF_BIT set in its kind and the
+ * leaf's number after it.
  */
 #ifndef WIRE_CODEC_H
 #define WIRE_CODEC_H
@@ -29,10 +32,16 @@ struct codec_room {
     uint64_t scale;    /* ... of the scale with this name; 0: none. */
     int64_t *sum;      /* sum_dims. */
     struct item *items;
+    uint32_t answers_max; /* 0 unless codec_room_answers made some. */
+    struct answer *answers;
+    struct stint *stints; /* STINTS_MAX. */
 };
 
 MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,
                                     uint32_t sum_dims, uint32_t items_max);
+/* Room for SUMs, too; ANSWERS_MAX at most. */
+MUST_CHECK enum err codec_room_answers(struct codec_room *room,
+                                       uint32_t answers_max);
 void codec_room_close(struct codec_room *room);
 
 /* The most bytes the message can take. */
@@ -45,7 +54,7 @@ MUST_CHECK enum err codec_decode(const uint8_t *data, size_t size,
 
 /* Messages whose vectors lie in memory that both sides share (os/board.h):
  *
- *     kind + 128 1 | place 4 | sequence 8 | the message's fields but vectors
+ *     kind + 64 1 | place 4 | sequence 8 | the message's fields but vectors
  *
  * ROUND and TALLY can be sent so; what lies there for a ROUND is the end of
  * the plain message, exponents and weights, for a TALLY its sums as they lie
@@ -82,6 +91,9 @@ void codec_room_forget(struct codec_room *room);
 
 /* Is it [A-Za-z0-9._-]{1,64}: a name that no terminal, file or page minds? */
 bool codec_name_valid(const char *name);
+
+/* Largest SUM of the job. */
+size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max);
 
 /* Largest message this job may see: what a link may buffer once the peer is
  * known (before that: LINK_STRANGER_BYTES). */

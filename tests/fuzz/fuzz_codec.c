@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "wire/bundle.h"
 #include "wire/codec.h"
 
 #define FUZZ_DIMS     70u
@@ -20,15 +21,34 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Every message lies inside, one after the other, up to the end or to the
+ * first that does not. */
+static void walk_bundle(const uint8_t *data, size_t size)
+{
+    const uint8_t *message, *end = data + 1;
+    size_t at = 0, message_size;
+
+    while (bundle_next(data, size, &at, &message, &message_size)) {
+        CHECK(message == end + 4);
+        end = message + message_size;
+        CHECK(end == data + at && at <= size);
+    }
+    CHECK(at == 0 || at == size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct codec_room room;
     struct msg msg;
     uint8_t *again;
 
-    if (room.dims == 0)
+    if (room.dims == 0) {
         CHECK(codec_room_init(&room, FUZZ_DIMS, FUZZ_SUM_DIMS, FUZZ_ITEMS) ==
               ERR_OK);
+        CHECK(codec_room_answers(&room, FUZZ_ITEMS) == ERR_OK);
+    }
+    if (bundle_is(data, size))
+        walk_bundle(data, size);
     if (codec_decode(data, size, &room, &msg) != ERR_OK)
         return 0;
     again = mem_new(codec_bound(&msg), 1);

@@ -3,7 +3,7 @@
 # least 50 faults a run, and the same digest when all are run again.
 # SIM_SEEDS says how many; violations name the seed that replays them.
 set -u
-seeds=${SIM_SEEDS:-3000}
+seeds=${SIM_SEEDS:-5000}
 failed=0
 
 # say OK NUMBER TEXT

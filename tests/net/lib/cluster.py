@@ -236,6 +236,14 @@ def memory_kib(pid):
     return 0
 
 
+def peak_kib(pid):
+    """The most memory it ever had (VmHWM)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return 0
+
+
 def write_rows(name, columns, entries, value):
     """A LIBSVM file of 2,000 rows with `entries` values each, from a seed."""
     rng = random.Random(5)

@@ -247,7 +247,7 @@ static void test_refusals(void **state)
 
     (void)state;
     assert_int_equal(muster_version(), MUSTER_VERSION);
-    bad = good, bad.version = 2, assert_fails(&bad, MUSTER_BAD_VERSION);
+    bad = good, bad.version = 3, assert_fails(&bad, MUSTER_BAD_VERSION);
     bad = good, bad.version = 0, assert_fails(&bad, MUSTER_BAD_VERSION);
     bad = good, bad.dims = 0, assert_fails(&bad, MUSTER_BAD_OPTION);
     bad = good, bad.chunks = 0, assert_fails(&bad, MUSTER_BAD_OPTION);
@@ -259,7 +259,11 @@ static void test_refusals(void **state)
     bad = good, bad.optimiser = "sdg", assert_fails(&bad, MUSTER_BAD_OPTION);
     bad = good, bad.optimiser = "newton", bad.hessvec = NULL;
     assert_fails(&bad, MUSTER_BAD_OPTION);
-    bad = good, bad.workers = 2, assert_fails(&bad, MUSTER_UNSUPPORTED);
+    bad = good, bad.chunks = 65537, assert_fails(&bad, MUSTER_BAD_OPTION);
+    bad = good, bad.dims = 1 << 24, assert_fails(&bad, MUSTER_BAD_OPTION);
+    bad = good, bad.workers = 5000, assert_fails(&bad, MUSTER_BAD_OPTION);
+    bad = good, bad.wanted = 2, assert_fails(&bad, MUSTER_BAD_OPTION);
+    assert_int_equal(muster_train(NULL, NULL, NULL), MUSTER_BAD_OPTION);
     bad = good, bad.gradient = moody, assert_fails(&bad, MUSTER_NOT_A_FUNCTION);
     bad = good, bad.optimiser = "gd", bad.rate = 1e6, bad.tol = 0;
     assert_fails(&bad, MUSTER_DIVERGED);
@@ -267,6 +271,61 @@ static void test_refusals(void **state)
     assert_fails(&good, MUSTER_DIVERGED);
     b.poison = HUGE_VAL;
     assert_fails(&good, MUSTER_DIVERGED);
+}
+
+/* What follows the fields of an older version is not looked at. */
+static void test_older_program(void **state)
+{
+    struct bowl b = {.size = 1};
+    struct muster_options now = options_of(&b);
+    struct muster_options old = now;
+    struct muster_model *models[2];
+
+    (void)state;
+    memset(&old.code, 0xff, sizeof old - offsetof(struct muster_options, code));
+    old.version = 1;
+    models[0] = train(&now);
+    models[1] = train(&old);
+    assert_string_equal(muster_hash(models[0]), muster_hash(models[1]));
+    muster_free(models[0]);
+    muster_free(models[1]);
+}
+
+/* One coordinate in a thousand chunks, the others everywhere, and of very
+ * different sizes: each has its own scale. */
+static int spiky(void *context, const double *w, uint32_t chunk, double *g,
+                 double *loss)
+{
+    const double size[3] = {1e6, 1, 1e-4};
+
+    (void)context;
+    for (int j = 0; j < 3; j++) {
+        const double d = w[j] - (j + 1) / size[j];
+
+        if (j == 1 && chunk != 17)
+            continue;
+        g[j] = size[j] * size[j] * d;
+        *loss += size[j] * size[j] * d * d / 2;
+    }
+    return 0;
+}
+
+static void test_sizes_differ(void **state)
+{
+    struct muster_options options = MUSTER_OPTIONS;
+    struct muster_model *model;
+    const double *w;
+
+    (void)state;
+    options.dims = 3, options.chunks = 1000, options.rows = 1000;
+    options.gradient = spiky;
+    options.steps = 2000;
+    model = train(&options);
+    w = muster_weights(model);
+    assert_true(fabs(w[0] - 1e-6) < 1e-15);
+    assert_true(fabs(w[1] - 2) < 1e-6);
+    assert_true(fabs(w[2] - 3e4) < 1e-1);
+    muster_free(model);
 }
 
 int main(void)
@@ -277,6 +336,8 @@ int main(void)
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_older_program),
+        cmocka_unit_test(test_sizes_differ),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "code/axes.h"
 #include "code/code_fixture.h"
 
@@ -118,6 +119,79 @@ static void test_expected_error(void **state)
     }
 }
 
+/* What a step is off by if these slots alone answer. */
+static double error_of(const struct code *code, const bool *in)
+{
+    double weight[SLOTS_MAX];
+    double error = -1;
+
+    assert_int_equal(code_error(code, in, weight, &error), ERR_OK);
+    return error;
+}
+
+/* O4, every slot silent by itself with chance p: p^d of the data is missing on
+ * average, and with chance (1-p^d)^(n/d) nothing is.  All sets of answers, each
+ * with its chance. */
+static void check_each_alone(uint32_t n, uint32_t d, double p)
+{
+    struct code code = code_of((struct shape){"frc", n, d - 1, 0, 2 * n});
+    double missing = 0;
+    double whole = 0;
+
+    for (uint32_t mask = 0; mask < 1u << n; mask++) {
+        const int answers = __builtin_popcount(mask);
+        const double chance = pow(p, (int)n - answers) * pow(1 - p, answers);
+        bool in[SLOTS_MAX];
+        double error;
+
+        for (uint32_t slot = 0; slot < n; slot++)
+            in[slot] = mask >> slot & 1u;
+        error = error_of(&code, in);
+        missing += chance * error;
+        whole += error == 0 ? chance : 0;
+    }
+    assert_true(fabs(missing - pow(p, d)) < 1e-12);
+    assert_true(fabs(whole - pow(1 - pow(p, d), (double)n / d)) < 1e-12);
+    code_close(&code);
+}
+
+static void test_error_each_alone(void **state)
+{
+    (void)state;
+    for (uint32_t d = 1; d <= 4; d++) {
+        check_each_alone(12, d, .1);
+        check_each_alone(12, d, .5);
+    }
+}
+
+/* The same for as many workers as the published tables have, by draws: groups
+ * are independent, so the share has variance p^d (1-p^d) d / n. */
+static void test_error_each_alone_by_draws(void **state)
+{
+    enum { WORKERS = 60, DRAWS = 20000 };
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 4);
+    for (uint32_t d = 2; d <= 3; d++) {
+        struct code code =
+            code_of((struct shape){"frc", WORKERS, d - 1, 0, WORKERS});
+        const double want = pow(.2, d);
+        double total = 0;
+
+        for (uint32_t draw = 0; draw < DRAWS; draw++) {
+            bool in[SLOTS_MAX];
+
+            for (uint32_t slot = 0; slot < WORKERS; slot++)
+                in[slot] = !rng_chance(&rng, .2);
+            total += error_of(&code, in);
+        }
+        assert_true(fabs(total / DRAWS - want) <=
+                    3 * sqrt(want * (1 - want) * d / WORKERS / DRAWS));
+        code_close(&code);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +199,8 @@ int main(void)
         cmocka_unit_test(test_unbiased_on_average),
         cmocka_unit_test(test_unbiased_refusals),
         cmocka_unit_test(test_expected_error),
+        cmocka_unit_test(test_error_each_alone),
+        cmocka_unit_test(test_error_each_alone_by_draws),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

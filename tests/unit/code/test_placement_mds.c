@@ -39,8 +39,11 @@ static double size_of(const struct code *code, const double *weight)
 static void check_part(const struct code *code, const bool *in, uint32_t part)
 {
     double weight[SLOTS_MAX];
+    double residual = -1;
 
-    assert_int_equal(code_decode_part(code, in, part, weight), ERR_OK);
+    assert_int_equal(code_decode_part(code, in, part, weight, &residual),
+                     ERR_OK);
+    assert_true(residual >= 0 && residual <= CODE_RESIDUAL_MAX);
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         if (!in[slot])
             assert_true(weight[slot] == 0);
@@ -101,7 +104,8 @@ static void test_systematic(void **state)
         for (uint32_t part = 0; part < 4; part++)
             assert_true(code_entry(&code, slot, part) == (slot == part));
     }
-    assert_true(code_load(&code) == 1);
+    assert_true(code_load(&code) == .25);
+    assert_true(code_copies(&code) == 3);
     assert_int_equal(code.exactness, EXACT_NUMERIC);
     code_close(&code);
 }

@@ -76,6 +76,39 @@ static void test_round_trip(void **state)
     assert_true(digest_equal(&summary.chain, &out.chain));
 }
 
+static void see_ages(void *context, const struct record *record)
+{
+    struct record *last = context;
+
+    *last = *record;
+}
+
+/* --staleness: how old the answers were is part of the receipt, and the last
+ * of it: nothing before it gives way. */
+static void test_ages(void **state)
+{
+    struct written out;
+    struct journal_summary summary;
+    struct record record = make(RECORD_STEP, 3, 3);
+    struct record last;
+
+    (void)state;
+    write_all(&out);
+    memset(record.silent, 0xa5, sizeof record.silent);
+    record.age_sum = UINT64_C(0x123456789abcdef);
+    record.age_max = 1000;
+    memcpy(out.chain.bytes, out.bytes + 5 * RECORD_BYTES - DIGEST_BYTES,
+           DIGEST_BYTES);
+    add(&out, 5, record);
+    assert_int_equal(
+        journal_scan(out.bytes, sizeof out.bytes, see_ages, &last, &summary),
+        ERR_OK);
+    assert_int_equal(summary.records, RECORDS);
+    assert_int_equal(last.age_sum, record.age_sum);
+    assert_int_equal(last.age_max, record.age_max);
+    assert_memory_equal(last.silent, record.silent, sizeof last.silent);
+}
+
 static void test_every_cut(void **state)
 {
     struct written out;
@@ -167,9 +200,9 @@ static void test_rollback(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_every_cut),
-        cmocka_unit_test(test_every_flip), cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_rollback),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_ages),
+        cmocka_unit_test(test_every_cut),  cmocka_unit_test(test_every_flip),
+        cmocka_unit_test(test_rules),      cmocka_unit_test(test_rollback),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

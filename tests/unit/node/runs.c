@@ -119,5 +119,5 @@ void runs_expect_same(struct runs *runs, struct train_result *result)
                         digest_text(&runs->perfect.hash, wanted));
     assert_memory_equal(&result->objective, &runs->perfect.objective,
                         sizeof result->objective);
-    mem_free(result->weights);
+    train_result_close(result);
 }

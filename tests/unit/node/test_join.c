@@ -281,7 +281,7 @@ static void test_stop(void **state)
         fail_msg("%s", why.text);
     assert_false(result.finished);
     assert_true(result.steps < 1000);
-    mem_free(result.weights);
+    train_result_close(&result);
     mem_free(outside.answer);
     runs_close(&runs);
 }

@@ -51,7 +51,7 @@ static int run_main(void *context)
     run->runs->options.watch_context = run;
     if (train_run(&run->runs->options, &result, &why) != ERR_OK)
         return 1;
-    mem_free(result.weights);
+    train_result_close(&result);
     return result.finished ? 0 : STOPPED;
 }
 
@@ -150,7 +150,7 @@ static void test_a_run_goes_on_after_its_supervisor_was_killed(void **state)
         if (train_run(&runs.options, &result, &why) != ERR_OK)
             fail_msg("%s", why.text);
         steps = result.steps;
-        mem_free(result.weights);
+        train_result_close(&result);
     }
     assert_true(steps > 0);
     runs_close(&runs);

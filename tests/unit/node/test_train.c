@@ -175,7 +175,7 @@ static void test_stop_and_resume(void **state)
     assert_false(result.finished);
     assert_int_equal(result.signal, SIGTERM);
     assert_true(result.steps >= 10 && result.steps < 60);
-    mem_free(result.weights);
+    train_result_close(&result);
 
     runs.options.watch = NULL;
     assert_int_equal(train_run(&runs.options, &result, &why), ERR_EXISTS);
@@ -219,7 +219,7 @@ static void test_max_time(void **state)
     assert_false(result.finished);
     assert_int_equal(result.signal, 0);
     assert_non_null(result.weights);
-    mem_free(result.weights);
+    train_result_close(&result);
     runs_close(&runs);
 }
 

@@ -260,6 +260,27 @@ static void test_plain_messages(void **state)
     assert_string_equal(link_peer(f->server.link), "");
 }
 
+/* The first byte that a worker reads is that of a length; one is as good as
+ * another, also those that TLS begins with. */
+static void test_first_frames_of_any_length(void **state)
+{
+    struct fixture *f = *state;
+    const uint8_t data[40] = {1};
+
+    start(f, NULL, NULL);
+    for (size_t size = 1; size <= sizeof data; size++) {
+        f->server.ups = f->client.ups = 0;
+        f->server.downs = f->client.messages = 0;
+        dial(f);
+        run_until(f, both_up);
+        link_send(f->server.link, PLANE_BULK, data, size);
+        run_until(f, client_heard);
+        assert_int_equal(f->client.size, size);
+        link_close(f->client.link);
+        run_until(f, server_down);
+    }
+}
+
 static const struct token cluster = {.name = "cluster", .key = {1, 2, 3}};
 
 static void test_sealed_messages(void **state)
@@ -371,6 +392,43 @@ static void test_names_resolve(void **state)
     assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
                      ERR_OK);
     run_until(f, both_up);
+}
+
+/* The other side sees the address that we were told to dial from. */
+static void test_dials_from_source(void **state)
+{
+    const struct net_source source = {.four = "127.0.0.5"};
+    struct fixture *f = *state;
+    struct link_options options = {.loop = f->loop,
+                                   .events = &events,
+                                   .source = &source,
+                                   .context = &f->client};
+
+    start(f, NULL, NULL);
+    link_hub_free(f->client.hub);
+    assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
+    dial(f);
+    run_until(f, both_up);
+    assert_memory_equal(link_address(f->server.link), "127.0.0.5:", 10);
+}
+
+/* A card without an address of that kind has no way there, and says so. */
+static void test_source_of_another_kind(void **state)
+{
+    const struct net_source source = {.six = "::1"};
+    struct fixture *f = *state;
+    struct link_options options = {.loop = f->loop,
+                                   .events = &events,
+                                   .source = &source,
+                                   .context = &f->client};
+
+    start(f, NULL, NULL);
+    link_hub_free(f->client.hub);
+    assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
+    dial(f);
+    run_until(f, client_down);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+    assert_non_null(strstr(f->client.why, "--interface"));
 }
 
 static void test_unknown_names_do_not(void **state)
@@ -564,6 +622,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_plain_messages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_first_frames_of_any_length, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_sealed_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_worker_token_names_its_worker,
                                         setup, teardown),
@@ -579,6 +639,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_nobody_there, setup, teardown),
         cmocka_unit_test_setup_teardown(test_names_resolve, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_dials_from_source, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_source_of_another_kind, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_unknown_names_do_not, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_another_machine_needs_a_token,

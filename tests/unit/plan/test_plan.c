@@ -146,6 +146,9 @@ static void test_names(void **state)
     assert_string_equal(candidate.label, "agc s=3 k=5");
     assert_int_equal(candidate.spec.k, 5);
     assert_string_equal(named("uncoded", 12).label, "uncoded");
+    candidate = named("ignore:staleness=2", 12);
+    assert_string_equal(candidate.label, "ignore s=1 B=2");
+    assert_int_equal(candidate.spec.staleness, 2);
     assert_int_equal(candidate_parse("frc:s=x", 7, &defaults, &candidate, &why),
                      ERR_RANGE);
     assert_string_equal(why.text, "frc:s=x: s=x is no count up to 10000");
@@ -177,6 +180,16 @@ static void test_closed_forms(void **state)
         {"bimodal:.05,3", {DELAY_BIMODAL, .05, 3}, "uncoded", {30, 1, 30}, 1},
         {"bimodal:.05,10", {DELAY_BIMODAL, .05, 10}, "frc:s=1", {15, 2, 15}, 2},
         {"bimodal:.2,5", {DELAY_BIMODAL, .2, 5}, "ignore:s=3", {30, 1, 27}, 1},
+        {"exp:1/scale",
+         {DELAY_SHIFTED, 1, 1},
+         "mds:s=2",
+         {30, 1, 28},
+         30 / 28.0},
+        {"bimodal:.05,3",
+         {DELAY_BIMODAL, .05, 3},
+         "mds:s=2",
+         {30, 1, 28},
+         30 / 28.0},
     };
 
     (void)state;

@@ -131,7 +131,9 @@ static void test_crash_countdown(void **state)
 
 /* --- torture of core/store ----------------------------------------------- */
 
-#define SAVES 4u
+#define SAVES  4u
+#define WAYS   600u  /* What one power cut may leave. */
+#define STATES 20000u /* In all, at least. */
 
 struct books {
     uint32_t checkpoint; /* Last reported durable. */
@@ -218,9 +220,9 @@ static void test_power_cut_at_every_operation(void **state)
 
     (void)state;
     rng_init(&rng, 11);
-    assert_true(count > 20);
+    assert_true((count + 1) * WAYS >= STATES);
     for (uint32_t after = 0; after <= count; after++) {
-        for (uint32_t way = 0; way < 200; way++) {
+        for (uint32_t way = 0; way < WAYS; way++) {
             struct disk_model model;
             struct books books = {0};
 

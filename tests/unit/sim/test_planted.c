@@ -75,51 +75,43 @@ static void catches(enum planted_bug bug)
 
 #endif
 
-static void test_no_bug_no_violation(void **state)
+static void test_planted(void **state)
 {
-    (void)state;
-    catches(BUG_NONE);
+    catches(*(const enum planted_bug *)*state);
 }
 
-static void test_apply_duplicate(void **state)
-{
-    (void)state;
-    catches(BUG_APPLY_DUPLICATE);
-}
-
-static void test_stale_view(void **state)
-{
-    (void)state;
-    catches(BUG_STALE_VIEW);
-}
-
-static void test_merge_overlap(void **state)
-{
-    (void)state;
-    catches(BUG_MERGE_OVERLAP);
-}
-
-static void test_skip_folder_sync(void **state)
-{
-    (void)state;
-    catches(BUG_SKIP_FOLDER_SYNC);
-}
-
-static void test_skip_finite(void **state)
-{
-    (void)state;
-    catches(BUG_SKIP_FINITE);
-}
+/* The names are those of core/bugs.h. */
+#define PLANTED(bug)                                                           \
+    {                                                                          \
+        .name = #bug, .test_func = test_planted,                               \
+        .initial_state = &(enum planted_bug)                                   \
+        {                                                                      \
+            bug                                                                \
+        }                                                                      \
+    }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_bug_no_violation),
-        cmocka_unit_test(test_apply_duplicate),
-        cmocka_unit_test(test_stale_view),
-        cmocka_unit_test(test_merge_overlap),
-        cmocka_unit_test(test_skip_folder_sync),
-        cmocka_unit_test(test_skip_finite),
+        PLANTED(BUG_NONE),
+        PLANTED(BUG_APPLY_DUPLICATE),
+        PLANTED(BUG_STALE_VIEW),
+        PLANTED(BUG_MERGE_OVERLAP),
+        PLANTED(BUG_SKIP_FOLDER_SYNC),
+        PLANTED(BUG_SKIP_FINITE),
+        PLANTED(BUG_STALE_STEP),
+        PLANTED(BUG_ONE_SHORT),
+        PLANTED(BUG_ROW_TWICE),
+        PLANTED(BUG_FORGET_DEAD),
+        PLANTED(BUG_OLD_COMPUTE),
+        PLANTED(BUG_OLD_WEIGHTS),
+        PLANTED(BUG_UNSYNCED_VIEW),
+        PLANTED(BUG_UNSYNCED_STEP),
+        PLANTED(BUG_SKIP_FILE_SYNC),
+        PLANTED(BUG_IN_PLACE),
+        PLANTED(BUG_KEEP_TORN),
+        PLANTED(BUG_BELIEVE_SECOND),
+        PLANTED(BUG_RELAY_TWICE),
         cmocka_unit_test(test_shrinks),
     };
 

@@ -1,8 +1,8 @@
 /*
  * The fast path against the core: random codes, sizes and delays, both ways.
  * Every step must take the same time to the microsecond, and cover the same
- * share unless answers of one moment race to end it.  A failure prints the
- * configuration.
+ * share, with answers as old, unless those of one moment race to end it.
+ * A failure prints the configuration.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -67,6 +67,17 @@ static struct configuration draw(struct rng *rng)
     return made;
 }
 
+/* Late answers, B of them in turn. */
+static struct configuration draw_stale(struct rng *rng)
+{
+    struct configuration made = draw(rng);
+
+    made.preset.name = "ignore";
+    made.preset.collect = 0;
+    made.preset.staleness = (uint32_t)rng_between(rng, 1, 5);
+    return made;
+}
+
 /* The core's steps; false if the code does not fit the shape. */
 static bool run_core(const struct configuration *with,
                      const struct delay *delay, const struct code_spec *spec,
@@ -107,6 +118,9 @@ static void check_same(const struct configuration *with, uint32_t number,
     struct delay_draw draws[64];
     int64_t before = 0;
     uint64_t chunks_in = 0;
+    uint64_t age_sum = 0;
+    uint64_t aged = 0;
+    uint32_t age_max = 0;
 
     assert_int_equal(replay_init(&replay, code, with->chunk_us), ERR_OK);
     for (uint32_t i = 0; i < STEPS; i++) {
@@ -114,7 +128,7 @@ static void check_same(const struct configuration *with, uint32_t number,
         struct replay_step step;
 
         delay_row(delay, i, code->slots, draws);
-        replay_run(&replay, draws, &step);
+        assert_int_equal(replay_run(&replay, draws, &step), ERR_OK);
         if (step.took_us != at - before)
             fail_msg("case %u: %s n=%u s=%u collect=%u, %u chunks of %lld us, "
                      "delay %s: step %u takes %lld us, %lld in the core",
@@ -124,20 +138,29 @@ static void check_same(const struct configuration *with, uint32_t number,
                      (long long)step.took_us, (long long)(at - before));
         before = at;
         chunks_in += step.chunks_in;
+        aged += step.aged;
+        age_sum += step.age_sum;
+        age_max = step.age_max > age_max ? step.age_max : age_max;
         assert_true(step.chunks_done >= step.chunks_in ||
                     code->carrier == CARRIER_F64);
     }
     if (strstr(with->delay, "exp:0") != NULL ||
-        strcmp(with->delay, "reference") == 0)
+        strcmp(with->delay, "reference") == 0) {
         assert_true(fabs((double)chunks_in / (STEPS * (double)with->chunks) -
                          core->coverage) < 1e-9);
+        assert_int_equal(age_sum, core->stats.age_sum);
+        assert_int_equal(age_max, core->stats.age_max);
+        if (with->preset.staleness > 0)
+            assert_int_equal(aged, core->stats.aged);
+    }
+    assert_true(age_max <= with->preset.staleness);
     replay_close(&replay);
 }
 
 /* False if the code does not fit the shape. */
-static bool one_case(struct rng *rng, uint32_t number)
+static bool one_case(const struct configuration *drawn, uint32_t number)
 {
-    const struct configuration with = draw(rng);
+    const struct configuration with = *drawn;
     struct sim_result core = {0};
     struct code_spec spec;
     struct code code = {0};
@@ -163,8 +186,26 @@ static void test_same_as_core(void **state)
 
     (void)state;
     rng_init(&rng, 4);
-    for (uint32_t i = 0; i < CASES; i++)
-        done += one_case(&rng, i);
+    for (uint32_t i = 0; i < CASES; i++) {
+        const struct configuration with = draw(&rng);
+
+        done += one_case(&with, i);
+    }
+    assert_true(done > CASES / 2);
+}
+
+static void test_stale_same_as_core(void **state)
+{
+    struct rng rng;
+    uint32_t done = 0;
+
+    (void)state;
+    rng_init(&rng, 5);
+    for (uint32_t i = 0; i < CASES; i++) {
+        const struct configuration with = draw_stale(&rng);
+
+        done += one_case(&with, i);
+    }
     assert_true(done > CASES / 2);
 }
 
@@ -172,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_as_core),
+        cmocka_unit_test(test_stale_same_as_core),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,7 @@ static void test_one_fault_of_each_kind_at_each_step(void **state)
             run_fault((enum fault_kind)kind, step, "frc");
             run_fault((enum fault_kind)kind, step, "steal");
             run_fault((enum fault_kind)kind, step, "cyclic");
+            run_fault((enum fault_kind)kind, step, "mds");
             run_fault((enum fault_kind)kind, step, "stream");
             run_fault((enum fault_kind)kind, step, "partial-cyclic");
             run_fault((enum fault_kind)kind, step, "ignore");

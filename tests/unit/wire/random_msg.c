@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/chunkset.h"
+#include "core/offset.h"
 
 static uint32_t random_u32(struct rng *rng)
 {
@@ -80,6 +81,12 @@ static void random_local(struct rng *rng, struct local *local)
     local->seed = rng_next(rng);
 }
 
+/* What a clock may show. */
+static int64_t random_time(struct rng *rng)
+{
+    return (int64_t)(random_u64(rng) >> 2) & OFFSET_CLOCK_MAX;
+}
+
 static void random_job(struct rng *rng, struct job *job)
 {
     job->id = rng_next(rng);
@@ -96,10 +103,13 @@ static void random_job(struct rng *rng, struct job *job)
     job->storage = random_u32(rng);
     job->entries = rng_next(rng);
     job->weighted = rng_chance(rng, 0.5);
+    job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
     random_local(rng, &job->local);
     random_digest(rng, &job->data);
     job->beat_us = 1 + (int64_t)(random_u64(rng) >> 2);
     job->dead_us = 1 + (int64_t)(random_u64(rng) >> 2);
+    job->pulse_us = random_time(rng);
+    job->stints = rng_chance(rng, 0.5);
 }
 
 static void random_hello(struct rng *rng, struct msg_hello *hello)
@@ -111,6 +121,7 @@ static void random_hello(struct rng *rng, struct msg_hello *hello)
     random_digest(rng, &hello->arithmetic);
     hello->resident = rng_chance(rng, 0.5);
     random_digest(rng, &hello->data);
+    hello->job = random_u64(rng);
     hello->view_seen = random_u64(rng);
 }
 
@@ -124,6 +135,44 @@ static void random_beat(struct rng *rng, struct msg_beat *beat)
     beat->assignment = random_u64(rng);
     beat->queued = random_u32(rng);
     beat->chunks_done = random_u64(rng);
+}
+
+static void random_vitals(struct rng *rng, struct vitals *vitals)
+{
+    vitals->compute_us = random_time(rng);
+    vitals->cancelled_us = random_time(rng);
+    vitals->held_us = random_time(rng);
+    vitals->waited_us = random_time(rng);
+    vitals->chunks = random_u64(rng);
+    vitals->cancels = random_u32(rng);
+    vitals->cpu_us = random_time(rng);
+    vitals->starved_us = random_time(rng);
+    vitals->loop_us = random_time(rng);
+    vitals->stopped_us = random_time(rng);
+    vitals->unsent_us = random_time(rng);
+    vitals->unsent_bytes = random_u64(rng);
+    vitals->faults = random_u64(rng);
+}
+
+static void random_pulse(struct rng *rng, struct random_room *room,
+                         struct msg_pulse *pulse)
+{
+    pulse->ahead_us = random_time(rng);
+    pulse->ahead_us *= rng_chance(rng, 0.5) ? -1 : 1;
+    pulse->error_us = random_time(rng) - 1;
+    pulse->trip_us = random_time(rng);
+    pulse->full = rng_chance(rng, 0.5);
+    random_vitals(rng, &pulse->vitals);
+    pulse->count = (uint32_t)rng_below(rng, STINTS_MAX + 1);
+    pulse->stints = room->stints;
+    for (uint32_t i = 0; i < pulse->count; i++)
+        room->stints[i] =
+            (struct stint){.kind = (enum stint_kind)rng_below(rng, STINT_KINDS),
+                           .step = random_u32(rng),
+                           .piece = random_u32(rng),
+                           .began = random_time(rng),
+                           .took_us = random_time(rng),
+                           .stop_us = random_time(rng)};
 }
 
 static uint32_t random_items(struct rng *rng, struct random_room *room)
@@ -163,7 +212,8 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->delay_factor = rng_unit(rng);
     round->count = random_items(rng, room);
     round->items = room->items;
-    round->kind = (enum evaluation_kind)rng_below(rng, 4);
+    round->kind = (enum evaluation_kind)rng_below(rng, 6);
+    round->parts = evaluation_is_product(round->kind) ? random_u32(rng) : 0;
     round->dims = RANDOM_DIMS;
     round->direction = round->kind == EVALUATE_HESSVEC ? room->direction : NULL;
     round->exponent = room->exponent;
@@ -193,6 +243,29 @@ static void random_tally(struct rng *rng, struct random_room *room,
                   (int64_t)rng_next(rng);
 }
 
+static void random_sum(struct rng *rng, struct random_room *room,
+                       struct msg_sum *sum)
+{
+    struct msg_tally tally;
+
+    random_tally(rng, room, &tally);
+    sum->key = tally.key;
+    sum->dims = tally.dims;
+    sum->sum = tally.sum;
+    sum->loss = tally.loss;
+    sum->count = (uint32_t)rng_below(rng, RANDOM_ITEMS + 1);
+    sum->answers = room->answers;
+    for (uint32_t i = 0; i < sum->count; i++) {
+        struct answer *answer = &room->answers[i];
+
+        *answer = (struct answer){.leaf = random_u32(rng)};
+        answer->piece = random_u32(rng);
+        random_range(rng, &answer->first, &answer->end);
+        answer->compute_us = (int64_t)(rng_next(rng) >> 1);
+        answer->counted = rng_chance(rng, 0.5);
+    }
+}
+
 static void random_row(struct rng *rng, struct random_room *room,
                        struct msg_row *row)
 {
@@ -217,6 +290,8 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
 {
     memset(msg, 0, sizeof *msg);
     msg->kind = kind;
+    if (rng_chance(rng, 0.3))
+        msg->leaf = 1 + (random_u32(rng) >> 1);
     switch (kind) {
     case MSG_HELLO:
         random_hello(rng, &msg->hello);
@@ -233,9 +308,11 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
     case MSG_ECHO:
         msg->echo.sequence = random_u64(rng);
         msg->echo.sent_us = (int64_t)rng_next(rng);
+        msg->echo.heard_us = (int64_t)rng_next(rng);
         break;
     case MSG_DATA:
         msg->data.chunk = (uint32_t)rng_below(rng, CHUNKS_MAX);
+        msg->data.block = random_u64(rng);
         msg->data.size = random_bytes(rng, room);
         msg->data.bytes = room->bytes;
         break;
@@ -243,10 +320,19 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         random_range(rng, &msg->need.first, &msg->need.end);
         break;
     case MSG_ROUND:
+    case MSG_TASK:
         random_round(rng, room, &msg->round);
+        break;
+    case MSG_SUM:
+        random_sum(rng, room, &msg->sum);
+        break;
+    case MSG_RELAY:
+        msg->relay.version = random_u32(rng);
+        random_name(rng, msg->relay.name, NAME_SIZE);
         break;
     case MSG_WORK:
     case MSG_DROP:
+    case MSG_ALONE:
         random_work(rng, room, &msg->work);
         break;
     case MSG_CANCEL:
@@ -263,6 +349,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         msg->refuse.piece = random_u32(rng);
         break;
     case MSG_LEAVE:
+    case MSG_GONE:
         break;
     case MSG_BYE:
         msg->bye.finished = rng_chance(rng, 0.5);
@@ -270,11 +357,14 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_ASK:
         msg->ask.version = random_u32(rng);
-        msg->ask.what = rng_chance(rng, 0.5) ? ASK_STOP : ASK_STATUS;
+        msg->ask.what = (enum ask_what)(ASK_STATUS + rng_below(rng, 3));
         break;
     case MSG_STATUS:
         msg->status.size = random_bytes(rng, room);
         msg->status.text = (const char *)room->bytes;
+        break;
+    case MSG_PULSE:
+        random_pulse(rng, room, &msg->pulse);
         break;
     }
 }

@@ -19,7 +19,9 @@ struct random_room {
     double weights[RANDOM_DIMS + 1];
     double direction[RANDOM_DIMS];
     int64_t sum[RANDOM_DIMS];
+    struct answer answers[RANDOM_ITEMS];
     uint8_t bytes[RANDOM_BYTES];
+    struct stint stints[STINTS_MAX];
 };
 
 /* Fill `msg` with a valid message of `kind`; vectors are RANDOM_DIMS long. */

@@ -16,7 +16,7 @@
 
 #define MUTATIONS  20000u
 #define INPUT_MAX  16384u
-#define CORPUS_MIN 18u /* One message of each kind. */
+#define CORPUS_MIN 26u /* One message of each kind, and bundles. */
 
 static void replay(const char *folder, const char *name)
 {
@@ -87,7 +87,7 @@ static void test_damaged_messages(void **state)
     rng_init(&rng, 11);
     for (uint32_t i = 0; i < MUTATIONS; i++) {
         const enum msg_kind kind =
-            (enum msg_kind)(1 + rng_below(&rng, MSG_STATUS));
+            (enum msg_kind)(1 + rng_below(&rng, MSG_LAST));
 
         random_msg(&rng, kind, &room, &msg);
         assert_true(codec_bound(&msg) <= sizeof data);

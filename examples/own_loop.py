@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Our own gradient on several processes; our own loop on a group of them.
+
+    own_loop.py train [WORKERS]             the same hash for any number
+    own_loop.py join HOST:PORT              one more worker, from anywhere
+    own_loop.py loop [HOST:PORT]            host a group, or join one
+"""
+import sys
+
+import muster
+
+CHUNKS, ROWS = 40, 50
+
+
+def gradient(_, w, chunk, g, loss):
+    """Least squares, y = 2 x + 1; the rows follow from their number."""
+    for i in range(chunk * ROWS, (chunk + 1) * ROWS):
+        x = i * 37 % 1000 / 500 - 1
+        r = w[0] * x + w[1] - (2 * x + 1)
+        g[0], g[1], loss[0] = g[0] + r * x, g[1] + r, loss[0] + r * r / 2
+    return 0
+
+
+what, *more = sys.argv[1:]
+job = dict(dims=2, chunks=CHUNKS, rows=CHUNKS * ROWS, optimiser="gd", rate=0.5, steps=100)
+if what == "train":
+    weights, found = muster.train(gradient, workers=int(*more or [0]), **job)
+    print(*weights, found)
+elif what == "join":
+    muster.join(gradient, *more, **job)
+else:
+    group = muster.Group(*more, least=2)
+    print(group.address, flush=True)
+    step = 0
+    while step < 200:  # Each process adds what it has.
+        total, info = group.sum([0.1 * step, 1e300 if more else -1e300, 1])
+        step = info.call
+        print(step, info.contributed, *map(float.hex, total), flush=True)
+    group.leave()

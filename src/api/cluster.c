@@ -1,0 +1,222 @@
+/*
+ * cluster.c - muster_train with workers, and muster_join: node/train.h and
+ * node/worker_node.h with a function in place of data.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/options.h"
+#include "api/training.h"
+#include "base/mem.h"
+#include "code/preset.h"
+#include "core/journal.h"
+#include "node/train.h"
+#include "node/worker_node.h"
+#include "os/file.h"
+#include "os/scratch.h"
+#include "os/signals.h"
+
+#define SPARE_SEATS  64u /* For those who join. */
+#define CONFIG_NAME  "muster own function 1"
+#define CONFIG_BYTES 256u
+#define GIVE_UP_US   (60 * SECOND_US)
+#define PATH_SIZE    4096u
+
+struct cluster {
+    const struct muster_options *options;
+    struct user_function user;
+    struct train_options run;
+    char folder[PATH_SIZE];
+    bool scratch;
+    struct flag stop;
+};
+
+/* --- what is asked for --------------------------------------------------- */
+
+static enum err choose_code(struct cluster *c, struct why *why)
+{
+    const struct muster_options *o = c->options;
+    const bool adapt = o->code != NULL && strcmp(o->code, "auto") == 0;
+    const uint32_t slots = c->run.slots;
+    const struct preset_options preset = {
+        .name = o->code != NULL && !adapt ? o->code : "steal",
+        .stragglers = o->stragglers > 0 ? o->stragglers : slots > 1,
+        .workers = slots,
+    };
+    struct code code = {0};
+    enum err err = preset_spec(&preset, &c->run.code, why);
+
+    if (err == ERR_OK && (c->run.code.placement == PLACE_LOCAL ||
+                          c->run.code.placement == PLACE_MATRIX))
+        err = why_set(why, ERR_SHAPE,
+                      "code %.32s needs the rows themselves or a file; take "
+                      "steal",
+                      preset.name);
+    if (err == ERR_OK)
+        err = code_build(&code, &c->run.code, slots, o->chunks, why);
+    code_close(&code);
+    c->run.adapt = adapt;
+    c->run.worst = EXACT_BITWISE;
+    return err == ERR_OK || err == ERR_NOMEM ? err : ERR_SHAPE;
+}
+
+/* Of all that decides the bits; of a code that is not exact, too, and of how
+ * many it was made for. */
+static struct digest config_of(const struct cluster *c,
+                               const struct digest *shape)
+{
+    const struct optim_options *optim = &c->run.optim;
+    const bool bitwise = code_spec_bitwise(&c->run.code);
+    char line[CONFIG_BYTES];
+    struct hasher hasher;
+    const int size = snprintf(line, sizeof line, "%s: %s %a %a %s %u %u",
+                              CONFIG_NAME, optim_name(optim->kind), optim->rate,
+                              optim->l2, bitwise ? "bitwise" : c->run.code.name,
+                              bitwise ? 0 : c->run.code.stragglers,
+                              bitwise ? 0 : c->run.slots);
+
+    hasher_init(&hasher);
+    hasher_add(&hasher, line, (size_t)size + 1);
+    hasher_add(&hasher, shape->bytes, sizeof shape->bytes);
+    return hasher_end(&hasher);
+}
+
+static enum err choose_folder(struct cluster *c, struct why *why)
+{
+    const char *wanted = c->options->folder;
+    char journal[PATH_SIZE + sizeof JOURNAL_FILE + 1];
+    int size;
+
+    if (wanted == NULL) {
+        const enum err err = scratch_new(c->folder, sizeof c->folder, why);
+
+        c->scratch = err == ERR_OK;
+        return err;
+    }
+    size = snprintf(c->folder, sizeof c->folder, "%s", wanted);
+    if (size <= 0 || (size_t)size >= sizeof c->folder)
+        return why_set(why, ERR_SHAPE, "folder: not a path");
+    (void)snprintf(journal, sizeof journal, "%s/%s", c->folder, JOURNAL_FILE);
+    c->run.resume = file_exists(journal);
+    return ERR_OK;
+}
+
+/* Updates the user watches, as the coordinator tells of them. */
+static void on_trace(void *context, const struct trace *trace)
+{
+    struct cluster *c = context;
+    struct muster_progress progress = {.version = MUSTER_VERSION,
+                                       .gradient_norm = (double)NAN};
+
+    if (trace == NULL || trace->kind != TRACE_COMMIT ||
+        c->options->watch == NULL || flag_raised(&c->stop))
+        return;
+    progress.step = trace->key.step;
+    progress.objective = trace->value;
+    if (c->options->watch(c->options->context, &progress) != 0)
+        flag_raise(&c->stop);
+}
+
+static enum err describe(struct cluster *c, const struct optim_options *optim,
+                         struct why *why)
+{
+    const struct muster_options *o = c->options;
+    struct digest shape;
+    enum err err = user_digest(&c->user, false, &shape);
+
+    if (err != ERR_OK)
+        return err;
+    c->run = (struct train_options){
+        .user = &c->user,
+        .isa = isa_best(),
+        .threads = o->threads > 0 ? o->threads : 1,
+        .optim = *optim,
+        .slots = o->wanted > 0    ? o->wanted
+                 : o->workers > 0 ? o->workers
+                                  : 1,
+        .local_workers = o->workers,
+        .listen = o->listen,
+        .token_file = o->token_file,
+        .out = c->folder,
+        .watch = on_trace,
+        .watch_context = c,
+        .stop = &c->stop,
+    };
+    c->run.workers_max = c->run.slots + (o->listen != NULL ? SPARE_SEATS : 0);
+    err = choose_code(c, why);
+    if (err == ERR_OK)
+        c->run.config = config_of(c, &shape);
+    return err;
+}
+
+/* --- the run ------------------------------------------------------------- */
+
+static enum err report(struct train_result *result, struct muster_model *model)
+{
+    model->weights = result->weights;
+    model->steps = result->steps;
+    model->evaluations = result->evaluations;
+    model->objective = result->objective;
+    model->converged = result->converged;
+    return result->finished ? ERR_OK : ERR_CANCELLED;
+}
+
+enum err train_cluster(const struct muster_options *options,
+                       const struct optim_options *optim,
+                       struct muster_model *model, struct why *why)
+{
+    struct cluster c = {.options = options, .user = options_user(options)};
+    struct train_result result = {0};
+    struct signals kept;
+    enum err err = describe(&c, optim, why);
+
+    if (err == ERR_OK)
+        err = choose_folder(&c, why);
+    if (err != ERR_OK)
+        return err;
+    signals_keep(&kept);
+    err = train_run(&c.run, &result, why);
+    signals_restore(&kept);
+    if (err == ERR_OK)
+        err = report(&result, model);
+    if (c.scratch)
+        scratch_remove(c.folder);
+    return err;
+}
+
+static enum err join(const struct muster_options *given, const char *address,
+                     struct why *why)
+{
+    struct muster_options options;
+    struct user_function user;
+    struct join_options join = {.give_up_us = GIVE_UP_US};
+    struct signals kept;
+    enum err err = options_read(given, &options, why);
+
+    if (err == ERR_OK)
+        err = options_check(&options, why);
+    if (err == ERR_OK && address == NULL)
+        err = why_set(why, ERR_SHAPE, "there is no address to join");
+    if (err != ERR_OK)
+        return err;
+    user = options_user(&options);
+    join.address = address;
+    join.token_file = options.token_file;
+    join.name = options.name;
+    join.threads = options.threads > 0 ? options.threads : 1;
+    join.user = &user;
+    signals_keep(&kept);
+    err = join_run(&join, why);
+    signals_restore(&kept);
+    return err == ERR_TIMEOUT ? ERR_CLOSED : err;
+}
+
+enum muster_status muster_join(const struct muster_options *options,
+                               const char *address, char *why)
+{
+    struct why sentence = {{0}};
+    const enum err err = join(options, address, &sentence);
+
+    return status_end(err, &sentence, why);
+}

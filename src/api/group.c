@@ -1,0 +1,221 @@
+/*
+ * group.c - muster_sum and its group.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/options.h"
+#include "base/mem.h"
+#include "core/sum.h"
+#include "node/group.h"
+#include "node/worker_node.h"
+#include "os/net.h"
+#include "os/token.h"
+#include "wire/codec.h"
+
+#define MEMBERS_DEFAULT 64u
+#define BYTES_DEFAULT   (UINT64_C(64) << 20)
+#define BYTES_MAX       (UINT64_C(256) << 20) /* A link queues twice that. */
+#define GIVE_UP_DEFAULT 30u
+#define DEADLINE_MAX_S  1e9
+/* Versions of these two structures that are known: since 2. */
+#define GROUP_SINCE 2u
+
+_Static_assert((int)MUSTER_DOUBLE == (int)EXACT_F64, "one numbering");
+_Static_assert((int)MUSTER_FLOAT == (int)EXACT_F32, "one numbering");
+
+struct muster_group {
+    struct group *member;
+    struct group_host *host; /* NULL: hosted elsewhere. */
+    struct token token;
+    bool sealed; /* The token is in use. */
+};
+
+static bool version_known(uint32_t version)
+{
+    return version >= GROUP_SINCE && version <= MUSTER_VERSION;
+}
+
+static enum err check(const struct muster_group_options *o, struct why *why)
+{
+    if (o == NULL)
+        return why_set(why, ERR_SHAPE, "there are no options");
+    if (!version_known(o->version))
+        return why_set(why, ERR_UNKNOWN,
+                       "options of version %u, the library knows %u to %u",
+                       o->version, GROUP_SINCE, MUSTER_VERSION);
+    if (o->members_max > SUM_SEATS_MAX)
+        return why_set(why, ERR_SHAPE, "members_max must be at most %u",
+                       SUM_SEATS_MAX);
+    if (o->least > (o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT))
+        return why_set(why, ERR_SHAPE, "least is more than members_max");
+    if (o->bytes_max > BYTES_MAX)
+        return why_set(why, ERR_SHAPE, "bytes_max must be at most 256 MiB");
+    return ERR_OK;
+}
+
+static enum err open_token(struct muster_group *group, const char *path,
+                           bool host, struct why *why)
+{
+    enum err err;
+
+    if (path == NULL)
+        return ERR_OK;
+    err = token_load(path, host, &group->token, why);
+    group->sealed = err == ERR_OK;
+    return err;
+}
+
+static enum err be_member(struct muster_group *group,
+                          const struct muster_group_options *o,
+                          const struct net_address *address, struct why *why)
+{
+    struct group_options options = {
+        .address = *address,
+        .token = group->sealed ? &group->token : NULL,
+        .give_up_us =
+            (o->give_up_s > 0 ? o->give_up_s : GIVE_UP_DEFAULT) * SECOND_US,
+    };
+    enum err err = join_name(o->name, options.token, options.name, why);
+
+    return err == ERR_OK ? group_join(&options, &group->member, why) : err;
+}
+
+static enum err host(struct muster_group *group,
+                     const struct muster_group_options *o, struct why *why)
+{
+    struct group_host_options options = {
+        .listen = o->listen,
+        .seats = o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT,
+        .least = o->least > 0 ? o->least : 1,
+        .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
+    };
+    enum err err = open_token(group, o->token_file, true, why);
+
+    options.token = group->sealed ? &group->token : NULL;
+    if (err == ERR_OK)
+        err = group_host_open(&options, &group->host, why);
+    if (err == ERR_OK)
+        err = be_member(group, o, group_host_local(group->host), why);
+    return err;
+}
+
+static enum err join(struct muster_group *group,
+                     const struct muster_group_options *o, const char *address,
+                     struct why *why)
+{
+    struct net_address where;
+    enum err err = ERR_OK;
+
+    if (address == NULL)
+        return why_set(why, ERR_SHAPE, "there is no address to join");
+    err = net_parse(address, &where, why);
+    if (err == ERR_OK && where.port == 0)
+        err = why_set(why, ERR_FORMAT, "%.200s: which port? write HOST:PORT",
+                      address);
+    if (err == ERR_OK)
+        err = open_token(group, o->token_file, false, why);
+    return err == ERR_OK ? be_member(group, o, &where, why) : err;
+}
+
+static enum muster_status open_group(const struct muster_group_options *o,
+                                     bool hosts, const char *address,
+                                     struct muster_group **group, char *why)
+{
+    struct why sentence = {{0}};
+    struct muster_group *made;
+    enum err err = check(o, &sentence);
+
+    if (group == NULL)
+        return status_end(ERR_SHAPE, &sentence, why);
+    *group = NULL;
+    if (err != ERR_OK)
+        return status_end(err, &sentence, why);
+    made = mem_new(1, sizeof *made);
+    if (made == NULL)
+        return status_end(ERR_NOMEM, &sentence, why);
+    err = hosts ? host(made, o, &sentence) : join(made, o, address, &sentence);
+    if (err == ERR_OK)
+        *group = made;
+    else
+        muster_group_leave(made);
+    return status_end(err, &sentence, why);
+}
+
+enum muster_status muster_group_host(const struct muster_group_options *options,
+                                     struct muster_group **group, char *why)
+{
+    return open_group(options, true, NULL, group, why);
+}
+
+enum muster_status muster_group_join(const struct muster_group_options *options,
+                                     const char *address,
+                                     struct muster_group **group, char *why)
+{
+    return open_group(options, false, address, group, why);
+}
+
+const char *muster_group_address(const struct muster_group *group)
+{
+    return group->host != NULL ? group_host_address(group->host) : "";
+}
+
+static enum err check_sum(const void *values, uint64_t count,
+                          enum muster_type type, double deadline_s,
+                          const struct muster_sum_info *info, struct why *why)
+{
+    if (values == NULL || count == 0 || count > BYTES_MAX)
+        return why_set(why, ERR_SHAPE, "there must be numbers to add");
+    if (exact_size((enum exact_type)type) == 0)
+        return why_set(why, ERR_SHAPE,
+                       "the type must be MUSTER_DOUBLE or MUSTER_FLOAT");
+    if (!(deadline_s >= 0 && deadline_s <= DEADLINE_MAX_S))
+        return why_set(why, ERR_SHAPE,
+                       "the deadline must be seconds from now, or 0");
+    if (info != NULL && !version_known(info->version))
+        return why_set(why, ERR_UNKNOWN,
+                       "info of version %u, the library knows %u to %u",
+                       info->version, GROUP_SINCE, MUSTER_VERSION);
+    return ERR_OK;
+}
+
+enum muster_status muster_sum(struct muster_group *group, void *values,
+                              uint64_t count, enum muster_type type,
+                              double deadline_s, struct muster_sum_info *info,
+                              char *why)
+{
+    struct why sentence = {{0}};
+    struct group_info told = {.who = ""};
+    enum err err = check_sum(values, count, type, deadline_s, info, &sentence);
+
+    if (err == ERR_OK)
+        err = group_sum(group->member, (enum exact_type)type, values, count,
+                        (time_us)ceil(deadline_s * 1e6), &told, &sentence);
+    if (info != NULL && version_known(info->version))
+        *info = (struct muster_sum_info){
+            .version = info->version,
+            .included = told.included,
+            .call = told.call,
+            .contributed = told.contributed,
+            .members = told.members,
+            .who = told.who,
+        };
+    return status_end(err, &sentence, why);
+}
+
+void muster_cancel(struct muster_group *group)
+{
+    group_cancel(group->member);
+}
+
+void muster_group_leave(struct muster_group *group)
+{
+    if (group == NULL)
+        return;
+    group_leave(group->member);
+    group_host_close(group->host);
+    token_close(&group->token);
+    mem_free(group);
+}

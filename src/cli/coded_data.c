@@ -1,0 +1,61 @@
+#include "cli/coded_data.h"
+
+#include "core/msg.h"
+#include "data/coded.h"
+
+static enum err vet_method(const struct setup *setup,
+                           const struct code_spec *code, struct why *why)
+{
+    if (model_ops(setup->model)->classes)
+        return why_set(why, ERR_SHAPE,
+                       "code %s codes the data of one weight vector, and "
+                       "--model %s has one for each class; take cb or steal",
+                       code->name, model_ops(setup->model)->name);
+    if (setup->optim.kind == OPTIM_NEWTON)
+        return why_set(why, ERR_SHAPE,
+                       "code %s gives gradients, and --optim newton wants "
+                       "second derivatives; take --optim lbfgs or another code",
+                       code->name);
+    return ERR_OK;
+}
+
+static enum err vet_size(const struct dataset *data,
+                         const struct code_spec *code, uint32_t slots,
+                         struct why *why)
+{
+    const uint32_t chunks = dataset_chunks(data);
+    const uint32_t k = slots - code->stragglers;
+    const struct block_shape shape = coded_shape(data, k < chunks ? k : chunks);
+    const double gib = (double)coded_bytes(&shape) / (1u << 30);
+
+    if (chunks > CHUNKS_MAX / 2)
+        return why_set(why, ERR_SHAPE,
+                       "code %s takes at most %u chunks, not %u; give a larger "
+                       "--chunk-rows",
+                       code->name, CHUNKS_MAX / 2, chunks);
+    if (data->rows > SUM_DIMS_MAX - KERNEL_LANES)
+        return why_set(why, ERR_SHAPE,
+                       "code %s sends a number for every row, at most %u, and "
+                       "there are %u rows; take steal or cb",
+                       code->name, SUM_DIMS_MAX - KERNEL_LANES, data->rows);
+    if (coded_bytes(&shape) > CODED_BYTES_MAX)
+        return why_set(why, ERR_SHAPE,
+                       "code %s would make %.1f GiB of dense numbers for each "
+                       "worker out of %u rows of %u columns, and %u GiB is its "
+                       "limit; take steal, cb or more workers",
+                       code->name, gib, data->rows, data->cols,
+                       (unsigned)(CODED_BYTES_MAX >> 30));
+    return ERR_OK;
+}
+
+enum err coded_data_vet(const struct setup *setup, const struct code_spec *code,
+                        struct why *why)
+{
+    enum err err;
+
+    if (!code_spec_products(code) || setup->slots == 0)
+        return ERR_OK;
+    err = vet_method(setup, code, why);
+    return err != ERR_OK ? err
+                         : vet_size(&setup->data, code, setup->slots, why);
+}

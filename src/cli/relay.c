@@ -1,0 +1,51 @@
+/*
+ * relay.c - `muster relay`: this machine stands between a coordinator and its
+ * workers.
+ */
+#include "base/time.h"
+#include "cli/address.h"
+#include "cli/cli.h"
+#include "node/relay_node.h"
+
+#define GIVE_UP_US (60 * SECOND_US)
+
+static const char remedy[] =
+    "copy the cluster token here and add --token-file cluster.token";
+
+static void say_ready(void *context, const char *address)
+{
+    const struct cli *cli = context;
+
+    say_note(cli, "muster: relaying; on this machine: muster join %s", address);
+}
+
+int relay_command(struct cli *cli)
+{
+    const struct options *options = &cli->options;
+    const struct relay_run_options relay = {
+        .address = option_text(options, OPT_ADDRESS),
+        .listen = option_text(options, OPT_LISTEN),
+        .token_file = option_text(options, OPT_TOKEN_FILE),
+        .name = option_text(options, OPT_NAME),
+        .give_up_us = GIVE_UP_US,
+        .ready = say_ready,
+        .context = cli,
+    };
+    struct why why = {0};
+    enum err err;
+
+    if (relay.address == NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "relay to whom? write `muster relay HOST:PORT`, as "
+                         "the coordinator printed it");
+    err = address_check(relay.address, relay.token_file, remedy, &why);
+    if (err == ERR_OK)
+        err = address_check(relay.listen, relay.token_file, remedy, &why);
+    if (err == ERR_OK)
+        err = relay_run(&relay, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
+    if (cli->json)
+        say_json(json_pack("{s:s}", "left", "done"));
+    return EXIT_DONE;
+}

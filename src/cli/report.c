@@ -1,0 +1,110 @@
+/*
+ * report.c - `muster report`: a run as one page that needs nothing else.
+ *
+ * The page (cli/report.html) is compiled in; the data takes the place of its
+ * mark.  Inside a script element only `<` could end the data, so that is
+ * written as JSON's \u003c; the page itself puts every text in as text.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "cli/cli.h"
+#include "cli/report_data.h"
+#include "os/file.h"
+#include "os/output.h"
+
+#define MARK      "@DATA@"
+#define PATH_SIZE 1024u
+
+extern const char report_html[];
+
+static int write_data(const char *text, size_t size, void *context)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] != '<')
+            continue;
+        output_write(context, text + from, i - from);
+        output_write(context, "\\u003c", 6);
+        from = i + 1;
+    }
+    output_write(context, text + from, size - from);
+    return 0;
+}
+
+static enum err write_page(const json_t *data, const char *path,
+                           struct why *why)
+{
+    const char *mark = strstr(report_html, MARK);
+    struct output *out;
+    const enum err err = output_open(&out, path, why);
+
+    CHECK(mark != NULL);
+    if (err != ERR_OK)
+        return err;
+    output_write(out, report_html, (size_t)(mark - report_html));
+    if (json_dump_callback(data, write_data, out,
+                           JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0) {
+        output_abort(out);
+        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    }
+    output_write(out, mark + strlen(MARK), strlen(mark + strlen(MARK)));
+    return output_commit(out, why);
+}
+
+static void show(const struct cli *cli, const json_t *data, const char *path)
+{
+    const json_t *uncoded =
+        json_object_get(json_object_get(data, "hindsight"), "uncoded");
+    const json_t *ratio = json_object_get(uncoded, "ratio");
+
+    if (cli->json) {
+        say_json(json_pack(
+            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?}", "report", path,
+            "class", json_object_get(data, "class"), "statement",
+            json_object_get(data, "statement"), "steps",
+            json_object_get(data, "last_step"), "command",
+            json_object_get(data, "command"), "recorded_steps",
+            (json_int_t)json_array_size(json_object_get(data, "steps")),
+            "uncoded_ratio", ratio, "uncoded_ratio_least",
+            json_object_get(uncoded, "least")));
+        return;
+    }
+    (void)printf("%s: %s\n", path,
+                 json_string_value(json_object_get(data, "statement")));
+    if (json_is_number(ratio))
+        (void)printf("uncoded would have taken about %.2g x as long, at least "
+                     "%.2g x (replayed)\n",
+                     json_number_value(ratio),
+                     json_number_value(json_object_get(uncoded, "least")));
+}
+
+int report_command(struct cli *cli)
+{
+    const char *folder = option_text(&cli->options, OPT_RUN);
+    const char *out = option_text(&cli->options, OPT_OUT);
+    char path[PATH_SIZE];
+    struct why why = {0};
+    json_t *data;
+    enum err err;
+
+    if (folder == NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "which run? write `muster report FOLDER`, the --out "
+                         "of a `muster train` with workers");
+    if (!file_exists(folder))
+        return say_error(cli, EXIT_FAILED, "%.200s: there is no such folder",
+                         folder);
+    (void)snprintf(path, sizeof path, "%.900s%s", out != NULL ? out : folder,
+                   out != NULL ? "" : "/report.html");
+    err = report_data(folder, &data, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
+    err = write_page(data, path, &why);
+    if (err == ERR_OK)
+        show(cli, data, path);
+    json_decref(data);
+    return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
+}

@@ -1,0 +1,16 @@
+/*
+ * report_data.h - all that a report shows of a run, as one JSON object, from
+ * the run's folder: journal, history, config.
+ */
+#ifndef CLI_REPORT_DATA_H
+#define CLI_REPORT_DATA_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+/* ERR_NOTFOUND: there is no run.  What is missing else is said in the page. */
+MUST_CHECK enum err report_data(const char *folder, json_t **data,
+                                struct why *why);
+
+#endif /* CLI_REPORT_DATA_H */

@@ -1,0 +1,273 @@
+#include "core/follow.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "math/grid.h"
+#include "math/tally.h"
+
+#define CHUNK_BITS      51 /* Of a chunk on the grid, at most. */
+#define HEADROOM        4  /* Bits above the sum of sizes. */
+#define SMALL_SHARE     20 /* Bits below the largest sum that p still follows. */
+#define FALL_MOST       10 /* Bits between two evaluations. */
+#define POWER_START     40
+#define POWER_MAX       1000 /* 2^16 chunks of that have a finite sum. */
+#define POWER_MIN       (-900)
+#define CLIMB           20
+#define REPETITIONS_MAX 100u /* From 2^1000 to 2^-900 in strides of 2^10. */
+
+static uint32_t width_of(uint32_t dims)
+{
+    return (dims + FOLLOW_BLOCKS_MAX - 1) / FOLLOW_BLOCKS_MAX;
+}
+
+static uint32_t blocks_of(uint32_t dims)
+{
+    const uint32_t width = width_of(dims);
+
+    return (dims + width - 1) / width;
+}
+
+uint32_t follow_dims(uint32_t dims)
+{
+    return dims + blocks_of(dims);
+}
+
+/* B: bits of a chunk such that no sum of all of them reaches 2^62. */
+static int chunk_bits(uint32_t chunks)
+{
+    int bits = TALLY_BITS;
+
+    for (uint32_t covered = 1; covered < chunks; covered *= 2)
+        bits--;
+    return bits < CHUNK_BITS ? bits : CHUNK_BITS;
+}
+
+static int16_t *power_of(const struct follow *follow, enum evaluation_kind kind)
+{
+    CHECK(kind == EVALUATE_GRADIENT || kind == EVALUATE_HESSVEC);
+    return follow->power[kind == EVALUATE_HESSVEC];
+}
+
+/* The evaluation at hand is over. */
+static void settle(struct follow *follow)
+{
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++)
+        memcpy(follow->settled[i], follow->power[i],
+               follow->blocks * sizeof *follow->power[i]);
+    follow->refusals = 0;
+    follow->repetitions = 0;
+}
+
+static void set_all(const struct follow *follow, int16_t *power, int16_t value)
+{
+    for (uint32_t b = 0; b < follow->blocks; b++)
+        power[b] = value;
+}
+
+enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
+{
+    struct follow made = {.dims = dims,
+                          .chunks = chunks,
+                          .width = width_of(dims),
+                          .blocks = blocks_of(dims)};
+
+    CHECK(dims > 0 && chunks > 0 && chunks <= CHUNKS_MAX);
+    made.refused = mem_new(made.blocks, sizeof *made.refused);
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
+        made.power[i] = mem_new(made.blocks, sizeof *made.power[i]);
+        made.settled[i] = mem_new(made.blocks, sizeof *made.settled[i]);
+        if (made.refused == NULL || made.power[i] == NULL ||
+            made.settled[i] == NULL) {
+            follow_close(&made);
+            return ERR_NOMEM;
+        }
+        set_all(&made, made.power[i], POWER_START);
+    }
+    settle(&made);
+    *follow = made;
+    return ERR_OK;
+}
+
+void follow_close(struct follow *follow)
+{
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
+        mem_free(follow->power[i]);
+        mem_free(follow->settled[i]);
+    }
+    mem_free(follow->refused);
+    *follow = (struct follow){0};
+}
+
+void follow_exponents(const struct follow *follow, enum evaluation_kind kind,
+                      int16_t *exponent)
+{
+    const int16_t *power = power_of(follow, kind);
+    const int bits = chunk_bits(follow->chunks);
+
+    for (uint32_t b = 0; b < follow->blocks; b++)
+        exponent[follow->dims + b] = (int16_t)(bits - power[b]);
+    for (uint32_t j = 0; j < follow->dims; j++)
+        exponent[j] = exponent[follow->dims + j / follow->width];
+}
+
+/* The largest |value| of a block; NaN if there is one. */
+static double largest(const double *values, uint32_t count)
+{
+    double most = 0;
+    bool broken = false;
+
+    for (uint32_t j = 0; j < count; j++) {
+        const double size = fabs(values[j]);
+
+        broken |= isnan(size);
+        most = size > most ? size : most;
+    }
+    return broken ? (double)NAN : most;
+}
+
+bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
+                    double *values)
+{
+    const double limit = power_of_two(chunk_bits(chunks));
+    const uint32_t width = width_of(dims);
+    const uint32_t blocks = blocks_of(dims);
+
+    for (uint32_t b = 0; b < blocks; b++) {
+        const uint32_t first = b * width;
+        const uint32_t count = dims - first < width ? dims - first : width;
+        const int16_t power = exponent[dims + b];
+        const double most = largest(values + first, count);
+        double units;
+
+        /* 2^power of a huge value may overflow; that does not fit either. */
+        units = ceil(most * power_of_two(power));
+        if (!(units < limit)) /* NaN, too. */
+            return false;
+        values[dims + b] = units * power_of_two(-power);
+    }
+    return true;
+}
+
+/* p of a sum of sizes; those above 0 only. */
+static int16_t power_for(double sum)
+{
+    int power = 0;
+
+    (void)frexp(sum, &power); /* sum < 2^power */
+    power += HEADROOM;
+    if (power > POWER_MAX)
+        return POWER_MAX;
+    return (int16_t)(power < POWER_MIN ? POWER_MIN : power);
+}
+
+static int16_t highest(const struct follow *follow, const int16_t *power)
+{
+    int16_t most = power[0];
+
+    for (uint32_t b = 1; b < follow->blocks; b++)
+        most = power[b] > most ? power[b] : most;
+    return most;
+}
+
+void follow_despair(struct follow *follow, enum evaluation_kind kind)
+{
+    set_all(follow, power_of(follow, kind), POWER_START);
+    settle(follow);
+}
+
+enum follow_verdict follow_refuse(struct follow *follow,
+                                  enum evaluation_kind kind)
+{
+    int16_t *power = power_of(follow, kind);
+    const int stride = CLIMB << follow->refusals;
+    bool top = true;
+
+    /* It was fitted to the sizes of this very point, and fits no more. */
+    if (follow->repetitions > 0)
+        return FOLLOW_NO_FUNCTION;
+    for (uint32_t b = 0; b < follow->blocks; b++)
+        top = top && power[b] == POWER_MAX;
+    if (top) {
+        follow_despair(follow, kind);
+        return FOLLOW_HOPELESS;
+    }
+    memcpy(follow->refused, power, follow->blocks * sizeof *power);
+    for (uint32_t b = 0; b < follow->blocks; b++) {
+        const int raised = power[b] + stride;
+
+        power[b] = (int16_t)(raised < POWER_MAX ? raised : POWER_MAX);
+    }
+    if (stride < POWER_MAX)
+        follow->refusals++;
+    return FOLLOW_AGAIN;
+}
+
+/* A refusal says that some block reached its limit: does some sum? */
+static bool refusal_true(const struct follow *follow, const double *size)
+{
+    for (uint32_t b = 0; b < follow->blocks; b++) {
+        /* Within a grid step of the limit: sizes are rounded up. */
+        if (size[b] > 0.5 * ldexp(1, follow->refused[b]))
+            return true;
+    }
+    return false;
+}
+
+enum follow_verdict follow_take(struct follow *follow,
+                                enum evaluation_kind kind, double *sums)
+{
+    double *size = sums + follow->dims;
+    int16_t *power = power_of(follow, kind);
+    const int16_t before = highest(follow, power);
+    const double most = largest(size, follow->blocks);
+
+    if (follow->refusals > 0 && !refusal_true(follow, size))
+        return FOLLOW_NO_FUNCTION;
+    if (most > 0) {
+        const double least = ldexp(most, -SMALL_SHARE);
+
+        for (uint32_t b = 0; b < follow->blocks; b++)
+            power[b] = power_for(fmax(size[b], least));
+    }
+    if (most > 0 && before - highest(follow, power) > FALL_MOST) {
+        follow->refusals = 0;
+        return ++follow->repetitions < REPETITIONS_MAX ? FOLLOW_AGAIN
+                                                       : FOLLOW_NO_FUNCTION;
+    }
+    settle(follow);
+    memset(size, 0, follow->blocks * sizeof *size);
+    return FOLLOW_STANDS;
+}
+
+size_t follow_bytes(const struct follow *follow)
+{
+    return 4 + (size_t)FOLLOW_KINDS * follow->blocks * 2;
+}
+
+void follow_save(const struct follow *follow, struct writer *out)
+{
+    put_u32(out, follow->blocks);
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++)
+        for (uint32_t b = 0; b < follow->blocks; b++)
+            put_u16(out, (uint16_t)follow->settled[i][b]);
+}
+
+enum err follow_load(struct follow *follow, struct reader *in)
+{
+    if (get_u32(in) != follow->blocks)
+        return ERR_FORMAT;
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
+        for (uint32_t b = 0; b < follow->blocks; b++) {
+            const int16_t power = (int16_t)get_u16(in);
+
+            if (!in->ok || power < POWER_MIN || power > POWER_MAX)
+                return ERR_FORMAT;
+            follow->power[i][b] = power;
+        }
+    }
+    settle(follow);
+    return ERR_OK;
+}

@@ -1,0 +1,111 @@
+/*
+ * blocks.h - the shape of coded data: a matrix cut into parts, and what a
+ * worker holds of it.
+ *
+ * X (rows x cols) is cut twice into P parts: by rows, whole chunks
+ * [floor(pK/P), floor((p+1)K/P)), and by columns [floor(pD/P),
+ * floor((p+1)D/P)).  A block is a sum of parts, each times its factor, shorter
+ * parts filled up with zeros:
+ *
+ *     tall   sum of row parts          block_rows x cols    for X w
+ *     wide   sum of column parts, X^T  block_cols x rows    for X^T r
+ *
+ * Blocks travel in strips, each made from whole chunks: strip t < K is chunk t
+ * of the tall matrix, strip K + t the columns of wide that belong to chunk t.
+ */
+#ifndef MATH_BLOCKS_H
+#define MATH_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "math/evaluation.h"
+
+#define BLOCK_LANES 8u /* Rows of a block are padded as those of kernel.h. */
+
+struct block_shape {
+    uint32_t rows, cols, chunk_rows;
+    uint32_t chunks; /* K */
+    uint32_t parts;  /* P, 1 .. K. */
+};
+
+/* One part of a block. */
+struct block_term {
+    uint32_t part;
+    uint32_t first, end; /* Its chunks. */
+    double factor;
+};
+
+static inline uint32_t block_pad(uint32_t count)
+{
+    return (count + BLOCK_LANES - 1) / BLOCK_LANES * BLOCK_LANES;
+}
+
+/* Chunks of the longest row part. */
+static inline uint32_t block_chunks(const struct block_shape *shape)
+{
+    return (shape->chunks + shape->parts - 1) / shape->parts;
+}
+
+static inline uint32_t block_rows(const struct block_shape *shape)
+{
+    const uint64_t rows = (uint64_t)block_chunks(shape) * shape->chunk_rows;
+
+    return rows < shape->rows ? (uint32_t)rows : shape->rows;
+}
+
+static inline uint32_t block_cols(const struct block_shape *shape)
+{
+    return (shape->cols + shape->parts - 1) / shape->parts;
+}
+
+/* The first row of a chunk, or `rows` behind the last. */
+static inline uint32_t block_first_row(const struct block_shape *shape,
+                                       uint32_t chunk)
+{
+    const uint64_t row = (uint64_t)chunk * shape->chunk_rows;
+
+    return row < shape->rows ? (uint32_t)row : shape->rows;
+}
+
+static inline uint32_t block_first_col(const struct block_shape *shape,
+                                       uint32_t part)
+{
+    return (uint32_t)((uint64_t)part * shape->cols / shape->parts);
+}
+
+/* Numbers that a product takes, padded, and gives. */
+static inline uint32_t block_in(const struct block_shape *shape,
+                                enum evaluation_kind kind)
+{
+    return block_pad(kind == EVALUATE_SCORES ? shape->cols : shape->rows);
+}
+
+static inline uint32_t block_out(const struct block_shape *shape,
+                                 enum evaluation_kind kind)
+{
+    return kind == EVALUATE_SCORES ? block_rows(shape) : block_cols(shape);
+}
+
+/* Strips [first, end) are what a product reads. */
+static inline uint32_t block_strip_first(const struct block_shape *shape,
+                                         enum evaluation_kind kind)
+{
+    return kind == EVALUATE_SCORES ? 0 : shape->chunks;
+}
+
+static inline uint32_t block_strip_end(const struct block_shape *shape,
+                                       enum evaluation_kind kind)
+{
+    return kind == EVALUATE_SCORES ? block_chunks(shape) : 2 * shape->chunks;
+}
+
+/* Those between the end of tall and K are none. */
+static inline bool block_has_strip(const struct block_shape *shape,
+                                   uint32_t strip)
+{
+    return strip < block_chunks(shape) ||
+           (strip >= shape->chunks && strip < 2 * shape->chunks);
+}
+
+#endif /* MATH_BLOCKS_H */

@@ -1,0 +1,16 @@
+# What `muster report` says when there is nothing to report.
+run() { "$MUSTER" "$@" 2>&1; echo "exit $?"; }
+run report
+run report no/such/folder
+mkdir empty
+run report empty
+run report empty --format json
+run report empty --steps 5
+mkdir broken
+printf 'not a journal' >broken/journal
+run report broken
+"$MUSTER" train gen:gmm:400,5 -n 2 --steps 3 -q --out a >/dev/null
+run report a --out no/such/folder/x.html
+# What else would have taken how long is measured, and differs.
+run report a | grep -v "^uncoded would have taken"
+test -s a/report.html && echo written

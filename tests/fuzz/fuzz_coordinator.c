@@ -1,0 +1,290 @@
+/*
+ * fuzz_coordinator.c - a coordinator among peers that say anything, at any
+ * time, in any order (P9, P11, P12).
+ *
+ * The input chooses a code, then what happens: time passes, peers greet, beat,
+ * leave, fall silent, answer the open round rightly or with a field of it
+ * changed, or send bytes of the input as they are; the disk answers or fails.
+ * Oracles: the machine's own checks (INV-n) after every event, weights that stay
+ * finite, and no word to a peer that never greeted.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "code/preset.h"
+#include "core/coordinator.h"
+#include "feed.h"
+#include "fuzz.h"
+#include "wire/codec.h"
+
+#define DIMS       8u
+#define LINKS      6u
+#define EVENTS_MAX 400u
+
+struct scene {
+    struct feed feed;
+    struct coordinator machine;
+    struct actions actions;
+    struct codec_room room;
+    time_us now;
+    bool greeted[LINKS];
+    uint32_t journals; /* Answers owed by the disk. */
+    bool checkpoint;
+    uint32_t checkpoint_step;
+    bool over;
+};
+
+static enum err scale(void *context, const struct evaluation *what,
+                      int16_t *exponent)
+{
+    (void)context;
+    for (uint32_t j = 0; j < DIMS; j++) {
+        if (!isfinite(what->w[j]))
+            return ERR_RANGE;
+        exponent[j] = 20;
+    }
+    return ERR_OK;
+}
+
+static struct coordinator_options options_of(struct feed *feed)
+{
+    static const char *const codes[] = {"uncoded", "frc",   "rep",   "steal",
+                                        "stream",  "cyclic", "ignore", "agc"};
+    const struct preset_options preset = {.name = codes[feed_below(feed, 8)],
+                                          .stragglers = 1,
+                                          .workers = 4,
+                                          .collect = 2,
+                                          .seed = 1};
+    struct coordinator_options options = {
+        .job = {.id = 77, .rows = 64, .cols = DIMS, .chunk_rows = 4,
+                .dims = DIMS, .outputs = 1, .sum_dims = DIMS, .chunks = 16,
+                .beat_us = 50 * MS_US, .dead_us = 2 * SECOND_US},
+        .slots = 4,
+        .links_max = LINKS,
+        .optim = {.kind = feed_below(feed, 2) ? OPTIM_GD : OPTIM_AGD,
+                  .rate = .001, .decay = 1, .steps = 6, .rows = 64},
+        .scale = scale,
+        .suspect_us = 300 * MS_US,
+        .resend_us = SECOND_US,
+        .gather_us = SECOND_US,
+        .checkpoint_steps = 2,
+        .checkpoint_us = TIME_NEVER,
+        .sync = feed_below(feed, 2) != 0,
+    };
+
+    FUZZ_REQUIRE(preset_spec(&preset, &options.code, NULL) == ERR_OK);
+    return options;
+}
+
+/* What the driver would do with the machine's wishes. */
+static void obey(struct scene *scene)
+{
+    for (uint32_t i = 0; i < scene->actions.count; i++) {
+        const struct action *action = &scene->actions.list[i];
+
+        if (action->kind == ACTION_SEND)
+            FUZZ_REQUIRE(action->link < LINKS && scene->greeted[action->link]);
+        if (action->kind == ACTION_CLOSE)
+            scene->greeted[action->link] = false;
+        if (action->kind == ACTION_JOURNAL)
+            scene->journals++;
+        if (action->kind == ACTION_CHECKPOINT) {
+            FUZZ_REQUIRE(!scene->checkpoint);
+            scene->checkpoint = true;
+            scene->checkpoint_step = action->step;
+        }
+        if (action->kind == ACTION_FINISH)
+            scene->over = true;
+    }
+}
+
+static void step(struct scene *scene, struct event event)
+{
+    const double *w;
+
+    event.now = scene->now;
+    coordinator_step(&scene->machine, &event, &scene->actions);
+    obey(scene);
+    w = coordinator_weights(&scene->machine);
+    for (uint32_t j = 0; j < DIMS && !scene->over; j++)
+        FUZZ_REQUIRE(isfinite(w[j]));
+}
+
+static void hear(struct scene *scene, uint32_t link, const struct msg *msg)
+{
+    if (msg->kind == MSG_HELLO)
+        scene->greeted[link] = true;
+    if (scene->greeted[link])
+        step(scene, (struct event){
+                        .kind = EVENT_MESSAGE, .link = link, .msg = msg});
+}
+
+static void greet(struct scene *scene, uint32_t link)
+{
+    struct msg msg = {.kind = MSG_HELLO};
+
+    msg.hello.version = MSG_VERSION;
+    msg.hello.name[0] = (char)('a' + feed_below(&scene->feed, LINKS));
+    msg.hello.incarnation = feed_u8(&scene->feed);
+    msg.hello.resident = feed_below(&scene->feed, 4) != 0;
+    hear(scene, link, &msg);
+}
+
+static void tally(struct scene *scene, uint32_t link)
+{
+    const struct coordinator *c = &scene->machine;
+    struct feed *feed = &scene->feed;
+    const uint32_t twist = feed_below(feed, 8);
+    int64_t sum[DIMS] = {0};
+    struct msg msg = {.kind = MSG_TALLY};
+    uint32_t piece;
+
+    if (!c->code_built || c->code.piece_count == 0)
+        return;
+    piece = feed_below(feed, c->code.piece_count);
+    sum[feed_below(feed, DIMS)] =
+        twist == 1 ? (int64_t)feed_u64(feed) : (int64_t)feed_u8(feed);
+    msg.tally = (struct msg_tally){
+        .key = c->key,
+        .piece = piece + (twist == 2 ? feed_u8(feed) : 0),
+        .first = c->code.pieces[piece].first + (twist == 3),
+        .end = c->code.pieces[piece].end + (twist == 4),
+        .compute_us = twist == 5 ? -1 : 10,
+        .dims = twist == 6 ? DIMS - 1 : DIMS,
+        .sum = sum,
+        .loss = feed_u8(feed),
+    };
+    if (twist == 7)
+        msg.tally.key.attempt ^= feed_u8(feed);
+    hear(scene, link, &msg);
+}
+
+static void row(struct scene *scene, uint32_t link)
+{
+    struct feed *feed = &scene->feed;
+    double values[DIMS + 1] = {1, 2, 3};
+    struct msg msg = {.kind = MSG_ROW};
+    uint64_t bits = feed_u64(feed);
+
+    memcpy(&values[feed_below(feed, DIMS + 1)], &bits, sizeof bits);
+    msg.row = (struct msg_row){.key = scene->machine.key,
+                               .dims = DIMS,
+                               .row = values};
+    hear(scene, link, &msg);
+}
+
+static void say_raw(struct scene *scene, uint32_t link)
+{
+    struct msg msg;
+    size_t size;
+    const uint8_t *bytes = feed_view(&scene->feed, &size);
+
+    if (codec_decode(bytes, size, &scene->room, &msg) == ERR_OK)
+        hear(scene, link, &msg);
+}
+
+static void beat(struct scene *scene, uint32_t link)
+{
+    struct msg msg = {.kind = MSG_BEAT};
+
+    msg.beat.sequence = feed_u8(&scene->feed);
+    msg.beat.assignment = feed_u8(&scene->feed);
+    msg.beat.queued = feed_u8(&scene->feed);
+    hear(scene, link, &msg);
+}
+
+static void small(struct scene *scene, uint32_t link)
+{
+    struct feed *feed = &scene->feed;
+    struct msg msg = {.kind = MSG_LEAVE};
+
+    switch (feed_below(feed, 3)) {
+    case 0:
+        msg.kind = MSG_REFUSE;
+        msg.refuse.key = scene->machine.key;
+        msg.refuse.piece = feed_u8(feed);
+        break;
+    case 1:
+        msg.kind = MSG_NEED;
+        msg.need.first = feed_below(feed, 16);
+        msg.need.end = msg.need.first + feed_below(feed, 17 - msg.need.first);
+        break;
+    default:
+        break;
+    }
+    hear(scene, link, &msg);
+}
+
+static void disk(struct scene *scene)
+{
+    const enum err err = feed_below(&scene->feed, 16) == 1 ? ERR_IO : ERR_OK;
+
+    if (scene->journals > 0) {
+        scene->journals--;
+        step(scene, (struct event){.kind = EVENT_JOURNALED, .err = err});
+    } else if (scene->checkpoint) {
+        scene->checkpoint = false;
+        step(scene, (struct event){.kind = EVENT_CHECKPOINTED,
+                                   .err = err,
+                                   .step = scene->checkpoint_step});
+    }
+}
+
+static void happen(struct scene *scene)
+{
+    const uint32_t what = feed_below(&scene->feed, 12);
+    const uint32_t link = feed_below(&scene->feed, LINKS);
+
+    switch (what) {
+    case 0:
+        scene->now += (time_us)feed_u8(&scene->feed) * 10 * MS_US;
+        step(scene, (struct event){.kind = EVENT_TIME});
+        break;
+    case 1:
+        greet(scene, link);
+        break;
+    case 2:
+        say_raw(scene, link);
+        break;
+    case 3:
+        beat(scene, link);
+        break;
+    case 4:
+        small(scene, link);
+        break;
+    case 5:
+        scene->greeted[link] = false;
+        step(scene, (struct event){.kind = EVENT_LINK_DOWN, .link = link});
+        break;
+    case 6:
+        row(scene, link);
+        break;
+    case 7:
+    case 8:
+        disk(scene);
+        break;
+    default:
+        tally(scene, link);
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct scene scene = {.feed = {.data = data, .size = size}};
+    const struct coordinator_options options = options_of(&scene.feed);
+
+    FUZZ_REQUIRE(actions_init(&scene.actions, 8) == ERR_OK);
+    FUZZ_REQUIRE(codec_room_init(&scene.room, DIMS, DIMS, 64) == ERR_OK);
+    FUZZ_REQUIRE(coordinator_init(&scene.machine, &options, NULL, NULL) ==
+                 ERR_OK);
+    step(&scene, (struct event){.kind = EVENT_START});
+    for (uint32_t i = 0;
+         i < EVENTS_MAX && feed_more(&scene.feed) && !scene.over; i++)
+        happen(&scene);
+    coordinator_close(&scene.machine);
+    codec_room_close(&scene.room);
+    actions_close(&scene.actions);
+    return 0;
+}

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""A user's own program on several processes, while some are killed.
+
+muster_train, muster_join and muster_sum through the shared library, in C and
+from Python: whoever is killed, the hash is that of one process and a sum is
+that of those it names.
+"""
+
+import math
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+from cluster import (Tap, address_of, child_named, children,  # noqa: E402
+                     finish, kill, wait_for, wait_step)
+
+ROOT, BUILD = Path(os.environ["ROOT"]), Path(os.environ["BUILD"])
+ENV = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "src"),
+       "PYTHONPATH": str(ROOT / "examples"), "PYTHONDONTWRITEBYTECODE": "1",
+       "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled")}
+PYTHON = "/usr/bin/python3"
+
+
+def build(tap, source, program):
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "muster"],
+                           env=ENV, capture_output=True, text=True).stdout
+    done = subprocess.run(["cc", "-std=c17", "-O2", "-ffp-contract=off", "-Wall",
+                           "-Wextra", "-o", program, source,
+                           *shlex.split(flags), "-lm"], env=ENV,
+                          capture_output=True, text=True)
+    tap.ok(done.returncode == 0 and not done.stderr,
+           f"{program} builds against the library", done.stderr)
+
+
+def start(*args):
+    return subprocess.Popen(list(map(str, args)), env=ENV, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+
+
+def said(text, word):
+    return next((line.split()[1] for line in text.splitlines()
+                 if line.startswith(word + " ")), None)
+
+
+def run(*args):
+    code, out, err = finish(start(*args))
+    return code, out, err
+
+
+def train_hash(tap, name, process, wanted):
+    code, out, err = finish(process)
+    tap.ok(code == 0 and said(out, "hash") == wanted,
+           f"{name}: the hash of one process", f"{code} {out} {err}")
+
+
+def killed_workers(tap, wanted, rng):
+    """Two of four workers, at different steps."""
+    process = start("./door", "train", 4, "killed", "-")
+    for step, name in zip((2, 20), rng.sample(["w0", "w1", "w2", "w3"], 2)):
+        wait_step("killed", step)
+        kill(child_named(process.pid, name))
+    train_hash(tap, "two workers killed", process, wanted)
+
+
+def killed_coordinator(tap, wanted):
+    process = start("./door", "train", 3, "coordinator", "-")
+    wait_step("coordinator", 10)
+    kill(child_named(process.pid, "coordinator"))
+    train_hash(tap, "coordinator killed", process, wanted)
+
+
+def killed_program(tap, wanted):
+    """All of it; what is in the folder is gone on with, by fewer."""
+    process = start("./door", "train", 3, "whole", "-")
+    wait_step("whole", 30)
+    pids = [pid for _, pid in children(process.pid)]
+    kill(process.pid)
+    finish(process)
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids),
+             "the children to go with it")
+    train_hash(tap, "killed and gone on with",
+               start("./door", "train", 1, "whole", "-"), wanted)
+
+
+def joiners(tap, wanted):
+    process = start("./door", "train", 1, "joined", "127.0.0.1:0")
+    address = address_of("joined")
+    far = [start("./door", "join", address) for _ in range(2)]
+    code, out, _ = run("./door", "join", address, "skewed")
+    tap.ok(code == 1 and "other data" in out,
+           "a program that computes something else is refused", out)
+    stranger = subprocess.run([os.environ["MUSTER"], "join", address],
+                              capture_output=True, text=True)
+    tap.ok(stranger.returncode == 1 and "muster_join" in stranger.stderr,
+           "so is a worker without the program", stranger)
+    far.append(start("./door", "join", address))
+    wait_step("joined", 5)
+    kill(far[0].pid)
+    far[1].send_signal(signal.SIGTERM)
+    train_hash(tap, "joiners come, leave and are killed", process, wanted)
+    codes = [finish(one)[0] for one in far[1:]]
+    tap.ok(codes == [0, 0], "joiners end well", codes)
+
+
+def python_train(tap):
+    example = ROOT / "examples" / "own_loop.py"
+    code, alone, err = run(PYTHON, example, "train", 0)
+    tap.ok(code == 0 and len(alone.split()) == 3, "Python: one process", err)
+    process = start(PYTHON, example, "train", 3)
+    kill(child_named(process.pid, "w1"))
+    kill(child_named(process.pid, "coordinator"))
+    code, out, err = finish(process)
+    tap.ok(code == 0 and out == alone,
+           "Python: workers, one killed, and the coordinator: the same",
+           f"{out} {alone} {err}")
+
+
+def noise(seed):
+    x = (seed + 1) * 2654435761 % 2**32
+    x = (x ^ x >> 15) * 2246822519 % 2**32
+    return (x ^ x >> 13) / 2147483648.0 - 1
+
+
+def wanted_sum(names):
+    """What Python's fsum makes of the first two numbers of those members."""
+    return [math.fsum(math.ldexp(noise(j + ord(name[0]) * 5000),
+                                 200 if j % 3 == 0 else -200)
+                      for name in names) for j in (0, 1)]
+
+
+def sums(tap, rng):
+    host = start("./door", "host", 3)
+    address = said(host.stdout.readline(), "address")
+    members = {name: start("./door", "member", address, name, 400)
+               for name in "abcd"}
+    seen = {}
+    for line in host.stdout:  # Kill by call, so that it is in the middle.
+        call, who, *values = line.split()[1:]
+        seen[call] = (who, values)
+        if call in ("20", "60"):
+            kill(members[rng.choice([n for n in "bcd" if n in who])].pid)
+        if call == "100":
+            members["e"] = start("./door", "member", address, "e", 100)
+        if "e" in who.split(","):
+            break
+    kill(host.pid)
+    host.communicate()
+    totals = [name for name, (who, values) in seen.items()
+              if [float.fromhex(v) for v in values] != wanted_sum(who.split(","))]
+    tap.ok(len(seen) > 100 and not totals,
+           "every sum is that of those it names, rounded once", totals[:3])
+    tap.ok(len(list(seen.values())[-1][0].split(",")) == 4 and
+           len({who for who, _ in seen.values()}) >= 4,
+           "who was killed is left out, who joined is in",
+           {who for who, _ in seen.values()})
+    ends = {}
+    for name, member in members.items():
+        _, out, _ = finish(member)
+        ends[name] = said(out, "status")
+        lines = [line.split()[1:] for line in out.splitlines()
+                 if line.startswith("call ")]
+        wrong = [line for line in lines
+                 if line[0] in seen and seen[line[0]] != (line[1], line[2:])]
+        tap.ok(lines and not wrong, f"{name} was told the same", wrong[:3])
+    tap.equal(ends["a"], "10", "without a host the group is over")
+
+
+def python_sum(tap):
+    example = ROOT / "examples" / "own_loop.py"
+    host = start(PYTHON, example, "loop")
+    address = host.stdout.readline().strip()
+    others = [start(PYTHON, example, "loop", address) for _ in range(2)]
+    others[0].stdout.readline()
+    others[0].stdout.readline()  # It has taken part once.
+    kill(others[0].pid)
+    code, out, err = finish(host)
+    lines = out.splitlines()
+    tap.ok(code == 0 and len(lines) == 200 and all(
+        line.split()[3] in ("0x0.0p+0", "0x1.7e43c8800759cp+996")
+        for line in lines), "Python: the loop goes on when one is killed",
+        f"{code} {err} {lines[-1:]}")
+    code, out, err = finish(others[1])
+    tap.ok(code == 0 and out.splitlines()[-1] == lines[-1],
+           "Python: the other has the same sums", f"{code} {err}")
+
+
+def exported(tap):
+    names = subprocess.run(["nm", "-D", "--defined-only",
+                            BUILD / "src" / "libmuster.so.2"],
+                           capture_output=True, text=True).stdout.split()[2::3]
+    header = (ROOT / "include" / "muster.h").read_text()
+    tap.ok(names and all(name.startswith("muster_") for name in names),
+           "nothing but muster_* is exported", names)
+    declared = re.findall(r"MUSTER_API[^;]*?\b(muster_\w+)\(", header)
+    tap.equal(sorted(names), sorted(declared), "and that is all of the header")
+
+
+def cpp(tap):
+    Path("header.cc").write_text(
+        '#include "muster.h"\n'
+        "int main() { muster_options o = MUSTER_OPTIONS;\n"
+        "    return o.version == muster_version() ? 0 : 1; }\n")
+    done = subprocess.run(["c++", "-Wall", "-Werror", "-pedantic",
+                           "-I", ROOT / "include", "header.cc", "-o", "header",
+                           "-L", BUILD / "src", "-lmuster"],
+                          capture_output=True, text=True)
+    tap.ok(done.returncode == 0 and run("./header")[0] == 0,
+           "the header is C++, too", done.stderr)
+
+
+def main():
+    tap = Tap()
+    rng = random.Random(11)
+    exported(tap)
+    cpp(tap)
+    build(tap, ROOT / "tests/net/lib/door.c", "door")
+    code, out, err = run("./door", "train", 0, "-", "-")
+    wanted = said(out, "hash")
+    tap.ok(code == 0 and wanted, "one process", err)
+    killed_workers(tap, wanted, rng)
+    killed_coordinator(tap, wanted)
+    killed_program(tap, wanted)
+    joiners(tap, wanted)
+    python_train(tap)
+    sums(tap, rng)
+    python_sum(tap)
+    tap.done()
+
+
+main()

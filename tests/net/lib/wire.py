@@ -1,0 +1,90 @@
+"""Just enough of the protocol to be a worker that is turned away.
+
+docs/protocol.md and src/wire/codec.c have the rest.
+"""
+
+import os
+import socket
+import struct
+import subprocess
+
+HELLO, REJECT = 1, 3
+MAGIC = b"MUSTER-1"
+VERSION = 4
+DEADLINE_S = 20
+
+
+def frame(data):
+    return struct.pack("<I", len(data)) + data
+
+
+def hello(version=VERSION, name="intruder", arithmetic=b"\0" * 32,
+          resident=False, data=b"\0" * 32, job=0):
+    return (bytes([HELLO]) + struct.pack("<IH", version, len(name)) +
+            name.encode() + struct.pack("<QI", 12345, 1) + arithmetic +
+            bytes([resident]) + data + struct.pack("<QQ", job, 0))
+
+
+def reject_text(message):
+    """The sentence of a REJECT, or what came instead."""
+    if not message or message[0] != REJECT:
+        return f"not a REJECT: {message!r}"
+    size, = struct.unpack_from("<H", message, 1)
+    return message[3:3 + size].decode()
+
+
+class Peer:
+    """Both connections of a link, greeted."""
+
+    def __init__(self, address):
+        host, port = address.rsplit(":", 1)
+        cookie = os.urandom(16)
+        self.planes = []
+        for plane in range(2):
+            one = socket.create_connection((host, int(port)), DEADLINE_S)
+            one.sendall(frame(MAGIC + bytes([plane]) + cookie))
+            self.planes.append(one)
+        if self.receive() != MAGIC:
+            raise AssertionError("no greeting")
+
+    def send(self, message):
+        self.planes[0].sendall(frame(message))
+
+    def _exactly(self, size):
+        data = b""
+        while len(data) < size:
+            more = self.planes[0].recv(size - len(data))
+            if not more:
+                return data
+            data += more
+        return data
+
+    def receive(self):
+        head = self._exactly(4)
+        if len(head) < 4:
+            return b""
+        return self._exactly(struct.unpack("<I", head)[0] & 0x1fffff)
+
+    def close(self):
+        for one in self.planes:
+            one.close()
+
+
+def record_handshake(arguments):
+    """The first bytes an honest joiner sends, from a listener that only
+    listens; `arguments` has None where the address goes."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(DEADLINE_S)
+        here = "127.0.0.1:%d" % server.getsockname()[1]
+        words = [here if word is None else word for word in arguments]
+        process = subprocess.Popen([os.environ["MUSTER"], *words],
+                                   stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            peer, _ = server.accept()
+            peer.settimeout(DEADLINE_S)
+            return peer.recv(4096)
+        finally:
+            process.kill()
+            process.wait()

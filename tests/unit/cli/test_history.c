@@ -1,0 +1,157 @@
+/*
+ * Runs told by hand: what is kept of each step, that it stays bounded however
+ * long the run, and that what is kept is spread evenly.
+ */
+#include "cli/history.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static struct trace make(enum trace_kind kind, time_us now, const char *name)
+{
+    struct trace trace = {.kind = kind, .now = now};
+
+    (void)snprintf(trace.name, sizeof trace.name, "%s", name);
+    return trace;
+}
+
+static void tell(struct history *history, enum trace_kind kind, time_us now,
+                 const char *name)
+{
+    const struct trace trace = make(kind, now, name);
+
+    history_event(history, &trace, 1);
+}
+
+static void answer(struct history *history, time_us now, const char *name,
+                   int64_t compute_us, double factor)
+{
+    struct trace trace = make(TRACE_TALLY, now, name);
+
+    trace.b = 3;
+    trace.answer.compute_us = compute_us;
+    trace.answer.delay_factor = factor;
+    history_event(history, &trace, 1);
+}
+
+static void committed(struct history *history, time_us now, uint32_t step)
+{
+    struct trace trace = make(TRACE_COMMIT, now, "");
+
+    trace.key.step = step;
+    trace.value = .25;
+    history_event(history, &trace, 4);
+}
+
+static void test_one_step(void **state)
+{
+    struct history history;
+    const struct history_cell *cells;
+
+    (void)state;
+    history_init(&history);
+    tell(&history, TRACE_JOINED, 5, "a");
+    tell(&history, TRACE_JOINED, 6, "b");
+    tell(&history, TRACE_JOINED, 7, "c");
+    tell(&history, TRACE_LEFT, 8, "c");
+    tell(&history, TRACE_STEP, 1000, "");
+    answer(&history, 1010, "a", 8, 0);
+    answer(&history, 1030, "a", 10, .5); /* Slowed by half on purpose. */
+    committed(&history, 1040, 1);
+    assert_int_equal(history.step_count, 1);
+    assert_int_equal(history.steps[0].took_us, 40);
+    assert_true(history.steps[0].loss == 1); /* As it is shown. */
+    cells = history.cells;
+    assert_int_equal(cells[0].answered_us, 30);
+    assert_int_equal(cells[0].compute_us, 8 + 15);
+    assert_int_equal(cells[0].chunks, 6);
+    assert_int_equal(cells[1].answered_us, -1);
+    assert_int_equal(cells[2].answered_us, -2);
+    history_close(&history);
+}
+
+static void test_long_runs_are_thinned_evenly(void **state)
+{
+    struct history history;
+    const uint32_t steps = 9 * HISTORY_STEPS;
+
+    (void)state;
+    history_init(&history);
+    tell(&history, TRACE_JOINED, 0, "a");
+    for (uint32_t step = 1; step <= steps; step++) {
+        tell(&history, TRACE_STEP, step * 100, "");
+        answer(&history, step * 100 + 10, "a", 8, 0);
+        committed(&history, step * 100 + 20, step);
+    }
+    assert_true(history.step_count <= HISTORY_STEPS);
+    assert_true(history.step_count >= HISTORY_STEPS / 2 - 1);
+    for (uint32_t i = 1; i < history.step_count; i++) {
+        const uint32_t gap = history.steps[i].step - history.steps[i - 1].step;
+
+        assert_true(gap <= history.stride);
+        assert_true(i < 2 || gap == history.stride);
+        assert_int_equal(history.cells[i * history.columns].answered_us, 10);
+    }
+    assert_true(history.steps[history.step_count - 1].step + history.stride >
+                steps);
+    history_close(&history);
+}
+
+static void test_many_workers_are_bounded(void **state)
+{
+    struct history history;
+    char name[16];
+
+    (void)state;
+    history_init(&history);
+    for (uint32_t i = 0; i < 2 * HISTORY_WORKERS; i++) {
+        (void)snprintf(name, sizeof name, "w%u", i);
+        tell(&history, TRACE_JOINED, 0, name);
+    }
+    tell(&history, TRACE_STEP, 1, "");
+    assert_int_equal(history.count, HISTORY_WORKERS);
+    assert_true((uint64_t)history.steps_max * history.columns <= HISTORY_CELLS);
+    assert_true(history.steps_max > 100);
+    assert_int_equal(history.event_count, HISTORY_EVENTS);
+    assert_int_equal(history.events_lost, 2 * HISTORY_WORKERS - HISTORY_EVENTS);
+    history_close(&history);
+}
+
+static void test_as_json(void **state)
+{
+    struct history history;
+    json_t *json;
+    const json_t *step;
+
+    (void)state;
+    history_init(&history);
+    tell(&history, TRACE_JOINED, 0, "a");
+    tell(&history, TRACE_STEP, 10, "");
+    answer(&history, 15, "a", 4, 0);
+    committed(&history, 20, 1);
+    json = history_json(&history);
+    step = json_array_get(json_object_get(json, "steps"), 0);
+    assert_int_equal(json_integer_value(json_object_get(step, "took_us")), 10);
+    assert_int_equal(json_integer_value(json_object_get(step, "rounds")), 1);
+    assert_int_equal(json_array_size(json_object_get(step, "cells")), 3);
+    assert_int_equal(json_array_size(json_object_get(json, "events")), 1);
+    json_decref(json);
+    history_close(&history);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_step),
+        cmocka_unit_test(test_long_runs_are_thinned_evenly),
+        cmocka_unit_test(test_many_workers_are_bounded),
+        cmocka_unit_test(test_as_json),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

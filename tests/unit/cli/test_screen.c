@@ -1,0 +1,190 @@
+/*
+ * A run told by hand, drawn into a file in place of standard error, and
+ * compared with the whole picture: a line for each of 8 workers, a cell for
+ * each of 64 and of 256.
+ */
+#include "cli/screen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PICTURE_SIZE 16384u
+
+static struct watch watch;
+static struct screen screen;
+
+static struct trace make(enum trace_kind kind, uint32_t worker)
+{
+    struct trace trace = {.kind = kind};
+
+    (void)snprintf(trace.name, sizeof trace.name, "w%u", worker);
+    return trace;
+}
+
+static void happens(enum trace_kind kind, uint32_t worker, uint64_t chunks)
+{
+    struct trace trace = make(kind, worker);
+
+    trace.b = chunks;
+    watch_event(&watch, &trace);
+}
+
+static void committed(uint32_t step, double loss)
+{
+    struct trace trace = {.kind = TRACE_COMMIT, .value = loss};
+
+    trace.key.step = step;
+    watch_event(&watch, &trace);
+}
+
+/* Three windows in which worker i does 60 + i % 40 chunks; w3 hardly any. */
+static void work(uint32_t count)
+{
+    watch_init(&watch);
+    screen = (struct screen){.mode = SCREEN_BLOCK, .steps = 100, .code = "frc"};
+    for (uint32_t i = 0; i < count; i++)
+        happens(TRACE_JOINED, i, 0);
+    happens(TRACE_STEP, 0, 0);
+    for (time_us window = 1; window <= 3; window++) {
+        for (uint32_t i = 0; i < count; i++)
+            happens(TRACE_TALLY, i, i == 3 ? 2 : 60 + i % 40);
+        watch_tick(&watch, window * PACE_WINDOW_US);
+    }
+    committed(41, .25);
+}
+
+/* What the terminal is sent; the cursor's way back and all. */
+static const char *picture(void)
+{
+    static char text[PICTURE_SIZE];
+    FILE *file = tmpfile();
+    const int kept = dup(STDERR_FILENO);
+    size_t size;
+
+    assert_non_null(file);
+    (void)fflush(stderr);
+    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    screen_end(&screen, &watch, NULL, 0);
+    (void)fflush(stderr);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    (void)close(kept);
+    rewind(file);
+    size = fread(text, 1, sizeof text - 1, file);
+    text[size] = '\0';
+    (void)fclose(file);
+    return text;
+}
+
+#define END "\033[K\n"
+
+static void test_eight(void **state)
+{
+    (void)state;
+    work(8);
+    happens(TRACE_DIED, 6, 0);
+    assert_string_equal(
+        picture(),
+        "step 41/100   loss 0.250000   7 workers, code frc" END
+        "  w0                 #####################     working" END
+        "  w1                 #####################     working" END
+        "  w2                 ######################    working" END
+        "  w3                                           straggling" END
+        "  w4                 ######################    working" END
+        "  w5                 #######################   working" END
+        "  w6                                           dead" END
+        "  w7                 ########################  working" END "\033[J");
+}
+
+static void test_sixty_four(void **state)
+{
+    (void)state;
+    work(64);
+    happens(TRACE_DIED, 17, 0);
+    happens(TRACE_LEFT, 40, 0);
+    happens(TRACE_SUSPECT, 63, 0);
+    assert_string_equal(
+        picture(),
+        "step 41/100   loss 0.250000   62 workers, code frc" END
+        "  w0         666s6666 66777777 7x778888 88888899" END
+        "  w32        99999999 -6666666 66777777 7777888?" END
+        "  straggling w3   suspect w63   dead w17   left w40" END "\033[J");
+}
+
+static void test_two_hundred_and_fifty_six(void **state)
+{
+    (void)state;
+    work(256);
+    for (uint32_t i = 100; i < 130; i++)
+        happens(TRACE_DIED, i, 0);
+    assert_string_equal(
+        picture(),
+        "step 41/100   loss 0.250000   226 workers, code frc" END
+        "  w0         666s6666 66777777 77778888 88888899" END
+        "  w32        99999999 66666666 66777777 77778888" END
+        "  w64        88888899 99999999 66666666 66777777" END
+        "  w96        7777xxxx xxxxxxxx xxxxxxxx xxxxxxxx" END
+        "  w128       xx777777 77778888 88888899 99999999" END
+        "  w160       66666666 66777777 77778888 88888899" END
+        "  w192       99999999 66666666 66777777 77778888" END
+        "  w224       88888899 99999999 66666666 66777777" END
+        "  straggling w3   dead w100, w101, w102, w103, w104, and 25 more" END
+        "\033[J");
+}
+
+static void test_blocks_and_colours(void **state)
+{
+    const char *seen;
+
+    (void)state;
+    work(17);
+    screen.utf8 = true;
+    screen.colour = true;
+    seen = picture();
+    assert_non_null(strstr(seen, "  w0         \033[32m\u2587\033[0m"));
+    assert_non_null(strstr(seen, "\033[33ms\033[0m"));
+    assert_non_null(strstr(seen, " \033[32m\u2588\033[0m" END));
+}
+
+/* Lines grow no longer than a terminal, whatever the names. */
+static void test_long_names(void **state)
+{
+    struct trace trace = {.kind = TRACE_JOINED};
+    const char *line;
+
+    (void)state;
+    watch_init(&watch);
+    screen = (struct screen){.mode = SCREEN_BLOCK, .code = "steal"};
+    for (uint32_t i = 0; i < 200; i++) {
+        (void)snprintf(trace.name, sizeof trace.name,
+                       "a-host-with-a-name-as-long-as-they-come.example.%u", i);
+        trace.kind = TRACE_JOINED;
+        watch_event(&watch, &trace);
+        trace.kind = TRACE_DIED;
+        watch_event(&watch, &trace);
+    }
+    for (line = picture(); *line != '\0'; line += strcspn(line, "\n") + 1) {
+        assert_true(strcspn(line, "\n") <= 80 + strlen("\033[K"));
+        if (line[strcspn(line, "\n")] == '\0')
+            break;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_eight),
+        cmocka_unit_test(test_sixty_four),
+        cmocka_unit_test(test_two_hundred_and_fifty_six),
+        cmocka_unit_test(test_blocks_and_colours),
+        cmocka_unit_test(test_long_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,32 @@
+/*
+ * play.h - a coordinator in a round; the test plays its workers.
+ */
+#ifndef TESTS_PLAY_H
+#define TESTS_PLAY_H
+
+#include "stage.h"
+
+struct play {
+    struct coordinator coordinator;
+    struct actions actions;
+    time_us now;
+    struct round_key key; /* Of the last ROUND seen. */
+};
+
+/* Workers w0.. on links 0.. have joined, the first round is open. */
+void play_open(struct play *play, const struct coordinator_options *options);
+void play_close(struct play *play);
+void play_step(struct play *play, struct event event);
+void play_say(struct play *play, uint32_t link, const struct msg *msg);
+void play_hello(struct play *play, uint32_t link, const char *name,
+                uint64_t incarnation);
+/* A tally of the piece whose first sum is `value`, the others 0. */
+void play_answer(struct play *play, uint32_t link, uint32_t piece,
+                 int64_t value);
+/* The coordinator asked to judge: its own tally has this first sum. */
+void play_judge(struct play *play, int64_t value);
+/* What the trace says of the last step: poison of that kind. */
+bool play_struck(const struct play *play, enum poison_kind kind,
+                 const char *name);
+
+#endif

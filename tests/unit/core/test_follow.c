@@ -1,0 +1,253 @@
+/*
+ * The scale that follows the sizes seen: what fits, what is refused, where the
+ * next scale lies, and that a sum of all chunks never leaves its 62 bits.
+ */
+#include "core/follow.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/chunkset.h"
+#include "math/tally.h"
+
+enum { DIMS = 3, WEIGHTS = 2 * DIMS };
+
+static struct follow open_follow(uint32_t chunks)
+{
+    struct follow follow;
+
+    assert_int_equal(follow_init(&follow, DIMS, chunks), ERR_OK);
+    return follow;
+}
+
+/* One evaluation of equal chunks, to its end; returns how many attempts. */
+static uint32_t evaluate(struct follow *follow, const double *chunk,
+                         enum follow_verdict *verdict)
+{
+    uint32_t attempts = 0;
+
+    do {
+        double values[WEIGHTS];
+        int16_t exponent[WEIGHTS];
+
+        attempts++;
+        follow_exponents(follow, EVALUATE_GRADIENT, exponent);
+        memcpy(values, chunk, DIMS * sizeof *chunk);
+        if (!follow_measure(DIMS, follow->chunks, exponent, values)) {
+            *verdict = follow_refuse(follow, EVALUATE_GRADIENT);
+            continue;
+        }
+        for (int j = 0; j < WEIGHTS; j++)
+            values[j] *= follow->chunks;
+        *verdict = follow_take(follow, EVALUATE_GRADIENT, values);
+    } while (*verdict == FOLLOW_AGAIN);
+    return attempts;
+}
+
+/* All chunks at the very limit: the tally is still in bound. */
+static void test_no_sum_overflows(void **state)
+{
+    static const uint32_t counts[] = {1, 2, 3, 2048, 2049, CHUNKS_MAX};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct follow follow = open_follow(counts[i]);
+        struct tally tally;
+        int16_t exponent[WEIGHTS];
+        double values[WEIGHTS] = {0};
+
+        follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
+        assert_int_equal(tally_init(&tally, WEIGHTS, counts[i]), ERR_OK);
+        values[0] = 0x1p40;
+        assert_false(follow_measure(DIMS, counts[i], exponent, values));
+        values[0] = 0x1p40 * (1 - 0x1p-40);
+        values[1] = -values[0];
+        assert_true(follow_measure(DIMS, counts[i], exponent, values));
+        assert_true(values[DIMS] >= values[0]);
+        assert_true(values[DIMS + 1] >= values[0]);
+        for (uint32_t k = 0; k < counts[i]; k++)
+            assert_int_equal(tally_add_chunk(&tally, k, values, 0, exponent),
+                             ERR_OK);
+        assert_true(tally_in_bound(&tally));
+        assert_true(counts[i] < 2048 || tally.sum[0] > INT64_C(1) << 60);
+        tally_close(&tally);
+        follow_close(&follow);
+    }
+}
+
+static void test_measure_refuses(void **state)
+{
+    static const double bad[] = {(double)NAN, HUGE_VAL, -HUGE_VAL, 1e300};
+    struct follow follow = open_follow(4);
+    int16_t exponent[WEIGHTS];
+
+    (void)state;
+    follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double values[WEIGHTS] = {1, bad[i], 2};
+
+        assert_false(follow_measure(DIMS, 4, exponent, values));
+    }
+    /* However small, it has a size: 0 means 0. */
+    {
+        double values[WEIGHTS] = {DBL_TRUE_MIN, 0, -1e-300};
+
+        assert_true(follow_measure(DIMS, 4, exponent, values));
+        assert_true(values[DIMS] > 0);
+        assert_true(values[DIMS + 1] == 0);
+        assert_true(values[DIMS + 2] > 0);
+    }
+    follow_close(&follow);
+}
+
+/* From any start any size is found, soon, and then the same point always
+ * fits at once, with many bits. */
+static void test_finds_the_scale(void **state)
+{
+    static const double sizes[] = {1e-250, 1e-30, 1e-3, 1, 1e9, 1e30, 1e290};
+    struct follow follow = open_follow(64);
+
+    (void)state;
+    for (size_t i = 0; i < 7 * 7; i++) {
+        const double size = sizes[i % 2 == 0 ? i / 7 : i % 7];
+        const double chunk[DIMS] = {size, -size / 3, size * 1e-3};
+        int16_t exponent[WEIGHTS];
+        enum follow_verdict verdict;
+
+        assert_in_range(evaluate(&follow, chunk, &verdict), 1, 60);
+        assert_int_equal(verdict, FOLLOW_STANDS);
+        assert_int_equal(evaluate(&follow, chunk, &verdict), 1);
+        assert_int_equal(verdict, FOLLOW_STANDS);
+        follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
+        for (int j = 0; j < DIMS; j++) /* 47 less 6 for 64 chunks, rounded. */
+            assert_true(fabs(chunk[j]) * ldexp(1, exponent[j]) >= 0x1p39);
+    }
+    follow_close(&follow);
+}
+
+static void test_zero_stands(void **state)
+{
+    const double chunk[DIMS] = {0};
+    struct follow follow = open_follow(64);
+    enum follow_verdict verdict;
+
+    (void)state;
+    assert_int_equal(evaluate(&follow, chunk, &verdict), 1);
+    assert_int_equal(verdict, FOLLOW_STANDS);
+    follow_close(&follow);
+}
+
+/* What fits no scale is given up soon, and leaves no trace. */
+static void test_hopeless(void **state)
+{
+    const double bad[DIMS] = {1, (double)NAN, 1};
+    const double good[DIMS] = {1, 2, 3};
+    struct follow one = open_follow(8);
+    struct follow two = open_follow(8);
+    int16_t a[WEIGHTS], b[WEIGHTS];
+    enum follow_verdict verdict;
+
+    (void)state;
+    (void)evaluate(&one, good, &verdict);
+    assert_in_range(evaluate(&one, bad, &verdict), 2, 10);
+    assert_int_equal(verdict, FOLLOW_HOPELESS);
+    (void)evaluate(&two, good, &verdict);
+    follow_despair(&two, EVALUATE_GRADIENT);
+    follow_exponents(&one, EVALUATE_GRADIENT, a);
+    follow_exponents(&two, EVALUATE_GRADIENT, b);
+    assert_memory_equal(a, b, sizeof a);
+    follow_close(&one);
+    follow_close(&two);
+}
+
+static void test_no_function(void **state)
+{
+    struct follow follow = open_follow(8);
+    double sums[WEIGHTS] = {0};
+
+    (void)state;
+    /* Fitted to sums of 8; then a chunk beyond 2^7. */
+    sums[DIMS] = sums[DIMS + 1] = sums[DIMS + 2] = 8;
+    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums),
+                     FOLLOW_AGAIN);
+    assert_int_equal(follow_refuse(&follow, EVALUATE_GRADIENT),
+                     FOLLOW_NO_FUNCTION);
+    /* Refused, and then far below what was refused. */
+    follow_despair(&follow, EVALUATE_GRADIENT);
+    assert_int_equal(follow_refuse(&follow, EVALUATE_GRADIENT), FOLLOW_AGAIN);
+    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums),
+                     FOLLOW_NO_FUNCTION);
+    follow_close(&follow);
+}
+
+/* A checkpoint in the middle of an evaluation is that of its beginning. */
+static void test_save_and_load(void **state)
+{
+    const double chunk[DIMS] = {1, 2, 1e-3};
+    const double large[DIMS] = {1e20, 2, 1e-3};
+    struct follow one = open_follow(8);
+    struct follow two = open_follow(8);
+    uint8_t bytes[64];
+    struct writer out = writer_on(bytes, sizeof bytes);
+    struct reader in;
+    enum follow_verdict verdict;
+    int16_t before[WEIGHTS], after[WEIGHTS];
+
+    (void)state;
+    (void)evaluate(&one, chunk, &verdict);
+    follow_exponents(&one, EVALUATE_GRADIENT, before);
+    assert_int_equal(follow_refuse(&one, EVALUATE_GRADIENT), FOLLOW_AGAIN);
+    follow_save(&one, &out);
+    assert_true(out.ok);
+    assert_int_equal(out.size, follow_bytes(&one));
+    in = reader_on(bytes, out.size);
+    assert_int_equal(follow_load(&two, &in), ERR_OK);
+    follow_exponents(&two, EVALUATE_GRADIENT, after);
+    assert_memory_equal(before, after, sizeof before);
+    assert_true(evaluate(&two, large, &verdict) > 1);
+    assert_int_equal(verdict, FOLLOW_STANDS);
+    in = reader_on(bytes, out.size - 1);
+    assert_int_equal(follow_load(&two, &in), ERR_FORMAT);
+    bytes[0] ^= 1;
+    in = reader_on(bytes, out.size);
+    assert_int_equal(follow_load(&two, &in), ERR_FORMAT);
+    follow_close(&one);
+    follow_close(&two);
+}
+
+static void test_blocks(void **state)
+{
+    struct follow follow;
+
+    (void)state;
+    assert_int_equal(follow_dims(1), 2);
+    assert_int_equal(follow_dims(4096), 8192);
+    assert_int_equal(follow_dims(4097), 4097 + 2049);
+    assert_int_equal(follow_dims(1000000), 1000000 + 4082);
+    assert_int_equal(follow_init(&follow, 1000000, 3), ERR_OK);
+    assert_int_equal(follow.blocks, 4082);
+    follow_close(&follow);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_sum_overflows),
+        cmocka_unit_test(test_measure_refuses),
+        cmocka_unit_test(test_finds_the_scale),
+        cmocka_unit_test(test_zero_stands),
+        cmocka_unit_test(test_hopeless),
+        cmocka_unit_test(test_no_function),
+        cmocka_unit_test(test_save_and_load),
+        cmocka_unit_test(test_blocks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

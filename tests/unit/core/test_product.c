@@ -1,0 +1,304 @@
+/*
+ * A worker of a job on coded data; the test plays the coordinator and the
+ * compute thread.  8 chunks of 4 rows and 8 columns: of 4 parts a block has 8
+ * rows and 2 columns, of 3 parts 12 rows and 3 columns.
+ */
+#include "core/product.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/worker.h"
+#include "stage.h"
+
+enum { CHUNKS = 8, ROWS = 32, COLS = 8 };
+
+struct play {
+    struct worker worker;
+    struct actions actions;
+    time_us now;
+    uint32_t steps;
+    double vector[ROWS];
+    int16_t exponent[ROWS];
+};
+
+static const struct item mixture[] = {
+    {0, 0, 2, .5}, {1, 2, 4, -1}, {2, 4, 6, 2}, {3, 6, 8, .25}};
+static const struct item third[] = {{2, 5, 8, 1}}; /* Of three parts. */
+
+static void step(struct play *play, struct event event)
+{
+    event.now = play->now;
+    worker_step(&play->worker, &event, &play->actions);
+}
+
+static void hear(struct play *play, const struct msg *msg)
+{
+    step(play, (struct event){.kind = EVENT_MESSAGE, .msg = msg});
+}
+
+static void open_play(struct play *play, bool resident, bool products)
+{
+    const struct worker_options options = {.name = "w0",
+                                           .incarnation = 5,
+                                           .resident = resident,
+                                           .retry_us = 10 * MS_US,
+                                           .retry_max_us = 100 * MS_US,
+                                           .give_up_us = TIME_NEVER};
+    struct msg msg = {.kind = MSG_WELCOME};
+
+    memset(play, 0, sizeof *play);
+    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
+    worker_init(&play->worker, &options);
+    step(play, (struct event){.kind = EVENT_START});
+    step(play, (struct event){.kind = EVENT_LINK_UP});
+    msg.welcome = stage_job(CHUNKS);
+    msg.welcome.products = products;
+    msg.welcome.sum_dims = ROWS;
+    hear(play, &msg);
+    assert_int_equal(play->worker.phase, WORKER_SERVING);
+}
+
+static void close_play(struct play *play)
+{
+    worker_close(&play->worker);
+    actions_close(&play->actions);
+}
+
+/* A product with the mixture of all four parts. */
+static struct msg product(struct play *play, enum evaluation_kind kind)
+{
+    struct msg msg = {.kind = MSG_ROUND};
+
+    msg.round = (struct msg_round){
+        .key = {.job = 77, .view = 1, .step = play->steps++},
+        .assignment = play->steps,
+        .coded = true,
+        .count = 4,
+        .items = mixture,
+        .kind = kind,
+        .parts = 4,
+        .dims = kind == EVALUATE_BACK ? ROWS : COLS,
+        .weights = play->vector,
+        .exponent = play->exponent,
+    };
+    return msg;
+}
+
+static void give(struct play *play, enum evaluation_kind kind)
+{
+    const struct msg msg = product(play, kind);
+
+    hear(play, &msg);
+}
+
+static void computed(struct play *play, enum err err)
+{
+    step(play,
+         (struct event){.kind = EVENT_COMPUTED, .err = err, .compute_us = 100});
+}
+
+static void data(struct play *play, uint32_t strip, uint64_t block)
+{
+    const uint8_t byte = 0;
+    struct msg msg = {.kind = MSG_DATA};
+
+    msg.data = (struct msg_data){
+        .chunk = strip, .block = block, .bytes = &byte, .size = 1};
+    hear(play, &msg);
+}
+
+static void test_one_computation_one_row(void **state)
+{
+    struct play play;
+    const struct action *action;
+
+    (void)state;
+    open_play(&play, true, true);
+    give(&play, EVALUATE_SCORES);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    action = stage_find_action(&play.actions, ACTION_COMPUTE);
+    assert_int_equal(action->share.parts, 4);
+    assert_int_equal(action->share.count, 4);
+    assert_true(action->share.block == product_block(4, mixture, 4));
+    assert_int_equal(action->end, 2);
+    for (uint32_t i = 0; i < 8; i++)
+        action->vector[i] = i;
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.dims, 8);
+    assert_true(stage_find(&play.actions, MSG_ROW)->row.row[7] == 7);
+    assert_true(stage_find(&play.actions, MSG_ROW)->row.row[8] == 0);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    give(&play, EVALUATE_BACK);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.dims, 2);
+    close_play(&play);
+}
+
+static void test_not_finite_is_refused_once(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true, true);
+    give(&play, EVALUATE_SCORES);
+    computed(&play, ERR_RANGE);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REFUSE), 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 0);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    close_play(&play);
+}
+
+/* WORK-5: only strips of the block that a round has named are kept. */
+static void test_strips_of_the_block(void **state)
+{
+    const uint64_t block = product_block(4, mixture, 4);
+    struct play play;
+
+    (void)state;
+    open_play(&play, false, true);
+    data(&play, 0, block); /* Before anybody spoke of it. */
+    assert_int_equal(stage_count(&play.actions, ACTION_STORE), 0);
+    give(&play, EVALUATE_SCORES);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    data(&play, 0, block ^ 2);
+    assert_int_equal(stage_count(&play.actions, ACTION_STORE), 0);
+    data(&play, 0, block);
+    assert_int_equal(stage_count(&play.actions, ACTION_STORE), 1);
+    play.now += 300 * MS_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_find(&play.actions, MSG_NEED)->need.first, 1);
+    assert_int_equal(stage_find(&play.actions, MSG_NEED)->need.end, 2);
+    data(&play, 1, block);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    computed(&play, ERR_OK);
+    give(&play, EVALUATE_BACK);
+    for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
+        assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+        data(&play, CHUNKS + chunk, block);
+    }
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+}
+
+/* Another block: nothing of the first one is of use, nor is it when the first
+ * comes back. */
+static void test_another_block(void **state)
+{
+    const uint64_t block = product_block(4, mixture, 4);
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, false, true);
+    give(&play, EVALUATE_SCORES);
+    data(&play, 0, block);
+    data(&play, 1, block);
+    computed(&play, ERR_OK);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.parts = 3;
+    msg.round.items = third;
+    msg.round.count = 1;
+    hear(&play, &msg);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    for (uint32_t strip = 0; strip < 3; strip++)
+        data(&play, strip, product_block(3, third, 1));
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.dims, 12);
+    give(&play, EVALUATE_SCORES);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    close_play(&play);
+}
+
+static void ignored(struct play *play, const struct msg *msg)
+{
+    hear(play, msg);
+    assert_int_equal(stage_count(&play->actions, ACTION_COMPUTE), 0);
+}
+
+static void with_items(struct play *play, const struct item *items,
+                       uint32_t count)
+{
+    struct msg msg = product(play, EVALUATE_SCORES);
+
+    msg.round.items = items;
+    msg.round.count = count;
+    ignored(play, &msg);
+}
+
+static void test_what_cannot_be_is_ignored(void **state)
+{
+    static const struct item twice[] = {{1, 2, 4, 1}, {1, 2, 4, 1}};
+    static const struct item beyond[] = {{4, 6, 8, 1}};
+    static const struct item nothing[] = {{0, 0, 2, 0}};
+    static const struct item empty[] = {{0, 2, 2, 1}};
+    static const struct item tall[] = {{0, 0, 3, 1}};
+    static const struct item outside[] = {{3, 7, 9, 1}};
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true, true);
+    with_items(&play, mixture, 0);
+    with_items(&play, twice, 2);
+    with_items(&play, beyond, 1);
+    with_items(&play, nothing, 1);
+    with_items(&play, empty, 1);
+    with_items(&play, tall, 1);
+    with_items(&play, outside, 1);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.parts = 0;
+    ignored(&play, &msg);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.parts = CHUNKS + 1;
+    ignored(&play, &msg);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.dims = ROWS;
+    ignored(&play, &msg);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.coded = false;
+    ignored(&play, &msg);
+    msg = product(&play, EVALUATE_GRADIENT); /* Not in this job. */
+    ignored(&play, &msg);
+    give(&play, EVALUATE_SCORES);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+    open_play(&play, true, false); /* A job on rows. */
+    msg = product(&play, EVALUATE_SCORES);
+    ignored(&play, &msg);
+    close_play(&play);
+}
+
+static void test_names(void **state)
+{
+    struct item other[4];
+
+    (void)state;
+    memcpy(other, mixture, sizeof other);
+    assert_true(product_block(4, other, 4) == product_block(4, mixture, 4));
+    assert_true(product_block(5, other, 4) != product_block(4, mixture, 4));
+    assert_true(product_block(4, other, 3) != product_block(4, mixture, 4));
+    other[2].coefficient = 2.0000000000000004;
+    assert_true(product_block(4, other, 4) != product_block(4, mixture, 4));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_computation_one_row),
+        cmocka_unit_test(test_not_finite_is_refused_once),
+        cmocka_unit_test(test_strips_of_the_block),
+        cmocka_unit_test(test_another_block),
+        cmocka_unit_test(test_what_cannot_be_is_ignored),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

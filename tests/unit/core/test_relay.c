@@ -1,0 +1,544 @@
+/*
+ * The test plays the coordinator above and the workers below, one event at a
+ * time: what is merged, what is passed on alone, when it goes up, and what a
+ * loss on either side leads to (RELAY-1..4).
+ */
+#include "core/relay.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stage.h"
+
+#define LEAVES 3u
+#define CHUNKS 12u
+
+struct play {
+    struct relay relay;
+    struct actions actions;
+    time_us now;
+    uint32_t number[LEAVES]; /* Of the worker on link 0, 1, 2. */
+    struct round_key key;
+};
+
+static void step(struct play *play, struct event event)
+{
+    event.now = play->now;
+    relay_step(&play->relay, &event, &play->actions);
+}
+
+static void say(struct play *play, uint32_t link, const struct msg *msg)
+{
+    step(play, (struct event){.kind = EVENT_MESSAGE, .link = link, .msg = msg});
+}
+
+static struct msg hello_of(uint32_t i)
+{
+    struct msg msg = {.kind = MSG_HELLO};
+
+    msg.hello.version = MSG_VERSION;
+    msg.hello.incarnation = i + 1;
+    (void)snprintf(msg.hello.name, NAME_SIZE, "w%u", i);
+    return msg;
+}
+
+/* Weights of a round that `step` names. */
+static void cast(struct play *play, uint32_t step_number)
+{
+    static const double weights[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    static const int16_t exponent[8] = {0};
+    struct msg msg = {.kind = MSG_ROUND};
+
+    play->key = (struct round_key){.job = 77, .view = 1, .step = step_number};
+    msg.round.key = play->key;
+    msg.round.kind = EVALUATE_GRADIENT;
+    msg.round.dims = 8;
+    msg.round.weights = weights;
+    msg.round.exponent = exponent;
+    say(play, RELAY_PARENT, &msg);
+}
+
+static struct item piece_at(uint32_t id)
+{
+    return (struct item){
+        .id = id, .first = id, .end = id + 1, .coefficient = 1};
+}
+
+/* One chunk each: piece i is chunk i. */
+static void task(struct play *play, uint32_t leaf, uint32_t id)
+{
+    const struct item item = piece_at(id);
+    struct msg msg = {.kind = MSG_TASK, .leaf = leaf};
+
+    msg.round.key = play->key;
+    msg.round.assignment = 5;
+    msg.round.count = 1;
+    msg.round.items = &item;
+    say(play, RELAY_PARENT, &msg);
+}
+
+static void work_msg(struct play *play, enum msg_kind kind, uint32_t leaf,
+                     uint32_t id)
+{
+    const struct item item = piece_at(id);
+    struct msg msg = {.kind = kind, .leaf = leaf};
+
+    msg.work.key = play->key;
+    msg.work.count = 1;
+    msg.work.items = &item;
+    say(play, RELAY_PARENT, &msg);
+}
+
+static void answer(struct play *play, uint32_t link, uint32_t id, int64_t value)
+{
+    const int64_t sum[8] = {value};
+    struct msg msg = {.kind = MSG_TALLY};
+
+    msg.tally.key = play->key;
+    msg.tally.piece = id;
+    msg.tally.first = id;
+    msg.tally.end = id + 1;
+    msg.tally.dims = 8;
+    msg.tally.sum = sum;
+    msg.tally.loss = 1;
+    say(play, link, &msg);
+}
+
+static void open_play(struct play *play)
+{
+    const struct relay_options options = {.name = "r0",
+                                          .links_max = 6,
+                                          .leaves_max = 6,
+                                          .retry_us = 10 * MS_US,
+                                          .retry_max_us = SECOND_US,
+                                          .give_up_us = TIME_NEVER};
+    struct msg welcome = {.kind = MSG_WELCOME};
+
+    memset(play, 0, sizeof *play);
+    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
+    assert_int_equal(relay_init(&play->relay, &options), ERR_OK);
+    step(play, (struct event){.kind = EVENT_START, .link = RELAY_PARENT});
+    assert_non_null(stage_find_action(&play->actions, ACTION_CONNECT));
+    step(play, (struct event){.kind = EVENT_LINK_UP, .link = RELAY_PARENT});
+    assert_non_null(stage_find(&play->actions, MSG_RELAY));
+    welcome.welcome = stage_job(CHUNKS);
+    say(play, RELAY_PARENT, &welcome);
+    assert_non_null(stage_find_action(&play->actions, ACTION_OPEN));
+    for (uint32_t i = 0; i < LEAVES; i++) {
+        const struct msg hello = hello_of(i);
+
+        say(play, i, &hello);
+        play->number[i] = stage_find(&play->actions, MSG_HELLO)->leaf;
+        assert_int_not_equal(play->number[i], 0);
+    }
+    assert_int_equal(relay_leaves(&play->relay), LEAVES);
+}
+
+static void open_round(struct play *play)
+{
+    open_play(play);
+    cast(play, 0);
+    for (uint32_t i = 0; i < LEAVES; i++)
+        task(play, play->number[i], i);
+}
+
+static void close_play(struct play *play)
+{
+    relay_close(&play->relay);
+    actions_close(&play->actions);
+}
+
+static void tick(struct play *play, time_us at)
+{
+    play->now = at;
+    step(play, (struct event){.kind = EVENT_TIME, .link = RELAY_PARENT});
+}
+
+static const struct msg_sum *sum_sent(const struct play *play)
+{
+    const struct msg *msg = stage_find(&play->actions, MSG_SUM);
+
+    return msg == NULL ? NULL : &msg->sum;
+}
+
+static void test_weights_go_to_each_leaf(void **state)
+{
+    struct play play;
+    const struct msg *round;
+
+    (void)state;
+    open_play(&play);
+    cast(&play, 0);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    task(&play, play.number[1], 4);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 1);
+    round = stage_find(&play.actions, MSG_ROUND);
+    assert_non_null(round);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_SEND)->link, 1);
+    assert_int_equal(round->leaf, 0);
+    assert_int_equal(round->round.assignment, 5);
+    assert_int_equal(round->round.items[0].id, 4);
+    assert_float_equal(round->round.weights[7], 8, 0);
+    close_play(&play);
+}
+
+static void test_answers_go_up_as_one_sum(void **state)
+{
+    struct play play;
+    const struct msg_sum *sum;
+
+    (void)state;
+    open_round(&play);
+    answer(&play, 0, 0, 10);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    answer(&play, 2, 2, 30);
+    answer(&play, 1, 1, 20);
+    sum = sum_sent(&play);
+    assert_non_null(sum);
+    assert_int_equal(sum->count, 3);
+    assert_int_equal(sum->sum[0], 60);
+    assert_true(sum->loss == 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_true(sum->answers[i].counted);
+    assert_int_equal(sum->answers[1].leaf, play.number[2]);
+    assert_int_equal(sum->answers[1].piece, 2);
+    close_play(&play);
+}
+
+/* RELAY-3: the slow one is not waited for for ever. */
+static void test_stragglers_do_not_hold_the_others(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_round(&play);
+    play.now = 80 * MS_US;
+    answer(&play, 0, 0, 10);
+    tick(&play, 89 * MS_US);
+    assert_null(sum_sent(&play));
+    tick(&play, 90 * MS_US);
+    assert_non_null(sum_sent(&play));
+    assert_int_equal(sum_sent(&play)->count, 1);
+    answer(&play, 1, 1, 20);
+    assert_null(sum_sent(&play));
+    answer(&play, 2, 2, 30);
+    assert_int_equal(sum_sent(&play)->count, 2);
+    assert_int_equal(sum_sent(&play)->sum[0], 50);
+    close_play(&play);
+}
+
+/* RELAY-2. */
+static void test_moved_pieces_travel_alone(void **state)
+{
+    struct play play;
+    const struct msg *tally;
+
+    (void)state;
+    open_round(&play);
+    work_msg(&play, MSG_ALONE, 0, 1);
+    answer(&play, 1, 1, 20);
+    tally = stage_find(&play.actions, MSG_TALLY);
+    assert_non_null(tally);
+    assert_int_equal(tally->leaf, play.number[1]);
+    /* What is held already goes at once, and only once. */
+    answer(&play, 0, 0, 10);
+    work_msg(&play, MSG_ALONE, 0, 0);
+    assert_int_equal(sum_sent(&play)->count, 1);
+    /* A leaf told to drop a piece may have begun it. */
+    work_msg(&play, MSG_DROP, play.number[2], 2);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_DROP), 1);
+    answer(&play, 2, 2, 30);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    close_play(&play);
+}
+
+static void test_replicas_are_credited_not_counted(void **state)
+{
+    struct play play;
+    const struct msg_sum *sum;
+
+    (void)state;
+    open_play(&play);
+    cast(&play, 0);
+    for (uint32_t i = 0; i < LEAVES; i++)
+        task(&play, play.number[i], 7);
+    answer(&play, 0, 7, 10);
+    answer(&play, 1, 7, 10);
+    answer(&play, 2, 7, 10);
+    sum = sum_sent(&play);
+    assert_int_equal(sum->count, 3);
+    assert_int_equal(sum->sum[0], 10);
+    assert_true(sum->answers[0].counted);
+    assert_false(sum->answers[1].counted);
+    /* Asked for again, because the SUM was lost: it counts again. */
+    task(&play, play.number[1], 7);
+    answer(&play, 1, 7, 10);
+    assert_true(sum_sent(&play)->answers[0].counted);
+    assert_int_equal(sum_sent(&play)->sum[0], 10);
+    close_play(&play);
+}
+
+/* RELAY-1: other rounds, other lengths and nonsense are not ours to judge. */
+static void test_strange_answers_are_passed_on(void **state)
+{
+    struct play play;
+    struct round_key now;
+
+    (void)state;
+    open_round(&play);
+    answer(&play, 0, 0, INT64_MAX);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    now = play.key;
+    play.key.step = 9;
+    answer(&play, 0, 0, 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    play.key = now;
+    answer(&play, 1, CHUNKS, 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    /* Each in bound, but not their sum. */
+    answer(&play, 1, 1, (INT64_C(1) << 62) - 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
+    task(&play, play.number[2], 2);
+    answer(&play, 2, 2, (INT64_C(1) << 62) - 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    close_play(&play);
+}
+
+static void test_called_off(void **state)
+{
+    struct play play;
+    struct msg cancel = {.kind = MSG_CANCEL};
+
+    (void)state;
+    open_round(&play);
+    answer(&play, 0, 0, 10);
+    cancel.leaf = play.number[1];
+    cancel.cancel.key = play.key;
+    say(&play, RELAY_PARENT, &cancel);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_CANCEL), 1);
+    answer(&play, 1, 1, 20);
+    tick(&play, SECOND_US);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    cast(&play, 1);
+    task(&play, play.number[0], 0);
+    answer(&play, 0, 0, 3);
+    assert_int_equal(sum_sent(&play)->sum[0], 3);
+    close_play(&play);
+}
+
+/* A task whose weights never came is not begun. */
+static void test_no_weights_no_round(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_round(&play);
+    play.key.step = 1;
+    task(&play, play.number[0], 0);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    cast(&play, 1);
+    cast(&play, 0); /* Late, and void. */
+    play.key.step = 1;
+    task(&play, play.number[0], 0);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 1);
+    close_play(&play);
+}
+
+static void test_a_leaf_that_goes(void **state)
+{
+    struct play play;
+    const struct msg *gone;
+
+    (void)state;
+    open_round(&play);
+    answer(&play, 0, 0, 10);
+    answer(&play, 1, 1, 20);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 2});
+    gone = stage_find(&play.actions, MSG_GONE);
+    assert_non_null(gone);
+    assert_int_equal(gone->leaf, play.number[2]);
+    /* Nobody is left to wait for. */
+    assert_int_equal(sum_sent(&play)->count, 2);
+    /* The next on that link is someone else. */
+    {
+        const struct msg hello = hello_of(2);
+
+        say(&play, 2, &hello);
+        assert_int_not_equal(stage_find(&play.actions, MSG_HELLO)->leaf,
+                             play.number[2]);
+    }
+    close_play(&play);
+}
+
+static void test_sent_away_by_the_coordinator(void **state)
+{
+    struct play play;
+    struct msg msg = {.kind = MSG_GONE};
+
+    (void)state;
+    open_play(&play);
+    msg.leaf = play.number[0];
+    say(&play, RELAY_PARENT, &msg);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_CLOSE)->link, 0);
+    msg = (struct msg){.kind = MSG_BYE, .leaf = play.number[1]};
+    say(&play, RELAY_PARENT, &msg);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_BYE), 1);
+    assert_int_equal(relay_leaves(&play.relay), 1);
+    close_play(&play);
+}
+
+/* RELAY-4: and who comes meanwhile is announced later. */
+static void test_without_the_coordinator(void **state)
+{
+    struct play play;
+    const struct msg hello = hello_of(0);
+    struct msg welcome = {.kind = MSG_WELCOME};
+
+    (void)state;
+    open_round(&play);
+    answer(&play, 0, 0, 10);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = RELAY_PARENT});
+    assert_int_equal(stage_count(&play.actions, ACTION_CLOSE), 6);
+    assert_int_equal(relay_leaves(&play.relay), 0);
+    say(&play, 0, &hello);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    tick(&play, 10 * MS_US);
+    assert_non_null(stage_find_action(&play.actions, ACTION_CONNECT));
+    step(&play, (struct event){.kind = EVENT_LINK_UP, .link = RELAY_PARENT});
+    welcome.welcome = stage_job(CHUNKS);
+    say(&play, RELAY_PARENT, &welcome);
+    assert_null(stage_find_action(&play.actions, ACTION_OPEN));
+    assert_int_equal(stage_count_msg(&play.actions, MSG_HELLO), 1);
+    /* What was held for the old one is forgotten. */
+    tick(&play, SECOND_US);
+    assert_null(sum_sent(&play));
+    close_play(&play);
+}
+
+static void test_silence_above_is_noticed(void **state)
+{
+    struct play play;
+    const struct msg beat = {.kind = MSG_BEAT};
+    const struct msg echo = {.kind = MSG_ECHO};
+
+    (void)state;
+    open_play(&play);
+    say(&play, 0, &beat);
+    tick(&play, SECOND_US);
+    say(&play, RELAY_PARENT, &echo);
+    tick(&play, 5 * SECOND_US); /* Nobody asked anything. */
+    assert_null(stage_find_action(&play.actions, ACTION_CLOSE));
+    say(&play, 0, &beat);
+    tick(&play, 7 * SECOND_US);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_CLOSE)->link,
+                     RELAY_PARENT);
+    close_play(&play);
+}
+
+/* A relay below is one link with many leaves. */
+static void test_a_relay_below(void **state)
+{
+    struct play play;
+    struct msg msg = {.kind = MSG_RELAY};
+    uint32_t number[2];
+    struct answer answers[2] = {{.leaf = 71, .piece = 4, .first = 4, .end = 5},
+                                {.leaf = 72, .piece = 5, .first = 5, .end = 6}};
+    const int64_t sum[8] = {5};
+
+    (void)state;
+    open_play(&play);
+    (void)snprintf(msg.relay.name, NAME_SIZE, "below");
+    say(&play, 4, &msg); /* Of another version, 0. */
+    assert_non_null(stage_find(&play.actions, MSG_REJECT));
+    msg.relay.version = MSG_VERSION;
+    say(&play, 4, &msg);
+    assert_non_null(stage_find(&play.actions, MSG_WELCOME));
+    for (uint32_t i = 0; i < 2; i++) {
+        msg = hello_of(7 + i);
+        msg.leaf = 71 + i;
+        say(&play, 4, &msg);
+        number[i] = stage_find(&play.actions, MSG_HELLO)->leaf;
+    }
+    cast(&play, 0);
+    task(&play, number[0], 4);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 1);
+    assert_int_equal(stage_find(&play.actions, MSG_TASK)->leaf, 71);
+    task(&play, number[1], 5);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 0);
+    task(&play, play.number[0], 0);
+    answer(&play, 0, 0, 10);
+    answers[0].counted = answers[1].counted = true;
+    msg = (struct msg){.kind = MSG_SUM};
+    msg.sum.key = play.key;
+    msg.sum.count = 2;
+    msg.sum.answers = answers;
+    msg.sum.dims = 8;
+    msg.sum.sum = sum;
+    say(&play, 4, &msg);
+    assert_int_equal(sum_sent(&play)->count, 3);
+    assert_int_equal(sum_sent(&play)->sum[0], 15);
+    assert_int_equal(sum_sent(&play)->answers[2].leaf, number[1]);
+    /* Again: it overlaps, so it goes up as it is. */
+    say(&play, 4, &msg);
+    assert_int_equal(sum_sent(&play)->count, 2);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 4});
+    assert_int_equal(stage_count_msg(&play.actions, MSG_GONE), 2);
+    close_play(&play);
+}
+
+static void test_no_more_room(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play);
+    for (uint32_t i = LEAVES; i < 6; i++) {
+        const struct msg hello = hello_of(i);
+
+        say(&play, i - LEAVES + 3, &hello);
+        assert_non_null(stage_find(&play.actions, MSG_HELLO));
+    }
+    {
+        struct msg relay = {.kind = MSG_RELAY};
+        struct msg hello = hello_of(9);
+
+        step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 5});
+        relay.relay.version = MSG_VERSION;
+        say(&play, 5, &relay);
+        hello.leaf = 9;
+        say(&play, 5, &hello);
+        assert_non_null(stage_find(&play.actions, MSG_HELLO));
+        hello.leaf = 10;
+        say(&play, 5, &hello);
+        assert_int_equal(stage_find(&play.actions, MSG_REJECT)->leaf, 10);
+    }
+    close_play(&play);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_weights_go_to_each_leaf),
+        cmocka_unit_test(test_answers_go_up_as_one_sum),
+        cmocka_unit_test(test_stragglers_do_not_hold_the_others),
+        cmocka_unit_test(test_moved_pieces_travel_alone),
+        cmocka_unit_test(test_replicas_are_credited_not_counted),
+        cmocka_unit_test(test_strange_answers_are_passed_on),
+        cmocka_unit_test(test_called_off),
+        cmocka_unit_test(test_no_weights_no_round),
+        cmocka_unit_test(test_a_leaf_that_goes),
+        cmocka_unit_test(test_sent_away_by_the_coordinator),
+        cmocka_unit_test(test_without_the_coordinator),
+        cmocka_unit_test(test_silence_above_is_noticed),
+        cmocka_unit_test(test_a_relay_below),
+        cmocka_unit_test(test_no_more_room),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+/*
+ * Poison, kind by kind (P9, T11): it is dropped and counted under its own
+ * name, the third strike shuts the worker out under whatever session it comes
+ * back, and what is only late is no strike.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "play.h"
+
+#define DIMS 8u
+
+static void open_code(struct play *play, const char *code, uint32_t n,
+                      uint32_t s)
+{
+    const struct coordinator_options options = stage_options(code, n, s, 3);
+
+    play_open(play, &options);
+}
+
+static struct msg tally_of(const struct play *play, uint32_t piece,
+                           const int64_t *sum)
+{
+    const struct piece *place = &play->coordinator.code.pieces[piece];
+    struct msg msg = {.kind = MSG_TALLY};
+
+    msg.tally = (struct msg_tally){
+        .key = play->key,
+        .piece = piece,
+        .first = place->first,
+        .end = place->end,
+        .dims = DIMS,
+        .sum = sum,
+    };
+    return msg;
+}
+
+/* Say it three times: counted each time, quarantined and named at the last,
+ * nothing merged, and the round ends with the honest one's answers alone. */
+static void three_times(struct play *play, const struct msg *msg,
+                        enum poison_kind kind)
+{
+    const struct coordinator_stats *stats = &play->coordinator.stats;
+
+    for (uint32_t i = 1; i <= STRIKES_MAX; i++) {
+        play_say(play, 0, msg);
+        assert_int_equal(stats->poison_by[kind], i);
+        assert_int_equal(stats->poison, i);
+        assert_true(play_struck(play, kind, "w0"));
+        assert_int_equal(play->coordinator.pieces_in, 0);
+        assert_int_equal(stats->banned, i == STRIKES_MAX);
+    }
+    assert_int_equal(stage_count_trace(&play->actions, TRACE_BANNED), 1);
+    assert_string_equal(stats->banned_name[0], "w0");
+    assert_int_equal(stats->banned_for[0], kind);
+    assert_int_equal(stage_count_msg(&play->actions, MSG_REJECT), 1);
+    assert_int_equal(stage_count(&play->actions, ACTION_CLOSE), 1);
+    assert_int_equal(play->coordinator.members[0].state, MEMBER_NONE);
+    play_hello(play, 3, "w0", 99); /* Another life, another session. */
+    assert_int_equal(stage_count_msg(&play->actions, MSG_REJECT), 1);
+    play_answer(play, 1, 0, 4);
+    play_answer(play, 1, 1, 4);
+    assert_int_equal(play->coordinator.optim.step, 1);
+    assert_true(coordinator_weights(&play->coordinator)[0] == -0.5 * 8 / 16);
+    play_close(play);
+}
+
+static void test_out_of_bound(void **state)
+{
+    static const int64_t values[] = {INT64_MIN, INT64_MAX, INT64_C(1) << 62,
+                                     -(INT64_C(1) << 62)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        int64_t sum[DIMS] = {0};
+        struct play play;
+        struct msg msg;
+
+        open_code(&play, "uncoded", 2, 0);
+        sum[7] = values[i];
+        msg = tally_of(&play, 0, sum);
+        three_times(&play, &msg, POISON_BOUND);
+    }
+}
+
+/* A loss no data can have would send line searches astray. */
+static void test_loss_out_of_bound(void **state)
+{
+    const int64_t sum[DIMS] = {0};
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    msg = tally_of(&play, 0, sum);
+    msg.tally.loss = (tally_loss)1 << 126;
+    three_times(&play, &msg, POISON_BOUND);
+}
+
+/* The largest sums the bound allows are no poison. */
+static void test_within_bound_is_taken(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    play_answer(&play, 0, 0, (INT64_C(1) << 62) - 1);
+    assert_int_equal(play.coordinator.stats.poison, 0);
+    assert_int_equal(play.coordinator.pieces_in, 1);
+    play_close(&play);
+}
+
+static void test_wrong_size(void **state)
+{
+    const int64_t sum[2 * DIMS] = {1};
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    for (int wrong = 0; wrong < 5; wrong++) {
+        open_code(&play, "uncoded", 2, 0);
+        msg = tally_of(&play, 0, sum);
+        msg.tally.dims = wrong == 0 ? DIMS - 1 : wrong == 1 ? 2 * DIMS : DIMS;
+        msg.tally.piece = wrong == 2 ? 2 : 0;
+        msg.tally.first += wrong == 3;
+        msg.tally.end += wrong == 4;
+        three_times(&play, &msg, POISON_SHAPE);
+    }
+}
+
+/* TALLY-3: a key nobody was ever sent. */
+static void test_key_that_never_was(void **state)
+{
+    const int64_t sum[DIMS] = {1};
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    for (int field = 0; field < 7; field++) {
+        open_code(&play, "uncoded", 2, 0);
+        msg = tally_of(&play, 0, sum);
+        msg.tally.key.job += field == 0;
+        msg.tally.key.view += field == 1;
+        msg.tally.key.step += field == 2;
+        msg.tally.key.round += field == 3;
+        msg.tally.key.attempt += field == 4;
+        msg.tally.key.scale += field == 5;
+        msg.tally.key.weights += field == 6;
+        three_times(&play, &msg, POISON_KEY);
+    }
+}
+
+/* An answer that was overtaken is late, however often it comes. */
+static void test_late_is_no_strike(void **state)
+{
+    const int64_t sum[DIMS] = {1};
+    struct play play;
+    struct msg late;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    late = tally_of(&play, 0, sum);
+    play_answer(&play, 0, 0, 1);
+    play_answer(&play, 1, 1, 1);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    for (uint32_t i = 1; i <= 10; i++) {
+        play_say(&play, 0, &late);
+        assert_int_equal(play.coordinator.stats.stale, i);
+    }
+    assert_int_equal(play.coordinator.stats.poison, 0);
+    assert_int_equal(play.coordinator.members[0].state, MEMBER_ACTIVE);
+    play_close(&play);
+}
+
+static void say_row(struct play *play, uint32_t link, double value,
+                    uint32_t dims)
+{
+    double row[2 * DIMS + 1] = {0};
+    struct msg msg = {.kind = MSG_ROW};
+
+    row[3] = value;
+    msg.row = (struct msg_row){.key = play->key, .dims = dims, .row = row};
+    play_say(play, link, &msg);
+}
+
+static void test_rows_not_finite(void **state)
+{
+    const double values[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    struct play play;
+
+    (void)state;
+    open_code(&play, "cyclic", 4, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        say_row(&play, 0, values[i], DIMS);
+        assert_int_equal(play.coordinator.stats.poison_by[POISON_FINITE],
+                         i + 1);
+        assert_int_equal(play.coordinator.slots_in, 0);
+    }
+    assert_int_equal(play.coordinator.stats.banned, 1);
+    say_row(&play, 1, 1, DIMS - 1);
+    assert_int_equal(play.coordinator.stats.poison_by[POISON_SHAPE], 1);
+    /* -0 and denormals are numbers like others. */
+    say_row(&play, 1, -0.0, DIMS);
+    say_row(&play, 2, 0x1p-1070, DIMS);
+    assert_int_equal(play.coordinator.slots_in, 2);
+    assert_int_equal(play.coordinator.stats.poison, 4);
+    play_close(&play);
+}
+
+/* Strikes are the name's, not the session's. */
+static void test_hanging_up_does_not_help(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    for (uint32_t life = 0; life < STRIKES_MAX; life++) {
+        play_answer(&play, 0, 0, INT64_MIN);
+        play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+        play_hello(&play, 0, "w0", 100 + life);
+    }
+    assert_int_equal(play.coordinator.stats.banned, 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REJECT), 1);
+    assert_false(play.coordinator.members[0].state != MEMBER_NONE);
+    play_close(&play);
+}
+
+/* The table forgets small sinners first, never a banned one. */
+static void test_many_names(void **state)
+{
+    struct play play;
+    char name[NAME_SIZE];
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    for (int i = 0; i < 3; i++)
+        play_answer(&play, 0, 0, INT64_MIN);
+    for (uint32_t i = 0; i < 3 * OFFENDERS_MAX; i++) {
+        (void)snprintf(name, sizeof name, "evil-%u", i);
+        play_hello(&play, 3, name, 1000 + i);
+        play_answer(&play, 3, 0, INT64_MIN);
+    }
+    play_hello(&play, 4, "w0", 7);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REJECT), 1);
+    assert_int_equal(play.coordinator.stats.poison, 3 + 3 * OFFENDERS_MAX);
+    play_close(&play);
+}
+
+/* P10 at r = 1, said plainly: a lie within the bound is believed. */
+static void test_lie_within_bound_is_not_seen(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    play_answer(&play, 0, 0, 1000000); /* The truth would be 4. */
+    play_answer(&play, 1, 1, 4);
+    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.stats.poison, 0);
+    assert_true(coordinator_weights(&play.coordinator)[0] ==
+                -0.5 * 1000004 / 16);
+    play_close(&play);
+}
+
+/* A worker left over from another job, which has obeyed more views than this
+ * job has had: it is sent away; once it made a fresh coordinator believe that
+ * it had been replaced (INV-6), and give up. */
+static void test_worker_of_another_job(void **state)
+{
+    struct msg msg = {.kind = MSG_HELLO};
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    msg.hello.version = MSG_VERSION;
+    msg.hello.incarnation = 5;
+    msg.hello.job = play.coordinator.options.job.id + 1;
+    msg.hello.view_seen = 1000;
+    (void)snprintf(msg.hello.name, NAME_SIZE, "stray");
+    play_say(&play, 3, &msg);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REJECT), 1);
+    assert_non_null(strstr(stage_find(&play.actions, MSG_REJECT)->reject.reason,
+                           "another job"));
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    play_close(&play);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    assert_string_equal(poison_name(POISON_LIE), "lie");
+    for (int kind = 0; kind < POISON_KINDS; kind++) {
+        assert_true(strlen(poison_name((enum poison_kind)kind)) > 0);
+        assert_true(strlen(poison_text((enum poison_kind)kind)) > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_out_of_bound),
+        cmocka_unit_test(test_loss_out_of_bound),
+        cmocka_unit_test(test_within_bound_is_taken),
+        cmocka_unit_test(test_wrong_size),
+        cmocka_unit_test(test_key_that_never_was),
+        cmocka_unit_test(test_late_is_no_strike),
+        cmocka_unit_test(test_rows_not_finite),
+        cmocka_unit_test(test_hanging_up_does_not_help),
+        cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_lie_within_bound_is_not_seen),
+        cmocka_unit_test(test_worker_of_another_job),
+        cmocka_unit_test(test_words),
+    };
+
+    return cmocka_run_group_tests_name("trust", tests, NULL, NULL);
+}

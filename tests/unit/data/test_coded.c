@@ -1,0 +1,406 @@
+/*
+ * Blocks of coded data against plain loops over the matrix: both products of
+ * every block, shipped or made here; then, with the codes themselves, Xw and
+ * X^T r from every set of answers that may end a round (O6).
+ */
+#include "data/coded.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "code/preset.h"
+#include "os/threads.h"
+
+enum { ROWS_MAX = 96, COLS_MAX = 24, SLOTS = 7 };
+
+struct matrix {
+    uint32_t rows, cols;
+    double x[ROWS_MAX][COLS_MAX];
+};
+
+static void fill(struct dataset *data, struct matrix *matrix, uint64_t seed)
+{
+    matrix->rows = data->rows;
+    matrix->cols = data->cols;
+    chunkset_fill(&data->present);
+    for (uint32_t i = 0; i < data->rows; i++) {
+        float *row = dataset_row(data, i);
+
+        for (uint32_t j = 0; j < data->cols; j++) {
+            row[j] = (float)rng_normal_at(seed, i, j);
+            matrix->x[i][j] = (double)row[j];
+        }
+    }
+}
+
+static void make(struct dataset *data, struct matrix *matrix, uint32_t rows,
+                 uint32_t cols, uint32_t chunk_rows)
+{
+    assert_int_equal(dataset_init(data, rows, cols, chunk_rows), ERR_OK);
+    fill(data, matrix, 7);
+}
+
+/* Row i of the sum of the row parts, times w; by definition. */
+static double tall_ref(const struct matrix *matrix,
+                       const struct block_shape *shape,
+                       const struct block_term *terms, uint32_t count,
+                       uint32_t i, const double *w)
+{
+    double total = 0;
+
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t row = terms[k].first * shape->chunk_rows + i;
+
+        if (row >= terms[k].end * shape->chunk_rows || row >= matrix->rows)
+            continue;
+        for (uint32_t j = 0; j < matrix->cols; j++)
+            total += terms[k].factor * matrix->x[row][j] * w[j];
+    }
+    return total;
+}
+
+static double wide_ref(const struct matrix *matrix,
+                       const struct block_shape *shape,
+                       const struct block_term *terms, uint32_t count,
+                       uint32_t j, const double *r)
+{
+    double total = 0;
+
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t first = terms[k].part * shape->cols / shape->parts;
+        const uint32_t end = (terms[k].part + 1) * shape->cols / shape->parts;
+
+        for (uint32_t i = 0; first + j < end && i < matrix->rows; i++)
+            total += terms[k].factor * matrix->x[i][first + j] * r[i];
+    }
+    return total;
+}
+
+static void near(double found, double wanted)
+{
+    if (!(fabs(found - wanted) <= 1e-11 * (1 + fabs(wanted))))
+        fail_msg("%.17g instead of %.17g", found, wanted);
+}
+
+static void random_vector(double *v, uint32_t count, uint64_t seed)
+{
+    memset(v, 0, ROWS_MAX * sizeof *v);
+    for (uint32_t i = 0; i < count; i++)
+        v[i] = rng_normal_at(seed, i, 0);
+}
+
+static void check_products(const struct coded *coded,
+                           const struct matrix *matrix)
+{
+    const struct block_shape *shape = &coded->shape;
+    double in[ROWS_MAX];
+    double out[ROWS_MAX];
+
+    random_vector(in, shape->cols, 3);
+    assert_int_equal(coded_multiply(coded, EVALUATE_SCORES, ISA_PORTABLE, in,
+                                    out, pool_serial(), NULL),
+                     ERR_OK);
+    for (uint32_t i = 0; i < block_rows(shape); i++)
+        near(out[i],
+             tall_ref(matrix, shape, coded->terms, coded->count, i, in));
+    random_vector(in, shape->rows, 4);
+    assert_int_equal(coded_multiply(coded, EVALUATE_BACK, ISA_PORTABLE, in, out,
+                                    pool_serial(), NULL),
+                     ERR_OK);
+    for (uint32_t j = 0; j < block_cols(shape); j++)
+        near(out[j],
+             wide_ref(matrix, shape, coded->terms, coded->count, j, in));
+}
+
+static void ship(const struct dataset *data, const struct coded *like,
+                 struct coded *coded)
+{
+    const struct block_shape *shape = &like->shape;
+    uint8_t *bytes = mem_new(coded_strip_bytes_max(shape), 1);
+
+    assert_non_null(bytes);
+    assert_int_equal(coded_init(coded, shape, like->terms, like->count),
+                     ERR_OK);
+    for (uint32_t strip = 0; strip < 2 * shape->chunks; strip++) {
+        if (!block_has_strip(shape, strip))
+            continue;
+        assert_int_equal(coded_strip_encode(data, shape, like->terms,
+                                            like->count, strip, bytes),
+                         ERR_OK);
+        assert_int_equal(coded_strip_store(coded, strip, bytes,
+                                           coded_strip_bytes(shape, strip)),
+                         ERR_OK);
+    }
+    mem_free(bytes);
+}
+
+static struct block_term term_of(const struct block_shape *shape, uint32_t part,
+                                 double factor)
+{
+    return (struct block_term){.part = part,
+                               .first = part * shape->chunks / shape->parts,
+                               .end = (part + 1) * shape->chunks / shape->parts,
+                               .factor = factor};
+}
+
+/* All parts at once, and each alone: made here, shipped, by many threads. */
+static void check_shape(uint32_t rows, uint32_t cols, uint32_t chunk_rows,
+                        uint32_t parts)
+{
+    struct matrix matrix;
+    struct dataset data;
+    struct pool *pool;
+    struct block_term terms[ROWS_MAX];
+
+    make(&data, &matrix, rows, cols, chunk_rows);
+    assert_int_equal(threads_new(3, &pool), ERR_OK);
+    for (uint32_t only = 0; only <= parts; only++) {
+        const struct block_shape shape = coded_shape(&data, parts);
+        const uint64_t tall = (uint64_t)block_rows(&shape) * data.stride;
+        const uint64_t wide =
+            (uint64_t)block_cols(&shape) * block_pad(shape.rows);
+        struct coded here;
+        struct coded there;
+        uint32_t count = 0;
+
+        for (uint32_t part = 0; part < parts; part++) {
+            if (only == part || only == parts)
+                terms[count++] = term_of(
+                    &shape, part, only == part ? 1 : rng_normal_at(5, part, 0));
+        }
+        assert_int_equal(coded_init(&here, &shape, terms, count), ERR_OK);
+        assert_int_equal(coded_fill(&here, &data, pool, NULL), ERR_OK);
+        check_products(&here, &matrix);
+        ship(&data, &here, &there);
+        assert_memory_equal(here.tall, there.tall, tall * sizeof *here.tall);
+        assert_memory_equal(here.wide, there.wide, wide * sizeof *here.wide);
+        coded_close(&here);
+        coded_close(&there);
+    }
+    threads_free(pool);
+    dataset_close(&data);
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    check_shape(1, 1, 8, 1);
+    check_shape(17, 5, 8, 2);  /* Parts of 1 and 2 chunks, the last short. */
+    check_shape(96, 24, 8, 4); /* Even. */
+    check_shape(95, 23, 8, 5); /* Nothing is. */
+    check_shape(90, 3, 16, 6); /* More parts than columns. */
+    check_shape(33, 9, 64, 1); /* One chunk. */
+}
+
+/* Sparse rows give the block of the same dense ones. */
+static void test_sparse_rows(void **state)
+{
+    const struct dataset_shape sparse = {.storage = STORAGE_CSR,
+                                         .rows = 40,
+                                         .cols = 12,
+                                         .chunk_rows = 8,
+                                         .entries = 40};
+    struct matrix matrix = {.rows = 40, .cols = 12};
+    struct dataset data;
+    struct coded coded;
+    struct block_shape shape;
+    struct block_term terms[3];
+
+    (void)state;
+    assert_int_equal(dataset_init_shape(&data, &sparse), ERR_OK);
+    chunkset_fill(&data.present);
+    for (uint32_t i = 0; i < 40; i++) {
+        data.begin[i + 1] = i + 1;
+        data.column[i] = 5 * i % 12;
+        data.value[i] = (float)(1 + i);
+        matrix.x[i][5 * i % 12] = 1 + i;
+    }
+    shape = coded_shape(&data, 3);
+    for (uint32_t part = 0; part < 3; part++)
+        terms[part] = term_of(&shape, part, .5 + part);
+    assert_int_equal(coded_init(&coded, &shape, terms, 3), ERR_OK);
+    assert_int_equal(coded_fill(&coded, &data, pool_serial(), NULL), ERR_OK);
+    check_products(&coded, &matrix);
+    coded_close(&coded);
+    dataset_close(&data);
+}
+
+/* --- with codes ---------------------------------------------------------- */
+
+/* What all slots answer. */
+struct answers {
+    struct code code;
+    struct block_shape shape;
+    double scores[SLOTS][ROWS_MAX];
+    double back[SLOTS][COLS_MAX];
+};
+
+static void answer(struct answers *all, const struct dataset *data,
+                   uint32_t slot, const double *w, const double *r)
+{
+    struct block_term terms[SLOTS];
+    struct coded coded;
+    uint32_t count = 0;
+
+    for (uint32_t part = 0; part < all->code.parts; part++) {
+        const double factor = code_entry(&all->code, slot, part);
+
+        if (factor != 0)
+            terms[count++] =
+                (struct block_term){part, all->code.pieces[part].first,
+                                    all->code.pieces[part].end, factor};
+    }
+    assert_int_equal(coded_init(&coded, &all->shape, terms, count), ERR_OK);
+    assert_int_equal(coded_fill(&coded, data, pool_serial(), NULL), ERR_OK);
+    assert_int_equal(coded_multiply(&coded, EVALUATE_SCORES, ISA_PORTABLE, w,
+                                    all->scores[slot], pool_serial(), NULL),
+                     ERR_OK);
+    assert_int_equal(coded_multiply(&coded, EVALUATE_BACK, ISA_PORTABLE, r,
+                                    all->back[slot], pool_serial(), NULL),
+                     ERR_OK);
+    coded_close(&coded);
+}
+
+static void check_part(const struct answers *all, const struct matrix *matrix,
+                       const bool *in, uint32_t part, const double *w,
+                       const double *r)
+{
+    const struct block_shape *shape = &all->shape;
+    const struct block_term own = term_of(shape, part, 1);
+    const uint32_t rows =
+        block_first_row(shape, own.end) - block_first_row(shape, own.first);
+    const uint32_t cols =
+        block_first_col(shape, part + 1) - block_first_col(shape, part);
+    double weight[SLOTS];
+    double residual = -1;
+
+    assert_int_equal(code_decode_part(&all->code, in, part, weight, &residual),
+                     ERR_OK);
+    assert_true(residual <= CODE_RESIDUAL_MAX);
+    for (uint32_t i = 0; i < rows; i++) {
+        double found = 0;
+
+        for (uint32_t slot = 0; slot < all->code.slots; slot++)
+            found += weight[slot] * all->scores[slot][i];
+        near(found, tall_ref(matrix, shape, &own, 1, i, w));
+    }
+    for (uint32_t j = 0; j < cols; j++) {
+        double found = 0;
+
+        for (uint32_t slot = 0; slot < all->code.slots; slot++)
+            found += weight[slot] * all->back[slot][j];
+        near(found, wide_ref(matrix, shape, &own, 1, j, r));
+    }
+}
+
+static void check_masks(const struct answers *all, const struct matrix *matrix,
+                        const double *w, const double *r)
+{
+    const uint32_t n = all->code.slots;
+
+    for (uint32_t mask = 0; mask < 1u << n; mask++) {
+        bool in[SLOTS];
+
+        if ((uint32_t)__builtin_popcount(mask) < all->code.parts)
+            continue;
+        for (uint32_t slot = 0; slot < n; slot++)
+            in[slot] = mask >> slot & 1u;
+        for (uint32_t part = 0; part < all->code.parts; part++)
+            check_part(all, matrix, in, part, w, r);
+    }
+}
+
+static void check_code(uint32_t n, uint32_t s, uint32_t chunk_rows)
+{
+    const struct preset_options preset = {
+        .name = "mds", .stragglers = s, .workers = n, .seed = 11};
+    struct answers all = {0};
+    struct code_spec spec;
+    struct matrix matrix;
+    struct dataset data;
+    double w[ROWS_MAX];
+    double r[ROWS_MAX];
+
+    make(&data, &matrix, 61, 13, chunk_rows);
+    random_vector(w, 13, 1);
+    random_vector(r, 61, 2);
+    assert_int_equal(preset_spec(&preset, &spec, NULL), ERR_OK);
+    assert_int_equal(
+        code_build(&all.code, &spec, n, dataset_chunks(&data), NULL), ERR_OK);
+    all.shape = coded_shape(&data, all.code.parts);
+    for (uint32_t slot = 0; slot < n; slot++)
+        answer(&all, &data, slot, w, r);
+    check_masks(&all, &matrix, w, r);
+    code_close(&all.code);
+    dataset_close(&data);
+}
+
+static void test_every_set_of_answers(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= SLOTS; n++) {
+        for (uint32_t s = 0; s < n; s++) {
+            check_code(n, s, 8);
+            check_code(n, s, 24); /* Three chunks: fewer parts than n-s. */
+        }
+    }
+}
+
+/* --- what does not fit --------------------------------------------------- */
+
+static void test_refusals(void **state)
+{
+    const struct block_shape large = {.rows = 1u << 20,
+                                      .cols = 1u << 20,
+                                      .chunk_rows = 256,
+                                      .chunks = 4096,
+                                      .parts = 2};
+    const struct block_shape shape = {
+        .rows = 16, .cols = 8, .chunk_rows = 8, .chunks = 2, .parts = 2};
+    const struct block_term term = {.part = 0, .end = 1, .factor = 1};
+    const double broken[64] = {(double)NAN};
+    struct dataset data;
+    struct matrix matrix;
+    struct flag cancel;
+    struct coded coded;
+
+    (void)state;
+    assert_int_equal(coded_init(&coded, &large, &term, 1), ERR_TOOBIG);
+    assert_int_equal(coded_init(&coded, &shape, &term, 1), ERR_OK);
+    assert_int_equal(coded_strip_bytes(&shape, 0), sizeof broken);
+    assert_int_equal(
+        coded_strip_store(&coded, 0, (const uint8_t *)broken, sizeof broken),
+        ERR_FORMAT);
+    assert_int_equal(coded_strip_store(&coded, 0, (const uint8_t *)broken,
+                                       sizeof broken - 8),
+                     ERR_FORMAT);
+    make(&data, &matrix, 16, 8, 8);
+    flag_lower(&cancel);
+    flag_raise(&cancel);
+    assert_int_equal(coded_fill(&coded, &data, pool_serial(), &cancel),
+                     ERR_CANCELLED);
+    flag_lower(&cancel);
+    assert_int_equal(coded_fill(&coded, &data, pool_serial(), &cancel), ERR_OK);
+    check_products(&coded, &matrix);
+    coded_close(&coded);
+    dataset_close(&data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_sparse_rows),
+        cmocka_unit_test(test_every_set_of_answers),
+        cmocka_unit_test(test_refusals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/*
+ * Messages of a group to bytes and back; every shorter prefix is refused, and
+ * random bytes give a message or a refusal, never more than was sent.
+ */
+#include "wire/sum_codec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "math/exact.h"
+
+enum { SIZE = 1024 };
+
+static struct sum_msg message(enum sum_kind kind, const double *values)
+{
+    struct sum_msg msg = {.kind = kind,
+                          .version = SUM_VERSION,
+                          .name = "m1",
+                          .incarnation = 7,
+                          .group = 9,
+                          .call = 11,
+                          .next = 13,
+                          .beat_us = 50000,
+                          .dead_us = 2000000,
+                          .size_max = 64,
+                          .patience_us = 5,
+                          .serial = 17,
+                          .reason = "why"};
+
+    if (kind == SUM_GIVE || kind == SUM_TOTAL) {
+        msg.shape = (struct sum_shape){EXACT_F64, 2};
+        msg.bytes = (const uint8_t *)values;
+        msg.size = 2 * sizeof *values;
+    }
+    if (kind == SUM_TOTAL)
+        msg.who = "a,b", msg.who_size = 3;
+    return msg;
+}
+
+static void test_round_trip(void **state)
+{
+    const double values[2] = {1, -0.0};
+
+    (void)state;
+    for (int kind = SUM_HELLO; kind <= SUM_BYE; kind++) {
+        const struct sum_msg msg = message((enum sum_kind)kind, values);
+        uint8_t bytes[SIZE], again[SIZE];
+        struct sum_msg read = {0};
+        const size_t size = sum_codec_encode(&msg, bytes);
+
+        assert_true(size <= sum_codec_bound(&msg));
+        assert_int_equal(sum_codec_decode(bytes, size, &read), ERR_OK);
+        assert_int_equal(read.kind, msg.kind);
+        assert_int_equal(sum_codec_encode(&read, again), size);
+        assert_memory_equal(bytes, again, size);
+        for (size_t cut = 0; cut < size; cut++)
+            assert_int_equal(sum_codec_decode(bytes, cut, &read), ERR_FORMAT);
+        bytes[size] = 0;
+        assert_int_equal(sum_codec_decode(bytes, size + 1, &read), ERR_FORMAT);
+    }
+}
+
+/* A count that does not go with the bytes, a type there is not. */
+static void test_lies(void **state)
+{
+    const double values[2] = {1, 2};
+    struct sum_msg msg = message(SUM_GIVE, values);
+    uint8_t bytes[SIZE];
+    struct sum_msg read;
+
+    (void)state;
+    msg.shape.count = UINT64_C(1) << 61;
+    assert_int_equal(
+        sum_codec_decode(bytes, sum_codec_encode(&msg, bytes), &read),
+        ERR_FORMAT);
+    msg.shape = (struct sum_shape){3, 2};
+    assert_int_equal(
+        sum_codec_decode(bytes, sum_codec_encode(&msg, bytes), &read),
+        ERR_FORMAT);
+}
+
+static void test_random_bytes(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 3);
+    for (int round = 0; round < 200000; round++) {
+        uint8_t bytes[64];
+        const size_t size = (size_t)rng_below(&rng, sizeof bytes);
+        struct sum_msg read = {0};
+
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (uint8_t)rng_below(&rng, i == 0 ? 16 : 256);
+        if (sum_codec_decode(bytes, size, &read) == ERR_OK)
+            assert_true(read.size <= size && read.who_size <= size);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_random_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
