@@ -357,7 +357,13 @@ static enum err open_board(struct train *train, struct why *why)
     struct optim optim;
     enum err err;
 
-    if (options->bulk == TRAIN_BULK_TCP || options->local_workers == 0)
+    if (train->relay_count > 0 && options->bulk == TRAIN_BULK_SHM)
+        return why_set(why, ERR_SHAPE,
+                       "--bulk shm does not go with --fanout: workers behind "
+                       "relays share no memory with the coordinator; leave one "
+                       "of them out");
+    if (options->bulk == TRAIN_BULK_TCP || options->local_workers == 0 ||
+        train->relay_count > 0)
         return ERR_OK;
     err = optim_init(&optim, &options->optim, dims);
     if (err != ERR_OK)

@@ -69,7 +69,8 @@ struct node {
     uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
     enum evaluation_kind quick_kind; /* ... if this is asked for. */
     bool due;        /* A piece is to be computed here and now. */
-    int64_t kept_us; /* The loop has been kept by such pieces. */
+    int64_t kept_us; /* The loop has been kept by such pieces, ... */
+    int64_t here_us; /* ... since the start. */
     struct flag cancel;
 
     struct self self;
@@ -591,6 +592,7 @@ static void compute_here(struct node *node)
     compute_work(node);
     note_speed(node);
     node->kept_us += node->compute_us;
+    node->here_us += node->compute_us;
     event.err = node->compute_err;
     event.compute_us = node->compute_us;
     step(node, &event);
@@ -623,6 +625,8 @@ static void look_at_self(struct node *node)
         return;
     self_vitals(&node->self, node->options->threads, unsent, now,
                 &node->core.pulse.vitals);
+    /* What the loop's own thread computed is no other thread's time. */
+    node->core.pulse.vitals.cpu_us += node->here_us / node->options->threads;
 }
 
 static void on_time(void *context)

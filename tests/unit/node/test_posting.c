@@ -270,6 +270,56 @@ static void test_lies_are_no_messages(void **state)
         ERR_FORMAT);
 }
 
+/* Head and tail one after the other are the plain message, a leaf's too. */
+static void assert_sent_plain(struct fixture *f, const struct msg *msg)
+{
+    uint8_t *plain = mem_new(codec_bound(msg), 1);
+    const size_t size = codec_encode(msg, plain);
+    const size_t head = f->envelope.head_size;
+
+    assert_non_null(f->envelope.tail);
+    assert_int_equal(head + f->envelope.tail_size, size);
+    assert_memory_equal(bytes(f), plain, head);
+    assert_memory_equal(f->envelope.tail->bytes, plain + head, size - head);
+    assert_false(codec_is_posted(bytes(f), head));
+    mem_free(plain);
+}
+
+static void test_a_leaf_is_sent_all(void **state)
+{
+    struct fixture *f = *state;
+    struct msg round = round_of(f, 3);
+
+    round.leaf = 7;
+    assert_true(posting_fill(&f->posting, BOARD_NONE, &f->envelope, &round));
+    assert_sent_plain(f, &round);
+    round.leaf = 8; /* The same vectors. */
+    assert_true(posting_fill(&f->posting, BOARD_NONE, &f->envelope, &round));
+    assert_sent_plain(f, &round);
+}
+
+/* On coded data a round's vector may be as long as the rows are many. */
+static void test_products_are_posted_if_they_fit(void **state)
+{
+    struct fixture *f = *state;
+    double long_vector[2 * DIMS] = {0};
+    struct msg got, round = round_of(f, 3);
+
+    round.round.kind = EVALUATE_BACK;
+    round.round.parts = 2;
+    assert_true(posting_fill(&f->posting, 0, &f->envelope, &round));
+    assert_int_equal(
+        answer_round(f->board, &f->room, bytes(f), f->envelope.head_size, &got),
+        ERR_OK);
+    assert_int_equal(got.round.parts, 2);
+    assert_memory_equal(got.round.weights, f->weights, sizeof f->weights);
+    round.round.key.weights = 4;
+    round.round.dims = 2 * DIMS;
+    round.round.weights = long_vector;
+    assert_true(posting_fill(&f->posting, 0, &f->envelope, &round));
+    assert_sent_plain(f, &round);
+}
+
 static void test_hessians_too_large_are_not_planned_for(void **state)
 {
     const struct board_shape small = posting_shape(1, 10, 55);
@@ -293,6 +343,8 @@ int main(void)
         TEST(test_answers_without_a_place_are_sent),
         TEST(test_other_messages_are_sent),
         TEST(test_lies_are_no_messages),
+        TEST(test_a_leaf_is_sent_all),
+        TEST(test_products_are_posted_if_they_fit),
         TEST(test_hessians_too_large_are_not_planned_for),
     };
 
