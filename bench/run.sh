@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 export MUSTER=$PWD/build/muster
-names=${*:-kernels train data delays recovery codes crossover erasurehead
+names=${*:-kernels train data overhead cancel delays recovery codes crossover erasurehead
     regret replay hostile scale}
 for name in $names; do
     echo "== $name (load $(cut -d' ' -f1-3 /proc/loadavg))"

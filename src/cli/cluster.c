@@ -59,6 +59,15 @@ static void see(void *context, const struct trace *trace)
     screen_update(&run->screen, &run->watch, trace, processes, count, now);
 }
 
+static enum train_bulk bulk_of(const char *text)
+{
+    if (text != NULL && strcmp(text, "shm") == 0)
+        return TRAIN_BULK_SHM;
+    if (text != NULL && strcmp(text, "tcp") == 0)
+        return TRAIN_BULK_TCP;
+    return TRAIN_BULK_AUTO;
+}
+
 static struct train_options options_of(struct run *run)
 {
     const struct setup *setup = run->setup;
@@ -84,6 +93,7 @@ static struct train_options options_of(struct run *run)
         .resume = option_given(options, OPT_RESUME),
         .respawn = option_flag(options, OPT_RESPAWN),
         .sync = option_flag(options, OPT_SYNC),
+        .bulk = bulk_of(option_text(options, OPT_BULK)),
         .verify = setup->verify,
         .audit = setup->audit,
         .config = setup->config,

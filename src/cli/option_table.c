@@ -697,6 +697,17 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_FLAG,
                   .help = "make every step durable before the next",
                   .commands = CMD_TRAIN},
+    [OPT_BULK] = {.name = "bulk",
+                  .section = cluster,
+                  .kind = VALUE_CHOICE,
+                  .value = "ROAD",
+                  .choices = "auto|shm|tcp",
+                  .shown = "auto",
+                  .help =
+                      "how weights and tallies of -n workers travel: shared "
+                      "memory (shm), sockets (tcp), or shared memory where "
+                      "there is room (auto); the bits are the same",
+                  .commands = CMD_TRAIN},
 
     [OPT_RECORD] = {.name = "record",
                     .section = cluster,

@@ -135,6 +135,7 @@ enum option_id {
     OPT_OUT,
     OPT_RESUME,
     OPT_SYNC,
+    OPT_BULK,
     OPT_RECORD,
     OPT_TRACE,
     OPT_WHY_SLOW,

@@ -127,8 +127,11 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                               json_number(result->worst_pause_s));
     (void)json_object_set_new(object, "code",
                               json_string(setup_code_name(setup)));
-    if (setup->slots > 0)
+    if (setup->slots > 0) {
+        (void)json_object_set_new(object, "bulk",
+                                  json_string(result->shared ? "shm" : "tcp"));
         (void)json_object_set_new(object, "trust", trust_json(stats));
+    }
     if (setup->adapt)
         (void)json_object_set_new(object, "code_changes",
                                   json_integer((json_int_t)stats->switches));

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/quick.h"
 #include "core/bugs.h"
 #include "core/coordinator_parts.h"
 #include "core/product.h"
@@ -443,16 +444,13 @@ static void clear_round(struct coordinator *c)
 
 static void new_key(struct coordinator *c)
 {
-    const struct digest scale =
-        hash_bytes(c->exponent, c->total.dims * sizeof *c->exponent);
-    const struct digest weights = evaluation_digest(&c->what, vector_dims(c));
-
     c->key.job = c->options.job.id;
     c->key.view = c->view;
     c->key.step = c->optim.step;
     c->key.round = product_round(c);
-    c->key.scale = digest_short(&scale);
-    c->key.weights = digest_short(&weights);
+    c->key.scale =
+        quick_u64(c->exponent, c->total.dims * sizeof *c->exponent, 0);
+    c->key.weights = evaluation_name(&c->what, vector_dims(c));
 }
 
 static enum err choose_scale(struct coordinator *c)
@@ -911,12 +909,13 @@ static void trace_merged(struct coordinator *c, uint32_t link,
     trace_answer(c, link, compute_us, trace);
 }
 
-static void lay_out(struct coordinator *c, const struct msg_tally *msg)
+/* False: some sum is out of the proved bound (P9). */
+static bool lay_out(struct coordinator *c, const struct msg_tally *msg)
 {
-    tally_clear(&c->arrived);
-    memcpy(c->arrived.sum, msg->sum, msg->dims * sizeof *msg->sum);
-    c->arrived.loss = msg->loss;
+    chunkset_clear(&c->arrived.chunks);
     chunkset_add_range(&c->arrived.chunks, msg->first, msg->end);
+    c->arrived.loss = msg->loss;
+    return tally_take(&c->arrived, msg->sum);
 }
 
 static void piece_arrived(struct coordinator *c, uint32_t id)
@@ -1071,8 +1070,7 @@ void round_tally(struct coordinator *c, uint32_t link,
         return;
     }
     if (tally_shape_ok(c, msg)) {
-        lay_out(c, msg);
-        if (BUG(BUG_SKIP_FINITE) || tally_in_bound(&c->arrived)) {
+        if (lay_out(c, msg) || BUG(BUG_SKIP_FINITE)) {
             take_tally(c, link, msg, actions);
             return;
         }

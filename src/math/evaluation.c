@@ -1,14 +1,11 @@
 #include "math/evaluation.h"
 
-struct digest evaluation_digest(const struct evaluation *what, uint32_t dims)
-{
-    const uint8_t kind = (uint8_t)what->kind;
-    struct hasher hasher;
+#include "base/quick.h"
 
-    hasher_init(&hasher);
-    hasher_add(&hasher, &kind, sizeof kind);
-    hasher_add_f64(&hasher, what->w, dims);
-    if (what->v != NULL)
-        hasher_add_f64(&hasher, what->v, dims);
-    return hasher_end(&hasher);
+uint64_t evaluation_name(const struct evaluation *what, uint32_t dims)
+{
+    const uint64_t w =
+        quick_u64(what->w, dims * sizeof *what->w, (uint64_t)what->kind);
+
+    return what->v == NULL ? w : quick_u64(what->v, dims * sizeof *what->v, w);
 }

@@ -27,8 +27,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hash.h"
-
 enum evaluation_kind {
     EVALUATE_GRADIENT,
     EVALUATE_HESSVEC,
@@ -58,7 +56,8 @@ static inline uint32_t evaluation_dims(enum evaluation_kind kind, uint32_t dims)
     return kind == EVALUATE_HESSIAN ? dims * (dims + 1) / 2 : dims;
 }
 
-/* All that its sums depend on besides data and model. */
-struct digest evaluation_digest(const struct evaluation *what, uint32_t dims);
+/* A number for all that its sums depend on besides data and model.  Made for
+ * every round, so it is quick_u64's, not a digest. */
+uint64_t evaluation_name(const struct evaluation *what, uint32_t dims);
 
 #endif /* MATH_EVALUATION_H */

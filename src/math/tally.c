@@ -23,6 +23,7 @@
 
 #define EXPONENT_MAX GRID_EXPONENT_MAX
 #define LOSS_LIMIT   0x1p60
+#define TAKE_BLOCK   1024u
 #define DIGEST_NAME  "muster tally 1"
 
 static_assert(DBL_MANT_DIG == 53, "grid arithmetic is IEEE binary64");
@@ -64,14 +65,17 @@ void tally_clear(struct tally *tally)
 
 int16_t tally_exponent(double bound)
 {
-    int power = 0;
+    uint64_t bits;
+    int power;
 
     CHECK(isfinite(bound));
     CHECK(bound >= 0.0);
     if (bound == 0.0)
         return 0;
-    /* bound = m 2^power with m in [1/2, 1): m 2^62 is the answer's value. */
-    (void)frexp(bound, &power);
+    /* bound = m 2^power with m in [1/2, 1): m 2^62 is the answer's value.  A
+     * denormal's field is 0: its power is too low to matter. */
+    memcpy(&bits, &bound, sizeof bits);
+    power = (int)(bits >> 52 & TALLY_FIELD) - (TALLY_BIAS - 1);
     if (TALLY_BITS - power > EXPONENT_MAX)
         return EXPONENT_MAX;
     return (int16_t)(TALLY_BITS - power);
@@ -167,6 +171,29 @@ enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
     return ERR_OK;
 }
 
+static void sum_up(const int64_t *from, int64_t *into, uint32_t dims)
+{
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++)
+        into[j] = (int64_t)((uint64_t)into[j] + (uint64_t)from[j]);
+}
+
+static bool within(const int64_t *sum, uint32_t dims)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    int bad = 0;
+
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++)
+        bad |= sum[j] <= -limit || sum[j] >= limit;
+    return bad == 0;
+}
+
+#ifndef __x86_64__
+#define tally_sum_avx512    sum_up
+#define tally_within_avx512 within
+#endif
+
 enum err tally_merge(struct tally *into, const struct tally *from)
 {
     CHECK(into->dims == from->dims);
@@ -174,9 +201,8 @@ enum err tally_merge(struct tally *into, const struct tally *from)
     if (!chunkset_disjoint(&into->chunks, &from->chunks))
         return ERR_OVERLAP;
 
-    for (uint32_t j = 0; j < into->dims; j++)
-        into->sum[j] =
-            (int64_t)((uint64_t)into->sum[j] + (uint64_t)from->sum[j]);
+    (isa_runs(ISA_AVX512) ? tally_sum_avx512 : sum_up)(from->sum, into->sum,
+                                                       into->dims);
     into->loss = (tally_loss)((loss_word)into->loss + (loss_word)from->loss);
     chunkset_unite(&into->chunks, &from->chunks);
     return ERR_OK;
@@ -194,12 +220,26 @@ static bool loss_in_bound(const struct tally *tally)
 
 bool tally_in_bound(const struct tally *tally)
 {
-    const int64_t limit = INT64_C(1) << TALLY_BITS;
-    int bad = 0;
+    return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(tally->sum,
+                                                                 tally->dims) &&
+           loss_in_bound(tally);
+}
 
-    for (uint32_t j = 0; j < tally->dims; j++)
-        bad |= tally->sum[j] <= -limit || tally->sum[j] >= limit;
-    return bad == 0 && loss_in_bound(tally);
+/* Block by block, so that what is looked at is what was copied, and is still
+ * in the first cache. */
+bool tally_take(struct tally *tally, const int64_t *sum)
+{
+    const bool wide = isa_runs(ISA_AVX512);
+    bool good = true;
+
+    for (uint32_t j = 0; j < tally->dims; j += TAKE_BLOCK) {
+        const uint32_t left = tally->dims - j;
+        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+
+        memcpy(tally->sum + j, sum + j, count * sizeof *sum);
+        good &= (wide ? tally_within_avx512 : within)(tally->sum + j, count);
+    }
+    return good && loss_in_bound(tally);
 }
 
 void tally_gradient(const struct tally *tally, const int16_t *exponent,

@@ -63,6 +63,11 @@ void tally_mark(struct tally *tally, uint32_t chunk, double loss);
 /* TALLY-1: ERR_OVERLAP unless disjoint; `into` is then unchanged. */
 MUST_CHECK enum err tally_merge(struct tally *into, const struct tally *from);
 
+/* Copy dims sums into the tally, whose chunks and loss are there already, and
+ * say whether all is in bound.  Each sum is read once: they may lie where
+ * someone else can still write. */
+MUST_CHECK bool tally_take(struct tally *tally, const int64_t *sum);
+
 /* True if |sum_j| < 2^62 for all j and the loss is no more than its chunks can
  * have: what proved bounds guarantee, so that a peer that sends more is broken
  * or lying (promise P9). */

@@ -61,3 +61,32 @@ void tally_add_avx512(const double *gradient, const int16_t *exponent,
                                  _mm512_add_epi64(old, _mm512_cvtpd_epi64(v)));
     }
 }
+
+void tally_sum_avx512(const int64_t *from, int64_t *into, uint32_t dims)
+{
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+
+        _mm512_mask_storeu_epi64(
+            into + j, lanes,
+            _mm512_add_epi64(_mm512_maskz_loadu_epi64(lanes, into + j),
+                             _mm512_maskz_loadu_epi64(lanes, from + j)));
+    }
+}
+
+bool tally_within_avx512(const int64_t *sum, uint32_t dims)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    __m512i least = _mm512_setzero_si512();
+    __m512i most = _mm512_setzero_si512();
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __m512i here =
+            _mm512_maskz_loadu_epi64(lanes_at(j, dims), sum + j);
+
+        least = _mm512_min_epi64(least, here);
+        most = _mm512_max_epi64(most, here);
+    }
+    return _mm512_reduce_min_epi64(least) > -limit &&
+           _mm512_reduce_max_epi64(most) < limit;
+}

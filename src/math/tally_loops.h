@@ -21,4 +21,9 @@ bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
 void tally_add_avx512(const double *gradient, const int16_t *exponent,
                       int64_t *sum, uint32_t dims);
 
+/* into_j += from_j, modulo 2^64. */
+void tally_sum_avx512(const int64_t *from, int64_t *into, uint32_t dims);
+/* Whether all |sum_j| < 2^62. */
+bool tally_within_avx512(const int64_t *sum, uint32_t dims);
+
 #endif /* MATH_TALLY_LOOPS_H */

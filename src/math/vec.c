@@ -52,16 +52,35 @@ double vec_norm(const double *a, size_t count)
     return sqrt(vec_dot(a, a, count));
 }
 
-bool vec_finite(const double *a, size_t count)
+/* The top bit is set if the exponent is all ones: NaN or infinite. */
+static uint64_t endless(uint64_t bits)
 {
     const uint64_t exponent = UINT64_C(0x7ff) << 52;
-    int bad = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    return (bits & exponent) + (UINT64_C(1) << 52);
+}
+
+bool vec_finite(const double *a, size_t count)
+{
+    uint64_t lane[LANES] = {0};
+    uint64_t all = 0;
+    size_t i = 0;
+
+    /* A loop of constant length is one the compiler makes wide. */
+    for (; count - i >= LANES; i += LANES) {
+        uint64_t bits[LANES];
+
+        memcpy(bits, &a[i], sizeof bits);
+        for (size_t k = 0; k < LANES; k++)
+            lane[k] |= endless(bits[k]);
+    }
+    for (; i < count; i++) {
         uint64_t bits;
 
         memcpy(&bits, &a[i], sizeof bits);
-        bad |= (bits & exponent) == exponent;
+        all |= endless(bits);
     }
-    return bad == 0;
+    for (size_t k = 0; k < LANES; k++)
+        all |= lane[k];
+    return all >> 63 == 0;
 }

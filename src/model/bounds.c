@@ -35,6 +35,7 @@
 #include "base/mem.h"
 #include "math/grid.h"
 #include "math/survey.h"
+#include "math/vec.h"
 #include "model/problem.h"
 
 #define SLACK      (1 + 0x1p-18)
@@ -340,6 +341,12 @@ enum err bounds_measure_part(struct bounds *bounds,
     return err;
 }
 
+/* fmax, but inline: neither is NaN. */
+static double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
 /* |w| without underflow or overflow on the way: scaled by the largest
  * coordinate. */
 static double weight_norm(const double *w, uint32_t count)
@@ -347,15 +354,17 @@ static double weight_norm(const double *w, uint32_t count)
     double largest = 0;
     double sum = 0;
 
-    for (uint32_t j = 0; j < count; j++) {
-        if (!isfinite(w[j]))
-            return HUGE_VAL;
-        largest = fmax(largest, fabs(w[j]));
-    }
+    if (!vec_finite(w, count))
+        return HUGE_VAL;
+    for (uint32_t j = 0; j < count; j++)
+        largest = larger(largest, fabs(w[j]));
     if (largest == 0)
         return 0;
-    for (uint32_t j = 0; j < count; j++)
-        sum += (w[j] / largest) * (w[j] / largest);
+    for (uint32_t j = 0; j < count; j++) {
+        const double share = w[j] / largest;
+
+        sum += share * share;
+    }
     return largest * sqrt(sum);
 }
 
@@ -447,40 +456,101 @@ static int16_t csr_exponent(double bound, double largest)
     return (int16_t)(own < most ? own : most);
 }
 
-static int16_t exponent_of(const struct problem *problem, double bound,
-                           double largest)
+/* What kind of rows it is decides once, not for every column. */
+static void gradient_exponents(const struct bounds *bounds,
+                               const struct problem *problem,
+                               const struct scale *scale, double largest,
+                               int16_t *exponent)
 {
-    if (problem->data->storage == STORAGE_CSR && !problem->model->classes)
-        return csr_exponent(bound, largest);
-    return tally_exponent(problem_quantises(problem) ? largest : bound);
+    const bool csr =
+        problem->data->storage == STORAGE_CSR && !problem->model->classes;
+    const int16_t all = tally_exponent(largest);
+
+    if (problem_quantises(problem)) {
+        for (uint32_t j = 0; j < bounds->dims; j++)
+            exponent[j] = all;
+        return;
+    }
+    for (uint32_t j = 0; j < bounds->dims; j++) {
+        const double bound = column_bound(bounds, scale, j);
+
+        exponent[j] =
+            csr ? csr_exponent(bound, largest) : tally_exponent(bound);
+    }
+}
+
+static enum err find_exponents(const struct bounds *bounds,
+                               const struct problem *problem,
+                               const struct evaluation *what,
+                               const struct scale *scale, int16_t *exponent)
+{
+    const uint32_t outputs = problem_outputs(problem);
+    double largest = 0;
+
+    for (uint32_t j = 0; j < bounds->dims; j++)
+        largest = larger(largest, column_bound(bounds, scale, j));
+    if (!isfinite(largest))
+        return ERR_RANGE;
+    if (what->kind == EVALUATE_HESSIAN) {
+        CHECK(problem_has_hessian(problem));
+        hessian_exponents(bounds, scale, exponent);
+        return ERR_OK;
+    }
+    gradient_exponents(bounds, problem, scale, largest, exponent);
+    for (uint32_t k = 1; k < outputs; k++)
+        memcpy(exponent + (size_t)k * bounds->dims, exponent,
+               bounds->dims * sizeof *exponent);
+    return ERR_OK;
+}
+
+/* Are they as the last call left them?  Where residuals are bounded by
+ * themselves (logistic, hinge) nothing depends on w but whether a score might
+ * overflow. */
+static bool as_before(const struct bounds_memo *memo,
+                      const struct evaluation *what, const struct scale *scale)
+{
+    return memo->known && what->kind == EVALUATE_GRADIENT &&
+           memo->label == scale->label && memo->score == scale->score &&
+           scale->w * memo->v < HUGE_BOUND;
+}
+
+static void remember(const struct bounds *bounds, const struct evaluation *what,
+                     const struct scale *scale, struct bounds_memo *memo)
+{
+    *memo = (struct bounds_memo){.known = what->kind == EVALUATE_GRADIENT,
+                                 .label = scale->label,
+                                 .score = scale->score};
+    for (uint32_t j = 0; j < bounds->dims; j++)
+        memo->v = larger(memo->v, bounds->v[j]);
+}
+
+enum err bounds_exponents_again(const struct bounds *bounds,
+                                const struct problem *problem,
+                                const struct evaluation *what,
+                                struct bounds_memo *memo, int16_t *exponent)
+{
+    const struct scale scale = scale_of(problem, what, problem_dims(problem));
+    enum err err = ERR_OK;
+
+    if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
+        return ERR_RANGE;
+    if (!as_before(memo, what, &scale)) {
+        memo->known = false;
+        err = find_exponents(bounds, problem, what, &scale, exponent);
+        if (err == ERR_OK)
+            remember(bounds, what, &scale, memo);
+    }
+    if (err == ERR_OK && what->kind == EVALUATE_GRADIENT &&
+        !loss_fits(bounds, problem, scale.w))
+        return ERR_TOOBIG;
+    return err;
 }
 
 enum err bounds_exponents(const struct bounds *bounds,
                           const struct problem *problem,
                           const struct evaluation *what, int16_t *exponent)
 {
-    const uint32_t outputs = problem_outputs(problem);
-    const struct scale scale = scale_of(problem, what, problem_dims(problem));
-    double largest = 0;
+    struct bounds_memo memo = {0};
 
-    if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
-        return ERR_RANGE;
-    for (uint32_t j = 0; j < bounds->dims; j++)
-        largest = fmax(largest, column_bound(bounds, &scale, j));
-    if (!isfinite(largest))
-        return ERR_RANGE;
-    if (what->kind == EVALUATE_HESSIAN) {
-        CHECK(problem_has_hessian(problem));
-        hessian_exponents(bounds, &scale, exponent);
-        return ERR_OK;
-    }
-    for (uint32_t j = 0; j < bounds->dims; j++)
-        exponent[j] =
-            exponent_of(problem, column_bound(bounds, &scale, j), largest);
-    for (uint32_t k = 1; k < outputs; k++)
-        memcpy(exponent + (size_t)k * bounds->dims, exponent,
-               bounds->dims * sizeof *exponent);
-    if (what->kind == EVALUATE_GRADIENT && !loss_fits(bounds, problem, scale.w))
-        return ERR_TOOBIG;
-    return ERR_OK;
+    return bounds_exponents_again(bounds, problem, what, &memo, exponent);
 }

@@ -120,6 +120,20 @@ MUST_CHECK enum err bounds_exponents(const struct bounds *bounds,
                                      const struct evaluation *what,
                                      int16_t *exponent);
 
+/* The same for one round after the other: `exponent` and `memo`, zero at first,
+ * are as the last call left them, and what cannot have changed is kept. */
+struct bounds_memo {
+    bool known;
+    double label, score; /* What the exponents come from. */
+    double v;            /* The largest. */
+};
+
+MUST_CHECK enum err bounds_exponents_again(const struct bounds *bounds,
+                                           const struct problem *problem,
+                                           const struct evaluation *what,
+                                           struct bounds_memo *memo,
+                                           int16_t *exponent);
+
 /* What is prepared once per round and then read by all threads.  Zeroed
  * memory is safe to close. */
 struct problem_round {

@@ -31,8 +31,9 @@
 #define TRACE_BACKLOG                                                          \
     (256u << 10) /* Beyond it the frequent kinds are lost.                     \
                   */
-#define FINISH_US   (500 * MS_US)
-#define FINISH_LOOK (5 * MS_US)
+#define TRACE_LAG_US (2 * MS_US)
+#define FINISH_US    (500 * MS_US)
+#define FINISH_LOOK  (5 * MS_US)
 
 struct node {
     const struct coordinator_node_options *options;
@@ -48,13 +49,19 @@ struct node {
     struct session *relays;    /* Those of relays. */
     bool in_bundle;            /* More of it is to come before we answer. */
     struct codec_room room;
+    struct posting posting;
     struct envelope envelope;
     size_t message_max;
     size_t sum_max;                    /* The same, of a relay. */
     enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
     uint32_t journaled_count;
-    struct trace *traces; /* Of the step at hand. */
+    struct trace *traces; /* Not sent yet. */
     uint32_t trace_count;
+    bool trace_urgent; /* One of them cannot wait. */
+    bool trace_waits;  /* `lagging` will send them. */
+    time_us trace_at;  /* When some were sent last. */
+    struct timer *lagging;
+    time_us now;          /* Of the event at hand. */
     uint64_t stints_lost; /* Since the last one that was not. */
 
     struct folder folder; /* Journal. */
@@ -140,7 +147,7 @@ static void reject(struct node *node, struct session *session,
 
     log_refusal(node, session, reason);
     (void)snprintf(msg.reject.reason, sizeof msg.reject.reason, "%s", reason);
-    (void)!session_send(session, &node->envelope, &msg);
+    (void)!session_send(session, &node->posting, &node->envelope, &msg);
     session_drop(node, session);
 }
 
@@ -151,6 +158,26 @@ static bool may_be(const struct link *link, const char *name)
 
     return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
            strcmp(peer, name) == 0;
+}
+
+/* Is it a worker that shares the board?  Whoever had the berth before is gone,
+ * or dialled anew: what its old link still says of answers there is void. */
+static void find_berth(struct node *node, struct session *session,
+                       uint64_t incarnation)
+{
+    struct board *board = node->posting.board;
+    const uint32_t berth = board != NULL && incarnation != 0
+                               ? board_berth_find(board, incarnation)
+                               : BOARD_NONE;
+
+    if (berth == BOARD_NONE)
+        return;
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        if (node->sessions[i] != NULL && node->sessions[i]->berth == berth)
+            node->sessions[i]->berth = BOARD_NONE;
+    }
+    board_berth_reset(board, berth);
+    session->berth = berth;
 }
 
 static void hello(struct node *node, struct session *session,
@@ -171,6 +198,7 @@ static void hello(struct node *node, struct session *session,
         return;
     }
     node->sessions[index] = session;
+    find_berth(node, session, msg->hello.incarnation);
     link_trust(session->link, node->message_max);
     event.link = index;
     feed(node, &event);
@@ -252,7 +280,7 @@ static void answer(struct node *node, struct session *session,
     else
         msg.status.size =
             status_json(&node->core, clock_now_us(), text, sizeof text);
-    (void)!session_send(session, &node->envelope, &msg);
+    (void)!session_send(session, &node->posting, &node->envelope, &msg);
     session_drop(node, session);
     if (stop && allowed)
         feed(node, &event);
@@ -287,6 +315,33 @@ static void on_up(void *context, struct link *link)
     link_set_user(link, session);
 }
 
+static void no_message(struct node *node, struct session *session)
+{
+    log_refusal(node, session, "it sent what is no message");
+    session_break(node, session);
+}
+
+/* A TALLY whose sums lie on the board; the core copies before it judges. */
+static void on_posted(struct node *node, struct session *session,
+                      const uint8_t *data, size_t size)
+{
+    const uint32_t berth = session->berth;
+    struct posted where;
+    struct msg msg;
+    const enum err err = posting_tally(&node->posting, berth, &node->room, data,
+                                       size, &msg, &where);
+    const struct event event = {
+        .kind = EVENT_MESSAGE, .msg = &msg, .link = session->index};
+
+    if (err == ERR_FORMAT)
+        no_message(node, session);
+    if (err != ERR_OK)
+        return;
+    feed(node, &event);
+    board_answer_release(node->posting.board, berth, where.place,
+                         where.sequence);
+}
+
 static void on_single(struct node *node, struct link *link, enum plane plane,
                       const uint8_t *data, size_t size)
 {
@@ -296,10 +351,13 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
 
     if (session == NULL)
         return;
+    if (plane == PLANE_BULK && codec_is_posted(data, size)) {
+        on_posted(node, session, data, size);
+        return;
+    }
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
         msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
-        log_refusal(node, session, "it sent what is no message");
-        session_break(node, session);
+        no_message(node, session);
         return;
     }
     if (session->index == SESSION_NO_INDEX) {
@@ -405,7 +463,7 @@ static void do_send(struct node *node, const struct action *action)
         return;
     if (kind == MSG_REJECT)
         log_refusal(node, session, action->msg.reject.reason);
-    err = session_send(session, &node->envelope, &action->msg);
+    err = session_send(session, &node->posting, &node->envelope, &action->msg);
     /* After a last word the link is of no use; what is queued is still sent.
      * Without memory it is of no use either: the worker will dial again. */
     if (err != ERR_OK ||
@@ -462,12 +520,45 @@ static bool frequent(enum trace_kind kind)
            kind == TRACE_DUPLICATE || kind == TRACE_STINT;
 }
 
-static void send_traces(struct node *node)
+/* What happens in every step can wait a little, so that the supervisor does not
+ * wake at every answer; unless it is to do something at a step. */
+static bool can_wait(const struct node *node, enum trace_kind kind)
+{
+    return frequent(kind) || (!node->options->prompt &&
+                              (kind == TRACE_STEP || kind == TRACE_COMMIT));
+}
+
+static void flush_traces(struct node *node)
 {
     if (node->trace_count > 0 && node->outlet != NULL)
         (void)outlet_send(node->outlet, node->traces,
                           node->trace_count * sizeof *node->traces);
     node->trace_count = 0;
+    node->trace_urgent = false;
+    node->trace_at = node->now;
+}
+
+static void traces_due(void *context)
+{
+    struct node *node = context;
+
+    node->trace_waits = false;
+    flush_traces(node);
+}
+
+static void send_traces(struct node *node)
+{
+    const time_us due = node->trace_at + TRACE_LAG_US;
+
+    if (node->trace_count == 0)
+        return;
+    if (node->trace_urgent || node->finished || node->now >= due) {
+        flush_traces(node);
+        return;
+    }
+    if (!node->trace_waits)
+        timer_at(node->lagging, due);
+    node->trace_waits = true;
 }
 
 static void do_trace(struct node *node, const struct trace *trace)
@@ -480,13 +571,14 @@ static void do_trace(struct node *node, const struct trace *trace)
         return;
     }
     if (node->trace_count == TRACE_BATCH)
-        send_traces(node);
+        flush_traces(node);
     node->traces[node->trace_count] = *trace;
     if (trace->kind == TRACE_STINT) {
         node->traces[node->trace_count].a = node->stints_lost;
         node->stints_lost = 0;
     }
     node->trace_count++;
+    node->trace_urgent = node->trace_urgent || !can_wait(node, trace->kind);
 }
 
 /* What the coordinator itself did, since `began`. */
@@ -684,6 +776,7 @@ static void step(struct node *node, const struct event *event)
     struct event timed = *event;
 
     timed.now = clock_now_us();
+    node->now = timed.now;
     coordinator_step(&node->core, &timed, &node->actions);
     if (commits(&node->actions))
         own_stint(node, STINT_COMMIT, timed.now);
@@ -797,6 +890,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = timer_new(node->loop, end_look, node, &node->ending);
     if (err == ERR_OK)
+        err = timer_new(node->loop, traces_due, node, &node->lagging);
+    if (err == ERR_OK)
         err = alerts_new(node->loop, false, on_alert, node, &node->alerts);
     if (err == ERR_OK)
         err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
@@ -827,11 +922,13 @@ static void node_close(struct node *node)
     alerts_free(node->alerts);
     timer_free(node->timer);
     timer_free(node->ending);
+    timer_free(node->lagging);
     loop_free(node->loop);
     coordinator_close(&node->core);
     actions_close(&node->actions);
     codec_room_close(&node->room);
     envelope_close(&node->envelope);
+    posting_close(&node->posting);
     folder_close(&node->folder);
     folder_close(&node->checkpoint_folder);
     mem_free(node->checkpoint_bytes);
@@ -843,7 +940,8 @@ enum err coordinator_node_run(const struct coordinator_node_options *options,
                               struct why *why)
 {
     const struct event start = {.kind = EVENT_START};
-    struct node node = {.options = options, .why = why};
+    struct node node = {
+        .options = options, .posting = {.board = options->board}, .why = why};
     enum err err = open_core(&node, why);
 
     if (err == ERR_OK)

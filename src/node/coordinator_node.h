@@ -8,12 +8,14 @@
 #ifndef NODE_COORDINATOR_NODE_H
 #define NODE_COORDINATOR_NODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "core/coordinator.h"
 #include "data/dataset.h"
 #include "model/problem.h"
+#include "os/board.h"
 #include "os/token.h"
 
 struct coordinator_node_options {
@@ -23,8 +25,10 @@ struct coordinator_node_options {
     enum isa isa;
     const char *folder;        /* Journal, checkpoints, result. */
     const struct token *token; /* NULL: plain, loopback. */
+    struct board *board;       /* NULL: all is sent.  Borrowed. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
+    bool prompt;  /* Whoever listens acts at steps: tell of each at once. */
 };
 
 /* Run one life to its end: from what the folder holds, until the job is done,

@@ -212,6 +212,10 @@ enum err crew_start_worker(struct crew *crew, const char *name,
                        crew->workers_made++);
     choose_ways(crew, member->process.name, &options);
     memcpy(options.name, member->process.name, NAME_SIZE);
+    options.berth = (uint32_t)(member - crew->members) - 1;
+    if (options.board != NULL &&
+        options.berth >= board_shape(options.board)->berths)
+        options.board = NULL; /* A late joiner: there is no berth left. */
     (void)snprintf(title, sizeof title, "muster:%.8s", options.name);
     return start(crew, member, &how, -1, why);
 }

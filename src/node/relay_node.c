@@ -46,6 +46,7 @@ struct node {
     struct session **children; /* By the core's link; NULL = free. */
     uint32_t links_max;
     struct codec_room room;
+    struct posting posting; /* No board: to encode a round once. */
     struct envelope envelope;
     size_t message_max; /* 0: the job is not known. */
     uint32_t way;       /* Index of the address in use. */
@@ -325,7 +326,8 @@ static void send_up(struct node *node, const struct msg *msg)
         return;
     if (msg->kind != MSG_BEAT && msg->kind != MSG_PULSE)
         node->urgent = true;
-    if (session_send(node->parent, &node->envelope, msg) != ERR_OK)
+    if (session_send(node->parent, &node->posting, &node->envelope, msg) !=
+        ERR_OK)
         finish(node, ERR_NOMEM, "out of memory");
 }
 
@@ -336,7 +338,7 @@ static void send_down(struct node *node, const struct action *action)
 
     if (child == NULL)
         return;
-    if (session_send(child, &node->envelope, msg) != ERR_OK) {
+    if (session_send(child, &node->posting, &node->envelope, msg) != ERR_OK) {
         finish(node, ERR_NOMEM, "out of memory");
         return;
     }
@@ -573,6 +575,7 @@ static void node_close(struct node *node)
     actions_close(&node->actions);
     codec_room_close(&node->room);
     envelope_close(&node->envelope);
+    posting_close(&node->posting);
     mem_free(node->children);
 }
 

@@ -6,14 +6,22 @@
 #include "base/mem.h"
 #include "core/product.h"
 #include "data/coded.h"
-#include "wire/codec.h"
 
+/* An envelope that waits: its head, and the tail held. */
 struct letter {
     struct letter *next;
     bool work; /* Void once the next round opens. */
+    struct blob *tail;
+    size_t tail_size;
     size_t size;
     uint8_t bytes[];
 };
+
+static void letter_free(struct letter *letter)
+{
+    blob_drop(letter->tail);
+    mem_free(letter);
+}
 
 struct session *session_new(struct link *link)
 {
@@ -23,6 +31,7 @@ struct session *session_new(struct link *link)
         return NULL;
     session->link = link;
     session->index = SESSION_NO_INDEX;
+    session->berth = BOARD_NONE;
     return session;
 }
 
@@ -43,7 +52,7 @@ static void drop_letters(struct session *session, bool all)
 
         if (all || letter->work) {
             *at = letter->next;
-            mem_free(letter);
+            letter_free(letter);
         } else {
             session->last = letter;
             at = &letter->next;
@@ -75,27 +84,6 @@ enum err session_open(struct session *session, uint32_t index, uint32_t chunks)
     return err;
 }
 
-size_t envelope_fill(struct envelope *envelope, const struct msg *msg)
-{
-    const size_t bound = codec_bound(msg);
-
-    if (bound > envelope->capacity) {
-        uint8_t *grown =
-            mem_grow(envelope->bytes, 0, bound, 1, &envelope->capacity);
-
-        if (grown == NULL)
-            return 0;
-        envelope->bytes = grown;
-    }
-    return codec_encode(msg, envelope->bytes);
-}
-
-void envelope_close(struct envelope *envelope)
-{
-    mem_free(envelope->bytes);
-    *envelope = (struct envelope){0};
-}
-
 static bool waits(const struct session *session)
 {
     return session->first != NULL || session->to_ship.members > 0;
@@ -110,15 +98,20 @@ static bool behind(const struct session *session)
 }
 
 static enum err keep_letter(struct session *session, bool work,
-                            const uint8_t *bytes, size_t size)
+                            const struct envelope *envelope)
 {
+    const size_t size = envelope->head_size;
     struct letter *letter = mem_new(1, sizeof *letter + size);
 
     if (letter == NULL)
         return ERR_NOMEM;
     letter->work = work;
     letter->size = size;
-    memcpy(letter->bytes, bytes, size);
+    if (size > 0)
+        memcpy(letter->bytes, envelope->room->bytes, size);
+    if (envelope->tail != NULL)
+        letter->tail = blob_hold(envelope->tail);
+    letter->tail_size = envelope->tail_size;
     if (session->last != NULL)
         session->last->next = letter;
     else
@@ -151,19 +144,36 @@ void session_flush(struct session *session)
     flush_plane(session, PLANE_BULK);
 }
 
+/* False: it is too large for a bundle, or this one is full. */
+static bool bundle_envelope(struct bundle *bundle,
+                            const struct envelope *envelope)
+{
+    uint8_t whole[BUNDLE_ITEM_MAX];
+    const size_t head = envelope->head_size;
+    const size_t tail = envelope->tail == NULL ? 0 : envelope->tail_size;
+
+    if (head > sizeof whole || tail > sizeof whole - head)
+        return false;
+    if (head > 0)
+        memcpy(whole, envelope->room->bytes, head);
+    if (tail > 0)
+        memcpy(whole + head, envelope->tail->bytes, tail);
+    return bundle_add(bundle, whole, head + tail);
+}
+
 static void send_now(struct session *session, enum plane plane,
-                     const uint8_t *bytes, size_t size)
+                     const struct envelope *envelope)
 {
     if (session->bundles != NULL) {
         struct bundle *bundle = &session->bundles[plane];
 
-        if (bundle_add(bundle, bytes, size))
+        if (bundle_envelope(bundle, envelope))
             return;
         flush_plane(session, plane);
-        if (bundle_add(bundle, bytes, size))
+        if (bundle_envelope(bundle, envelope))
             return;
     }
-    link_send(session->link, plane, bytes, size);
+    envelope_send(envelope, session->link, plane);
 }
 
 /* Of a leaf; NULL: it has none, nothing waits. */
@@ -201,23 +211,21 @@ void session_forget(struct session *session, uint32_t leaf)
     }
 }
 
-enum err session_send(struct session *session, struct envelope *envelope,
-                      const struct msg *msg)
+enum err session_send(struct session *session, struct posting *posting,
+                      struct envelope *envelope, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
-    const size_t size = envelope_fill(envelope, msg);
     struct session *queue = bulk ? waiting(session, msg->leaf) : NULL;
 
-    if (size == 0)
+    if (!posting_fill(posting, session->berth, envelope, msg))
         return ERR_NOMEM;
     if (queue == NULL) {
-        send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope->bytes,
-                 size);
+        send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope);
         return ERR_OK;
     }
     if (msg->kind == MSG_ROUND || msg->kind == MSG_TASK)
         drop_letters(queue, false);
-    return keep_letter(queue, is_work(msg->kind), envelope->bytes, size);
+    return keep_letter(queue, is_work(msg->kind), envelope);
 }
 
 uint64_t session_backlog(const struct session *session)
@@ -291,11 +299,10 @@ static enum err send_data(struct session *session, struct envelope *envelope,
 {
     const struct msg msg = {
         .kind = MSG_DATA, .leaf = session->leaf, .data = *data};
-    const size_t size = envelope_fill(envelope, &msg);
 
-    if (size == 0)
+    if (!envelope_fill(envelope, &msg))
         return ERR_NOMEM;
-    link_send(session->link, PLANE_BULK, envelope->bytes, size);
+    envelope_send(envelope, session->link, PLANE_BULK);
     return ERR_OK;
 }
 
@@ -347,8 +354,12 @@ static void send_letter(struct session *session)
     session->first = letter->next;
     if (session->first == NULL)
         session->last = NULL;
-    link_send(session->link, PLANE_BULK, letter->bytes, letter->size);
-    mem_free(letter);
+    if (letter->tail == NULL)
+        link_send(session->link, PLANE_BULK, letter->bytes, letter->size);
+    else
+        link_send_with(session->link, PLANE_BULK, letter->bytes, letter->size,
+                       letter->tail, letter->tail_size);
+    letter_free(letter);
 }
 
 static enum err pump(struct session *session, struct envelope *envelope,

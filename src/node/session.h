@@ -26,6 +26,7 @@
 #include "core/coordinator.h"
 #include "core/msg.h"
 #include "data/dataset.h"
+#include "node/posting.h"
 #include "os/link.h"
 #include "wire/bundle.h"
 
@@ -37,6 +38,7 @@ struct letter;
 struct session {
     struct link *link;
     uint32_t index; /* The core's link; NO_INDEX: has not said HELLO. */
+    uint32_t berth; /* On the board; BOARD_NONE: a worker elsewhere. */
     struct chunkset to_ship;
     uint32_t *order; /* Chunks of to_ship, a ring; NULL before the first. */
     uint32_t at;     /* The next of them. */
@@ -50,12 +52,6 @@ struct session {
     bool greeted;           /* At a relay: said what it is. */
 };
 
-/* Bytes of one message; grows and is used again. */
-struct envelope {
-    uint8_t *bytes;
-    size_t capacity;
-};
-
 struct session *session_new(struct link *link);
 void session_free(struct session *session);
 /* Before the first chunk can be shipped. */
@@ -67,12 +63,9 @@ MUST_CHECK enum err session_bundle(struct session *session);
 /* Send what is bundled. */
 void session_flush(struct session *session);
 
-/* The message as bytes in the envelope; 0 if out of memory. */
-size_t envelope_fill(struct envelope *envelope, const struct msg *msg);
-void envelope_close(struct envelope *envelope);
-
 /* ERR_NOMEM: drop the session. */
 MUST_CHECK enum err session_send(struct session *session,
+                                 struct posting *posting,
                                  struct envelope *envelope,
                                  const struct msg *msg);
 /* Bulk that waits here, or is on its way. */

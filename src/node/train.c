@@ -15,6 +15,7 @@
 #include "data/cache.h"
 #include "data/shared.h"
 #include "math/golden.h"
+#include "node/posting.h"
 #include "node/result_file.h"
 #include "node/supervisor.h"
 #include "os/file.h"
@@ -40,6 +41,7 @@
 #define GATHER_REMOTE_US (60 * SECOND_US)
 #define CHECKPOINT_STEPS 10u
 #define CHECKPOINT_US    (2 * SECOND_US)
+#define BERTHS_SPARE     16u /* Joiners and late starts. */
 #define LINKS_SPARE      16u /* Old sessions not yet gone. */
 
 struct train {
@@ -52,9 +54,11 @@ struct train {
     struct net_address *ways; /* See crew_relays. */
     uint32_t relay_count;
     struct bounds bounds;
+    struct bounds_memo memo; /* A coordinator's; it has one place for them. */
     struct coordinator_options core;
     struct digest *chunk_digests; /* NULL: not keyed. */
     char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
+    struct board *board;          /* NULL: bulk goes over sockets. */
     int lock;                     /* -1 = not held. */
 };
 
@@ -206,10 +210,11 @@ static struct problem problem_in(const struct train_options *options)
 static enum err scale(void *context, const struct evaluation *what,
                       int16_t *exponent)
 {
-    const struct train *train = context;
+    struct train *train = context;
     const struct problem problem = problem_in(train->options);
 
-    return bounds_exponents(&train->bounds, &problem, what, exponent);
+    return bounds_exponents_again(&train->bounds, &problem, what, &train->memo,
+                                  exponent);
 }
 
 struct keying {
@@ -430,6 +435,36 @@ static void describe_core(struct train *train, const struct digest *data)
     train->core.job.keyed = train->chunk_digests != NULL;
 }
 
+/* Memory for weights and tallies, before the forks that share it. */
+static enum err open_board(struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    const uint32_t dims = train->core.job.dims;
+    struct board_shape shape;
+    struct optim optim;
+    enum err err;
+
+    if (train->relay_count > 0 && options->bulk == TRAIN_BULK_SHM)
+        return why_set(why, ERR_SHAPE,
+                       "--bulk shm does not go with --fanout: workers behind "
+                       "relays share no memory with the coordinator; leave one "
+                       "of them out");
+    if (options->bulk == TRAIN_BULK_TCP || options->local_workers == 0 ||
+        train->relay_count > 0)
+        return ERR_OK;
+    err = optim_init(&optim, &options->optim, dims);
+    if (err != ERR_OK)
+        return err;
+    shape = posting_shape(options->local_workers + BERTHS_SPARE, dims,
+                          optim_sum_dims(&optim));
+    optim_close(&optim);
+    err = board_new(&shape, &train->board);
+    if (err == ERR_OK || options->bulk == TRAIN_BULK_AUTO)
+        return ERR_OK;
+    return why_set(why, err,
+                   "there is no room for shared memory; leave out --bulk shm");
+}
+
 /* Its own workers, and those of one that is gone. */
 static uint32_t relay_leaves_max(const struct train *train)
 {
@@ -453,6 +488,8 @@ static void describe_processes(struct train *train)
         .isa = options->isa,
         .folder = options->out,
         .token = token,
+        .board = train->board,
+        .prompt = options->chaos.count > 0,
         .listen_fd = train->listener.fd,
     };
     train->supervisor.worker = (struct worker_node_options){
@@ -464,6 +501,7 @@ static void describe_processes(struct train *train)
         .resident = options->data,
         .user = options->user,
         .data = train->core.job.data,
+        .board = train->board,
         .give_up_us = TIME_NEVER, /* As long as the supervisor lives. */
         .chaos = &options->chaos,
     };
@@ -550,6 +588,7 @@ static enum err report(struct train *train, struct train_result *result,
     result->hash = hash_result(train, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
     result->port = train->listener.bound.port;
+    result->shared = train->board != NULL;
     return ERR_OK;
 }
 
@@ -562,6 +601,7 @@ static void train_close(struct train *train)
         file_remove(path);
     }
     net_close(&train->listener);
+    board_free(train->board);
     for (uint32_t i = 0; i < train->relay_count; i++)
         net_close(&train->relay_listeners[i]);
     mem_free(train->relay_listeners);
@@ -609,6 +649,9 @@ enum err train_run(const struct train_options *options,
         err = identify(train, &data);
     if (err == ERR_OK) {
         describe_core(train, &data);
+        err = open_board(train, why);
+    }
+    if (err == ERR_OK) {
         describe_processes(train);
         running = train;
         err = supervisor_run(&train->supervisor, why);

@@ -30,6 +30,13 @@
 #include "os/notice.h"
 #include "plan/delay.h"
 
+/* How weights and tallies reach local workers and come back. */
+enum train_bulk {
+    TRAIN_BULK_AUTO, /* Shared memory if it is to be had. */
+    TRAIN_BULK_SHM,
+    TRAIN_BULK_TCP,
+};
+
 struct train_options {
     const struct dataset *data;
     enum model_kind model;
@@ -51,6 +58,7 @@ struct train_options {
     bool resume;
     bool respawn; /* Restart local workers that died. */
     bool sync;
+    enum train_bulk bulk;
     bool verify;          /* Two equal answers to every piece, ... */
     double audit;         /* ... or to this share of them. */
     uint64_t job;         /* 0 = draw one. */
@@ -112,6 +120,7 @@ struct train_result {
     uint64_t evaluations;
     bool converged; /* Or no step makes it better. */
     uint32_t port;
+    bool shared;      /* Local workers shared memory with the coordinator. */
     uint32_t partial; /* Steps of code `local` that lack some; the first ... */
     struct train_missing missing[TRAIN_MISSING_MAX];
     uint32_t missing_count;

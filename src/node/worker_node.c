@@ -18,10 +18,10 @@
 #include "model/problem.h"
 #include "node/compute.h"
 #include "node/local.h"
+#include "node/posting.h"
 #include "node/preempt.h"
 #include "node/products.h"
 #include "node/self.h"
-#include "node/session.h"
 #include "os/clock.h"
 #include "os/link.h"
 #include "os/loop.h"
@@ -33,6 +33,7 @@
 #define ACTIONS_FIRST 32u
 #define RETRY_US      (10 * MS_US)
 #define RETRY_MAX_US  (500 * MS_US)
+#define QUICK_US      150 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
 #define FINISH_LOOK   (5 * MS_US)
 
@@ -67,12 +68,18 @@ struct node {
     bool lie;                 /* --chaos lie: what is computed is made wrong. */
     enum err compute_err;
     int64_t compute_us;
+    uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
+    enum evaluation_kind quick_kind; /* ... if this is asked for. */
+    bool due;        /* A piece is to be computed here and now. */
+    int64_t kept_us; /* The loop has been kept by such pieces, ... */
+    int64_t here_us; /* ... since the start. */
     struct flag cancel;
 
     struct self self;
     uint32_t sent_step;
 
     bool up;       /* The link is. */
+    bool posts;    /* The coordinator at its other end uses our board. */
     bool let_in;   /* ... and has brought a WELCOME. */
     uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
@@ -104,6 +111,24 @@ static void on_up(void *context, struct link *link)
     feed(node, &event);
 }
 
+/* A ROUND whose vectors lie on the board.  Answers may go there too. */
+static void on_posted(struct node *node, const uint8_t *data, size_t size)
+{
+    struct msg msg;
+    const struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
+    const enum err err =
+        node->options->board != NULL
+            ? answer_round(node->options->board, &node->room, data, size, &msg)
+            : ERR_FORMAT;
+
+    if (err == ERR_STALE)
+        return;
+    node->posts = true;
+    if (err != ERR_OK)
+        finish(node, ERR_FORMAT, "the coordinator sent what is no message");
+    feed(node, err == ERR_OK ? &event : NULL);
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -113,6 +138,10 @@ static void on_message(void *context, struct link *link, enum plane plane,
 
     if (link != node->link)
         return;
+    if (plane == PLANE_BULK && codec_is_posted(data, size)) {
+        on_posted(node, data, size);
+        return;
+    }
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
         msg.leaf != 0 || msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
         finish(node, ERR_FORMAT, "the coordinator sent what is no message");
@@ -136,6 +165,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
         return;
     node->link = NULL;
     node->up = false;
+    node->posts = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
     if (!node->let_in)
@@ -182,20 +212,33 @@ static void do_close(struct node *node)
         link_close(node->link);
     node->link = NULL;
     node->up = false;
+    node->posts = false;
+}
+
+/* Small ones the kernel takes at once; of others on_drained tells. */
+static void send_filled(struct node *node, const struct msg *msg)
+{
+    const bool bulk = msg_is_bulk(msg->kind);
+
+    if (bulk)
+        note_sent(node, msg);
+    envelope_send(&node->envelope, node->link,
+                  bulk ? PLANE_BULK : PLANE_CONTROL);
+    if (bulk)
+        on_drained(node, node->link);
 }
 
 static void do_send(struct node *node, const struct msg *msg)
 {
-    const size_t size = envelope_fill(&node->envelope, msg);
+    const bool filled =
+        node->posts ? answer_fill(node->options->board, node->options->berth,
+                                  &node->envelope, msg)
+                    : envelope_fill(&node->envelope, msg);
 
-    if (size == 0)
+    if (!filled)
         finish(node, ERR_NOMEM, "out of memory");
     else if (node->up)
-        link_send(node->link,
-                  msg_is_bulk(msg->kind) ? PLANE_BULK : PLANE_CONTROL,
-                  node->envelope.bytes, size);
-    if (msg_is_bulk(msg->kind) && node->up)
-        note_sent(node, msg);
+        send_filled(node, msg);
 }
 
 /* The job. */
@@ -228,6 +271,18 @@ static void compute_work(void *context)
     node->compute_us = clock_now_us() - began;
 }
 
+/* The last piece tells how long the next one takes. */
+static void note_speed(struct node *node)
+{
+    const uint32_t chunks = node->work.end - node->work.first;
+
+    if (node->compute_us > QUICK_US || node->work.kind == EVALUATE_LOCAL)
+        node->quick = 0;
+    else if (node->compute_err == ERR_OK)
+        node->quick = chunks;
+    node->quick_kind = node->work.kind;
+}
+
 static void compute_done(void *context)
 {
     struct node *node = context;
@@ -238,6 +293,7 @@ static void compute_done(void *context)
     products_end(&node->products);
     if (node->compute_err == ERR_CLOSED)
         finish(node, ERR_CANCELLED, "the function said stop");
+    note_speed(node);
     feed(node, &event);
 }
 
@@ -280,7 +336,13 @@ static void do_compute(struct node *node, const struct action *action)
     if (node->data != NULL)
         chunkset_copy(&node->seen.present, &node->data->present);
     flag_lower(&node->cancel);
-    task_start(node->task);
+    /* A user's function is called from no other thread than that one. */
+    node->due = node->options->user == NULL &&
+                action->end - action->first <= node->quick &&
+                action->what.kind == node->quick_kind &&
+                node->kept_us < QUICK_US;
+    if (!node->due)
+        task_start(node->task);
 }
 
 /* A coordinator may describe only what its numbers add up to. */
@@ -545,28 +607,51 @@ static void begin_end(struct node *node)
     timer_at(node->ending, clock_now_us());
 }
 
+static void step(struct node *node, const struct event *event)
+{
+    struct event timed = *event;
+
+    timed.now = clock_now_us();
+    if (timed.kind == EVENT_TIME && node->up)
+        timed.backlog = link_backlog(node->link, PLANE_BULK);
+    worker_step(&node->core, &timed, &node->actions);
+    for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
+        carry_out(node, &node->actions.list[i]);
+}
+
+/* A quick piece: to wake the compute thread and to be woken by it would take
+ * longer.  The loop is kept for QUICK_US or two, no more. */
+static void compute_here(struct node *node)
+{
+    struct event event = {.kind = EVENT_COMPUTED};
+
+    node->due = false;
+    compute_work(node);
+    note_speed(node);
+    node->kept_us += node->compute_us;
+    node->here_us += node->compute_us;
+    event.err = node->compute_err;
+    event.compute_us = node->compute_us;
+    step(node, &event);
+}
+
 /* NULL: only see whether it is over. */
 static void feed(struct node *node, const struct event *event)
 {
-    struct event timed;
-
     if (node->ending_until != 0)
         return;
-    if (!node->finished && event != NULL) {
-        timed = *event;
-        timed.now = clock_now_us();
-        if (timed.kind == EVENT_TIME && node->up)
-            timed.backlog = link_backlog(node->link, PLANE_BULK);
-        worker_step(&node->core, &timed, &node->actions);
-        for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
-            carry_out(node, &node->actions.list[i]);
-    }
+    node->kept_us = 0;
+    if (!node->finished && event != NULL)
+        step(node, event);
+    while (node->due && !node->finished)
+        compute_here(node);
     if (node->recalled && !node->finished) {
         const struct event recalled = {.kind = EVENT_RECALLED,
                                        .near = supply_near(node->supply)};
 
         node->recalled = false;
         feed(node, &recalled);
+        return;
     }
     if (node->finished)
         begin_end(node);
@@ -585,6 +670,8 @@ static void look_at_self(struct node *node)
         return;
     self_vitals(&node->self, node->options->threads, unsent, now,
                 &node->core.pulse.vitals);
+    /* What the loop's own thread computed is no other thread's time. */
+    node->core.pulse.vitals.cpu_us += node->here_us / node->options->threads;
 }
 
 static void on_time(void *context)
@@ -623,6 +710,8 @@ static enum err open_core(struct node *node, struct why *why)
         return err;
     core.arithmetic = golden_digest(options->isa);
     memcpy(core.name, options->name, NAME_SIZE);
+    if (options->board != NULL)
+        board_berth_take(options->board, options->berth, core.incarnation);
     worker_init(&node->core, &core);
     err = actions_init(&node->actions, ACTIONS_FIRST);
     if (err == ERR_OK)

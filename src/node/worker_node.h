@@ -26,6 +26,7 @@
 #include "node/chaos.h"
 #include "node/supply.h"
 #include "node/user.h"
+#include "os/board.h"
 #include "os/interface.h"
 #include "os/net.h"
 #include "os/notice.h"
@@ -43,6 +44,8 @@ struct worker_node_options {
     const struct dataset *resident;   /* All rows are here; NULL: shipped. */
     const struct user_function *user; /* Instead of rows and a model. */
     struct digest data;               /* Of the resident rows; user_digest. */
+    struct board *board;              /* NULL: none.  Borrowed. */
+    uint32_t berth;                   /* There. */
     time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;     /* SIGINT, too, means leave. */
     const struct chaos *chaos;       /* Says when to lie; NULL = never. */

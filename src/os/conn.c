@@ -27,7 +27,8 @@
 struct parcel {
     uv_write_t request;
     struct conn *conn;
-    size_t size;
+    size_t size;       /* On the wire. */
+    struct blob *tail; /* Held; NULL: all of it is in `data`. */
     uint8_t data[];
 };
 
@@ -81,13 +82,19 @@ enum err conn_new(struct loop *loop, const struct conn_ops *ops,
     return ERR_OK;
 }
 
+static void parcel_free(struct parcel *parcel)
+{
+    blob_drop(parcel->tail);
+    mem_free(parcel);
+}
+
 static void parcel_written(uv_write_t *request, int status)
 {
     struct parcel *parcel = request->data;
     struct conn *conn = parcel->conn;
 
     conn->queued -= parcel->size;
-    mem_free(parcel);
+    parcel_free(parcel);
     if (conn->closing)
         return;
     if (status < 0)
@@ -96,23 +103,64 @@ static void parcel_written(uv_write_t *request, int status)
         conn->ops->written(conn);
 }
 
-/* Takes the parcel. */
-static void parcel_write(struct conn *conn, struct parcel *parcel)
+/* Leave out the first `size` bytes. */
+static void skip_bytes(uv_buf_t **list, unsigned *count, size_t size)
 {
-    uv_buf_t buffer;
+    while (size > 0 && size >= (*list)->len) {
+        size -= (*list)->len;
+        (*list)++;
+        (*count)--;
+    }
+    if (size == 0)
+        return;
+    (*list)->base += size;
+    (*list)->len -= size;
+}
+
+/* Most messages fit into the kernel's buffer: no callback, no epoll_ctl.  True
+ * if nothing is left; else the lists say what is. */
+static bool write_now(struct conn *conn, struct parcel *parcel, uv_buf_t **list,
+                      unsigned *count)
+{
+    int written;
+
+    if (conn->queued > 0)
+        return false;
+    written = uv_try_write((uv_stream_t *)&conn->tcp, *list, *count);
+    if (written <= 0)
+        return false; /* uv_write will say why. */
+    parcel->size -= (size_t)written;
+    skip_bytes(list, count, (size_t)written);
+    return parcel->size == 0;
+}
+
+/* Takes the parcel; libuv copies the list of buffers. */
+static void parcel_write_list(struct conn *conn, struct parcel *parcel,
+                              uv_buf_t *list, unsigned count)
+{
     int error;
 
+    if (write_now(conn, parcel, &list, &count)) {
+        parcel_free(parcel);
+        return;
+    }
     parcel->conn = conn;
     parcel->request.data = parcel;
     conn->queued += parcel->size;
-    buffer = uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
-    error = uv_write(&parcel->request, (uv_stream_t *)&conn->tcp, &buffer, 1,
+    error = uv_write(&parcel->request, (uv_stream_t *)&conn->tcp, list, count,
                      parcel_written);
     if (error == 0)
         return;
     conn->queued -= parcel->size;
-    mem_free(parcel);
+    parcel_free(parcel);
     conn_fail(conn, LINK_LOST, uv_strerror(error));
+}
+
+static void parcel_write(struct conn *conn, struct parcel *parcel)
+{
+    uv_buf_t buffer = uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
+
+    parcel_write_list(conn, parcel, &buffer, 1);
 }
 
 static struct parcel *parcel_new(struct conn *conn, size_t size)
@@ -141,7 +189,9 @@ static void flush_tls(struct conn *conn)
     parcel_write(conn, parcel);
 }
 
-static void write_sealed(struct conn *conn, const uint8_t *data, size_t size)
+/* Encrypts; what is written are slices, and at the end a flush by the caller:
+ * the parts of a small message leave together. */
+static void seal(struct conn *conn, const uint8_t *data, size_t size)
 {
     for (size_t at = 0; at < size && !conn->closing;) {
         const size_t rest = size - at;
@@ -151,9 +201,16 @@ static void write_sealed(struct conn *conn, const uint8_t *data, size_t size)
             conn_fail(conn, LINK_LOST, "out of memory");
             return;
         }
-        flush_tls(conn);
+        if (tls_pending(conn->tls) >= SLICE_BYTES)
+            flush_tls(conn);
         at += slice;
     }
+}
+
+static void write_sealed(struct conn *conn, const uint8_t *data, size_t size)
+{
+    seal(conn, data, size);
+    flush_tls(conn);
 }
 
 static size_t framed_size(size_t size)
@@ -199,7 +256,107 @@ void conn_send(struct conn *conn, const void *data, size_t size)
         return;
     }
     write_sealed(conn, parcel->data, parcel->size);
-    mem_free(parcel);
+    parcel_free(parcel);
+}
+
+/* The list of buffers of a message in two parts, frame by frame: a header, what
+ * is left of the head, then of the tail. */
+struct pieces {
+    uv_buf_t *list;
+    unsigned count;
+    uint8_t *header;      /* Room for one more. */
+    uint8_t *head, *tail; /* Not written to; libuv has no const. */
+    size_t head_size, size;
+};
+
+static void add_piece(struct pieces *pieces, uint8_t **from, size_t *left,
+                      size_t *room)
+{
+    const size_t take = *left < *room ? *left : *room;
+
+    if (take == 0)
+        return;
+    pieces->list[pieces->count++] = uv_buf_init((char *)*from, (unsigned)take);
+    *from += take;
+    *left -= take;
+    *room -= take;
+}
+
+static void add_frame(struct pieces *pieces)
+{
+    const size_t left = pieces->head_size + pieces->size;
+    const bool more = left > LINK_FRAME_BYTES;
+    size_t room = more ? LINK_FRAME_BYTES : left;
+    struct writer writer = writer_on(pieces->header, CONN_HEADER_BYTES);
+
+    put_u32(&writer, (uint32_t)room | (more ? MORE_BIT : 0));
+    pieces->list[pieces->count++] =
+        uv_buf_init((char *)pieces->header, CONN_HEADER_BYTES);
+    pieces->header += CONN_HEADER_BYTES;
+    add_piece(pieces, &pieces->head, &pieces->head_size, &room);
+    add_piece(pieces, &pieces->tail, &pieces->size, &room);
+}
+
+/* Everything but the tail in the parcel: headers, head, list of buffers. */
+static struct parcel *parcel_with(struct conn *conn, const void *head,
+                                  size_t head_size, struct blob *tail,
+                                  size_t size, struct pieces *pieces)
+{
+    const size_t wire = framed_size(head_size + size);
+    const size_t headers = wire - head_size - size;
+    const size_t buffers = 3 * headers / CONN_HEADER_BYTES;
+    const size_t lists = buffers * sizeof(uv_buf_t);
+    struct parcel *parcel = parcel_new(conn, lists + headers + head_size);
+
+    if (parcel == NULL)
+        return NULL;
+    parcel->size = wire;
+    parcel->tail = blob_hold(tail);
+    *pieces = (struct pieces){
+        .list = (uv_buf_t *)(void *)parcel->data,
+        .header = parcel->data + lists,
+        .head = parcel->data + lists + headers,
+        .tail = tail->bytes,
+        .head_size = head_size,
+        .size = size,
+    };
+    if (head_size > 0)
+        memcpy(parcel->data + lists + headers, head, head_size);
+    while (pieces->head_size + pieces->size > 0)
+        add_frame(pieces);
+    return parcel;
+}
+
+/* With TLS each link has its own bytes anyway: only the encoding is spared. */
+static void seal_pieces(struct conn *conn, const struct pieces *pieces)
+{
+    for (unsigned i = 0; i < pieces->count && !conn->closing; i++)
+        seal(conn, (const uint8_t *)pieces->list[i].base, pieces->list[i].len);
+    flush_tls(conn);
+}
+
+void conn_send_with(struct conn *conn, const void *head, size_t head_size,
+                    struct blob *tail, size_t size)
+{
+    struct pieces pieces;
+    struct parcel *parcel;
+
+    CHECK(head_size + size > 0 && head_size + size <= UINT32_MAX / 2);
+    if (conn->closing || conn->finishing)
+        return;
+    if (conn->queued + head_size + size > LINK_QUEUE_MAX) {
+        conn_fail(conn, LINK_LOST, "it does not read what it is sent");
+        return;
+    }
+    parcel = parcel_with(conn, head, head_size, tail, size, &pieces);
+    if (parcel == NULL)
+        return;
+    if (conn->tls == NULL) {
+        parcel_write_list(conn, parcel, pieces.list, pieces.count);
+        return;
+    }
+    seal_pieces(conn, &pieces);
+    parcel_free(parcel);
 }
 
 static bool take_header(struct conn *conn, const uint8_t **data, size_t *size)

@@ -70,6 +70,8 @@ MUST_CHECK enum err conn_new(struct loop *loop, const struct conn_ops *ops,
 /* The socket is connected: shake hands (`context`; NULL: plain) and read. */
 void conn_begin(struct conn *conn, struct tls_context *context, bool server);
 void conn_send(struct conn *conn, const void *data, size_t size);
+void conn_send_with(struct conn *conn, const void *head, size_t head_size,
+                    struct blob *tail, size_t size);
 void conn_pause(struct conn *conn);
 void conn_resume(struct conn *conn);
 /* Send what is queued, then close when the peer has closed. */

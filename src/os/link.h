@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "os/blob.h"
 #include "os/interface.h"
 #include "os/loop.h"
 #include "os/net.h"
@@ -100,6 +101,10 @@ void link_hold(struct link *link, bool hold);
 /* Copies.  A link that is going down swallows it; `down` will tell. */
 void link_send(struct link *link, enum plane plane, const void *data,
                size_t size);
+/* One message, `head` and then the first `size` bytes of `tail`: the head is
+ * copied, the tail is held until it is sent and must not change meanwhile. */
+void link_send_with(struct link *link, enum plane plane, const void *head,
+                    size_t head_size, struct blob *tail, size_t size);
 size_t link_queued(const struct link *link, enum plane plane);
 /* The same, and what the kernel has and the peer's has not acknowledged. */
 size_t link_backlog(const struct link *link, enum plane plane);

@@ -245,7 +245,7 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
                             const struct ask *ask, struct tally *one,
                             struct tally *total, double *sum)
 {
-    const struct digest key = evaluation_digest(&ask->what, oracle->dims);
+    const uint64_t key = evaluation_name(&ask->what, oracle->dims);
     enum err err = oracle_scale(oracle, &ask->what, oracle->scale);
 
     if (err != ERR_OK && optim_reject(optim))
@@ -254,7 +254,7 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
     if (err != ERR_OK)
         return err;
     if (optim->round == 0)
-        oracle->keys[oracle->steps] = digest_short(&key);
+        oracle->keys[oracle->steps] = key;
     if (optim_feed(optim, sum, sum[total->dims])) {
         oracle->steps++;
         oracle->hash[oracle->steps] = oracle_hash(oracle, optim_weights(optim));

@@ -32,13 +32,19 @@
 #include "core/offset.h"
 #include "math/pack.h"
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "vectors are copied as they lie: little-endian only"
+#endif
+
 #define ITEM_BYTES     20u
 #define ANSWER_BYTES   25u
 #define STINT_BYTES    33u
 #define LEAF_BIT       0x80u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
+#define POSTED_BIT     0x40u
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
 
+static_assert(MSG_LAST < POSTED_BIT, "kinds leave the bits above to us");
 static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
 static_assert(SMALL_BYTES > 3 * DIGEST_BYTES + NAME_SIZE + 64,
               "HELLO and WELCOME are small messages");
@@ -428,49 +434,15 @@ static uint32_t get_sum_dims(struct reader *in, const struct codec_room *room)
     return dims;
 }
 
-/* Written out, so that the compiler makes one store or load of them: vectors
- * are nearly all of the bytes. */
-static void store_u64(uint8_t *to, uint64_t value)
-{
-    to[0] = (uint8_t)value;
-    to[1] = (uint8_t)(value >> 8);
-    to[2] = (uint8_t)(value >> 16);
-    to[3] = (uint8_t)(value >> 24);
-    to[4] = (uint8_t)(value >> 32);
-    to[5] = (uint8_t)(value >> 40);
-    to[6] = (uint8_t)(value >> 48);
-    to[7] = (uint8_t)(value >> 56);
-}
-
-static uint64_t load_u64(const uint8_t *from)
-{
-    return (uint64_t)from[0] | (uint64_t)from[1] << 8 |
-           (uint64_t)from[2] << 16 | (uint64_t)from[3] << 24 |
-           (uint64_t)from[4] << 32 | (uint64_t)from[5] << 40 |
-           (uint64_t)from[6] << 48 | (uint64_t)from[7] << 56;
-}
-
+/* Vectors are nearly all of the bytes: they are copied as they lie. */
 static void put_vector(struct writer *out, const double *values, size_t count)
 {
-    uint8_t *room = put_room(out, count * sizeof *values);
-
-    for (size_t i = 0; room != NULL && i < count; i++) {
-        uint64_t bits;
-
-        memcpy(&bits, &values[i], sizeof bits);
-        store_u64(room + i * sizeof bits, bits);
-    }
+    put_bytes(out, values, count * sizeof *values);
 }
 
 static void get_vector(struct reader *in, double *values, size_t count)
 {
-    const uint8_t *view = get_view(in, count * sizeof *values);
-
-    for (size_t i = 0; view != NULL && i < count; i++) {
-        const uint64_t bits = load_u64(view + i * sizeof bits);
-
-        memcpy(&values[i], &bits, sizeof bits);
-    }
+    get_bytes(in, values, count * sizeof *values);
 }
 
 static double get_delay(struct reader *in)
@@ -492,27 +464,43 @@ static void put_task(struct writer *out, const struct msg_round *round)
     put_items(out, round->items, round->count);
 }
 
-static void put_round(struct writer *out, const struct msg_round *round)
+/* The same for all, but their vectors ... */
+static void put_round_head(struct writer *out, const struct msg_round *round)
 {
     put_task(out, round);
     put_u8(out, (uint8_t)round->kind);
     if (evaluation_is_product(round->kind))
         put_u32(out, round->parts);
     put_u32(out, round->dims);
-    for (uint32_t j = 0; j < evaluation_dims(round->kind, round->dims); j++)
-        put_u16(out, (uint16_t)round->exponent[j]);
+}
+
+/* ... and these. */
+static void put_round_vectors(struct writer *out, const struct msg_round *round)
+{
+    put_bytes(out, round->exponent,
+              (size_t)evaluation_dims(round->kind, round->dims) *
+                  sizeof *round->exponent);
     put_vector(out, round->weights, round->dims);
     if (round->kind == EVALUATE_HESSVEC)
         put_vector(out, round->direction, round->dims);
 }
 
+static bool exponents_valid(const int16_t *exponent, uint32_t count)
+{
+    int16_t least = 0;
+    int16_t most = 0;
+
+    for (uint32_t j = 0; j < count; j++) {
+        least = exponent[j] < least ? exponent[j] : least;
+        most = exponent[j] > most ? exponent[j] : most;
+    }
+    return least >= -EXPONENT_LIMIT && most <= EXPONENT_LIMIT;
+}
+
 static void get_exponents(struct reader *in, int16_t *exponent, uint32_t dims)
 {
-    for (uint32_t j = 0; in->ok && j < dims; j++) {
-        exponent[j] = (int16_t)get_u16(in);
-        must(in,
-             exponent[j] >= -EXPONENT_LIMIT && exponent[j] <= EXPONENT_LIMIT);
-    }
+    get_bytes(in, exponent, (size_t)dims * sizeof *exponent);
+    must(in, in->ok && exponents_valid(exponent, dims));
 }
 
 /* One whose sums have room here. */
@@ -540,8 +528,8 @@ static void get_task(struct reader *in, const struct codec_room *room,
     get_items(in, room, &round->count, &round->items);
 }
 
-static void get_round(struct reader *in, const struct codec_room *room,
-                      struct msg_round *round)
+static void get_round_head(struct reader *in, const struct codec_room *room,
+                           struct msg_round *round)
 {
     bool product;
 
@@ -553,10 +541,12 @@ static void get_round(struct reader *in, const struct codec_room *room,
     /* A product multiplies what may be as long as an answer. */
     must(in, round->dims > 0 && (product ? round->dims <= room->sum_dims
                                          : round->dims == room->dims));
-    if (!in->ok)
-        return;
-    get_exponents(in, room->exponent,
-                  evaluation_dims(round->kind, round->dims));
+}
+
+/* After the exponents. */
+static void get_rest(struct reader *in, const struct codec_room *room,
+                     struct msg_round *round)
+{
     get_vector(in, room->weights, round->dims);
     round->exponent = room->exponent;
     round->weights = room->weights;
@@ -565,6 +555,20 @@ static void get_round(struct reader *in, const struct codec_room *room,
         return;
     get_vector(in, room->direction, round->dims);
     round->direction = room->direction;
+}
+
+static void get_round_vectors(struct reader *in, struct codec_room *room,
+                              struct msg_round *round)
+{
+    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
+
+    if (!in->ok)
+        return;
+    room->scaled = 0;
+    get_exponents(in, room->exponent, sum_dims);
+    room->scaled = in->ok ? sum_dims : 0;
+    room->scale = round->key.scale;
+    get_rest(in, room, round);
 }
 
 static void put_work(struct writer *out, const struct msg_work *work)
@@ -596,49 +600,71 @@ static tally_loss get_loss(struct reader *in)
     return (tally_loss)high * ((tally_loss)1 << 64) + (tally_loss)low;
 }
 
-static void put_sums(struct writer *out, const int64_t *sum, uint32_t dims,
-                     tally_loss loss)
+/* Before the sums themselves. */
+static void put_sums_head(struct writer *out, uint32_t dims, tally_loss loss)
 {
     put_u32(out, dims);
     put_loss(out, loss);
+}
+
+static void get_sums_head(struct reader *in, const struct codec_room *room,
+                          uint32_t *dims, tally_loss *loss)
+{
+    *dims = get_sum_dims(in, room);
+    *loss = get_loss(in);
+}
+
+static void put_packed(struct writer *out, const int64_t *sum, uint32_t dims)
+{
     CHECK(out->ok && out->capacity - out->size >= pack_bound(dims));
     out->size += pack_i64(sum, dims, out->data + out->size);
 }
 
 /* They land in room->sum. */
-static void get_sums(struct reader *in, const struct codec_room *room,
-                     uint32_t *dims, tally_loss *loss)
+static void get_packed(struct reader *in, const struct codec_room *room,
+                       uint32_t dims)
 {
     size_t used;
 
-    *dims = get_sum_dims(in, room);
-    *loss = get_loss(in);
     if (!in->ok)
         return;
-    must(in, unpack_i64(in->data + in->at, in->size - in->at, *dims, room->sum,
+    must(in, unpack_i64(in->data + in->at, in->size - in->at, dims, room->sum,
                         &used) == ERR_OK);
     if (in->ok)
         in->at += used;
 }
 
-static void put_tally(struct writer *out, const struct msg_tally *tally)
+static void put_tally_head(struct writer *out, const struct msg_tally *tally)
 {
     put_key(out, &tally->key);
     put_u32(out, tally->piece);
     put_u32(out, tally->first);
     put_u32(out, tally->end);
     put_i64(out, tally->compute_us);
-    put_sums(out, tally->sum, tally->dims, tally->loss);
+    put_sums_head(out, tally->dims, tally->loss);
 }
 
-static void get_tally(struct reader *in, const struct codec_room *room,
-                      struct msg_tally *tally)
+static void put_tally(struct writer *out, const struct msg_tally *tally)
+{
+    put_tally_head(out, tally);
+    put_packed(out, tally->sum, tally->dims);
+}
+
+static void get_tally_head(struct reader *in, const struct codec_room *room,
+                           struct msg_tally *tally)
 {
     get_key(in, &tally->key);
     tally->piece = get_u32(in);
     get_range(in, &tally->first, &tally->end);
     tally->compute_us = get_duration(in);
-    get_sums(in, room, &tally->dims, &tally->loss);
+    get_sums_head(in, room, &tally->dims, &tally->loss);
+}
+
+static void get_tally(struct reader *in, const struct codec_room *room,
+                      struct msg_tally *tally)
+{
+    get_tally_head(in, room, tally);
+    get_packed(in, room, tally->dims);
     tally->sum = room->sum;
 }
 
@@ -656,7 +682,8 @@ static void put_sum(struct writer *out, const struct msg_sum *sum)
         put_i64(out, answer->compute_us);
         put_bool(out, answer->counted);
     }
-    put_sums(out, sum->sum, sum->dims, sum->loss);
+    put_sums_head(out, sum->dims, sum->loss);
+    put_packed(out, sum->sum, sum->dims);
 }
 
 static void get_sum(struct reader *in, const struct codec_room *room,
@@ -674,7 +701,8 @@ static void get_sum(struct reader *in, const struct codec_room *room,
         answer->compute_us = get_duration(in);
         answer->counted = get_bool(in);
     }
-    get_sums(in, room, &sum->dims, &sum->loss);
+    get_sums_head(in, room, &sum->dims, &sum->loss);
+    get_packed(in, room, sum->dims);
     sum->answers = room->answers;
     sum->sum = room->sum;
 }
@@ -913,7 +941,8 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_u32(out, msg->need.end);
         break;
     case MSG_ROUND:
-        put_round(out, &msg->round);
+        put_round_head(out, &msg->round);
+        put_round_vectors(out, &msg->round);
         break;
     case MSG_TASK:
         put_task(out, &msg->round);
@@ -972,19 +1001,24 @@ static void put_body(struct writer *out, const struct msg *msg)
     }
 }
 
+static void put_kind(struct writer *out, const struct msg *msg)
+{
+    put_u8(out, (uint8_t)(msg->kind | (msg->leaf != 0 ? LEAF_BIT : 0)));
+    if (msg->leaf != 0)
+        put_u32(out, msg->leaf);
+}
+
 size_t codec_encode(const struct msg *msg, uint8_t *out)
 {
     struct writer writer = writer_on(out, codec_bound(msg));
 
-    put_u8(&writer, (uint8_t)(msg->kind | (msg->leaf != 0 ? LEAF_BIT : 0)));
-    if (msg->leaf != 0)
-        put_u32(&writer, msg->leaf);
+    put_kind(&writer, msg);
     put_body(&writer, msg);
     CHECK(writer.ok);
     return writer.size;
 }
 
-static void get_body(struct reader *in, const struct codec_room *room,
+static void get_body(struct reader *in, struct codec_room *room,
                      struct msg *msg)
 {
     switch (msg->kind) {
@@ -1012,7 +1046,8 @@ static void get_body(struct reader *in, const struct codec_room *room,
         get_range(in, &msg->need.first, &msg->need.end);
         return;
     case MSG_ROUND:
-        get_round(in, room, &msg->round);
+        get_round_head(in, room, &msg->round);
+        get_round_vectors(in, room, &msg->round);
         return;
     case MSG_TASK:
         get_task(in, room, &msg->round);
@@ -1090,6 +1125,111 @@ enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
         return ERR_FORMAT;
     *msg = made;
     return ERR_OK;
+}
+
+/* --- messages whose vectors lie elsewhere -------------------------------- */
+
+bool codec_posts(const struct msg *msg)
+{
+    return msg->kind == MSG_ROUND || msg->kind == MSG_TALLY;
+}
+
+bool codec_is_posted(const uint8_t *data, size_t size)
+{
+    return size > 0 && (data[0] & (LEAF_BIT | POSTED_BIT)) == POSTED_BIT;
+}
+
+size_t codec_posted_bound(const struct msg *msg)
+{
+    return msg->kind == MSG_ROUND ? round_bound(msg->round.count, 0, 0)
+                                  : SMALL_BYTES;
+}
+
+size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
+                           uint8_t *out)
+{
+    struct writer writer = writer_on(out, codec_posted_bound(msg));
+
+    CHECK(codec_posts(msg) && msg->leaf == 0);
+    put_u8(&writer, (uint8_t)(msg->kind | POSTED_BIT));
+    put_u32(&writer, where->place);
+    put_u64(&writer, where->sequence);
+    if (msg->kind == MSG_ROUND)
+        put_round_head(&writer, &msg->round);
+    else
+        put_tally_head(&writer, &msg->tally);
+    CHECK(writer.ok);
+    return writer.size;
+}
+
+enum err codec_decode_posted(const uint8_t *data, size_t size,
+                             struct codec_room *room, struct msg *msg,
+                             struct posted *where)
+{
+    struct reader in = reader_on(data, size);
+    struct posted place;
+    struct msg made;
+
+    memset(&made, 0, sizeof made);
+    made.kind = (enum msg_kind)(get_u8(&in) & ~POSTED_BIT);
+    place.place = get_u32(&in);
+    place.sequence = get_u64(&in);
+    must(&in, codec_is_posted(data, size) && codec_posts(&made));
+    if (in.ok && made.kind == MSG_ROUND)
+        get_round_head(&in, room, &made.round);
+    else if (in.ok)
+        get_tally_head(&in, room, &made.tally);
+    if (!reader_done(&in))
+        return ERR_FORMAT;
+    *msg = made;
+    *where = place;
+    return ERR_OK;
+}
+
+size_t codec_encode_head(const struct msg *msg, uint8_t *out)
+{
+    struct writer writer = writer_on(out, codec_posted_bound(msg));
+
+    CHECK(msg->kind == MSG_ROUND);
+    put_kind(&writer, msg);
+    put_round_head(&writer, &msg->round);
+    CHECK(writer.ok);
+    return writer.size;
+}
+
+size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims)
+{
+    return (size_t)dims * 16 + (size_t)sum_dims * 2;
+}
+
+size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
+                            size_t capacity)
+{
+    struct writer writer = writer_on(out, capacity);
+
+    put_round_vectors(&writer, round);
+    return writer.ok ? writer.size : 0;
+}
+
+void codec_room_forget(struct codec_room *room)
+{
+    room->scaled = 0;
+}
+
+enum err codec_decode_vectors(const uint8_t *data, size_t size,
+                              struct codec_room *room, struct msg_round *round)
+{
+    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
+    struct reader in = reader_on(data, size);
+
+    CHECK(round->dims <= room->sum_dims);
+    if (room->scaled == sum_dims && room->scale == round->key.scale) {
+        (void)get_view(&in, (size_t)sum_dims * sizeof *room->exponent);
+        get_rest(&in, room, round);
+    } else {
+        get_round_vectors(&in, room, round);
+    }
+    return in.ok ? ERR_OK : ERR_FORMAT;
 }
 
 size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,

@@ -28,6 +28,8 @@ struct codec_room {
     double *weights;   /* sum_dims + 1: ROUND weights, ROW. */
     double *direction; /* dims: ROUND. */
     int16_t *exponent; /* sum_dims. */
+    uint32_t scaled;   /* So many of them are ... */
+    uint64_t scale;    /* ... of the scale with this name; 0: none. */
     int64_t *sum;      /* sum_dims. */
     struct item *items;
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
@@ -49,6 +51,43 @@ size_t codec_encode(const struct msg *msg, uint8_t *out);
 /* Views into `data` and `room`.  ERR_FORMAT: not one whole message. */
 MUST_CHECK enum err codec_decode(const uint8_t *data, size_t size,
                                  struct codec_room *room, struct msg *msg);
+
+/* Messages whose vectors lie in memory that both sides share (os/board.h):
+ *
+ *     kind + 64 1 | place 4 | sequence 8 | the message's fields but vectors
+ *
+ * ROUND and TALLY can be sent so; what lies there for a ROUND is the end of
+ * the plain message, exponents and weights, for a TALLY its sums as they lie
+ * in memory. */
+struct posted {
+    uint32_t place;
+    uint64_t sequence;
+};
+
+bool codec_posts(const struct msg *msg);
+bool codec_is_posted(const uint8_t *data, size_t size);
+size_t codec_posted_bound(const struct msg *msg);
+size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
+                           uint8_t *out);
+/* The message's vectors are NULL; their lengths are checked. */
+MUST_CHECK enum err codec_decode_posted(const uint8_t *data, size_t size,
+                                        struct codec_room *room,
+                                        struct msg *msg, struct posted *where);
+/* A plain ROUND but its vectors, which codec_encode_vectors writes: the two one
+ * after the other are what codec_encode gives. */
+size_t codec_encode_head(const struct msg *msg, uint8_t *out);
+/* The vectors of a ROUND: at most so many bytes; 0 if they do not fit. */
+size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims);
+size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
+                            size_t capacity);
+/* Into `room`; reads each byte once, `size` may be more than they take.
+ * Exponents that are there already are not copied again: if it turns out that
+ * the bytes changed meanwhile, codec_room_forget. */
+MUST_CHECK enum err codec_decode_vectors(const uint8_t *data, size_t size,
+                                         struct codec_room *room,
+                                         struct msg_round *round);
+
+void codec_room_forget(struct codec_room *room);
 
 /* Is it [A-Za-z0-9._-]{1,64}: a name that no terminal, file or page minds? */
 bool codec_name_valid(const char *name);

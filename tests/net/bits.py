@@ -51,6 +51,10 @@ CASES = {
     "joins": ["-n", 2, "--chaos", "join@5,join@9,join@9"],
     "leaves": ["-n", 4, "--chaos", "leave:w1@8,leave:w2@20"],
     "stopped and continued": ["-n", 4, "--chaos", "stop:w2@6+4"],
+    "sockets": ["-n", 4, "--bulk", "tcp"],
+    "shared memory": ["-n", 4, "--bulk", "shm"],
+    "sockets, killed": ["-n", 4, "--bulk", "tcp", "--chaos",
+                        "kill:w1@5,kill:coordinator@9,join@12"],
     "everything at once": [
         "-n", 6, "--respawn", "--delay", "worker:w5=2", "--chaos",
         "kill:w1@4,join@6,stop:w2@8+3,leave:w3@12,kill:coordinator@14,"
@@ -92,9 +96,11 @@ KILLS = ["-n", 3, "--chaos", "kill:w1@2,kill:coordinator@4"]
 
 
 def compare(tap, name, job):
-    """One process, then a cluster that loses a worker and its coordinator."""
+    """One process, then a cluster that loses a worker and its coordinator, by
+    shared memory or by sockets: half of the cases each."""
+    road = ("shm", "tcp")[len(name) % 2]
     alone = train(*job)
-    cluster = train(*job, *KILLS)
+    cluster = train(*job, *KILLS, "--bulk", road)
     tap.ok(alone["exit"] == 0 and cluster["exit"] == 0 and
            alone["hash"] == cluster["hash"],
            f"{name}: one process and a cluster with kills",

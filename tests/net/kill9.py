@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """kill -9, again and again (must hold 3): workers and the coordinator, at
 random moments, checkpoints included (every step is made durable, so most kills
-of the coordinator hit disk work).  At least 200 kills; every run must end on
-the fault-free hash; those that had joined are counted."""
+of the coordinator hit disk work).  At least 200 kills, shared memory and
+sockets in turn; every run must end on the fault-free hash; those that had
+joined are counted."""
 
 import os
 import random
@@ -20,7 +21,9 @@ DATA = ["gen:gmm:20000,50", "--seed", 4, "--chunk-rows", 64, "--steps", 400]
 def one_run(rng, number, tap, hash_wanted):
     """Kill at random until the run ends; returns (kills, workers killed,
     workers that the run counts as dead)."""
-    job = Train(*DATA, "-n", 4, "--respawn", "--sync", "--out", f"run{number}")
+    road = ("shm", "tcp")[number % 2]
+    job = Train(*DATA, "-n", 4, "--respawn", "--sync", "--bulk", road,
+                "--out", f"run{number}")
     killed = {"w": 0, "c": 0}
     job.wait_child("coordinator")
     while job.process.poll() is None and killed["w"] + killed["c"] < 25:
@@ -37,7 +40,7 @@ def one_run(rng, number, tap, hash_wanted):
             killed[name[0]] += 1
     result = job.finish()
     tap.ok(result["exit"] == 0 and result.get("hash") == hash_wanted,
-           f"run {number}: {killed['w']} workers and {killed['c']} "
+           f"run {number}, {road}: {killed['w']} workers and {killed['c']} "
            "coordinators killed, same hash",
            f"seed {SEED}: {result}")
     died = result.get("workers", {}).get("died", -1)

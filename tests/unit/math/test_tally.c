@@ -386,6 +386,30 @@ static void test_bound(void **state)
     tally_close(&tally);
 }
 
+/* Copied whole, whatever is found in it; judged by what was copied. */
+static void test_take(void **state)
+{
+    enum { WIDE = 2500 }; /* Several blocks and a bit. */
+    static int64_t sum[WIDE];
+    struct tally tally = {0};
+
+    (void)state;
+    assert_int_equal(tally_init(&tally, WIDE, 1), ERR_OK);
+    for (int j = 0; j < WIDE; j++)
+        sum[j] = (j % 2 == 0 ? 1 : -1) * ((INT64_C(1) << 62) - 1 - j);
+    assert_true(tally_take(&tally, sum));
+    assert_memory_equal(tally.sum, sum, sizeof sum);
+    for (int j = 0; j < WIDE; j += 7) {
+        const int64_t good = sum[j];
+
+        sum[j] = j % 2 == 0 ? INT64_C(1) << 62 : INT64_MIN;
+        assert_false(tally_take(&tally, sum));
+        assert_memory_equal(tally.sum, sum, sizeof sum);
+        sum[j] = good;
+    }
+    tally_close(&tally);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_loss_fraction),
         cmocka_unit_test(test_exponents),
         cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_take),
     };
 
     return cmocka_run_group_tests_name("math/tally", tests, NULL, NULL);

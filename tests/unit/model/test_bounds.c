@@ -343,6 +343,48 @@ static void test_labels_too_large(void **state)
     round_close(&round);
 }
 
+static void assert_as_anew(const struct round *round,
+                           const struct model_ops *model, const double *w,
+                           struct bounds_memo *memo, int16_t *kept)
+{
+    const struct problem problem = {.data = &round->data, .model = model};
+    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
+    int16_t anew[DIMS_MAX];
+    const enum err err = exponents(round, model, w, anew);
+
+    assert_int_equal(
+        bounds_exponents_again(&round->bounds, &problem, &what, memo, kept),
+        err);
+    if (err == ERR_OK)
+        assert_memory_equal(kept, anew, round->data.stride * sizeof *anew);
+}
+
+/* What is kept from round to round must be what would be found anew, also
+ * after weights that no bound holds for. */
+static void test_exponents_kept_are_those_found(void **state)
+{
+    static const enum model_kind kinds[] = {MODEL_LINEAR, MODEL_LOGISTIC,
+                                            MODEL_SVM};
+    struct round round;
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 11);
+    for (int k = 0; k < 30; k++) {
+        const struct model_ops *model = model_ops(kinds[k % 3]);
+        struct bounds_memo memo = {0};
+        int16_t kept[DIMS_MAX] = {0};
+
+        round_init(&round, &rng, kinds[k % 3] == MODEL_LINEAR, 3);
+        for (int i = 0; i < 8; i++) {
+            for (uint32_t j = 0; j < round.data.cols; j++)
+                round.w[j] = ldexp(rng_unit(&rng) - .5, i == 4 ? 1000 : i);
+            assert_as_anew(&round, model, round.w, &memo, kept);
+        }
+        round_close(&round);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_weights_that_are_not_finite),
         cmocka_unit_test(test_losses_too_large),
         cmocka_unit_test(test_labels_too_large),
+        cmocka_unit_test(test_exponents_kept_are_those_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""What a step costs besides computing: eight local workers, d weights.
+
+A row for each worker and one piece each, so that little is computed; beside
+it, in the same minute, a parameter server of as many workers written with
+mpi4py: rank 0 sends d numbers to all, all answer with d numbers, rank 0 adds
+them up.  Three ways of writing it (buffers, Bcast and Gather, Bcast and
+Reduce), the best one counts; in fp32 and, as our weights and tallies are 64
+bits wide, in fp64.  The peer computes no gradient, its sums are not exact, it
+writes no journal, and it ends when a worker does; Muster's step is a whole one.
+
+    bench/overhead.py [d ...]            # 1000 10000 100000 1000000
+    MUSTER=old/muster bench/overhead.py  # what it was
+
+Both sides: the least and the median step of RUNS runs, taken in turn.  The run
+folder lies in memory: a disk that syncs the journal every ten steps is another
+matter (FOLDER=... to see it)."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+MUSTER = os.environ.get("MUSTER", "build/muster")
+RUNS = int(os.environ.get("RUNS", "5"))
+FOLDER = os.environ.get("FOLDER", "/dev/shm")
+WORKERS = 8
+SIZES = (1000, 10000, 100000, 1000000)
+STEPS = {1000: 2000, 10000: 1000, 100000: 200, 1000000: 40}
+ROADS = {"shm": ["--mca", "btl", "self,vader"],
+         "tcp": ["--mca", "btl", "self,tcp"]}
+
+
+def steps_of(d):
+    return STEPS.get(d, max(20, 30000000 // max(d, 10000)))
+
+
+# --- the peer, under mpirun --------------------------------------------------
+
+
+def peer_loop(comm, kind, numbers, d, steps):
+    import numpy as np
+    from mpi4py import MPI
+    workers = comm.size - 1
+    w, g = np.zeros(d, numbers), np.ones(d, numbers)
+    all_g = np.zeros((workers + 1, d), numbers)
+    total = np.zeros(d, numbers)
+    comm.Barrier()
+    took = []
+    for _ in range(steps):
+        began = time.perf_counter()
+        if kind == "buffer" and comm.rank == 0:
+            asked = [comm.Isend(w, k) for k in range(1, workers + 1)]
+            asked += [comm.Irecv(all_g[k], k) for k in range(1, workers + 1)]
+            MPI.Request.Waitall(asked)
+            w[:] = all_g[1:].sum(0)
+        elif kind == "buffer":
+            comm.Recv(w, 0)
+            comm.Send(g, 0)
+        elif kind == "gather":
+            comm.Bcast(w, 0)
+            comm.Gather(g, all_g if comm.rank == 0 else None, 0)
+            if comm.rank == 0:
+                w[:] = all_g[1:].sum(0)
+        else:
+            comm.Bcast(w, 0)
+            comm.Reduce(g, total, root=0)
+        took.append(time.perf_counter() - began)
+    return took
+
+
+def peer():
+    from mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    d, steps = int(sys.argv[2]), int(sys.argv[3])
+    found = {}
+    for numbers in ("float32", "float64"):
+        for kind in ("buffer", "gather", "reduce"):
+            peer_loop(comm, kind, numbers, d, 3)
+            found[f"{numbers} {kind}"] = peer_loop(comm, kind, numbers, d,
+                                                   steps)
+    if comm.rank == 0:
+        print(json.dumps(found), flush=True)
+
+
+def run_peer(d, road):
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+               OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    steps = max(8, steps_of(d) // 10)
+    out = subprocess.run(
+        ["mpirun", "--oversubscribe", *ROADS[road], "--mca",
+         "mpi_yield_when_idle", "1", "-np", str(WORKERS + 1),
+         "/usr/bin/python3", os.path.abspath(__file__), "peer", str(d),
+         str(steps)], check=True, stdout=subprocess.PIPE, env=env)
+    return json.loads(out.stdout)
+
+
+# --- Muster ------------------------------------------------------------------
+
+
+def step_times(record):
+    """From a step's opening to its last answer, which opens the next one.
+    Steps without a worker that a busy machine kept silent do not count."""
+    with open(record) as file:
+        lines = file.read().splitlines()
+    work = float(lines[1].split()[-1])
+    rows = [line.replace(">", "").split(",") for line in lines[2:]]
+    return [work + max(map(float, row)) for row in rows if "dead" not in row]
+
+
+def run_muster(d, flags):
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        record = os.path.join(folder, "times")
+        out = subprocess.run(
+            [MUSTER, "train", f"gen:gmm:{WORKERS},{d}", "--chunk-rows", "1",
+             "-n", str(WORKERS), "--code", "uncoded", "--optim", "gd",
+             "--lr", "1e-3", "--steps", str(steps_of(d)), *flags, "--out",
+             os.path.join(folder, "run"), "--record", record, "-q", "--format", "json"],
+            check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        return json.loads(out.stdout)["hash"], step_times(record)
+
+
+def roads():
+    """Builds without shared memory know one road only."""
+    text = subprocess.run([MUSTER, "train", "--help"], check=True,
+                          stdout=subprocess.PIPE).stdout.decode()
+    if "--bulk" not in text:
+        return {"tcp": []}
+    return {"shm": ["--bulk", "shm"], "tcp": ["--bulk", "tcp"]}
+
+
+def measure(d):
+    mine, theirs, hashes = {}, {}, set()
+    for _ in range(RUNS):
+        for road in ROADS:
+            for name, times in run_peer(d, road).items():
+                theirs.setdefault((road, *name.split()), []).extend(times)
+        for road, flags in roads().items():
+            model, times = run_muster(d, flags)
+            hashes.add(model)
+            mine.setdefault(road, []).extend(times)
+    return mine, theirs, hashes
+
+
+def best_of(theirs, road, numbers, figure):
+    return min((figure(times), kind) for (r, n, kind), times in theirs.items()
+               if (r, n) == (road, numbers))
+
+
+def show(d, mine, theirs):
+    for road, times in mine.items():
+        for name, figure in (("least", min), ("median", statistics.median)):
+            ours = figure(times)
+            cells = []
+            for numbers in ("float32", "float64"):
+                took, kind = best_of(theirs, road, numbers, figure)
+                cells.append(f"{took * 1e3:9.3f} {kind:<7}{took / ours:6.2f} x")
+            print(f"{d:>8} {road:<4}{name:<7}{ours * 1e3:9.3f}  "
+                  + "  ".join(cells), flush=True)
+
+
+def main():
+    sizes = [int(a) for a in sys.argv[1:]] or SIZES
+    wrong = False
+    print("ms a step; x: how many times less ours is")
+    print(f"{'d':>8} {'road':<4}{'':<7}{'Muster':>9}  "
+          f"{'mpi4py fp32':<25}  {'mpi4py fp64':<25}")
+    for d in sizes:
+        mine, theirs, hashes = measure(d)
+        show(d, mine, theirs)
+        wrong |= len(hashes) > 1
+    if wrong:
+        print("the roads end on different models: WRONG")
+    sys.exit(wrong)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1] == "peer":
+        peer()
+    else:
+        main()

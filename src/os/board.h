@@ -1,0 +1,93 @@
+/*
+ * board.h - memory that a coordinator and the workers forked beside it share.
+ *
+ * What is large is written once and read where it lies; who wrote what and
+ * where is said in a small message over the link (wire/posted.h), so that
+ * order, heartbeats and death are the link's business as before.
+ *
+ *     round   [ sequence | bytes ]   two of them, in turn; the coordinator
+ *     round   [ sequence | bytes ]   writes, all workers read
+ *     berth 0 [ incarnation ][ answer: sequence, released | bytes ] x 2
+ *     berth 1  ...                   one worker writes, the coordinator reads
+ *
+ * Anonymous shared memory, mapped before the forks: every later life of a
+ * coordinator or a worker finds it too, and nothing is left when the last
+ * process ends.
+ *
+ *   BOARD-1  A round is published by its sequence, last of all; a reader copies
+ *            and then looks at the sequence again.  The coordinator does not
+ *            wait for readers: who comes two rounds late finds another number
+ *            and takes the message for lost.
+ *   BOARD-2  An answer is its worker's while released = sequence, and the
+ *            coordinator's from publishing (sequence + 1) to releasing.  So
+ *            kill -9 of a worker leaves a half-written answer that nobody was
+ *            told of; it is released when the next life takes the berth.
+ *   BOARD-3  Sizes and offsets come from each process's own copy of the shape.
+ *            Nothing read from here is used as a length or an index.
+ */
+#ifndef OS_BOARD_H
+#define OS_BOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define BOARD_ROUNDS  2u
+#define BOARD_ANSWERS 2u
+#define BOARD_NONE    UINT32_MAX
+
+struct board;
+
+struct board_shape {
+    uint32_t berths;
+    size_t round_bytes;
+    size_t answer_bytes;
+};
+
+MUST_CHECK enum err board_new(const struct board_shape *shape,
+                              struct board **board);
+void board_free(struct board *board); /* Accepts NULL. */
+const struct board_shape *board_shape(const struct board *board);
+
+/* --- rounds -------------------------------------------------------------- */
+
+/* The coordinator: room for a new round, whose bytes are nobody's yet. */
+uint8_t *board_round_open(struct board *board);
+/* They are written: returns the number to call the round by, never 0. */
+uint64_t board_round_publish(struct board *board);
+
+/* A worker: where round `sequence` lies, NULL if it is gone. */
+const uint8_t *board_round(const struct board *board, uint64_t sequence);
+/* After copying: was it that round all the time? */
+bool board_round_holds(const struct board *board, uint64_t sequence);
+
+/* --- berths -------------------------------------------------------------- */
+
+/* A worker: this is my berth, and I am that incarnation. */
+void board_berth_take(struct board *board, uint32_t berth,
+                      uint64_t incarnation);
+/* The coordinator: the berth of that incarnation, or BOARD_NONE.  Only a
+ * process that shares the memory can have written the number there. */
+uint32_t board_berth_find(const struct board *board, uint64_t incarnation);
+/* ... its answers, published or half written, are the worker's again. */
+void board_berth_reset(struct board *board, uint32_t berth);
+
+/* A worker: a free answer of its berth, or BOARD_NONE. */
+uint32_t board_answer_free(const struct board *board, uint32_t berth);
+uint8_t *board_answer_open(struct board *board, uint32_t berth,
+                           uint32_t answer);
+/* Returns its number, for the message. */
+uint64_t board_answer_publish(struct board *board, uint32_t berth,
+                              uint32_t answer);
+
+/* The coordinator: the bytes of a published answer; NULL if there is no such
+ * answer, or it is another one by now.  They may change while they are read:
+ * the worker is not trusted to keep BOARD-2. */
+const uint8_t *board_answer(const struct board *board, uint32_t berth,
+                            uint32_t answer, uint64_t sequence);
+void board_answer_release(struct board *board, uint32_t berth, uint32_t answer,
+                          uint64_t sequence);
+
+#endif /* OS_BOARD_H */

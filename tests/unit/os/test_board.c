@@ -1,0 +1,284 @@
+/*
+ * The board's three rules.  Rounds are read by one process while another, that
+ * is killed with SIGKILL in the middle again and again, writes them: no copy
+ * that holds may be of two rounds.  Answers are handed to and fro between two
+ * threads, which ThreadSanitizer watches, and a worker dies in all its states.
+ */
+#include "os/board.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+#define ROUND  (512u * sizeof(uint64_t))
+#define ANSWER 9000u
+
+static struct board *board_of(uint32_t berths)
+{
+    const struct board_shape shape = {
+        .berths = berths, .round_bytes = ROUND, .answer_bytes = ANSWER};
+    struct board *board = NULL;
+
+    assert_int_equal(board_new(&shape, &board), ERR_OK);
+    return board;
+}
+
+static uint64_t post(struct board *board, uint8_t value)
+{
+    memset(board_round_open(board), value, ROUND);
+    return board_round_publish(board);
+}
+
+static void test_shape_is_kept(void **state)
+{
+    struct board *board = board_of(3);
+
+    (void)state;
+    assert_int_equal(board_shape(board)->berths, 3);
+    assert_int_equal(board_shape(board)->answer_bytes, ANSWER);
+    board_free(board);
+    board_free(NULL);
+}
+
+static void test_no_room_is_said(void **state)
+{
+    const struct board_shape shapes[] = {
+        {.berths = 1, .round_bytes = SIZE_MAX - 1, .answer_bytes = 1},
+        {.berths = 1, .round_bytes = 1, .answer_bytes = SIZE_MAX / 2},
+        {.berths = UINT32_MAX, .round_bytes = 1, .answer_bytes = SIZE_MAX / 8},
+    };
+    struct board *board;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        assert_int_equal(board_new(&shapes[i], &board), ERR_NOMEM);
+}
+
+static void test_a_round_is_there_until_two_more(void **state)
+{
+    struct board *board = board_of(1);
+    const uint64_t first = post(board, 1);
+    const uint64_t second = post(board, 2);
+    const uint8_t *bytes = board_round(board, first);
+
+    (void)state;
+    assert_non_null(bytes);
+    assert_int_equal(bytes[ROUND - 1], 1);
+    assert_true(board_round_holds(board, first));
+    assert_int_equal(board_round(board, second)[0], 2);
+    (void)board_round_open(board); /* The third, in the place of the first. */
+    assert_false(board_round_holds(board, first));
+    assert_null(board_round(board, first));
+    assert_non_null(board_round(board, second));
+    (void)board_round_publish(board);
+    assert_null(board_round(board, first));
+    board_free(board);
+}
+
+static void test_numbers_nobody_published(void **state)
+{
+    struct board *board = board_of(1);
+    const uint64_t first = post(board, 1);
+
+    (void)state;
+    assert_null(board_round(board, 0));
+    assert_null(board_round(board, first + 1));
+    assert_null(board_round(board, first + 2));
+    assert_null(board_round(board, UINT64_MAX));
+    board_free(board);
+}
+
+/* Rounds for ever, each all of one number. */
+static void write_rounds(struct board *board)
+{
+    for (uint64_t number = 1;; number++) {
+        uint64_t *words = (uint64_t *)(void *)board_round_open(board);
+
+        for (size_t i = 0; i < ROUND / sizeof number; i++)
+            words[i] = number;
+        (void)board_round_publish(board);
+    }
+}
+
+/* Any round that can be read: there are few numbers near the newest. */
+static uint64_t read_some(const struct board *board, uint64_t from,
+                          uint64_t words[ROUND / sizeof(uint64_t)])
+{
+    for (uint64_t number = from; number < from + 1000000; number += 2) {
+        const uint8_t *bytes = board_round(board, number);
+
+        if (bytes == NULL)
+            continue;
+        memcpy(words, bytes, ROUND / 2);
+        (void)sched_yield(); /* Let the writer overtake, often. */
+        memcpy(words + ROUND / 2 / sizeof *words, bytes + ROUND / 2, ROUND / 2);
+        if (board_round_holds(board, number))
+            return number;
+    }
+    return 0;
+}
+
+static void test_a_killed_writer_leaves_no_mixture(void **state)
+{
+    struct board *board = board_of(1);
+    uint64_t words[ROUND / sizeof(uint64_t)];
+    uint64_t seen = 2;
+
+    (void)state;
+    for (int life = 0; life < 10; life++) {
+        const pid_t pid = fork();
+        uint64_t before = seen;
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            write_rounds(board);
+        }
+        for (int reads = 0; reads < 100;) {
+            const uint64_t number = read_some(board, seen, words);
+
+            if (number == 0) {
+                seen += 2; /* Far ahead already. */
+                continue;
+            }
+            for (size_t i = 1; i < ROUND / sizeof *words; i++)
+                assert_int_equal(words[i], words[0]);
+            seen = number;
+            reads++;
+        }
+        assert_true(seen >= before);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+    }
+    board_free(board);
+}
+
+static void test_answers_change_hands(void **state)
+{
+    struct board *board = board_of(2);
+    uint64_t number[BOARD_ANSWERS];
+
+    (void)state;
+    for (uint32_t i = 0; i < BOARD_ANSWERS; i++) {
+        assert_int_equal(board_answer_free(board, 1), i);
+        memset(board_answer_open(board, 1, i), (int)i + 1, ANSWER);
+        number[i] = board_answer_publish(board, 1, i);
+    }
+    assert_int_equal(board_answer_free(board, 1), BOARD_NONE);
+    assert_int_equal(board_answer_free(board, 0), 0); /* Not its business. */
+    assert_int_equal(board_answer(board, 1, 1, number[1])[ANSWER - 1], 2);
+    board_answer_release(board, 1, 1, number[1]);
+    assert_null(board_answer(board, 1, 1, number[1])); /* Not twice. */
+    assert_int_equal(board_answer_free(board, 1), 1);
+    board_free(board);
+}
+
+static void test_answers_nobody_published(void **state)
+{
+    struct board *board = board_of(1);
+
+    (void)state;
+    assert_null(board_answer(board, 0, 0, 0));
+    assert_null(board_answer(board, 0, 0, 1));
+    assert_null(board_answer(board, 0, BOARD_ANSWERS, 0));
+    assert_null(board_answer(board, 0, UINT32_MAX, 0));
+    board_free(board);
+}
+
+/* A worker dies half-way through an answer, or right after publishing it; its
+ * next life finds both places free once the coordinator has met it. */
+static void test_a_berth_is_reset(void **state)
+{
+    struct board *board = board_of(2);
+    const pid_t pid = fork();
+    uint64_t old;
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        board_berth_take(board, 1, 77);
+        memset(board_answer_open(board, 1, 0), 1, ANSWER);
+        (void)board_answer_publish(board, 1, 0);
+        memset(board_answer_open(board, 1, 1), 1, ANSWER / 2);
+        (void)raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(board_berth_find(board, 77), 1);
+    assert_int_equal(board_berth_find(board, 78), BOARD_NONE);
+    old = 1;
+    assert_non_null(board_answer(board, 1, 0, old));
+    board_berth_take(board, 1, 78);
+    board_berth_reset(board, 1);
+    assert_int_equal(board_berth_find(board, 77), BOARD_NONE);
+    assert_null(board_answer(board, 1, 0, old)); /* The old link's is void. */
+    assert_int_equal(board_answer_free(board, 1), 0);
+    board_free(board);
+}
+
+#define HANDOVERS 2000u
+
+static void *hand_over(void *argument)
+{
+    struct board *board = argument;
+
+    for (uint32_t i = 0; i < HANDOVERS; i++) {
+        uint32_t place;
+
+        do
+            place = board_answer_free(board, 0);
+        while (place == BOARD_NONE);
+        memset(board_answer_open(board, 0, place), (int)(i & 0x7f), 64);
+        (void)board_answer_publish(board, 0, place);
+    }
+    return NULL;
+}
+
+static void test_handover_has_no_race(void **state)
+{
+    struct board *board = board_of(1);
+    uint64_t next[BOARD_ANSWERS] = {1, 1};
+    uint32_t taken = 0;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, hand_over, board), 0);
+    for (uint32_t i = 0; taken < HANDOVERS; i = (i + 1) % BOARD_ANSWERS) {
+        const uint8_t *bytes = board_answer(board, 0, i, next[i]);
+
+        if (bytes == NULL)
+            continue;
+        for (int k = 1; k < 64; k++)
+            assert_int_equal(bytes[k], bytes[0]);
+        board_answer_release(board, 0, i, next[i]++);
+        taken++;
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    board_free(board);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shape_is_kept),
+        cmocka_unit_test(test_no_room_is_said),
+        cmocka_unit_test(test_a_round_is_there_until_two_more),
+        cmocka_unit_test(test_numbers_nobody_published),
+        cmocka_unit_test(test_a_killed_writer_leaves_no_mixture),
+        cmocka_unit_test(test_answers_change_hands),
+        cmocka_unit_test(test_answers_nobody_published),
+        cmocka_unit_test(test_a_berth_is_reset),
+        cmocka_unit_test(test_handover_has_no_race),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
