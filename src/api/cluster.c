@@ -155,6 +155,7 @@ static enum err describe(struct cluster *c, const struct optim_options *optim,
 static enum err report(struct train_result *result, struct muster_model *model)
 {
     model->weights = result->weights;
+    result->weights = NULL; /* The model's now. */
     model->steps = result->steps;
     model->evaluations = result->evaluations;
     model->objective = result->objective;
@@ -180,6 +181,7 @@ enum err train_cluster(const struct muster_options *options,
     signals_restore(&kept);
     if (err == ERR_OK)
         err = report(&result, model);
+    train_result_close(&result);
     if (c.scratch)
         scratch_remove(c.folder);
     return err;

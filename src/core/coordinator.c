@@ -377,6 +377,9 @@ static void on_start(struct coordinator *c, struct actions *actions)
     }
     if (!c->resumed || c->rollback)
         commit_journal(c, &record, true, actions);
+    else if (optim_next(&c->optim).kind == ASK_DONE)
+        commit_advance(c, actions); /* Killed as it said goodbye: nobody will
+                                       come any more, and nobody needs to. */
     else
         view_gather(c, actions);
 }
