@@ -161,7 +161,7 @@ static void call_off(struct scene *scene)
     hear(scene, &msg);
 }
 
-static void data(struct scene *scene)
+static void ship(struct scene *scene)
 {
     struct msg msg = {.kind = MSG_DATA};
 
@@ -226,7 +226,7 @@ static void happen(struct scene *scene)
         say_raw(scene);
         break;
     case 5:
-        data(scene);
+        ship(scene);
         break;
     case 6:
         add_or_drop(scene);
@@ -247,10 +247,10 @@ static void happen(struct scene *scene)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct scene scene = {
-        .feed = {.data = input, .size = size}, .view = 1, .step = 1};
+        .feed = {.data = data, .size = size}, .view = 1, .step = 1};
     const struct worker_options options = {
         .name = "w0",
         .incarnation = 5,
