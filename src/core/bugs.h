@@ -17,7 +17,7 @@ enum planted_bug {
     BUG_STALE_STEP,       /* Accept an answer to an older step. */
     BUG_ONE_SHORT,        /* End a round before its last piece is in. */
     BUG_ROW_TWICE,        /* Fold a coded row in again. */
-    BUG_FORGET_DEAD,      /* Leave a dead worker's pieces to it. */
+    BUG_FORGET_DEAD,      /* Give a dead worker's pieces to nobody. */
     BUG_OLD_COMPUTE,      /* Worker: send what was called off as the new. */
     BUG_OLD_WEIGHTS,      /* Worker: take a new round, keep the old weights. */
     BUG_UNSYNCED_VIEW,    /* Use a view before it is durable. */

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "core/bugs.h"
 #include "core/coordinator_parts.h"
 
 #define GAP_WEIGHT     (1.0 / 16) /* Of the newest gap in mean and deviation. */
@@ -170,8 +169,7 @@ void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
         c->stats.left++;
     else
         c->stats.died++;
-    if (!BUG(BUG_FORGET_DEAD))
-        round_unassign(c, link);
+    round_unassign(c, link);
     if (member->state == MEMBER_ACTIVE)
         c->slot_link[member->slot] = LINK_NONE;
     member->state = MEMBER_NONE;

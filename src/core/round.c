@@ -708,7 +708,7 @@ static void hedge_piece(struct coordinator *c, uint32_t id,
 {
     uint32_t healthy;
 
-    if (c->pieces[id].in)
+    if (c->pieces[id].in || BUG(BUG_FORGET_DEAD))
         return;
     healthy = healthy_assignees(c, id);
     while (healthy < verify_wanted(c, id) && hedge(c, id, actions))
