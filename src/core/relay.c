@@ -294,11 +294,19 @@ static bool range_ok(const struct relay *relay, uint32_t first, uint32_t end)
     return first < end && end <= relay->job.chunks;
 }
 
-/* Was it answered before, by another leaf or the same? */
+/* Is an answer to it held, of another leaf or the same? */
 static bool known(const struct relay *relay, uint32_t first, uint32_t end)
 {
-    return !chunkset_misses_range(&relay->passed, first, end) ||
-           !chunkset_misses_range(&relay->held[relay->live].chunks, first, end);
+    return !chunkset_misses_range(&relay->held[relay->live].chunks, first, end);
+}
+
+/* Must it go up by itself?  One that was passed on before is asked for again
+ * only if its sum was dropped on the way: then it counts, and here nobody can
+ * know. */
+static bool goes_alone(const struct relay *relay, uint32_t first, uint32_t end)
+{
+    return !chunkset_misses_range(&relay->alone, first, end) ||
+           !chunkset_misses_range(&relay->passed, first, end);
 }
 
 static void on_tally(struct relay *relay, struct relay_leaf *leaf,
@@ -319,7 +327,7 @@ static void on_tally(struct relay *relay, struct relay_leaf *leaf,
         return; /* Nobody waits for it any more. */
     if (!is_of_round(relay, &tally->key, tally->dims) ||
         !range_ok(relay, tally->first, tally->end) ||
-        !chunkset_misses_range(&relay->alone, tally->first, tally->end) ||
+        goes_alone(relay, tally->first, tally->end) ||
         !fits(held, tally->sum) || relay->answer_count == ANSWERS_MAX) {
         pass(actions, msg, RELAY_PARENT, leaf->number);
     } else {
@@ -351,8 +359,7 @@ static bool map_answers(struct relay *relay, uint32_t link,
         mergeable = mergeable && range_ok(relay, answer->first, answer->end) &&
                     (!answer->counted ||
                      (!known(relay, answer->first, answer->end) &&
-                      chunkset_misses_range(&relay->alone, answer->first,
-                                            answer->end)));
+                      !goes_alone(relay, answer->first, answer->end)));
     }
     return mergeable;
 }

@@ -22,7 +22,7 @@ def hello(version=VERSION, name="intruder", arithmetic=b"\0" * 32,
           resident=False, data=b"\0" * 32, job=0):
     return (bytes([HELLO]) + struct.pack("<IH", version, len(name)) +
             name.encode() + struct.pack("<QI", 12345, 1) + arithmetic +
-            bytes([resident]) + data + struct.pack("<QQ", job, 0))
+            bytes([resident]) + data + struct.pack("<QQ?", job, 0, False))
 
 
 def reject_text(message):
