@@ -77,7 +77,7 @@ def job(tap, kind, wanted):
     """The machine of the coordinator is told."""
     out = f"job-{kind}"
     one, flags = place(kind)
-    process = start(*train_args(out, "-n", "2", "--delay", "exp:0.01", *flags,
+    process = start(*train_args(out, "-n", "2", "--delay", "exp:0.03", *flags,
                                 "--max-time", "600", steps=STEPS))
     wait_step(out, 3)
     one.take()
