@@ -7,40 +7,20 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "base/check.h"
+#include "node/text.h"
 
 #define TAIL_BYTES   64u  /* `],"more":N}` */
 #define WORKER_BYTES 400u /* The most one worker takes. */
-
-struct text {
-    char *to;
-    size_t size, capacity;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text,
-                                                      const char *format, ...)
-{
-    va_list args;
-    int size;
-
-    va_start(args, format);
-    size = vsnprintf(text->to + text->size, text->capacity - text->size, format,
-                     args);
-    va_end(args);
-    CHECK(size >= 0 && (size_t)size < text->capacity - text->size);
-    text->size += (size_t)size;
-}
 
 /* JSON has no NaN. */
 static void add_number(struct text *text, const char *name, double value)
 {
     if (isfinite(value))
-        add(text, "\"%s\":%.17g,", name, value);
+        text_add(text, "\"%s\":%.17g,", name, value);
     else
-        add(text, "\"%s\":null,", name);
+        text_add(text, "\"%s\":null,", name);
 }
 
 const char *coordinator_phase_name(enum coordinator_phase phase)
@@ -91,14 +71,14 @@ static void add_worker(struct text *text, const struct coordinator *c,
     const char *cause;
     const double behind_s = status_behind(c, member, now, &cause);
 
-    add(text, "%s{\"name\":\"%s\",\"state\":\"%s\",", first ? "" : ",",
-        member->name, status_state_name(member));
+    text_add(text, "%s{\"name\":\"%s\",\"state\":\"%s\",", first ? "" : ",",
+             member->name, status_state_name(member));
     add_number(text, "behind_s", behind_s);
-    add(text, "\"cause\":\"%s\",", cause);
+    text_add(text, "\"cause\":\"%s\",", cause);
     if (member->state == MEMBER_ACTIVE)
-        add(text, "\"slot\":%" PRIu32 ",", member->slot);
-    add(text, "\"pid\":%" PRIu32 ",\"answers\":%" PRIu32 "}", member->pid,
-        member->answers);
+        text_add(text, "\"slot\":%" PRIu32 ",", member->slot);
+    text_add(text, "\"pid\":%" PRIu32 ",\"answers\":%" PRIu32 "}", member->pid,
+             member->answers);
 }
 
 size_t status_json(const struct coordinator *coordinator, time_us now,
@@ -110,13 +90,13 @@ size_t status_json(const struct coordinator *coordinator, time_us now,
 
     CHECK(capacity >= 1024);
     out.to = text;
-    add(&out, "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",", c->optim.step,
-        c->options.optim.steps);
+    text_add(&out, "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",",
+             c->optim.step, c->options.optim.steps);
     add_number(&out, "objective", c->optim.objective);
-    add(&out, "\"phase\":\"%s\",\"code\":\"%.31s\",\"view\":%" PRIu64 ",",
-        coordinator_phase_name(c->phase),
-        c->code_built ? c->code.spec.name : c->options.code.name, c->view);
-    add(&out, "\"workers\":[");
+    text_add(&out, "\"phase\":\"%s\",\"code\":\"%.31s\",\"view\":%" PRIu64 ",",
+             coordinator_phase_name(c->phase),
+             c->code_built ? c->code.spec.name : c->options.code.name, c->view);
+    text_add(&out, "\"workers\":[");
     for (uint32_t link = 0; link < c->members_max; link++) {
         const struct member *member = &c->members[link];
 
@@ -128,6 +108,6 @@ size_t status_json(const struct coordinator *coordinator, time_us now,
         }
         add_worker(&out, c, member, now, shown++ == 0);
     }
-    add(&out, "],\"more\":%" PRIu32 "}", more);
+    text_add(&out, "],\"more\":%" PRIu32 "}", more);
     return out.size;
 }

@@ -8,13 +8,13 @@
 #include "node/why_slow.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "node/status.h"
+#include "node/text.h"
 
 #define DEAF_US       (200 * MS_US) /* Acknowledgements may be late on purpose. */
 #define TAIL_BYTES    64u
@@ -29,25 +29,6 @@ struct suspect {
     double order; /* The largest is shown first. */
     char why[SENTENCE_SIZE];
 };
-
-struct text {
-    char *to;
-    size_t size, capacity;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text,
-                                                      const char *format, ...)
-{
-    va_list args;
-    int size;
-
-    va_start(args, format);
-    size = vsnprintf(text->to + text->size, text->capacity - text->size, format,
-                     args);
-    va_end(args);
-    CHECK(size >= 0 && (size_t)size < text->capacity - text->size);
-    text->size += (size_t)size;
-}
 
 /* A part of what it owed, in percent. */
 static double percent(const struct suspect *one, double part)
@@ -158,15 +139,16 @@ static void add_one(struct text *text, const struct coordinator *c,
 {
     const char *unused;
 
-    add(text, "%s{\"name\":\"%s\",\"state\":\"%s\",\"behind_s\":%.6f,",
-        first ? "" : ",", one->member->name, status_state_name(one->member),
-        status_behind(c, one->member, now, &unused));
-    add(text, "\"cause\":\"%s\",", slow_cause_name(one->verdict.cause));
+    text_add(text, "%s{\"name\":\"%s\",\"state\":\"%s\",\"behind_s\":%.6f,",
+             first ? "" : ",", one->member->name,
+             status_state_name(one->member),
+             status_behind(c, one->member, now, &unused));
+    text_add(text, "\"cause\":\"%s\",", slow_cause_name(one->verdict.cause));
     if (one->verdict.factor > 0)
-        add(text, "\"factor\":%.4g,", one->verdict.factor);
+        text_add(text, "\"factor\":%.4g,", one->verdict.factor);
     else
-        add(text, "\"factor\":null,");
-    add(text, "\"why\":\"%s\"}", one->why);
+        text_add(text, "\"factor\":null,");
+    text_add(text, "\"why\":\"%s\"}", one->why);
 }
 
 static int slowest_first(const void *a, const void *b)
@@ -221,16 +203,17 @@ static void write_all(const struct coordinator *c, time_us now,
 {
     uint32_t shown = 0;
 
-    add(out, "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",\"phase\":\"%s\",",
-        c->optim.step, c->options.optim.steps,
-        coordinator_phase_name(c->phase));
-    add(out, "\"workers\":[");
+    text_add(out,
+             "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",\"phase\":\"%s\",",
+             c->optim.step, c->options.optim.steps,
+             coordinator_phase_name(c->phase));
+    text_add(out, "\"workers\":[");
     while (shown < count &&
            out->capacity - out->size >= WORKER_BYTES + TAIL_BYTES) {
         add_one(out, c, &all[shown], now, shown == 0);
         shown++;
     }
-    add(out, "],\"more\":%" PRIu32 "}", count - shown);
+    text_add(out, "],\"more\":%" PRIu32 "}", count - shown);
 }
 
 enum err why_slow_json(const struct coordinator *coordinator, time_us now,
