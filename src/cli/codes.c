@@ -305,7 +305,7 @@ static void show_text(const struct view *view)
     show_weights(view);
 }
 
-static json_t *matrix_json(const struct code *code)
+json_t *codes_matrix(const struct code *code)
 {
     json_t *rows = json_array();
 
@@ -363,7 +363,7 @@ static void show_json(const struct view *view)
         schedule_name(code->spec.schedule), "stop", stop, "estimate",
         estimate_name(code->spec.estimate), "load", code_load(code),
         "expected_error", json_number(view->expected), "matrix",
-        matrix_json(code), "certificate", certificate_json(code));
+        codes_matrix(code), "certificate", certificate_json(code));
     if (view->in != NULL)
         (void)json_object_set_new(object, "decode", silent_json(view));
     say_json(object);

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/codes.h"
 #include "cli/history.h"
 #include "code/preset.h"
 #include "core/journal.h"
@@ -615,21 +616,10 @@ static json_t *hindsight_json(const struct history_reader *reader,
 
 static json_t *matrix_json(const struct code *code)
 {
-    json_t *rows;
-
     if (code->slots > MATRIX_MAX || code->span_count > 2 * MATRIX_MAX ||
         code->span_count == 0)
         return NULL;
-    rows = json_array();
-    for (uint32_t slot = 0; slot < code->slots; slot++) {
-        json_t *row = json_array();
-
-        for (uint32_t q = 0; q < code->span_count; q++)
-            (void)json_array_append_new(row,
-                                        json_real(code_entry(code, slot, q)));
-        (void)json_array_append_new(rows, row);
-    }
-    return rows;
+    return codes_matrix(code);
 }
 
 static json_t *code_json(const json_t *part)
