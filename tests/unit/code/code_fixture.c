@@ -110,3 +110,25 @@ bool feasible_with(const struct code *code, uint32_t mask)
         alive[slot] = mask >> slot & 1u;
     return code_feasible(code, alive);
 }
+
+double decode_plainly(const struct code *code, uint32_t mask, uint32_t *chunks)
+{
+    const bool none[PIECES_MAX] = {false};
+    bool in[SLOTS_MAX] = {false};
+    double weight[SLOTS_MAX];
+    double residual;
+
+    *chunks = 0;
+    for (uint32_t slot = 0; slot < code->slots; slot++) {
+        uint32_t id;
+
+        in[slot] = mask >> slot & 1u;
+        if (in[slot] && code_work(code, slot, &id, 1) == 1)
+            *chunks += code->pieces[id].end - code->pieces[id].first;
+    }
+    assert_int_equal(code_decode(code, in, weight, &residual), ERR_OK);
+    for (uint32_t slot = 0; slot < code->slots; slot++)
+        assert_true(weight[slot] == (in[slot] && code->busy[slot] ? 1 : 0));
+    assert_int_equal(code_covered(code, none, in), *chunks);
+    return residual;
+}

@@ -37,5 +37,9 @@ void step_piece(struct step *step, uint32_t piece);
 /* Begin, and let all slots of the mask arrive: may the step end? */
 bool enough_with(const struct code *code, uint32_t mask);
 bool feasible_with(const struct code *code, uint32_t mask);
+/* Rows are added as they are: with the slots of the mask in, each that has work
+ * weighs 1 and the others nothing, and what they have is covered.  Returns the
+ * residual; *chunks is what is covered. */
+double decode_plainly(const struct code *code, uint32_t mask, uint32_t *chunks);
 
 #endif /* TESTS_CODE_FIXTURE_H */

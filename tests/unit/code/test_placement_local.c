@@ -16,23 +16,9 @@
 
 static void check_mask(const struct code *code, uint32_t mask)
 {
-    const bool none[PIECES_MAX] = {false};
-    bool in[SLOTS_MAX] = {false};
-    double weight[SLOTS_MAX];
-    double residual;
-    uint32_t chunks = 0;
+    uint32_t chunks;
+    const double residual = decode_plainly(code, mask, &chunks);
 
-    for (uint32_t slot = 0; slot < code->slots; slot++) {
-        uint32_t id;
-
-        in[slot] = mask >> slot & 1u;
-        if (in[slot] && code_work(code, slot, &id, 1) == 1)
-            chunks += code->pieces[id].end - code->pieces[id].first;
-    }
-    assert_int_equal(code_decode(code, in, weight, &residual), ERR_OK);
-    for (uint32_t slot = 0; slot < code->slots; slot++)
-        assert_true(weight[slot] == (in[slot] && code->busy[slot] ? 1 : 0));
-    assert_int_equal(code_covered(code, none, in), chunks);
     assert_true((residual == 0) == (chunks == code->chunks));
 }
 

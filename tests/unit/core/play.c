@@ -61,11 +61,10 @@ void play_close(struct play *play)
     actions_close(&play->actions);
 }
 
-void play_answer(struct play *play, uint32_t link, uint32_t piece,
-                 int64_t value)
+struct msg play_tally(const struct play *play, uint32_t piece,
+                      const int64_t *sum)
 {
     const struct piece *place = &play->coordinator.code.pieces[piece];
-    const int64_t sum[DIMS] = {value};
     struct msg msg = {.kind = MSG_TALLY};
 
     msg.tally = (struct msg_tally){
@@ -76,6 +75,15 @@ void play_answer(struct play *play, uint32_t link, uint32_t piece,
         .dims = DIMS,
         .sum = sum,
     };
+    return msg;
+}
+
+void play_answer(struct play *play, uint32_t link, uint32_t piece,
+                 int64_t value)
+{
+    const int64_t sum[DIMS] = {value};
+    const struct msg msg = play_tally(play, piece, sum);
+
     play_say(play, link, &msg);
 }
 

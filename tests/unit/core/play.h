@@ -20,6 +20,9 @@ void play_step(struct play *play, struct event event);
 void play_say(struct play *play, uint32_t link, const struct msg *msg);
 void play_hello(struct play *play, uint32_t link, const char *name,
                 uint64_t incarnation);
+/* A tally of the piece with these sums, valid as long as they are. */
+struct msg play_tally(const struct play *play, uint32_t piece,
+                      const int64_t *sum);
 /* A tally of the piece whose first sum is `value`, the others 0. */
 void play_answer(struct play *play, uint32_t link, uint32_t piece,
                  int64_t value);

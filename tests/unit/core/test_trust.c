@@ -25,23 +25,6 @@ static void open_code(struct play *play, const char *code, uint32_t n,
     play_open(play, &options);
 }
 
-static struct msg tally_of(const struct play *play, uint32_t piece,
-                           const int64_t *sum)
-{
-    const struct piece *place = &play->coordinator.code.pieces[piece];
-    struct msg msg = {.kind = MSG_TALLY};
-
-    msg.tally = (struct msg_tally){
-        .key = play->key,
-        .piece = piece,
-        .first = place->first,
-        .end = place->end,
-        .dims = DIMS,
-        .sum = sum,
-    };
-    return msg;
-}
-
 /* Say it three times: counted each time, quarantined and named at the last,
  * nothing merged, and the round ends with the honest one's answers alone. */
 static void three_times(struct play *play, const struct msg *msg,
@@ -85,7 +68,7 @@ static void test_out_of_bound(void **state)
 
         open_code(&play, "uncoded", 2, 0);
         sum[7] = values[i];
-        msg = tally_of(&play, 0, sum);
+        msg = play_tally(&play, 0, sum);
         three_times(&play, &msg, POISON_BOUND);
     }
 }
@@ -99,7 +82,7 @@ static void test_loss_out_of_bound(void **state)
 
     (void)state;
     open_code(&play, "uncoded", 2, 0);
-    msg = tally_of(&play, 0, sum);
+    msg = play_tally(&play, 0, sum);
     msg.tally.loss = (tally_loss)1 << 126;
     three_times(&play, &msg, POISON_BOUND);
 }
@@ -126,7 +109,7 @@ static void test_wrong_size(void **state)
     (void)state;
     for (int wrong = 0; wrong < 5; wrong++) {
         open_code(&play, "uncoded", 2, 0);
-        msg = tally_of(&play, 0, sum);
+        msg = play_tally(&play, 0, sum);
         msg.tally.dims = wrong == 0 ? DIMS - 1 : wrong == 1 ? 2 * DIMS : DIMS;
         msg.tally.piece = wrong == 2 ? 2 : 0;
         msg.tally.first += wrong == 3;
@@ -145,7 +128,7 @@ static void test_key_that_never_was(void **state)
     (void)state;
     for (int field = 0; field < 7; field++) {
         open_code(&play, "uncoded", 2, 0);
-        msg = tally_of(&play, 0, sum);
+        msg = play_tally(&play, 0, sum);
         msg.tally.key.job += field == 0;
         msg.tally.key.view += field == 1;
         msg.tally.key.step += field == 2;
@@ -166,7 +149,7 @@ static void test_late_is_no_strike(void **state)
 
     (void)state;
     open_code(&play, "uncoded", 2, 0);
-    late = tally_of(&play, 0, sum);
+    late = play_tally(&play, 0, sum);
     play_answer(&play, 0, 0, 1);
     play_answer(&play, 1, 1, 1);
     assert_int_equal(play.coordinator.optim.step, 1);
