@@ -38,6 +38,7 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
     out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
                          ? EXACT_BITWISE
                          : EXACT_APPROX;
+    tally_fill(&c->total);
     tally_gradient(&c->total, c->exponent, c->gradient);
     out->loss = tally_loss_value(&c->total);
     if (out->exactness == EXACT_BITWISE)
@@ -108,6 +109,7 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
 
     if (err != ERR_OK)
         return err;
+    tally_fill(&c->total);
     tally_gradient(&c->total, c->exponent, c->gradient);
     c->gradient[dims] = tally_loss_value(&c->total);
     if (code->folds > 0)

@@ -271,7 +271,8 @@ struct coordinator {
     int16_t *exponent;
     struct follow follow; /* Unused unless options.follow. */
     struct tally total;   /* Merged so far. */
-    struct tally arrived; /* One message, laid over its buffers. */
+    struct tally arrived; /* One message ... */
+    bool absorbed;        /* ... that is in `total` already. */
     uint32_t row_dims;    /* Of a coded answer in this round. */
     double *rows;         /* Coded answers, folded if the code allows it
                              (code.h): vectors of row_dims + 1. */

@@ -42,23 +42,40 @@ bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
            _mm512_reduce_max_epi64(top_scaled) < TALLY_TOP;
 }
 
-/* cvtpd_epi64 rounds half to even, as llrint does. */
+/* The integers nearest to g_j 2^exponent[j]: cvtpd_epi64 rounds half to even,
+ * as llrint does. */
+static __m512i rounded(const double *gradient, const int16_t *exponent,
+                       __mmask8 lanes)
+{
+    const __m512i bias = _mm512_set1_epi64(TALLY_BIAS);
+    const __m512i power = _mm512_slli_epi64(
+        _mm512_add_epi64(exponents(exponent, lanes), bias), 52);
+
+    return _mm512_cvtpd_epi64(_mm512_mul_pd(
+        _mm512_maskz_loadu_pd(lanes, gradient), _mm512_castsi512_pd(power)));
+}
+
 void tally_add_avx512(const double *gradient, const int16_t *exponent,
                       int64_t *sum, uint32_t dims)
 {
-    const __m512i bias = _mm512_set1_epi64(TALLY_BIAS);
-
     for (uint32_t j = 0; j < dims; j += LANES) {
         const __mmask8 lanes = lanes_at(j, dims);
-        const __m512i power = _mm512_slli_epi64(
-            _mm512_add_epi64(exponents(exponent + j, lanes), bias), 52);
-        const __m512d v =
-            _mm512_mul_pd(_mm512_maskz_loadu_pd(lanes, gradient + j),
-                          _mm512_castsi512_pd(power));
         const __m512i old = _mm512_maskz_loadu_epi64(lanes, sum + j);
 
+        _mm512_mask_storeu_epi64(
+            sum + j, lanes,
+            _mm512_add_epi64(old, rounded(gradient + j, exponent + j, lanes)));
+    }
+}
+
+void tally_set_avx512(const double *gradient, const int16_t *exponent,
+                      int64_t *sum, uint32_t dims)
+{
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+
         _mm512_mask_storeu_epi64(sum + j, lanes,
-                                 _mm512_add_epi64(old, _mm512_cvtpd_epi64(v)));
+                                 rounded(gradient + j, exponent + j, lanes));
     }
 }
 
@@ -86,6 +103,28 @@ bool tally_within_avx512(const int64_t *sum, uint32_t dims)
 
         least = _mm512_min_epi64(least, here);
         most = _mm512_max_epi64(most, here);
+    }
+    return _mm512_reduce_min_epi64(least) > -limit &&
+           _mm512_reduce_max_epi64(most) < limit;
+}
+
+bool tally_join_avx512(const int64_t *old, const int64_t *sum, int64_t *out,
+                       uint32_t dims)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    __m512i least = _mm512_setzero_si512();
+    __m512i most = _mm512_setzero_si512();
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+        __m512i here = _mm512_maskz_loadu_epi64(lanes, sum + j);
+
+        least = _mm512_min_epi64(least, here);
+        most = _mm512_max_epi64(most, here);
+        if (old != NULL)
+            here = _mm512_add_epi64(here,
+                                    _mm512_maskz_loadu_epi64(lanes, old + j));
+        _mm512_mask_storeu_epi64(out + j, lanes, here);
     }
     return _mm512_reduce_min_epi64(least) > -limit &&
            _mm512_reduce_max_epi64(most) < limit;

@@ -146,6 +146,8 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
         computation->cancelled ? computation->first + 1 : computation->end;
     enum err err;
 
+    if (computation->tally != NULL)
+        tally_fill(computation->tally);
     if (evaluation_is_product(computation->what.kind) && computation->cancelled)
         return ERR_CANCELLED;
     if (evaluation_is_product(computation->what.kind))

@@ -323,9 +323,11 @@ static void test_coded_round_is_one_row(void **state)
     msg = make_round(&play, key_of(1, 0), coded, 2);
     msg.round.coded = true;
     hear(&play, &msg);
+    tally_fill(&play.worker.tally);
     play.worker.tally.sum[0] = 10;
     computed(&play, ERR_OK);
     assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 0);
+    tally_fill(&play.worker.tally);
     play.worker.tally.sum[0] = 3;
     computed(&play, ERR_OK);
     assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
