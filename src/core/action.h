@@ -34,6 +34,7 @@ enum event_kind {
     EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
+    EVENT_RECEIPT,      /* Coordinator: all it asked for is under way. */
 };
 
 struct event {
@@ -72,6 +73,7 @@ enum action_kind {
     ACTION_FETCH,  /* Worker: read [first, end); FETCHED follows for each. */
     ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
                       and exponent are to be copied: the round may end. */
+    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT at once. */
 };
 
 /* The block of coded data that a worker holds or is about to. */

@@ -1036,6 +1036,7 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_CHECKPOINTED:
     case EVENT_STOP:
     case EVENT_JUDGED:
+    case EVENT_RECEIPT:
         CHECK(!"an event of the coordinator");
     }
     if (worker->phase == WORKER_SERVING && worker->leaving && !busy(worker) &&

@@ -73,6 +73,7 @@ struct node {
     enum err checkpoint_err;
     time_us checkpoint_at; /* The loop's: when it was begun. */
 
+    bool receipt;               /* The core is to be told RECEIPT. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
     struct door door;
 
@@ -706,6 +707,9 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_JUDGE:
         judge_start(node->judge, action);
         return;
+    case ACTION_RECEIPT:
+        node->receipt = true;
+        return;
     case ACTION_CONNECT:
     case ACTION_OPEN:
     case ACTION_STORE:
@@ -789,6 +793,14 @@ static void feed(struct node *node, const struct event *event)
     if (node->finished)
         return;
     step(node, event);
+    if (node->receipt) {
+        const struct event due = {.kind = EVENT_RECEIPT};
+
+        node->receipt = false;
+        if (!node->in_bundle)
+            flush_relays(node); /* They, too, shall have the round first. */
+        step(node, &due);
+    }
     while (node->journaled_count > 0 && !node->finished) {
         const struct event done = {.kind = EVENT_JOURNALED,
                                    .err = node->journaled[0]};

@@ -620,6 +620,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
     case ACTION_JUDGE:
+    case ACTION_RECEIPT:
         break;
     }
     CHECK(!"an action of the coordinator");

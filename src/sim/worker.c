@@ -308,6 +308,7 @@ static void obey(struct world *world, uint32_t index,
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
     case ACTION_JUDGE:
+    case ACTION_RECEIPT:
         CHECK(!"an action of the coordinator");
     }
 }
