@@ -133,13 +133,16 @@ static void add(const double *gradient, const int16_t *exponent, int64_t *sum,
     }
 }
 
-/* The same into sums that are nothing yet. */
-static void set(const double *gradient, const int16_t *exponent, int64_t *sum,
+/* The same into sums that are nothing yet, and stay so if some do not fit. */
+static bool set(const double *gradient, const int16_t *exponent, int64_t *sum,
                 uint32_t dims)
 {
+    if (!fits(gradient, exponent, dims))
+        return false;
     UNROLL
     for (uint32_t j = 0; j < dims; j++)
         sum[j] = llrint(gradient[j] * power_of_two(exponent[j]));
+    return true;
 }
 
 #ifndef __x86_64__
@@ -155,12 +158,11 @@ bool tally_put(struct tally *tally, uint32_t first, uint32_t count,
     int64_t *const sum = tally->sum + first;
 
     exponent += first;
+    if (tally->blank)
+        return (wide ? tally_set_avx512 : set)(gradient, exponent, sum, count);
     if (!(wide ? tally_fits_avx512 : fits)(gradient, exponent, count))
         return false;
-    if (tally->blank)
-        (wide ? tally_set_avx512 : set)(gradient, exponent, sum, count);
-    else
-        (wide ? tally_add_avx512 : add)(gradient, exponent, sum, count);
+    (wide ? tally_add_avx512 : add)(gradient, exponent, sum, count);
     return true;
 }
 

@@ -20,26 +20,43 @@ static __mmask8 lanes_at(uint32_t j, uint32_t dims)
     return (__mmask8)((1u << left) - 1);
 }
 
+/* The largest exponent fields so far, of the gradient and of what is rounded.
+ */
+struct tops {
+    __m512i field, scaled;
+};
+
+static struct tops tops_none(void)
+{
+    return (struct tops){_mm512_setzero_si512(), _mm512_set1_epi64(INT32_MIN)};
+}
+
+static void tops_add(struct tops *tops, const double *gradient,
+                     const int16_t *exponent, __mmask8 lanes)
+{
+    const __m512i bits = _mm512_maskz_loadu_epi64(lanes, gradient);
+    const __m512i field = _mm512_and_epi64(_mm512_srli_epi64(bits, 52),
+                                           _mm512_set1_epi64(TALLY_FIELD));
+
+    tops->field = _mm512_max_epi64(tops->field, field);
+    tops->scaled = _mm512_max_epi64(
+        tops->scaled, _mm512_add_epi64(field, exponents(exponent, lanes)));
+}
+
+static bool tops_fit(const struct tops *tops)
+{
+    return _mm512_reduce_max_epi64(tops->field) < TALLY_FIELD &&
+           _mm512_reduce_max_epi64(tops->scaled) < TALLY_TOP;
+}
+
 bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
                        uint32_t dims)
 {
-    const __m512i field_mask = _mm512_set1_epi64(TALLY_FIELD);
-    __m512i top_field = _mm512_setzero_si512();
-    __m512i top_scaled = _mm512_set1_epi64(INT32_MIN);
+    struct tops tops = tops_none();
 
-    for (uint32_t j = 0; j < dims; j += LANES) {
-        const __mmask8 lanes = lanes_at(j, dims);
-        const __m512i bits = _mm512_maskz_loadu_epi64(lanes, gradient + j);
-        const __m512i field =
-            _mm512_and_epi64(_mm512_srli_epi64(bits, 52), field_mask);
-        const __m512i scaled =
-            _mm512_add_epi64(field, exponents(exponent + j, lanes));
-
-        top_field = _mm512_max_epi64(top_field, field);
-        top_scaled = _mm512_max_epi64(top_scaled, scaled);
-    }
-    return _mm512_reduce_max_epi64(top_field) < TALLY_FIELD &&
-           _mm512_reduce_max_epi64(top_scaled) < TALLY_TOP;
+    for (uint32_t j = 0; j < dims; j += LANES)
+        tops_add(&tops, gradient + j, exponent + j, lanes_at(j, dims));
+    return tops_fit(&tops);
 }
 
 /* The integers nearest to g_j 2^exponent[j]: cvtpd_epi64 rounds half to even,
@@ -68,15 +85,19 @@ void tally_add_avx512(const double *gradient, const int16_t *exponent,
     }
 }
 
-void tally_set_avx512(const double *gradient, const int16_t *exponent,
+bool tally_set_avx512(const double *gradient, const int16_t *exponent,
                       int64_t *sum, uint32_t dims)
 {
+    struct tops tops = tops_none();
+
     for (uint32_t j = 0; j < dims; j += LANES) {
         const __mmask8 lanes = lanes_at(j, dims);
 
+        tops_add(&tops, gradient + j, exponent + j, lanes);
         _mm512_mask_storeu_epi64(sum + j, lanes,
                                  rounded(gradient + j, exponent + j, lanes));
     }
+    return tops_fit(&tops);
 }
 
 void tally_sum_avx512(const int64_t *from, int64_t *into, uint32_t dims)

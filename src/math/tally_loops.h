@@ -21,8 +21,8 @@ bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
 void tally_add_avx512(const double *gradient, const int16_t *exponent,
                       int64_t *sum, uint32_t dims);
 
-/* sum_j = that integer. */
-void tally_set_avx512(const double *gradient, const int16_t *exponent,
+/* sum_j = that integer; false if some do not fit, sum is then anything. */
+bool tally_set_avx512(const double *gradient, const int16_t *exponent,
                       int64_t *sum, uint32_t dims);
 
 /* out_j = sum_j, plus old_j unless `old` is NULL, modulo 2^64; returns whether
