@@ -322,7 +322,7 @@ static void no_message(struct node *node, struct session *session)
     session_break(node, session);
 }
 
-/* A TALLY whose sums lie on the board; the core copies before it judges. */
+/* A TALLY whose sums lie on the board; the core reads each of them once. */
 static void on_posted(struct node *node, struct session *session,
                       const uint8_t *data, size_t size)
 {
