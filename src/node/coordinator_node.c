@@ -648,6 +648,16 @@ static void judged(void *context)
     feed(node, &event);
 }
 
+static void hand_over(struct node *node, const struct run_result *result)
+{
+    bool on_disk = false;
+
+    node->err = result_write(node->options->folder, node->options->spare_fd,
+                             result, &on_disk, node->why);
+    if (node->err == ERR_OK && !on_disk)
+        log_line("%s; the result is handed over in memory", node->why->text);
+}
+
 static void do_finish(struct node *node, const struct action *action)
 {
     struct run_result result = {
@@ -669,7 +679,7 @@ static void do_finish(struct node *node, const struct action *action)
                result.dims * sizeof *result.weights);
         (void)snprintf(result.reason, sizeof result.reason, "%s",
                        action->reason);
-        node->err = result_write(node->options->folder, &result, node->why);
+        hand_over(node, &result);
         mem_free(result.weights);
     }
     node->finished = true;

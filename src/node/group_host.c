@@ -142,7 +142,8 @@ static void add_up(struct group_host *host)
         if (host->core.seats[i].was_in)
             host->rows[rows++] = host->kept[i].bytes;
     }
-    exact_sum(type, host->rows, rows, count, host->column, host->sum.bytes);
+    exact_sum(isa_best(), type, host->rows, rows, count, host->column,
+              host->sum.bytes);
     swap(&host->sum, &host->total);
 }
 

@@ -200,7 +200,7 @@ static void add_up(struct world *w)
         if (w->host.seats[i].was_in)
             rows[count++] = &w->kept[i];
     }
-    exact_sum(EXACT_F64, rows, count, 1, scratch, &w->total);
+    exact_sum(ISA_PORTABLE, EXACT_F64, rows, count, 1, scratch, &w->total);
 }
 
 static void host_step(struct world *w, struct sum_event event)
