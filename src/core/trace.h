@@ -38,7 +38,9 @@
     X(TRACE_STINT, "stint")   /* somebody did something; a = stints lost */    \
     X(TRACE_PULSE, "pulse")   /* a worker's account of its time */             \
     X(TRACE_BANNED, "banned") /* third strike; a = kind of the last one */     \
-    X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */
+    X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */               \
+    X(TRACE_AWAY, "away")     /* owner of rows a.. (b of them); value: s */    \
+    X(TRACE_HOME, "home")     /* ... is back */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };
