@@ -187,7 +187,8 @@ static void tell(struct coordinator *c, uint32_t home, enum trace_kind kind,
 
     trace->a = first_row(c, home);
     trace->b = c->options.homes[home].rows;
-    trace->value = (double)c->options.owner_us / (double)SECOND_US;
+    if (is_missed(c, home))
+        trace->value = (double)c->options.owner_us / (double)SECOND_US;
     memcpy(trace->name, c->homes.state[home].name, NAME_SIZE);
 }
 
