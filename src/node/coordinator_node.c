@@ -929,11 +929,11 @@ static enum err open_judge(struct node *node)
 {
     const struct coordinator_node_options *options = node->options;
     const struct coordinator_options *core = &node->core.options;
-    const struct problem problem =
-        problem_of(options->data, options->model, options->isa);
+    struct problem problem;
 
     if (!core->verify && !(core->audit > 0))
         return ERR_OK;
+    problem = problem_of(options->data, options->model, options->isa);
     return judge_new(node->loop, &problem, &core->job, judged, node,
                      &node->judge);
 }

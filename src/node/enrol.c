@@ -231,8 +231,11 @@ static bool scales_fit(const struct enrol *enrol, const int16_t *u,
     bool fit = own != NULL && bounds_scales(&enrol->sizes, enrol->rows, own,
                                             own + dims) == ERR_OK;
 
+    /* What is zero here is so on any scale. */
     for (uint32_t j = 0; fit && j < dims; j++)
-        fit = u[j] <= own[j] && v[j] <= own[dims + j];
+        fit = enrol->sizes.x_max[j] == 0 ||
+              ((enrol->sizes.label == 0 || u[j] <= own[j]) &&
+               v[j] <= own[dims + j]);
     mem_free(own);
     return fit;
 }

@@ -11,10 +11,12 @@
 #include "os/link.h"
 #include "os/log.h"
 #include "os/loop.h"
+#include "wire/codec.h"
 #include "wire/roll_codec.h"
 
 #define PART_US   (2 * SECOND_US) /* For last words. */
 #define PART_LOOK (5 * MS_US)
+#define PLAIN_BYTES 1024u
 
 enum stage { STAGE_OFFERS, STAGE_SIZES, STAGE_SUMS, STAGE_OVER };
 
@@ -109,15 +111,22 @@ static void drop(struct roll *roll, struct peer *peer)
     mem_free(peer);
 }
 
-static void turn_away(struct roll *roll, struct peer *peer,
-                      const char *reason)
+static void note_refusal(struct roll *roll, const struct link *link,
+                         const char *reason)
 {
-    struct link *link = peer->link;
     char text[NET_TEXT_SIZE + REASON_SIZE + 32];
 
     (void)snprintf(text, sizeof text, "%s was turned away: %s",
                    link_address(link), reason);
     door_log(&roll->door, clock_now_us(), text);
+}
+
+static void turn_away(struct roll *roll, struct peer *peer,
+                      const char *reason)
+{
+    struct link *link = peer->link;
+
+    note_refusal(roll, link, reason);
     say_no(link, reason);
     drop(roll, peer);
     link_close(link);
@@ -434,6 +443,70 @@ static bool in_order(const struct roll *roll, const struct peer *peer,
     return false;
 }
 
+static void say_plainly(struct link *link, const struct msg *msg)
+{
+    uint8_t bytes[PLAIN_BYTES];
+
+    CHECK(codec_bound(msg) <= sizeof bytes);
+    link_send(link, PLANE_CONTROL, bytes, codec_encode(msg, bytes));
+}
+
+static void answer(struct roll *roll, struct peer *peer,
+                   const struct msg_ask *ask)
+{
+    const bool stop = ask->what == ASK_STOP;
+    const bool allowed = may_be(peer->link, TOKEN_CLUSTER);
+    struct link *link = peer->link;
+    struct msg msg = {.kind = MSG_STATUS};
+    char text[PLAIN_BYTES / 2];
+
+    if (stop && !allowed)
+        (void)snprintf(text, sizeof text,
+                       "{\"error\":\"only the cluster token may stop a run\"}");
+    else if (stop)
+        (void)snprintf(text, sizeof text, "{\"stopping\":true,\"step\":0}");
+    else
+        (void)snprintf(text, sizeof text,
+                       "{\"step\":0,\"phase\":\"waiting for owners\","
+                       "\"files\":%u,\"wanted\":%u,\"workers\":[]}",
+                       count_parts(roll), roll->options.count);
+    msg.status.text = text;
+    msg.status.size = strlen(text);
+    say_plainly(link, &msg);
+    drop(roll, peer);
+    link_close(link);
+    if (stop && allowed)
+        end(roll, why_set(roll->why, ERR_CANCELLED,
+                          "stopped while it waited for owners; nothing was "
+                          "begun"));
+}
+
+/* Somebody who knows nothing of private data. */
+static void on_plain(struct roll *roll, struct peer *peer, const uint8_t *data,
+                     size_t size)
+{
+    static const char reason[] = "the rows of this run stay with their owners; "
+                                 "join with --data-private FILE";
+    struct codec_room room = {0};
+    struct link *link = peer->link;
+    struct msg msg;
+    struct msg no = {.kind = MSG_REJECT};
+
+    if (codec_decode(data, size, &room, &msg) != ERR_OK) {
+        turn_away(roll, peer, "it sent what is no message");
+        return;
+    }
+    if (msg.kind == MSG_ASK) {
+        answer(roll, peer, &msg.ask);
+        return;
+    }
+    (void)snprintf(no.reject.reason, sizeof no.reject.reason, "%s", reason);
+    note_refusal(roll, link, reason);
+    say_plainly(link, &no);
+    drop(roll, peer);
+    link_close(link);
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -443,13 +516,11 @@ static void on_message(void *context, struct link *link, enum plane plane,
 
     if (peer == NULL || roll->stage == STAGE_OVER)
         return;
-    if (plane != PLANE_CONTROL || !roll_codec_is(data, size)) {
-        turn_away(roll, peer,
-                  "the rows of this run stay with their owners; join with "
-                  "--data-private FILE");
+    if (plane == PLANE_CONTROL && !roll_codec_is(data, size)) {
+        on_plain(roll, peer, data, size);
         return;
     }
-    if (roll_codec_decode(data, size, &msg) != ERR_OK ||
+    if (plane != PLANE_CONTROL || roll_codec_decode(data, size, &msg) != ERR_OK ||
         !in_order(roll, peer, &msg)) {
         turn_away(roll, peer, "it sent what is no message");
         return;
