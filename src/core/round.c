@@ -672,7 +672,9 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
         uint64_t cost;
 
         if (!member_healthy(c, link) || assigned(&c->pieces[id], link) ||
-            verify_voted(c, id, link))
+            verify_voted(c, id, link) ||
+            (homes_on(c) &&
+             !chunkset_has_range(&member->held, piece->first, piece->end)))
             continue;
         cost = (uint64_t)member->strikes * 1000 + 2 * member->outstanding +
                !chunkset_has_range(&member->held, piece->first, piece->end);
@@ -801,7 +803,7 @@ void round_need(struct coordinator *c, uint32_t link,
                 const struct msg_need *msg, struct actions *actions)
 {
     if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
-        c->backlog) /* On a slow road asking twice makes it slower. */
+        homes_on(c) || c->backlog) /* On a slow road asking twice makes it slower. */
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);

@@ -306,6 +306,12 @@ static void do_product(struct node *node, const struct action *action)
     task_start(node->task);
 }
 
+/* Private rows are cut by themselves: their chunks count from here. */
+static uint32_t first_chunk(const struct node *node)
+{
+    return node->options->owned != NULL ? node->options->owned->first : 0;
+}
+
 static void do_compute(struct node *node, const struct action *action)
 {
     if (node->core.job.products) {
@@ -313,8 +319,8 @@ static void do_compute(struct node *node, const struct action *action)
         return;
     }
     node->work = (struct compute_work){
-        .first = action->first,
-        .end = action->end,
+        .first = action->first - first_chunk(node),
+        .end = action->end - first_chunk(node),
         .kind = action->what.kind,
         .weights = action->what.w,
         .v = action->what.v,
@@ -347,6 +353,13 @@ static void do_compute(struct node *node, const struct action *action)
 /* A coordinator may describe only what its numbers add up to. */
 static enum err check_job(const struct job *job, const struct dataset *data)
 {
+    if (job->owned)
+        return job->cols == data->cols && job->chunk_rows == data->chunk_rows &&
+                       model_has_outputs(job->model, job->outputs) &&
+                       job->dims == (uint64_t)data->stride * job->outputs &&
+                       job->local.every == 0 && !job->products
+                   ? ERR_OK
+                   : ERR_SHAPE;
     if (job->rows != data->rows || job->cols != data->cols ||
         job->chunk_rows != data->chunk_rows ||
         job->chunks != dataset_chunks(data) ||
@@ -372,7 +385,11 @@ static enum err open_data(struct node *node, const struct job *job)
     };
     enum err err = ERR_OK;
 
-    if (node->options->resident != NULL) {
+    if (job->owned != (node->options->owned != NULL))
+        return ERR_SHAPE;
+    if (node->options->owned != NULL) {
+        node->data = &node->options->owned->data;
+    } else if (node->options->resident != NULL) {
         node->data = node->options->resident;
     } else {
         if (job->rows == 0 || job->cols == 0 || job->chunk_rows == 0)
@@ -396,7 +413,7 @@ static enum err open_compute(struct node *node, const struct job *job)
 
     node->seen = *node->data;
     node->seen.present = (struct chunkset){0};
-    err = chunkset_init(&node->seen.present, job->chunks);
+    err = chunkset_init(&node->seen.present, dataset_chunks(node->data));
     if (err == ERR_OK)
         err = threads_new(node->options->threads, &node->pool);
     if (err == ERR_OK)
@@ -685,7 +702,8 @@ static enum err open_core(struct node *node, struct why *why)
         .incarnation = random_u64(),
         .pid = process_own_pid(),
         .resident = options->resident != NULL || options->user != NULL,
-        .keeps = options->resident == NULL && options->user == NULL,
+        .keeps = options->resident == NULL && options->user == NULL &&
+                 options->owned == NULL,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
@@ -696,6 +714,13 @@ static enum err open_core(struct node *node, struct why *why)
     if (err != ERR_OK)
         return err;
     core.arithmetic = golden_digest(options->isa);
+    if (options->owned != NULL) {
+        core.owns = true;
+        core.data = options->owned->job;
+        core.part = options->owned->part;
+        core.own_first = options->owned->first;
+        core.own_end = options->owned->end;
+    }
     memcpy(core.name, options->name, NAME_SIZE);
     if (options->board != NULL)
         board_berth_take(options->board, options->berth, core.incarnation);
@@ -728,7 +753,7 @@ static enum err open_loop(struct node *node)
         err = preempt_new(node->loop, &node->options->notice, on_alert, node,
                           &node->preempt);
     if (err == ERR_OK && node->options->resident == NULL &&
-        node->options->user == NULL)
+        node->options->user == NULL && node->options->owned == NULL)
         err = supply_new(node->loop, &node->options->supply, &node->own,
                          on_fetched, node, &node->supply);
     if (err == ERR_OK)
