@@ -218,6 +218,42 @@ static void test_a_broken_relay_is_cut_off(void **state)
     close_play(&play);
 }
 
+/* A relay does not know the pieces: a worker that answers with other chunks
+ * than it was given is struck, and its relay is not cut off.  (fuzz_relay.c) */
+static void test_a_leaf_of_the_wrong_shape_is_struck(void **state)
+{
+    struct answer answers[2] = {{.leaf = 101, .piece = 1, .counted = true},
+                                {.leaf = 102, .piece = 2, .counted = true}};
+    const int64_t values[8] = {9};
+    struct msg msg = {.kind = MSG_SUM};
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        answers[i].first = play.coordinator.code.pieces[1 + 2 * i].first;
+        answers[i].end = play.coordinator.code.pieces[1 + 2 * i].end;
+    }
+    msg.sum = (struct msg_sum){.key = play.key,
+                               .count = 2,
+                               .answers = answers,
+                               .dims = 8,
+                               .sum = values};
+    for (uint32_t strike = 1; strike <= STRIKES_MAX; strike++) {
+        say(&play, RELAY_LINK, &msg);
+        assert_int_equal(play.coordinator.stats.poison_by[POISON_SHAPE],
+                         strike);
+    }
+    assert_null(stage_find_action(&play.actions, ACTION_CLOSE));
+    assert_string_equal(play.coordinator.stats.banned_name[0], "w2");
+    assert_int_equal(play.coordinator.alive, 3);
+    assert_int_equal(play.coordinator.pieces_in, 0);
+    /* What came with it is asked for again, and counts then. */
+    tally(&play, RELAY_LINK, 101, 1, 5);
+    assert_int_equal(play.coordinator.pieces_in, 1);
+    close_play(&play);
+}
+
 static void test_a_dead_relay_takes_its_leaves(void **state)
 {
     struct play play;
@@ -349,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_an_overlapping_sum_is_dropped_whole),
         cmocka_unit_test(test_a_sum_of_another_key_is_stale),
         cmocka_unit_test(test_a_broken_relay_is_cut_off),
+        cmocka_unit_test(test_a_leaf_of_the_wrong_shape_is_struck),
         cmocka_unit_test(test_a_dead_relay_takes_its_leaves),
         cmocka_unit_test(test_a_leaf_is_told_through_its_relay),
         cmocka_unit_test(test_gone_is_death),
