@@ -197,7 +197,7 @@ enum muster_status muster_sum(struct muster_group *group, void *values,
 
     if (group == NULL)
         err = why_set(&sentence, ERR_SHAPE, "there is no group");
-    if (err == ERR_OK)
+    if (group != NULL && err == ERR_OK)
         err = group_sum(group->member, (enum exact_type)type, values, count,
                         (time_us)ceil(deadline_s * 1e6), &told, &sentence);
     if (info != NULL && version_known(info->version))
