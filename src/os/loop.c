@@ -5,10 +5,12 @@
  * close callback has run.  So each object is one heap block that frees itself
  * in that callback.
  */
+#define _GNU_SOURCE
 #include "os/loop.h"
 
 #include <signal.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -40,18 +42,41 @@ enum err loop_new(struct loop **loop)
     return ERR_OK;
 }
 
+/* Writing to a connection that the other side has reset must be an error like
+ * others and not the end of the process: the first write after it reports the
+ * reset, and the second raises SIGPIPE.  libuv leaves that to us.  The signal
+ * is held back in this thread only, and taken away if it came, because the
+ * process may be somebody else's. */
+static void run_unbroken(struct loop *loop)
+{
+    const struct timespec none = {0};
+    sigset_t broken, before, pending;
+    bool ours;
+
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    sigemptyset(&pending);
+    (void)sigpending(&pending);
+    ours = sigismember(&pending, SIGPIPE) == 0;
+    (void)pthread_sigmask(SIG_BLOCK, &broken, &before);
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    if (ours)
+        (void)sigtimedwait(&broken, NULL, &none);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void loop_free(struct loop *loop)
 {
     if (loop == NULL)
         return;
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    run_unbroken(loop);
     CHECK(uv_loop_close(&loop->uv) == 0); /* Else something was not freed. */
     mem_free(loop);
 }
 
 void loop_run(struct loop *loop)
 {
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    run_unbroken(loop);
 }
 
 void loop_stop(struct loop *loop)

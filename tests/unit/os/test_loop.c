@@ -211,6 +211,45 @@ static void test_children(void **state)
     process_kill(0); /* Must not be our whole group. */
 }
 
+static int broken_pipe[2];
+
+static void on_broken(void *context)
+{
+    struct fixture *f = context;
+
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(write(broken_pipe[1], "x", 1), -1);
+        f->worked++;
+    }
+    loop_stop(f->loop);
+}
+
+/* A relay that wrote to a connection which had been reset was killed (found by
+ * tests/net/partition.py). */
+static void test_broken_connections_do_not_kill(void **state)
+{
+    struct fixture f = {0};
+    sigset_t mask, pending;
+
+    (void)state;
+    (void)signal(SIGPIPE, SIG_DFL);
+    assert_int_equal(pipe(broken_pipe), 0);
+    assert_int_equal(close(broken_pipe[0]), 0);
+    assert_int_equal(loop_new(&f.loop), ERR_OK);
+    assert_int_equal(timer_new(f.loop, on_broken, &f, &f.timer), ERR_OK);
+    timer_at(f.timer, 0);
+    loop_run(f.loop);
+    assert_int_equal(f.worked, 3);
+    /* A guest's process is as it was. */
+    assert_int_equal(sigpending(&pending), 0);
+    assert_int_equal(sigismember(&pending, SIGPIPE), 0);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    assert_int_equal(sigismember(&mask, SIGPIPE), 0);
+    timer_free(f.timer);
+    loop_free(f.loop);
+    (void)close(broken_pipe[1]);
+}
+
 static void test_random(void **state)
 {
     (void)state;
@@ -225,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_alerts),
         cmocka_unit_test(test_outlet),
         cmocka_unit_test(test_children),
+        cmocka_unit_test(test_broken_connections_do_not_kill),
         cmocka_unit_test(test_random),
     };
 
