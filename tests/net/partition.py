@@ -105,10 +105,10 @@ class Cluster:
         return sorted(worker["name"] for worker in now["workers"]
                       if worker["state"] == "active")
 
-    def go_on(self):
+    def go_on(self, steps=3):
         """Steps are made."""
         step = journal.last_step(self.out)
-        self.wait(lambda: journal.last_step(self.out) >= step + 3, "steps")
+        self.wait(lambda: journal.last_step(self.out) >= step + steps, "steps")
 
     def settle(self):
         """Everybody is there, and steps are made."""
@@ -116,12 +116,23 @@ class Cluster:
                   "everybody to be there")
         self.go_on()
 
+    def calm(self):
+        """All that TCP still owes after the last cut has come: whoever misses
+        the goodbye knocks for a minute."""
+        while True:
+            said = self.said()
+            self.settle()
+            self.go_on(60)
+            if self.said() == said:
+                return
+
     def coordinator(self):
         return self.wait(lambda: dict(children(self.process.pid)).get(
             "coordinator"), "a coordinator")
 
     def end(self):
         """Stop, and compare: (name, what is wrong or None)."""
+        self.calm()
         done = self.field.run("c", MUSTER, "stop", self.out, *TOKEN)
         if done.returncode != 0:
             raise Lost(f"stop: {done.stderr}")
