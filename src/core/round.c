@@ -806,6 +806,8 @@ void round_need(struct coordinator *c, uint32_t link,
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
     c->members[link].counting = false; /* Its HAVE was lost. */
+    if (product_on(c) && !c->code_built)
+        return; /* Nobody has a block yet: its round will bring it. */
     if (shipping_again(c, link, actions))
         return;
     ship(c, link, msg->first, msg->end, actions);

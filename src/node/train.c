@@ -22,6 +22,7 @@
 #include "os/folder.h"
 #include "os/interface.h"
 #include "os/log.h"
+#include "os/memory_file.h"
 #include "os/net.h"
 #include "os/random.h"
 #include "os/threads.h"
@@ -60,6 +61,7 @@ struct train {
     char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
     struct board *board;          /* NULL: bulk goes over sockets. */
     int lock;                     /* -1 = not held. */
+    int spare_fd;                 /* See coordinator_node.h. */
 };
 
 /* For train_processes, which the screen calls from inside `watch`. */
@@ -491,6 +493,7 @@ static void describe_processes(struct train *train)
         .board = train->board,
         .prompt = options->chaos.count > 0,
         .listen_fd = train->listener.fd,
+        .spare_fd = train->spare_fd,
     };
     train->supervisor.worker = (struct worker_node_options){
         .addresses = &train->listener.local,
@@ -562,7 +565,7 @@ static enum err report(struct train *train, struct train_result *result,
 {
     struct run_result last = {0};
     const char *folder = train->options->out;
-    enum err err = result_read(folder, &last, NULL);
+    enum err err = result_read(folder, train->spare_fd, &last, NULL);
     const bool spoke = err == ERR_OK;
 
     if (spoke && last.err != ERR_OK && last.err != ERR_CANCELLED) {
@@ -601,6 +604,7 @@ static void train_close(struct train *train)
         file_remove(path);
     }
     net_close(&train->listener);
+    memory_file_free(train->spare_fd);
     board_free(train->board);
     for (uint32_t i = 0; i < train->relay_count; i++)
         net_close(&train->relay_listeners[i]);
@@ -636,6 +640,7 @@ enum err train_run(const struct train_options *options,
         return err;
     train->options = options;
     train->lock = -1;
+    train->spare_fd = memory_file_new();
     err = notice_check(&options->notice, why);
     if (err == ERR_OK)
         err = open_folder(train, why);

@@ -17,6 +17,7 @@
 #include "math/golden.h"
 #include "model/problem.h"
 #include "node/compute.h"
+#include "node/farewell.h"
 #include "node/local.h"
 #include "node/posting.h"
 #include "node/preempt.h"
@@ -35,7 +36,6 @@
 #define RETRY_MAX_US  (500 * MS_US)
 #define QUICK_US      150 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
-#define FINISH_LOOK   (5 * MS_US)
 
 struct node {
     const struct worker_node_options *options;
@@ -43,7 +43,6 @@ struct node {
     struct actions actions;
     struct loop *loop;
     struct timer *timer;
-    struct timer *ending;
     struct alerts *alerts;
     struct preempt *preempt; /* NULL: no notice is looked for. */
     struct link_hub *hub;
@@ -86,7 +85,7 @@ struct node {
     bool finished; /* Only last words are still to be sent. */
     enum err err;
     struct why *why;
-    time_us ending_until;
+    struct farewell farewell;
 };
 
 static void feed(struct node *node, const struct event *event);
@@ -593,24 +592,12 @@ static void carry_out(struct node *node, const struct action *action)
     CHECK(!"an action of the coordinator");
 }
 
-static void end_look(void *context)
-{
-    struct node *node = context;
-    const time_us now = clock_now_us();
-
-    if (link_hub_open(node->hub) == 0 || now >= node->ending_until)
-        loop_stop(node->loop);
-    else
-        timer_at(node->ending, now + FINISH_LOOK);
-}
-
 static void begin_end(struct node *node)
 {
     do_close(node);
     flag_raise(&node->cancel);
     timer_at(node->timer, TIME_NEVER);
-    node->ending_until = clock_now_us() + FINISH_US;
-    timer_at(node->ending, clock_now_us());
+    farewell_begin(&node->farewell, node->hub, NULL, FINISH_US);
 }
 
 static void step(struct node *node, const struct event *event)
@@ -644,7 +631,7 @@ static void compute_here(struct node *node)
 /* NULL: only see whether it is over. */
 static void feed(struct node *node, const struct event *event)
 {
-    if (node->ending_until != 0)
+    if (farewell_begun(&node->farewell))
         return;
     node->kept_us = 0;
     if (!node->finished && event != NULL)
@@ -740,7 +727,7 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = timer_new(node->loop, on_time, node, &node->timer);
     if (err == ERR_OK)
-        err = timer_new(node->loop, end_look, node, &node->ending);
+        err = farewell_open(&node->farewell, node->loop);
     if (err == ERR_OK)
         err = alerts_new(node->loop, node->options->interrupt, on_alert, node,
                          &node->alerts);
@@ -770,7 +757,7 @@ static void node_close(struct node *node)
     alerts_free(node->alerts);
     preempt_free(node->preempt);
     timer_free(node->timer);
-    timer_free(node->ending);
+    farewell_close(&node->farewell);
     loop_free(node->loop);
     worker_close(&node->core);
     actions_close(&node->actions);

@@ -5,7 +5,6 @@
  * close callback has run.  So each object is one heap block that frees itself
  * in that callback.
  */
-#define _GNU_SOURCE
 #include "os/loop.h"
 
 #include <signal.h>
@@ -42,26 +41,19 @@ enum err loop_new(struct loop **loop)
     return ERR_OK;
 }
 
-/* Writing to a connection that the other side has reset must be an error like
- * others and not the end of the process: the first write after it reports the
- * reset, and the second raises SIGPIPE.  libuv leaves that to us.  The signal
- * is held back in this thread only, and taken away if it came, because the
- * process may be somebody else's. */
-static void run_unbroken(struct loop *loop)
+/* A peer that is gone is an error of our write, not the end of our process: nor
+ * of that of a user whose thread this is, so its mask is as before. */
+static void run(struct loop *loop)
 {
-    const struct timespec none = {0};
-    sigset_t broken, before, pending;
-    bool ours;
+    const struct timespec at_once = {0};
+    sigset_t pipe, before;
 
-    sigemptyset(&broken);
-    sigaddset(&broken, SIGPIPE);
-    sigemptyset(&pending);
-    (void)sigpending(&pending);
-    ours = sigismember(&pending, SIGPIPE) == 0;
-    (void)pthread_sigmask(SIG_BLOCK, &broken, &before);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, &before);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
-    if (ours)
-        (void)sigtimedwait(&broken, NULL, &none);
+    if (!sigismember(&before, SIGPIPE))
+        (void)sigtimedwait(&pipe, NULL, &at_once);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -69,14 +61,14 @@ void loop_free(struct loop *loop)
 {
     if (loop == NULL)
         return;
-    run_unbroken(loop);
+    run(loop);
     CHECK(uv_loop_close(&loop->uv) == 0); /* Else something was not freed. */
     mem_free(loop);
 }
 
 void loop_run(struct loop *loop)
 {
-    run_unbroken(loop);
+    run(loop);
 }
 
 void loop_stop(struct loop *loop)

@@ -275,6 +275,25 @@ static void test_gone_is_death(void **state)
     close_play(&play);
 }
 
+/* Seed 419: a relay that dials again brings what it had merged before; behind
+ * the new connection nobody has that number yet.  The answers count; whose they
+ * were is not looked up. */
+static void test_a_sum_of_a_leaf_that_has_gone(void **state)
+{
+    static const uint32_t pieces[] = {1, 2};
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = RELAY_LINK});
+    relay(&play, RELAY_LINK);
+    sum(&play, pieces, 2, 9);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_TALLY), 2);
+    assert_int_equal(play.coordinator.pieces_in, 2);
+    assert_int_equal(play.coordinator.alive, 1);
+    close_play(&play);
+}
+
 /* frc 4, s = 1: w0 and w1 hold the same piece, w2 and w3 another.  With w0
  * not behind the relay, only theirs is contested. */
 static void test_replicas_elsewhere_are_not_merged(void **state)
@@ -333,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_a_dead_relay_takes_its_leaves),
         cmocka_unit_test(test_a_leaf_is_told_through_its_relay),
         cmocka_unit_test(test_gone_is_death),
+        cmocka_unit_test(test_a_sum_of_a_leaf_that_has_gone),
         cmocka_unit_test(test_replicas_elsewhere_are_not_merged),
         cmocka_unit_test(test_who_is_no_relay_has_no_leaves),
         cmocka_unit_test(test_lost_weights_are_sent_again),
