@@ -89,6 +89,11 @@ static void child_break(struct node *node, struct session *child)
     feed(node, &event);
 }
 
+static void other_way(struct node *node)
+{
+    node->way = (node->way + 1) % node->options->address_count;
+}
+
 static void parent_drop(struct node *node)
 {
     if (node->parent != NULL) {
@@ -275,7 +280,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
         if (how == LINK_REFUSED)
             finish(node, ERR_DENIED, why);
         if (node->core.phase != RELAY_SERVING)
-            node->way = (node->way + 1) % node->options->address_count;
+            other_way(node);
         feed(node, &event);
         return;
     }
@@ -352,10 +357,12 @@ static void send_down(struct node *node, const struct action *action)
 
 static void do_close(struct node *node, uint32_t link)
 {
-    if (link == RELAY_PARENT)
+    if (link == RELAY_PARENT) {
         parent_drop(node);
-    else if (node->children[link] != NULL)
+        other_way(node); /* Whoever is silent may be out of reach. */
+    } else if (node->children[link] != NULL) {
         child_drop(node, node->children[link]);
+    }
 }
 
 static void do_connect(struct node *node)
@@ -525,7 +532,11 @@ static enum err open_core(struct node *node)
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
-        .token = node->options->token, .events = &link_events, .context = node};
+        .token = node->options->token,
+        .events = &link_events,
+        .context = node,
+        .elsewhere = node->options->address_count > 1,
+    };
     enum err err = loop_new(&node->loop);
 
     links.loop = node->loop;

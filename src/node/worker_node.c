@@ -154,6 +154,11 @@ static void on_message(void *context, struct link *link, enum plane plane,
         link_trust(link, node->message_max);
 }
 
+static void other_way(struct node *node)
+{
+    node->way = (node->way + 1) % node->options->address_count;
+}
+
 static void on_down(void *context, struct link *link, enum link_end how,
                     const char *why)
 {
@@ -168,7 +173,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
     if (!node->let_in)
-        node->way = (node->way + 1) % node->options->address_count;
+        other_way(node);
     feed(node, &event);
 }
 
@@ -563,6 +568,7 @@ static void carry_out(struct node *node, const struct action *action)
         return;
     case ACTION_CLOSE:
         do_close(node);
+        other_way(node); /* Whoever is silent may be out of reach. */
         return;
     case ACTION_TIMER:
         node->self.due = action->at;
@@ -738,6 +744,7 @@ static enum err open_loop(struct node *node)
         .source = node->options->source,
         .events = &link_events,
         .context = node,
+        .elsewhere = node->options->address_count > 1,
     };
     enum err err = loop_new(&node->loop);
 
