@@ -15,12 +15,14 @@
 #include "core/coordinator.h"
 #include "data/dataset.h"
 #include "model/problem.h"
+#include "node/parts.h"
 #include "os/board.h"
 #include "os/token.h"
 
 struct coordinator_node_options {
     struct coordinator_options core;
     const struct dataset *data; /* All chunks; NULL: workers bring them. */
+    const struct parts *parts;  /* Of private data; NULL: it is not. */
     enum model_kind model;      /* To compute some of them here: --verify. */
     enum isa isa;
     const char *folder;        /* Journal, checkpoints, result. */

@@ -540,9 +540,18 @@ static bool address_silent(const struct link *link, time_us now)
 {
     const struct conn *conn = link->conn[PLANE_CONTROL];
 
-    return link->dialled && !link->closing && more_addresses(link) &&
+    return link->dialled && !link->closing &&
+           (more_addresses(link) || link->hub->options.elsewhere) &&
            now >= link->address_until && conn != NULL && !conn->closing &&
-           !uv_is_writable((const uv_stream_t *)&conn->tcp);
+           !conn->reached;
+}
+
+static void address_late(struct link *link)
+{
+    if (more_addresses(link))
+        next_address(link);
+    else
+        link_end(link, LINK_LOST, "no answer from there");
 }
 
 static void link_late(struct link *link)
@@ -566,7 +575,7 @@ static bool sweep_links(struct link_hub *hub, time_us now)
         if (!link->closing && now >= link->deadline)
             link_late(link);
         else if (address_silent(link, now))
-            next_address(link);
+            address_late(link);
         watched = watched || (!link->closing && link->deadline != TIME_NEVER);
         link_settle(link);
     }
@@ -604,6 +613,7 @@ static void on_connected(uv_connect_t *request, int status)
     if (conn->closing)
         return;
     if (status == 0) {
+        conn->reached = true;
         conn_begin(conn, link->hub->client, false);
         return;
     }

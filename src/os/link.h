@@ -75,6 +75,8 @@ struct link_options {
     const struct net_source *source; /* To dial from; NULL: any.  Borrowed. */
     const struct link_events *events;
     void *context;
+    bool elsewhere; /* Who dials has other addresses to try: one that swallows
+                       packets is given up after a second. */
 };
 
 MUST_CHECK enum err link_hub_new(const struct link_options *options,

@@ -209,8 +209,9 @@ def python_sum(tap):
     host = start(PYTHON, example, "loop")
     address = host.stdout.readline().strip()
     others = [start(PYTHON, example, "loop", address) for _ in range(2)]
-    others[0].stdout.readline()
-    others[0].stdout.readline()  # It has taken part once.
+    for other in others:  # Both have taken part: the host waits for no joiner.
+        other.stdout.readline()
+        other.stdout.readline()
     kill(others[0].pid)
     code, out, err = finish(host)
     lines = out.splitlines()

@@ -392,6 +392,57 @@ static void test_nobody_there(void **state)
     assert_int_equal(f->client.ups, 0);
 }
 
+/* An address that swallows packets: a full queue drops whoever knocks.  Returns
+ * the listening socket; `*inside` is what fills the queue. */
+static int swallower(struct net_address *address, int *inside)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET};
+    socklen_t size = sizeof name;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&name, size), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &size), 0);
+    *inside = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(*inside, (const struct sockaddr *)&name, size), 0);
+    *address =
+        (struct net_address){.host = "127.0.0.1", .port = ntohs(name.sin_port)};
+    return fd;
+}
+
+static bool any_down(struct fixture *f)
+{
+    return f->client.downs + f->server.downs > 0;
+}
+
+/* Who has another way does not wait as long as who has not. */
+static void test_other_ways_make_impatient(void **state)
+{
+    struct fixture *f = *state;
+    struct link_options options = {.loop = f->loop, .events = &events};
+    struct net_address address;
+    int inside;
+    const int fd = swallower(&address, &inside);
+
+    options.context = &f->server;
+    assert_int_equal(link_hub_new(&options, &f->server.hub), ERR_OK);
+    options.context = &f->client;
+    options.elsewhere = true;
+    assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
+    assert_int_equal(link_dial(f->server.hub, &address, &f->server.link),
+                     ERR_OK);
+    assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
+                     ERR_OK);
+    run_until(f, any_down);
+    assert_int_equal(f->client.downs, 1);
+    assert_int_equal(f->server.downs, 0);
+    assert_int_equal(f->client.how, LINK_LOST);
+    (void)close(inside);
+    (void)close(fd);
+    f->listener.fd = -1;
+}
+
 static void test_names_resolve(void **state)
 {
     struct fixture *f = *state;
@@ -713,6 +764,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_none_against_token, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_nobody_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_ways_make_impatient, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_names_resolve, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dials_from_source, setup,
                                         teardown),
