@@ -40,7 +40,7 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
     out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
                          ? EXACT_BITWISE
                          : EXACT_APPROX;
-    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     out->loss = tally_loss_value(&c->total);
     if (out->exactness == EXACT_BITWISE)
         return;
@@ -110,7 +110,7 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
 
     if (err != ERR_OK)
         return err;
-    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     c->gradient[dims] = tally_loss_value(&c->total);
     if (code->folds > 0)
         add_rows(c, code_folds(code), code->folds, NULL);
@@ -440,11 +440,19 @@ static bool sizes_stand(struct coordinator *c, struct actions *actions)
 
 void commit_round(struct coordinator *c, struct actions *actions)
 {
-    struct outcome out = {.exactness = EXACT_BITWISE};
+    struct outcome out = {.exactness = EXACT_BITWISE, .in_bound = true};
     bool updated;
 
     if (decode(c, &out) != ERR_OK)
         return; /* These answers do not suffice: wait for one more. */
+    if (!BUG(BUG_SKIP_FINITE) && !out.in_bound) {
+        coordinator_fail(c, actions, ERR_DENIED,
+                         "step %u: the answers add up to more than the data "
+                         "allow, so that some worker lied; --verify finds out "
+                         "who",
+                         c->key.step);
+        return;
+    }
     if (!BUG(BUG_SKIP_FINITE) &&
         !(vec_finite(c->gradient, c->total.dims) && isfinite(out.loss))) {
         coordinator_fail(c, actions, ERR_RANGE,
