@@ -22,6 +22,7 @@ struct supply_options {
     const char *depot; /* Folder; NULL: nothing is kept. */
     uint64_t depot_bytes;
     const char *shared; /* Where the shared file is here; NULL: as told. */
+    const char *ca;     /* Authorities of https servers; NULL: the system's. */
 };
 
 struct supply;
