@@ -43,12 +43,11 @@ struct shared {
 static enum err ask(struct shared *shared, uint64_t offset, void *out,
                     size_t size, struct why *why)
 {
-    const struct web_question question = {
-        .url = shared->place,
-        .ca = shared->ca,
-        .range = true,
-        .first = offset,
-        .size = size};
+    const struct web_question question = {.url = shared->place,
+                                          .ca = shared->ca,
+                                          .range = true,
+                                          .first = offset,
+                                          .size = size};
     struct web_answer answer = {.bytes = out, .capacity = size};
     enum err err = ERR_CLOSED;
 

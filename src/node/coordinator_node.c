@@ -23,8 +23,8 @@
 #include "os/link.h"
 #include "os/log.h"
 #include "os/loop.h"
-#include "wire/roll_codec.h"
 #include "wire/codec.h"
+#include "wire/roll_codec.h"
 
 #define ACTIONS_FIRST 256u
 #define JOURNALED_MAX (4 * RECORDS_MAX)
@@ -32,9 +32,9 @@
 #define TRACE_BACKLOG                                                          \
     (256u << 10) /* Beyond it the frequent kinds are lost.                     \
                   */
-#define TRACE_LAG_US (2 * MS_US)
-#define FINISH_US    (500 * MS_US)
-#define FINISH_LOOK  (5 * MS_US)
+#define TRACE_LAG_US      (2 * MS_US)
+#define FINISH_US         (500 * MS_US)
+#define FINISH_LOOK       (5 * MS_US)
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
 
 struct node {
@@ -299,8 +299,7 @@ static void answer_offer(struct node *node, struct session *session,
     const char *no = NULL;
     uint32_t home = 0;
 
-    if (roll_codec_decode(data, size, &msg) != ERR_OK ||
-        msg.kind != ROLL_OFFER)
+    if (roll_codec_decode(data, size, &msg) != ERR_OK || msg.kind != ROLL_OFFER)
         no = "it sent what is no message";
     else if (!may_be(session->link, msg.offer.name))
         no = "the token is another worker's; use its name";

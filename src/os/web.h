@@ -21,9 +21,9 @@ struct web_question {
     const char *url;
     const char *ca; /* https: certificates of authorities to trust, a PEM
                        file; NULL: those of the system. */
-    bool put;                         /* PUT without a body, else GET. */
-    bool near;                        /* A metadata server: no proxy, no other
-                                         address, little patience. */
+    bool put;       /* PUT without a body, else GET. */
+    bool near;      /* A metadata server: no proxy, no other
+                       address, little patience. */
     const char *headers[WEB_HEADERS]; /* "Name: value"; NULL = none. */
     bool range;                       /* Only bytes [first, first + size). */
     uint64_t first, size;

@@ -160,8 +160,10 @@ static void test_what_is_no_file(void **state)
 
     (void)state;
     assert_int_equal(shared_open(TEXT, NULL, &shared, &why), ERR_FORMAT);
-    assert_int_equal(shared_open("no such file", NULL, &shared, &why), ERR_NOTFOUND);
-    assert_int_equal(shared_open("/dev/null", NULL, &shared, &why), ERR_UNSUPPORTED);
+    assert_int_equal(shared_open("no such file", NULL, &shared, &why),
+                     ERR_NOTFOUND);
+    assert_int_equal(shared_open("/dev/null", NULL, &shared, &why),
+                     ERR_UNSUPPORTED);
     assert_null(shared);
     shared_close(NULL);
 }
