@@ -106,6 +106,9 @@ void leaves_relay(struct coordinator *c, uint32_t link,
     }
     c->members[link].relay = true;
     c->members[link].cast = false;
+    c->members[link].hushed = false;
+    c->members[link].heard_at = c->now;
+    gaps_init(&c->members[link].gaps, c->options.job.beat_us);
     coordinator_send(c, actions, link, MSG_WELCOME)->welcome = c->options.job;
 }
 

@@ -52,7 +52,7 @@ const char *status_state_name(const struct member *member)
 double status_behind(const struct coordinator *c, const struct member *member,
                      time_us now, const char **cause)
 {
-    const time_us silence = now - member->heard_at;
+    const time_us silence = now - member_heard_at(c, member);
 
     *cause = "";
     if (member->suspect) {

@@ -116,10 +116,11 @@ static void judge_silent_leaf(struct suspect *one, time_us deaf, double silent)
                           "is not seen from here");
 }
 
-static void judge_silent(struct suspect *one, time_us deaf, time_us now)
+static void judge_silent(const struct coordinator *c, struct suspect *one,
+                         time_us deaf, time_us now)
 {
     const double silent =
-        (double)(now - one->member->heard_at) / (double)SECOND_US;
+        (double)(now - member_heard_at(c, one->member)) / (double)SECOND_US;
     const bool road = deaf >= DEAF_US;
 
     one->order = 1e9 + silent;
@@ -234,7 +235,7 @@ enum err why_slow_json(const struct coordinator *coordinator, time_us now,
     err = judge_all(all, count);
     for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
         if (all[i].member->suspect)
-            judge_silent(&all[i], deaf(context, all[i].link), now);
+            judge_silent(c, &all[i], deaf(context, all[i].link), now);
         else
             say(&all[i]);
     }
