@@ -641,7 +641,7 @@ static const struct option table[OPTIONS] = {
                     .initial = "0",
                     .help = "local workers beyond F go through relays, one "
                             "for every F; 0 = none",
-                    .commands = CMD_TRAIN},
+                    .commands = CMD_TRAIN | CMD_SIMULATE},
     [OPT_INTERFACE] = {.name = "interface",
                        .section = cluster,
                        .kind = VALUE_TEXT,

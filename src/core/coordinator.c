@@ -46,7 +46,7 @@ struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
     trace->kind = kind;
     trace->key = c->key;
     trace->link = link == LINK_NONE ? -1 : (int32_t)link;
-    if (link != LINK_NONE)
+    if (link != LINK_NONE && !c->members[link].relay) /* Workers only. */
         memcpy(trace->name, c->members[link].name, NAME_SIZE);
     return trace;
 }
@@ -523,7 +523,10 @@ static void on_stop(struct coordinator *c, struct actions *actions)
  * then so long after the last one. */
 static time_us next_tick(const struct coordinator *c)
 {
-    const time_us tick = c->now + TICK_US;
+    /* In a round only thieves gain by it; others wait for an event. */
+    const bool calm =
+        c->phase == COORDINATOR_ROUND && c->wanted.schedule != SCHED_STEAL;
+    const time_us tick = c->now + (calm ? WATCH_US : TICK_US);
     const time_us watch = c->looked_at + WATCH_US;
 
     if (c->options.job.beat_us == 0 || watch >= tick)

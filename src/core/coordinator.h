@@ -355,6 +355,9 @@ size_t coordinator_state_bytes(const struct coordinator *coordinator);
 /* The model so far: job.dims doubles. */
 const double *coordinator_weights(const struct coordinator *coordinator);
 
+/* The name of the relay it is behind; NAME_SIZE bytes, "" if there is none. */
+const char *member_relay(const struct coordinator *c,
+                         const struct member *member);
 /* When it, or its relay for it, was heard of last. */
 time_us member_heard_at(const struct coordinator *c,
                         const struct member *member);

@@ -238,6 +238,7 @@ struct msg_round {
     bool repeat;  /* To a relay: each leaf has the pieces it had before in
                      this view, as `assignment`; no TASKs follow. */
     bool patient; /* ... no answer is of use without the others. */
+    bool single;  /* ... each answer goes up by itself. */
     enum evaluation_kind kind;
     uint32_t parts; /* Of coded data; 0 unless it is a product. */
     uint32_t dims;  /* Of weights and direction. */

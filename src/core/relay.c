@@ -301,7 +301,7 @@ static void add_answer(struct relay *relay, const struct answer *answer)
 static bool is_of_round(const struct relay *relay, const struct round_key *key,
                         uint32_t dims)
 {
-    return relay->in_round && !relay->round.coded &&
+    return relay->in_round && !relay->round.coded && !relay->round.single &&
            key_equal(key, &relay->round.key) &&
            dims == relay->held[relay->live].dims;
 }

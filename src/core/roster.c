@@ -14,6 +14,14 @@ bool member_healthy(const struct coordinator *c, uint32_t link)
     return member_here(c, link) && !c->members[link].suspect;
 }
 
+const char *member_relay(const struct coordinator *c,
+                         const struct member *member)
+{
+    static const char none[NAME_SIZE] = "";
+
+    return member->via > 0 ? c->members[member->via - 1].name : none;
+}
+
 /* --- in ------------------------------------------------------------------ */
 
 static void reject(struct coordinator *c, uint32_t link, const char *reason,
@@ -142,7 +150,8 @@ void roster_hello(struct coordinator *c, uint32_t link,
     replace_old(c, link, hello, actions);
     admit(c, link, hello);
     welcome(c, link, actions);
-    (void)coordinator_trace(c, actions, TRACE_JOINED, link);
+    memcpy(coordinator_trace(c, actions, TRACE_JOINED, link)->relay,
+           member_relay(c, &c->members[link]), NAME_SIZE);
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)

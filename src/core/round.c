@@ -184,6 +184,7 @@ static void send_cast(struct coordinator *c, uint32_t relay, bool opens,
     msg->coded = c->code.carrier == CARRIER_F64;
     msg->repeat = member->repeats;
     msg->patient = needs_all(c);
+    msg->single = c->ballots != NULL; /* To be compared one by one. */
     msg->assignment = member->repeats ? ++c->assignments : 0;
     put_weights(c, msg);
     member->cast = true;
@@ -1162,7 +1163,8 @@ static bool answer_ok(const struct coordinator *c, const struct answer *answer)
 /* Lay it out as one tally; false if it is none of this round's. */
 static bool lay_out_sum(struct coordinator *c, const struct msg_sum *msg)
 {
-    if (msg->dims != c->total.dims || msg->count > ANSWERS_MAX)
+    if (msg->dims != c->total.dims || msg->count > ANSWERS_MAX ||
+        c->ballots != NULL) /* It was told not to merge what is compared. */
         return false;
     tally_clear(&c->arrived);
     memcpy(c->arrived.sum, msg->sum, msg->dims * sizeof *msg->sum);

@@ -104,16 +104,19 @@ static void say(struct suspect *one)
     }
 }
 
-/* Of a leaf only the road to its relay is seen. */
-static void judge_silent_leaf(struct suspect *one, time_us deaf, double silent)
+/* Of a leaf only the road to its relay is seen, and what the relay says. */
+static void judge_silent_leaf(const struct coordinator *c, struct suspect *one,
+                              time_us deaf, double silent)
 {
     const bool road = deaf >= DEAF_US;
 
     one->verdict.cause = road ? SLOW_NETWORK : SLOW_NOT;
-    (void)snprintf(one->why, sizeof one->why, "silent for %.2f s; %s", silent,
-                   road ? "its relay does not acknowledge what is sent"
-                        : "its relay takes in what is sent, what is behind it "
-                          "is not seen from here");
+    (void)snprintf(one->why, sizeof one->why, "silent for %.2f s; relay %s %s",
+                   silent, member_relay(c, one->member),
+                   road ? "does not acknowledge what is sent"
+                   : one->member->hushed
+                       ? "is there and does not hear it either"
+                       : "takes in what is sent and is silent, too");
 }
 
 static void judge_silent(const struct coordinator *c, struct suspect *one,
@@ -125,7 +128,7 @@ static void judge_silent(const struct coordinator *c, struct suspect *one,
 
     one->order = 1e9 + silent;
     if (one->member->via != 0) {
-        judge_silent_leaf(one, deaf, silent);
+        judge_silent_leaf(c, one, deaf, silent);
         return;
     }
     one->verdict.cause = road ? SLOW_NETWORK : SLOW_PAUSE;
@@ -145,6 +148,8 @@ static void add_one(struct text *text, const struct coordinator *c,
              status_state_name(one->member),
              status_behind(c, one->member, now, &unused));
     text_add(text, "\"cause\":\"%s\",", slow_cause_name(one->verdict.cause));
+    if (one->member->via > 0)
+        text_add(text, "\"relay\":\"%s\",", member_relay(c, one->member));
     if (one->verdict.factor > 0)
         text_add(text, "\"factor\":%.4g,", one->verdict.factor);
     else

@@ -473,6 +473,7 @@ static void put_round_head(struct writer *out, const struct msg_round *round)
     put_task(out, round);
     put_bool(out, round->repeat);
     put_bool(out, round->patient);
+    put_bool(out, round->single);
     put_u8(out, (uint8_t)round->kind);
     if (evaluation_is_product(round->kind))
         put_u32(out, round->parts);
@@ -541,6 +542,7 @@ static void get_round_head(struct reader *in, const struct codec_room *room,
     get_task(in, room, round);
     round->repeat = get_bool(in);
     round->patient = get_bool(in);
+    round->single = get_bool(in);
     round->kind = get_evaluation(in, room);
     product = evaluation_is_product(round->kind);
     round->parts = product ? get_u32(in) : 0;

@@ -224,6 +224,7 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->assignment = random_u64(rng);
     round->repeat = rng_chance(rng, 0.5);
     round->patient = rng_chance(rng, 0.5);
+    round->single = rng_chance(rng, 0.5);
     round->coded = rng_chance(rng, 0.5);
     round->delay_s = rng_unit(rng);
     round->delay_factor = rng_unit(rng);
