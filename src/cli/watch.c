@@ -119,6 +119,8 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_PULSE:
     case TRACE_BANNED:
     case TRACE_JUDGED:
+    case TRACE_AWAY:
+    case TRACE_HOME:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

@@ -23,6 +23,8 @@ static uint64_t rows_in(const struct coordinator *c)
     const uint32_t last = job->chunks - 1;
     uint64_t rows = (uint64_t)c->total.chunks.members * job->chunk_rows;
 
+    if (homes_on(c))
+        return homes_rows(c, &c->total.chunks);
     if (chunkset_has(&c->total.chunks, last))
         rows -= (uint64_t)job->chunks * job->chunk_rows - job->rows;
     return rows;

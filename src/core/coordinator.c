@@ -284,8 +284,9 @@ enum err coordinator_init(struct coordinator *coordinator,
     if (err != ERR_OK)
         return err;
     *c = (struct coordinator){.options = *options,
-                              .members_max =
-                                  options->links_max + options->leaves_max,
+                              .members_max = options->links_max +
+                                             options->leaves_max +
+                                             options->home_count,
                               .gather_for = options->slots,
                               .wanted = options->code,
                               .wanted_slots = options->slots};
@@ -299,6 +300,8 @@ enum err coordinator_init(struct coordinator *coordinator,
         err = make_members(c);
     if (err == ERR_OK)
         err = make_vectors(c);
+    if (err == ERR_OK)
+        err = homes_room(c);
     if (err == ERR_OK && options->adapt)
         err = adapt_init(&c->adapt, options->job.chunks, options->worst,
                          options->drill);
@@ -327,6 +330,7 @@ void coordinator_close(struct coordinator *coordinator)
     }
     free_retired(c);
     verify_close(c);
+    homes_close(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
@@ -503,6 +507,7 @@ static void on_time(struct coordinator *c, struct actions *actions)
 {
     c->looked_at = c->now;
     roster_watch(c, actions);
+    homes_watch(c, actions);
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)

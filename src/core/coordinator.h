@@ -28,6 +28,7 @@
 #include "core/action.h"
 #include "core/follow.h"
 #include "core/gaps.h"
+#include "core/homes.h"
 #include "core/journal.h"
 #include "core/slow.h"
 #include "core/store.h"
@@ -85,6 +86,11 @@ struct coordinator_options {
     /* One for each chunk of the job, which is then `keyed`; or NULL. */
     const struct digest *chunk_digests;
     const char *place; /* Where workers read the data; NULL: it is shipped. */
+    /* Private data: whose chunks are whose, in order; none: `home_count` 0.
+     * The code is then of placement `homes`. */
+    const struct home *homes;
+    uint32_t home_count;
+    time_us owner_us; /* A step waits so long for an owner, then it fails. */
     /* Compare two workers' answers to a piece before it counts: all of them,
      * or the share `audit`, drawn from a seed that no worker knows.  The
      * driver must be able to carry out ACTION_JUDGE. */
@@ -140,6 +146,19 @@ struct judge {
     struct tally tally;
 };
 
+/* src/core/homes.c. */
+struct home_state {
+    char name[NAME_SIZE]; /* Of the owner that came last. */
+    time_us away_since;   /* Nobody has it; TIME_NEVER: somebody has. */
+    bool told;            /* ... and people know. */
+};
+
+struct homes {
+    struct home_state *state;
+    uint32_t *chunk, *slot; /* Behind `code`. */
+    struct code_homes code; /* As the code at hand was built. */
+};
+
 enum member_state {
     MEMBER_NONE,   /* No session on this link. */
     MEMBER_READY,  /* In, without a slot. */
@@ -147,23 +166,14 @@ enum member_state {
 };
 
 struct member {
+    /* What every round touches of every member comes first: it is little, and
+     * there may be thousands of them. */
     enum member_state state;
-    char name[NAME_SIZE];
-    uint64_t incarnation;
-    uint32_t pid;
     uint32_t slot;       /* ACTIVE. */
     uint32_t present_at; /* Its place in c->present. */
+    uint32_t via, leaf;  /* Over a relay: its link + 1, and this worker's
+                            number there. */
     bool suspect;
-    bool resident; /* Had all data when it came. */
-    uint32_t strikes;
-    uint64_t unchecked;     /* Its answers that counted uncompared. */
-    struct chunkset held;   /* Data it has or was sent, ... */
-    uint64_t block;         /* ... of this block; 0 = no block. */
-    struct chunkset near;   /* Data it can fetch by itself. */
-    bool counting;          /* Has not said HAVE yet: send it no data, ... */
-    time_us counting_until; /* ... and wait for it, but not longer. */
-    time_us heard_at;
-    struct gaps gaps;     /* Between beats; for the adaptive limit. */
     bool in_round;        /* Was sent the weights of this round. */
     struct round_key key; /* Of the ROUND it was sent last. */
     time_us answered_at;  /* Last answer, or the opening of the round. */
@@ -173,10 +183,24 @@ struct member {
     uint32_t outstanding; /* Pieces assigned this round and not answered. */
     uint32_t idle_beats;
     uint32_t answers; /* Tallies and rows merged, for status. */
+    time_us heard_at;
     struct slow slow; /* Where its time goes. */
 
-    /* Over a relay: its link + 1, and this worker's number there. */
-    uint32_t via, leaf;
+    char name[NAME_SIZE];
+    uint64_t incarnation;
+    uint32_t pid;
+    bool resident; /* Had all data when it came. */
+    uint32_t strikes;
+    uint64_t unchecked;     /* Its answers that counted uncompared. */
+    struct chunkset held;   /* Data it has or was sent, ... */
+    uint64_t block;         /* ... of this block; 0 = no block. */
+    uint32_t home;          /* Private data: the one it owns. */
+    struct chunkset near;   /* Data it can fetch by itself. */
+    bool counting;          /* Has not said HAVE yet: send it no data, ... */
+    time_us counting_until; /* ... and wait for it, but not longer. */
+    struct gaps gaps;       /* Between beats; for the adaptive limit. */
+
+    /* Over a relay: */
     bool hushed; /* The relay does not hear it; of a relay: of some of its
                     leaves this is so, or was. */
     uint64_t hushed_in; /* The WATCH that said so last. */
@@ -250,7 +274,8 @@ struct coordinator {
 
     /* First one for each link, then those behind relays, found by hashing. */
     struct member *members;
-    uint32_t members_max; /* links_max + leaves_max. */
+    uint32_t members_max; /* links_max + leaves_max + home_count: there is no
+                             slot without a number here. */
     uint32_t alive;       /* READY or ACTIVE: */
     uint32_t *present;    /* Their links, in no order. */
     uint32_t gather_for;  /* Wait for so many, until ... */
@@ -265,6 +290,7 @@ struct coordinator {
     struct plan_choice change; /* ... why. */
     struct code code;
     bool code_built;
+    struct homes homes;  /* Of private data. */
     uint32_t *slot_link; /* Slot -> link, or LINK_NONE. */
     uint64_t view;
     bool view_dirty; /* Membership changed: look again at the boundary. */

@@ -82,6 +82,9 @@ static const char *no_relay(const struct coordinator *c,
     if (product_on(c))
         return "a job with --code mds takes no relays; join the coordinator "
                "itself";
+    if (homes_on(c))
+        return "a job with --data-private takes no relays; owners join the "
+               "coordinator itself";
     return NULL;
 }
 

@@ -50,7 +50,7 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  5u
+#define MSG_VERSION  6u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -114,6 +114,8 @@ struct msg_hello {
     uint64_t job;             /* It has data and a place in; 0 = none yet. */
     uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
     bool keeps;               /* Will say HAVE: send it no data before. */
+    bool owns;                /* Has private rows, of a job of this `data`, ... */
+    struct digest part;       /* ... which are these. */
 };
 
 /* All a worker needs to know of the job. */
@@ -137,6 +139,7 @@ struct job {
     uint64_t entries; /* Of sparse rows, all of them. */
     bool weighted;    /* Rows have weights. */
     bool keyed;       /* CHUNKS follows. */
+    bool owned;       /* The data are private: nobody is sent any. */
     bool products;    /* The data are coded: rounds are products, and blocks
                          are held, not rows (core/product.h). */
     /* Code `local`: what each part does by itself; the coordinator fills it in

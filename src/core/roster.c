@@ -50,6 +50,8 @@ static const char *objection(const struct coordinator *c,
     if (c->options.own_data && !hello->resident)
         return "this run trains a program's own function; join it with that "
                "program (muster_join)";
+    if (homes_objection(c, hello) != NULL)
+        return homes_objection(c, hello);
     if (trust_banned(c, hello->name))
         return "this worker sent broken answers three times; start it under "
                "another name once its machine is repaired";
@@ -113,6 +115,7 @@ static void admit(struct coordinator *c, uint32_t link,
     member->strikes = trust_strikes(c, hello->name);
     if (hello->resident)
         chunkset_fill(&member->held);
+    homes_admit(c, link, hello);
     member->present_at = c->alive;
     c->present[c->alive++] = link;
     c->stats.joined++;

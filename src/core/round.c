@@ -741,7 +741,9 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
         uint64_t cost;
 
         if (!member_healthy(c, link) || assigned(&c->pieces[id], link) ||
-            verify_voted(c, id, link))
+            verify_voted(c, id, link) ||
+            (homes_on(c) &&
+             !chunkset_has_range(&member->held, piece->first, piece->end)))
             continue;
         cost = (uint64_t)member->strikes * 1000 + 2 * member->outstanding +
                !chunkset_has_range(&member->held, piece->first, piece->end);
@@ -871,11 +873,13 @@ void round_need(struct coordinator *c, uint32_t link,
                 const struct msg_need *msg, struct actions *actions)
 {
     if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
-        c->backlog) /* On a slow road asking twice makes it slower. */
+        homes_on(c) || c->backlog) /* On a slow road asking twice makes it slower. */
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
     c->members[link].counting = false; /* Its HAVE was lost. */
+    if (product_on(c) && !c->code_built)
+        return; /* Nobody has a block yet: its round will bring it. */
     if (shipping_again(c, link, actions))
         return;
     ship(c, link, msg->first, msg->end, actions);
@@ -1227,13 +1231,49 @@ static void credit_sum(struct coordinator *c, const struct msg_sum *msg)
     }
 }
 
+/* Whose answer in the sum has other chunks than its piece?  A relay does not
+ * know the pieces: that is the worker's doing.  LINK_NONE: nobody's here. */
+static uint32_t misfit(const struct coordinator *c, uint32_t relay,
+                       const struct msg_sum *msg)
+{
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t link = leaves_member(c, relay, msg->answers[i].leaf);
+
+        if (!answer_ok(c, &msg->answers[i]) && link != LINK_NONE &&
+            member_here(c, link))
+            return link;
+    }
+    return LINK_NONE;
+}
+
+/* The sum cannot be used; its pieces are given out again. */
+static void drop_sum(struct coordinator *c, uint32_t relay,
+                     const struct msg_sum *msg, uint32_t culprit,
+                     struct actions *actions)
+{
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t link = leaves_member(c, relay, msg->answers[i].leaf);
+
+        if (member_here(c, link) && answer_ok(c, &msg->answers[i]))
+            credit_answer(c, link, &msg->answers[i]);
+    }
+    trust_strike(c, culprit, POISON_SHAPE, actions);
+    round_rebalance(c, actions);
+}
+
 void round_sum(struct coordinator *c, uint32_t link, const struct msg_sum *msg,
                struct actions *actions)
 {
+    uint32_t culprit;
     bool merged;
 
     if (!key_current(c, &msg->key)) {
         stale(c, link, &msg->key, actions);
+        return;
+    }
+    culprit = misfit(c, link, msg);
+    if (culprit != LINK_NONE) {
+        drop_sum(c, link, msg, culprit, actions);
         return;
     }
     if (!lay_out_sum(c, msg)) {

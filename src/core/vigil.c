@@ -5,8 +5,9 @@
 
 #define SILENT_BEATS 2  /* Missed ones are normal, whatever was learnt. */
 #define MOST_BEATS   12 /* The longest gap that is learnt from. */
-#define SAME_FIRST   4u /* A worker that waits for the others is no news. */
-#define SAME_SELDOM  16u
+#define SAME_FIRST   10u /* A worker that waits for the others is no news. */
+#define SAME_SECOND  20u
+#define SAME_SELDOM  40u
 #define SKIPS_MAX    10u /* WATCHes left out; the clocks need some. */
 
 enum err vigil_init(struct vigil *vigil, uint32_t leaves_max,
@@ -87,9 +88,8 @@ static bool same_place(const struct msg_beat *a, const struct msg_beat *b)
 
 static bool tells(const struct vigil_leaf *leaf)
 {
-    return leaf->same >= SAME_SELDOM ? leaf->same % SAME_SELDOM == 0
-                                     : leaf->same >= SAME_FIRST &&
-                                           (leaf->same & (leaf->same - 1)) == 0;
+    return leaf->same == SAME_FIRST || leaf->same == SAME_SECOND ||
+           (leaf->same > 0 && leaf->same % SAME_SELDOM == 0);
 }
 
 bool vigil_beat(struct vigil *vigil, uint32_t index, const struct job *job,

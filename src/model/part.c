@@ -36,7 +36,7 @@ static void count_rows(struct part *part)
 {
     const struct dataset *const data = part->problem->data;
 
-    part->first_row = part->first * data->chunk_rows;
+    part->first_row = dataset_first_row(data, part->first);
     part->rows = 0;
     for (uint32_t chunk = part->first; chunk < part->end; chunk++)
         part->rows += dataset_chunk_size(data, chunk);

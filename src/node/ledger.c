@@ -163,6 +163,8 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_FAILED:
     case TRACE_STINT:
     case TRACE_PULSE:
+    case TRACE_AWAY:
+    case TRACE_HOME:
         break;
     }
 }

@@ -113,6 +113,10 @@ struct sim_options {
     double shipped;          /* Share of workers that are sent their data. */
     double kept;             /* ... and of these that keep it on disk. */
     bool shared;             /* They read it where all can, instead. */
+    /* Private data: worker i has home i % home_count, and nothing else.  The
+     * code is of placement `homes`. */
+    const struct home *homes;
+    uint32_t home_count;
     time_us beat_us, suspect_us, dead_us, resend_us;
     uint32_t checkpoint_steps;
     bool sync;
@@ -128,7 +132,8 @@ struct sim_options {
     struct fault_mix mix;
     const struct sim_fault *script;
     uint32_t script_count;
-    time_us settle_us; /* After the cure, a step in every such stretch. */
+    time_us settle_us; /* After the cure, a step in every such stretch, beside
+                          the longest computation. */
 
     bool series;       /* Keep (t, step, loss). */
     sim_commit commit; /* NULL: nobody wants to know. */

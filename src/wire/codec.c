@@ -218,6 +218,8 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_u64(out, hello->job);
     put_u64(out, hello->view_seen);
     put_bool(out, hello->keeps);
+    put_bool(out, hello->owns);
+    put_digest(out, &hello->part);
 }
 
 static void get_hello(struct reader *in, struct msg_hello *hello)
@@ -233,6 +235,8 @@ static void get_hello(struct reader *in, struct msg_hello *hello)
     hello->job = get_u64(in);
     hello->view_seen = get_u64(in);
     hello->keeps = get_bool(in);
+    hello->owns = get_bool(in);
+    get_digest(in, &hello->part);
 }
 
 static void put_local(struct writer *out, const struct local *local)
@@ -284,6 +288,7 @@ static void put_job(struct writer *out, const struct job *job)
     put_u64(out, job->entries);
     put_bool(out, job->weighted);
     put_bool(out, job->keyed);
+    put_bool(out, job->owned);
     put_bool(out, job->products);
     put_local(out, &job->local);
 }
@@ -308,6 +313,7 @@ static void get_job(struct reader *in, struct job *job)
     job->entries = get_u64(in);
     job->weighted = get_bool(in);
     job->keyed = get_bool(in);
+    job->owned = get_bool(in);
     job->products = get_bool(in);
     get_local(in, &job->local);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);

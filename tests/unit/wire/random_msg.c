@@ -104,6 +104,7 @@ static void random_job(struct rng *rng, struct job *job)
     job->entries = rng_next(rng);
     job->weighted = rng_chance(rng, 0.5);
     job->keyed = rng_chance(rng, 0.5);
+    job->owned = rng_chance(rng, 0.5);
     job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
     random_local(rng, &job->local);
     random_digest(rng, &job->data);
@@ -125,6 +126,8 @@ static void random_hello(struct rng *rng, struct msg_hello *hello)
     hello->job = random_u64(rng);
     hello->view_seen = random_u64(rng);
     hello->keeps = rng_chance(rng, 0.5);
+    hello->owns = rng_chance(rng, 0.5);
+    random_digest(rng, &hello->part);
 }
 
 static void random_beat(struct rng *rng, struct msg_beat *beat)
