@@ -666,8 +666,9 @@ static const struct option table[OPTIONS] = {
                     LIMITS(0, 1024),
                     .initial = "0",
                     .help = "local workers beyond F go through relays, one "
-                            "for every F; 0 = none",
-                    .commands = CMD_TRAIN},
+                            "for every F, and so on: nobody serves more than "
+                            "F; 0 = none",
+                    .commands = CMD_TRAIN | CMD_SIMULATE},
     [OPT_INTERFACE] = {.name = "interface",
                        .section = cluster,
                        .kind = VALUE_TEXT,

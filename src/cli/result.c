@@ -66,6 +66,9 @@ static json_t *times_json(const struct train_result *result)
             (json_int_t)worker->wasted, "compute_s",
             seconds_json(worker->compute_us));
 
+        if (worker->relay[0] != '\0')
+            (void)json_object_set_new(object, "relay",
+                                      json_string(worker->relay));
         add_vitals(object, worker);
         (void)json_array_append_new(list, object);
     }

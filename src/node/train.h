@@ -106,6 +106,7 @@ struct train_missing {
  * end. */
 struct train_worker {
     char name[NAME_SIZE];
+    char relay[NAME_SIZE];    /* Behind this one when it joined last; or "". */
     uint64_t answers, chunks; /* Merged. */
     uint64_t extra;           /* Pieces stolen or hedged for others. */
     uint64_t wasted;          /* Answers that came too late or twice. */

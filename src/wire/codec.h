@@ -34,12 +34,13 @@ struct codec_room {
     struct item *items;
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;
-    struct stint *stints; /* STINTS_MAX. */
+    struct silent *silent; /* SILENT_MAX, with the answers. */
+    struct stint *stints;  /* STINTS_MAX. */
 };
 
 MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,
                                     uint32_t sum_dims, uint32_t items_max);
-/* Room for SUMs, too; ANSWERS_MAX at most. */
+/* Room for SUMs and WATCHes, too; ANSWERS_MAX at most. */
 MUST_CHECK enum err codec_room_answers(struct codec_room *room,
                                        uint32_t answers_max);
 void codec_room_close(struct codec_room *room);

@@ -239,6 +239,8 @@ static void test_vectors_need_a_job(void **state)
             msg.round.count = 0;
         if (kind == MSG_WORK || kind == MSG_DROP || kind == MSG_ALONE)
             msg.work.count = 0;
+        if (kind == MSG_WATCH)
+            msg.watch.count = 0;
         if (!vector) {
             f->size = codec_encode(&msg, f->bytes);
         }
