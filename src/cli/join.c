@@ -46,7 +46,8 @@ int join_command(struct cli *cli)
         .supply = {.depot = depot_of(options, depot),
                    .depot_bytes =
                        (uint64_t)(option_real(options, OPT_CACHE_SIZE) * GIB),
-                   .shared = option_text(options, OPT_DATA_SHARED)},
+                   .shared = option_text(options, OPT_DATA_SHARED),
+                   .ca = option_text(options, OPT_CA)},
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
     };

@@ -279,14 +279,29 @@ static bool replayed(struct coordinator *c, const struct record *record,
     return true;
 }
 
+/* Once for all behind a relay. */
+static void send_cancel(struct coordinator *c, uint32_t link,
+                        struct actions *actions)
+{
+    const uint32_t via = c->members[link].via;
+    const uint32_t to = via > 0 ? via - 1 : link;
+
+    if (via > 0 && c->members[to].called_off)
+        return;
+    coordinator_send(c, actions, to, MSG_CANCEL)->cancel.key = c->key;
+    c->members[to].called_off = via > 0;
+}
+
 static void call_off(struct coordinator *c, struct actions *actions)
 {
     if (stale_on(c))
         return; /* They go on. */
-    for (uint32_t link = 0; link < c->members_max; link++) {
-        if (!member_here(c, link) || c->members[link].outstanding == 0)
+    for (uint32_t i = 0; i < c->alive; i++) {
+        const uint32_t link = c->present[i];
+
+        if (c->members[link].outstanding == 0)
             continue;
-        coordinator_send(c, actions, link, MSG_CANCEL)->cancel.key = c->key;
+        send_cancel(c, link, actions);
         round_unassign(c, link);
     }
 }

@@ -935,7 +935,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_ECHO: /* That it came is in heard_at. */
         on_echo(worker, &msg->echo);
         offset_sample(&worker->pulse.clock, msg->echo.sent_us,
-                      msg->echo.heard_us, worker->now);
+                      msg->echo.heard_us, worker->now, msg->echo.error_us);
         break;
     case MSG_HELLO:
     case MSG_BEAT:
@@ -953,6 +953,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_SUM:
     case MSG_GONE:
     case MSG_PULSE:
+    case MSG_WATCH:
         break; /* The others are not for a worker. */
     }
 }
