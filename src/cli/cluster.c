@@ -22,9 +22,10 @@ static void announce(struct run *run)
     (void)snprintf(path, sizeof path, "%s/address", run->out);
     if (file_read(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
         return;
-    say_note(run->cli, "muster: to add a machine: muster join %.*s%s%s",
+    say_note(run->cli, "muster: to add a machine: muster join %.*s%s%s%s",
              (int)strcspn((const char *)address, "\n"), (const char *)address,
-             token == NULL ? "" : " --token-file ", token == NULL ? "" : token);
+             token == NULL ? "" : " --token-file ", token == NULL ? "" : token,
+             run->setup->hollow ? " --data-private FILE" : "");
     mem_free(address);
     run->announced = true;
     run->screen.rows = 0; /* The block starts anew below. */
@@ -75,6 +76,10 @@ static struct train_options options_of(struct run *run)
 
     return (struct train_options){
         .data = &setup->data,
+        .parts = setup->hollow ? &setup->parts : NULL,
+        .owner_us =
+            (time_us)(option_real(options, OPT_OWNER_WAIT) * (double)SECOND_US),
+        .door = setup->door,
         .model = setup->model,
         .isa = setup->isa,
         .threads = setup->threads,
@@ -101,6 +106,7 @@ static struct train_options options_of(struct run *run)
         .chaos = setup->chaos,
         .stints = option_given(options, OPT_TRACE),
         .shared = option_text(options, OPT_DATA_SHARED),
+        .ca = option_text(options, OPT_CA),
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
         .max_time_us =

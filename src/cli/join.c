@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "cli/address.h"
 #include "cli/cli.h"
+#include "cli/input.h"
 #include "node/worker_node.h"
 #include "os/depot.h"
 #include "os/threads.h"
@@ -31,7 +32,7 @@ int join_command(struct cli *cli)
 {
     char depot[PATH_SIZE];
     const struct options *options = &cli->options;
-    const struct join_options join = {
+    struct join_options join = {
         .address = option_text(options, OPT_ADDRESS),
         .token_file = option_text(options, OPT_TOKEN_FILE),
         .interface = option_text(options, OPT_INTERFACE),
@@ -44,13 +45,23 @@ int join_command(struct cli *cli)
         .supply = {.depot = depot_of(options, depot),
                    .depot_bytes =
                        (uint64_t)(option_real(options, OPT_CACHE_SIZE) * GIB),
-                   .shared = option_text(options, OPT_DATA_SHARED)},
+                   .shared = option_text(options, OPT_DATA_SHARED),
+                   .ca = option_text(options, OPT_CA)},
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
     };
     struct why why = {0};
     enum err err;
 
+    if (option_given(options, OPT_DATA_PRIVATE)) {
+        join.own = input_options(options);
+        join.own.spec = option_text(options, OPT_DATA_PRIVATE);
+        join.own.cache = NULL; /* That of join is for chunks. */
+        if (option_given(options, OPT_DATA_SHARED))
+            return say_error(cli, EXIT_USAGE,
+                             "--data-shared does not go with --data-private: "
+                             "private rows are nowhere to be read by all");
+    }
     if (join.address == NULL)
         return say_error(cli, EXIT_USAGE,
                          "join whom? write `muster join HOST:PORT`, as the "

@@ -160,6 +160,11 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
     err = check_sgd(&made.optim, why);
     if (err == ERR_OK)
         err = take_rate(options, &problem, &made.optim, why);
+    if (err == ERR_OK && data->y == NULL && habit_given(options) &&
+        !option_given(options, OPT_TOL))
+        return why_set(why, ERR_SHAPE,
+                       "LIBLINEAR's flags end a run by the rows, which are "
+                       "with their owners; add --tol T");
     if (err == ERR_OK && habit_given(options) &&
         !option_given(options, OPT_TOL)) {
         double norm;

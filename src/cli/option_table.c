@@ -114,7 +114,7 @@ static const struct option table[OPTIONS] = {
                    .choices = "libsvm|csv|tsv|idx|npy",
                    .shown = "by name and first bytes",
                    .help = "form of the data: libsvm, csv, tsv, idx or npy",
-                   .commands = BOTH | CMD_PREDICT | CMD_DATA},
+                   .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_LABEL] = {.name = "label",
                    .section = files,
                    .kind = VALUE_TEXT,
@@ -122,13 +122,13 @@ static const struct option table[OPTIONS] = {
                    .shown = "the last",
                    .help = "csv, tsv, npy: the label's column, by name or "
                            "number",
-                   .commands = BOTH | CMD_PREDICT | CMD_DATA},
+                   .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_LABELS] = {.name = "labels",
                     .section = files,
                     .kind = VALUE_TEXT,
                     .value = "FILE",
                     .help = "idx, npy: the labels of DATA",
-                    .commands = BOTH | CMD_PREDICT | CMD_DATA},
+                    .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_TEST_LABELS] = {.name = "test-labels",
                          .section = files,
                          .kind = VALUE_TEXT,
@@ -194,6 +194,32 @@ static const struct option table[OPTIONS] = {
                                  "there) or an https address; join: where it "
                                  "is on this machine",
                          .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_CA] = {.name = "ca",
+                .section = files,
+                .kind = VALUE_TEXT,
+                .value = "FILE",
+                .shown = "those of the system",
+                .help = "--data-shared https://...: certificates (PEM) of the "
+                        "authorities that may have signed the server's",
+                .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_DATA_PRIVATE] = {.name = "data-private",
+                          .section = files,
+                          .kind = VALUE_TEXT,
+                          .value = "FILE",
+                          .help = "join: the rows of this worker, which never "
+                                  "leave it; train: how many such files to "
+                                  "wait for, instead of DATA",
+                          .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_OWNER_WAIT] = {.name = "owner-wait",
+                        .section = files,
+                        .kind = VALUE_REAL,
+                        .value = "SECONDS",
+                        .initial = "600",
+                        LIMITS(0.1, 1e7),
+                        .help = "--data-private: a step waits so long for an "
+                                "owner that is away; then the run ends, its "
+                                "state saved",
+                        .commands = CMD_TRAIN},
 
     [OPT_DATA_ACTION] = {.name = "data-action",
                          .kind = VALUE_CHOICE,
@@ -640,8 +666,9 @@ static const struct option table[OPTIONS] = {
                     LIMITS(0, 1024),
                     .initial = "0",
                     .help = "local workers beyond F go through relays, one "
-                            "for every F; 0 = none",
-                    .commands = CMD_TRAIN},
+                            "for every F, and so on: nobody serves more than "
+                            "F; 0 = none",
+                    .commands = CMD_TRAIN | CMD_SIMULATE},
     [OPT_INTERFACE] = {.name = "interface",
                        .section = cluster,
                        .kind = VALUE_TEXT,

@@ -68,6 +68,9 @@ enum option_id {
     OPT_CACHE,
     OPT_CACHE_SIZE,
     OPT_DATA_SHARED,
+    OPT_CA,
+    OPT_DATA_PRIVATE,
+    OPT_OWNER_WAIT,
     OPT_SHA256,
     /* What is learnt. */
     OPT_MODEL,

@@ -66,6 +66,9 @@ static json_t *times_json(const struct train_result *result)
             (json_int_t)worker->wasted, "compute_s",
             seconds_json(worker->compute_us));
 
+        if (worker->relay[0] != '\0')
+            (void)json_object_set_new(object, "relay",
+                                      json_string(worker->relay));
         add_vitals(object, worker);
         (void)json_array_append_new(list, object);
     }
@@ -131,6 +134,8 @@ json_t *result_json(const struct run *run, const struct train_result *result,
         (void)json_object_set_new(object, "bulk",
                                   json_string(result->shared ? "shm" : "tcp"));
         (void)json_object_set_new(object, "trust", trust_json(stats));
+        (void)json_object_set_new(object, "disk_alarms",
+                                  json_integer((json_int_t)stats->alarms));
     }
     if (setup->adapt)
         (void)json_object_set_new(object, "code_changes",
@@ -179,7 +184,10 @@ static void result_text(const struct run *run,
     (void)printf("steps      %u in %.3f s: ", result->steps, result->elapsed_s);
     print_classes(stats);
     metrics_text(setup, &setup->data, result->weights, line, sizeof line);
-    (void)printf("train      %s\n", line);
+    (void)printf("train      %s\n",
+                 setup->hollow
+                     ? "not known here: the rows are with their owners"
+                     : line);
     if (setup->has_valid) {
         metrics_text(setup, &setup->valid, result->weights, line, sizeof line);
         (void)printf("valid      %s\n", line);
@@ -199,6 +207,10 @@ static void result_text(const struct run *run,
                      "most; up to %u allowed\n",
                      ages_mean(&ages), ages.max, setup->code.staleness);
     }
+    if (stats->alarms > 0)
+        (void)printf("disk       %u checkpoints or receipts could not be "
+                     "written; training went on without them\n",
+                     stats->alarms);
     trust_text(stats);
     missing_text(setup, result);
     if (saved != NULL)

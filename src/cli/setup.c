@@ -12,6 +12,7 @@
 #include "cli/coded_data.h"
 #include "cli/input.h"
 #include "cli/numbers.h"
+#include "cli/private.h"
 #include "cli/rows.h"
 #include "cli/trust.h"
 #include "code/preset.h"
@@ -64,6 +65,8 @@ static void count_workers(struct setup *setup, const struct options *options)
 
     setup->local = (uint32_t)option_count(options, OPT_N);
     setup->slots = span->text != NULL ? (uint32_t)span->low : setup->local;
+    if (private_wanted(options))
+        setup->slots = private_files(options);
     /* A run that is kept has a coordinator, and so at least one worker. */
     if (setup->slots == 0 && (listens || keeps_state(options))) {
         setup->slots = 1;
@@ -164,20 +167,12 @@ static enum err choose_code(struct setup *setup, const struct options *options,
 static enum err check_fanout(const struct setup *setup,
                              const struct options *options, struct why *why)
 {
-    const bool compared = setup->verify || setup->audit > 0;
-
-    if (!option_given(options, OPT_FANOUT) ||
-        (!compared && setup->code.staleness == 0 &&
-         !code_spec_products(&setup->code)))
+    if (!option_given(options, OPT_FANOUT) || !code_spec_products(&setup->code))
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
-                   "--fanout does not go with %s: relays %s; leave one of them "
-                   "out",
-                   compared                    ? "--verify or --audit"
-                   : setup->code.staleness > 0 ? "--staleness"
-                                               : "--code mds",
-                   compared ? "merge the answers that are to be compared"
-                            : "keep the weights of one round only");
+                   "--fanout does not go with --code mds: relays keep vectors "
+                   "as long as the model, not as the rows; leave one of them "
+                   "out");
 }
 
 /* Line searches and curvature pairs: two sums must be over the same rows. */
@@ -386,6 +381,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
         err = take_sgd(setup, options, why);
     if (err == ERR_OK)
         err = choose_code(setup, options, why);
+    if (err == ERR_OK && private_wanted(options))
+        err = private_choose(setup, options, why);
     if (err == ERR_OK)
         err = refuse_shared_blocks(setup, options, why);
     if (err == ERR_OK)
@@ -403,7 +400,7 @@ enum err setup_workers(struct setup *setup, struct options *options,
         err = ERR_RANGE; /* The command line's fault, not a file's. */
     /* Chunks are not known yet; any number finds n < s+1 before the data are
      * read, which may take a while. */
-    if (err == ERR_OK)
+    if (err == ERR_OK && !private_wanted(options))
         err =
             try_code(setup, options, setup->slots == 0 ? 1 : setup->slots, why);
     return err;
@@ -418,13 +415,20 @@ static const double *find_number(const double *label, uint32_t count)
     return NULL;
 }
 
+/* The same of all labels there are, as far as they are known. */
+static const double *find_any_number(const struct dataset *data)
+{
+    return data->y == NULL ? find_number(data->label, data->classes)
+                           : find_number(data->y, data->rows);
+}
+
 /* Too many labels to count are left as they were read. */
 static enum err check_classes(const struct dataset *data, const char *spec,
                               struct why *why)
 {
     const double *const number = data->classes > 0
                                      ? find_number(data->label, data->classes)
-                                     : find_number(data->y, data->rows);
+                                     : find_any_number(data);
 
     if (number != NULL && data->classes != 2)
         return why_set(why, ERR_SHAPE,
@@ -464,7 +468,8 @@ enum err setup_model(const struct setup *setup, const struct options *options,
 {
     const char *name = option_text(options, OPT_MODEL);
     const uint32_t classes = setup->data.classes;
-    const char *spec = option_text(options, OPT_DATA);
+    const char *spec =
+        setup->hollow ? "--data-private" : option_text(options, OPT_DATA);
     enum err err = take_loss(options, &name, why);
 
     if (err != ERR_OK)
@@ -472,8 +477,7 @@ enum err setup_model(const struct setup *setup, const struct options *options,
     if (name == NULL && classes == 2)
         name = "logistic";
     else if (name == NULL &&
-             (classes == 0 ||
-              find_number(setup->data.y, setup->data.rows) != NULL))
+             (classes == 0 || find_any_number(&setup->data) != NULL))
         name = "linear";
     if (classes == 1 && (name == NULL || strcmp(name, "linear") != 0))
         return why_set(why, ERR_SHAPE,
@@ -695,10 +699,14 @@ enum err setup_load(struct setup *setup, struct options *options,
     enum err err = golden_check(setup->isa, why);
 
     setup->intercept = option_flag(options, OPT_INTERCEPT);
+    setup->hollow = private_wanted(options);
     if (err == ERR_OK)
-        err = load_train(setup, options, why);
+        err = setup->hollow ? private_gather(setup, options, why)
+                            : load_train(setup, options, why);
     if (err == ERR_OK)
         err = setup_model(setup, options, &setup->model, why);
+    if (err == ERR_OK && setup->hollow)
+        private_model(setup);
     if (err == ERR_OK)
         err = choose_metric(setup, options, why);
     if (err == ERR_OK)
@@ -716,7 +724,7 @@ enum err setup_load(struct setup *setup, struct options *options,
         err = coded_data_vet(setup, &setup->code, why);
     if (err == ERR_OK)
         err = record_choices(setup, options, why);
-    return err;
+    return private_settle(setup, err, why);
 }
 
 void setup_close(struct setup *setup)
@@ -728,6 +736,7 @@ void setup_close(struct setup *setup)
     if (setup->has_valid)
         dataset_close(&setup->valid);
     encoder_close(&setup->encoder);
+    private_close(setup);
     delay_files_close(&setup->delay_files);
     code_inputs_close(&setup->inputs);
     *setup = (struct setup){0};
@@ -757,6 +766,9 @@ struct metrics setup_measure(const struct setup *setup,
     struct metrics metrics = metrics_none();
     enum err err = ERR_NOMEM;
     double *inside;
+
+    if (data->y == NULL)
+        return metrics; /* The rows are with their owners. */
 
     problem.data = data;
     inside = mem_new(problem_dims(&problem), sizeof *inside);

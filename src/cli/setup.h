@@ -21,8 +21,12 @@
 #include "model/metrics.h"
 #include "model/problem.h"
 #include "node/chaos.h"
+#include "node/parts.h"
 #include "optim/optim.h"
 #include "plan/delay.h"
+
+struct train_door;
+struct roll;
 
 struct setup {
     /* Workers and code. */
@@ -50,6 +54,14 @@ struct setup {
     enum metric metric; /* To watch and to sort by. */
     struct dataset data, test, valid;
     struct encoder encoder; /* Of the training table, for the others. */
+    /* --data-private: cli/private.h. */
+    const char *folder; /* The run's. */
+    bool hollow;        /* `data` has no rows: they are with their owners. */
+    struct parts parts;
+    struct train_door *door;
+    struct roll *roll; /* Owners who wait to be told; NULL: nobody. */
+    uint32_t *home_chunk, *home_slot; /* Behind `homes`, which is the code's. */
+    struct code_homes homes;
     struct optim_options optim;
     double scale;         /* Of objectives when they are shown: numbers.h. */
     struct digest config; /* Of everything that decides the bits. */

@@ -392,6 +392,8 @@ void trace_file_event(struct trace_file *file, const struct trace *trace)
     case TRACE_SWITCH:
     case TRACE_BANNED:
     case TRACE_JUDGED:
+    case TRACE_AWAY:
+    case TRACE_HOME:
         instant(file, pid, trace);
         break;
     case TRACE_TALLY:

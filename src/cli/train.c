@@ -113,6 +113,7 @@ static enum err prepare(struct run *run, struct why *why)
         err = check_notice(options, why);
     if (err == ERR_OK)
         err = check_save(options, why);
+    run->setup->folder = run->out;
     if (err == ERR_OK)
         err = setup_load(run->setup, options, why);
     return err;

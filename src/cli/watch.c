@@ -75,6 +75,8 @@ void watch_event(struct watch *watch, const struct trace *trace)
         watch->rejoined =
             worker != NULL && known == watch->count && present(worker);
         set_state(worker, WATCH_WORKING);
+        if (worker != NULL)
+            memcpy(worker->relay, trace->relay, NAME_SIZE);
         break;
     case TRACE_DIED:
         watch->died++;
@@ -117,6 +119,8 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_PULSE:
     case TRACE_BANNED:
     case TRACE_JUDGED:
+    case TRACE_AWAY:
+    case TRACE_HOME:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

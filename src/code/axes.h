@@ -32,6 +32,8 @@ struct placement_ops {
     bool approx;   /* Its sum is an estimate even when nothing is missing. */
     /* P; NULL: n. */
     uint32_t (*parts)(const struct code *code);
+    /* The first chunk of a part, P included; NULL: all parts are alike. */
+    uint32_t (*part_first)(const struct code *code, uint32_t part);
     /* NULL: a span is a part. */
     uint32_t (*span_count)(const struct code *code);
     uint32_t (*span_first)(const struct code *code, uint32_t span);
@@ -97,6 +99,7 @@ extern const struct placement_ops placement_mds;
 extern const struct placement_ops placement_sgc;
 extern const struct placement_ops placement_local;
 extern const struct placement_ops placement_stale;
+extern const struct placement_ops placement_homes;
 
 const struct placement_ops *placement_ops(enum placement placement);
 const struct schedule_ops *schedule_ops(enum schedule schedule);

@@ -24,6 +24,7 @@ static const struct placement_ops *const placements[] = {
     [PLACE_SGC] = &placement_sgc,
     [PLACE_LOCAL] = &placement_local,
     [PLACE_STALE] = &placement_stale,
+    [PLACE_HOMES] = &placement_homes,
 };
 
 const struct placement_ops *placement_ops(enum placement placement)
@@ -39,6 +40,10 @@ static const struct placement_ops *place_of(const struct code *code)
 
 uint32_t code_part_first(const struct code *code, uint32_t part)
 {
+    const struct placement_ops *place = place_of(code);
+
+    if (place->part_first != NULL)
+        return place->part_first(code, part);
     return (uint32_t)((uint64_t)part * code->chunks / code->parts);
 }
 

@@ -30,6 +30,8 @@
  *              sgc      pairwise balanced copies, weights that need no decoding
  *              local    slot i holds part i, real answers that are averaged
  *              stale    slot i holds part i, real answers, some to older steps
+ *              homes    private data: each home's chunks lie with its slots
+ *                       alone, which share them out among themselves
  *   schedule   all      every slot computes everything it holds; one piece is
  *                       a whole span
  *              steal    own part first, cut into STEAL_PIECES pieces; the rest
@@ -73,6 +75,7 @@ enum placement {
     PLACE_SGC,
     PLACE_LOCAL,
     PLACE_STALE,
+    PLACE_HOMES,
 };
 enum schedule { SCHED_ALL, SCHED_STEAL, SCHED_STREAM };
 enum stop {
@@ -120,6 +123,14 @@ struct code_matrix {
     double *entry;
 };
 
+/* Where private data is.  Home h has chunks [chunk[h], chunk[h + 1]), none
+ * empty, and slots [slot[h], slot[h + 1]), one at least. */
+struct code_homes {
+    uint32_t count;
+    const uint32_t *chunk; /* count + 1 of each. */
+    const uint32_t *slot;
+};
+
 /* What the user chose; a value, nothing to close.  What it points to lives as
  * long as any code built from it. */
 struct code_spec {
@@ -139,10 +150,11 @@ struct code_spec {
     uint32_t staleness;  /* stale: updates an answer may be behind, B >= 1. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */
-    const double *speed;        /* cb: of the slots; NULL = all the same. */
-    uint32_t speeds;            /* How many; used only if there are n. */
-    struct code_memory *memory; /* NULL = none. */
-    bool quick;                 /* A certificate within a tenth of the work. */
+    const double *speed;            /* cb: of the slots; NULL = all the same. */
+    uint32_t speeds;                /* How many; used only if there are n. */
+    const struct code_homes *homes; /* homes: where they are. */
+    struct code_memory *memory;     /* NULL = none. */
+    bool quick; /* A certificate within a tenth of the work. */
 };
 
 struct piece {

@@ -23,6 +23,8 @@ static uint64_t rows_in(const struct coordinator *c)
     const uint32_t last = job->chunks - 1;
     uint64_t rows = (uint64_t)c->total.chunks.members * job->chunk_rows;
 
+    if (homes_on(c))
+        return homes_rows(c, &c->total.chunks);
     if (chunkset_has(&c->total.chunks, last))
         rows -= (uint64_t)job->chunks * job->chunk_rows - job->rows;
     return rows;
@@ -38,7 +40,7 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
     out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
                          ? EXACT_BITWISE
                          : EXACT_APPROX;
-    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     out->loss = tally_loss_value(&c->total);
     if (out->exactness == EXACT_BITWISE)
         return;
@@ -108,7 +110,7 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
 
     if (err != ERR_OK)
         return err;
-    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     c->gradient[dims] = tally_loss_value(&c->total);
     if (code->folds > 0)
         add_rows(c, code_folds(code), code->folds, NULL);
@@ -274,14 +276,29 @@ static bool replayed(struct coordinator *c, const struct record *record,
     return true;
 }
 
+/* Once for all behind a relay. */
+static void send_cancel(struct coordinator *c, uint32_t link,
+                        struct actions *actions)
+{
+    const uint32_t via = c->members[link].via;
+    const uint32_t to = via > 0 ? via - 1 : link;
+
+    if (via > 0 && c->members[to].called_off)
+        return;
+    coordinator_send(c, actions, to, MSG_CANCEL)->cancel.key = c->key;
+    c->members[to].called_off = via > 0;
+}
+
 static void call_off(struct coordinator *c, struct actions *actions)
 {
     if (stale_on(c))
         return; /* They go on. */
-    for (uint32_t link = 0; link < c->members_max; link++) {
-        if (!member_here(c, link) || c->members[link].outstanding == 0)
+    for (uint32_t i = 0; i < c->alive; i++) {
+        const uint32_t link = c->present[i];
+
+        if (c->members[link].outstanding == 0)
             continue;
-        coordinator_send(c, actions, link, MSG_CANCEL)->cancel.key = c->key;
+        send_cancel(c, link, actions);
         round_unassign(c, link);
     }
 }
@@ -438,11 +455,19 @@ static bool sizes_stand(struct coordinator *c, struct actions *actions)
 
 void commit_round(struct coordinator *c, struct actions *actions)
 {
-    struct outcome out = {.exactness = EXACT_BITWISE};
+    struct outcome out = {.exactness = EXACT_BITWISE, .in_bound = true};
     bool updated;
 
     if (decode(c, &out) != ERR_OK)
         return; /* These answers do not suffice: wait for one more. */
+    if (!BUG(BUG_SKIP_FINITE) && !out.in_bound) {
+        coordinator_fail(c, actions, ERR_DENIED,
+                         "step %u: the answers add up to more than the data "
+                         "allow, so that some worker lied; --verify finds out "
+                         "who",
+                         c->key.step);
+        return;
+    }
     if (!BUG(BUG_SKIP_FINITE) &&
         !(vec_finite(c->gradient, c->total.dims) && isfinite(out.loss))) {
         coordinator_fail(c, actions, ERR_RANGE,

@@ -6,6 +6,7 @@
  *   view.c         which slots they fill: gathering, codes for the living, and
  *                  for what was measured of them
  *   leaves.c       who is behind which relay
+ *   homes.c        private data: who has it, who is away
  *   round.c        who computes what: assignment, stealing, hedging, answers
  *   stale.c        --staleness: answers to older steps
  *   product.c      rounds on coded data
@@ -46,6 +47,11 @@ void roster_hello(struct coordinator *c, uint32_t link,
                   const struct msg_hello *hello, struct actions *actions);
 void roster_beat(struct coordinator *c, uint32_t link,
                  const struct msg_beat *beat, struct actions *actions);
+/* WATCH: the relay on `link` is there, and so are its leaves but some. */
+void roster_relay_watch(struct coordinator *c, uint32_t link,
+                        const struct msg_watch *watch, struct actions *actions);
+/* A SUM: the relay is there, too. */
+void roster_relay_heard(struct coordinator *c, uint32_t link);
 /* Where its time went. */
 void roster_pulse(struct coordinator *c, uint32_t link,
                   const struct msg_pulse *pulse, struct actions *actions);
@@ -96,6 +102,31 @@ void verify_forget(struct coordinator *c, const char *name);
 void verify_alone(struct coordinator *c, uint32_t id, struct actions *actions);
 void verify_judged(struct coordinator *c, enum err err,
                    struct actions *actions);
+
+/* homes.c */
+/* Is the data private? */
+bool homes_on(const struct coordinator *c);
+MUST_CHECK enum err homes_room(struct coordinator *c);
+void homes_close(struct coordinator *c);
+/* NULL: it may come in, as far as data is concerned. */
+const char *homes_objection(const struct coordinator *c,
+                            const struct msg_hello *hello);
+/* What it holds is its home, all of it and nothing else. */
+void homes_admit(struct coordinator *c, uint32_t link,
+                 const struct msg_hello *hello);
+/* Is somebody here for every home?  True where there are none. */
+bool homes_manned(const struct coordinator *c);
+/* A slot for each owner, and one for a home without; true if that is another
+ * code than before. */
+bool homes_recount(struct coordinator *c);
+uint32_t homes_slots(const struct coordinator *c);
+/* Slots that the member on `link` may fill. */
+uint32_t homes_slot_first(const struct coordinator *c, uint32_t link);
+uint32_t homes_slot_end(const struct coordinator *c, uint32_t link);
+/* Of so many chunks. */
+uint64_t homes_rows(const struct coordinator *c, const struct chunkset *chunks);
+/* Who is away, who is back, and for how long that is borne. */
+void homes_watch(struct coordinator *c, struct actions *actions);
 
 /* leaves.c */
 /* RELAY: from now on `link` brings workers. */

@@ -112,6 +112,7 @@ void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
 
     if (member->counting || chunkset_has_range(&member->held, first, end))
         return;
+    CHECK(!homes_on(c)); /* HOME-1. */
     first = chunkset_next_gap(&member->held, first);
     while (end > first && chunkset_has(&member->held, end - 1))
         end--;
@@ -160,7 +161,8 @@ void shipping_have(struct coordinator *c, uint32_t link,
     struct member *member = &c->members[link];
     const bool waited = member->counting;
 
-    if (msg->count != c->options.job.chunks || c->options.job.products)
+    if (msg->count != c->options.job.chunks || c->options.job.products ||
+        homes_on(c))
         return;
     if (c->options.job.keyed)
         chunkset_clear(&member->near);

@@ -38,7 +38,9 @@
     X(TRACE_STINT, "stint")   /* somebody did something; a = stints lost */    \
     X(TRACE_PULSE, "pulse")   /* a worker's account of its time */             \
     X(TRACE_BANNED, "banned") /* third strike; a = kind of the last one */     \
-    X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */
+    X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */               \
+    X(TRACE_AWAY, "away")     /* owner of rows a.. (b of them) is; value: */   \
+    X(TRACE_HOME, "home")     /* ... is back */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };
@@ -50,12 +52,14 @@ struct trace {
     int32_t link; /* The worker concerned, -1 if none. */
     struct round_key key;
     uint64_t a, b;
-    double value;         /* COMMIT: objective.  SWITCH: share of time saved;
+    double value;         /* COMMIT: objective.  AWAY: seconds that the step
+                             waits; 0: it goes on without.  SWITCH: share of time saved;
                              a, b: its 95 % interval, in thousandths. */
     char name[NAME_SIZE]; /* The worker's name, or "".  SWITCH: the codes. */
     union {
-        struct stint stint; /* STINT, on the coordinator's clock. */
-        struct {            /* TALLY: of the answer. */
+        struct stint stint;    /* STINT, on the coordinator's clock. */
+        char relay[NAME_SIZE]; /* JOINED: the relay it is behind, or "". */
+        struct {               /* TALLY: of the answer. */
             int64_t compute_us;
             double delay_factor; /* Slow on purpose: times the compute time. */
         } answer;

@@ -141,7 +141,7 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
     /* A life that goes on may have to do without the code of the last view: it
      * may have been this fallback then, too. */
     if ((err == ERR_OK && !worse) || (!c->code_built && !c->resumed) ||
-        err == ERR_NOMEM ||
+        err == ERR_NOMEM || spec.placement == PLACE_HOMES ||
         spec.placement == PLACE_LOCAL) /* No sum that `rep` could take over. */
         return err;
     /* No such code, or no certificate, for this many: replication is exact for
@@ -275,6 +275,22 @@ static void fill_by_data(struct coordinator *c, bool *changed)
     }
 }
 
+/* Private data: owners fill the slots of their home; there is one for each. */
+static void fill_homes(struct coordinator *c)
+{
+    for (uint32_t link = 0; link < c->members_max; link++) {
+        uint32_t slot;
+
+        if (c->members[link].state != MEMBER_READY)
+            continue;
+        slot = homes_slot_first(c, link);
+        while (c->slot_link[slot] != LINK_NONE)
+            slot++;
+        CHECK(slot < homes_slot_end(c, link));
+        place(c, link, slot);
+    }
+}
+
 /* Everyone who can has a slot; returns how many are left over. */
 static uint32_t fill_slots(struct coordinator *c, bool *changed)
 {
@@ -347,10 +363,26 @@ static void journal_view(struct coordinator *c, struct actions *actions)
     commit_journal(c, &record, !BUG(BUG_UNSYNCED_VIEW), actions);
 }
 
+/* The same for private data.  A home without an owner keeps its slot: the step
+ * may have to wait, but a code for the others would not be the same sum. */
+static bool settle_homes(struct coordinator *c, struct actions *actions)
+{
+    if (homes_recount(c) || !c->code_built) {
+        if (!rebuild(c, homes_slots(c), actions))
+            return false;
+        empty_slots(c);
+    }
+    fill_homes(c);
+    return true;
+}
+
 /* Slots for the living; false if the job has failed. */
 static bool settle(struct coordinator *c, struct actions *actions)
 {
     bool changed = false;
+
+    if (homes_on(c))
+        return settle_homes(c, actions);
 
     if (!c->code_built && !rebuild(c, c->options.slots, actions))
         return false;
@@ -405,7 +437,8 @@ void view_gather(struct coordinator *c, struct actions *actions)
 {
     if (c->journal_wait > 0)
         return; /* The JOB record comes first. */
-    if ((c->alive >= c->gather_for && !shipping_counting(c)) ||
+    if ((c->alive >= c->gather_for && !shipping_counting(c) &&
+         homes_manned(c)) ||
         (c->alive > 0 && c->now >= c->gather_until))
         commit_advance(c, actions);
 }

@@ -296,7 +296,7 @@ static void add_to_row(struct worker *worker, const struct item *item)
     const uint32_t dims = worker->tally.dims;
 
     if (worker->kind != EVALUATE_LOCAL) { /* Else it is there already. */
-        tally_gradient(&worker->tally, worker->exponent[worker->live],
+        (void)tally_gradient(&worker->tally, worker->exponent[worker->live],
                        worker->gradient);
         worker->gradient[dims] = tally_loss_value(&worker->tally);
     }
@@ -638,6 +638,9 @@ static void job_open(struct worker *worker, const struct job *job,
     worker->open = true;
     if (worker->options.resident)
         chunkset_fill(&worker->held);
+    if (worker->options.owns)
+        chunkset_add_range(&worker->held, worker->options.own_first,
+                           worker->options.own_end);
     actions_add(actions, ACTION_OPEN)->job = &worker->job;
 }
 
@@ -653,10 +656,16 @@ static void on_welcome(struct worker *worker, const struct job *job,
                "the coordinator now runs another job; join again");
         return;
     }
-    if (worker->options.resident &&
+    if ((worker->options.resident || worker->options.owns) &&
         !digest_equal(&job->data, &worker->options.data)) {
         finish(worker, actions, ERR_MISMATCH,
                "the coordinator trains on other data");
+        return;
+    }
+    if (worker->options.owns &&
+        (!job->owned || worker->options.own_end > job->chunks)) {
+        finish(worker, actions, ERR_MISMATCH,
+               "the coordinator describes a job that cannot be");
         return;
     }
     worker->phase = WORKER_SERVING;
@@ -685,6 +694,8 @@ static void say_hello(struct worker *worker, struct actions *actions)
     hello->job = worker->open ? worker->job.id : 0;
     hello->view_seen = worker->view_seen;
     hello->keeps = worker_data_keeps(worker);
+    hello->owns = worker->options.owns;
+    hello->part = worker->options.part;
     worker->hello_at = worker->now + HELLO_RESEND_US;
 }
 
@@ -924,7 +935,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_ECHO: /* That it came is in heard_at. */
         on_echo(worker, &msg->echo);
         offset_sample(&worker->pulse.clock, msg->echo.sent_us,
-                      msg->echo.heard_us, worker->now);
+                      msg->echo.heard_us, worker->now, msg->echo.error_us);
         break;
     case MSG_HELLO:
     case MSG_BEAT:
@@ -942,6 +953,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_SUM:
     case MSG_GONE:
     case MSG_PULSE:
+    case MSG_WATCH:
         break; /* The others are not for a worker. */
     }
 }

@@ -40,7 +40,8 @@ void worker_data_close(struct worker *worker)
 
 bool worker_data_keeps(struct worker *worker)
 {
-    worker->counted_on = !worker->options.resident && !worker->job.products &&
+    worker->counted_on = !worker->options.resident && !worker->options.owns &&
+                         !worker->job.products &&
                          (worker->options.keeps || worker->held.members > 0);
     return worker->counted_on;
 }
@@ -82,8 +83,8 @@ void worker_data_welcomed(struct worker *worker, struct actions *actions)
 void worker_data_chunks(struct worker *worker, const struct msg *msg,
                         struct actions *actions)
 {
-    if (!worker->open || worker->options.resident || worker->job.products ||
-        msg->chunks.count != worker->job.chunks)
+    if (!worker->open || worker->options.resident || worker->options.owns ||
+        worker->job.products || msg->chunks.count != worker->job.chunks)
         return;
     if (worker->recalled && worker->counted_on)
         say_have(worker, actions);
@@ -112,8 +113,8 @@ void worker_data_arrived(struct worker *worker, const struct msg *msg,
     const uint32_t chunk = msg->data.chunk;
     struct action *action;
 
-    if (!worker->open || chunk >= job_strips(&worker->job) ||
-        msg->data.block != worker->block)
+    if (!worker->open || worker->options.owns ||
+        chunk >= job_strips(&worker->job) || msg->data.block != worker->block)
         return;
     /* More is on its way, probably. */
     worker->need_at = worker->now + NEED_RESEND_US;

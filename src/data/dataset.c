@@ -122,6 +122,55 @@ enum err dataset_init(struct dataset *data, uint32_t rows, uint32_t cols,
     return dataset_init_shape(data, &shape);
 }
 
+static uint32_t chunks_of(uint32_t rows, uint32_t chunk_rows)
+{
+    return rows / chunk_rows + (rows % chunk_rows != 0);
+}
+
+/* Whole chunks for each file; the cut ends with the number of rows. */
+static void cut_files(struct dataset *data, const uint32_t *rows,
+                      uint32_t count)
+{
+    uint32_t first = 0;
+    uint32_t chunk = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t row = 0; row < rows[i]; row += data->chunk_rows)
+            data->cut[chunk++] = first + row;
+        first += rows[i];
+    }
+    data->cut[chunk] = first;
+}
+
+enum err dataset_init_hollow(struct dataset *data, const uint32_t *rows,
+                             uint32_t count, uint32_t cols, uint32_t chunk_rows)
+{
+    struct dataset made = {.cols = cols, .chunk_rows = chunk_rows};
+    uint64_t total = 0;
+    uint64_t chunks = 0;
+    enum err err;
+
+    for (uint32_t i = 0; i < count; i++) {
+        total += rows[i];
+        chunks += chunks_of(rows[i], chunk_rows);
+    }
+    if (total > DATA_ROWS_MAX || cols > DATA_COLS_MAX || chunks > CHUNKS_MAX)
+        return ERR_TOOBIG;
+    made.rows = (uint32_t)total;
+    made.stride = (cols + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
+    made.cut = mem_new(chunks + 1, sizeof *made.cut);
+    err = chunkset_init(&made.present, (uint32_t)chunks);
+    if (err == ERR_OK && made.cut != NULL)
+        err = dataset_set_labels(&made, NULL, 0);
+    if (err != ERR_OK || made.cut == NULL) {
+        dataset_close(&made);
+        return err != ERR_OK ? err : ERR_NOMEM;
+    }
+    cut_files(&made, rows, count);
+    *data = made;
+    return ERR_OK;
+}
+
 struct dataset_shape dataset_shape(const struct dataset *data)
 {
     return (struct dataset_shape){
@@ -157,6 +206,7 @@ void dataset_close(struct dataset *data)
     release(data, data->y, data->rows, sizeof *data->y);
     release(data, data->weight, data->rows, sizeof *data->weight);
     mem_free(data->label);
+    mem_free(data->cut);
     chunkset_close(&data->present);
     file_map_close(&map);
     *data = (struct dataset){0};
@@ -193,13 +243,22 @@ enum err dataset_add_weights(struct dataset *data)
 
 uint32_t dataset_chunks(const struct dataset *data)
 {
+    if (data->cut != NULL)
+        return data->present.count;
     return data->rows / data->chunk_rows + (data->rows % data->chunk_rows != 0);
+}
+
+uint32_t dataset_first_row(const struct dataset *data, uint32_t chunk)
+{
+    return data->cut != NULL ? data->cut[chunk] : chunk * data->chunk_rows;
 }
 
 uint32_t dataset_chunk_size(const struct dataset *data, uint32_t chunk)
 {
     const uint64_t first = (uint64_t)chunk * data->chunk_rows;
 
+    if (data->cut != NULL)
+        return data->cut[chunk + 1] - data->cut[chunk];
     CHECK(first < data->rows);
     return data->rows - first < data->chunk_rows ? data->rows - (uint32_t)first
                                                  : data->chunk_rows;
@@ -229,7 +288,7 @@ struct dense_rows dataset_chunk(const struct dataset *data, uint32_t chunk)
         [STORAGE_I8] = DENSE_I8,   [STORAGE_BIT] = DENSE_BIT,
         [STORAGE_F64] = DENSE_F64,
     };
-    const uint32_t first = chunk * data->chunk_rows;
+    const uint32_t first = dataset_first_row(data, chunk);
 
     CHECK(!dataset_is_sparse(data));
     CHECK(chunkset_has(&data->present, chunk));
@@ -246,7 +305,7 @@ struct dense_rows dataset_chunk(const struct dataset *data, uint32_t chunk)
 struct sparse_rows dataset_sparse_chunk(const struct dataset *data,
                                         uint32_t chunk)
 {
-    const uint32_t first = chunk * data->chunk_rows;
+    const uint32_t first = dataset_first_row(data, chunk);
 
     CHECK(dataset_is_sparse(data));
     CHECK(chunkset_has(&data->present, chunk));

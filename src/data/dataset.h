@@ -6,6 +6,9 @@
  *     rows    |0 ........ C-1|C ....... 2C-1| ... |.. rows-1|
  *     chunk        0               1                K-1          C = chunk_rows
  *
+ * Files that were put one after the other have chunks of their own (`cut`), so
+ * that the last chunk of each may be shorter.
+ *
  * Dense rows are padded with zeros to 8 columns; sparse ones are columns, and
  * values unless all are 1 (see storage.h).  Labels are fp64.  A worker may hold
  * only some chunks (`present`), but has room for all; the coordinator holds
@@ -37,6 +40,7 @@ struct dataset {
     uint32_t stride;     /* cols rounded up to KERNEL_LANES. */
     uint32_t chunk_rows; /* The last chunk may be shorter. */
     struct chunkset present;
+    uint32_t *cut;      /* First row of each chunk, and one; NULL: alike. */
     void *x;            /* Dense: rows * stride values, see storage.h. */
     uint64_t *begin;    /* Sparse: rows + 1 offsets (all chunks' rows). */
     uint32_t *column;   /* Sparse: renumbered, see `original`. */
@@ -88,7 +92,14 @@ MUST_CHECK enum err dataset_set_labels(struct dataset *data,
 /* Make room for sample weights, all 1; fine if there is. */
 MUST_CHECK enum err dataset_add_weights(struct dataset *data);
 
+/* Rows that are elsewhere: the shape, without room for any.  File i of `count`
+ * has rows[i] of them. */
+MUST_CHECK enum err dataset_init_hollow(struct dataset *data,
+                                        const uint32_t *rows, uint32_t count,
+                                        uint32_t cols, uint32_t chunk_rows);
+
 uint32_t dataset_chunks(const struct dataset *data);
+uint32_t dataset_first_row(const struct dataset *data, uint32_t chunk);
 bool dataset_is_sparse(const struct dataset *data);
 /* The rows of a present chunk, as the kernels want them. */
 struct dense_rows dataset_chunk(const struct dataset *data, uint32_t chunk);

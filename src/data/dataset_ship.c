@@ -18,7 +18,7 @@
 
 static uint32_t first_row(const struct dataset *data, uint32_t chunk)
 {
-    return chunk * data->chunk_rows;
+    return dataset_first_row(data, chunk);
 }
 
 static size_t dense_bytes(const struct dataset *data)

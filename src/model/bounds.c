@@ -266,38 +266,56 @@ static void join_maxima(struct measure *measure)
 
 /* Scales from the crude bound rows * max * max, which no sum exceeds.  One bit
  * is left for SLACK and the rounding up of each chunk or sparse row. */
-static enum err choose_scales(struct measure *measure)
+enum err bounds_scales(const struct bounds_sizes *sizes, uint64_t rows,
+                       int16_t *u, int16_t *v)
 {
-    const struct dataset *const data = measure->data;
-    const struct part *const all = &measure->parts[0];
+    for (uint32_t j = 0; j < sizes->dims; j++) {
+        const double each = 2 * (double)rows * sizes->x_max[j] * sizes->weight;
 
-    for (uint32_t j = 0; j < data->stride; j++) {
-        const double each =
-            2 * (double)data->rows * all->x_max[j] * all->weight_max;
-
-        if (!(each * all->y_max < HUGE_BOUND &&
-              each * all->x_norm < HUGE_BOUND))
+        if (!(each * sizes->label < HUGE_BOUND &&
+              each * sizes->norm < HUGE_BOUND))
             return ERR_RANGE;
-        measure->u_exponent[j] = tally_exponent(each * all->y_max);
-        measure->v_exponent[j] = tally_exponent(each * all->x_norm);
+        u[j] = tally_exponent(each * sizes->label);
+        v[j] = tally_exponent(each * sizes->norm);
     }
     return ERR_OK;
 }
 
-static void sum_parts(const struct measure *measure, struct bounds *bounds)
+static struct bounds_sizes sizes_of(const struct measure *measure)
+{
+    const struct part *const all = &measure->parts[0];
+
+    return (struct bounds_sizes){.dims = measure->data->stride,
+                                 .x_max = all->x_max,
+                                 .label = all->y_max,
+                                 .norm = all->x_norm,
+                                 .weight = all->weight_max};
+}
+
+static void sum_parts(const struct measure *measure, int64_t *u, int64_t *v)
+{
+    for (uint32_t j = 0; j < measure->data->stride; j++) {
+        u[j] = 0;
+        v[j] = 0;
+        for (uint32_t t = 0; t < measure->threads; t++) {
+            u[j] += measure->parts[t].u_sum[j];
+            v[j] += measure->parts[t].v_sum[j];
+        }
+    }
+}
+
+void bounds_settle(struct bounds *bounds, const struct bounds_sizes *sizes,
+                   const int16_t *u, const int16_t *v, const int64_t *u_sum,
+                   const int64_t *v_sum)
 {
     for (uint32_t j = 0; j < bounds->dims; j++) {
-        int64_t u = 0;
-        int64_t v = 0;
-
-        for (uint32_t t = 0; t < measure->threads; t++) {
-            u += measure->parts[t].u_sum[j];
-            v += measure->parts[t].v_sum[j];
-        }
         /* The conversion may round down by 2^-53: bounds_exponents' SLACK. */
-        bounds->u[j] = ldexp((double)u, -measure->u_exponent[j]);
-        bounds->v[j] = ldexp((double)v, -measure->v_exponent[j]);
+        bounds->u[j] = ldexp((double)u_sum[j], -u[j]);
+        bounds->v[j] = ldexp((double)v_sum[j], -v[j]);
     }
+    bounds->label = sizes->label;
+    bounds->norm = sizes->norm;
+    bounds->weight = sizes->weight;
 }
 
 enum err bounds_measure(struct bounds *bounds, const struct problem *problem,
@@ -307,35 +325,124 @@ enum err bounds_measure(struct bounds *bounds, const struct problem *problem,
                                dataset_chunks(problem->data), pool);
 }
 
+static struct measure measure_of(const struct problem *problem, uint32_t first,
+                                 const struct pool *pool)
+{
+    return (struct measure){.data = problem->data,
+                            .isa = isa_best(),
+                            .numbers = !problem->model->classes,
+                            .threads = pool->threads,
+                            .first = first};
+}
+
+static void measure_maxima(struct measure *measure, uint32_t count,
+                           struct pool *pool)
+{
+    pool->run(pool,
+              dataset_is_sparse(measure->data) ? find_sparse_maxima
+                                               : find_maxima,
+              measure, count);
+    join_maxima(measure);
+}
+
+/* After the scales are chosen. */
+static void measure_sums(struct measure *measure, uint32_t count,
+                         struct pool *pool, int64_t *u, int64_t *v)
+{
+    pool->run(pool,
+              dataset_is_sparse(measure->data) ? add_sparse_chunk : add_chunk,
+              measure, count);
+    sum_parts(measure, u, v);
+}
+
 enum err bounds_measure_part(struct bounds *bounds,
                              const struct problem *problem, uint32_t first,
                              uint32_t end, struct pool *pool)
 {
     const struct dataset *const data = problem->data;
-    const bool sparse = dataset_is_sparse(data);
-    struct measure measure = {.data = data,
-                              .isa = isa_best(),
-                              .numbers = !problem->model->classes,
-                              .threads = pool->threads,
-                              .first = first};
+    struct measure measure = measure_of(problem, first, pool);
+    struct bounds_sizes sizes = {0};
+    int64_t *u = mem_new(data->stride, sizeof *u);
+    int64_t *v = mem_new(data->stride, sizeof *v);
     enum err err;
 
     CHECK(bounds->dims == data->stride);
     CHECK(chunkset_has_range(&data->present, first, end));
     err = measure_init(&measure, data->stride);
+    if (err == ERR_OK && (u == NULL || v == NULL))
+        err = ERR_NOMEM;
     if (err == ERR_OK) {
-        pool->run(pool, sparse ? find_sparse_maxima : find_maxima, &measure,
-                  end - first);
-        join_maxima(&measure);
-        err = choose_scales(&measure);
+        measure_maxima(&measure, end - first, pool);
+        sizes = sizes_of(&measure);
+        err = bounds_scales(&sizes, data->rows, measure.u_exponent,
+                            measure.v_exponent);
     }
     if (err == ERR_OK) {
-        pool->run(pool, sparse ? add_sparse_chunk : add_chunk, &measure,
-                  end - first);
-        sum_parts(&measure, bounds);
-        bounds->label = measure.parts[0].y_max;
-        bounds->norm = measure.parts[0].x_norm;
-        bounds->weight = measure.parts[0].weight_max;
+        measure_sums(&measure, end - first, pool, u, v);
+        bounds_settle(bounds, &sizes, measure.u_exponent, measure.v_exponent, u,
+                      v);
+    }
+    measure_close(&measure);
+    mem_free(u);
+    mem_free(v);
+    return err;
+}
+
+enum err bounds_sizes_init(struct bounds_sizes *sizes, uint32_t dims)
+{
+    *sizes = (struct bounds_sizes){.dims = dims};
+    sizes->x_max = mem_new(dims, sizeof *sizes->x_max);
+    return sizes->x_max == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+void bounds_sizes_close(struct bounds_sizes *sizes)
+{
+    mem_free(sizes->x_max);
+    *sizes = (struct bounds_sizes){0};
+}
+
+enum err bounds_sizes_measure(struct bounds_sizes *sizes,
+                              const struct problem *problem, struct pool *pool)
+{
+    struct measure measure = measure_of(problem, 0, pool);
+    enum err err = measure_init(&measure, problem->data->stride);
+
+    CHECK(sizes->dims == problem->data->stride);
+    if (err == ERR_OK) {
+        struct bounds_sizes found;
+
+        measure_maxima(&measure, dataset_chunks(problem->data), pool);
+        found = sizes_of(&measure);
+        bounds_sizes_join(sizes, &found);
+    }
+    measure_close(&measure);
+    return err;
+}
+
+void bounds_sizes_join(struct bounds_sizes *into,
+                       const struct bounds_sizes *from)
+{
+    CHECK(into->dims == from->dims);
+    for (uint32_t j = 0; j < into->dims; j++)
+        into->x_max[j] = fmax(into->x_max[j], from->x_max[j]);
+    into->label = fmax(into->label, from->label);
+    into->norm = fmax(into->norm, from->norm);
+    into->weight = fmax(into->weight, from->weight);
+}
+
+enum err bounds_sums(const struct problem *problem, const int16_t *u,
+                     const int16_t *v, struct pool *pool, int64_t *u_sum,
+                     int64_t *v_sum)
+{
+    struct measure measure = measure_of(problem, 0, pool);
+    const uint32_t dims = problem->data->stride;
+    enum err err = measure_init(&measure, dims);
+
+    if (err == ERR_OK) {
+        memcpy(measure.u_exponent, u, dims * sizeof *u);
+        memcpy(measure.v_exponent, v, dims * sizeof *v);
+        measure_sums(&measure, dataset_chunks(problem->data), pool, u_sum,
+                     v_sum);
     }
     measure_close(&measure);
     return err;

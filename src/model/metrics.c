@@ -199,7 +199,8 @@ enum err metrics_scores(const struct problem *problem, const double *w,
     if (scratch == NULL)
         return ERR_NOMEM;
     for (uint32_t chunk = 0; chunk < dataset_chunks(data); chunk++) {
-        double *const out = z + (size_t)chunk * data->chunk_rows * outputs;
+        double *const out =
+            z + (size_t)dataset_first_row(data, chunk) * outputs;
 
         if (sparse)
             score_sparse(problem, w, chunk, out);

@@ -36,7 +36,7 @@ static void count_rows(struct part *part)
 {
     const struct dataset *const data = part->problem->data;
 
-    part->first_row = part->first * data->chunk_rows;
+    part->first_row = dataset_first_row(data, part->first);
     part->rows = 0;
     for (uint32_t chunk = part->first; chunk < part->end; chunk++)
         part->rows += dataset_chunk_size(data, chunk);
@@ -76,7 +76,7 @@ enum err part_begin(struct part *part, const double *w)
 
 void part_end(const struct part *part, double *sum, double *loss_sum)
 {
-    tally_gradient(&part->tally, part->exponent, sum);
+    (void)tally_gradient(&part->tally, part->exponent, sum);
     *loss_sum = tally_loss_value(&part->tally);
 }
 

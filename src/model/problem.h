@@ -111,6 +111,34 @@ MUST_CHECK enum err bounds_measure_part(struct bounds *bounds,
                                         const struct problem *problem,
                                         uint32_t first, uint32_t end,
                                         struct pool *pool);
+/* The same of rows that are on several machines, in three steps: sizes of each
+ * part, the scales that follow from all of them, and sums on these scales.
+ * Sums of parts add up to those of the whole, so that the bounds are the very
+ * bits that one machine with all rows would find. */
+struct bounds_sizes {
+    uint32_t dims;              /* The data's stride. */
+    double *x_max;              /* Per column. */
+    double label, norm, weight; /* As in struct bounds. */
+};
+
+MUST_CHECK enum err bounds_sizes_init(struct bounds_sizes *sizes,
+                                      uint32_t dims);
+void bounds_sizes_close(struct bounds_sizes *sizes);
+MUST_CHECK enum err bounds_sizes_measure(struct bounds_sizes *sizes,
+                                         const struct problem *problem,
+                                         struct pool *pool);
+void bounds_sizes_join(struct bounds_sizes *into,
+                       const struct bounds_sizes *from);
+/* Of `rows` rows in all; dims of each.  ERR_RANGE as bounds_measure. */
+MUST_CHECK enum err bounds_scales(const struct bounds_sizes *sizes,
+                                  uint64_t rows, int16_t *u, int16_t *v);
+MUST_CHECK enum err bounds_sums(const struct problem *problem, const int16_t *u,
+                                const int16_t *v, struct pool *pool,
+                                int64_t *u_sum, int64_t *v_sum);
+void bounds_settle(struct bounds *bounds, const struct bounds_sizes *sizes,
+                   const int16_t *u, const int16_t *v, const int64_t *u_sum,
+                   const int64_t *v_sum);
+
 /* exponent[0 .. evaluation_dims) for a round of `what`.  ERR_RANGE if |w| or
  * |v| is not finite, or so large that a score might not be.  ERR_TOOBIG: the
  * exponents are there, but the loss of a chunk might not fit its tally; it

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "node/door.h"
+#include "node/farewell.h"
 #include "node/judge.h"
 #include "node/result_file.h"
 #include "node/session.h"
@@ -24,6 +25,7 @@
 #include "os/log.h"
 #include "os/loop.h"
 #include "wire/codec.h"
+#include "wire/roll_codec.h"
 
 #define ACTIONS_FIRST 256u
 #define JOURNALED_MAX (4 * RECORDS_MAX)
@@ -31,17 +33,16 @@
 #define TRACE_BACKLOG                                                          \
     (256u << 10) /* Beyond it the frequent kinds are lost.                     \
                   */
-#define TRACE_LAG_US (2 * MS_US)
-#define FINISH_US    (500 * MS_US)
-#define FINISH_LOOK  (5 * MS_US)
+#define TRACE_LAG_US      (2 * MS_US)
+#define FINISH_US         (500 * MS_US)
+#define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
 
 struct node {
     const struct coordinator_node_options *options;
     struct coordinator core;
     struct actions actions;
     struct loop *loop;
-    struct timer *timer;  /* The core's. */
-    struct timer *ending; /* Of the last half second. */
+    struct timer *timer; /* The core's. */
     struct alerts *alerts;
     struct link_hub *hub;
     struct outlet *outlet;     /* NULL: no trace. */
@@ -77,7 +78,7 @@ struct node {
     struct door door;
 
     bool finished;
-    time_us ending_until;
+    struct farewell farewell;
     enum err err; /* No result could be written. */
     struct why *why;
 };
@@ -286,6 +287,39 @@ static void answer(struct node *node, struct session *session,
         feed(node, &event);
 }
 
+/* An owner of private data that comes later, or again: its place is known. */
+static void answer_offer(struct node *node, struct session *session,
+                         const uint8_t *data, size_t size)
+{
+    const struct parts *parts = node->options->parts;
+    uint8_t bytes[ROLL_SCHEMA_BYTES];
+    struct roll_msg msg;
+    struct roll_msg back = {.kind = ROLL_NO};
+    const char *no = NULL;
+    uint32_t home = 0;
+
+    if (roll_codec_decode(data, size, &msg) != ERR_OK || msg.kind != ROLL_OFFER)
+        no = "it sent what is no message";
+    else if (!may_be(session->link, msg.offer.name))
+        no = "the token is another worker's; use its name";
+    else if (parts == NULL)
+        no = "this run sends its rows to its workers; leave out "
+             "--data-private to join it";
+    else if ((home = parts_find(parts, &msg.offer.part)) == parts->count)
+        no = "this run has begun, with other files; wait for the next, or "
+             "raise the number that --data-private has there";
+    if (no == NULL) {
+        back.kind = ROLL_SCHEMA;
+        back.schema = parts_schema(parts, home, true);
+    } else {
+        log_refusal(node, session, no);
+        (void)snprintf(back.no.reason, sizeof back.no.reason, "%s", no);
+    }
+    link_send(session->link, PLANE_CONTROL, bytes,
+              roll_codec_encode(&back, bytes));
+    session_drop(node, session);
+}
+
 static void first_message(struct node *node, struct session *session,
                           const struct msg *msg)
 {
@@ -353,6 +387,11 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
         return;
     if (plane == PLANE_BULK && codec_is_posted(data, size)) {
         on_posted(node, session, data, size);
+        return;
+    }
+    if (plane == PLANE_CONTROL && session->index == SESSION_NO_INDEX &&
+        roll_codec_is(data, size)) {
+        answer_offer(node, session, data, size);
         return;
     }
     if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
@@ -514,6 +553,26 @@ static void log_trust(const struct trace *trace)
                  (unsigned long long)trace->b, STRIKES_MAX);
 }
 
+/* A step that waits for somebody should say for whom. */
+static void log_owner(const struct trace *trace)
+{
+    const unsigned long long first = trace->a;
+    const unsigned long long last = trace->a + trace->b - 1;
+
+    if (trace->kind == TRACE_AWAY)
+        log_line(trace->value > 0
+                     ? "step %u: the owner of rows %llu to %llu (%s) is away; "
+                       "the step waits for it, %.0f s at most"
+                     : "step %u: the owner of rows %llu to %llu (%s) is away; "
+                       "the steps go on without these rows",
+                 trace->key.step, first, last,
+                 trace->name[0] != '\0' ? trace->name : "not seen yet",
+                 trace->value);
+    else if (trace->kind == TRACE_HOME)
+        log_line("step %u: the owner of rows %llu to %llu (%s) is back",
+                 trace->key.step, first, last, trace->name);
+}
+
 static bool frequent(enum trace_kind kind)
 {
     return kind == TRACE_TALLY || kind == TRACE_STALE ||
@@ -564,6 +623,7 @@ static void send_traces(struct node *node)
 static void do_trace(struct node *node, const struct trace *trace)
 {
     log_trust(trace);
+    log_owner(trace);
     if (node->outlet == NULL)
         return;
     if (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG) {
@@ -649,6 +709,16 @@ static void judged(void *context)
     feed(node, &event);
 }
 
+static void hand_over(struct node *node, const struct run_result *result)
+{
+    bool on_disk = false;
+
+    node->err = result_write(node->options->folder, node->options->spare_fd,
+                             result, &on_disk, node->why);
+    if (node->err == ERR_OK && !on_disk)
+        log_line("%s; the result is handed over in memory", node->why->text);
+}
+
 static void do_finish(struct node *node, const struct action *action)
 {
     struct run_result result = {
@@ -670,7 +740,7 @@ static void do_finish(struct node *node, const struct action *action)
                result.dims * sizeof *result.weights);
         (void)snprintf(result.reason, sizeof result.reason, "%s",
                        action->reason);
-        node->err = result_write(node->options->folder, &result, node->why);
+        hand_over(node, &result);
         mem_free(result.weights);
     }
     node->finished = true;
@@ -718,19 +788,6 @@ static void carry_out(struct node *node, const struct action *action)
     CHECK(!"an action of a worker");
 }
 
-static void end_look(void *context)
-{
-    struct node *node = context;
-    const time_us now = clock_now_us();
-    const bool drained =
-        node->outlet == NULL || outlet_queued(node->outlet) == 0;
-
-    if ((link_hub_open(node->hub) == 0 && drained) || now >= node->ending_until)
-        loop_stop(node->loop);
-    else
-        timer_at(node->ending, now + FINISH_LOOK);
-}
-
 /* How long the last words may take: on a road with stalls as long as a few of
  * them, for a process that is gone cannot send again what was lost. */
 static time_us last_words_us(const struct node *node)
@@ -740,8 +797,8 @@ static time_us last_words_us(const struct node *node)
     for (uint32_t i = 0; i < node->options->core.links_max; i++) {
         const struct member *member = &node->core.members[i];
 
-        if (node->sessions[i] != NULL && member->stall_us[0] > stall_us)
-            stall_us = member->stall_us[0];
+        if (node->sessions[i] != NULL && member->gaps.stall_us[0] > stall_us)
+            stall_us = member->gaps.stall_us[0];
     }
     return FINISH_US + (time_us)(3 * stall_us);
 }
@@ -749,14 +806,15 @@ static time_us last_words_us(const struct node *node)
 /* Let the last words out, but not for ever. */
 static void begin_end(struct node *node)
 {
-    node->ending_until = clock_now_us() + last_words_us(node);
+    const time_us patience = last_words_us(node);
+
     link_hub_stop_listening(node->hub);
     for (uint32_t i = 0; i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)
             session_drop(node, node->sessions[i]);
     }
     timer_at(node->timer, TIME_NEVER);
-    timer_at(node->ending, clock_now_us() + FINISH_LOOK);
+    farewell_begin(&node->farewell, node->hub, node->outlet, patience);
 }
 
 /* Did this step of the machine end a round?  Its decoding, the optimiser and
@@ -867,11 +925,11 @@ static enum err open_judge(struct node *node)
 {
     const struct coordinator_node_options *options = node->options;
     const struct coordinator_options *core = &node->core.options;
-    const struct problem problem =
-        problem_of(options->data, options->model, options->isa);
+    struct problem problem;
 
     if (!core->verify && !(core->audit > 0))
         return ERR_OK;
+    problem = problem_of(options->data, options->model, options->isa);
     return judge_new(node->loop, &problem, &core->job, judged, node,
                      &node->judge);
 }
@@ -888,7 +946,7 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = timer_new(node->loop, on_time, node, &node->timer);
     if (err == ERR_OK)
-        err = timer_new(node->loop, end_look, node, &node->ending);
+        err = farewell_open(&node->farewell, node->loop);
     if (err == ERR_OK)
         err = timer_new(node->loop, traces_due, node, &node->lagging);
     if (err == ERR_OK)
@@ -921,7 +979,7 @@ static void node_close(struct node *node)
     outlet_free(node->outlet);
     alerts_free(node->alerts);
     timer_free(node->timer);
-    timer_free(node->ending);
+    farewell_close(&node->farewell);
     timer_free(node->lagging);
     loop_free(node->loop);
     coordinator_close(&node->core);

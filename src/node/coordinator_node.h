@@ -15,17 +15,20 @@
 #include "core/coordinator.h"
 #include "data/dataset.h"
 #include "model/problem.h"
+#include "node/parts.h"
 #include "os/board.h"
 #include "os/token.h"
 
 struct coordinator_node_options {
     struct coordinator_options core;
     const struct dataset *data; /* All chunks; NULL: workers bring them. */
+    const struct parts *parts;  /* Of private data; NULL: it is not. */
     enum model_kind model;      /* To compute some of them here: --verify. */
     enum isa isa;
     const char *folder;        /* Journal, checkpoints, result. */
     const struct token *token; /* NULL: plain, loopback. */
     struct board *board;       /* NULL: all is sent.  Borrowed. */
+    int spare_fd; /* Memory for a result that no disk takes; -1 = none. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
     bool prompt;  /* Whoever listens acts at steps: tell of each at once. */

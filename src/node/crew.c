@@ -97,6 +97,7 @@ static int coordinator_main(void *context)
     const struct coordinator_node_options *options = context;
     struct run_result result = {0};
     struct why why = {0};
+    bool on_disk;
 
     log_name(CREW_COORDINATOR);
     result.err = coordinator_node_run(options, &why);
@@ -104,7 +105,8 @@ static int coordinator_main(void *context)
         return 0;
     (void)snprintf(result.reason, sizeof result.reason, "%.255s",
                    why.text[0] != '\0' ? why.text : err_text(result.err));
-    if (result_write(options->folder, &result, &why) != ERR_OK)
+    if (result_write(options->folder, options->spare_fd, &result, &on_disk,
+                     &why) != ERR_OK)
         log_line("%s", result.reason);
     return 1;
 }
@@ -149,7 +151,24 @@ static void choose_ways(const struct crew *crew, const char *name,
     if (relays->count == 0)
         return;
     options->addresses =
-        relays->ways + 2 * (number / relays->fanout % relays->count);
+        relays->ways + 2 * (number / relays->fanout % relays->lowest);
+    options->address_count = 2;
+}
+
+/* The relay above one, or the coordinator if it is of the uppermost level. */
+static void choose_parent(const struct crew_relays *relays, uint32_t index,
+                          struct relay_node_options *options)
+{
+    uint32_t first = 0, level = relays->lowest;
+
+    while (index >= first + level) {
+        first += level;
+        level = crew_level(level, relays->fanout);
+    }
+    if (first + level == relays->count)
+        return;
+    options->addresses = relays->ways + 2 * ((size_t)first + level +
+                                             (index - first) / relays->fanout);
     options->address_count = 2;
 }
 
@@ -187,6 +206,7 @@ enum err crew_start_relay(struct crew *crew, uint32_t index,
     member->relay = true;
     member->lives++;
     options.listen_fd = crew->relays.doors[index];
+    choose_parent(&crew->relays, index, &options);
     (void)snprintf(title, sizeof title, "muster:%.8s", options.name);
     return start(crew, member, &how, options.listen_fd, why);
 }

@@ -51,6 +51,36 @@ static enum err choose_isa(const struct join_options *options, enum isa *isa,
     return ERR_OK;
 }
 
+/* Private rows: first find their place among those of the others. */
+static enum err run_owner(const struct join_options *options,
+                          const struct worker_node_options *like,
+                          struct why *why)
+{
+    struct worker_node_options node = *like;
+    struct enrol_options enrol = {
+        .addresses = node.addresses,
+        .address_count = node.address_count,
+        .token = node.token,
+        .source = node.source,
+        .isa = node.isa,
+        .threads = node.threads,
+        .give_up_us = node.give_up_us,
+        .rows = options->own,
+    };
+    struct owned owned = {0};
+    enum err err;
+
+    memcpy(enrol.name, node.name, NAME_SIZE);
+    err = enrol_run(&enrol, &owned, why);
+    if (err == ERR_OK) {
+        log_line("%u private rows are ready; they stay here", owned.data.rows);
+        node.owned = &owned;
+        err = worker_node_run(&node, why);
+    }
+    owned_close(&owned);
+    return err;
+}
+
 static enum err run_with(const struct join_options *options,
                          const struct token *token, struct why *why)
 {
@@ -73,6 +103,7 @@ static enum err run_with(const struct join_options *options,
         node.source = &source;
     }
     node.addresses = addresses;
+    node.supply.strict = token != NULL;
     if (err == ERR_OK)
         err = join_name(options->name, token, node.name, why);
     if (err == ERR_OK)
@@ -89,7 +120,8 @@ static enum err run_with(const struct join_options *options,
     if (node.give_up_us == 0)
         node.give_up_us = TIME_NEVER;
     log_name(node.name);
-    return worker_node_run(&node, why);
+    return options->own.spec != NULL ? run_owner(options, &node, why)
+                                     : worker_node_run(&node, why);
 }
 
 enum err join_run(const struct join_options *options, struct why *why)

@@ -11,6 +11,7 @@
 #ifndef NODE_SUPPLY_H
 #define NODE_SUPPLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/chunkset.h"
@@ -22,6 +23,8 @@ struct supply_options {
     const char *depot; /* Folder; NULL: nothing is kept. */
     uint64_t depot_bytes;
     const char *shared; /* Where the shared file is here; NULL: as told. */
+    bool strict;        /* Another machine's word opens nothing here (S2). */
+    const char *ca;     /* Authorities of https servers; NULL: the system's. */
 };
 
 struct supply;

@@ -22,6 +22,7 @@
 #include "os/folder.h"
 #include "os/interface.h"
 #include "os/log.h"
+#include "os/memory_file.h"
 #include "os/net.h"
 #include "os/random.h"
 #include "os/threads.h"
@@ -44,11 +45,18 @@
 #define BERTHS_SPARE     16u /* Joiners and late starts. */
 #define LINKS_SPARE      16u /* Old sessions not yet gone. */
 
+struct train_door {
+    const char *out;
+    bool has_token;
+    struct token token;
+    struct net_listener listener;
+    int lock; /* -1 = not held. */
+};
+
 struct train {
     const struct train_options *options;
     struct supervisor supervisor;
-    struct token token;
-    struct net_listener listener;
+    struct train_door *door;
     struct net_listener *relay_listeners;
     int *relay_doors;
     struct net_address *ways; /* See crew_relays. */
@@ -59,7 +67,7 @@ struct train {
     struct digest *chunk_digests; /* NULL: not keyed. */
     char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
     struct board *board;          /* NULL: bulk goes over sockets. */
-    int lock;                     /* -1 = not held. */
+    int spare_fd;                 /* See coordinator_node.h. */
 };
 
 /* For train_processes, which the screen calls from inside `watch`. */
@@ -73,23 +81,22 @@ const struct train_process *train_processes(uint32_t *count)
     return crew_processes(&running->supervisor.crew, count);
 }
 
-static void path_in(const struct train *train, const char *name,
-                    char path[PATH_SIZE])
+static void path_in(const char *folder, const char *name, char path[PATH_SIZE])
 {
-    (void)snprintf(path, PATH_SIZE, "%s/%s", train->options->out, name);
+    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, name);
 }
 
-static enum err open_folder(struct train *train, struct why *why)
+static enum err open_folder(const struct train_options *options,
+                            struct train_door *door, struct why *why)
 {
-    const struct train_options *options = train->options;
     char path[PATH_SIZE];
     enum err err = file_make_folder(options->out, why);
     bool there;
 
     if (err != ERR_OK)
         return err;
-    path_in(train, LOCK_FILE, path);
-    err = file_lock(path, &train->lock, why);
+    path_in(options->out, LOCK_FILE, path);
+    err = file_lock(path, &door->lock, why);
     if (err == ERR_EXISTS)
         return why_set(why, err,
                        "%s: a run is going on in this folder; choose another "
@@ -97,7 +104,7 @@ static enum err open_folder(struct train *train, struct why *why)
                        options->out);
     if (err != ERR_OK)
         return err;
-    path_in(train, JOURNAL_FILE, path);
+    path_in(options->out, JOURNAL_FILE, path);
     there = file_exists(path);
     if (there && !options->resume)
         return why_set(why, ERR_EXISTS,
@@ -112,13 +119,13 @@ static enum err open_folder(struct train *train, struct why *why)
     return ERR_OK;
 }
 
-static enum err write_address(struct train *train, struct why *why)
+static enum err write_address(const struct train_door *door, struct why *why)
 {
     char path[PATH_SIZE], text[NET_TEXT_SIZE + 1];
-    const size_t size = strlen(net_text(&train->listener.local, text));
+    const size_t size = strlen(net_text(&door->listener.local, text));
 
     text[size] = '\n';
-    path_in(train, ADDRESS_FILE, path);
+    path_in(door->out, ADDRESS_FILE, path);
     return file_write_atomic(path, text, size + 1, 0600, why);
 }
 
@@ -143,15 +150,16 @@ static enum err take_interface(const struct train_options *options,
     return ERR_OK;
 }
 
-static enum err open_door(struct train *train, struct why *why)
+static enum err open_door(const struct train_options *options,
+                          struct train_door *door, struct why *why)
 {
-    const struct train_options *options = train->options;
     struct net_address wanted;
     enum err err = ERR_OK;
 
     if (options->token_file != NULL) {
         token_guard_process();
-        err = token_load(options->token_file, true, &train->token, why);
+        err = token_load(options->token_file, true, &door->token, why);
+        door->has_token = err == ERR_OK;
     }
     if (err == ERR_OK)
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
@@ -159,14 +167,79 @@ static enum err open_door(struct train *train, struct why *why)
     if (err == ERR_OK && options->interface != NULL)
         err = take_interface(options, &wanted, why);
     if (err == ERR_OK)
-        err = net_listen(&wanted, options->token_file == NULL, &train->listener,
+        err = net_listen(&wanted, options->token_file == NULL, &door->listener,
                          why);
     if (err != ERR_OK)
         return err;
-    if (train->listener.moved)
+    if (door->listener.moved)
         log_line("port %u is not free; listening on port %u instead",
-                 (unsigned)wanted.port, (unsigned)train->listener.bound.port);
-    return write_address(train, why);
+                 (unsigned)wanted.port, (unsigned)door->listener.bound.port);
+    return write_address(door, why);
+}
+
+enum err train_door_open(const struct train_options *options,
+                         struct train_door **door, struct why *why)
+{
+    struct train_door *made = mem_new(1, sizeof *made);
+    enum err err;
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    made->out = options->out;
+    made->lock = -1;
+    err = open_folder(options, made, why);
+    if (err == ERR_OK)
+        err = open_door(options, made, why);
+    if (err == ERR_OK)
+        *door = made;
+    else
+        train_door_close(made);
+    return err;
+}
+
+void train_door_close(struct train_door *door)
+{
+    char path[PATH_SIZE];
+
+    if (door == NULL)
+        return;
+    if (door->listener.fd > 0) {
+        path_in(door->out, ADDRESS_FILE, path);
+        file_remove(path);
+    }
+    net_close(&door->listener);
+    token_close(&door->token);
+    if (door->lock >= 0)
+        file_unlock(door->lock);
+    mem_free(door);
+}
+
+int train_door_fd(const struct train_door *door)
+{
+    return door->listener.fd;
+}
+
+const char *train_door_address(const struct train_door *door,
+                               char text[NET_TEXT_SIZE])
+{
+    return net_text(&door->listener.local, text);
+}
+
+const struct token *train_door_token(const struct train_door *door)
+{
+    return door->has_token ? &door->token : NULL;
+}
+
+/* Relays of all levels: nobody has more than `fanout` children. */
+static uint32_t count_relays(uint32_t local, uint32_t fanout)
+{
+    uint32_t level = crew_level(local, fanout), count = level;
+
+    while (fanout > 1 && level > fanout) {
+        level = crew_level(level, fanout);
+        count += level;
+    }
+    return count;
 }
 
 /* Sockets for relays, before the forks: whoever dials a relay that has died
@@ -175,7 +248,7 @@ static enum err open_relay_doors(struct train *train, struct why *why)
 {
     const struct train_options *options = train->options;
     const uint32_t local = options->local_workers, fanout = options->fanout;
-    const uint32_t count = fanout == 0 ? 0 : (local + fanout - 1) / fanout;
+    const uint32_t count = fanout == 0 ? 0 : count_relays(local, fanout);
     struct net_address any;
     enum err err;
 
@@ -197,7 +270,7 @@ static enum err open_relay_doors(struct train *train, struct why *why)
         train->relay_count = i + 1;
         train->relay_doors[i] = listener->fd;
         train->ways[2 * (size_t)i] = listener->local;
-        train->ways[2 * (size_t)i + 1] = train->listener.local;
+        train->ways[2 * (size_t)i + 1] = train->door->listener.local;
     }
     return err;
 }
@@ -213,8 +286,10 @@ static enum err scale(void *context, const struct evaluation *what,
     struct train *train = context;
     const struct problem problem = problem_in(train->options);
 
-    return bounds_exponents_again(&train->bounds, &problem, what, &train->memo,
-                                  exponent);
+    return bounds_exponents_again(train->options->parts != NULL
+                                      ? &train->options->parts->bounds
+                                      : &train->bounds,
+                                  &problem, what, &train->memo, exponent);
 }
 
 struct keying {
@@ -280,7 +355,7 @@ static enum err open_shared(struct train *train, struct pool *pool,
     if (!web_is_address(options->shared) && !file_exists(options->shared))
         err = cache_write(options->shared, &digest, options->data, pool, why);
     if (err == ERR_OK)
-        err = shared_open(options->shared, &shared, why);
+        err = shared_open(options->shared, options->ca, &shared, why);
     if (err == ERR_OK)
         err = shared_check(shared, &shape, &digest, why);
     shared_close(shared);
@@ -301,14 +376,14 @@ static double slopes(void *context, double *scores)
 }
 
 /* Bounds are taken once, before the forks; every life shares them.  Of a
- * user's function there are none. */
+ * user's function there are none, of private data they are known. */
 static enum err measure(struct train *train, struct why *why)
 {
     struct problem problem;
     struct pool *pool;
     enum err err;
 
-    if (train->options->user != NULL)
+    if (train->options->user != NULL || train->options->parts != NULL)
         return ERR_OK;
     problem = problem_in(train->options);
     err = bounds_init(&train->bounds, problem.data->stride);
@@ -433,6 +508,12 @@ static void describe_core(struct train *train, const struct digest *data)
         .audit_seed = random_u64(),
     };
     train->core.job.keyed = train->chunk_digests != NULL;
+    if (options->parts == NULL)
+        return;
+    train->core.job.owned = true;
+    train->core.homes = options->parts->homes;
+    train->core.home_count = options->parts->count;
+    train->core.owner_us = options->owner_us;
 }
 
 /* Memory for weights and tallies, before the forks that share it. */
@@ -465,10 +546,16 @@ static enum err open_board(struct train *train, struct why *why)
                    "there is no room for shared memory; leave out --bulk shm");
 }
 
-/* Its own workers, and those of one that is gone. */
+/* Its own workers, and those of one that is gone; behind one of an upper level
+ * may be all. */
 static uint32_t relay_leaves_max(const struct train *train)
 {
-    const uint64_t leaves = 4 * (uint64_t)train->options->fanout + LINKS_SPARE;
+    const uint64_t local = train->options->local_workers;
+    const uint64_t fanout = train->options->fanout;
+    const bool deep =
+        fanout > 0 &&
+        train->relay_count > crew_level((uint32_t)local, (uint32_t)fanout);
+    const uint64_t leaves = (deep ? 2 * local : 4 * fanout) + LINKS_SPARE;
 
     return leaves > RELAY_LEAVES_MAX ? RELAY_LEAVES_MAX : (uint32_t)leaves;
 }
@@ -476,24 +563,25 @@ static uint32_t relay_leaves_max(const struct train *train)
 static void describe_processes(struct train *train)
 {
     const struct train_options *options = train->options;
-    const struct token *token =
-        options->token_file != NULL ? &train->token : NULL;
+    const struct token *token = train_door_token(train->door);
 
     train->supervisor.options = options;
-    train->supervisor.lock_fd = train->lock;
+    train->supervisor.lock_fd = train->door->lock;
     train->supervisor.coordinator = (struct coordinator_node_options){
         .core = train->core,
-        .data = options->data,
+        .data = options->parts == NULL ? options->data : NULL,
+        .parts = options->parts,
         .model = options->model,
         .isa = options->isa,
         .folder = options->out,
         .token = token,
         .board = train->board,
         .prompt = options->chaos.count > 0,
-        .listen_fd = train->listener.fd,
+        .listen_fd = train->door->listener.fd,
+        .spare_fd = train->spare_fd,
     };
     train->supervisor.worker = (struct worker_node_options){
-        .addresses = &train->listener.local,
+        .addresses = &train->door->listener.local,
         .address_count = 1,
         .token = token,
         .isa = options->isa,
@@ -506,7 +594,7 @@ static void describe_processes(struct train *train)
         .chaos = &options->chaos,
     };
     train->supervisor.relay = (struct relay_node_options){
-        .addresses = &train->listener.local,
+        .addresses = &train->door->listener.local,
         .address_count = 1,
         .token = token,
         .leaves_max = relay_leaves_max(train),
@@ -514,6 +602,9 @@ static void describe_processes(struct train *train)
     };
     train->supervisor.relays = (struct crew_relays){
         .count = train->relay_count,
+        .lowest = options->fanout == 0
+                      ? 0
+                      : crew_level(options->local_workers, options->fanout),
         .fanout = options->fanout,
         .doors = train->relay_doors,
         .ways = train->ways,
@@ -562,7 +653,7 @@ static enum err report(struct train *train, struct train_result *result,
 {
     struct run_result last = {0};
     const char *folder = train->options->out;
-    enum err err = result_read(folder, &last, NULL);
+    enum err err = result_read(folder, train->spare_fd, &last, NULL);
     const bool spoke = err == ERR_OK;
 
     if (spoke && last.err != ERR_OK && last.err != ERR_CANCELLED) {
@@ -587,20 +678,14 @@ static enum err report(struct train *train, struct train_result *result,
                   result);
     result->hash = hash_result(train, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
-    result->port = train->listener.bound.port;
+    result->port = train->door->listener.bound.port;
     result->shared = train->board != NULL;
     return ERR_OK;
 }
 
 static void train_close(struct train *train)
 {
-    char path[PATH_SIZE];
-
-    if (train->listener.fd > 0) {
-        path_in(train, ADDRESS_FILE, path);
-        file_remove(path);
-    }
-    net_close(&train->listener);
+    memory_file_free(train->spare_fd);
     board_free(train->board);
     for (uint32_t i = 0; i < train->relay_count; i++)
         net_close(&train->relay_listeners[i]);
@@ -610,9 +695,8 @@ static void train_close(struct train *train)
     bounds_close(&train->bounds);
     mem_free(train->chunk_digests);
     ledger_close(&train->supervisor.ledger);
-    token_close(&train->token);
-    if (train->lock >= 0)
-        file_unlock(train->lock);
+    if (train->options->door == NULL)
+        train_door_close(train->door);
 }
 
 void train_result_close(struct train_result *result)
@@ -635,12 +719,11 @@ enum err train_run(const struct train_options *options,
     if (err != ERR_OK)
         return err;
     train->options = options;
-    train->lock = -1;
+    train->spare_fd = memory_file_new();
+    train->door = options->door;
     err = notice_check(&options->notice, why);
-    if (err == ERR_OK)
-        err = open_folder(train, why);
-    if (err == ERR_OK)
-        err = open_door(train, why);
+    if (err == ERR_OK && train->door == NULL)
+        err = train_door_open(options, &train->door, why);
     if (err == ERR_OK)
         err = open_relay_doors(train, why);
     if (err == ERR_OK)

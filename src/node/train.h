@@ -26,8 +26,11 @@
 #include "data/dataset.h"
 #include "model/problem.h"
 #include "node/chaos.h"
+#include "node/parts.h"
 #include "node/user.h"
+#include "os/net.h"
 #include "os/notice.h"
+#include "os/token.h"
 #include "plan/delay.h"
 
 /* How weights and tallies reach local workers and come back. */
@@ -37,8 +40,14 @@ enum train_bulk {
     TRAIN_BULK_TCP,
 };
 
+/* The run's folder, locked, and its socket. */
+struct train_door;
+
 struct train_options {
-    const struct dataset *data;
+    const struct dataset *data; /* Of private data: hollow. */
+    const struct parts *parts;  /* Private data; NULL: it is not. */
+    time_us owner_us;           /* ... so long is waited for an owner. */
+    struct train_door *door;    /* Open already; NULL: train_run opens it. */
     enum model_kind model;
     const struct user_function *user; /* Instead of data and model. */
     enum isa isa;
@@ -67,6 +76,7 @@ struct train_options {
     struct chaos chaos;
     bool stints;        /* Trace what everybody did from when to when. */
     const char *shared; /* Where all read the data; NULL: shipped. */
+    const char *ca;     /* ... authorities of its server; NULL: the system's. */
     struct notice_options notice; /* Told: as on SIGTERM. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every
@@ -96,6 +106,7 @@ struct train_missing {
  * end. */
 struct train_worker {
     char name[NAME_SIZE];
+    char relay[NAME_SIZE];    /* Behind this one when it joined last; or "". */
     uint64_t answers, chunks; /* Merged. */
     uint64_t extra;           /* Pieces stolen or hedged for others. */
     uint64_t wasted;          /* Answers that came too late or twice. */
@@ -127,6 +138,18 @@ struct train_result {
     struct train_worker *workers; /* By name; mem_free. */
     uint32_t worker_count;
 };
+
+/* Of out, resume, listen, interface and token_file.  Whoever opened it closes
+ * it. */
+MUST_CHECK enum err train_door_open(const struct train_options *options,
+                                    struct train_door **door, struct why *why);
+void train_door_close(struct train_door *door); /* Accepts NULL. */
+int train_door_fd(const struct train_door *door);
+/* To dial, in `text`, which is returned. */
+const char *train_door_address(const struct train_door *door,
+                               char text[NET_TEXT_SIZE]);
+/* NULL: there is none. */
+const struct token *train_door_token(const struct train_door *door);
 
 MUST_CHECK enum err train_run(const struct train_options *options,
                               struct train_result *result, struct why *why);

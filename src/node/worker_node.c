@@ -17,6 +17,7 @@
 #include "math/golden.h"
 #include "model/problem.h"
 #include "node/compute.h"
+#include "node/farewell.h"
 #include "node/local.h"
 #include "node/posting.h"
 #include "node/preempt.h"
@@ -35,7 +36,6 @@
 #define RETRY_MAX_US  (500 * MS_US)
 #define QUICK_US      150 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
-#define FINISH_LOOK   (5 * MS_US)
 
 struct node {
     const struct worker_node_options *options;
@@ -43,7 +43,6 @@ struct node {
     struct actions actions;
     struct loop *loop;
     struct timer *timer;
-    struct timer *ending;
     struct alerts *alerts;
     struct preempt *preempt; /* NULL: no notice is looked for. */
     struct link_hub *hub;
@@ -86,7 +85,7 @@ struct node {
     bool finished; /* Only last words are still to be sent. */
     enum err err;
     struct why *why;
-    time_us ending_until;
+    struct farewell farewell;
 };
 
 static void feed(struct node *node, const struct event *event);
@@ -155,6 +154,11 @@ static void on_message(void *context, struct link *link, enum plane plane,
         link_trust(link, node->message_max);
 }
 
+static void other_way(struct node *node)
+{
+    node->way = (node->way + 1) % node->options->address_count;
+}
+
 static void on_down(void *context, struct link *link, enum link_end how,
                     const char *why)
 {
@@ -169,7 +173,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
     if (!node->let_in)
-        node->way = (node->way + 1) % node->options->address_count;
+        other_way(node);
     feed(node, &event);
 }
 
@@ -307,6 +311,12 @@ static void do_product(struct node *node, const struct action *action)
     task_start(node->task);
 }
 
+/* Private rows are cut by themselves: their chunks count from here. */
+static uint32_t first_chunk(const struct node *node)
+{
+    return node->options->owned != NULL ? node->options->owned->first : 0;
+}
+
 static void do_compute(struct node *node, const struct action *action)
 {
     if (node->core.job.products) {
@@ -314,8 +324,8 @@ static void do_compute(struct node *node, const struct action *action)
         return;
     }
     node->work = (struct compute_work){
-        .first = action->first,
-        .end = action->end,
+        .first = action->first - first_chunk(node),
+        .end = action->end - first_chunk(node),
         .kind = action->what.kind,
         .weights = action->what.w,
         .v = action->what.v,
@@ -348,6 +358,13 @@ static void do_compute(struct node *node, const struct action *action)
 /* A coordinator may describe only what its numbers add up to. */
 static enum err check_job(const struct job *job, const struct dataset *data)
 {
+    if (job->owned)
+        return job->cols == data->cols && job->chunk_rows == data->chunk_rows &&
+                       model_has_outputs(job->model, job->outputs) &&
+                       job->dims == (uint64_t)data->stride * job->outputs &&
+                       job->local.every == 0 && !job->products
+                   ? ERR_OK
+                   : ERR_SHAPE;
     if (job->rows != data->rows || job->cols != data->cols ||
         job->chunk_rows != data->chunk_rows ||
         job->chunks != dataset_chunks(data) ||
@@ -373,7 +390,11 @@ static enum err open_data(struct node *node, const struct job *job)
     };
     enum err err = ERR_OK;
 
-    if (node->options->resident != NULL) {
+    if (job->owned != (node->options->owned != NULL))
+        return ERR_SHAPE;
+    if (node->options->owned != NULL) {
+        node->data = &node->options->owned->data;
+    } else if (node->options->resident != NULL) {
         node->data = node->options->resident;
     } else {
         if (job->rows == 0 || job->cols == 0 || job->chunk_rows == 0)
@@ -397,7 +418,7 @@ static enum err open_compute(struct node *node, const struct job *job)
 
     node->seen = *node->data;
     node->seen.present = (struct chunkset){0};
-    err = chunkset_init(&node->seen.present, job->chunks);
+    err = chunkset_init(&node->seen.present, dataset_chunks(node->data));
     if (err == ERR_OK)
         err = threads_new(node->options->threads, &node->pool);
     if (err == ERR_OK)
@@ -547,6 +568,7 @@ static void carry_out(struct node *node, const struct action *action)
         return;
     case ACTION_CLOSE:
         do_close(node);
+        other_way(node); /* Whoever is silent may be out of reach. */
         return;
     case ACTION_TIMER:
         node->self.due = action->at;
@@ -587,24 +609,12 @@ static void carry_out(struct node *node, const struct action *action)
     CHECK(!"an action of the coordinator");
 }
 
-static void end_look(void *context)
-{
-    struct node *node = context;
-    const time_us now = clock_now_us();
-
-    if (link_hub_open(node->hub) == 0 || now >= node->ending_until)
-        loop_stop(node->loop);
-    else
-        timer_at(node->ending, now + FINISH_LOOK);
-}
-
 static void begin_end(struct node *node)
 {
     do_close(node);
     flag_raise(&node->cancel);
     timer_at(node->timer, TIME_NEVER);
-    node->ending_until = clock_now_us() + FINISH_US;
-    timer_at(node->ending, clock_now_us());
+    farewell_begin(&node->farewell, node->hub, NULL, FINISH_US);
 }
 
 static void step(struct node *node, const struct event *event)
@@ -638,7 +648,7 @@ static void compute_here(struct node *node)
 /* NULL: only see whether it is over. */
 static void feed(struct node *node, const struct event *event)
 {
-    if (node->ending_until != 0)
+    if (farewell_begun(&node->farewell))
         return;
     node->kept_us = 0;
     if (!node->finished && event != NULL)
@@ -698,7 +708,8 @@ static enum err open_core(struct node *node, struct why *why)
         .incarnation = random_u64(),
         .pid = process_own_pid(),
         .resident = options->resident != NULL || options->user != NULL,
-        .keeps = options->resident == NULL && options->user == NULL,
+        .keeps = options->resident == NULL && options->user == NULL &&
+                 options->owned == NULL,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
@@ -709,6 +720,13 @@ static enum err open_core(struct node *node, struct why *why)
     if (err != ERR_OK)
         return err;
     core.arithmetic = golden_digest(options->isa);
+    if (options->owned != NULL) {
+        core.owns = true;
+        core.data = options->owned->job;
+        core.part = options->owned->part;
+        core.own_first = options->owned->first;
+        core.own_end = options->owned->end;
+    }
     memcpy(core.name, options->name, NAME_SIZE);
     if (options->board != NULL)
         board_berth_take(options->board, options->berth, core.incarnation);
@@ -726,6 +744,7 @@ static enum err open_loop(struct node *node)
         .source = node->options->source,
         .events = &link_events,
         .context = node,
+        .elsewhere = node->options->address_count > 1,
     };
     enum err err = loop_new(&node->loop);
 
@@ -733,7 +752,7 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = timer_new(node->loop, on_time, node, &node->timer);
     if (err == ERR_OK)
-        err = timer_new(node->loop, end_look, node, &node->ending);
+        err = farewell_open(&node->farewell, node->loop);
     if (err == ERR_OK)
         err = alerts_new(node->loop, node->options->interrupt, on_alert, node,
                          &node->alerts);
@@ -741,7 +760,7 @@ static enum err open_loop(struct node *node)
         err = preempt_new(node->loop, &node->options->notice, on_alert, node,
                           &node->preempt);
     if (err == ERR_OK && node->options->resident == NULL &&
-        node->options->user == NULL)
+        node->options->user == NULL && node->options->owned == NULL)
         err = supply_new(node->loop, &node->options->supply, &node->own,
                          on_fetched, node, &node->supply);
     if (err == ERR_OK)
@@ -763,7 +782,7 @@ static void node_close(struct node *node)
     alerts_free(node->alerts);
     preempt_free(node->preempt);
     timer_free(node->timer);
-    timer_free(node->ending);
+    farewell_close(&node->farewell);
     loop_free(node->loop);
     worker_close(&node->core);
     actions_close(&node->actions);

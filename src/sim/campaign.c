@@ -21,7 +21,11 @@ struct draw {
     struct sim_options options;
     struct code_matrix matrix; /* Over `entry`, of code matrix. */
     double entry[SLOTS_MAX * SLOTS_MAX];
-    double speed[SLOTS_MAX]; /* Of code cb. */
+    double speed[SLOTS_MAX];      /* Of code cb. */
+    struct home homes[SLOTS_MAX]; /* Of private data, and what of them the */
+    uint32_t home_chunk[SLOTS_MAX + 1]; /* code's class depends on. */
+    uint32_t home_slot[SLOTS_MAX + 1];
+    struct code_homes code_homes;
 };
 
 static uint32_t between(struct rng *rng, uint32_t low, uint32_t high)
@@ -301,18 +305,73 @@ static void draw_trust(struct sim_options *options)
 
 /* Every fourth seed has relays, drawn from a stream of its own: the others
  * stay as they were. */
-static void draw_relays(struct sim_options *options, uint64_t seed)
+static void draw_relays(struct sim_options *options, uint64_t seed,
+                        uint32_t fanout)
 {
     struct rng rng;
 
     rng_init(&rng, seed ^ UINT64_C(0x72656c617973));
-    if (seed % 4 != 3 || options->verify || options->audit > 0 ||
-        options->code.staleness > 0 || code_spec_products(&options->code))
+    if ((seed % 4 != 3 && fanout == 0) || code_spec_products(&options->code))
         return; /* core/leaves.c: the coordinator would refuse them. */
     options->fanout = between(&rng, 1, 4);
+    if (fanout > 0)
+        options->fanout = fanout;
     options->deep = rng_chance(&rng, 0.3);
     options->mix.weight[FAULT_RELAY] = 14;
     options->settle_us *= 3; /* The way is two or three times as long. */
+}
+
+/* Whole chunks each, one at least, of all sizes. */
+static void cut_homes(struct draw *draw, uint32_t count, struct rng *rng)
+{
+    const uint32_t chunks = dataset_chunks(&draw->data);
+    uint32_t first = 0;
+
+    for (uint32_t h = 0; h < count; h++) {
+        const uint32_t left = count - h - 1;
+        const uint32_t most = chunks - first - left;
+        const uint32_t fair = (chunks - first) / (left + 1);
+        uint32_t size = between(rng, 1, 2 * fair);
+        uint32_t row;
+
+        size = left == 0 || size > most ? most : size;
+        row = first * CHUNK_ROWS;
+        draw->homes[h] = (struct home){.part = hash_bytes(&h, sizeof h),
+                                       .first = first,
+                                       .end = first + size,
+                                       .rows = size * CHUNK_ROWS};
+        if (left == 0)
+            draw->homes[h].rows = draw->data.rows - row;
+        first += size;
+        draw->home_chunk[h + 1] = first;
+        draw->home_slot[h + 1] = h + 1;
+    }
+}
+
+/* Half of the seeds whose code can do with it have private data; from a stream
+ * of its own, as all that came later. */
+static void draw_homes(struct draw *draw, uint64_t seed)
+{
+    struct sim_options *options = &draw->options;
+    struct code_spec *code = &options->code;
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x70726976617465));
+    if ((strcmp(code->name, "uncoded") != 0 &&
+         strcmp(code->name, "steal") != 0 &&
+         strcmp(code->name, "ignore") != 0) ||
+        options->adapt || options->verify || options->audit > 0 ||
+        options->fanout > 0 || code->staleness > 0 || rng_chance(&rng, 0.5))
+        return;
+    cut_homes(draw, options->slots, &rng);
+    draw->code_homes = (struct code_homes){.count = options->slots,
+                                           .chunk = draw->home_chunk,
+                                           .slot = draw->home_slot};
+    code->placement = PLACE_HOMES;
+    code->homes = &draw->code_homes;
+    options->homes = draw->homes;
+    options->home_count = options->slots;
+    options->shared = false;
 }
 
 static enum err draw_all(struct draw *draw, uint64_t seed,
@@ -346,7 +405,8 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->sink = campaign->trace;
     options->sink_context = campaign->trace_context;
     draw_trust(options);
-    draw_relays(options, seed);
+    draw_relays(options, seed, campaign->fanout);
+    draw_homes(draw, seed);
     return err;
 }
 
@@ -356,11 +416,13 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
 
     (void)snprintf(
         text, SIM_TEXT,
-        "%s %s, %u x %u, code %s%s s=%u k=%u%s, %u workers (at most "
+        "%s %s, %u x %u%s, code %s%s s=%u k=%u%s, %u workers (at most "
         "%u%s), %u steps",
         draw->problem.model->name, optim_name(options->optim.kind),
-        draw->data.rows, draw->data.cols, options->adapt ? "auto from " : "",
-        options->code.name, options->code.stragglers, options->code.k,
+        draw->data.rows, draw->data.cols,
+        options->home_count > 0 ? " (private)" : "",
+        options->adapt ? "auto from " : "", options->code.name,
+        options->code.stragglers, options->code.k,
         options->code.staleness > 0 ? " stale" : "", options->slots,
         options->workers_max, options->fanout > 0 ? ", over relays" : "",
         options->optim.steps);
@@ -476,16 +538,18 @@ static void report(const struct campaign_options *options,
                    struct campaign_result *total, uint64_t seed,
                    const char *what, const char *problem)
 {
-    char line[3 * SIM_TEXT];
+    char line[3 * SIM_TEXT], relays[32] = "";
 
     if (total->violations++ == 0)
         total->first_violation = seed;
     if (options->sink == NULL)
         return;
+    if (options->fanout > 0)
+        (void)snprintf(relays, sizeof relays, " --fanout %u", options->fanout);
     (void)snprintf(line, sizeof line,
                    "VIOLATION seed %" PRIu64 " (%s): %s  reproduce: muster "
-                   "simulate --faults --seed %" PRIu64,
-                   seed, problem, what, seed);
+                   "simulate --faults --seed %" PRIu64 "%s",
+                   seed, problem, what, seed, relays);
     options->sink(options->sink_context, line);
 }
 

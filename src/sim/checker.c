@@ -314,6 +314,8 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_STINT:
     case TRACE_PULSE:
     case TRACE_BANNED:
+    case TRACE_AWAY:
+    case TRACE_HOME:
         break;
     }
 }

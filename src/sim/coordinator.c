@@ -20,6 +20,7 @@
 #define RECOVERY_OPS 8u
 #define AWAY_MIN_US  (20 * MS_US)
 #define AWAY_US      (200 * MS_US)
+#define OWNER_US     (100000 * SECOND_US) /* Faults keep them away for long. */
 
 /* --- the disk ------------------------------------------------------------ */
 
@@ -186,6 +187,8 @@ static void ship(struct world *world, uint32_t conn,
 
     if (shares(world))
         checker_violate(&world->checker, "shared data is shipped");
+    if (world->options->home_count > 0)
+        checker_violate(&world->checker, "HOME-1: private data is shipped");
     for (uint32_t chunk = action->first; chunk < action->end; chunk++) {
         struct msg msg = {.kind = MSG_DATA, .leaf = action->leaf};
 
@@ -551,13 +554,17 @@ static void fill_options(struct world *world)
         .verify = from->verify,
         .audit = from->audit,
         .audit_seed = rng_at(from->seed, 2, 1),
+        .homes = from->homes,
+        .home_count = from->home_count,
+        .owner_us = OWNER_US,
     };
+    to->job.owned = from->home_count > 0;
     if (from->problem != NULL) {
         to->job.rows = from->problem->data->rows;
         to->job.cols = from->problem->data->cols;
         to->job.outputs = problem_outputs(from->problem);
         to->job.chunk_rows = from->problem->data->chunk_rows;
-        to->job.keyed = true;
+        to->job.keyed = !to->job.owned;
         to->chunk_digests = world->chunk_digests;
         to->place = shares(world) ? "shared" : NULL;
     }

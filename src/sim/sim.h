@@ -113,6 +113,10 @@ struct sim_options {
     double shipped;          /* Share of workers that are sent their data. */
     double kept;             /* ... and of these that keep it on disk. */
     bool shared;             /* They read it where all can, instead. */
+    /* Private data: worker i has home i % home_count, and nothing else.  The
+     * code is of placement `homes`. */
+    const struct home *homes;
+    uint32_t home_count;
     time_us beat_us, suspect_us, dead_us, resend_us;
     uint32_t checkpoint_steps;
     bool sync;

@@ -33,6 +33,23 @@ static double passes(const struct world *world, const struct action *action)
                : 1;
 }
 
+/* Private rows of others are nowhere near. */
+static void check_home(struct world *world, uint32_t index,
+                       const struct action *action)
+{
+    const struct sim_options *options = world->options;
+    const struct home *home;
+
+    if (options->home_count == 0)
+        return;
+    home = &options->homes[index % options->home_count];
+    if (action->first < home->first || action->end > home->end)
+        checker_violate(&world->checker,
+                        "HOME-1: a worker computes chunk %u, which is another "
+                        "owner's",
+                        action->first);
+}
+
 static void compute(struct world *world, uint32_t index,
                     const struct action *action)
 {
@@ -42,6 +59,7 @@ static void compute(struct world *world, uint32_t index,
                                        worker->slow * passes(world, action));
 
     CHECK(!computation->active);
+    check_home(world, index, action);
     if (evaluation_is_product(action->what.kind))
         sim_block_take(world, worker, &action->share);
     *computation = (struct computation){
@@ -356,6 +374,14 @@ void sim_worker_crash(struct world *world, uint32_t index, bool unplugged)
     worker->process.unplugged = unplugged;
 }
 
+static void own_home(const struct home *home, struct worker_options *made)
+{
+    made->owns = true;
+    made->part = home->part;
+    made->own_first = home->first;
+    made->own_end = home->end;
+}
+
 void sim_worker_start(struct world *world, uint32_t index)
 {
     struct sim_worker *worker = &world->workers[index];
@@ -371,7 +397,8 @@ void sim_worker_start(struct world *world, uint32_t index)
     if (!worker->exists) {
         worker->exists = true;
         worker->resident = options->problem == NULL ||
-                           !rng_chance(&world->life_rng, options->shipped);
+                           !rng_chance(&world->life_rng, options->shipped) ||
+                           options->home_count > 0;
         worker->keeps = !worker->resident &&
                         rng_at(options->seed, STREAM_KEEPS, index) % 1000 <
                             (uint64_t)(options->kept * 1000);
@@ -385,10 +412,12 @@ void sim_worker_start(struct world *world, uint32_t index)
     if (worker->has_data)
         chunkset_clear(&worker->data.present);
     sim_block_drop(worker);
-    made.resident = worker->resident;
+    made.resident = worker->resident && options->home_count == 0;
     made.keeps = worker->keeps || options->shared;
     if (worker->resident)
         made.data = world->data_digest;
+    if (options->home_count > 0)
+        own_home(&options->homes[index % options->home_count], &made);
     made.incarnation = rng_next(&world->life_rng) | 1;
     if (worker->rejected == 0)
         (void)snprintf(made.name, sizeof made.name, "w%u", index);

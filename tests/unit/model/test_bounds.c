@@ -385,6 +385,83 @@ static void test_exponents_kept_are_those_found(void **state)
     }
 }
 
+/* Rows [first, end) of `from` as a data set of their own. */
+static struct dataset part_of(const struct dataset *from, uint32_t first,
+                              uint32_t end)
+{
+    struct dataset part;
+
+    assert_int_equal(
+        dataset_init(&part, end - first, from->cols, from->chunk_rows), ERR_OK);
+    memcpy(part.x, dataset_row(from, first),
+           (end - first) * from->stride * sizeof(float));
+    memcpy(part.y, from->y + first, (end - first) * sizeof *part.y);
+    chunkset_fill(&part.present);
+    return part;
+}
+
+/* Rows on two machines, cut at a chunk: the very bits of one with all. */
+static void test_parts_add_up(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 77);
+    for (int seed = 0; seed < SEEDS; seed++) {
+        const uint32_t rows = 2 + (uint32_t)rng_below(&rng, 60);
+        struct dataset all = make_data(&rng, rows, 5, 12, seed % 2 == 0);
+        const uint32_t chunks = dataset_chunks(&all);
+        const uint32_t cut = all.chunk_rows * (chunks / 2);
+        int16_t u[DIMS_MAX], v[DIMS_MAX];
+        int64_t sums[4][DIMS_MAX];
+        struct bounds_sizes sizes;
+        struct bounds one, two;
+        struct dataset part[2];
+
+        if (cut == 0) {
+            dataset_close(&all);
+            continue;
+        }
+        part[0] = part_of(&all, 0, cut);
+        part[1] = part_of(&all, cut, rows);
+        assert_int_equal(bounds_init(&one, all.stride), ERR_OK);
+        assert_int_equal(bounds_init(&two, all.stride), ERR_OK);
+        assert_int_equal(measure(&one, &all, pool_serial()), ERR_OK);
+        assert_int_equal(bounds_sizes_init(&sizes, all.stride), ERR_OK);
+        for (int i = 0; i < 2; i++) {
+            const struct problem problem =
+                problem_of(&part[i], MODEL_LINEAR, ISA_PORTABLE);
+
+            assert_int_equal(
+                bounds_sizes_measure(&sizes, &problem, pool_serial()), ERR_OK);
+        }
+        assert_int_equal(bounds_scales(&sizes, rows, u, v), ERR_OK);
+        for (int i = 0; i < 2; i++) {
+            const struct problem problem =
+                problem_of(&part[i], MODEL_LINEAR, ISA_PORTABLE);
+
+            assert_int_equal(bounds_sums(&problem, u, v, pool_serial(), sums[i],
+                                         sums[2 + i]),
+                             ERR_OK);
+        }
+        for (uint32_t j = 0; j < all.stride; j++) {
+            sums[0][j] += sums[1][j];
+            sums[2][j] += sums[3][j];
+        }
+        bounds_settle(&two, &sizes, u, v, sums[0], sums[2]);
+        assert_memory_equal(one.u, two.u, all.stride * sizeof *one.u);
+        assert_memory_equal(one.v, two.v, all.stride * sizeof *one.v);
+        assert_true(one.label == two.label && one.norm == two.norm &&
+                    one.weight == two.weight);
+        bounds_sizes_close(&sizes);
+        bounds_close(&one);
+        bounds_close(&two);
+        dataset_close(&part[0]);
+        dataset_close(&part[1]);
+        dataset_close(&all);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_losses_too_large),
         cmocka_unit_test(test_labels_too_large),
         cmocka_unit_test(test_exponents_kept_are_those_found),
+        cmocka_unit_test(test_parts_add_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,292 @@
+#include "cli/private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "cli/rows.h"
+#include "math/golden.h"
+#include "node/roll.h"
+#include "node/train.h"
+#include "os/log.h"
+#include "os/net.h"
+
+bool private_wanted(const struct options *options)
+{
+    return options->shape.command == CMD_TRAIN &&
+           option_text(options, OPT_DATA_PRIVATE) != NULL;
+}
+
+/* What needs rows here, or other rows than their owner's. */
+static const struct {
+    enum option_id id;
+    const char *why;
+} refused[] = {
+    {OPT_N, "workers are the owners, who join by themselves"},
+    {OPT_DATA_SHARED, "private rows are nowhere to be read by all"},
+    {OPT_VERIFY, "only an owner can compute its rows, so there is nobody to "
+                 "compare it with"},
+    {OPT_AUDIT, "only an owner can compute its rows, so there is nobody to "
+                "compare it with"},
+    {OPT_FANOUT, "owners join the coordinator itself, not relays"},
+    {OPT_STALENESS, "late answers are kept by slots that all can fill"},
+    {OPT_CLASS_WEIGHT, "weights would depend on rows that are elsewhere"},
+    {OPT_STORAGE, "every owner stores its rows by itself"},
+    {OPT_CATEGORICAL, "categories of all owners would have to be known"},
+    {OPT_PAIRS, "categories of all owners would have to be known"},
+    {OPT_SCALE, "means of all owners' columns would have to be known"},
+    {OPT_INPUT, "files are read where they are; say it to `muster join`"},
+    {OPT_LABEL, "files are read where they are; say it to `muster join`"},
+    {OPT_LABELS, "files are read where they are; say it to `muster join`"},
+};
+
+static enum err refuse_options(const struct options *options, struct why *why)
+{
+    const char *valid = option_text(options, OPT_VALID);
+    double part;
+
+    if (option_given(options, OPT_DATA))
+        return why_set(why, ERR_SHAPE,
+                       "--data-private trains on its owners' rows and takes no "
+                       "DATA of its own; name the model's file with --save");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        if (option_given(options, refused[i].id))
+            return why_set(why, ERR_SHAPE,
+                           "--%s does not go with --data-private: %s",
+                           option_table()[refused[i].id].name, refused[i].why);
+    }
+    if (valid != NULL && rows_is_part(valid, &part))
+        return why_set(why, ERR_SHAPE,
+                       "--valid %.32s does not go with --data-private: there "
+                       "are no rows here to hold out; give it a FILE",
+                       valid);
+    return ERR_OK;
+}
+
+/* 0: it is no number, or too large. */
+static uint32_t parse_files(const struct options *options)
+{
+    const char *text = option_text(options, OPT_DATA_PRIVATE);
+    char *end;
+    const unsigned long value = strtoul(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value > HOMES_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+uint32_t private_files(const struct options *options)
+{
+    const uint32_t count = parse_files(options);
+
+    return count == 0 ? 1 : count;
+}
+
+static enum err check_files(const struct options *options, struct why *why)
+{
+    if (parse_files(options) > 0)
+        return ERR_OK;
+    return why_set(why, ERR_RANGE,
+                   "--data-private %.80s: how many files do the owners have, 1 "
+                   "to %u? (the file itself is named to `muster join`)",
+                   option_text(options, OPT_DATA_PRIVATE), HOMES_MAX);
+}
+
+/* Rows are where they are: codes that put them elsewhere, too, are out. */
+static enum err take_code(struct setup *setup, struct why *why)
+{
+    struct code_spec *code = &setup->code;
+    const bool steal =
+        code->placement == PLACE_REP && code->schedule == SCHED_STEAL;
+
+    if (setup->adapt || (code->placement != PLACE_ONCE && !steal))
+        return why_set(why, ERR_SHAPE,
+                       "code %s gives rows to several workers, and private "
+                       "rows stay where they are; take steal, uncoded or "
+                       "ignore",
+                       setup_code_name(setup));
+    code->placement = PLACE_HOMES;
+    code->homes = &setup->homes;
+    return ERR_OK;
+}
+
+static enum err take_optim(const struct setup *setup, struct options *options,
+                           struct why *why)
+{
+    const char *name;
+
+    if (!option_given(options, OPT_OPTIM) && code_spec_bitwise(&setup->code)) {
+        const enum err err =
+            option_set(options, OPT_OPTIM, "lbfgs", ORIGIN_DEFAULT, why);
+
+        if (err != ERR_OK)
+            return err;
+    }
+    name = option_text(options, OPT_OPTIM);
+    if ((strcmp(name, "gd") == 0 || strcmp(name, "agd") == 0 ||
+         strcmp(name, "momentum") == 0) &&
+        !option_given(options, OPT_LR))
+        return why_set(why, ERR_SHAPE,
+                       "--optim %s needs --lr RATE: there are no rows here to "
+                       "work it out from",
+                       name);
+    return ERR_OK;
+}
+
+enum err private_choose(struct setup *setup, struct options *options,
+                        struct why *why)
+{
+    enum err err = refuse_options(options, why);
+
+    if (err == ERR_OK)
+        err = check_files(options, why);
+    if (err == ERR_OK)
+        err = take_code(setup, why);
+    if (err == ERR_OK)
+        err = take_optim(setup, options, why);
+    return err;
+}
+
+static enum err open_door(struct setup *setup, const struct options *options,
+                          struct why *why)
+{
+    const struct train_options door = {
+        .listen = option_text(options, OPT_LISTEN),
+        .interface = option_text(options, OPT_INTERFACE),
+        .token_file = option_text(options, OPT_TOKEN_FILE),
+        .out = setup->folder,
+    };
+    char text[NET_TEXT_SIZE];
+    enum err err = train_door_open(&door, &setup->door, why);
+
+    if (err == ERR_OK)
+        log_line("waiting for %u private files: muster join %s%s%s "
+                 "--data-private FILE",
+                 setup->slots, train_door_address(setup->door, text),
+                 door.token_file == NULL ? "" : " --token-file ",
+                 door.token_file == NULL ? "" : door.token_file);
+    return err;
+}
+
+static enum err call_roll(struct setup *setup, const struct options *options,
+                          struct why *why)
+{
+    struct roll_options roll = {.count = setup->slots,
+                                .arithmetic = golden_digest(setup->isa)};
+    enum err err = open_door(setup, options, why);
+
+    if (err != ERR_OK)
+        return err;
+    roll.listen_fd = train_door_fd(setup->door);
+    roll.token = train_door_token(setup->door);
+    roll.patience_us =
+        (time_us)(option_real(options, OPT_OWNER_WAIT) * (double)SECOND_US);
+    err = roll_new(&roll, &setup->roll, why);
+    if (err == ERR_OK)
+        err = roll_gather(setup->roll, &setup->parts, why);
+    if (err == ERR_OK) {
+        setup->parts.intercept = setup->intercept;
+        setup->parts.cols += setup->intercept ? 1 : 0;
+    }
+    return err;
+}
+
+static enum err cut(struct setup *setup, const struct options *options,
+                    struct why *why)
+{
+    const uint32_t rows = option_text(options, OPT_CHUNK_ROWS) != NULL
+                              ? (uint32_t)option_count(options, OPT_CHUNK_ROWS)
+                              : dataset_default_chunk_rows(setup->parts.rows);
+
+    if (parts_cut(&setup->parts, rows) != ERR_OK)
+        return why_set(why, ERR_TOOBIG,
+                       "%u rows in chunks of %u are more than %u chunks; a "
+                       "larger --chunk-rows helps",
+                       setup->parts.rows, rows, CHUNKS_MAX);
+    return ERR_OK;
+}
+
+/* A slot for each home: what the code is judged by before there are owners. */
+static enum err make_homes(struct setup *setup)
+{
+    const uint32_t count = setup->parts.count;
+
+    setup->home_chunk = mem_new((size_t)count + 1, sizeof *setup->home_chunk);
+    setup->home_slot = mem_new((size_t)count + 1, sizeof *setup->home_slot);
+    if (setup->home_chunk == NULL || setup->home_slot == NULL)
+        return ERR_NOMEM;
+    for (uint32_t h = 0; h < count; h++) {
+        setup->home_chunk[h + 1] = setup->parts.homes[h].end;
+        setup->home_slot[h + 1] = h + 1;
+    }
+    setup->homes = (struct code_homes){
+        .count = count, .chunk = setup->home_chunk, .slot = setup->home_slot};
+    return ERR_OK;
+}
+
+static enum err load_known(struct setup *setup, struct why *why)
+{
+    enum err err = parts_load(&setup->parts, setup->folder, why);
+
+    if (err == ERR_OK && setup->parts.count != setup->slots)
+        err = why_set(why, ERR_SHAPE,
+                      "--data-private %u: the run there has %u files",
+                      setup->slots, setup->parts.count);
+    return err;
+}
+
+enum err private_gather(struct setup *setup, const struct options *options,
+                        struct why *why)
+{
+    enum err err;
+
+    CHECK(setup->folder != NULL);
+    if (option_given(options, OPT_RESUME)) {
+        err = load_known(setup, why);
+    } else {
+        err = call_roll(setup, options, why);
+        if (err == ERR_OK)
+            err = cut(setup, options, why);
+    }
+    if (err == ERR_OK)
+        err = make_homes(setup);
+    if (err == ERR_OK)
+        err = parts_hollow(&setup->parts, &setup->data);
+    setup->loaded = err == ERR_OK;
+    return err;
+}
+
+void private_model(struct setup *setup)
+{
+    setup->parts.model = (uint32_t)setup->model;
+    setup->data.digest = parts_digest(&setup->parts);
+}
+
+enum err private_settle(struct setup *setup, enum err err, struct why *why)
+{
+    if (setup->roll == NULL)
+        return err;
+    if (err == ERR_OK)
+        err = roll_measure(setup->roll, &setup->parts, why);
+    if (err == ERR_OK)
+        err = parts_save(&setup->parts, setup->folder, why);
+    if (err == ERR_OK)
+        roll_dismiss(setup->roll);
+    else
+        roll_refuse(setup->roll,
+                    why->text[0] != '\0' ? why->text : err_text(err));
+    roll_free(setup->roll);
+    setup->roll = NULL;
+    return err;
+}
+
+void private_close(struct setup *setup)
+{
+    roll_free(setup->roll);
+    parts_close(&setup->parts);
+    train_door_close(setup->door);
+    mem_free(setup->home_chunk);
+    mem_free(setup->home_slot);
+}

@@ -1,0 +1,35 @@
+/*
+ * private.h - `muster train --data-private N`: rows that stay with their
+ * owners.
+ *
+ * Instead of reading a file, setup_load waits until N owners have offered one
+ * (node/roll.h), goes on with what they say of their rows, and lets them join
+ * once everything else is checked.  A run that is resumed knows them already.
+ */
+#ifndef CLI_PRIVATE_H
+#define CLI_PRIVATE_H
+
+#include "cli/options.h"
+#include "cli/setup.h"
+
+bool private_wanted(const struct options *options);
+/* How many files, 1 to HOMES_MAX; 1 if that is not what it says. */
+uint32_t private_files(const struct options *options);
+/* What does not go with them is refused.  After the code is chosen, which
+ * becomes one of homes. */
+MUST_CHECK enum err private_choose(struct setup *setup, struct options *options,
+                                   struct why *why);
+/* Before the data set there is: who has rows.  setup->data is hollow. */
+MUST_CHECK enum err private_gather(struct setup *setup,
+                                   const struct options *options,
+                                   struct why *why);
+/* The model is known. */
+void private_model(struct setup *setup);
+/* All is checked (err) or not: how large the rows are, then let the owners
+ * join, or send them home with the sentence.  Returns err, or what is wrong
+ * now. */
+MUST_CHECK enum err private_settle(struct setup *setup, enum err err,
+                                   struct why *why);
+void private_close(struct setup *setup);
+
+#endif /* CLI_PRIVATE_H */

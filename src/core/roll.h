@@ -1,0 +1,92 @@
+/*
+ * roll.h - what owners of private data and the coordinator say to each other
+ * before there is a job.
+ *
+ *      owner                               coordinator
+ *        | -- OFFER ---------------------------> |   rows, columns, labels
+ *        | <----------------------------- SCHEMA-|   of all together
+ *        | -- SIZES ---------------------------> |   largest values
+ *        | <----------------------------- SCALES-|   of all together
+ *        | -- SUMS ----------------------------> |   this owner's part of U, V
+ *        | <--------------------- SCHEMA (known)-|   now join
+ *
+ * U and V are the bounds of model/problem.h.  An owner that comes later, or
+ * again, is sent a known SCHEMA at once.  Whoever cannot take part is told why
+ * (NO).  Nothing here is a row, or a value of one but for the largest of each
+ * column; that is all a coordinator ever learns besides tallies.
+ *
+ * Vectors in a message are views of its bytes, not aligned: copy them out.
+ */
+#ifndef CORE_ROLL_H
+#define CORE_ROLL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "core/msg.h"
+
+#define ROLL_LABELS_MAX 1024u
+
+/* Beside those of enum msg_kind, so that the two are never mistaken. */
+enum roll_kind {
+    ROLL_OFFER = 0x60,
+    ROLL_SCHEMA,
+    ROLL_SIZES,
+    ROLL_SCALES,
+    ROLL_SUMS,
+    ROLL_NO,
+};
+
+struct roll_offer {
+    uint32_t version;
+    char name[NAME_SIZE];
+    struct digest arithmetic;
+    struct digest part; /* Of the rows. */
+    uint32_t rows, cols;
+    uint32_t label_count;  /* 0: too many to be classes. */
+    const uint8_t *labels; /* f64, ascending. */
+};
+
+struct roll_schema {
+    bool known; /* Nothing more is wanted. */
+    struct digest data;
+    uint32_t rows, cols; /* Of all; the intercept's column included. */
+    bool intercept;
+    uint32_t chunk_rows;
+    uint32_t model;        /* enum model_kind, opaque to core. */
+    uint32_t first, end;   /* Chunks of this owner's rows ... */
+    uint32_t chunks;       /* ... and of all. */
+    uint32_t label_count;  /* 0: labels are numbers. */
+    const uint8_t *labels; /* f64, ascending. */
+};
+
+struct roll_sizes {
+    double label, norm, weight;
+    uint32_t dims;
+    const uint8_t *x_max; /* f64. */
+};
+
+struct roll_scales {
+    uint32_t dims;
+    const uint8_t *u, *v; /* i16. */
+};
+
+struct roll_sums {
+    uint32_t dims;
+    const uint8_t *u, *v; /* i64. */
+};
+
+struct roll_msg {
+    enum roll_kind kind;
+    union {
+        struct roll_offer offer;
+        struct roll_schema schema;
+        struct roll_sizes sizes;
+        struct roll_scales scales;
+        struct roll_sums sums;
+        struct msg_reject no;
+    };
+};
+
+#endif /* CORE_ROLL_H */
