@@ -7,7 +7,8 @@
 PREFIX ?= /usr/local
 variant := $(or $(SAN),release)
 
-.PHONY: all run test check check-long lint format bench cover install clean help
+.PHONY: all run test check check-long valgrind lint format bench cover install \
+	clean help
 
 all: ## build build/muster
 	@tools/build.sh $(variant)
@@ -23,6 +24,9 @@ test: ## everything a change must pass: check, lint, sanitizers, real processes
 
 check-long: ## test, and the long campaigns
 	@tools/run_tests.py long
+
+valgrind: ## units, simulations, commands and whole clusters under memcheck
+	@tools/run_tests.py --only valgrind long
 
 lint: ## format, static analysis, layers, banned calls
 	@tools/lint.py

@@ -3,6 +3,7 @@
 Names and meanings are those of muster.h; docs/api.md has the rules.
 """
 import ctypes as C
+import traceback
 
 VERSION = 2
 lib = C.CDLL("libmuster.so.2")
@@ -47,18 +48,30 @@ def options(kind, **more):
                             for k, v in more.items()})
 
 
+def guarded(gradient):
+    """ctypes takes an exception for success; here it stops the training."""
+    def one(*arguments):
+        try:
+            return gradient(*arguments) or 0
+        except BaseException:
+            traceback.print_exc()
+            return 1
+    return GRADIENT(one)
+
+
 def train(gradient, **more):
-    """(weights, hash)."""
-    asked, model = options(Options, gradient=GRADIENT(gradient), **more), C.c_void_p()
-    call(lib.muster_train, C.byref(asked), C.byref(model))
-    weights = lib.muster_weights(model)[:asked.dims]
-    found = weights, lib.muster_hash(model).decode()
-    lib.muster_free(model)
-    return found
+    """(weights, hash).  A function that raises, or returns not 0: Error."""
+    asked, model = options(Options, gradient=guarded(gradient), **more), C.c_void_p()
+    try:
+        call(lib.muster_train, C.byref(asked), C.byref(model))
+        weights = lib.muster_weights(model)[:asked.dims]
+        return weights, lib.muster_hash(model).decode()
+    finally:  # A training that was stopped has a model, too.
+        lib.muster_free(model)
 
 
 def join(gradient, address, **more):
-    asked = options(Options, gradient=GRADIENT(gradient), **more)
+    asked = options(Options, gradient=guarded(gradient), **more)
     call(lib.muster_join, C.byref(asked), address.encode())
 
 

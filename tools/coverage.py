@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measure which lines and branches of src/ the tests reach.
 
-    coverage.py [--files] [TIER]
+    coverage.py [--files] [--only TEXT] [--more] [TIER]
 
 Builds build/cover, runs the suites of TIER (check unless given) there, reads
 the counters with gcov and prints one line per layer (--files: per file) and the
-total.  Exits as the tests did.
+total.  --only is that of run_tests.py; --more adds to what was counted before.
+Exits as the tests did.
 """
 
 import argparse
@@ -64,12 +65,16 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("tier", nargs="?", default="check")
     parser.add_argument("--files", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--more", action="store_true")
     options = parser.parse_args()
 
     for counters in BUILD.rglob("*.gcda"):
-        counters.unlink()
+        if not options.more:
+            counters.unlink()
     tests = subprocess.run([ROOT / "tools" / "run_tests.py", "--variant",
-                            "cover", options.tier])
+                            "cover", "--only", options.only, options.tier],
+                           check=False)
     groups = defaultdict(lambda: ([], []))
     for path, (lines, branches) in collect().items():
         name = path.as_posix() if options.files else path.parts[0]

@@ -63,6 +63,7 @@ static enum err open_token(struct muster_group *group, const char *path,
 
     if (path == NULL)
         return ERR_OK;
+    token_guard_process();
     err = token_load(path, host, &group->token, why);
     group->sealed = err == ERR_OK;
     return err;
@@ -129,7 +130,9 @@ static enum muster_status open_group(const struct muster_group_options *o,
     enum err err = check(o, &sentence);
 
     if (group == NULL)
-        return status_end(ERR_SHAPE, &sentence, why);
+        return status_end(
+            why_set(&sentence, ERR_SHAPE, "there is nowhere to put the group"),
+            &sentence, why);
     *group = NULL;
     if (err != ERR_OK)
         return status_end(err, &sentence, why);
@@ -159,7 +162,9 @@ enum muster_status muster_group_join(const struct muster_group_options *options,
 
 const char *muster_group_address(const struct muster_group *group)
 {
-    return group->host != NULL ? group_host_address(group->host) : "";
+    if (group == NULL || group->host == NULL)
+        return "";
+    return group_host_address(group->host);
 }
 
 static enum err check_sum(const void *values, uint64_t count,
@@ -190,7 +195,9 @@ enum muster_status muster_sum(struct muster_group *group, void *values,
     struct group_info told = {.who = ""};
     enum err err = check_sum(values, count, type, deadline_s, info, &sentence);
 
-    if (err == ERR_OK)
+    if (group == NULL)
+        err = why_set(&sentence, ERR_SHAPE, "there is no group");
+    if (group != NULL && err == ERR_OK)
         err = group_sum(group->member, (enum exact_type)type, values, count,
                         (time_us)ceil(deadline_s * 1e6), &told, &sentence);
     if (info != NULL && version_known(info->version))
@@ -207,7 +214,8 @@ enum muster_status muster_sum(struct muster_group *group, void *values,
 
 void muster_cancel(struct muster_group *group)
 {
-    group_cancel(group->member);
+    if (group != NULL)
+        group_cancel(group->member);
 }
 
 void muster_group_leave(struct muster_group *group)

@@ -162,8 +162,12 @@ enum muster_status status_end(enum err err, const struct why *sentence,
 {
     const char *text = "";
 
-    if (err != ERR_OK)
-        text = sentence->text[0] != '\0' ? sentence->text : err_text(err);
+    if (err == ERR_CANCELLED)
+        text = "stopped: a function of yours or a signal said so";
+    else if (err != ERR_OK)
+        text = err_text(err);
+    if (err != ERR_OK && sentence->text[0] != '\0')
+        text = sentence->text;
     if (why != NULL)
         (void)snprintf(why, MUSTER_WHY_SIZE, "%s", text);
     return status_of(err);

@@ -50,7 +50,9 @@ enum muster_status muster_train(const struct muster_options *options,
     enum err err;
 
     if (model == NULL)
-        return status_end(ERR_SHAPE, &sentence, why);
+        return status_end(
+            why_set(&sentence, ERR_SHAPE, "there is nowhere to put the model"),
+            &sentence, why);
     *model = NULL;
     err = train(options, model, &sentence);
     return status_end(err, &sentence, why);

@@ -131,6 +131,8 @@ json_t *result_json(const struct run *run, const struct train_result *result,
         (void)json_object_set_new(object, "bulk",
                                   json_string(result->shared ? "shm" : "tcp"));
         (void)json_object_set_new(object, "trust", trust_json(stats));
+        (void)json_object_set_new(object, "disk_alarms",
+                                  json_integer((json_int_t)stats->alarms));
     }
     if (setup->adapt)
         (void)json_object_set_new(object, "code_changes",
@@ -202,6 +204,10 @@ static void result_text(const struct run *run,
                      "most; up to %u allowed\n",
                      ages_mean(&ages), ages.max, setup->code.staleness);
     }
+    if (stats->alarms > 0)
+        (void)printf("disk       %u checkpoints or receipts could not be "
+                     "written; training went on without them\n",
+                     stats->alarms);
     trust_text(stats);
     missing_text(setup, result);
     if (saved != NULL)

@@ -91,6 +91,8 @@ enum verdict verify_vote(struct coordinator *c, uint32_t link, uint32_t id,
 /* A worker says the piece cannot be computed.  False: nobody compares. */
 bool verify_refused(struct coordinator *c, uint32_t link, uint32_t id,
                     struct actions *actions);
+/* `name` is shut out: what it said, and nobody has confirmed, was not said. */
+void verify_forget(struct coordinator *c, const char *name);
 /* Nobody else can be asked for the piece: compute it here. */
 void verify_alone(struct coordinator *c, uint32_t id, struct actions *actions);
 void verify_judged(struct coordinator *c, enum err err,

@@ -809,6 +809,8 @@ void round_need(struct coordinator *c, uint32_t link,
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
     c->members[link].counting = false; /* Its HAVE was lost. */
+    if (product_on(c) && !c->code_built)
+        return; /* Nobody has a block yet: its round will bring it. */
     if (shipping_again(c, link, actions))
         return;
     ship(c, link, msg->first, msg->end, actions);
@@ -1163,13 +1165,49 @@ static void credit_sum(struct coordinator *c, uint32_t relay,
     }
 }
 
+/* Whose answer in the sum has other chunks than its piece?  A relay does not
+ * know the pieces: that is the worker's doing.  LINK_NONE: nobody's here. */
+static uint32_t misfit(const struct coordinator *c, uint32_t relay,
+                       const struct msg_sum *msg)
+{
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t link = leaves_member(c, relay, msg->answers[i].leaf);
+
+        if (!answer_ok(c, &msg->answers[i]) && link != LINK_NONE &&
+            member_here(c, link))
+            return link;
+    }
+    return LINK_NONE;
+}
+
+/* The sum cannot be used; its pieces are given out again. */
+static void drop_sum(struct coordinator *c, uint32_t relay,
+                     const struct msg_sum *msg, uint32_t culprit,
+                     struct actions *actions)
+{
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t link = leaves_member(c, relay, msg->answers[i].leaf);
+
+        if (member_here(c, link) && answer_ok(c, &msg->answers[i]))
+            credit_answer(c, link, &msg->answers[i]);
+    }
+    trust_strike(c, culprit, POISON_SHAPE, actions);
+    round_rebalance(c, actions);
+}
+
 void round_sum(struct coordinator *c, uint32_t link, const struct msg_sum *msg,
                struct actions *actions)
 {
+    uint32_t culprit;
     bool merged;
 
     if (!key_current(c, &msg->key)) {
         stale(c, link, &msg->key, actions);
+        return;
+    }
+    culprit = misfit(c, link, msg);
+    if (culprit != LINK_NONE) {
+        drop_sum(c, link, msg, culprit, actions);
         return;
     }
     if (!lay_out_sum(c, msg)) {

@@ -193,8 +193,10 @@ static enum err recover_journal(struct disk *disk, struct recovery *found,
     err =
         rewrite_journal(disk, found->journal_bytes, found->journal.valid_bytes);
     if (err != ERR_OK)
-        return why_set(why, err, "%s: cannot be written anew: %s", JOURNAL_FILE,
-                       err_text(err));
+        return why_set(why, err,
+                       "%s: cannot be written anew (%s), and it must be before "
+                       "the run goes on; see to the disk, then --resume",
+                       JOURNAL_FILE, err_text(err));
     return ERR_OK;
 }
 

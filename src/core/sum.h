@@ -21,9 +21,11 @@
  * The host closes a call once `least` vectors are in and every living member
  * has given one, or the patience of one of those who gave is over.  Whoever
  * died without giving is left out; whoever joins takes part from the next
- * call on (from this one if nobody has given yet, or if too few are left).  A
- * member that was left out and comes late is told the total of the last call
- * and that it is not in it; older ones are MISSED.
+ * call on (from this one if nobody has given yet, or as soon as too few are
+ * left for it: what it gave for the next one counts then, and it knows the
+ * total by the serial of its vector).  A member that was left out and comes
+ * late is told the total of the last call and that it is not in it; older ones
+ * are MISSED.
  *
  * Vectors stay with the driver: the host machine says KEEP, DROP and TOTAL and
  * never looks at one.  How they are added is math/exact.h: rounded once.
@@ -233,7 +235,9 @@ struct sum_member {
 
     bool pending; /* The user waits. */
     bool sent;    /* ... and the host may have the vector. */
+    bool again;   /* ... even before it was sent this time. */
     bool doubt;   /* It may have an earlier one of this call. */
+    bool fresh;   /* Has been told no total yet. */
     uint64_t serial;
     struct sum_shape shape;
     const uint8_t *bytes;

@@ -275,9 +275,11 @@ static void on_give(struct sum_host *host, uint32_t index,
                     const struct sum_msg *msg, struct sum_actions *actions)
 {
     struct sum_seat *seat = &host->seats[index];
-    const bool early = msg->call == host->call + 1;
+    const bool early =
+        msg->call == host->call + 1 && seat->first_call > host->call;
 
-    if (msg->call + 1 == host->call) {
+    if (msg->call + 1 == host->call ||
+        (seat->was_in && msg->serial == seat->in_serial)) {
         send_total(host, seat, actions);
         return;
     }
@@ -309,7 +311,7 @@ static void on_withdraw(struct sum_host *host, uint32_t index, uint64_t call,
 {
     struct sum_seat *seat = &host->seats[index];
 
-    if (call < host->call)
+    if (call < host->call || (seat->was_in && seat->in_serial == seat->serial))
         return; /* Too late: GIVE came before it, and was answered. */
     if (seat->given || seat->early) {
         host->given -= seat->given;
@@ -384,6 +386,27 @@ static void begin_call(struct sum_host *host, struct sum_actions *actions)
         if (!host->seats[i].early)
             continue;
         host->seats[i].early = false;
+        count_in(host, i, actions);
+    }
+}
+
+/* Somebody died, and without those who were to wait for the next call this one
+ * would never have its `least`.  What they gave for the next one counts in this
+ * one: a member knows its vector by the serial. */
+static void call_in(struct sum_host *host, struct sum_actions *actions)
+{
+    if (host->given == 0 ||
+        host->given + waited_for(host) >= host->options.least)
+        return;
+    for (uint32_t i = 0; i < host->options.seats; i++) {
+        struct sum_seat *seat = &host->seats[i];
+
+        if (!seat->taken || !seat->linked || seat->first_call <= host->call)
+            continue;
+        seat->first_call = host->call;
+        if (!seat->early)
+            continue;
+        seat->early = false;
         count_in(host, i, actions);
     }
 }
@@ -503,13 +526,25 @@ static void host_check(const struct sum_host *host)
     CHECK(given == host->given);
 }
 
+/* Somebody is told the last total in this step: `who` must stay as it is. */
+static bool tells_total(const struct sum_actions *actions)
+{
+    for (uint32_t i = 0; i < actions->count; i++) {
+        if (actions->list[i].kind == SUM_ACTION_SEND &&
+            actions->list[i].msg.kind == SUM_TOTAL)
+            return true;
+    }
+    return false;
+}
+
 /* One call at most is closed in a step; who was early may have completed the
  * next one, which is then seen to at once. */
 static time_us look(struct sum_host *host, struct sum_actions *actions)
 {
     time_us next = host->now + host->options.beat_us;
 
-    if (may_close(host))
+    call_in(host, actions);
+    if (may_close(host) && !tells_total(actions))
         close_call(host, actions);
     if (may_close(host))
         next = host->now;

@@ -115,6 +115,7 @@ static void give(struct sum_member *member, struct sum_actions *actions)
     msg->serial = member->serial;
     msg->bytes = member->bytes;
     msg->size = member->size;
+    member->again = member->sent;
     member->sent = true;
 }
 
@@ -131,6 +132,7 @@ static void on_welcome(struct sum_member *member, const struct sum_msg *msg,
     if (member->group == 0) {
         member->group = msg->group;
         member->call = msg->call;
+        member->fresh = true;
         member->size_max = msg->size_max;
         (void)sum_actions_add(actions, SUM_ACTION_JOINED);
     }
@@ -178,17 +180,24 @@ static void on_total(struct sum_member *member, const struct sum_msg *msg,
                      struct sum_actions *actions)
 {
     struct sum_action *action;
+    const bool in = msg->serial == member->serial;
+    int included = in;
 
-    if (!member->pending || msg->call != member->call)
+    if (!member->pending || (msg->call != member->call && !in))
         return;
-    member->call++;
+    /* A first vector may have been called in by an earlier call than this
+     * member knows of, and the total of that one been lost. */
+    if (!in && member->again && member->fresh)
+        included = -1;
+    member->fresh = false;
+    member->call = msg->call + 1;
     if (msg->shape.type != member->shape.type ||
         msg->shape.count != member->shape.count) {
         answer(member, ERR_SHAPE, 0, actions)->reason =
             "the others' vectors were of another size or type";
         return;
     }
-    action = answer(member, ERR_OK, msg->serial == member->serial, actions);
+    action = answer(member, ERR_OK, included, actions);
     action->msg = *msg;
 }
 
@@ -200,7 +209,7 @@ static void on_other_answer(struct sum_member *member,
         return;
     if (msg->kind == SUM_MISSED) {
         member->call = msg->next;
-        answer(member, ERR_STALE, 0, actions)->reason =
+        answer(member, ERR_STALE, member->again ? -1 : 0, actions)->reason =
             "the others are further by more than a call";
     } else if (msg->kind == SUM_REFUSE) {
         memcpy(member->reason, msg->reason, sizeof member->reason);

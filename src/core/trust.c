@@ -141,6 +141,7 @@ static void strike(struct coordinator *c, struct offender *offender,
     note_ban(c, offender->name, kind);
     name_trace(coordinator_trace(c, actions, TRACE_BANNED, link), offender,
                kind);
+    verify_forget(c, offender->name);
     if (link != LINK_NONE)
         send_home(c, link, kind, actions);
 }

@@ -212,6 +212,21 @@ static struct vote *vote_of(struct ballot *ballot, const char *name)
     return NULL;
 }
 
+/* The same machine may be back under another name, as it is told to, and must
+ * not confirm itself.  Disputed pieces are the judge's. */
+void verify_forget(struct coordinator *c, const char *name)
+{
+    if (c->phase != COORDINATOR_ROUND || c->ballots == NULL)
+        return;
+    for (uint32_t id = 0; id < c->code.piece_count; id++) {
+        struct ballot *ballot = &c->ballots[id];
+
+        if (!c->pieces[id].in && !ballot->disputed &&
+            vote_of(ballot, name) != NULL)
+            ballot->count = 0; /* It was the only one. */
+    }
+}
+
 static bool asked_for(const struct coordinator *c, uint32_t id, uint32_t link)
 {
     const struct piece_state *piece = &c->pieces[id];

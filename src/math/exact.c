@@ -1,11 +1,13 @@
 /*
- * exact.c - most columns in 128 bits, the others in 2,176.
+ * exact.c - most columns in pairs of doubles, some in 128 bits, the others in
+ * 2,176.
  *
- * A column whose exponents lie within 127 - 53 - log2(count) of each other is
- * a sum of 128-bit integers on the grid of its smallest number.  What does not
- * fit (1e300 with 1e-300) goes through an accumulator that holds any sum of
- * 65,536 doubles: 2,046 + 52 bits from the smallest denormal, 16 for the
- * count, one for the sign.
+ * exact.inc sums blocks of columns in vectors, and knows which of them it could
+ * not do.  Of those, a column whose exponents lie within 127 - 53 - log2(count)
+ * of each other is a sum of 128-bit integers on the grid of its smallest
+ * number.  What does not fit (1e300 with 1e-300) goes through an accumulator
+ * that holds any sum of 65,536 doubles: 2,046 + 52 bits from the smallest
+ * denormal, 16 for the count, one for the sign.
  */
 #include "math/exact.h"
 
@@ -15,6 +17,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "math/exact_parts.h"
 #include "math/grid.h"
 
 #define DIGITS_F64    53
@@ -193,7 +196,8 @@ static double sum_any(const double *column, uint32_t count, int digits)
     return round_words(words, digits);
 }
 
-/* --- most columns -------------------------------------------------------- */
+/* --- columns that fit --------------------------------------------------------
+ */
 
 /* Bits above the lowest number of the column that its sum may need, and where
  * that number lies; -1 if there is one that is no number. */
@@ -262,47 +266,92 @@ size_t exact_size(enum exact_type type)
 typedef double (*sum_function)(const double *column, uint32_t count,
                                int digits);
 
-static void sum_f64(sum_function sum, const void *const *rows, uint32_t count,
-                    size_t width, double *column, double *out)
+static double sum_f64(sum_function sum, const void *const *rows, uint32_t count,
+                      size_t j, double *column)
 {
-    for (size_t j = 0; j < width; j++) {
-        for (uint32_t i = 0; i < count; i++)
-            column[i] = ((const double *)rows[i])[j];
-        out[j] = sum(column, count, DIGITS_F64);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        column[i] = ((const double *)rows[i])[j];
+    return sum(column, count, DIGITS_F64);
 }
 
 /* A sum of floats with 24 digits is a float, or too large for one. */
-static void sum_f32(sum_function sum, const void *const *rows, uint32_t count,
-                    size_t width, double *column, float *out)
+static float sum_f32(sum_function sum, const void *const *rows, uint32_t count,
+                     size_t j, double *column)
 {
-    for (size_t j = 0; j < width; j++) {
-        for (uint32_t i = 0; i < count; i++)
-            column[i] = (double)((const float *)rows[i])[j];
-        out[j] = (float)sum(column, count, DIGITS_F32);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        column[i] = (double)((const float *)rows[i])[j];
+    return (float)sum(column, count, DIGITS_F32);
 }
 
-static void sum_with(sum_function sum, enum exact_type type,
-                     const void *const *rows, uint32_t count, size_t width,
-                     double *column, void *out)
+static const struct exact_ops *ops_of(enum isa isa)
+{
+    CHECK(isa_runs(isa));
+#ifdef __x86_64__
+    if (isa == ISA_AVX512)
+        return &exact_avx512;
+    if (isa == ISA_AVX2)
+        return &exact_avx2;
+#endif
+    return &exact_portable;
+}
+
+static void blocks_f64(const struct exact_ops *ops, const void *const *rows,
+                       uint32_t count, size_t width, double *column,
+                       double *out)
+{
+    int64_t doubt[EXACT_BLOCK];
+    size_t at = 0;
+
+    for (; at + EXACT_BLOCK <= width; at += EXACT_BLOCK) {
+        if (ops->f64(rows, count, at, out + at, doubt))
+            continue;
+        for (size_t k = 0; k < EXACT_BLOCK; k++) {
+            if (doubt[k] != 0)
+                out[at + k] = sum_f64(sum_column, rows, count, at + k, column);
+        }
+    }
+    for (; at < width; at++)
+        out[at] = sum_f64(sum_column, rows, count, at, column);
+}
+
+static void blocks_f32(const struct exact_ops *ops, const void *const *rows,
+                       uint32_t count, size_t width, double *column, float *out)
+{
+    int64_t doubt[EXACT_BLOCK];
+    size_t at = 0;
+
+    for (; at + EXACT_BLOCK <= width; at += EXACT_BLOCK) {
+        if (ops->f32(rows, count, at, out + at, doubt))
+            continue;
+        for (size_t k = 0; k < EXACT_BLOCK; k++) {
+            if (doubt[k] != 0)
+                out[at + k] = sum_f32(sum_column, rows, count, at + k, column);
+        }
+    }
+    for (; at < width; at++)
+        out[at] = sum_f32(sum_column, rows, count, at, column);
+}
+
+void exact_sum(enum isa isa, enum exact_type type, const void *const *rows,
+               uint32_t count, size_t width, double *column, void *out)
 {
     CHECK(count > 0 && count <= EXACT_ROWS_MAX);
     CHECK(exact_size(type) > 0);
     if (type == EXACT_F64)
-        sum_f64(sum, rows, count, width, column, out);
+        blocks_f64(ops_of(isa), rows, count, width, column, out);
     else
-        sum_f32(sum, rows, count, width, column, out);
-}
-
-void exact_sum(enum exact_type type, const void *const *rows, uint32_t count,
-               size_t width, double *column, void *out)
-{
-    sum_with(sum_column, type, rows, count, width, column, out);
+        blocks_f32(ops_of(isa), rows, count, width, column, out);
 }
 
 void exact_sum_ref(enum exact_type type, const void *const *rows,
                    uint32_t count, size_t width, double *column, void *out)
 {
-    sum_with(sum_any, type, rows, count, width, column, out);
+    CHECK(count > 0 && count <= EXACT_ROWS_MAX);
+    CHECK(exact_size(type) > 0);
+    for (size_t j = 0; j < width; j++) {
+        if (type == EXACT_F64)
+            ((double *)out)[j] = sum_f64(sum_any, rows, count, j, column);
+        else
+            ((float *)out)[j] = sum_f32(sum_any, rows, count, j, column);
+    }
 }

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "math/kernel.h"
+
 #define EXACT_ROWS_MAX 65536u
 
 enum exact_type { EXACT_F64 = 1, EXACT_F32 = 2 };
@@ -27,9 +29,10 @@ enum exact_type { EXACT_F64 = 1, EXACT_F32 = 2 };
 /* Bytes of a number; 0 if there is no such type. */
 size_t exact_size(enum exact_type type);
 
-/* 1 <= count <= EXACT_ROWS_MAX; `column` is scratch for count doubles. */
-void exact_sum(enum exact_type type, const void *const *rows, uint32_t count,
-               size_t width, double *column, void *out);
+/* 1 <= count <= EXACT_ROWS_MAX; `column` is scratch for count doubles; `out`
+ * is none of the rows.  The bits are the same for every isa. */
+void exact_sum(enum isa isa, enum exact_type type, const void *const *rows,
+               uint32_t count, size_t width, double *column, void *out);
 /* The oracle: every column in an integer of 2,176 bits. */
 void exact_sum_ref(enum exact_type type, const void *const *rows,
                    uint32_t count, size_t width, double *column, void *out);

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "node/door.h"
+#include "node/farewell.h"
 #include "node/judge.h"
 #include "node/result_file.h"
 #include "node/session.h"
@@ -34,7 +35,6 @@
                   */
 #define TRACE_LAG_US      (2 * MS_US)
 #define FINISH_US         (500 * MS_US)
-#define FINISH_LOOK       (5 * MS_US)
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
 
 struct node {
@@ -42,8 +42,7 @@ struct node {
     struct coordinator core;
     struct actions actions;
     struct loop *loop;
-    struct timer *timer;  /* The core's. */
-    struct timer *ending; /* Of the last half second. */
+    struct timer *timer; /* The core's. */
     struct alerts *alerts;
     struct link_hub *hub;
     struct outlet *outlet;     /* NULL: no trace. */
@@ -79,7 +78,7 @@ struct node {
     struct door door;
 
     bool finished;
-    time_us ending_until;
+    struct farewell farewell;
     enum err err; /* No result could be written. */
     struct why *why;
 };
@@ -710,6 +709,16 @@ static void judged(void *context)
     feed(node, &event);
 }
 
+static void hand_over(struct node *node, const struct run_result *result)
+{
+    bool on_disk = false;
+
+    node->err = result_write(node->options->folder, node->options->spare_fd,
+                             result, &on_disk, node->why);
+    if (node->err == ERR_OK && !on_disk)
+        log_line("%s; the result is handed over in memory", node->why->text);
+}
+
 static void do_finish(struct node *node, const struct action *action)
 {
     struct run_result result = {
@@ -731,7 +740,7 @@ static void do_finish(struct node *node, const struct action *action)
                result.dims * sizeof *result.weights);
         (void)snprintf(result.reason, sizeof result.reason, "%s",
                        action->reason);
-        node->err = result_write(node->options->folder, &result, node->why);
+        hand_over(node, &result);
         mem_free(result.weights);
     }
     node->finished = true;
@@ -779,19 +788,6 @@ static void carry_out(struct node *node, const struct action *action)
     CHECK(!"an action of a worker");
 }
 
-static void end_look(void *context)
-{
-    struct node *node = context;
-    const time_us now = clock_now_us();
-    const bool drained =
-        node->outlet == NULL || outlet_queued(node->outlet) == 0;
-
-    if ((link_hub_open(node->hub) == 0 && drained) || now >= node->ending_until)
-        loop_stop(node->loop);
-    else
-        timer_at(node->ending, now + FINISH_LOOK);
-}
-
 /* How long the last words may take: on a road with stalls as long as a few of
  * them, for a process that is gone cannot send again what was lost. */
 static time_us last_words_us(const struct node *node)
@@ -810,14 +806,15 @@ static time_us last_words_us(const struct node *node)
 /* Let the last words out, but not for ever. */
 static void begin_end(struct node *node)
 {
-    node->ending_until = clock_now_us() + last_words_us(node);
+    const time_us patience = last_words_us(node);
+
     link_hub_stop_listening(node->hub);
     for (uint32_t i = 0; i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)
             session_drop(node, node->sessions[i]);
     }
     timer_at(node->timer, TIME_NEVER);
-    timer_at(node->ending, clock_now_us() + FINISH_LOOK);
+    farewell_begin(&node->farewell, node->hub, node->outlet, patience);
 }
 
 /* Did this step of the machine end a round?  Its decoding, the optimiser and
@@ -949,7 +946,7 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = timer_new(node->loop, on_time, node, &node->timer);
     if (err == ERR_OK)
-        err = timer_new(node->loop, end_look, node, &node->ending);
+        err = farewell_open(&node->farewell, node->loop);
     if (err == ERR_OK)
         err = timer_new(node->loop, traces_due, node, &node->lagging);
     if (err == ERR_OK)
@@ -982,7 +979,7 @@ static void node_close(struct node *node)
     outlet_free(node->outlet);
     alerts_free(node->alerts);
     timer_free(node->timer);
-    timer_free(node->ending);
+    farewell_close(&node->farewell);
     timer_free(node->lagging);
     loop_free(node->loop);
     coordinator_close(&node->core);

@@ -28,6 +28,7 @@ struct coordinator_node_options {
     const char *folder;        /* Journal, checkpoints, result. */
     const struct token *token; /* NULL: plain, loopback. */
     struct board *board;       /* NULL: all is sent.  Borrowed. */
+    int spare_fd; /* Memory for a result that no disk takes; -1 = none. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
     bool prompt;  /* Whoever listens acts at steps: tell of each at once. */

@@ -97,6 +97,7 @@ static int coordinator_main(void *context)
     const struct coordinator_node_options *options = context;
     struct run_result result = {0};
     struct why why = {0};
+    bool on_disk;
 
     log_name(CREW_COORDINATOR);
     result.err = coordinator_node_run(options, &why);
@@ -104,7 +105,8 @@ static int coordinator_main(void *context)
         return 0;
     (void)snprintf(result.reason, sizeof result.reason, "%.255s",
                    why.text[0] != '\0' ? why.text : err_text(result.err));
-    if (result_write(options->folder, &result, &why) != ERR_OK)
+    if (result_write(options->folder, options->spare_fd, &result, &on_disk,
+                     &why) != ERR_OK)
         log_line("%s", result.reason);
     return 1;
 }

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/sum.h"
+#include "node/farewell.h"
 #include "os/clock.h"
 #include "os/link.h"
 #include "os/loop.h"
@@ -24,7 +25,6 @@
 #define RETRY_MAX_US (500 * MS_US)
 #define ACTIONS_MAX  16u
 #define FINISH_US    SECOND_US
-#define FINISH_LOOK  (5 * MS_US)
 
 struct call {
     enum exact_type type;
@@ -40,7 +40,7 @@ struct group {
     struct group_options options;
     struct thread *thread;
     struct loop *loop;
-    struct timer *timer, *ending;
+    struct timer *timer;
     struct bell *bell;
     struct link_hub *hub;
     struct link *link;
@@ -49,7 +49,7 @@ struct group {
     struct sum_actions actions;
     uint8_t *envelope;
     size_t envelope_capacity;
-    time_us ending_until;
+    struct farewell farewell;
     struct flag cancel, leave;
 
     struct gate gate; /* Guards all below. */
@@ -192,12 +192,11 @@ static void finish(struct group *group, enum err err, const char *reason)
     }
     gate_signal(&group->gate);
     gate_unlock(&group->gate);
-    if (group->ending_until != 0)
+    if (farewell_begun(&group->farewell))
         return;
     drop_link(group);
     timer_at(group->timer, TIME_NEVER);
-    group->ending_until = clock_now_us() + FINISH_US;
-    timer_at(group->ending, clock_now_us());
+    farewell_begin(&group->farewell, group->hub, NULL, FINISH_US);
 }
 
 static void joined(struct group *group)
@@ -246,12 +245,12 @@ static void carry_out(struct group *group, const struct sum_action *action)
 
 static void feed(struct group *group, struct sum_event event)
 {
-    if (group->ending_until != 0)
+    if (farewell_begun(&group->farewell))
         return;
     event.now = clock_now_us();
     sum_member_step(&group->core, &event, &group->actions);
-    for (uint32_t i = 0; i < group->actions.count && group->ending_until == 0;
-         i++)
+    for (uint32_t i = 0;
+         i < group->actions.count && !farewell_begun(&group->farewell); i++)
         carry_out(group, &group->actions.list[i]);
 }
 
@@ -299,17 +298,6 @@ static void on_bell(void *context)
     }
 }
 
-static void end_look(void *context)
-{
-    struct group *group = context;
-    const time_us now = clock_now_us();
-
-    if (link_hub_open(group->hub) == 0 || now >= group->ending_until)
-        loop_stop(group->loop);
-    else
-        timer_at(group->ending, now + FINISH_LOOK);
-}
-
 static void member_main(void *context)
 {
     struct group *group = context;
@@ -341,7 +329,7 @@ static enum err make_all(struct group *group)
     if (err == ERR_OK)
         err = timer_new(group->loop, on_time, group, &group->timer);
     if (err == ERR_OK)
-        err = timer_new(group->loop, end_look, group, &group->ending);
+        err = farewell_open(&group->farewell, group->loop);
     if (err == ERR_OK)
         err = bell_new(group->loop, on_bell, group, &group->bell);
     if (err == ERR_OK)
@@ -354,7 +342,7 @@ static void group_free(struct group *group)
     drop_link(group);
     link_hub_free(group->hub);
     timer_free(group->timer);
-    timer_free(group->ending);
+    farewell_close(&group->farewell);
     bell_free(group->bell);
     loop_free(group->loop);
     mem_free(group->actions.list);

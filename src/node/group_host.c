@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/sum.h"
+#include "node/farewell.h"
 #include "node/group.h"
 #include "os/clock.h"
 #include "os/link.h"
@@ -20,8 +21,9 @@
 #define AWAY_US     (30 * SECOND_US) /* For the host to add up. */
 #define LINKS_SPARE 16u
 #define NO_LINK     UINT32_MAX
-#define FINISH_US   (500 * MS_US)
-#define FINISH_LOOK (5 * MS_US)
+/* The last sum is lost to a member that is slow to read it, and with it the
+ * whole group: it may take as long as one that is still alive may be silent. */
+#define FINISH_US DEAD_US
 
 struct session {
     struct link *link;
@@ -39,7 +41,7 @@ struct group_host {
     char address[NET_TEXT_SIZE];
     struct thread *thread;
     struct loop *loop;
-    struct timer *timer, *ending;
+    struct timer *timer;
     struct bell *bell; /* Rung once: the end. */
     struct link_hub *hub;
     struct session **sessions;
@@ -52,7 +54,7 @@ struct group_host {
                                     added: a step cannot fail. */
     const void **rows;
     double *column;
-    time_us ending_until;
+    struct farewell farewell;
 };
 
 static bool vector_fit(struct vector *vector, size_t size)
@@ -140,7 +142,8 @@ static void add_up(struct group_host *host)
         if (host->core.seats[i].was_in)
             host->rows[rows++] = host->kept[i].bytes;
     }
-    exact_sum(type, host->rows, rows, count, host->column, host->sum.bytes);
+    exact_sum(isa_best(), type, host->rows, rows, count, host->column,
+              host->sum.bytes);
     swap(&host->sum, &host->total);
 }
 
@@ -304,28 +307,16 @@ static void on_time(void *context)
 
 /* --- the thread ---------------------------------------------------------- */
 
-static void end_look(void *context)
-{
-    struct group_host *host = context;
-    const time_us now = clock_now_us();
-
-    if (link_hub_open(host->hub) == 0 || now >= host->ending_until)
-        loop_stop(host->loop);
-    else
-        timer_at(host->ending, now + FINISH_LOOK);
-}
-
 static void on_bell(void *context)
 {
     struct group_host *host = context;
 
-    if (host->ending_until != 0)
+    if (farewell_begun(&host->farewell))
         return;
     feed(host, (struct sum_event){.kind = SUM_EVENT_END});
     link_hub_stop_listening(host->hub);
     timer_at(host->timer, TIME_NEVER);
-    host->ending_until = clock_now_us() + FINISH_US;
-    timer_at(host->ending, clock_now_us() + FINISH_LOOK);
+    farewell_begin(&host->farewell, host->hub, NULL, FINISH_US);
 }
 
 static void host_main(void *context)
@@ -375,7 +366,7 @@ static enum err make_loop(struct group_host *host)
     if (err == ERR_OK)
         err = timer_new(host->loop, on_time, host, &host->timer);
     if (err == ERR_OK)
-        err = timer_new(host->loop, end_look, host, &host->ending);
+        err = farewell_open(&host->farewell, host->loop);
     if (err == ERR_OK)
         err = bell_new(host->loop, on_bell, host, &host->bell);
     if (err == ERR_OK)
@@ -393,7 +384,7 @@ static void host_free(struct group_host *host)
     }
     link_hub_free(host->hub);
     timer_free(host->timer);
-    timer_free(host->ending);
+    farewell_close(&host->farewell);
     bell_free(host->bell);
     loop_free(host->loop);
     net_close(&host->listener);

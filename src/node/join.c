@@ -103,6 +103,7 @@ static enum err run_with(const struct join_options *options,
         node.source = &source;
     }
     node.addresses = addresses;
+    node.supply.strict = token != NULL;
     if (err == ERR_OK)
         err = join_name(options->name, token, node.name, why);
     if (err == ERR_OK)

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/relay.h"
+#include "node/farewell.h"
 #include "node/session.h"
 #include "os/clock.h"
 #include "os/link.h"
@@ -25,7 +26,6 @@
 #define RETRY_MAX_US   (500 * MS_US)
 #define BEATS_US       (25 * MS_US) /* Beats wait for each other. */
 #define FINISH_US      SECOND_US
-#define FINISH_LOOK    (5 * MS_US)
 #define DATA_HIGH      (64u << 20) /* Queued for one worker: stop reading. */
 #define DATA_LOW       (8u << 20)
 #define CELL_BYTES     16u /* Of a chunk shipped; more than any storage's. */
@@ -38,7 +38,6 @@ struct node {
     struct loop *loop;
     struct timer *timer;
     struct timer *beats;
-    struct timer *ending;
     struct alerts *alerts;
     struct link_hub *hub;
     struct session *parent;    /* NULL: none, or not up yet. */
@@ -58,7 +57,7 @@ struct node {
     bool finished;
     enum err err;
     struct why *why;
-    time_us ending_until;
+    struct farewell farewell;
 };
 
 static void feed(struct node *node, const struct event *event);
@@ -88,6 +87,11 @@ static void child_break(struct node *node, struct session *child)
 
     child_drop(node, child);
     feed(node, &event);
+}
+
+static void other_way(struct node *node)
+{
+    node->way = (node->way + 1) % node->options->address_count;
 }
 
 static void parent_drop(struct node *node)
@@ -276,7 +280,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
         if (how == LINK_REFUSED)
             finish(node, ERR_DENIED, why);
         if (node->core.phase != RELAY_SERVING)
-            node->way = (node->way + 1) % node->options->address_count;
+            other_way(node);
         feed(node, &event);
         return;
     }
@@ -353,10 +357,12 @@ static void send_down(struct node *node, const struct action *action)
 
 static void do_close(struct node *node, uint32_t link)
 {
-    if (link == RELAY_PARENT)
+    if (link == RELAY_PARENT) {
         parent_drop(node);
-    else if (node->children[link] != NULL)
+        other_way(node); /* Whoever is silent may be out of reach. */
+    } else if (node->children[link] != NULL) {
         child_drop(node, node->children[link]);
+    }
 }
 
 static void do_connect(struct node *node)
@@ -431,17 +437,6 @@ static void carry_out(struct node *node, const struct action *action)
     }
 }
 
-static void end_look(void *context)
-{
-    struct node *node = context;
-    const time_us now = clock_now_us();
-
-    if (link_hub_open(node->hub) == 0 || now >= node->ending_until)
-        loop_stop(node->loop);
-    else
-        timer_at(node->ending, now + FINISH_LOOK);
-}
-
 /* Let the last words out, but not for ever. */
 static void begin_end(struct node *node)
 {
@@ -451,8 +446,7 @@ static void begin_end(struct node *node)
     parent_drop(node);
     timer_at(node->timer, TIME_NEVER);
     timer_at(node->beats, TIME_NEVER);
-    node->ending_until = clock_now_us() + FINISH_US;
-    timer_at(node->ending, clock_now_us());
+    farewell_begin(&node->farewell, node->hub, NULL, FINISH_US);
 }
 
 /* Let in.  Bulk is read, and bundles are sent, only from now on: no ROUND
@@ -472,7 +466,7 @@ static void feed(struct node *node, const struct event *event)
 {
     struct event timed;
 
-    if (node->ending_until != 0)
+    if (farewell_begun(&node->farewell))
         return;
     if (!node->finished && event != NULL) {
         timed = *event;
@@ -538,7 +532,11 @@ static enum err open_core(struct node *node)
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
-        .token = node->options->token, .events = &link_events, .context = node};
+        .token = node->options->token,
+        .events = &link_events,
+        .context = node,
+        .elsewhere = node->options->address_count > 1,
+    };
     enum err err = loop_new(&node->loop);
 
     links.loop = node->loop;
@@ -547,7 +545,7 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = timer_new(node->loop, on_beats, node, &node->beats);
     if (err == ERR_OK)
-        err = timer_new(node->loop, end_look, node, &node->ending);
+        err = farewell_open(&node->farewell, node->loop);
     if (err == ERR_OK)
         err = alerts_new(node->loop, node->options->interrupt, on_alert, node,
                          &node->alerts);
@@ -569,7 +567,7 @@ static void node_close(struct node *node)
     alerts_free(node->alerts);
     timer_free(node->timer);
     timer_free(node->beats);
-    timer_free(node->ending);
+    farewell_close(&node->farewell);
     loop_free(node->loop);
     relay_close(&node->core);
     actions_close(&node->actions);

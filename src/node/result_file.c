@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "os/file.h"
+#include "os/memory_file.h"
 
 #define RESULT_MAGIC UINT64_C(0x32544c5352545355) /* "USTRSLT2" */
 #define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 8 + 8 + 1 + 4)
@@ -46,7 +47,8 @@ static void result_encode(const struct run_result *result, struct writer *out)
     CHECK(out->ok && out->size == out->capacity);
 }
 
-enum err result_write(const char *folder, const struct run_result *result,
+enum err result_write(const char *folder, int spare,
+                      const struct run_result *result, bool *on_disk,
                       struct why *why)
 {
     const size_t size = result_size(result->dims);
@@ -60,6 +62,9 @@ enum err result_write(const char *folder, const struct run_result *result,
     result_encode(result, &out);
     result_path(folder, path);
     err = file_write_atomic(path, bytes, size, 0600, why);
+    *on_disk = err == ERR_OK;
+    if (err != ERR_OK && memory_file_write(spare, bytes, size) == ERR_OK)
+        err = ERR_OK;
     mem_free(bytes);
     return err;
 }
@@ -97,17 +102,20 @@ static enum err result_decode(struct reader *in, struct run_result *result)
     return ERR_OK;
 }
 
-enum err result_read(const char *folder, struct run_result *result,
+enum err result_read(const char *folder, int spare, struct run_result *result,
                      struct why *why)
 {
     char path[PATH_SIZE];
-    uint8_t *bytes;
-    size_t size;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
     struct reader in;
     enum err err;
 
     result_path(folder, path);
     err = file_read(path, RESULT_MAX, &bytes, &size, why);
+    if (err != ERR_OK &&
+        memory_file_read(spare, RESULT_MAX, &bytes, &size) == ERR_OK)
+        err = ERR_OK;
     if (err != ERR_OK)
         return err;
     in = reader_on(bytes, size);

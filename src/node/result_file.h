@@ -2,7 +2,9 @@
  * result_file.h - how a coordinator's last life hands over what it made.
  *
  * Written in one step before the coordinator says goodbye to anyone, read by
- * the supervisor once it is gone.
+ * the supervisor once it is gone.  Where the disk takes no more, it is left in
+ * memory that both have (os/memory_file.h): a model that is done is not lost
+ * for want of room (P5).
  */
 #ifndef NODE_RESULT_FILE_H
 #define NODE_RESULT_FILE_H
@@ -26,12 +28,14 @@ struct run_result {
     double *weights; /* Read: from mem_new. */
 };
 
-MUST_CHECK enum err result_write(const char *folder,
-                                 const struct run_result *result,
+/* `spare` is a memory file, or -1.  Success in one of the two places is one;
+ * *on_disk says whether it was the file. */
+MUST_CHECK enum err result_write(const char *folder, int spare,
+                                 const struct run_result *result, bool *on_disk,
                                  struct why *why);
 /* ERR_NOTFOUND if the coordinator died before it wrote one. */
-MUST_CHECK enum err result_read(const char *folder, struct run_result *result,
-                                struct why *why);
+MUST_CHECK enum err result_read(const char *folder, int spare,
+                                struct run_result *result, struct why *why);
 void result_remove(const char *folder);
 
 #endif /* NODE_RESULT_FILE_H */

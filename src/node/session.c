@@ -375,8 +375,6 @@ static enum err pump(struct session *session, struct envelope *envelope,
             continue;
         }
         chunk = take_chunk(session);
-        if (core->options.job.products && !core->code_built)
-            continue; /* Between two codes there is no block. */
         err = core->options.job.products
                   ? send_strip(session, envelope, data, core, chunk)
                   : send_chunk(session, envelope, data, chunk);

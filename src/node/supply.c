@@ -236,6 +236,19 @@ static enum err make_sets(struct supply *supply,
     return err;
 }
 
+/* A coordinator on another machine may be anybody's who holds the key: it must
+ * not make this one read a file, or ask a server, of its choice. */
+static enum err refuse_place(const struct msg_chunks *chunks, struct why *why)
+{
+    const int size = chunks->place_size < 150 ? (int)chunks->place_size : 150;
+
+    return why_set(why, ERR_DENIED,
+                   "the coordinator says that the data is at %.*s; a worker "
+                   "reads no file and asks no server on another machine's "
+                   "word: if it may, start it with --data-shared %.*s",
+                   size, chunks->place, size, chunks->place);
+}
+
 static enum err open_shared(struct supply *supply, const struct job *job,
                             const struct msg_chunks *chunks, struct why *why)
 {
@@ -245,6 +258,8 @@ static enum err open_shared(struct supply *supply, const struct job *job,
 
     if (supply->options.shared == NULL && chunks->place_size == 0)
         return ERR_OK;
+    if (supply->options.shared == NULL && supply->options.strict)
+        return refuse_place(chunks, why);
     if (supply->options.shared != NULL)
         (void)snprintf(place, sizeof place, "%s", supply->options.shared);
     else

@@ -11,6 +11,7 @@
 #ifndef NODE_SUPPLY_H
 #define NODE_SUPPLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/chunkset.h"
@@ -23,6 +24,7 @@ struct supply_options {
     uint64_t depot_bytes;
     const char *shared; /* Where the shared file is here; NULL: as told. */
     const char *ca;     /* Authorities of https servers; NULL: the system's. */
+    bool strict;        /* Another machine's word opens nothing here (S2). */
 };
 
 struct supply;

@@ -22,6 +22,7 @@
 #include "os/folder.h"
 #include "os/interface.h"
 #include "os/log.h"
+#include "os/memory_file.h"
 #include "os/net.h"
 #include "os/random.h"
 #include "os/threads.h"
@@ -66,6 +67,7 @@ struct train {
     struct digest *chunk_digests; /* NULL: not keyed. */
     char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
     struct board *board;          /* NULL: bulk goes over sockets. */
+    int spare_fd;                 /* See coordinator_node.h. */
 };
 
 /* For train_processes, which the screen calls from inside `watch`. */
@@ -558,6 +560,7 @@ static void describe_processes(struct train *train)
         .board = train->board,
         .prompt = options->chaos.count > 0,
         .listen_fd = train->door->listener.fd,
+        .spare_fd = train->spare_fd,
     };
     train->supervisor.worker = (struct worker_node_options){
         .addresses = &train->door->listener.local,
@@ -629,7 +632,7 @@ static enum err report(struct train *train, struct train_result *result,
 {
     struct run_result last = {0};
     const char *folder = train->options->out;
-    enum err err = result_read(folder, &last, NULL);
+    enum err err = result_read(folder, train->spare_fd, &last, NULL);
     const bool spoke = err == ERR_OK;
 
     if (spoke && last.err != ERR_OK && last.err != ERR_CANCELLED) {
@@ -661,6 +664,7 @@ static enum err report(struct train *train, struct train_result *result,
 
 static void train_close(struct train *train)
 {
+    memory_file_free(train->spare_fd);
     board_free(train->board);
     for (uint32_t i = 0; i < train->relay_count; i++)
         net_close(&train->relay_listeners[i]);
@@ -694,6 +698,7 @@ enum err train_run(const struct train_options *options,
     if (err != ERR_OK)
         return err;
     train->options = options;
+    train->spare_fd = memory_file_new();
     train->door = options->door;
     err = notice_check(&options->notice, why);
     if (err == ERR_OK && train->door == NULL)

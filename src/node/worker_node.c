@@ -17,6 +17,7 @@
 #include "math/golden.h"
 #include "model/problem.h"
 #include "node/compute.h"
+#include "node/farewell.h"
 #include "node/local.h"
 #include "node/posting.h"
 #include "node/preempt.h"
@@ -35,7 +36,6 @@
 #define RETRY_MAX_US  (500 * MS_US)
 #define QUICK_US      150 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
-#define FINISH_LOOK   (5 * MS_US)
 
 struct node {
     const struct worker_node_options *options;
@@ -43,7 +43,6 @@ struct node {
     struct actions actions;
     struct loop *loop;
     struct timer *timer;
-    struct timer *ending;
     struct alerts *alerts;
     struct preempt *preempt; /* NULL: no notice is looked for. */
     struct link_hub *hub;
@@ -86,7 +85,7 @@ struct node {
     bool finished; /* Only last words are still to be sent. */
     enum err err;
     struct why *why;
-    time_us ending_until;
+    struct farewell farewell;
 };
 
 static void feed(struct node *node, const struct event *event);
@@ -155,6 +154,11 @@ static void on_message(void *context, struct link *link, enum plane plane,
         link_trust(link, node->message_max);
 }
 
+static void other_way(struct node *node)
+{
+    node->way = (node->way + 1) % node->options->address_count;
+}
+
 static void on_down(void *context, struct link *link, enum link_end how,
                     const char *why)
 {
@@ -169,7 +173,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
     if (!node->let_in)
-        node->way = (node->way + 1) % node->options->address_count;
+        other_way(node);
     feed(node, &event);
 }
 
@@ -564,6 +568,7 @@ static void carry_out(struct node *node, const struct action *action)
         return;
     case ACTION_CLOSE:
         do_close(node);
+        other_way(node); /* Whoever is silent may be out of reach. */
         return;
     case ACTION_TIMER:
         node->self.due = action->at;
@@ -604,24 +609,12 @@ static void carry_out(struct node *node, const struct action *action)
     CHECK(!"an action of the coordinator");
 }
 
-static void end_look(void *context)
-{
-    struct node *node = context;
-    const time_us now = clock_now_us();
-
-    if (link_hub_open(node->hub) == 0 || now >= node->ending_until)
-        loop_stop(node->loop);
-    else
-        timer_at(node->ending, now + FINISH_LOOK);
-}
-
 static void begin_end(struct node *node)
 {
     do_close(node);
     flag_raise(&node->cancel);
     timer_at(node->timer, TIME_NEVER);
-    node->ending_until = clock_now_us() + FINISH_US;
-    timer_at(node->ending, clock_now_us());
+    farewell_begin(&node->farewell, node->hub, NULL, FINISH_US);
 }
 
 static void step(struct node *node, const struct event *event)
@@ -655,7 +648,7 @@ static void compute_here(struct node *node)
 /* NULL: only see whether it is over. */
 static void feed(struct node *node, const struct event *event)
 {
-    if (node->ending_until != 0)
+    if (farewell_begun(&node->farewell))
         return;
     node->kept_us = 0;
     if (!node->finished && event != NULL)
@@ -751,6 +744,7 @@ static enum err open_loop(struct node *node)
         .source = node->options->source,
         .events = &link_events,
         .context = node,
+        .elsewhere = node->options->address_count > 1,
     };
     enum err err = loop_new(&node->loop);
 
@@ -758,7 +752,7 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = timer_new(node->loop, on_time, node, &node->timer);
     if (err == ERR_OK)
-        err = timer_new(node->loop, end_look, node, &node->ending);
+        err = farewell_open(&node->farewell, node->loop);
     if (err == ERR_OK)
         err = alerts_new(node->loop, node->options->interrupt, on_alert, node,
                          &node->alerts);
@@ -788,7 +782,7 @@ static void node_close(struct node *node)
     alerts_free(node->alerts);
     preempt_free(node->preempt);
     timer_free(node->timer);
-    timer_free(node->ending);
+    farewell_close(&node->farewell);
     loop_free(node->loop);
     worker_close(&node->core);
     actions_close(&node->actions);

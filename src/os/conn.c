@@ -635,7 +635,8 @@ void conn_resume(struct conn *conn)
 void conn_begin(struct conn *conn, struct tls_context *context, bool server)
 {
     conn->server = server;
-    (void)uv_tcp_nodelay(&conn->tcp, 1);
+    if (!server)
+        (void)uv_tcp_nodelay(&conn->tcp, 1); /* Else it is the listener's. */
     conn_resume(conn);
     if (context == NULL) {
         conn->open = true;

@@ -53,7 +53,8 @@ struct conn {
     struct link_hub *hub;
     struct link *link; /* NULL: a stranger that has not greeted. */
     enum plane plane;
-    bool half; /* Counted among the strangers. */
+    bool half;    /* Counted among the strangers. */
+    bool reached; /* Dialled, and somebody answered. */
     time_us deadline;
     struct sockaddr_storage peer;
     struct conn *prev, *next;

@@ -194,24 +194,52 @@ void file_remove(const char *path)
     (void)unlink(path);
 }
 
+static enum err check_private(const struct stat *info, const char *path,
+                              struct why *why)
+{
+    if (!S_ISREG(info->st_mode))
+        return why_set(why, ERR_DENIED, "%s: not a plain file", path);
+    if (info->st_uid != geteuid())
+        return why_set(why, ERR_DENIED,
+                       "%s: belongs to another user; a secret must be yours",
+                       path);
+    if ((info->st_mode & 077) != 0)
+        return why_set(why, ERR_DENIED,
+                       "%s: others may read it (mode %03o); run chmod 600 on "
+                       "it, or make a new one",
+                       path, (unsigned)(info->st_mode & 0777));
+    return ERR_OK;
+}
+
 enum err file_check_private(const char *path, struct why *why)
 {
     struct stat info;
 
     if (lstat(path, &info) != 0)
         return file_failed(why, path, errno);
-    if (!S_ISREG(info.st_mode))
+    return check_private(&info, path, why);
+}
+
+enum err file_read_private(const char *path, size_t max, uint8_t **data,
+                           size_t *size, struct why *why)
+{
+    /* Opening a pipe must not wait for whoever writes to it. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat info;
+    enum err err = ERR_OK;
+
+    if (fd < 0 && errno == ELOOP)
         return why_set(why, ERR_DENIED, "%s: not a plain file", path);
-    if (info.st_uid != geteuid())
-        return why_set(why, ERR_DENIED,
-                       "%s: belongs to another user; a secret must be yours",
-                       path);
-    if ((info.st_mode & 077) != 0)
-        return why_set(why, ERR_DENIED,
-                       "%s: others may read it (mode %03o); run chmod 600 on "
-                       "it, or make a new one",
-                       path, (unsigned)(info.st_mode & 0777));
-    return ERR_OK;
+    if (fd < 0)
+        return file_failed(why, path, errno);
+    if (fstat(fd, &info) != 0)
+        err = file_failed(why, path, errno);
+    if (err == ERR_OK)
+        err = check_private(&info, path, why);
+    if (err == ERR_OK)
+        err = read_open(fd, path, max, data, size, why);
+    (void)close(fd);
+    return err;
 }
 
 enum err file_lock(const char *path, int *fd, struct why *why)

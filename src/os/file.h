@@ -36,6 +36,11 @@ void file_remove(const char *path);
 /* ERR_DENIED with a sentence unless the file is a plain one, ours and closed
  * to everyone else (S4). */
 MUST_CHECK enum err file_check_private(const char *path, struct why *why);
+/* The same of the very file that is read: nobody can put another one there in
+ * between. */
+MUST_CHECK enum err file_read_private(const char *path, size_t max,
+                                      uint8_t **data, size_t *size,
+                                      struct why *why);
 
 /* Hold `path` (made if need be) until the process ends or `fd` is closed with
  * file_unlock.  ERR_EXISTS if another process holds it. */

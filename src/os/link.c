@@ -26,6 +26,12 @@
 #define GREETING_BYTES (MAGIC_BYTES + 1u + COOKIE_BYTES)
 #define SWEEP_MS       50u
 #define PATIENCE_US    SECOND_US /* For strangers while others wait outside. */
+#define CREDIT_MAX     128u      /* Connections accepted without a pause ... */
+#define CREDIT_US                                                              \
+    500 /* ... and one more each so often: 50 us of                            \
+           work each, so that a flood of any size takes                        \
+           a tenth of a processor. */
+#define CREDIT_WAIT_MS 2u
 #define ADDRESSES_MAX  16u
 #define ADDRESS_US     SECOND_US /* For one address while there are more. */
 
@@ -38,7 +44,10 @@ struct link_hub {
     struct tls_context *server, *client; /* NULL without a token. */
     uv_tcp_t listener;
     bool listening;
-    bool waiting; /* Someone waits outside to be accepted. */
+    bool waiting;       /* Someone waits outside to be accepted. */
+    uint32_t credit;    /* Connections that may be accepted now ... */
+    time_us credit_at;  /* ... as of then. */
+    uv_timer_t doorman; /* Accepts when there is credit again. */
     uv_timer_t sweeper;
     struct conn *strangers;
     struct link *links;
@@ -429,6 +438,7 @@ static void accept_one(struct link_hub *hub)
     if (conn == NULL)
         return; /* It waits; the sweeper tries again. */
     hub->waiting = false;
+    hub->credit--;
     conn->half = true;
     hub->half++;
     conn->deadline = clock_now_us() + LINK_STRANGER_US;
@@ -445,9 +455,38 @@ static void accept_one(struct link_hub *hub)
     sweep_soon(hub, SWEEP_MS);
 }
 
-/* libuv holds back further connections until this one is accepted. */
+static void earn_credit(struct link_hub *hub)
+{
+    const time_us now = clock_now_us();
+    const time_us earned = (now - hub->credit_at) / CREDIT_US;
+
+    if (earned >= CREDIT_MAX - hub->credit) {
+        hub->credit = CREDIT_MAX;
+        hub->credit_at = now;
+        return;
+    }
+    hub->credit += (uint32_t)earned;
+    hub->credit_at += earned * CREDIT_US;
+}
+
+static void doorman_looks(uv_timer_t *timer)
+{
+    struct link_hub *hub = timer->data;
+
+    if (hub->waiting)
+        hub_accept(hub);
+}
+
+/* libuv holds back further connections until this one is accepted; the kernel
+ * keeps them, and refuses more when it has its fill, for next to nothing. */
 static void hub_accept(struct link_hub *hub)
 {
+    if (hub->credit == 0)
+        earn_credit(hub);
+    if (hub->credit == 0) {
+        uv_timer_start(&hub->doorman, doorman_looks, CREDIT_WAIT_MS, 0);
+        return;
+    }
     if (hub->listening && hub->half < LINK_STRANGERS_MAX)
         accept_one(hub);
     if (hub->waiting)
@@ -501,9 +540,18 @@ static bool address_silent(const struct link *link, time_us now)
 {
     const struct conn *conn = link->conn[PLANE_CONTROL];
 
-    return link->dialled && !link->closing && more_addresses(link) &&
+    return link->dialled && !link->closing &&
+           (more_addresses(link) || link->hub->options.elsewhere) &&
            now >= link->address_until && conn != NULL && !conn->closing &&
-           !uv_is_writable((const uv_stream_t *)&conn->tcp);
+           !conn->reached;
+}
+
+static void address_late(struct link *link)
+{
+    if (more_addresses(link))
+        next_address(link);
+    else
+        link_end(link, LINK_LOST, "no answer from there");
 }
 
 static void link_late(struct link *link)
@@ -527,7 +575,7 @@ static bool sweep_links(struct link_hub *hub, time_us now)
         if (!link->closing && now >= link->deadline)
             link_late(link);
         else if (address_silent(link, now))
-            next_address(link);
+            address_late(link);
         watched = watched || (!link->closing && link->deadline != TIME_NEVER);
         link_settle(link);
     }
@@ -565,6 +613,7 @@ static void on_connected(uv_connect_t *request, int status)
     if (conn->closing)
         return;
     if (status == 0) {
+        conn->reached = true;
         conn_begin(conn, link->hub->client, false);
         return;
     }
@@ -732,8 +781,12 @@ enum err link_hub_new(const struct link_options *options, struct link_hub **hub)
         return err;
     }
     CHECK(uv_timer_init(&options->loop->uv, &made->sweeper) == 0);
+    CHECK(uv_timer_init(&options->loop->uv, &made->doorman) == 0);
     made->sweeper.data = made;
-    made->handles = 1;
+    made->doorman.data = made;
+    made->handles = 2;
+    made->credit = CREDIT_MAX;
+    made->credit_at = clock_now_us();
     *hub = made;
     return ERR_OK;
 }
@@ -781,11 +834,20 @@ void link_hub_free(struct link_hub *hub)
     }
     hub->freed = true;
     uv_close((uv_handle_t *)&hub->sweeper, hub_handle_closed);
+    uv_close((uv_handle_t *)&hub->doorman, hub_handle_closed);
 }
 
 uint32_t link_hub_open(const struct link_hub *hub)
 {
     return hub->open;
+}
+
+/* Its connections were well spent: a crowd of workers waits for nobody. */
+static void refund(struct link_hub *hub)
+{
+    hub->credit += PLANES;
+    if (hub->credit > CREDIT_MAX)
+        hub->credit = CREDIT_MAX;
 }
 
 void link_trust(struct link *link, size_t message_max)
@@ -800,8 +862,10 @@ void link_trust(struct link *link, size_t message_max)
         link->conn[plane]->limit = message_max;
         half_end(link->conn[plane]);
     }
-    if (!link->trusted)
+    if (!link->trusted) {
         conn_resume(link->conn[PLANE_BULK]);
+        refund(link->hub);
+    }
     link->trusted = true;
     if (link->hub->waiting)
         sweep_soon(link->hub, 0);

@@ -15,7 +15,9 @@
  *
  * Strangers (P11): until link_trust a peer may have 5 s and 16 KiB, at most
  * LINK_STRANGERS_MAX connections are in that state (the rest wait in the
- * kernel), and its bulk connection is not read at all.
+ * kernel), and its bulk connection is not read at all.  Connections that lead
+ * to nothing are accepted at 2,000 a second at most: a flood costs a tenth of a
+ * processor, however large.
  *
  * Rules of lifetime:
  *   LINK-1  no callback runs inside a call into this file.
@@ -73,6 +75,8 @@ struct link_options {
     const struct net_source *source; /* To dial from; NULL: any.  Borrowed. */
     const struct link_events *events;
     void *context;
+    bool elsewhere; /* Who dials has other addresses to try: one that swallows
+                       packets is given up after a second. */
 };
 
 MUST_CHECK enum err link_hub_new(const struct link_options *options,

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -40,18 +41,34 @@ enum err loop_new(struct loop **loop)
     return ERR_OK;
 }
 
+/* A peer that is gone is an error of our write, not the end of our process: nor
+ * of that of a user whose thread this is, so its mask is as before. */
+static void run(struct loop *loop)
+{
+    const struct timespec at_once = {0};
+    sigset_t pipe, before;
+
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    if (!sigismember(&before, SIGPIPE))
+        (void)sigtimedwait(&pipe, NULL, &at_once);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void loop_free(struct loop *loop)
 {
     if (loop == NULL)
         return;
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    run(loop);
     CHECK(uv_loop_close(&loop->uv) == 0); /* Else something was not freed. */
     mem_free(loop);
 }
 
 void loop_run(struct loop *loop)
 {
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    run(loop);
 }
 
 void loop_stop(struct loop *loop)

@@ -27,7 +27,7 @@ typedef void (*loop_callback)(void *context);
 
 MUST_CHECK enum err loop_new(struct loop **loop);
 void loop_free(struct loop *loop); /* Accepts NULL, as do all below. */
-/* Serve events until loop_stop. */
+/* Serve events until loop_stop.  SIGPIPE is held back meanwhile. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 

@@ -9,6 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* There only in builds that measure coverage, whose counters would be written
+ * by exit() alone. */
+extern void __gcov_dump(void) __attribute__((weak));
+
 /* A socket that stays open in a sibling hides a death from its peer. */
 static void drop_fds(const struct process_start *start)
 {
@@ -33,13 +37,18 @@ static void fresh_signals(void)
 __attribute__((noreturn)) static void child(const struct process_start *start,
                                             pid_t parent)
 {
+    int code;
+
     /* The parent may have died before the request was made. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
         _exit(1);
     (void)prctl(PR_SET_NAME, start->title, 0, 0, 0);
     fresh_signals();
     drop_fds(start);
-    _exit(start->main(start->context));
+    code = start->main(start->context);
+    if (__gcov_dump != NULL)
+        __gcov_dump();
+    _exit(code);
 }
 
 enum err process_fork(const struct process_start *start, int *pid,

@@ -133,10 +133,8 @@ enum err token_load(const char *path, bool coordinator, struct token *token,
     struct token made = {0};
     uint8_t *text = NULL;
     size_t size = 0;
-    enum err err = file_check_private(path, why);
+    enum err err = file_read_private(path, TOKEN_FILE_MAX, &text, &size, why);
 
-    if (err == ERR_OK)
-        err = file_read(path, TOKEN_FILE_MAX, &text, &size, why);
     if (err != ERR_OK)
         return err;
     if (!parse((const char *)text, &made))

@@ -399,9 +399,6 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->fault_gap_us = (time_us)between(&rng, 5, 90) * MS_US;
     /* Across a continent a step of many trials takes its time. */
     options->settle_us = 5 * SECOND_US + 100 * options->latency_us;
-    /* A part's steps are one computation, and it may have been begun slow. */
-    if (options->code.placement == PLACE_LOCAL)
-        options->settle_us *= 4;
     options->fault_skip = campaign->skip;
     options->sink = campaign->trace;
     options->sink_context = campaign->trace_context;

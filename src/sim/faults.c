@@ -19,6 +19,7 @@
 /* Before the cure, or without faults, nothing is promised about time; but a run
  * that makes no step for so long never will. */
 #define QUIET_US (2000 * SECOND_US)
+#define SLOWEST  20 /* Times as long as usual. */
 
 const char *fault_name(enum fault_kind kind)
 {
@@ -289,7 +290,8 @@ static bool inject_slow(struct world *world, const struct sim_fault *fault)
 
     if (index == NODE_NOBODY)
         return false;
-    world->workers[index].slow = 2 + 18 * rng_unit(&world->fault_rng);
+    world->workers[index].slow =
+        2 + (SLOWEST - 2) * rng_unit(&world->fault_rng);
     world_note(world, index, '~', "is slow: %.1f x",
                world->workers[index].slow);
     return true;
@@ -525,9 +527,21 @@ static void start_now(struct world *world, uint32_t node)
                                          .node = node});
 }
 
+/* All rows on one machine, begun while it was as slow as any: a mended one
+ * finishes what it has begun. */
+static time_us longest_work(const struct world *world)
+{
+    const struct sim_options *options = world->options;
+    const uint32_t every = options->optim.local.every;
+    const uint32_t passes = every > 0 ? every : 1;
+
+    return options->chunk_us * world->oracle.chunks * passes * SLOWEST;
+}
+
 static time_us patience(const struct world *world)
 {
-    return world->mending ? world->options->settle_us : QUIET_US;
+    return world->mending ? world->options->settle_us + longest_work(world)
+                          : QUIET_US;
 }
 
 static void arm_deadline(struct world *world)

@@ -155,7 +155,8 @@ static time_us arrival(struct world *world, struct conn *conn, int direction,
 
 /* --- poison -------------------------------------------------------------- */
 
-/* What a broken machine might send: never a value that could be right. */
+/* What a broken machine might send: never a value that could be right, or
+ * other chunks than those of the piece. */
 static void poison_tally(struct world *world, struct msg_tally *tally,
                          int64_t *sum)
 {
@@ -163,11 +164,16 @@ static void poison_tally(struct world *world, struct msg_tally *tally,
                                        -(INT64_C(1) << 62)};
     struct rng *rng = &world->network_rng;
     uint64_t at;
+    uint64_t kind;
 
     for (uint32_t j = 0; j < tally->dims; j++)
         sum[j] = tally->sum[j];
     at = rng_below(rng, tally->dims);
-    sum[at] = nonsense[rng_below(rng, 4)];
+    kind = rng_below(rng, 5);
+    if (kind < 4)
+        sum[at] = nonsense[kind];
+    else
+        tally->piece++;
     tally->sum = sum;
 }
 

@@ -63,8 +63,8 @@ enum err sim_block_multiply(struct world *world, struct sim_worker *worker)
                           pool_serial(), NULL);
 }
 
-static void ship_strips(struct world *world, uint32_t conn, uint32_t link,
-                        uint32_t first, uint32_t end)
+void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
+                    uint32_t first, uint32_t end)
 {
     const struct dataset *data = world->options->problem->data;
     const struct coordinator *machine = &world->coordinator.machine;
@@ -88,12 +88,4 @@ static void ship_strips(struct world *world, uint32_t conn, uint32_t link,
     }
     mem_free(terms);
     mem_free(bytes);
-}
-
-/* Between two codes there is no block. */
-void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
-                    uint32_t first, uint32_t end)
-{
-    if (world->coordinator.machine.code_built)
-        ship_strips(world, conn, link, first, end);
 }

@@ -230,6 +230,19 @@ static bool passed_on(const struct actions *actions)
     return false;
 }
 
+/* Poison that a relay can see; of chunks that are not the piece's only the
+ * coordinator knows. */
+static bool out_of_bound(const struct msg *msg)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+
+    for (uint32_t j = 0; msg->kind == MSG_TALLY && j < msg->tally.dims; j++) {
+        if (msg->tally.sum[j] <= -limit || msg->tally.sum[j] >= limit)
+            return true;
+    }
+    return false;
+}
+
 static void on_packet(struct world *world, const struct happening *happening)
 {
     const uint32_t index = happening->node - NODE_RELAY;
@@ -238,6 +251,7 @@ static void on_packet(struct world *world, const struct happening *happening)
     const uint32_t before = machine->answer_count;
     const struct msg *decoded;
     struct msg msg;
+    bool visible;
 
     if (!network_arrives(world, happening))
         return;
@@ -248,12 +262,13 @@ static void on_packet(struct world *world, const struct happening *happening)
         return;
     }
     world->passes_poison = happening->packet->poisoned;
+    visible = world->passes_poison && out_of_bound(decoded);
     step(world, index,
          (struct event){.kind = EVENT_MESSAGE,
                         .link = down ? RELAY_PARENT
                                      : world->conns[happening->conn].link,
                         .msg = decoded});
-    if (world->passes_poison && !passed_on(&world->actions) &&
+    if (visible && !passed_on(&world->actions) &&
         machine->answer_count > before)
         checker_violate(&world->checker, "RELAY-1: a relay merged poison");
     world->passes_poison = false;

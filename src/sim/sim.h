@@ -132,7 +132,8 @@ struct sim_options {
     struct fault_mix mix;
     const struct sim_fault *script;
     uint32_t script_count;
-    time_us settle_us; /* After the cure, a step in every such stretch. */
+    time_us settle_us; /* After the cure, a step in every such stretch, beside
+                          the longest computation. */
 
     bool series;       /* Keep (t, step, loss). */
     sim_commit commit; /* NULL: nobody wants to know. */

@@ -2,11 +2,13 @@
  * fuzz_coordinator.c - a coordinator among peers that say anything, at any
  * time, in any order (P9, P11, P12).
  *
- * The input chooses a code, then what happens: time passes, peers greet, beat,
- * leave, fall silent, answer the open round rightly or with a field of it
- * changed, or send bytes of the input as they are; the disk answers or fails.
- * Oracles: the machine's own checks (INV-n) after every event, weights that
- * stay finite, and no word to a peer that never greeted.
+ * The input chooses a code, and whether answers are compared or relays may
+ * come, then what happens: time passes, peers greet, beat, leave, fall silent,
+ * answer the open round rightly or with a field of it changed, alone or in a
+ * relay's sum, or send bytes of the input as they are; the disk answers or
+ * fails, the judge agrees or does not. Oracles: the machine's own checks
+ * (INV-n) after every event, weights that stay finite, and no word to a peer
+ * that never greeted.
  */
 #include <math.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 
 #define DIMS       8u
 #define LINKS      6u
+#define LEAVES     8u
 #define EVENTS_MAX 400u
 
 struct scene {
@@ -32,6 +35,8 @@ struct scene {
     uint32_t journals; /* Answers owed by the disk. */
     bool checkpoint;
     uint32_t checkpoint_step;
+    struct tally *judged;              /* A tally is owed here, ... */
+    uint32_t judged_first, judged_end; /* ... of these chunks. */
     bool over;
 };
 
@@ -51,7 +56,9 @@ static struct coordinator_options options_of(struct feed *feed)
 {
     static const char *const codes[] = {"uncoded", "frc",    "rep",    "steal",
                                         "stream",  "cyclic", "ignore", "agc"};
-    const struct preset_options preset = {.name = codes[feed_below(feed, 8)],
+    const uint32_t pick = feed_u8(feed);
+    const uint32_t kind = pick / 8 % 4;
+    const struct preset_options preset = {.name = codes[pick % 8],
                                           .stragglers = 1,
                                           .workers = 4,
                                           .collect = 2,
@@ -81,6 +88,9 @@ static struct coordinator_options options_of(struct feed *feed)
         .checkpoint_steps = 2,
         .checkpoint_us = TIME_NEVER,
         .sync = feed_below(feed, 2) != 0,
+        .verify = kind == 1,
+        .audit = kind == 2 ? .5 : 0,
+        .leaves_max = kind == 3 ? LEAVES : 0,
     };
 
     FUZZ_REQUIRE(preset_spec(&preset, &options.code, NULL) == ERR_OK);
@@ -104,6 +114,12 @@ static void obey(struct scene *scene)
             scene->checkpoint = true;
             scene->checkpoint_step = action->step;
         }
+        if (action->kind == ACTION_JUDGE) {
+            FUZZ_REQUIRE(scene->judged == NULL);
+            scene->judged = action->tally;
+            scene->judged_first = action->first;
+            scene->judged_end = action->end;
+        }
         if (action->kind == ACTION_FINISH)
             scene->over = true;
     }
@@ -123,7 +139,7 @@ static void step(struct scene *scene, struct event event)
 
 static void hear(struct scene *scene, uint32_t link, const struct msg *msg)
 {
-    if (msg->kind == MSG_HELLO)
+    if (msg->kind == MSG_HELLO || msg->kind == MSG_RELAY)
         scene->greeted[link] = true;
     if (scene->greeted[link])
         step(scene,
@@ -181,6 +197,103 @@ static void row(struct scene *scene, uint32_t link)
     msg.row = (struct msg_row){
         .key = scene->machine.key, .dims = DIMS, .row = values};
     hear(scene, link, &msg);
+}
+
+/* --- relays ----------------------------------------------------------------
+ */
+
+static void relay(struct scene *scene, uint32_t link)
+{
+    struct msg msg = {.kind = MSG_RELAY};
+
+    msg.relay.version = MSG_VERSION;
+    msg.relay.name[0] = 'r';
+    hear(scene, link, &msg);
+}
+
+/* A worker behind the relay comes, goes, or beats. */
+static void leaf(struct scene *scene, uint32_t link)
+{
+    static const enum msg_kind kinds[] = {MSG_HELLO, MSG_HELLO, MSG_GONE,
+                                          MSG_BEAT, MSG_LEAVE};
+    struct feed *feed = &scene->feed;
+    struct msg msg = {.kind = kinds[feed_below(feed, 5)]};
+
+    msg.leaf = 1 + feed_below(feed, LEAVES + 2);
+    if (msg.kind == MSG_HELLO) {
+        msg.hello.version = MSG_VERSION;
+        msg.hello.name[0] = (char)('a' + feed_below(feed, LEAVES));
+        msg.hello.incarnation = feed_u8(feed);
+        msg.hello.resident = true;
+    }
+    if (scene->greeted[link])
+        hear(scene, link, &msg);
+}
+
+static void sum(struct scene *scene, uint32_t link)
+{
+    const struct coordinator *c = &scene->machine;
+    struct feed *feed = &scene->feed;
+    const uint32_t twist = feed_below(feed, 8);
+    struct answer answers[4] = {{0}};
+    int64_t values[DIMS] = {feed_u8(feed)};
+    struct msg msg = {.kind = MSG_SUM};
+
+    if (!c->code_built || c->code.piece_count == 0)
+        return;
+    msg.sum = (struct msg_sum){.key = c->key,
+                               .count = 1 + feed_below(feed, 4),
+                               .answers = answers,
+                               .dims = twist == 1 ? DIMS - 1 : DIMS,
+                               .sum = values};
+    for (uint32_t i = 0; i < msg.sum.count; i++) {
+        const uint32_t piece = feed_below(feed, c->code.piece_count);
+
+        answers[i] = (struct answer){
+            .leaf = 1 + feed_below(feed, LEAVES + 2),
+            .piece = piece + (twist == 2 ? feed_u8(feed) : 0),
+            .first = c->code.pieces[piece].first + (twist == 3),
+            .end = c->code.pieces[piece].end + (twist == 4),
+            .counted = feed_below(feed, 8) != 7,
+        };
+    }
+    if (twist == 5)
+        values[feed_below(feed, DIMS)] = (int64_t)feed_u64(feed);
+    if (twist == 6)
+        msg.sum.key.attempt ^= feed_u8(feed);
+    hear(scene, link, &msg);
+}
+
+static void by_relay(struct scene *scene, uint32_t link)
+{
+    switch (feed_below(&scene->feed, 4)) {
+    case 0:
+        relay(scene, link);
+        break;
+    case 1:
+        sum(scene, link);
+        break;
+    default:
+        leaf(scene, link);
+        break;
+    }
+}
+
+/* --- the judge -------------------------------------------------------------
+ */
+
+static void judge(struct scene *scene)
+{
+    const bool fails = feed_below(&scene->feed, 16) == 1;
+
+    if (scene->judged == NULL)
+        return;
+    chunkset_add_range(&scene->judged->chunks, scene->judged_first,
+                       scene->judged_end);
+    scene->judged->sum[0] = feed_u8(&scene->feed);
+    scene->judged = NULL;
+    step(scene, (struct event){.kind = EVENT_JUDGED,
+                               .err = fails ? ERR_RANGE : ERR_OK});
 }
 
 static void say_raw(struct scene *scene, uint32_t link)
@@ -242,7 +355,7 @@ static void disk(struct scene *scene)
 
 static void happen(struct scene *scene)
 {
-    const uint32_t what = feed_below(&scene->feed, 12);
+    const uint32_t what = feed_below(&scene->feed, 14);
     const uint32_t link = feed_below(&scene->feed, LINKS);
 
     switch (what) {
@@ -272,6 +385,12 @@ static void happen(struct scene *scene)
     case 7:
     case 8:
         disk(scene);
+        break;
+    case 12:
+        by_relay(scene, link);
+        break;
+    case 13:
+        judge(scene);
         break;
     default:
         tally(scene, link);

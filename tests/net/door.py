@@ -122,6 +122,27 @@ def python_train(tap):
            f"{out} {alone} {err}")
 
 
+def python_fails(tap):
+    """A function that raises ends the training, and is no part of a model."""
+    program = """if True:
+        import muster
+        def gradient(_, w, chunk, g, loss):
+            if chunk == 3:
+                raise ValueError("mine")
+            g[0], loss[0] = w[0] - 1, (w[0] - 1) ** 2 / 2
+        try:
+            muster.train(gradient, dims=1, chunks=8, rows=8, workers=%d)
+        except muster.Error as error:
+            print(error)
+        """
+    for workers in (0, 2):
+        code, out, err = run(PYTHON, "-c", program % workers)
+        tap.ok(code == 0 and out.startswith("5: stopped") and
+               "ValueError: mine" in err,
+               f"Python: a function that raises, {workers} workers",
+               f"{code} {out} {err}")
+
+
 def noise(seed):
     x = (seed + 1) * 2654435761 % 2**32
     x = (x ^ x >> 15) * 2246822519 % 2**32
@@ -135,11 +156,19 @@ def wanted_sum(names):
                       for name in names) for j in (0, 1)]
 
 
+def member(address, name):
+    """One that would never end by itself; what it says goes into a file, for
+    nobody reads it before the end."""
+    with open(f"member.{name}", "w", encoding="ascii") as out:
+        return subprocess.Popen(
+            ["./door", "member", address, name, "1000000"], env=ENV,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+
+
 def sums(tap, rng):
     host = start("./door", "host", 3)
     address = said(host.stdout.readline(), "address")
-    members = {name: start("./door", "member", address, name, 400)
-               for name in "abcd"}
+    members = {name: member(address, name) for name in "abcd"}
     seen = {}
     for line in host.stdout:  # Kill by call, so that it is in the middle.
         call, who, *values = line.split()[1:]
@@ -147,7 +176,7 @@ def sums(tap, rng):
         if call in ("20", "60"):
             kill(members[rng.choice([n for n in "bcd" if n in who])].pid)
         if call == "100":
-            members["e"] = start("./door", "member", address, "e", 100)
+            members["e"] = member(address, "e")
         # In a second call it has been told what the first came to.
         if "e" in who.split(",") and len([1 for w, _ in seen.values()
                                           if "e" in w.split(",")]) > 1:
@@ -163,8 +192,9 @@ def sums(tap, rng):
            "who was killed is left out, who joined is in",
            {who for who, _ in seen.values()})
     ends = {}
-    for name, member in members.items():
-        _, out, _ = finish(member)
+    for name, process in members.items():
+        finish(process)
+        out = Path(f"member.{name}").read_text(encoding="ascii")
         ends[name] = said(out, "status")
         lines = [line.split()[1:] for line in out.splitlines()
                  if line.startswith("call ")]
@@ -179,8 +209,9 @@ def python_sum(tap):
     host = start(PYTHON, example, "loop")
     address = host.stdout.readline().strip()
     others = [start(PYTHON, example, "loop", address) for _ in range(2)]
-    others[0].stdout.readline()
-    others[0].stdout.readline()  # It has taken part once.
+    for other in others:  # Both have taken part: the host waits for no joiner.
+        other.stdout.readline()
+        other.stdout.readline()
     kill(others[0].pid)
     code, out, err = finish(host)
     lines = out.splitlines()
@@ -231,6 +262,7 @@ def main():
     killed_program(tap, wanted)
     joiners(tap, wanted)
     python_train(tap)
+    python_fails(tap)
     sums(tap, rng)
     python_sum(tap)
     tap.done()

@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 from cluster import SMALL, Tap, run, train, write_rows  # noqa: E402
 
-STEPS = 30
+STEPS = 100  # Enough for every worker's answer to be wanted once.
 LIAR = ["--chaos", "lie:w1@3"]
 CODES = {
     "steal": ["-n", "4"],
@@ -88,7 +88,7 @@ def main():
     for name, flags in CODES.items():
         caught(tap, name, [SMALL], flags)
     for name, data in SUMS.items():
-        caught(tap, name, data, ["-n", "3"], steps=8)
+        caught(tap, name, data, ["-n", "2", "--code", "frc"], steps=8)
     honest(tap)
     audited(tap)
     believed(tap)

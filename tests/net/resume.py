@@ -66,8 +66,10 @@ def main():
            "resume" in refused.get("error", ""),
            "a folder with a run in it is not overwritten", refused)
     short = train(*DATA, "-n", 2, "--max-time", 0.2, "--out", "c")
-    tap.ok(short["exit"] == 0 and 0 < short.get("steps", 0) < 120,
-           "--max-time ends at a step boundary", short)
+    tap.ok(short["exit"] == 0 and not short["finished"] and
+           short["steps"] < 120, "--max-time ends at a step boundary", short)
+    rest = train(*DATA, "-n", 2, "--resume", "c")
+    tap.equal(rest.get("hash"), wanted, "and its rest ends on the same hash")
     tap.ok(run("status", "nowhere").returncode == 1, "status of nothing")
     other = train(*DATA, "-n", 2, "--resume", "a", "--l2", "0.5")
     tap.ok(other["exit"] != 0 and "error" in other,

@@ -340,6 +340,51 @@ static void test_refusals(void **state)
     muster_group_leave(group);
 }
 
+/* Nothing is not a group; it is told so, and nothing falls over. */
+static void test_nothing(void **state)
+{
+    const struct muster_group_options options = MUSTER_OPTIONS;
+    double value = 1;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    assert_int_equal(muster_sum(NULL, &value, 1, MUSTER_DOUBLE, 0, NULL, why),
+                     MUSTER_BAD_OPTION);
+    assert_string_equal(why, "there is no group");
+    assert_int_equal(muster_group_host(&options, NULL, why), MUSTER_BAD_OPTION);
+    assert_int_equal(muster_group_join(&options, ":1", NULL, NULL),
+                     MUSTER_BAD_OPTION);
+    assert_string_equal(muster_group_address(NULL), "");
+    muster_cancel(NULL);
+    muster_group_leave(NULL);
+}
+
+/* What is no number stays in its column. */
+static void test_no_numbers(void **state)
+{
+    struct member members[MEMBERS];
+
+    (void)state;
+    open_all(members, MEMBERS);
+    for (int i = 0; i < MEMBERS; i++) {
+        members[i].values[0] = i == 1 ? (double)NAN : 1;
+        members[i].values[1] = i == 2 ? HUGE_VAL : 1;
+        members[i].values[2] = i == 0 ? -HUGE_VAL : i == 1 ? HUGE_VAL : 0;
+        members[i].values[3] = -0.0;
+        start(&members[i]);
+    }
+    for (int i = 0; i < MEMBERS; i++) {
+        finish(&members[i]);
+        assert_int_equal(members[i].status, MUSTER_OK);
+        assert_true(isnan(members[i].values[0]));
+        assert_true(members[i].values[1] == HUGE_VAL);
+        assert_true(isnan(members[i].values[2]));
+        assert_true(members[i].values[3] == 0);
+        assert_true(signbit(members[i].values[3]));
+    }
+    close_all(members);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_deadline), cmocka_unit_test(test_too_few),
         cmocka_unit_test(test_cancel),   cmocka_unit_test(test_join_and_leave),
         cmocka_unit_test(test_shapes),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_nothing),  cmocka_unit_test(test_no_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

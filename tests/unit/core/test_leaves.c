@@ -57,21 +57,27 @@ static void relay(struct play *play, uint32_t link)
     assert_non_null(stage_find(&play->actions, MSG_WELCOME));
 }
 
+static void begin(struct play *play, const struct coordinator_options *options)
+{
+    struct why why;
+
+    memset(play, 0, sizeof *play);
+    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
+    assert_int_equal(coordinator_init(&play->coordinator, options, NULL, &why),
+                     ERR_OK);
+    step(play, (struct event){.kind = EVENT_START});
+    step(play, (struct event){.kind = EVENT_JOURNALED});
+}
+
 /* All but `direct` workers behind the relay on RELAY_LINK, leaf 100 + i. */
 static void open_play(struct play *play, const char *preset, uint32_t slots,
                       uint32_t stragglers, uint32_t direct)
 {
     struct coordinator_options options =
         stage_options(preset, slots, stragglers, 3);
-    struct why why;
 
     options.leaves_max = slots + 2;
-    memset(play, 0, sizeof *play);
-    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
-    assert_int_equal(coordinator_init(&play->coordinator, &options, NULL, &why),
-                     ERR_OK);
-    step(play, (struct event){.kind = EVENT_START});
-    step(play, (struct event){.kind = EVENT_JOURNALED});
+    begin(play, &options);
     relay(play, RELAY_LINK);
     for (uint32_t i = 0; i < slots; i++) {
         if (i < direct)
@@ -218,6 +224,42 @@ static void test_a_broken_relay_is_cut_off(void **state)
     close_play(&play);
 }
 
+/* A relay does not know the pieces: a worker that answers with other chunks
+ * than it was given is struck, and its relay is not cut off.  (fuzz_relay.c) */
+static void test_a_leaf_of_the_wrong_shape_is_struck(void **state)
+{
+    struct answer answers[2] = {{.leaf = 101, .piece = 1, .counted = true},
+                                {.leaf = 102, .piece = 2, .counted = true}};
+    const int64_t values[8] = {9};
+    struct msg msg = {.kind = MSG_SUM};
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        answers[i].first = play.coordinator.code.pieces[1 + 2 * i].first;
+        answers[i].end = play.coordinator.code.pieces[1 + 2 * i].end;
+    }
+    msg.sum = (struct msg_sum){.key = play.key,
+                               .count = 2,
+                               .answers = answers,
+                               .dims = 8,
+                               .sum = values};
+    for (uint32_t strike = 1; strike <= STRIKES_MAX; strike++) {
+        say(&play, RELAY_LINK, &msg);
+        assert_int_equal(play.coordinator.stats.poison_by[POISON_SHAPE],
+                         strike);
+    }
+    assert_null(stage_find_action(&play.actions, ACTION_CLOSE));
+    assert_string_equal(play.coordinator.stats.banned_name[0], "w2");
+    assert_int_equal(play.coordinator.alive, 3);
+    assert_int_equal(play.coordinator.pieces_in, 0);
+    /* What came with it is asked for again, and counts then. */
+    tally(&play, RELAY_LINK, 101, 1, 5);
+    assert_int_equal(play.coordinator.pieces_in, 1);
+    close_play(&play);
+}
+
 static void test_a_dead_relay_takes_its_leaves(void **state)
 {
     struct play play;
@@ -275,6 +317,25 @@ static void test_gone_is_death(void **state)
     close_play(&play);
 }
 
+/* Seed 419: a relay that dials again brings what it had merged before; behind
+ * the new connection nobody has that number yet.  The answers count; whose they
+ * were is not looked up. */
+static void test_a_sum_of_a_leaf_that_has_gone(void **state)
+{
+    static const uint32_t pieces[] = {1, 2};
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = RELAY_LINK});
+    relay(&play, RELAY_LINK);
+    sum(&play, pieces, 2, 9);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_TALLY), 2);
+    assert_int_equal(play.coordinator.pieces_in, 2);
+    assert_int_equal(play.coordinator.alive, 1);
+    close_play(&play);
+}
+
 /* frc 4, s = 1: w0 and w1 hold the same piece, w2 and w3 another.  With w0
  * not behind the relay, only theirs is contested. */
 static void test_replicas_elsewhere_are_not_merged(void **state)
@@ -300,6 +361,110 @@ static void test_who_is_no_relay_has_no_leaves(void **state)
     hello(&play, 0, 55, 9);
     assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
     assert_int_equal(play.coordinator.alive, 4);
+    close_play(&play);
+}
+
+static const char *refusal(const struct coordinator_options *options,
+                           uint32_t version, char reason[REASON_SIZE])
+{
+    struct msg msg = {.kind = MSG_RELAY};
+    struct play play;
+
+    begin(&play, options);
+    msg.relay.version = version;
+    say(&play, RELAY_LINK, &msg);
+    assert_null(stage_find(&play.actions, MSG_WELCOME));
+    assert_false(play.coordinator.members[RELAY_LINK].relay);
+    memcpy(reason, stage_find(&play.actions, MSG_REJECT)->reject.reason,
+           REASON_SIZE);
+    close_play(&play);
+    return reason;
+}
+
+/* A job that cannot have relays says why, and takes none. */
+static void test_relays_are_refused_with_a_reason(void **state)
+{
+    struct coordinator_options options = stage_options("uncoded", 4, 0, 3);
+    char reason[REASON_SIZE];
+
+    (void)state;
+    assert_non_null(
+        strstr(refusal(&options, MSG_VERSION, reason), "protocol version"));
+    options.leaves_max = 4;
+    assert_non_null(
+        strstr(refusal(&options, MSG_VERSION + 1, reason), "same release"));
+    options.verify = true;
+    assert_non_null(
+        strstr(refusal(&options, MSG_VERSION, reason), "cannot be compared"));
+    options.verify = false;
+    options.audit = .5;
+    assert_non_null(
+        strstr(refusal(&options, MSG_VERSION, reason), "cannot be compared"));
+}
+
+static void test_no_room_for_one_more_leaf(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1); /* 3 behind the relay, room for 6. */
+    for (uint32_t i = 4; i < 7; i++)
+        hello(&play, RELAY_LINK, 100 + i, i);
+    assert_int_equal(play.coordinator.alive, 7);
+    hello(&play, RELAY_LINK, 107, 7);
+    assert_int_equal(stage_find(&play.actions, MSG_REJECT)->leaf, 107);
+    assert_int_equal(play.coordinator.alive, 7);
+    /* It knows all that it has; one that goes makes room. */
+    say(&play, RELAY_LINK, &(const struct msg){.kind = MSG_GONE, .leaf = 104});
+    hello(&play, RELAY_LINK, 107, 7);
+    assert_null(stage_find(&play.actions, MSG_REJECT));
+    assert_int_equal(play.coordinator.alive, 7);
+    close_play(&play);
+}
+
+/* Whoever said HELLO and then says RELAY is no worker any more. */
+static void test_a_worker_that_turns_out_a_relay(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    relay(&play, 0);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_DIED), 1);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_HEDGED), 1);
+    assert_int_equal(play.coordinator.alive, 3);
+    hello(&play, 0, 50, 0);
+    assert_int_equal(play.coordinator.alive, 4);
+    close_play(&play);
+}
+
+/* The job over, the relay is told, too: it must not dial for ever. */
+static void test_relays_hear_the_end(void **state)
+{
+    static const uint32_t behind[] = {1, 2, 3};
+    struct play play;
+    uint32_t told = 0;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    for (int i = 0; i < 3; i++) {
+        sum(&play, behind, 3, 3);
+        tally(&play, 0, 0, 0, 1);
+    }
+    while (play.coordinator.journal_wait > 0)
+        step(&play, (struct event){.kind = EVENT_JOURNALED});
+    step(&play, (struct event){.kind = EVENT_CHECKPOINTED, .step = 3});
+    assert_int_equal(play.coordinator.phase, COORDINATOR_DONE);
+    for (uint32_t i = 0; i < play.actions.count; i++) {
+        const struct action *action = &play.actions.list[i];
+
+        if (action->kind == ACTION_SEND && action->msg.kind == MSG_BYE &&
+            action->link == RELAY_LINK && action->msg.leaf == 0) {
+            assert_true(action->msg.bye.finished);
+            told++;
+        }
+    }
+    assert_int_equal(told, 1);
     close_play(&play);
 }
 
@@ -330,11 +495,17 @@ int main(void)
         cmocka_unit_test(test_an_overlapping_sum_is_dropped_whole),
         cmocka_unit_test(test_a_sum_of_another_key_is_stale),
         cmocka_unit_test(test_a_broken_relay_is_cut_off),
+        cmocka_unit_test(test_a_leaf_of_the_wrong_shape_is_struck),
         cmocka_unit_test(test_a_dead_relay_takes_its_leaves),
         cmocka_unit_test(test_a_leaf_is_told_through_its_relay),
         cmocka_unit_test(test_gone_is_death),
+        cmocka_unit_test(test_a_sum_of_a_leaf_that_has_gone),
         cmocka_unit_test(test_replicas_elsewhere_are_not_merged),
         cmocka_unit_test(test_who_is_no_relay_has_no_leaves),
+        cmocka_unit_test(test_relays_are_refused_with_a_reason),
+        cmocka_unit_test(test_no_room_for_one_more_leaf),
+        cmocka_unit_test(test_a_worker_that_turns_out_a_relay),
+        cmocka_unit_test(test_relays_hear_the_end),
         cmocka_unit_test(test_lost_weights_are_sent_again),
     };
 

@@ -25,6 +25,7 @@ struct play {
     time_us now;
     uint32_t number[LEAVES]; /* Of the worker on link 0, 1, 2. */
     struct round_key key;
+    struct item item; /* Of the last order: what is passed on points at it. */
 };
 
 static void step(struct play *play, struct event event)
@@ -73,25 +74,25 @@ static struct item piece_at(uint32_t id)
 /* One chunk each: piece i is chunk i. */
 static void task(struct play *play, uint32_t leaf, uint32_t id)
 {
-    const struct item item = piece_at(id);
     struct msg msg = {.kind = MSG_TASK, .leaf = leaf};
 
+    play->item = piece_at(id);
     msg.round.key = play->key;
     msg.round.assignment = 5;
     msg.round.count = 1;
-    msg.round.items = &item;
+    msg.round.items = &play->item;
     say(play, RELAY_PARENT, &msg);
 }
 
 static void work_msg(struct play *play, enum msg_kind kind, uint32_t leaf,
                      uint32_t id)
 {
-    const struct item item = piece_at(id);
     struct msg msg = {.kind = kind, .leaf = leaf};
 
+    play->item = piece_at(id);
     msg.work.key = play->key;
     msg.work.count = 1;
-    msg.work.items = &item;
+    msg.work.items = &play->item;
     say(play, RELAY_PARENT, &msg);
 }
 

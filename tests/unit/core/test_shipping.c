@@ -180,6 +180,26 @@ static void test_silence_about_data(void **state)
     close_play(&play);
 }
 
+/* Seed 11317: the beats of many workers put off every tick, and who waited for
+ * a HAVE that was lost never looked again. */
+static void test_beats_alone_end_the_wait_for_have(void **state)
+{
+    struct msg beat = {.kind = MSG_BEAT};
+    struct play play;
+
+    (void)state;
+    open_play(&play, NULL);
+    hello(&play, 0, true);
+    hello(&play, 1, true);
+    for (uint32_t i = 0; i < 12; i++) {
+        play.now += 50 * MS_US;
+        beat.beat.sequence++;
+        say(&play, i % 2, &beat);
+    }
+    assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
+    close_play(&play);
+}
+
 /* DATA-1, from the coordinator's side. */
 static void test_what_is_not_near_any_more_is_sent(void **state)
 {
@@ -458,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_round_goes_ahead_of_the_data),
         cmocka_unit_test(test_data_finds_its_slot),
         cmocka_unit_test(test_silence_about_data),
+        cmocka_unit_test(test_beats_alone_end_the_wait_for_have),
         cmocka_unit_test(test_what_is_not_near_any_more_is_sent),
         cmocka_unit_test(test_shared_data_is_not_sent),
         cmocka_unit_test(test_have_of_another_job),

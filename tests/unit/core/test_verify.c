@@ -140,6 +140,33 @@ static void test_same_name_is_the_same_worker(void **state)
     play_close(&play);
 }
 
+/* Seed 155130: a liar that was shut out comes back under another name, as it is
+ * told to; its old lie, waiting for a second answer, must not find one. */
+static void test_old_lie_is_not_confirmed_by_its_liar(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_verified(&play, "uncoded", 4, 0);
+    play_answer(&play, 0, 3, 66); /* Nobody has said otherwise yet. */
+    for (uint32_t id = 0; id < 3; id++) {
+        play_answer(&play, 0, id, 66);
+        play_answer(&play, 1, id, 7);
+        play_judge(&play, 7);
+    }
+    assert_string_equal(play.coordinator.stats.banned_name[0], "w0");
+    play_hello(&play, 5, "w0-1", 55);
+    play_answer(&play, 5, 3, 66);
+    assert_int_equal(play.coordinator.pieces_in, 3);
+    assert_int_equal(play.coordinator.optim.step, 0);
+    play_answer(&play, 2, 3, 7);
+    play_judge(&play, 7);
+    assert_true(play_struck(&play, POISON_LIE, "w0-1"));
+    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_true(weight(&play) == -28 * 0.5 / 32);
+    play_close(&play);
+}
+
 /* With nobody left to give the second answer the coordinator does: the run
  * goes on with one worker. */
 static void test_last_worker_is_checked_here(void **state)
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_late_lie_is_seen),
         cmocka_unit_test(test_contradicting_oneself),
         cmocka_unit_test(test_same_name_is_the_same_worker),
+        cmocka_unit_test(test_old_lie_is_not_confirmed_by_its_liar),
         cmocka_unit_test(test_last_worker_is_checked_here),
         cmocka_unit_test(test_steal_gives_pieces_twice),
         cmocka_unit_test(test_uncoded_is_hedged),

@@ -1,6 +1,7 @@
 /*
  * Sums rounded once: against the answers of Python's math.fsum, the oracle
- * against the fast way on awkward numbers, and every order of the rows.
+ * against the fast ways on awkward numbers, every order of the rows, and every
+ * instruction set.
  */
 #include "math/exact.h"
 
@@ -15,8 +16,14 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "math/exact_parts.h"
 
-enum { ROWS = 5, MANY = 40, WIDTH = 64 };
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* A whole block of columns and some. */
+enum { ROWS = 5, MANY = 40, WIDTH = EXACT_BLOCK + 13 };
+
+static const enum isa isas[] = {ISA_PORTABLE, ISA_AVX2, ISA_AVX512};
 
 static const struct golden {
     double column[ROWS];
@@ -65,24 +72,57 @@ static const struct golden {
       0x1.0000000000000p+0, -0x1.70ef54646d497p-57},
      0x1.0000000000000p+1}};
 
-static double sum_f64(const double *column, uint32_t count)
+static double wide[MANY][WIDTH];
+static float wide32[MANY][WIDTH];
+
+/* `count` rows on every instruction set against the oracle. */
+static void assert_exact(enum exact_type type, uint32_t count)
 {
+    static double fast[WIDTH], slow[WIDTH];
     const void *rows[MANY];
     double scratch[MANY];
-    double fast, slow;
 
     for (uint32_t i = 0; i < count; i++)
-        rows[i] = &column[i];
-    exact_sum(EXACT_F64, rows, count, 1, scratch, &fast);
-    exact_sum_ref(EXACT_F64, rows, count, 1, scratch, &slow);
-    assert_memory_equal(&fast, &slow, sizeof fast);
-    return fast;
+        rows[i] = type == EXACT_F64 ? (void *)wide[i] : (void *)wide32[i];
+    exact_sum_ref(type, rows, count, WIDTH, scratch, slow);
+    for (size_t k = 0; k < COUNT(isas); k++) {
+        if (!isa_runs(isas[k]))
+            continue;
+        memset(fast, 0x5a, sizeof fast);
+        exact_sum(isas[k], type, rows, count, WIDTH, scratch, fast);
+        assert_memory_equal(fast, slow, WIDTH * exact_size(type));
+    }
+}
+
+/* Of one column, which is put everywhere: in blocks and behind the last. */
+static double sum_f64(const double *column, uint32_t count)
+{
+    static double fast[WIDTH];
+    const void *cells[MANY], *rows[MANY];
+    double scratch[MANY];
+    double slow;
+
+    for (uint32_t i = 0; i < count; i++) {
+        cells[i] = &column[i];
+        rows[i] = wide[i];
+        for (size_t j = 0; j < WIDTH; j++)
+            wide[i][j] = column[i];
+    }
+    exact_sum_ref(EXACT_F64, cells, count, 1, scratch, &slow);
+    for (size_t k = 0; k < COUNT(isas); k++) {
+        if (!isa_runs(isas[k]))
+            continue;
+        exact_sum(isas[k], EXACT_F64, rows, count, WIDTH, scratch, fast);
+        for (size_t j = 0; j < WIDTH; j++)
+            assert_memory_equal(&fast[j], &slow, sizeof slow);
+    }
+    return slow;
 }
 
 static void test_golden(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+    for (size_t i = 0; i < COUNT(golden); i++) {
         const double sum = sum_f64(golden[i].column, ROWS);
 
         assert_memory_equal(&sum, &golden[i].sum, sizeof sum);
@@ -127,7 +167,7 @@ static void test_no_order(void **state)
 
     (void)state;
     rng_init(&rng, 7);
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 600; round++) {
         const uint32_t count = (uint32_t)rng_between(&rng, 1, MANY);
         double column[MANY];
         double first, second;
@@ -147,43 +187,82 @@ static void test_no_order(void **state)
     }
 }
 
+static double strange(struct rng *rng)
+{
+    static const double list[] = {0,       -0.0,     HUGE_VAL, -HUGE_VAL,
+                                  DBL_MAX, -DBL_MAX, DBL_MIN,  0x1p-1074,
+                                  1,       -1,       0x1p53,   0x1p-53};
+
+    return list[rng_below(rng, COUNT(list))];
+}
+
+/* Every column its own spread; in some blocks things that are no numbers. */
+static void test_blocks(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 11);
+    for (uint32_t round = 0; round < 30; round++) {
+        const uint32_t count = (uint32_t)rng_between(&rng, 1, MANY);
+
+        for (uint32_t i = 0; i < count; i++) {
+            for (size_t j = 0; j < WIDTH; j++)
+                wide[i][j] = round % 3 == 0 && rng_below(&rng, 16) == 0
+                                 ? strange(&rng)
+                                 : awkward(&rng, (int)(j % 90));
+        }
+        assert_exact(EXACT_F64, count);
+    }
+}
+
 /* Floats are rounded to floats, not by way of doubles. */
 static void test_floats(void **state)
 {
     struct rng rng;
-    float rows[MANY][WIDTH], fast[WIDTH], slow[WIDTH];
-    const void *views[MANY];
-    double scratch[MANY];
     /* 1 + 2^-24 is half-way for a float; 2^-60 decides, and a double would
      * not have seen it. */
     const float twice[3] = {1, 0x1p-24f, 0x1p-60f};
-    float once;
+    const float all[3] = {FLT_MAX, FLT_MAX, -0x1p-149f};
 
     (void)state;
     rng_init(&rng, 9);
-    for (int i = 0; i < MANY; i++) {
-        views[i] = rows[i];
-        for (int j = 0; j < WIDTH; j++)
-            rows[i][j] = (float)awkward(&rng, j * 2);
+    for (uint32_t round = 0; round < 30; round++) {
+        for (int i = 0; i < MANY; i++) {
+            for (int j = 0; j < WIDTH; j++)
+                wide32[i][j] = round % 3 == 0 && rng_below(&rng, 16) == 0
+                                   ? (float)strange(&rng)
+                                   : (float)awkward(&rng, j % 140);
+        }
+        assert_exact(EXACT_F32, 1 + round % MANY);
     }
-    exact_sum(EXACT_F32, views, MANY, WIDTH, scratch, fast);
-    exact_sum_ref(EXACT_F32, views, MANY, WIDTH, scratch, slow);
-    assert_memory_equal(fast, slow, sizeof fast);
-    for (int i = 0; i < 3; i++)
-        views[i] = &twice[i];
-    exact_sum(EXACT_F32, views, 3, 1, scratch, &once);
-    assert_true(once == 1 + 0x1p-23f);
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < WIDTH; j++)
+            wide32[i][j] = j % 2 == 0 ? twice[i] : all[i];
+    }
+    assert_exact(EXACT_F32, 3);
     assert_int_equal(exact_size(EXACT_F32), 4);
     assert_int_equal(exact_size((enum exact_type)7), 0);
+}
+
+static void test_float_once(void **state)
+{
+    const float twice[3] = {1, 0x1p-24f, 0x1p-60f};
+    const void *rows[3] = {&twice[0], &twice[1], &twice[2]};
+    double scratch[3];
+    float once;
+
+    (void)state;
+    exact_sum(ISA_PORTABLE, EXACT_F32, rows, 3, 1, scratch, &once);
+    assert_true(once == 1 + 0x1p-23f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_special),
-        cmocka_unit_test(test_no_order),
-        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_golden),   cmocka_unit_test(test_special),
+        cmocka_unit_test(test_no_order), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_floats),   cmocka_unit_test(test_float_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,38 @@ static void test_private(void **state)
     file_remove("file.d");
 }
 
+/* What is checked is what was opened; a pipe that nobody writes to does not
+ * hold it up. */
+static void test_read_private(void **state)
+{
+    struct why why = {0};
+    uint8_t *data;
+    size_t size;
+
+    (void)state;
+    assert_int_equal(file_write_atomic("file.c", "x", 1, 0600, NULL), ERR_OK);
+    assert_int_equal(file_read_private("file.c", 9, &data, &size, &why),
+                     ERR_OK);
+    assert_int_equal(size, 1);
+    mem_free(data);
+    assert_int_equal(file_read_private("file.c", 0, &data, &size, &why),
+                     ERR_TOOBIG);
+    assert_int_equal(symlink("file.c", "file.d"), 0);
+    assert_int_equal(file_read_private("file.d", 9, &data, &size, &why),
+                     ERR_DENIED);
+    assert_int_equal(mkfifo("file.e", 0600), 0);
+    assert_int_equal(file_read_private("file.e", 9, &data, &size, &why),
+                     ERR_DENIED);
+    assert_int_equal(chmod("file.c", 0604), 0);
+    assert_int_equal(file_read_private("file.c", 9, &data, &size, &why),
+                     ERR_DENIED);
+    assert_int_equal(file_read_private("file.f", 9, &data, &size, &why),
+                     ERR_NOTFOUND);
+    file_remove("file.c");
+    file_remove("file.d");
+    file_remove("file.e");
+}
+
 static void test_lock(void **state)
 {
     int fd, other;
@@ -107,6 +139,7 @@ int main(void)
         cmocka_unit_test(test_errors_name_the_path),
         cmocka_unit_test(test_folders),
         cmocka_unit_test(test_private),
+        cmocka_unit_test(test_read_private),
         cmocka_unit_test(test_lock),
     };
 

@@ -3,9 +3,12 @@
  * test runs the loop until something happened that it waits for, with a limit
  * that only a failure reaches.
  */
+#define _DEFAULT_SOURCE /* ifa_flags. */
 #include "os/link.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,13 +137,15 @@ static void run_until(struct fixture *f, bool (*until)(struct fixture *f))
     assert_false(f->timed_out);
 }
 
-static void start(struct fixture *f, const struct token *server,
-                  const struct token *client)
+static void start_at(struct fixture *f, const char *host,
+                     const struct token *server, const struct token *client)
 {
-    const struct net_address any = {.host = "127.0.0.1"};
+    struct net_address any = {.port = 0};
     struct link_options options = {.loop = f->loop, .events = &events};
 
-    assert_int_equal(net_listen(&any, true, &f->listener, NULL), ERR_OK);
+    (void)snprintf(any.host, sizeof any.host, "%s", host);
+    assert_int_equal(net_listen(&any, server == NULL, &f->listener, NULL),
+                     ERR_OK);
     options.token = server;
     options.context = &f->server;
     assert_int_equal(link_hub_new(&options, &f->server.hub), ERR_OK);
@@ -150,6 +155,12 @@ static void start(struct fixture *f, const struct token *server,
     assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
     f->server.trust = true;
     f->client.trust = true;
+}
+
+static void start(struct fixture *f, const struct token *server,
+                  const struct token *client)
+{
+    start_at(f, "127.0.0.1", server, client);
 }
 
 static void dial(struct fixture *f)
@@ -381,6 +392,57 @@ static void test_nobody_there(void **state)
     assert_int_equal(f->client.ups, 0);
 }
 
+/* An address that swallows packets: a full queue drops whoever knocks.  Returns
+ * the listening socket; `*inside` is what fills the queue. */
+static int swallower(struct net_address *address, int *inside)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET};
+    socklen_t size = sizeof name;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&name, size), 0);
+    assert_int_equal(listen(fd, 0), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &size), 0);
+    *inside = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(*inside, (const struct sockaddr *)&name, size), 0);
+    *address =
+        (struct net_address){.host = "127.0.0.1", .port = ntohs(name.sin_port)};
+    return fd;
+}
+
+static bool any_down(struct fixture *f)
+{
+    return f->client.downs + f->server.downs > 0;
+}
+
+/* Who has another way does not wait as long as who has not. */
+static void test_other_ways_make_impatient(void **state)
+{
+    struct fixture *f = *state;
+    struct link_options options = {.loop = f->loop, .events = &events};
+    struct net_address address;
+    int inside;
+    const int fd = swallower(&address, &inside);
+
+    options.context = &f->server;
+    assert_int_equal(link_hub_new(&options, &f->server.hub), ERR_OK);
+    options.context = &f->client;
+    options.elsewhere = true;
+    assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
+    assert_int_equal(link_dial(f->server.hub, &address, &f->server.link),
+                     ERR_OK);
+    assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
+                     ERR_OK);
+    run_until(f, any_down);
+    assert_int_equal(f->client.downs, 1);
+    assert_int_equal(f->server.downs, 0);
+    assert_int_equal(f->client.how, LINK_LOST);
+    (void)close(inside);
+    (void)close(fd);
+    f->listener.fd = -1;
+}
+
 static void test_names_resolve(void **state)
 {
     struct fixture *f = *state;
@@ -571,16 +633,20 @@ static void test_strangers_may_not_send_much(void **state)
     assert_int_equal(f->server.messages, 0);
 }
 
-static int raw_connect(const struct fixture *f)
+static int connect_to(const struct fixture *f, struct in_addr host)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = host};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     address.sin_port = htons(f->listener.bound.port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     assert_int_equal(
         connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
     return fd;
+}
+
+static int raw_connect(const struct fixture *f)
+{
+    return connect_to(f, (struct in_addr){htonl(INADDR_LOOPBACK)});
 }
 
 static bool server_refused(struct fixture *f)
@@ -618,9 +684,69 @@ static void test_a_crowd_of_strangers(void **state)
         close(fd[i]);
 }
 
+/* More connections than are accepted without a pause: the doorman comes back
+ * for those behind them. */
+static void test_a_flood(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, NULL, NULL);
+    for (uint32_t i = 0; i < 600; i++)
+        close(raw_connect(f));
+    dial(f);
+    run_until(f, both_up);
+    assert_int_equal(f->server.ups, 1);
+}
+
+/* An IPv4 address of this machine that is not loopback. */
+static bool own_address(struct in_addr *host)
+{
+    struct ifaddrs *list = NULL;
+    bool found = false;
+
+    assert_int_equal(getifaddrs(&list), 0);
+    for (const struct ifaddrs *at = list; at != NULL && !found;
+         at = at->ifa_next) {
+        if (at->ifa_addr == NULL || at->ifa_addr->sa_family != AF_INET ||
+            (at->ifa_flags & IFF_LOOPBACK) != 0)
+            continue;
+        *host = ((const struct sockaddr_in *)(void *)at->ifa_addr)->sin_addr;
+        found = true;
+    }
+    freeifaddrs(list);
+    return found;
+}
+
+/* Of one address off loopback eight may be strangers at a time, the others are
+ * closed at once.  The honest peer comes last: then all were looked at. */
+static void test_strangers_of_one_address(void **state)
+{
+    struct fixture *f = *state;
+    int fd[LINK_PER_HOST_MAX + 5];
+    uint32_t closed = 0;
+    struct in_addr host;
+    char byte;
+
+    if (!own_address(&host))
+        skip();
+    start_at(f, "0.0.0.0", &cluster, &cluster);
+    for (uint32_t i = 0; i < LINK_PER_HOST_MAX + 5; i++)
+        fd[i] = connect_to(f, host);
+    dial(f);
+    run_until(f, both_up);
+    for (uint32_t i = 0; i < LINK_PER_HOST_MAX + 5; i++) {
+        closed += recv(fd[i], &byte, 1, MSG_DONTWAIT) == 0 ? 1 : 0;
+        close(fd[i]);
+    }
+    assert_int_equal(closed, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_flood, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_strangers_of_one_address, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_plain_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_first_frames_of_any_length, setup,
                                         teardown),
@@ -638,6 +764,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_none_against_token, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_nobody_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_ways_make_impatient, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_names_resolve, setup, teardown),
         cmocka_unit_test_setup_teardown(test_dials_from_source, setup,
                                         teardown),

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "os/loop.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -178,6 +179,47 @@ static int wait_for_ever(void *context)
     return 0;
 }
 
+struct broken {
+    struct loop *loop;
+    int fds[2];
+    int written;
+    int error;
+};
+
+static void write_to_nobody(void *context)
+{
+    struct broken *b = context;
+
+    b->written = (int)write(b->fds[1], "x", 1);
+    b->error = errno;
+    loop_stop(b->loop);
+}
+
+/* A peer that is gone does not take the process with it, nor does the signal
+ * come later, when the loop has ended. */
+static void test_nobody_reads(void **state)
+{
+    struct broken b = {0};
+    struct timer *timer;
+    sigset_t mask;
+
+    (void)state;
+    (void)signal(SIGPIPE, SIG_DFL);
+    assert_int_equal(pipe(b.fds), 0);
+    (void)close(b.fds[0]);
+    assert_int_equal(loop_new(&b.loop), ERR_OK);
+    assert_int_equal(timer_new(b.loop, write_to_nobody, &b, &timer), ERR_OK);
+    timer_at(timer, 0);
+    loop_run(b.loop);
+    assert_int_equal(b.written, -1);
+    assert_int_equal(b.error, EPIPE);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
+    assert_false(sigismember(&mask, SIGPIPE));
+    timer_free(timer);
+    loop_free(b.loop);
+    (void)close(b.fds[1]);
+}
+
 static void test_children(void **state)
 {
     struct waiter waiter;
@@ -224,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_task),
         cmocka_unit_test(test_alerts),
         cmocka_unit_test(test_outlet),
+        cmocka_unit_test(test_nobody_reads),
         cmocka_unit_test(test_children),
         cmocka_unit_test(test_random),
     };

@@ -42,7 +42,7 @@ static void test_corpus(void **state)
     DIR *dir;
 
     (void)state;
-    (void)snprintf(folder, sizeof folder, "%s/tests/fuzz/fuzz_codec.corpus",
+    (void)snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/codec",
                    root != NULL ? root : ".");
     dir = opendir(folder);
     if (dir == NULL) {

@@ -1,0 +1,51 @@
+#include "node/farewell.h"
+
+#include "os/clock.h"
+#include "os/link.h"
+#include "os/loop.h"
+
+#define LOOK_US (5 * MS_US)
+
+static bool all_said(const struct farewell *farewell)
+{
+    return link_hub_open(farewell->hub) == 0 &&
+           (farewell->outlet == NULL || outlet_queued(farewell->outlet) == 0);
+}
+
+static void look(void *context)
+{
+    struct farewell *farewell = context;
+    const time_us now = clock_now_us();
+
+    if (all_said(farewell) || now >= farewell->until)
+        loop_stop(farewell->loop);
+    else
+        timer_at(farewell->look, now + LOOK_US);
+}
+
+enum err farewell_open(struct farewell *farewell, struct loop *loop)
+{
+    *farewell = (struct farewell){.loop = loop};
+    return timer_new(loop, look, farewell, &farewell->look);
+}
+
+void farewell_close(struct farewell *farewell)
+{
+    timer_free(farewell->look);
+}
+
+void farewell_begin(struct farewell *farewell, const struct link_hub *hub,
+                    const struct outlet *outlet, time_us patience)
+{
+    const time_us now = clock_now_us();
+
+    farewell->hub = hub;
+    farewell->outlet = outlet;
+    farewell->until = now + patience;
+    timer_at(farewell->look, now);
+}
+
+bool farewell_begun(const struct farewell *farewell)
+{
+    return farewell->until != 0;
+}

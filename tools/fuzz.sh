@@ -1,0 +1,46 @@
+#!/bin/sh
+# fuzz.sh TARGET [OPTION...] - search for inputs that break one target, or
+# all of them one after the other (TARGET `all`), with libFuzzer under
+# AddressSanitizer and UBSan.  Needs clang.
+#
+# Options are libFuzzer's; without any each target gets 1,000,000 runs.  What
+# is found new lies in build/fuzz/found/TARGET, what fails in build/fuzz.
+set -eu
+cd "$(dirname "$0")/.."
+
+dir=build/fuzz
+flags="-g -O1 -std=c17 -D_POSIX_C_SOURCE=200809L -Isrc -Iinclude -Itests/fuzz
+       -ffp-contract=off -march=native -Wno-pass-failed
+       -fsanitize=fuzzer-no-link,address,undefined
+       $(pkg-config --cflags openblas)"
+libs="$(pkg-config --libs openblas libuv openssl libcurl zlib libzstd)
+      -llapacke -lm"
+ccache=$(command -v ccache || true)
+
+[ $# -gt 0 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+target=$1
+shift
+[ $# -gt 0 ] || set -- -runs=1000000
+case $target in
+all) targets=$(ls tests/fuzz/fuzz_*.c | sed 's/.*fuzz_\(.*\)\.c/\1/') ;;
+*) targets=$target ;;
+esac
+
+mkdir -p $dir/obj
+for source in src/base/*.c src/os/*.c src/math/*.c src/model/*.c src/data/*.c \
+    src/code/*.c src/optim/*.c src/plan/*.c src/core/*.c src/wire/*.c; do
+    object=$dir/obj/$(echo "$source" | tr / -).o
+    [ "$object" -nt "$source" ] ||
+        $ccache clang $flags -c "$source" -o "$object"
+done
+rm -f $dir/all.a
+ar rc $dir/all.a $dir/obj/*.o
+
+for name in $targets; do
+    corpus=tests/fuzz/corpus/$name
+    mkdir -p $dir/found/$name
+    clang $flags -fsanitize=fuzzer tests/fuzz/fuzz_$name.c $dir/all.a $libs \
+        -o $dir/fuzz_$name
+    $dir/fuzz_$name -artifact_prefix=$dir/$name- -print_final_stats=1 "$@" \
+        $dir/found/$name "$corpus"
+done
