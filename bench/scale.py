@@ -9,7 +9,9 @@ journal.  The time that passes is shown beside it: on a few cores most of it is
 spent on the other processes.  Without relays both grow with n.  With a fan-out
 of 8 the coordinator has eight children at most, whatever n, because relays are
 behind relays.  With eight relays (one worker each at 8) it always has eight, and
-what grows with n is only what each worker costs in itself.  Each figure is the least of TRIES runs:
+what grows with n is only what each worker costs in itself.  `scale.py beside` compares like with like
+on few cores: n workers behind eight relays, and eight behind eight while another
+job of n has the machine, so that steps take as long and caches are as cold.  Each figure is the least of TRIES runs:
 whatever else the machine does adds to it.
 """
 
@@ -68,16 +70,19 @@ def look(coordinator, journal):
     return steps, count, processor_seconds(coordinator), time.monotonic()
 
 
-def measure_once(n, fanout):
+def start(n, fanout, out):
     road = ["--fanout", str(fanout)] if fanout else ["--bulk", "tcp"]
+    return subprocess.Popen(
+        [MUSTER, "train", f"gen:gmm:1024,{COLS}", "--chunk-rows", "4",
+         "--steps", "1000000", "--code", "uncoded", "-n", str(n), "--out", out,
+         "--lr", "0.001", "--optim", "gd", "--format", "json"] + road,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def measure_once(n, fanout):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "run")
-        run = subprocess.Popen(
-            [MUSTER, "train", f"gen:gmm:1024,{COLS}", "--chunk-rows", "4",
-             "--steps", "1000000", "--code", "uncoded", "-n", str(n),
-             "--out", out, "--lr", "0.001", "--optim", "gd",
-             "--format", "json"] + road,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        run = start(n, fanout, out)
         journal = os.path.join(out, "journal")
         while not os.path.exists(journal) or \
                 os.path.getsize(journal) < 30 * RECORD_BYTES:
@@ -100,6 +105,21 @@ def measure(n, fanout):
     """Bytes, processor seconds and seconds of a step: the least of each."""
     seen = [measure_once(n, fanout) for _ in range(TRIES)]
     return [min(column) for column in zip(*seen)]
+
+
+def beside():
+    print(f"{'workers':>8}{'ms':>7}{'takes':>7}{'8 beside':>10}{'takes':>7}"
+          f"{'ratio':>7}")
+    for n in COUNTS:
+        own = measure(n, n // RELAYS)
+        with tempfile.TemporaryDirectory() as folder:
+            other = start(n, n // RELAYS, os.path.join(folder, "run"))
+            few = measure(RELAYS, 1)
+            other.terminate()
+            other.communicate()
+        print(f"{n:>8}{own[1] * 1e3:>7.2f}{own[2] * 1e3:>7.1f}"
+              f"{few[1] * 1e3:>10.2f}{few[2] * 1e3:>7.1f}"
+              f"{own[1] / few[1]:>7.2f}", flush=True)
 
 
 def main():
@@ -125,4 +145,7 @@ def main():
         print(row, flush=True)
 
 
-main()
+if sys.argv[1:] == ["beside"]:
+    beside()
+else:
+    main()

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "node/worker_node.h"
+#include "os/confine.h"
 #include "os/depot.h"
 #include "os/threads.h"
 
@@ -78,6 +79,7 @@ int join_command(struct cli *cli)
         return say_why(cli, err, &why);
     say_note(cli, "muster: joining %s; SIGTERM leaves in good order",
              join.address);
+    (void)confine_process(); /* It needs no other program. */
     err = join_run(&join, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);

@@ -173,8 +173,11 @@ void commit_journal(struct coordinator *c, const struct record *record,
 
 static bool checkpoint_due(const struct coordinator *c)
 {
+    const uint32_t behind = c->optim.step - c->checkpoint_step;
+
     return !c->checkpoint_busy && !c->journal_broken &&
-           (c->optim.step - c->checkpoint_step >= c->options.checkpoint_steps ||
+           (behind >= c->options.checkpoint_steps ||
+            (c->options.sync && behind > 0) ||
             c->now - c->checkpoint_at >= c->options.checkpoint_us);
 }
 
@@ -615,6 +618,9 @@ void commit_advance(struct coordinator *c, struct actions *actions)
     }
     if (c->phase == COORDINATOR_COMMITTING && boundary && checkpoint_due(c))
         ask_checkpoint(c, actions);
+    if (c->phase == COORDINATOR_COMMITTING && boundary && c->options.sync &&
+        c->checkpoint_busy)
+        return; /* P6: commit_checkpointed goes on. */
     if (c->phase == COORDINATOR_COMMITTING && boundary)
         view_adapt(c, actions);
     if (c->view_dirty || !c->code_built)

@@ -297,7 +297,7 @@ static void add_to_row(struct worker *worker, const struct item *item)
 
     if (worker->kind != EVALUATE_LOCAL) { /* Else it is there already. */
         (void)tally_gradient(&worker->tally, worker->exponent[worker->live],
-                       worker->gradient);
+                             worker->gradient);
         worker->gradient[dims] = tally_loss_value(&worker->tally);
     }
     for (uint32_t j = 0; j <= dims; j++)

@@ -317,8 +317,8 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     enrol->heard_at = clock_now_us();
     if (plane != PLANE_CONTROL || roll_codec_decode(data, size, &msg) != ERR_OK)
-        fail(enrol, ERR_FORMAT, "the coordinator sent what is no message");
-    else if (msg.kind == ROLL_SCHEMA)
+        msg.kind = ROLL_OFFER; /* Nothing that is said to an owner. */
+    if (msg.kind == ROLL_SCHEMA)
         on_schema(enrol, &msg.schema);
     else if (msg.kind == ROLL_SCALES && enrol->sizes.dims > 0)
         on_scales(enrol, &msg.scales);
