@@ -194,6 +194,14 @@ static const struct option table[OPTIONS] = {
                                  "there) or an https address; join: where it "
                                  "is on this machine",
                          .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_CA] = {.name = "ca",
+                .section = files,
+                .kind = VALUE_TEXT,
+                .value = "FILE",
+                .shown = "those of the system",
+                .help = "--data-shared https://...: certificates (PEM) of the "
+                        "authorities that may have signed the server's",
+                .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_DATA_PRIVATE] = {.name = "data-private",
                           .section = files,
                           .kind = VALUE_TEXT,

@@ -185,8 +185,9 @@ static void result_text(const struct run *run,
     print_classes(stats);
     metrics_text(setup, &setup->data, result->weights, line, sizeof line);
     (void)printf("train      %s\n",
-                 setup->hollow ? "not known here: the rows are with their owners"
-                               : line);
+                 setup->hollow
+                     ? "not known here: the rows are with their owners"
+                     : line);
     if (setup->has_valid) {
         metrics_text(setup, &setup->valid, result->weights, line, sizeof line);
         (void)printf("valid      %s\n", line);

@@ -477,8 +477,7 @@ enum err setup_model(const struct setup *setup, const struct options *options,
     if (name == NULL && classes == 2)
         name = "logistic";
     else if (name == NULL &&
-             (classes == 0 ||
-              find_any_number(&setup->data) != NULL))
+             (classes == 0 || find_any_number(&setup->data) != NULL))
         name = "linear";
     if (classes == 1 && (name == NULL || strcmp(name, "linear") != 0))
         return why_set(why, ERR_SHAPE,

@@ -40,7 +40,7 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
     out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
                          ? EXACT_BITWISE
                          : EXACT_APPROX;
-    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     out->loss = tally_loss_value(&c->total);
     if (out->exactness == EXACT_BITWISE)
         return;
@@ -110,7 +110,7 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
 
     if (err != ERR_OK)
         return err;
-    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     c->gradient[dims] = tally_loss_value(&c->total);
     if (code->folds > 0)
         add_rows(c, code_folds(code), code->folds, NULL);
@@ -173,8 +173,11 @@ void commit_journal(struct coordinator *c, const struct record *record,
 
 static bool checkpoint_due(const struct coordinator *c)
 {
+    const uint32_t behind = c->optim.step - c->checkpoint_step;
+
     return !c->checkpoint_busy && !c->journal_broken &&
-           (c->optim.step - c->checkpoint_step >= c->options.checkpoint_steps ||
+           (behind >= c->options.checkpoint_steps ||
+            (c->options.sync && behind > 0) ||
             c->now - c->checkpoint_at >= c->options.checkpoint_us);
 }
 
@@ -455,11 +458,19 @@ static bool sizes_stand(struct coordinator *c, struct actions *actions)
 
 void commit_round(struct coordinator *c, struct actions *actions)
 {
-    struct outcome out = {.exactness = EXACT_BITWISE};
+    struct outcome out = {.exactness = EXACT_BITWISE, .in_bound = true};
     bool updated;
 
     if (decode(c, &out) != ERR_OK)
         return; /* These answers do not suffice: wait for one more. */
+    if (!BUG(BUG_SKIP_FINITE) && !out.in_bound) {
+        coordinator_fail(c, actions, ERR_DENIED,
+                         "step %u: the answers add up to more than the data "
+                         "allow, so that some worker lied; --verify finds out "
+                         "who",
+                         c->key.step);
+        return;
+    }
     if (!BUG(BUG_SKIP_FINITE) &&
         !(vec_finite(c->gradient, c->total.dims) && isfinite(out.loss))) {
         coordinator_fail(c, actions, ERR_RANGE,
@@ -607,6 +618,9 @@ void commit_advance(struct coordinator *c, struct actions *actions)
     }
     if (c->phase == COORDINATOR_COMMITTING && boundary && checkpoint_due(c))
         ask_checkpoint(c, actions);
+    if (c->phase == COORDINATOR_COMMITTING && boundary && c->options.sync &&
+        c->checkpoint_busy)
+        return; /* P6: commit_checkpointed goes on. */
     if (c->phase == COORDINATOR_COMMITTING && boundary)
         view_adapt(c, actions);
     if (c->view_dirty || !c->code_built)

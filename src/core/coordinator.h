@@ -230,6 +230,7 @@ struct outcome {
     uint64_t age_sum; /* --staleness: of the answers, in updates. */
     uint32_t age_max;
     uint32_t attempts; /* Rounds done again. */
+    bool in_bound;     /* What was added up is no more than can be (P9). */
 };
 
 struct coordinator_stats {

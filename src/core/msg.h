@@ -114,8 +114,8 @@ struct msg_hello {
     uint64_t job;             /* It has data and a place in; 0 = none yet. */
     uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
     bool keeps;               /* Will say HAVE: send it no data before. */
-    bool owns;                /* Has private rows, of a job of this `data`, ... */
-    struct digest part;       /* ... which are these. */
+    bool owns;          /* Has private rows, of a job of this `data`, ... */
+    struct digest part; /* ... which are these. */
 };
 
 /* All a worker needs to know of the job. */

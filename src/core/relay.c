@@ -877,6 +877,8 @@ static void on_relay(struct relay *relay, uint32_t link,
                "release of muster on both machines");
         return;
     }
+    if (relay->links[link].leaf != 0) /* It said HELLO before. */
+        leaf_lost(relay, &relay->leaves[relay->links[link].leaf - 1], actions);
     relay->links[link].relay = true;
     vigil_road(&relay->vigil, link, &relay->job);
     if (relay->phase == RELAY_SERVING)

@@ -873,7 +873,8 @@ void round_need(struct coordinator *c, uint32_t link,
                 const struct msg_need *msg, struct actions *actions)
 {
     if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
-        homes_on(c) || c->backlog) /* On a slow road asking twice makes it slower. */
+        homes_on(c) ||
+        c->backlog) /* On a slow road asking twice makes it slower. */
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);

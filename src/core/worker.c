@@ -296,8 +296,8 @@ static void add_to_row(struct worker *worker, const struct item *item)
     const uint32_t dims = worker->tally.dims;
 
     if (worker->kind != EVALUATE_LOCAL) { /* Else it is there already. */
-        tally_gradient(&worker->tally, worker->exponent[worker->live],
-                       worker->gradient);
+        (void)tally_gradient(&worker->tally, worker->exponent[worker->live],
+                             worker->gradient);
         worker->gradient[dims] = tally_loss_value(&worker->tally);
     }
     for (uint32_t j = 0; j <= dims; j++)

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "node/result_file.h"
+#include "os/confine.h"
 #include "os/log.h"
 
 #define CREW_FIRST 16u
@@ -132,6 +133,8 @@ static int worker_main(void *context)
     enum err err;
 
     log_name(options->name);
+    if (options->user == NULL) /* Whose function may do as it likes. */
+        (void)confine_process();
     err = worker_node_run(options, &why);
     if (err == ERR_OK)
         return 0;

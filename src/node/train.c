@@ -355,7 +355,7 @@ static enum err open_shared(struct train *train, struct pool *pool,
     if (!web_is_address(options->shared) && !file_exists(options->shared))
         err = cache_write(options->shared, &digest, options->data, pool, why);
     if (err == ERR_OK)
-        err = shared_open(options->shared, &shared, why);
+        err = shared_open(options->shared, options->ca, &shared, why);
     if (err == ERR_OK)
         err = shared_check(shared, &shape, &digest, why);
     shared_close(shared);

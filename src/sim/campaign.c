@@ -21,7 +21,7 @@ struct draw {
     struct sim_options options;
     struct code_matrix matrix; /* Over `entry`, of code matrix. */
     double entry[SLOTS_MAX * SLOTS_MAX];
-    double speed[SLOTS_MAX]; /* Of code cb. */
+    double speed[SLOTS_MAX];      /* Of code cb. */
     struct home homes[SLOTS_MAX]; /* Of private data, and what of them the */
     uint32_t home_chunk[SLOTS_MAX + 1]; /* code's class depends on. */
     uint32_t home_slot[SLOTS_MAX + 1];
@@ -420,8 +420,9 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
         "%u%s), %u steps",
         draw->problem.model->name, optim_name(options->optim.kind),
         draw->data.rows, draw->data.cols,
-        options->home_count > 0 ? " (private)" : "", options->adapt ? "auto from " : "",
-        options->code.name, options->code.stragglers, options->code.k,
+        options->home_count > 0 ? " (private)" : "",
+        options->adapt ? "auto from " : "", options->code.name,
+        options->code.stragglers, options->code.k,
         options->code.staleness > 0 ? " stale" : "", options->slots,
         options->workers_max, options->fanout > 0 ? ", over relays" : "",
         options->optim.steps);

@@ -222,9 +222,25 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_digest(out, &hello->part);
 }
 
+bool codec_foreign(const struct msg *msg)
+{
+    return (msg->kind == MSG_HELLO && msg->hello.version != MSG_VERSION) ||
+           (msg->kind == MSG_RELAY && msg->relay.version != MSG_VERSION);
+}
+
+/* The first field of whatever greets.  Of another release's no more is read. */
+static bool get_version(struct reader *in, uint32_t *version)
+{
+    *version = get_u32(in);
+    if (*version != MSG_VERSION)
+        skip_rest(in);
+    return *version == MSG_VERSION;
+}
+
 static void get_hello(struct reader *in, struct msg_hello *hello)
 {
-    hello->version = get_u32(in);
+    if (!get_version(in, &hello->version))
+        return;
     get_text(in, hello->name, sizeof hello->name);
     must(in, codec_name_valid(hello->name));
     hello->incarnation = get_u64(in);
@@ -730,7 +746,8 @@ static void put_relay(struct writer *out, const struct msg_relay *relay)
 
 static void get_relay(struct reader *in, struct msg_relay *relay)
 {
-    relay->version = get_u32(in);
+    if (!get_version(in, &relay->version))
+        return;
     get_text(in, relay->name, sizeof relay->name);
     must(in, codec_name_valid(relay->name));
 }

@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (bundle_is(data, size))
         walk_bundle(data, size);
-    if (codec_decode(data, size, &room, &msg) != ERR_OK)
+    if (codec_decode(data, size, &room, &msg) != ERR_OK || codec_foreign(&msg))
         return 0;
     again = mem_new(codec_bound(&msg), 1);
     CHECK(again != NULL);

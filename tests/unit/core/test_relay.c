@@ -783,6 +783,29 @@ static void test_no_more_room(void **state)
     close_play(&play);
 }
 
+/* Whoever said HELLO and then RELAY is no worker any more; left as one, its
+ * dismissal closed the link under the leaves behind it.  (fuzz_relay.c) */
+static void test_a_leaf_that_turns_out_a_relay(void **state)
+{
+    struct msg relay = {.kind = MSG_RELAY};
+    struct msg hello = hello_of(9);
+    struct msg gone = {.kind = MSG_GONE};
+    struct play play;
+
+    (void)state;
+    open_play(&play);
+    relay.relay.version = MSG_VERSION;
+    say(&play, 1, &relay);
+    assert_int_equal(stage_find(&play.actions, MSG_GONE)->leaf, play.number[1]);
+    hello.leaf = 9;
+    say(&play, 1, &hello);
+    assert_int_equal(relay_leaves(&play.relay), LEAVES);
+    gone.leaf = play.number[1];
+    say(&play, RELAY_PARENT, &gone);
+    assert_null(stage_find_action(&play.actions, ACTION_CLOSE));
+    close_play(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -809,6 +832,7 @@ int main(void)
         cmocka_unit_test(test_silence_above_is_noticed),
         cmocka_unit_test(test_a_relay_below),
         cmocka_unit_test(test_no_more_room),
+        cmocka_unit_test(test_a_leaf_that_turns_out_a_relay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

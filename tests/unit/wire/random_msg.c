@@ -116,7 +116,7 @@ static void random_job(struct rng *rng, struct job *job)
 
 static void random_hello(struct rng *rng, struct msg_hello *hello)
 {
-    hello->version = random_u32(rng);
+    hello->version = MSG_VERSION;
     random_name(rng, hello->name, NAME_SIZE);
     hello->incarnation = rng_next(rng);
     hello->pid = random_u32(rng);
@@ -363,7 +363,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         random_sum(rng, room, &msg->sum);
         break;
     case MSG_RELAY:
-        msg->relay.version = random_u32(rng);
+        msg->relay.version = MSG_VERSION;
         random_name(rng, msg->relay.name, NAME_SIZE);
         break;
     case MSG_WORK:
