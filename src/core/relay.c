@@ -583,19 +583,22 @@ static void on_cancel(struct relay *relay, const struct msg_cancel *msg)
     tally_clear(&relay->held[relay->live]);
 }
 
-/* To those that are still at it. */
+/* To those that are still at it; to all, if it has overtaken its round. */
 static void on_cancel_all(struct relay *relay, const struct msg *msg,
                           struct actions *actions)
 {
+    const bool early =
+        !relay->in_round || key_order(&relay->round.key, &msg->cancel.key) < 0;
+
     on_cancel(relay, &msg->cancel);
     for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
         const struct relay_leaf *leaf = &relay->leaves[i];
 
-        if (leaf->number != 0 && leaf->sub == 0 && leaf->owes > 0)
+        if (leaf->number != 0 && leaf->sub == 0 && (early || leaf->owes > 0))
             pass(actions, msg, leaf->link, 0);
     }
     for (uint32_t i = 0; i < relay->options.links_max; i++) {
-        if (relay->links[i].relay && relay->links[i].cast)
+        if (relay->links[i].relay && (early || relay->links[i].cast))
             pass(actions, msg, i, 0);
     }
 }

@@ -588,6 +588,9 @@ static void test_called_off_for_all(void **state)
     assert_int_equal(stage_count_msg(&play.actions, MSG_CANCEL), 2);
     answer(&play, 0, 0, 20);
     assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    cancel.cancel.key.step++; /* It has overtaken its round (WORK-2). */
+    say(&play, RELAY_PARENT, &cancel);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_CANCEL), LEAVES);
     close_play(&play);
 }
 
