@@ -34,6 +34,7 @@ enum event_kind {
     EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
+    EVENT_RECEIPT,      /* Coordinator: all it asked for is under way. */
 };
 
 struct event {
@@ -43,6 +44,9 @@ struct event {
     const struct msg *msg; /* EVENT_MESSAGE. */
     enum err err;          /* COMPUTED, JOURNALED, CHECKPOINTED. */
     int64_t compute_us;    /* COMPUTED. */
+    const int64_t *sum;    /* COMPUTED: the sums are here, not in the tally,
+                              until they are sent or the next COMPUTE; NULL:
+                              they are in the tally. */
     uint32_t step;         /* CHECKPOINTED. */
     uint64_t backlog;      /* MESSAGE, TIME: bytes of bulk on their way to the
                               other side; late then, not lost. */
@@ -69,6 +73,7 @@ enum action_kind {
     ACTION_FETCH,  /* Worker: read [first, end); FETCHED follows for each. */
     ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
                       and exponent are to be copied: the round may end. */
+    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT at once. */
 };
 
 /* The block of coded data that a worker holds or is about to. */
@@ -98,8 +103,11 @@ struct action {
     struct evaluation what; /* COMPUTE, valid until COMPUTED. */
     uint64_t round;         /* COMPUTE: stands for `what`, the same for all
                                pieces of a round. */
+    uint64_t kept;          /* COMPUTE: of the message whose vectors `what` has;
+                               0: they are the machine's. */
     const int16_t *exponent;
-    struct tally *tally; /* COMPUTE: cleared, the driver's until COMPUTED. */
+    struct tally *tally; /* COMPUTE: blank, the driver's until COMPUTED; JUDGE:
+                            cleared. */
     double *vector;      /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1;
                             of a product: its numbers. */
     struct block_share share; /* COMPUTE of a product, STORE of a strip. */

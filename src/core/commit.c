@@ -40,6 +40,7 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
     out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
                          ? EXACT_BITWISE
                          : EXACT_APPROX;
+    tally_fill(&c->total);
     out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     out->loss = tally_loss_value(&c->total);
     if (out->exactness == EXACT_BITWISE)
@@ -110,6 +111,7 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
 
     if (err != ERR_OK)
         return err;
+    tally_fill(&c->total);
     out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     c->gradient[dims] = tally_loss_value(&c->total);
     if (code->folds > 0)
@@ -252,7 +254,6 @@ static struct record receipt(const struct coordinator *c,
         .objective = c->optim.objective,
         .age_sum = out->age_sum,
         .age_max = out->age_max,
-        .weights = coordinator_hash(c),
     };
 
     if (c->what.kind == EVALUATE_LOCAL)
@@ -367,11 +368,44 @@ static void add_round(struct outcome *step, const struct outcome *round)
     step->age_max = round->age_max;
 }
 
+void commit_receipt(struct coordinator *c, struct actions *actions)
+{
+    if (!c->receipt_due)
+        return;
+    c->receipt_due = false;
+    c->receipt.weights = coordinator_hash(c);
+    commit_journal(c, &c->receipt, false, actions);
+}
+
+/* May workers be sent the next round before the receipt is written?  An exact
+ * step need not even be durable; but nothing may be journaled between the two,
+ * and a step that was promised before is compared with its promise first. */
+static bool may_put_off(const struct coordinator *c)
+{
+    const uint32_t at = c->optim.step - c->replay_first;
+    const bool replays =
+        c->optim.step >= c->replay_first && at < c->replay_count;
+
+    return c->options.late_receipts && !c->journal_broken && !replays &&
+           !c->view_dirty && c->code_built && !c->options.adapt;
+}
+
+/* The next round first, then the receipt. */
+static void end_step_early(struct coordinator *c, struct actions *actions)
+{
+    c->receipt_due = true;
+    commit_advance(c, actions);
+    if (c->phase == COORDINATOR_ROUND)
+        (void)actions_add(actions, ACTION_RECEIPT);
+    else
+        commit_receipt(c, actions);
+}
+
 /* The model has been updated: write the receipt, go on. */
 static void end_step(struct coordinator *c, struct actions *actions)
 {
     const struct outcome out = c->outcome;
-    const struct record record = receipt(c, &out);
+    struct record record = receipt(c, &out);
     const bool sync =
         c->options.sync || c->stopping ||
         (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
@@ -379,6 +413,12 @@ static void end_step(struct coordinator *c, struct actions *actions)
 
     c->outcome = (struct outcome){0};
     count_step(c, &out, actions);
+    if (!sync && may_put_off(c)) {
+        c->receipt = record;
+        end_step_early(c, actions);
+        return;
+    }
+    record.weights = coordinator_hash(c);
     if (!replayed(c, &record, actions) && !c->journal_broken)
         commit_journal(c, &record, sync, actions);
     if (c->phase == COORDINATOR_FAILED)

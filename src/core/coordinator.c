@@ -601,6 +601,8 @@ static void dispatch(struct coordinator *c, const struct event *event,
         break;
     case EVENT_LINK_UP:
         break; /* HELLO says more. */
+    case EVENT_RECEIPT:
+        break; /* It was written before. */
     case EVENT_COMPUTED:
     case EVENT_LEAVE:
     case EVENT_RECALLED:
@@ -623,6 +625,7 @@ void coordinator_step(struct coordinator *coordinator,
     c->items_used = 0;
     c->records_used = 0;
     free_retired(c);
+    commit_receipt(c, actions); /* Before anything else can be journaled. */
     dispatch(c, event, actions);
     commit_abandon(c, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);

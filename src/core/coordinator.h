@@ -83,6 +83,8 @@ struct coordinator_options {
     uint32_t checkpoint_steps; /* At most so many steps ... */
     time_us checkpoint_us;     /* ... or so much time between checkpoints. */
     bool sync;                 /* Every step durable before the next. */
+    bool late_receipts;        /* Hash the weights when the next round is under
+                                  way, where nothing asks for it before. */
     /* One for each chunk of the job, which is then `keyed`; or NULL. */
     const struct digest *chunk_digests;
     const char *place; /* Where workers read the data; NULL: it is shipped. */
@@ -303,7 +305,8 @@ struct coordinator {
     int16_t *exponent;
     struct follow follow; /* Unused unless options.follow. */
     struct tally total;   /* Merged so far. */
-    struct tally arrived; /* One message, laid over its buffers. */
+    struct tally arrived; /* One message ... */
+    bool absorbed;        /* ... that is in `total` already. */
     uint32_t row_dims;    /* Of a coded answer in this round. */
     double *rows;         /* Coded answers, folded if the code allows it
                              (code.h): vectors of row_dims + 1. */
@@ -335,6 +338,8 @@ struct coordinator {
     uint32_t refusals;
     struct outcome outcome; /* Of the step's rounds so far. */
 
+    bool receipt_due;      /* The last step's is not written yet, ... */
+    struct record receipt; /* ... it lacks the hash. */
     struct digest chain;
     uint32_t journal_wait; /* JOURNALED events to come. */
     bool journal_broken;   /* The disk failed: no more records. */

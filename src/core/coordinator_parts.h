@@ -252,6 +252,8 @@ MUST_CHECK enum err product_decode(struct coordinator *c, struct outcome *out);
  * EVENT_JOURNALED. */
 void commit_journal(struct coordinator *c, const struct record *record,
                     bool sync, struct actions *actions);
+/* The receipt that was put off, if there is one. */
+void commit_receipt(struct coordinator *c, struct actions *actions);
 /* The code says the round may end: end it, and the step if it was the last. */
 void commit_round(struct coordinator *c, struct actions *actions);
 void commit_journaled(struct coordinator *c, enum err err,

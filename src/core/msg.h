@@ -248,6 +248,10 @@ struct msg_round {
     const double *weights;
     const double *direction; /* HESSVEC only, else NULL. */
     const int16_t *exponent; /* evaluation_dims(kind, dims) of them. */
+    /* At a worker, from its driver: not 0 if weights and direction stay where
+     * they are as long as the round is open.  The number comes back with
+     * COMPUTE; what was computed from them when they had gone is ERR_STALE. */
+    uint64_t kept;
 };
 
 struct msg_work { /* Also DROP and ALONE. */

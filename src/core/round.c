@@ -495,7 +495,7 @@ static void clear_round(struct coordinator *c)
         c->pieces[id].in = false;
     memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
-    tally_clear(&c->total);
+    tally_blank(&c->total);
     clear_rows(c);
     c->late = false;
     c->pieces_in = 0;
@@ -984,12 +984,25 @@ static void trace_merged(struct coordinator *c, uint32_t link,
     trace_answer(c, link, compute_us, trace);
 }
 
+/* May it count before anything but its bound is looked at?  Not what is
+ * compared first, nor what is in already. */
+static bool counts_at_once(const struct coordinator *c,
+                           const struct msg_tally *msg)
+{
+    return c->ballots == NULL && !c->pieces[msg->piece].in &&
+           chunkset_misses_range(&c->total.chunks, msg->first, msg->end) &&
+           !BUG(BUG_SKIP_FINITE);
+}
+
 /* False: some sum is out of the proved bound (P9). */
 static bool lay_out(struct coordinator *c, const struct msg_tally *msg)
 {
     chunkset_clear(&c->arrived.chunks);
     chunkset_add_range(&c->arrived.chunks, msg->first, msg->end);
     c->arrived.loss = msg->loss;
+    c->absorbed = counts_at_once(c, msg);
+    if (c->absorbed)
+        return tally_absorb(&c->total, &c->arrived, msg->sum);
     return tally_take(&c->arrived, msg->sum);
 }
 
@@ -1007,7 +1020,8 @@ static void merge(struct coordinator *c, uint32_t link,
 {
     const uint32_t id = msg->piece;
 
-    if (c->pieces[id].in || tally_merge(&c->total, &c->arrived) != ERR_OK) {
+    if (!c->absorbed &&
+        (c->pieces[id].in || tally_merge(&c->total, &c->arrived) != ERR_OK)) {
         if (planted_double(c, id, link)) {
             add_blindly(c);
             trace_merged(c, link, &msg->key, id, msg->compute_us, actions);
@@ -1171,8 +1185,9 @@ static bool lay_out_sum(struct coordinator *c, const struct msg_sum *msg)
     if (msg->dims != c->total.dims || msg->count > ANSWERS_MAX ||
         c->ballots != NULL) /* It was told not to merge what is compared. */
         return false;
-    tally_clear(&c->arrived);
+    tally_blank(&c->arrived);
     memcpy(c->arrived.sum, msg->sum, msg->dims * sizeof *msg->sum);
+    c->arrived.blank = false;
     c->arrived.loss = msg->loss;
     for (uint32_t i = 0; i < msg->count; i++) {
         const struct answer *answer = &msg->answers[i];

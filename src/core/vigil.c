@@ -3,8 +3,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 
-#define SILENT_BEATS 2  /* Missed ones are normal, whatever was learnt. */
-#define MOST_BEATS   12 /* The longest gap that is learnt from. */
+#define SILENT_BEATS 2   /* Missed ones are normal, whatever was learnt. */
+#define MOST_BEATS   12  /* The longest gap that is learnt from. */
 #define SAME_FIRST   10u /* A worker that waits for the others is no news. */
 #define SAME_SECOND  20u
 #define SAME_SELDOM  40u

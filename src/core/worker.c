@@ -195,16 +195,16 @@ static void start_compute(struct worker *worker, const struct item *item,
     worker->tally = worker->sent;
     worker->sent = before;
     worker->tally.dims = worker->sum_dims;
-    tally_clear(&worker->tally);
+    tally_blank(&worker->tally);
     action->first = item->first;
     action->end = item->end;
     action->what = (struct evaluation){
         .kind = worker->kind,
-        .w = worker->weights[worker->live],
-        .v = worker->kind == EVALUATE_HESSVEC ? worker->direction[worker->live]
-                                              : NULL,
+        .w = worker->w,
+        .v = worker->kind == EVALUATE_HESSVEC ? worker->v : NULL,
     };
     action->round = worker->key.weights;
+    action->kept = worker->kept;
     action->exponent = worker->exponent[worker->live];
     action->tally = &worker->tally;
     action->vector = worker->gradient;
@@ -274,7 +274,7 @@ static void send_tally(struct worker *worker, const struct item *item,
     tally->end = item->end;
     tally->compute_us = worker->compute_us;
     tally->dims = worker->tally.dims;
-    tally->sum = worker->tally.sum;
+    tally->sum = worker->sum;
     tally->loss = worker->tally.loss;
 }
 
@@ -396,6 +396,13 @@ static void on_computed(struct worker *worker, const struct event *event,
     }
     CHECK(worker->in_round);
     item = &worker->queue[worker->at].item;
+    worker->sum = event->sum != NULL ? event->sum : worker->tally.sum;
+    if (event->sum == NULL && worker->kind != EVALUATE_LOCAL)
+        tally_fill(&worker->tally); /* If nothing was added. */
+    if (event->err == ERR_STALE) {
+        round_end(worker, actions); /* Its weights are gone: it is over. */
+        return;
+    }
     if (event->err != ERR_OK && !BUG(BUG_OLD_COMPUTE)) {
         refuse(worker, actions);
         return;
@@ -435,6 +442,38 @@ static void turn_to_block(struct worker *worker, const struct msg_round *msg)
         chunkset_clear(&worker->held);
 }
 
+/* Vectors that stay where they are need no copy. */
+static void take_vectors(struct worker *worker, const struct msg_round *msg)
+{
+    const uint32_t live = worker->live;
+
+    worker->kept = msg->kept;
+    worker->w = msg->kept != 0 ? msg->weights : worker->weights[live];
+    worker->v = msg->kept != 0 ? msg->direction : worker->direction[live];
+    if (msg->kept != 0)
+        return;
+    if (!BUG(BUG_OLD_WEIGHTS) || msg->key.step == 0)
+        memcpy(worker->weights[live], msg->weights,
+               msg->dims * sizeof *msg->weights);
+    if (msg->kind == EVALUATE_HESSVEC)
+        memcpy(worker->direction[live], msg->direction,
+               msg->dims * sizeof *msg->direction);
+}
+
+/* Exponents change rarely, and the key names them. */
+static void take_scale(struct worker *worker, const struct msg_round *msg)
+{
+    const uint32_t live = worker->live;
+    const uint32_t count = evaluation_dims(msg->kind, msg->dims);
+
+    if (worker->scaled[live] == count && worker->scale[live] == msg->key.scale)
+        return;
+    memcpy(worker->exponent[live], msg->exponent,
+           count * sizeof *msg->exponent);
+    worker->scaled[live] = count;
+    worker->scale[live] = msg->key.scale;
+}
+
 static void round_open(struct worker *worker, const struct msg_round *msg,
                        struct actions *actions)
 {
@@ -448,14 +487,8 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     }
     /* A compute that was called off may still be reading its weights. */
     worker->live = worker->computing ? 1 - worker->in_use : worker->live;
-    if (!BUG(BUG_OLD_WEIGHTS) || msg->key.step == 0)
-        memcpy(worker->weights[worker->live], msg->weights,
-               dims * sizeof *msg->weights);
-    if (msg->kind == EVALUATE_HESSVEC)
-        memcpy(worker->direction[worker->live], msg->direction,
-               dims * sizeof *msg->direction);
-    memcpy(worker->exponent[worker->live], msg->exponent,
-           evaluation_dims(msg->kind, dims) * sizeof *msg->exponent);
+    take_vectors(worker, msg);
+    take_scale(worker, msg);
     worker->kind = msg->kind;
     worker->sum_dims = sum_dims;
     worker->in_round = true;
@@ -1015,6 +1048,7 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_CHECKPOINTED:
     case EVENT_STOP:
     case EVENT_JUDGED:
+    case EVENT_RECEIPT:
         CHECK(!"an event of the coordinator");
     }
     if (worker->phase == WORKER_SERVING && worker->leaving && !busy(worker) &&

@@ -88,6 +88,11 @@ struct worker {
     double *weights[2]; /* [live] of this round; the other may still be */
     double *direction[2];
     int16_t *exponent[2]; /* read by a compute that was called off. */
+    uint32_t scaled[2];   /* So many exponents are there, ... */
+    uint64_t scale[2];    /* ... of the scale with this name. */
+    const double *w, *v;  /* In use: [live], or what the driver keeps ... */
+    uint64_t kept;        /* ... by this number. */
+    const int64_t *sum;   /* Of the piece just computed. */
     uint32_t live;
     uint32_t sum_dims; /* Of this round's answers. */
     uint32_t in_use;   /* While computing: the one it reads. */

@@ -50,6 +50,8 @@ struct dense_ops {
                     const double *w, double *hessian, double *scratch);
     void (*slopes)(enum loss loss, bool second, const struct dense_slopes *at);
     void (*scores)(const struct dense_rows *in, const double *w, double *z);
+    void (*columns)(const struct dense_rows *in, const double *r, size_t first,
+                    size_t count, double *g);
     /* exp(x), x <= 0, and log1p(x), 0 <= x <= 1, of 8 values each: for the
      * accuracy test. */
     void (*exp8)(const double *x, double *out);

@@ -129,6 +129,14 @@ void kernel_scores(enum isa isa, const struct dense_rows *in, const double *w,
     usable(isa, in)->scores(in, w, z);
 }
 
+void kernel_columns(enum isa isa, const struct dense_rows *in, const double *r,
+                    uint32_t first, uint32_t count, double *g)
+{
+    CHECK(first % KERNEL_LANES == 0 && count % KERNEL_LANES == 0);
+    CHECK(first <= in->stride && count <= in->stride - first);
+    usable(isa, in)->columns(in, r, first, count, g);
+}
+
 static float narrow_value(const struct dense_rows *in, size_t at)
 {
     uint32_t bits = 0;

@@ -110,4 +110,11 @@ const float *kernel_row(const struct dense_rows *in, uint32_t i, float *room);
 void kernel_scores(enum isa isa, const struct dense_rows *in, const double *w,
                    double *z);
 
+/* g_j of columns first .. first + count, both multiples of KERNEL_LANES, where
+ * the r_i are known: with kernel_scores and kernel_slopes the gradient of rows
+ * that are too long for a cache, a block of columns at a time.  Overwrites
+ * g[0..count). */
+void kernel_columns(enum isa isa, const struct dense_rows *in, const double *r,
+                    uint32_t first, uint32_t count, double *g);
+
 #endif /* MATH_KERNEL_H */

@@ -61,6 +61,21 @@ void tally_clear(struct tally *tally)
     chunkset_clear(&tally->chunks);
     memset(tally->sum, 0, tally->dims * sizeof *tally->sum);
     tally->loss = 0;
+    tally->blank = false;
+}
+
+void tally_blank(struct tally *tally)
+{
+    chunkset_clear(&tally->chunks);
+    tally->loss = 0;
+    tally->blank = true;
+}
+
+void tally_fill(struct tally *tally)
+{
+    if (tally->blank)
+        memset(tally->sum, 0, tally->dims * sizeof *tally->sum);
+    tally->blank = false;
 }
 
 int16_t tally_exponent(double bound)
@@ -118,10 +133,50 @@ static void add(const double *gradient, const int16_t *exponent, int64_t *sum,
     }
 }
 
+/* The same into sums that are nothing yet, and stay so if some do not fit. */
+static bool set(const double *gradient, const int16_t *exponent, int64_t *sum,
+                uint32_t dims)
+{
+    if (!fits(gradient, exponent, dims))
+        return false;
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++)
+        sum[j] = llrint(gradient[j] * power_of_two(exponent[j]));
+    return true;
+}
+
 #ifndef __x86_64__
 #define tally_fits_avx512 fits /* Never called: see isa_runs. */
 #define tally_add_avx512  add
+#define tally_set_avx512  set
 #endif
+
+bool tally_put(struct tally *tally, uint32_t first, uint32_t count,
+               const double *gradient, const int16_t *exponent)
+{
+    const bool wide = isa_runs(ISA_AVX512);
+    int64_t *const sum = tally->sum + first;
+
+    exponent += first;
+    if (tally->blank)
+        return (wide ? tally_set_avx512 : set)(gradient, exponent, sum, count);
+    if (!(wide ? tally_fits_avx512 : fits)(gradient, exponent, count))
+        return false;
+    (wide ? tally_add_avx512 : add)(gradient, exponent, sum, count);
+    return true;
+}
+
+void tally_take_back(struct tally *tally, uint32_t first, uint32_t count,
+                     const double *gradient, const int16_t *exponent)
+{
+    int64_t *const sum = tally->sum + first;
+
+    for (uint32_t j = 0; !tally->blank && j < count; j++) {
+        const double v = gradient[j] * power_of_two(exponent[first + j]);
+
+        sum[j] = (int64_t)((uint64_t)sum[j] - (uint64_t)llrint(v));
+    }
+}
 
 /* 2^60, or less if that many losses of so many chunks could wrap the 128-bit
  * sum.  A constant of the job: no chunk's verdict depends on another chunk. */
@@ -150,23 +205,19 @@ void tally_mark(struct tally *tally, uint32_t chunk, double loss)
     tally->loss =
         (tally_loss)((loss_word)tally->loss + (loss_word)loss_round(loss));
     chunkset_add(&tally->chunks, chunk);
+    tally->blank = false;
 }
 
 enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
                          const double *gradient, double loss,
                          const int16_t *exponent)
 {
-    const bool wide = isa_runs(ISA_AVX512);
-    const uint32_t dims = tally->dims;
-
     CHECK(chunk < tally->chunks.count);
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
     if (!tally_loss_fits(tally, loss) ||
-        !(wide ? tally_fits_avx512 : fits)(gradient, exponent, dims))
+        !tally_put(tally, 0, tally->dims, gradient, exponent))
         return ERR_RANGE;
-    /* From here on nothing can fail. */
-    (wide ? tally_add_avx512 : add)(gradient, exponent, tally->sum, dims);
     tally_mark(tally, chunk, loss);
     return ERR_OK;
 }
@@ -194,17 +245,27 @@ static bool within(const int64_t *sum, uint32_t dims)
 #define tally_within_avx512 within
 #endif
 
+static void add_marks(struct tally *into, const struct tally *from)
+{
+    into->loss = (tally_loss)((loss_word)into->loss + (loss_word)from->loss);
+    chunkset_unite(&into->chunks, &from->chunks);
+    into->blank = false;
+}
+
 enum err tally_merge(struct tally *into, const struct tally *from)
 {
     CHECK(into->dims == from->dims);
     CHECK(into->chunks.count == from->chunks.count);
     if (!chunkset_disjoint(&into->chunks, &from->chunks))
         return ERR_OVERLAP;
-
-    (isa_runs(ISA_AVX512) ? tally_sum_avx512 : sum_up)(from->sum, into->sum,
-                                                       into->dims);
-    into->loss = (tally_loss)((loss_word)into->loss + (loss_word)from->loss);
-    chunkset_unite(&into->chunks, &from->chunks);
+    if (from->blank)
+        return ERR_OK;
+    if (into->blank)
+        memcpy(into->sum, from->sum, into->dims * sizeof *into->sum);
+    else
+        (isa_runs(ISA_AVX512) ? tally_sum_avx512 : sum_up)(from->sum, into->sum,
+                                                           into->dims);
+    add_marks(into, from);
     return ERR_OK;
 }
 
@@ -220,6 +281,7 @@ static bool loss_in_bound(const struct tally *tally)
 
 bool tally_in_bound(const struct tally *tally)
 {
+    CHECK(!tally->blank);
     return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(tally->sum,
                                                                  tally->dims) &&
            loss_in_bound(tally);
@@ -239,7 +301,50 @@ bool tally_take(struct tally *tally, const int64_t *sum)
         memcpy(tally->sum + j, sum + j, count * sizeof *sum);
         good &= (wide ? tally_within_avx512 : within)(tally->sum + j, count);
     }
+    tally->blank = false;
     return good && loss_in_bound(tally);
+}
+
+/* Block by block, as tally_take; `old` NULL: there is nothing to add to. */
+static bool join(const int64_t *old, const int64_t *sum, int64_t *out,
+                 uint32_t dims)
+{
+    int64_t block[TAKE_BLOCK];
+    bool good = true;
+
+    for (uint32_t j = 0; j < dims; j += TAKE_BLOCK) {
+        const uint32_t left = dims - j;
+        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+
+        memcpy(block, sum + j, count * sizeof *sum);
+        good &= within(block, count);
+        if (old != NULL)
+            sum_up(old + j, block, count);
+        memcpy(out + j, block, count * sizeof *sum);
+    }
+    return good;
+}
+
+#ifndef __x86_64__
+#define tally_join_avx512 join
+#endif
+
+/* Where the two are added up is where `from` would have been copied to: if all
+ * is well the two change places, else nothing has happened. */
+bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
+{
+    int64_t *const place = from->sum;
+
+    CHECK(into->dims == from->dims);
+    CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
+    if (!loss_in_bound(from) ||
+        !(isa_runs(ISA_AVX512) ? tally_join_avx512 : join)(
+            into->blank ? NULL : into->sum, sum, place, into->dims))
+        return false;
+    from->sum = into->sum;
+    into->sum = place;
+    add_marks(into, from);
+    return true;
 }
 
 /* The conversion rounds; the product is a normal number or 0, exact. */
@@ -249,6 +354,7 @@ bool tally_gradient(const struct tally *tally, const int16_t *exponent,
     const bool wide = isa_runs(ISA_AVX512);
     bool good = true;
 
+    CHECK(!tally->blank);
     for (uint32_t at = 0; at < tally->dims; at += TAKE_BLOCK) {
         const uint32_t left = tally->dims - at;
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
@@ -273,6 +379,7 @@ struct digest tally_digest(const struct tally *tally)
     struct writer out = writer_on(bytes, sizeof bytes);
     struct hasher hasher;
 
+    CHECK(!tally->blank);
     put_text(&out, DIGEST_NAME);
     put_u32(&out, tally->dims);
     put_u32(&out, chunks->count);

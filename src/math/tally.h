@@ -35,12 +35,19 @@ struct tally {
     struct chunkset chunks;
     int64_t *sum; /* dims of them. */
     tally_loss loss;
+    bool blank; /* Nothing is in, and `sum` is anything: it stands for zeros
+                   that were not worth writing. */
 };
 
 MUST_CHECK enum err tally_init(struct tally *tally, uint32_t dims,
                                uint32_t chunk_count);
 void tally_close(struct tally *tally); /* Zeroed memory is safe to close. */
 void tally_clear(struct tally *tally);
+/* The same without touching the sums: what comes first is stored, not added. */
+void tally_blank(struct tally *tally);
+/* Sums that stand for zeros become zeros: before anyone reads them, or adds to
+ * them but through the functions here. */
+void tally_fill(struct tally *tally);
 
 /* The largest e with bound * 2^e < 2^62, clamped so that 2^e and 2^-e are
  * normal; 0 for a zero bound.  bound must be finite and not negative. */
@@ -60,6 +67,15 @@ MUST_CHECK enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
 bool tally_loss_fits(const struct tally *tally, double loss);
 void tally_mark(struct tally *tally, uint32_t chunk, double loss);
 
+/* The middle of it for some coordinates, those from `first` on: false if they
+ * do not fit, none is added then.  If later ones of the chunk do not, those
+ * before are taken back, with the very same numbers.  `exponent` is that of
+ * coordinate 0. */
+MUST_CHECK bool tally_put(struct tally *tally, uint32_t first, uint32_t count,
+                          const double *gradient, const int16_t *exponent);
+void tally_take_back(struct tally *tally, uint32_t first, uint32_t count,
+                     const double *gradient, const int16_t *exponent);
+
 /* TALLY-1: ERR_OVERLAP unless disjoint; `into` is then unchanged. */
 MUST_CHECK enum err tally_merge(struct tally *into, const struct tally *from);
 
@@ -67,6 +83,12 @@ MUST_CHECK enum err tally_merge(struct tally *into, const struct tally *from);
  * say whether all is in bound.  Each sum is read once: they may lie where
  * someone else can still write. */
 MUST_CHECK bool tally_take(struct tally *tally, const int64_t *sum);
+
+/* tally_take and tally_merge in one: `from` has chunks, disjoint from those of
+ * `into`, and loss; its sums lie at `sum`.  They are read once, and what lay in
+ * from->sum is lost.  False if they are out of bound: `into` is unchanged. */
+MUST_CHECK bool tally_absorb(struct tally *into, struct tally *from,
+                             const int64_t *sum);
 
 /* True if |sum_j| < 2^62 for all j and the loss is no more than its chunks can
  * have: what proved bounds guarantee, so that a peer that sends more is broken

@@ -21,6 +21,15 @@ bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
 void tally_add_avx512(const double *gradient, const int16_t *exponent,
                       int64_t *sum, uint32_t dims);
 
+/* sum_j = that integer; false if some do not fit, sum is then anything. */
+bool tally_set_avx512(const double *gradient, const int16_t *exponent,
+                      int64_t *sum, uint32_t dims);
+
+/* out_j = sum_j, plus old_j unless `old` is NULL, modulo 2^64; returns whether
+ * all |sum_j| < 2^62.  Each sum_j is read once. */
+bool tally_join_avx512(const int64_t *old, const int64_t *sum, int64_t *out,
+                       uint32_t dims);
+
 /* into_j += from_j, modulo 2^64. */
 void tally_sum_avx512(const int64_t *from, int64_t *into, uint32_t dims);
 /* Whether all |sum_j| < 2^62. */

@@ -84,3 +84,24 @@ bool vec_finite(const double *a, size_t count)
         all |= lane[k];
     return all >> 63 == 0;
 }
+
+double vec_largest(const double *a, size_t count)
+{
+    double lane[LANES] = {0};
+    size_t i = 0;
+
+    if (!vec_finite(a, count))
+        return HUGE_VAL;
+    for (; count - i >= LANES; i += LANES) {
+        for (size_t k = 0; k < LANES; k++) {
+            const double here = fabs(a[i + k]);
+
+            lane[k] = here > lane[k] ? here : lane[k];
+        }
+    }
+    for (; i < count; i++)
+        lane[0] = fmax(lane[0], fabs(a[i]));
+    for (size_t k = 1; k < LANES; k++)
+        lane[0] = fmax(lane[0], lane[k]);
+    return lane[0];
+}

@@ -14,5 +14,7 @@
 double vec_dot(const double *a, const double *b, size_t count);
 double vec_norm(const double *a, size_t count);
 bool vec_finite(const double *a, size_t count);
+/* The largest |a_i|; infinite if some is not finite. */
+double vec_largest(const double *a, size_t count);
 
 #endif /* MATH_VEC_H */

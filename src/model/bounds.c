@@ -475,6 +475,13 @@ static double weight_norm(const double *w, uint32_t count)
     return largest * sqrt(sum);
 }
 
+/* At least |w|, without its root mean square: for where nothing depends on it
+ * but whether it is huge. */
+static double norm_above(const double *w, uint32_t count)
+{
+    return vec_largest(w, count) * sqrt((double)count) * SLACK;
+}
+
 /* What the bounds of a round depend on besides the data. */
 struct scale {
     double label; /* Factor of U. */
@@ -631,14 +638,34 @@ static void remember(const struct bounds *bounds, const struct evaluation *what,
         memo->v = larger(memo->v, bounds->v[j]);
 }
 
+/* The common case, found out with one look at w: residuals that are bounded by
+ * themselves, at weights that are nowhere near an overflow. */
+static bool plainly_as_before(const struct bounds *bounds,
+                              const struct problem *problem,
+                              const struct evaluation *what,
+                              const struct bounds_memo *memo)
+{
+    struct scale scale = {.label = problem->model->bound_label};
+
+    if (!memo->known || what->kind != EVALUATE_GRADIENT ||
+        problem->model->bound_score != 0)
+        return false;
+    scale.w = norm_above(what->w, problem_dims(problem)) * SLACK;
+    return scale.w < HUGE_BOUND && as_before(memo, what, &scale) &&
+           loss_fits(bounds, problem, scale.w);
+}
+
 enum err bounds_exponents_again(const struct bounds *bounds,
                                 const struct problem *problem,
                                 const struct evaluation *what,
                                 struct bounds_memo *memo, int16_t *exponent)
 {
-    const struct scale scale = scale_of(problem, what, problem_dims(problem));
+    struct scale scale;
     enum err err = ERR_OK;
 
+    if (plainly_as_before(bounds, problem, what, memo))
+        return ERR_OK;
+    scale = scale_of(problem, what, problem_dims(problem));
     if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
         return ERR_RANGE;
     if (!as_before(memo, what, &scale)) {

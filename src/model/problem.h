@@ -184,6 +184,9 @@ bool problem_has_hessian(const struct problem *problem);
 /* Scratch for one thread of problem_add, whatever is asked; zero at first. */
 size_t problem_scratch_bytes(const struct problem *problem);
 
+/* May tallies of this kind be blank at first, or must they be cleared? */
+bool problem_stores(const struct problem *problem, enum evaluation_kind kind);
+
 /* Compute `chunk` and add it to the tally, whose dims are those of `what`.
  * `round` has been prepared for `what`.  ERR_RANGE: does not fit.  Scratch and
  * tally belong together, with `what` and the exponents, until they are

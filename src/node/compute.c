@@ -85,16 +85,26 @@ static enum err clear_parts(struct compute *compute, const struct tally *like)
         struct tally *part = &compute->parts[i];
         enum err err;
 
-        if (part->dims == like->dims) {
-            tally_clear(part);
-            continue;
+        if (part->dims != like->dims) {
+            tally_close(part);
+            err = tally_init(part, like->dims, like->chunks.count);
+            if (err != ERR_OK)
+                return err;
         }
-        tally_close(part);
-        err = tally_init(part, like->dims, like->chunks.count);
-        if (err != ERR_OK)
-            return err;
+        tally_blank(part);
     }
     return ERR_OK;
+}
+
+/* Kernels that add to the sums themselves want zeros there. */
+static void fill_tallies(struct compute *compute,
+                         const struct compute_work *work)
+{
+    if (problem_stores(&compute->problem, work->kind))
+        return;
+    tally_fill(work->tally);
+    for (uint32_t i = 1; i < compute->threads; i++)
+        tally_fill(&compute->parts[i]);
 }
 
 static enum err prepare(struct compute *compute,
@@ -128,6 +138,7 @@ enum err compute_run(struct compute *compute, const struct compute_work *work,
         err = clear_parts(compute, work->tally);
     if (err != ERR_OK)
         return err;
+    fill_tallies(compute, work);
     for (uint32_t i = 0; i < compute->threads; i++)
         compute->errs[i] = ERR_OK;
     run.batch = problem_batch(&compute->problem, work->kind);
@@ -142,5 +153,6 @@ enum err compute_run(struct compute *compute, const struct compute_work *work,
             err = tally_merge(work->tally, &compute->parts[i]);
     }
     CHECK(err != ERR_OVERLAP); /* Each chunk is in one item. */
+    tally_fill(work->tally);   /* If nothing was added. */
     return err;
 }

@@ -32,7 +32,7 @@ struct compute_work {
     const double *weights;
     const double *v; /* HESSVEC only. */
     const int16_t *exponent;
-    struct tally *tally; /* Cleared. */
+    struct tally *tally; /* Blank or cleared. */
     /* A number that stands for kind, weights and v: works of one round share
      * what is prepared for it.  0: prepare anew. */
     uint64_t round;

@@ -74,6 +74,7 @@ struct node {
     enum err checkpoint_err;
     time_us checkpoint_at; /* The loop's: when it was begun. */
 
+    bool receipt;               /* The core is to be told RECEIPT. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
     struct door door;
 
@@ -355,7 +356,7 @@ static void no_message(struct node *node, struct session *session)
     session_break(node, session);
 }
 
-/* A TALLY whose sums lie on the board; the core copies before it judges. */
+/* A TALLY whose sums lie on the board; the core reads each of them once. */
 static void on_posted(struct node *node, struct session *session,
                       const uint8_t *data, size_t size)
 {
@@ -776,6 +777,9 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_JUDGE:
         judge_start(node->judge, action);
         return;
+    case ACTION_RECEIPT:
+        node->receipt = true;
+        return;
     case ACTION_CONNECT:
     case ACTION_OPEN:
     case ACTION_STORE:
@@ -847,6 +851,14 @@ static void feed(struct node *node, const struct event *event)
     if (node->finished)
         return;
     step(node, event);
+    if (node->receipt) {
+        const struct event due = {.kind = EVENT_RECEIPT};
+
+        node->receipt = false;
+        if (!node->in_bundle)
+            flush_relays(node); /* They, too, shall have the round first. */
+        step(node, &due);
+    }
     while (node->journaled_count > 0 && !node->finished) {
         const struct event done = {.kind = EVENT_JOURNALED,
                                    .err = node->journaled[0]};

@@ -76,11 +76,11 @@ static bool post_round(struct posting *posting, const struct msg_round *round)
 
     if (posting->sequence != 0 && key_equal(&posting->posted_key, &round->key))
         return true;
-    if (codec_vectors_bound(round->dims,
-                            evaluation_dims(round->kind, round->dims)) > room)
+    if (codec_laid_bound(round->dims,
+                         evaluation_dims(round->kind, round->dims)) > room)
         return false;
     bytes = board_round_open(posting->board);
-    CHECK(codec_encode_vectors(round, bytes, room) > 0);
+    codec_lay_vectors(round, bytes);
     posting->sequence = board_round_publish(posting->board);
     posting->posted_key = round->key;
     return true;
@@ -164,19 +164,62 @@ enum err posting_tally(const struct posting *posting, uint32_t berth,
 
 /* --- the worker's side --------------------------------------------------- */
 
+static int64_t *sums_at(struct board *board, uint32_t berth, uint32_t place)
+{
+    return (int64_t *)(void *)board_answer_open(board, berth, place);
+}
+
+/* Asked once for each answer: the coordinator may release one at any time. */
+static uint32_t free_place(const struct board *board, uint32_t berth,
+                           uint32_t dims)
+{
+    return dims * sizeof(int64_t) <= board_shape(board)->answer_bytes
+               ? board_answer_free(board, berth)
+               : BOARD_NONE;
+}
+
+int64_t *answer_open(struct board *board, uint32_t berth, uint32_t dims)
+{
+    const uint32_t place = free_place(board, berth, dims);
+
+    return place != BOARD_NONE ? sums_at(board, berth, place) : NULL;
+}
+
+/* Sums that were computed where answer_open said are there already.  Nothing
+ * was published since, so that place is free still. */
+static uint32_t place_of(struct board *board, uint32_t berth,
+                         const int64_t *sum)
+{
+    for (uint32_t place = 0; place < BOARD_ANSWERS; place++) {
+        if (sums_at(board, berth, place) == sum)
+            return place;
+    }
+    return BOARD_NONE;
+}
+
+static uint32_t lay_down(struct board *board, uint32_t berth,
+                         const struct msg_tally *tally)
+{
+    const uint32_t place = free_place(board, berth, tally->dims);
+
+    if (place != BOARD_NONE)
+        memcpy(sums_at(board, berth, place), tally->sum,
+               tally->dims * sizeof *tally->sum);
+    return place;
+}
+
 bool answer_fill(struct board *board, uint32_t berth, struct envelope *envelope,
                  const struct msg *msg)
 {
-    const size_t size =
-        msg->kind == MSG_TALLY ? msg->tally.dims * sizeof *msg->tally.sum : 0;
     struct posted where;
 
-    if (size == 0 || size > board_shape(board)->answer_bytes)
+    if (msg->kind != MSG_TALLY)
         return envelope_fill(envelope, msg);
-    where.place = board_answer_free(board, berth);
+    where.place = place_of(board, berth, msg->tally.sum);
+    if (where.place == BOARD_NONE)
+        where.place = lay_down(board, berth, &msg->tally);
     if (where.place == BOARD_NONE)
         return envelope_fill(envelope, msg);
-    memcpy(board_answer_open(board, berth, where.place), msg->tally.sum, size);
     where.sequence = board_answer_publish(board, berth, where.place);
     return fill_posted(envelope, msg, &where);
 }
@@ -196,8 +239,12 @@ enum err answer_round(const struct board *board, struct codec_room *room,
     bytes = board_round(board, where.sequence);
     if (bytes == NULL)
         return ERR_STALE;
-    err = codec_decode_vectors(bytes, board_shape(board)->round_bytes, room,
-                               &made.round);
+    err = codec_find_vectors(bytes, board_shape(board)->round_bytes, room,
+                             &made.round);
+    /* A row may be wanted when the round is over. */
+    made.round.kept = made.round.coded ? 0 : where.sequence;
+    if (err == ERR_OK && made.round.coded)
+        codec_copy_vectors(room, &made.round);
     if (!board_round_holds(board, where.sequence)) {
         codec_room_forget(room);
         return ERR_STALE;
@@ -215,7 +262,7 @@ struct board_shape posting_shape(uint32_t berths, uint32_t dims,
 
     return (struct board_shape){
         .berths = berths,
-        .round_bytes = codec_vectors_bound(dims, longest),
+        .round_bytes = codec_laid_bound(dims, longest),
         .answer_bytes = (size_t)longest * sizeof(int64_t),
     };
 }

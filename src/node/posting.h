@@ -56,11 +56,16 @@ MUST_CHECK enum err posting_tally(const struct posting *posting, uint32_t berth,
                                   size_t size, struct msg *msg,
                                   struct posted *where);
 
-/* The worker's side.  As envelope_fill; a TALLY is posted if there is room. */
+/* The worker's side.  Where the sums of the next TALLY may be computed, so that
+ * answer_fill need not copy them; NULL: there is no room. */
+int64_t *answer_open(struct board *board, uint32_t berth, uint32_t dims);
+/* As envelope_fill; a TALLY is posted if there is room. */
 MUST_CHECK bool answer_fill(struct board *board, uint32_t berth,
                             struct envelope *envelope, const struct msg *msg);
-/* The ROUND that the coordinator posted, copied into `room`.  ERR_STALE: it was
- * overwritten, as its round is over: take it for lost. */
+/* The ROUND that the coordinator posted: its vectors are views of the board,
+ * `kept` is its number there, and what was computed from them counts if
+ * board_round_holds still; those of a coded round are copied into `room`.
+ * ERR_STALE: it was overwritten, as its round is over: take it for lost. */
 MUST_CHECK enum err answer_round(const struct board *board,
                                  struct codec_room *room, const uint8_t *data,
                                  size_t size, struct msg *msg);

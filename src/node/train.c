@@ -29,6 +29,7 @@
 #include "os/token.h"
 #include "os/web.h"
 
+#define LATE_DIMS        4096u /* A hash of more weights is worth an event. */
 #define PATH_SIZE        4096u
 #define ADDRESS_FILE     "address"
 #define LOCK_FILE        "lock"
@@ -508,6 +509,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .audit_seed = random_u64(),
     };
     train->core.job.keyed = train->chunk_digests != NULL;
+    train->core.late_receipts = train->core.job.dims >= LATE_DIMS;
     if (options->parts == NULL)
         return;
     train->core.job.owned = true;

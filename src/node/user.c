@@ -192,7 +192,7 @@ enum err user_compute_run(struct user_compute *compute,
     for (uint32_t i = 0; i < compute->threads; i++) {
         compute->desks[i].err = ERR_OK;
         if (compute->threads > 1)
-            tally_clear(&compute->desks[i].part);
+            tally_blank(&compute->desks[i].part);
     }
     compute->pool->run(compute->pool, one_chunk, &run, work->end - work->first);
     for (uint32_t i = 0; i < compute->threads; i++)
@@ -202,5 +202,6 @@ enum err user_compute_run(struct user_compute *compute,
             err = tally_merge(work->tally, &compute->desks[i].part);
     }
     CHECK(err != ERR_OVERLAP); /* Each chunk is one item. */
+    tally_fill(work->tally);   /* If nothing was added. */
     return err;
 }

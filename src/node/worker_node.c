@@ -61,6 +61,9 @@ struct node {
     struct task *task;        /* Its thread owns the fields below while busy. */
     struct dataset seen;      /* `data` as it was when the piece was started. */
     struct compute_work work;
+    struct tally lent; /* work.tally, where its sums go to the board at once; */
+    struct tally *core_tally; /* ... instead of those of the core's own. */
+    uint64_t reading; /* The round on the board that it reads; 0: none. */
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
     struct products products; /* Jobs on coded data. */
@@ -287,12 +290,45 @@ static void note_speed(struct node *node)
     node->quick_kind = node->work.kind;
 }
 
+/* Sums straight to the board, unless they end up in a row. */
+static void lend_sums(struct node *node, struct tally *tally)
+{
+    int64_t *const sum = node->posts && !node->core.coded
+                             ? answer_open(node->options->board,
+                                           node->options->berth, tally->dims)
+                             : NULL;
+
+    node->core_tally = sum != NULL ? tally : NULL;
+    if (sum == NULL)
+        return;
+    node->lent = *tally;
+    node->lent.sum = sum;
+    node->work.tally = &node->lent;
+}
+
+/* What has been computed, for the core. */
+static struct event computed(struct node *node)
+{
+    struct event event = {.kind = EVENT_COMPUTED,
+                          .err = node->compute_err,
+                          .compute_us = node->compute_us};
+
+    if (node->core_tally != NULL) {
+        event.sum = node->lent.sum;
+        node->lent.sum = node->core_tally->sum;
+        *node->core_tally = node->lent;
+        node->core_tally = NULL;
+    }
+    if (node->reading != 0 &&
+        !board_round_holds(node->options->board, node->reading))
+        event.err = ERR_STALE;
+    return event;
+}
+
 static void compute_done(void *context)
 {
     struct node *node = context;
-    const struct event event = {.kind = EVENT_COMPUTED,
-                                .err = node->compute_err,
-                                .compute_us = node->compute_us};
+    const struct event event = computed(node);
 
     products_end(&node->products);
     if (node->compute_err == ERR_CLOSED)
@@ -345,6 +381,8 @@ static void do_compute(struct node *node, const struct action *action)
         chaos_lies(node->options->chaos, node->options->name, action->step);
     if (node->data != NULL)
         chunkset_copy(&node->seen.present, &node->data->present);
+    lend_sums(node, action->tally);
+    node->reading = action->kept;
     flag_lower(&node->cancel);
     /* A user's function is called from no other thread than that one. */
     node->due = node->options->user == NULL &&
@@ -604,6 +642,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
     case ACTION_JUDGE:
+    case ACTION_RECEIPT:
         break;
     }
     CHECK(!"an action of the coordinator");
@@ -633,15 +672,14 @@ static void step(struct node *node, const struct event *event)
  * longer.  The loop is kept for QUICK_US or two, no more. */
 static void compute_here(struct node *node)
 {
-    struct event event = {.kind = EVENT_COMPUTED};
+    struct event event;
 
     node->due = false;
     compute_work(node);
     note_speed(node);
     node->kept_us += node->compute_us;
     node->here_us += node->compute_us;
-    event.err = node->compute_err;
-    event.compute_us = node->compute_us;
+    event = computed(node);
     step(node, &event);
 }
 

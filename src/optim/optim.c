@@ -508,8 +508,7 @@ void optim_save(const struct optim *opt, struct writer *out)
     put_f64(out, opt->cg_rr);
     put_f64(out, opt->norm_first);
     put_search(out, &opt->search);
-    for (size_t i = 0; i < count; i++)
-        put_f64(out, opt->kept[i]);
+    put_bytes(out, opt->kept, count * sizeof *opt->kept);
 }
 
 static struct search_point get_point(struct reader *in)

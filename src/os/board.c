@@ -247,6 +247,8 @@ uint64_t board_answer_publish(struct board *board, uint32_t berth,
     const uint64_t sequence =
         atomic_load_explicit(&head->sequence, memory_order_relaxed) + 1;
 
+    CHECK(answer < BOARD_ANSWERS);
+
     /* Pairs with the acquire in board_answer. */
     atomic_store_explicit(&head->sequence, sequence, memory_order_release);
     return sequence;

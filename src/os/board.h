@@ -14,10 +14,10 @@
  * coordinator or a worker finds it too, and nothing is left when the last
  * process ends.
  *
- *   BOARD-1  A round is published by its sequence, last of all; a reader copies
- *            and then looks at the sequence again.  The coordinator does not
- *            wait for readers: who comes two rounds late finds another number
- *            and takes the message for lost.
+ *   BOARD-1  A round is published by its sequence, last of all; a reader reads,
+ *            for as long as it takes, and then looks at the sequence again.
+ *            The coordinator does not wait for readers: who comes two rounds
+ *            late finds another number and takes the message for lost.
  *   BOARD-2  An answer is its worker's while released = sequence, and the
  *            coordinator's from publishing (sequence + 1) to releasing.  So
  *            kill -9 of a worker leaves a half-written answer that nobody was
@@ -60,7 +60,7 @@ uint64_t board_round_publish(struct board *board);
 
 /* A worker: where round `sequence` lies, NULL if it is gone. */
 const uint8_t *board_round(const struct board *board, uint64_t sequence);
-/* After copying: was it that round all the time? */
+/* After reading: was it that round all the time? */
 bool board_round_holds(const struct board *board, uint64_t sequence);
 
 /* --- berths -------------------------------------------------------------- */

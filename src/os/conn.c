@@ -6,7 +6,8 @@
  *
  * A message that lies whole in what was read is passed on in place; others are
  * put together in `message`, which grows with what has arrived, never with
- * what was announced.
+ * what was announced.  Where it is large enough already, and nothing is to be
+ * decrypted, the kernel puts the rest of a frame there at once.
  */
 #include "os/conn.h"
 
@@ -398,7 +399,8 @@ static bool append(struct conn *conn, const uint8_t *data, size_t size)
         }
         conn->message = grown;
     }
-    memcpy(conn->message + conn->size, data, size);
+    if (data != conn->message + conn->size) /* Else see lend. */
+        memcpy(conn->message + conn->size, data, size);
     conn->size += size;
     return true;
 }
@@ -586,11 +588,30 @@ static void take_input(struct conn *conn, const char *data, size_t size)
         take_frames(conn, (const uint8_t *)data, size);
 }
 
+/* The rest of a frame that goes where the message is put together; 0: what is
+ * to come must be looked at first, or there is no room. */
+static size_t straight_bytes(const struct conn *conn)
+{
+    const size_t room = conn->capacity - conn->size;
+
+    if (conn->tls != NULL || conn->finishing || conn->size == 0 ||
+        conn->header_size < CONN_HEADER_BYTES ||
+        conn->frame_left < sizeof scratch.raw || room < sizeof scratch.raw)
+        return 0;
+    return conn->frame_left < room ? conn->frame_left : room;
+}
+
 static void lend(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     const struct conn *conn = handle->data;
+    const size_t straight = straight_bytes(conn);
 
     (void)wanted;
+    if (straight > 0) {
+        *buffer =
+            uv_buf_init((char *)conn->message + conn->size, (unsigned)straight);
+        return;
+    }
     *buffer = uv_buf_init(scratch.raw, conn->limit == LINK_STRANGER_BYTES
                                            ? LINK_STRANGER_BYTES
                                            : sizeof scratch.raw);

@@ -286,6 +286,9 @@ static void obey(struct world *world, const struct action *action)
     case ACTION_JUDGE:
         judge(world, action);
         break;
+    case ACTION_RECEIPT:
+        world->coordinator.receipt = true;
+        break;
     case ACTION_CONNECT:
     case ACTION_OPEN:
     case ACTION_STORE:
@@ -323,6 +326,10 @@ static void step(struct world *world, struct event event)
         world->result->stats = coordinator->machine.stats;
     if (coordinator->gave_up)
         go_away(world);
+    if (!coordinator->receipt)
+        return;
+    coordinator->receipt = false;
+    step(world, (struct event){.kind = EVENT_RECEIPT});
 }
 
 /* --- lives --------------------------------------------------------------- */
@@ -551,6 +558,7 @@ static void fill_options(struct world *world)
         .checkpoint_steps = from->checkpoint_steps,
         .checkpoint_us = 2 * SECOND_US,
         .sync = from->sync,
+        .late_receipts = from->seed % 2 == 0,
         .verify = from->verify,
         .audit = from->audit,
         .audit_seed = rng_at(from->seed, 2, 1),

@@ -164,6 +164,8 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
         computation->cancelled ? computation->first + 1 : computation->end;
     enum err err;
 
+    if (computation->tally != NULL)
+        tally_fill(computation->tally);
     if (evaluation_is_product(computation->what.kind) && computation->cancelled)
         return ERR_CANCELLED;
     if (evaluation_is_product(computation->what.kind))
@@ -324,6 +326,7 @@ static void obey(struct world *world, uint32_t index,
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
     case ACTION_JUDGE:
+    case ACTION_RECEIPT:
         CHECK(!"an action of the coordinator");
     }
 }

@@ -171,6 +171,7 @@ struct sim_coordinator {
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
     enum err job_err;   /* Of the job carried out, until it is told. */
+    bool receipt;       /* The machine is to be told RECEIPT. */
     enum err judge_err; /* Likewise of the piece it computed. */
     bool power;         /* A disk crash is a power cut, not a kill. */
     time_us away_us;    /* ... after which it starts again so much later. */

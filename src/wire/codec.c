@@ -1286,20 +1286,68 @@ void codec_room_forget(struct codec_room *room)
     room->scaled = 0;
 }
 
-enum err codec_decode_vectors(const uint8_t *data, size_t size,
-                              struct codec_room *room, struct msg_round *round)
+static size_t to_line(size_t bytes)
+{
+    return (bytes + MEM_LINE - 1) / MEM_LINE * MEM_LINE;
+}
+
+static size_t laid_vector(uint32_t dims)
+{
+    return to_line((size_t)dims * sizeof(double));
+}
+
+size_t codec_laid_bound(uint32_t dims, uint32_t sum_dims)
+{
+    return 2 * laid_vector(dims) + to_line((size_t)sum_dims * sizeof(int16_t));
+}
+
+void codec_lay_vectors(const struct msg_round *round, uint8_t *out)
+{
+    memcpy(out, round->weights, round->dims * sizeof *round->weights);
+    out += laid_vector(round->dims);
+    if (round->kind == EVALUATE_HESSVEC)
+        memcpy(out, round->direction, round->dims * sizeof *round->direction);
+    out += laid_vector(round->dims);
+    memcpy(out, round->exponent,
+           evaluation_dims(round->kind, round->dims) * sizeof *round->exponent);
+}
+
+enum err codec_find_vectors(const uint8_t *data, size_t size,
+                            struct codec_room *room, struct msg_round *round)
 {
     const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
-    struct reader in = reader_on(data, size);
+    const size_t vector = laid_vector(round->dims);
+    struct reader in;
 
     CHECK(round->dims <= room->sum_dims);
-    if (room->scaled == sum_dims && room->scale == round->key.scale) {
-        (void)get_view(&in, (size_t)sum_dims * sizeof *room->exponent);
-        get_rest(&in, room, round);
-    } else {
-        get_round_vectors(&in, room, round);
+    if (size < codec_laid_bound(round->dims, sum_dims))
+        return ERR_FORMAT;
+    if (room->scaled != sum_dims || room->scale != round->key.scale) {
+        in = reader_on(data + 2 * vector, size - 2 * vector);
+        room->scaled = 0;
+        get_exponents(&in, room->exponent, sum_dims);
+        if (!in.ok)
+            return ERR_FORMAT;
+        room->scaled = sum_dims;
+        room->scale = round->key.scale;
     }
-    return in.ok ? ERR_OK : ERR_FORMAT;
+    round->exponent = room->exponent;
+    round->weights = (const double *)(const void *)data;
+    round->direction = NULL;
+    if (round->kind == EVALUATE_HESSVEC)
+        round->direction = (const double *)(const void *)(data + vector);
+    return ERR_OK;
+}
+
+void codec_copy_vectors(const struct codec_room *room, struct msg_round *round)
+{
+    memcpy(room->weights, round->weights, round->dims * sizeof *room->weights);
+    round->weights = room->weights;
+    if (round->direction == NULL)
+        return;
+    memcpy(room->direction, round->direction,
+           round->dims * sizeof *room->direction);
+    round->direction = room->direction;
 }
 
 size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,

@@ -81,12 +81,19 @@ size_t codec_encode_head(const struct msg *msg, uint8_t *out);
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims);
 size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
                             size_t capacity);
-/* Into `room`; reads each byte once, `size` may be more than they take.
- * Exponents that are there already are not copied again: if it turns out that
- * the bytes changed meanwhile, codec_room_forget. */
-MUST_CHECK enum err codec_decode_vectors(const uint8_t *data, size_t size,
-                                         struct codec_room *room,
-                                         struct msg_round *round);
+/* The same vectors laid out to be read in place, on cache lines of their own:
+ * weights, direction, exponents.  `out` has codec_laid_bound bytes and begins
+ * on a line. */
+size_t codec_laid_bound(uint32_t dims, uint32_t sum_dims);
+void codec_lay_vectors(const struct msg_round *round, uint8_t *out);
+/* Points `round` at them.  Exponents are copied into `room`, unless they are
+ * there already: if it turns out that the bytes changed meanwhile,
+ * codec_room_forget. */
+MUST_CHECK enum err codec_find_vectors(const uint8_t *data, size_t size,
+                                       struct codec_room *room,
+                                       struct msg_round *round);
+/* Copies weights and direction into `room`, too. */
+void codec_copy_vectors(const struct codec_room *room, struct msg_round *round);
 
 void codec_room_forget(struct codec_room *room);
 

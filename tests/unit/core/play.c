@@ -95,6 +95,7 @@ void play_judge(struct play *play, int64_t value)
 
     CHECK(asked != NULL);
     tally = asked->tally;
+    tally_fill(tally);
     tally->sum[0] = value;
     chunkset_add_range(&tally->chunks, asked->first, asked->end);
     play_step(play, (struct event){.kind = EVENT_JUDGED});

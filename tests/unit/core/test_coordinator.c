@@ -606,6 +606,37 @@ static void test_deadline_is_not_waited_for(void **state)
     close_play(&play);
 }
 
+/* Workers have the next round before the weights are hashed; whatever happens
+ * next, the receipt comes first. */
+static void test_a_receipt_may_come_after_the_round(void **state)
+{
+    struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
+    const struct action *action;
+    struct digest hash;
+    struct play play;
+    bool found = false;
+
+    (void)state;
+    options.late_receipts = true;
+    open_options(&play, &options);
+    answer(&play, 0, 0, play.key, 1);
+    answer(&play, 1, 1, play.key, 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
+    assert_int_equal(stage_count(&play.actions, ACTION_JOURNAL), 0);
+    assert_int_equal(stage_count(&play.actions, ACTION_RECEIPT), 1);
+    hash = coordinator_hash(&play.coordinator);
+    step(&play, (struct event){.kind = EVENT_TIME});
+    action = &play.actions.list[0];
+    assert_int_equal(action->kind, ACTION_JOURNAL);
+    assert_int_equal(action->size, RECORD_BYTES);
+    for (size_t i = 0; i + DIGEST_BYTES <= RECORD_BYTES; i++)
+        found |= memcmp(action->bytes + i, hash.bytes, DIGEST_BYTES) == 0;
+    assert_true(found);
+    step(&play, (struct event){.kind = EVENT_RECEIPT});
+    assert_int_equal(stage_count(&play.actions, ACTION_JOURNAL), 0);
+    close_play(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -632,6 +663,7 @@ int main(void)
         cmocka_unit_test(test_deadline_ends_the_step),
         cmocka_unit_test(test_deadline_waits_for_something),
         cmocka_unit_test(test_deadline_is_not_waited_for),
+        cmocka_unit_test(test_a_receipt_may_come_after_the_round),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

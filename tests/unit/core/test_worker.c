@@ -323,9 +323,11 @@ static void test_coded_round_is_one_row(void **state)
     msg = make_round(&play, key_of(1, 0), coded, 2);
     msg.round.coded = true;
     hear(&play, &msg);
+    tally_fill(&play.worker.tally);
     play.worker.tally.sum[0] = 10;
     computed(&play, ERR_OK);
     assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 0);
+    tally_fill(&play.worker.tally);
     play.worker.tally.sum[0] = 3;
     computed(&play, ERR_OK);
     assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
@@ -387,6 +389,78 @@ static void test_private_then_row(void **state)
     close_play(&play);
 }
 
+/* Weights that the driver keeps are used where they are, sums that it has put
+ * elsewhere are sent from there. */
+static void test_vectors_stay_where_they_are(void **state)
+{
+    const int64_t sum[8] = {5};
+    const struct action *action;
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true);
+    msg = make_round(&play, key_of(1, 0), two, 1);
+    msg.round.kept = 42;
+    hear(&play, &msg);
+    action = stage_find_action(&play.actions, ACTION_COMPUTE);
+    assert_non_null(action);
+    assert_ptr_equal(action->what.w, play.weights);
+    assert_true(action->kept == 42 && action->tally->blank);
+    step(&play, (struct event){.kind = EVENT_COMPUTED, .sum = sum});
+    assert_ptr_equal(stage_find(&play.actions, MSG_TALLY)->tally.sum, sum);
+    /* Those of a message that does not say so are copied. */
+    msg = make_round(&play, key_of(1, 1), two, 1);
+    hear(&play, &msg);
+    action = stage_find_action(&play.actions, ACTION_COMPUTE);
+    assert_true(action->what.w != play.weights && action->kept == 0);
+    close_play(&play);
+}
+
+/* Weights that went while they were read: the round is over, and nobody wants
+ * to hear of it. */
+static void test_what_was_read_too_late_is_dropped(void **state)
+{
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true);
+    msg = make_round(&play, key_of(1, 0), two, 2);
+    msg.round.kept = 42;
+    hear(&play, &msg);
+    computed(&play, ERR_STALE);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    give(&play, key_of(1, 2), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+}
+
+/* Exponents are taken again when the key names others. */
+static void test_a_new_scale_is_taken(void **state)
+{
+    const struct action *action;
+    struct round_key key = key_of(1, 0);
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    key.scale = 1;
+    play.exponent[0] = 7;
+    give(&play, key, 1);
+    action = stage_find_action(&play.actions, ACTION_COMPUTE);
+    assert_int_equal(action->exponent[0], 7);
+    computed(&play, ERR_OK);
+    key.step = 1;
+    key.scale = 2;
+    play.exponent[0] = 9;
+    give(&play, key, 1);
+    action = stage_find_action(&play.actions, ACTION_COMPUTE);
+    assert_int_equal(action->exponent[0], 9);
+    close_play(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +477,9 @@ int main(void)
         cmocka_unit_test(test_coded_round_is_one_row),
         cmocka_unit_test(test_refusal_goes_on_with_the_next),
         cmocka_unit_test(test_private_then_row),
+        cmocka_unit_test(test_vectors_stay_where_they_are),
+        cmocka_unit_test(test_what_was_read_too_late_is_dropped),
+        cmocka_unit_test(test_a_new_scale_is_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,40 @@ static void assert_same(const struct chunk *chunk, enum isa isa, enum loss loss,
     mem_free(scratch);
 }
 
+/* Scores, slopes, and the sums of some columns at a time: the gradient. */
+static void assert_columns(const struct chunk *chunk, enum isa isa,
+                           enum loss loss, uint64_t seed)
+{
+    const uint32_t stride = chunk->rows.stride;
+    const uint32_t rows = chunk->rows.rows;
+    const uint32_t first = stride / 16 * 8;
+    double *ref = mem_new(stride, sizeof *ref);
+    double *got = mem_new(stride, sizeof *got);
+    double *z = mem_new(rows, sizeof *z);
+    double *each = mem_new(rows, sizeof *each);
+    double ref_loss = 1.0;
+    double got_loss = 0.0;
+
+    assert_true(ref != NULL && got != NULL && z != NULL && each != NULL);
+    memset(got, 0x55, stride * sizeof *got);
+    kernel_gradient_ref(loss, &chunk->rows, chunk->w, ref, &ref_loss);
+    kernel_scores(isa, &chunk->rows, chunk->w, z);
+    kernel_slopes(isa, loss, false, z, chunk->rows.y, chunk->rows.weight, each,
+                  rows);
+    for (uint32_t i = 0; i < rows; i++)
+        got_loss += each[i];
+    kernel_columns(isa, &chunk->rows, z, 0, first, got);
+    kernel_columns(isa, &chunk->rows, z, first, stride - first, got + first);
+    if (!same_bits(ref, got, stride) || !same_bits(&ref_loss, &got_loss, 1))
+        fail_msg("seed %llu: columns, %s, loss %d, %u rows of %u differ",
+                 (unsigned long long)seed, isa_name(isa), (int)loss, rows,
+                 stride);
+    mem_free(ref);
+    mem_free(got);
+    mem_free(z);
+    mem_free(each);
+}
+
 /* A score is the gradient of one row of the squared loss in disguise; here it
  * is taken from the definition once more. */
 static void assert_scores(const struct chunk *chunk, enum isa isa,
@@ -91,6 +125,10 @@ static void test_variants_agree(void **state)
                         losses[seed / CHUNK_KINDS % COUNT(losses)], seed);
             if (seed % 4 == 0)
                 assert_scores(&chunk, isas[i], seed);
+            if (seed % 4 == 1)
+                assert_columns(&chunk, isas[i],
+                               losses[seed / CHUNK_KINDS % COUNT(losses)],
+                               seed);
         }
         chunk_close(&chunk);
     }

@@ -410,6 +410,121 @@ static void test_take(void **state)
     tally_close(&tally);
 }
 
+static void soil(struct tally *tally)
+{
+    for (unsigned j = 0; j < tally->dims; j++)
+        tally->sum[j] = 77 - (int64_t)j;
+    tally_blank(tally);
+}
+
+static void assert_digest(const struct tally *tally,
+                          const struct digest *expected)
+{
+    const struct digest got = tally_digest(tally);
+
+    assert_true(digest_equal(&got, expected));
+}
+
+/* Whatever lay in the sums: blank tallies come out as cleared ones do, added
+ * to, merged from and merged into. */
+static void test_blank_stands_for_zeros(void **state)
+{
+    struct tally tally = tally_new();
+    struct tally other = tally_new();
+    struct tally none = tally_new();
+    struct digest digest;
+    struct job job;
+
+    (void)state;
+    job_make(&job, 5);
+    digest = digest_in_order(&job);
+    soil(&tally);
+    soil(&other);
+    soil(&none);
+    for (uint32_t c = 0; c < CHUNKS; c++)
+        add(&other, &job, c);
+    assert_int_equal(tally_merge(&other, &none), ERR_OK);
+    assert_digest(&other, &digest);
+    assert_int_equal(tally_merge(&tally, &other), ERR_OK);
+    assert_digest(&tally, &digest);
+    tally_fill(&none);
+    for (unsigned j = 0; j < DIMS; j++)
+        assert_int_equal(none.sum[j], 0);
+    tally_close(&tally);
+    tally_close(&other);
+    tally_close(&none);
+}
+
+/* In parts, as kernels of long rows do, and taken back where the rest does not
+ * fit. */
+static void test_put_and_taken_back(void **state)
+{
+    enum { FIRST = 16 };
+    struct tally tally = tally_new();
+    struct job job;
+    struct digest before;
+
+    (void)state;
+    job_make(&job, 6);
+    add(&tally, &job, 0);
+    before = tally_digest(&tally);
+    assert_true(tally_put(&tally, 0, FIRST, job.gradient[1], job.exponent));
+    tally_take_back(&tally, 0, FIRST, job.gradient[1], job.exponent);
+    assert_digest(&tally, &before);
+    assert_true(tally_put(&tally, 0, FIRST, job.gradient[1], job.exponent));
+    assert_true(tally_put(&tally, FIRST, DIMS - FIRST, job.gradient[1] + FIRST,
+                          job.exponent));
+    tally_mark(&tally, 1, job.loss[1]);
+    for (uint32_t c = 2; c < CHUNKS; c++)
+        add(&tally, &job, c);
+    before = digest_in_order(&job);
+    assert_digest(&tally, &before);
+    before = tally_digest(&tally);
+    job.gradient[1][FIRST] = (double)NAN;
+    assert_false(
+        tally_put(&tally, FIRST, 8, job.gradient[1] + FIRST, job.exponent));
+    assert_digest(&tally, &before);
+    tally_close(&tally);
+}
+
+/* Judged and added in one: the same as one after the other, and nothing at all
+ * if some sum is out of bound. */
+static void test_absorb(void **state)
+{
+    enum { WIDE = 2500 };
+    static int64_t sum[WIDE];
+    struct tally into = {0}, from = {0};
+
+    (void)state;
+    assert_int_equal(tally_init(&into, WIDE, 3), ERR_OK);
+    assert_int_equal(tally_init(&from, WIDE, 3), ERR_OK);
+    tally_blank(&into);
+    for (uint32_t chunk = 0; chunk < 2; chunk++) {
+        for (int j = 0; j < WIDE; j++)
+            sum[j] = (chunk == 0 ? 1 : -3) * (int64_t)j * (INT64_C(1) << 40);
+        chunkset_clear(&from.chunks);
+        chunkset_add(&from.chunks, chunk);
+        from.loss = 5;
+        assert_true(tally_absorb(&into, &from, sum));
+    }
+    for (int j = 0; j < WIDE; j++)
+        assert_int_equal(into.sum[j], -2 * (int64_t)j * (INT64_C(1) << 40));
+    assert_true(into.loss == 10 && into.chunks.members == 2);
+    for (int j = 0; j < WIDE; j += 311) {
+        const int64_t good = sum[j];
+        const struct digest before = tally_digest(&into);
+
+        sum[j] = j % 2 == 0 ? INT64_C(1) << 62 : INT64_MIN;
+        chunkset_clear(&from.chunks);
+        chunkset_add(&from.chunks, 2);
+        assert_false(tally_absorb(&into, &from, sum));
+        assert_digest(&into, &before);
+        sum[j] = good;
+    }
+    tally_close(&into);
+    tally_close(&from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +539,9 @@ int main(void)
         cmocka_unit_test(test_exponents),
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_take),
+        cmocka_unit_test(test_blank_stands_for_zeros),
+        cmocka_unit_test(test_put_and_taken_back),
+        cmocka_unit_test(test_absorb),
     };
 
     return cmocka_run_group_tests_name("math/tally", tests, NULL, NULL);

@@ -98,12 +98,31 @@ static void test_finite(void **state)
     }
 }
 
+static void test_largest(void **state)
+{
+    double v[19] = {0.25, -0.0, 0x1p-1074};
+
+    (void)state;
+    assert_true(vec_largest(v, 0) == 0);
+    for (unsigned j = 0; j < 19; j++) {
+        const double kept = v[j];
+
+        v[j] = -3;
+        assert_true(vec_largest(v, 19) == 3);
+        v[j] = (double)NAN;
+        assert_true(isinf(vec_largest(v, 19)));
+        v[j] = kept;
+    }
+    assert_true(vec_largest(v, 19) == 0.25);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dot),
         cmocka_unit_test(test_norm),
         cmocka_unit_test(test_finite),
+        cmocka_unit_test(test_largest),
     };
 
     return cmocka_run_group_tests_name("math/vec", tests, NULL, NULL);

@@ -198,6 +198,88 @@ static void test_default_rate_of_zeros(void **state)
     dataset_close(&data);
 }
 
+/* The gradient of a chunk as the reference has it. */
+static void add_plainly(const struct problem *problem, const double *w,
+                        uint32_t chunk, const int16_t *exponent,
+                        struct tally *tally)
+{
+    const struct dense_rows rows = dataset_chunk(problem->data, chunk);
+    double *g = mem_new(rows.stride, sizeof *g);
+    double loss;
+
+    assert_non_null(g);
+    kernel_gradient_ref(problem->model->loss, &rows, w, g, &loss);
+    assert_int_equal(tally_add_chunk(tally, chunk, g, loss, exponent), ERR_OK);
+    mem_free(g);
+}
+
+/* Long rows are summed in blocks of columns: into cleared and blank tallies,
+ * with few rows and with many, the same bits; and a chunk of which the last
+ * column does not fit is refused whole. */
+static void assert_wide(uint32_t rows, uint32_t cols)
+{
+    struct rng rng;
+    struct dataset data;
+    struct tally tally, plain;
+    double *w = mem_new(cols + 8, sizeof *w);
+    int16_t *exponent = mem_new(cols + 8, sizeof *exponent);
+    void *scratch;
+    struct digest before, after;
+
+    rng_init(&rng, cols);
+    data = make_data(&rng, rows, cols, 0, false);
+    {
+        const struct problem problem = {.data = &data,
+                                        .model = model_ops(MODEL_LOGISTIC),
+                                        .isa = isa_best()};
+        const uint32_t chunks = dataset_chunks(&data);
+
+        scratch = mem_new(problem_scratch_bytes(&problem), 1);
+        assert_true(w != NULL && exponent != NULL && scratch != NULL);
+        for (uint32_t j = 0; j < data.stride; j++)
+            exponent[j] = 40;
+        for (uint32_t j = 0; j < cols; j++)
+            w[j] = rng_normal_at(7, j, 1) * 1e-2;
+        assert_int_equal(tally_init(&tally, data.stride, chunks), ERR_OK);
+        assert_int_equal(tally_init(&plain, data.stride, chunks), ERR_OK);
+        memset(tally.sum, 0x55, data.stride * sizeof *tally.sum);
+        tally_blank(&tally);
+        for (uint32_t k = 0; k < chunks; k++) {
+            add_plainly(&problem, w, k, exponent, &plain);
+            if (k == chunks - 1 && k > 0) {
+                before = tally_digest(&tally);
+                exponent[cols - 1] = 1000;
+                assert_int_equal(problem_add_chunk(&problem, w, k, exponent,
+                                                   scratch, &tally),
+                                 ERR_RANGE);
+                after = tally_digest(&tally);
+                assert_true(digest_equal(&before, &after));
+                exponent[cols - 1] = 40;
+            }
+            assert_int_equal(
+                problem_add_chunk(&problem, w, k, exponent, scratch, &tally),
+                ERR_OK);
+        }
+        before = tally_digest(&plain);
+        after = tally_digest(&tally);
+        assert_true(digest_equal(&before, &after));
+    }
+    tally_close(&tally);
+    tally_close(&plain);
+    dataset_close(&data);
+    mem_free(w);
+    mem_free(exponent);
+    mem_free(scratch);
+}
+
+static void test_long_rows(void **state)
+{
+    (void)state;
+    assert_wide(3, 1100);
+    assert_wide(2, 5000);
+    assert_wide(20, 33000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_default_rate_of_a_diagonal),
         cmocka_unit_test(test_default_rate_is_the_same_everywhere),
         cmocka_unit_test(test_default_rate_of_zeros),
+        cmocka_unit_test(test_long_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,60 @@ static void test_products_are_posted_if_they_fit(void **state)
     assert_sent_plain(f, &round);
 }
 
+/* Sums that were computed on the board are published as they lie there, in
+ * the place they lie in, whichever else has become free. */
+static void test_sums_in_place_are_not_copied(void **state)
+{
+    struct fixture *f = *state;
+    struct msg tally = tally_of(f, DIMS);
+    struct posted where;
+    struct msg got;
+    int64_t *sum;
+
+    assert_true(answer_fill(f->board, 1, &f->envelope, &tally));
+    sum = answer_open(f->board, 1, DIMS); /* The second place. */
+    assert_non_null(sum);
+    board_answer_release(f->board, 1, 0, 1);
+    assert_true(answer_open(f->board, 1, DIMS) != sum);
+    memset(sum, 0, DIMS * sizeof *sum);
+    sum[3] = 7;
+    tally.tally.sum = sum;
+    assert_true(answer_fill(f->board, 1, &f->envelope, &tally));
+    assert_int_equal(posting_tally(&f->posting, 1, &f->room, bytes(f),
+                                   f->envelope.head_size, &got, &where),
+                     ERR_OK);
+    assert_ptr_equal(got.tally.sum, sum);
+    assert_int_equal(where.place, 1);
+    assert_null(answer_open(f->board, 1, DIMS + 100000));
+}
+
+/* A round is read in place, and says by which number it can be asked after; a
+ * coded one is copied. */
+static void test_a_round_is_read_in_place(void **state)
+{
+    struct fixture *f = *state;
+    struct msg round = round_of(f, 3);
+    struct msg got;
+
+    assert_true(posting_fill(&f->posting, 0, &f->envelope, &round));
+    assert_int_equal(
+        answer_round(f->board, &f->room, bytes(f), f->envelope.head_size, &got),
+        ERR_OK);
+    assert_true(got.round.kept == f->posting.sequence);
+    assert_ptr_equal(got.round.weights,
+                     board_round(f->board, f->posting.sequence));
+    assert_int_equal((uintptr_t)got.round.weights % MEM_LINE, 0);
+    round = round_of(f, 4);
+    round.round.coded = true;
+    assert_true(posting_fill(&f->posting, 0, &f->envelope, &round));
+    assert_int_equal(
+        answer_round(f->board, &f->room, bytes(f), f->envelope.head_size, &got),
+        ERR_OK);
+    assert_true(got.round.kept == 0);
+    assert_ptr_equal(got.round.weights, f->room.weights);
+    assert_round(f, &got);
+}
+
 static void test_hessians_too_large_are_not_planned_for(void **state)
 {
     const struct board_shape small = posting_shape(1, 10, 55);
@@ -340,6 +394,8 @@ int main(void)
         TEST(test_far_workers_share_the_vectors),
         TEST(test_held_vectors_are_not_overwritten),
         TEST(test_an_answer_comes_back),
+        TEST(test_sums_in_place_are_not_copied),
+        TEST(test_a_round_is_read_in_place),
         TEST(test_answers_without_a_place_are_sent),
         TEST(test_other_messages_are_sent),
         TEST(test_lies_are_no_messages),
