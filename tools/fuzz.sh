@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 dir=build/fuzz
 flags="-g -O1 -std=c17 -D_POSIX_C_SOURCE=200809L -Isrc -Iinclude -Itests/fuzz
        -ffp-contract=off -march=native -Wno-pass-failed
-       -fsanitize=fuzzer-no-link,address,undefined
+       -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
        $(pkg-config --cflags openblas)"
 libs="$(pkg-config --libs openblas libuv openssl libcurl zlib libzstd)
       -llapacke -lm"

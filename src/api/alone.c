@@ -63,7 +63,7 @@ static enum follow_verdict judge(struct alone *a, const struct evaluation *what,
 {
     if (err == ERR_TOOBIG)
         return follow_refuse(&a->follow, what->kind);
-    tally_gradient(&a->total, a->exponent, a->sums);
+    (void)tally_gradient(&a->total, a->exponent, a->sums);
     return follow_take(&a->follow, what->kind, a->sums);
 }
 

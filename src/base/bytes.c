@@ -142,6 +142,11 @@ double get_f64(struct reader *in)
     return value;
 }
 
+void skip_rest(struct reader *in)
+{
+    in->at = in->size;
+}
+
 void get_bytes(struct reader *in, void *data, size_t size)
 {
     const uint8_t *view = get_view(in, size);

@@ -47,6 +47,7 @@ uint32_t get_u32(struct reader *in);
 uint64_t get_u64(struct reader *in);
 int64_t get_i64(struct reader *in);
 double get_f64(struct reader *in);
+void skip_rest(struct reader *in); /* Whatever it is. */
 void get_bytes(struct reader *in, void *data, size_t size);
 /* A NUL-terminated copy; not ok if it does not fit or holds a NUL. */
 void get_text(struct reader *in, char *text, size_t capacity);

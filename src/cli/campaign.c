@@ -78,6 +78,7 @@ int campaign_command(struct cli *cli)
         .count = many ? span->high - span->low + 1 : 1,
         .twice_every = many ? TWICE_EVERY : 0,
         .stop_after = STOP_AFTER,
+        .fanout = (uint32_t)option_count(options, OPT_FANOUT),
         .isa = isa_best(),
         .sink = print_line,
         .trace = many || cli->quiet ? NULL : print_line,

@@ -6,11 +6,12 @@
 
 #include "base/check.h"
 
-#define LINE_CELLS  32u
-#define GROUP_CELLS 8u
-#define COLUMNS     78u
-#define NAMES_ROOM  16u /* For ", and 255 more". */
-#define HEIGHTS     8u
+#define LINE_CELLS   32u
+#define GROUP_CELLS  8u
+#define COLUMNS      78u
+#define NAMES_ROOM   16u /* For ", and 255 more". */
+#define HEIGHTS      8u
+#define RELAYS_SHOWN 2u /* In one line. */
 
 struct text {
     char *to;
@@ -74,6 +75,28 @@ static void add_cell(struct text *text, const struct watch *watch,
         add(text, "\033[0m");
 }
 
+/* Those that the workers of a line are behind, each once. */
+static void add_relays(struct text *text, const struct watch *watch,
+                       uint32_t first)
+{
+    uint32_t shown = 0;
+
+    for (uint32_t i = first; i < watch->count && i < first + LINE_CELLS; i++) {
+        const char *relay = watch->workers[i].relay;
+        bool said = relay[0] == '\0';
+
+        for (uint32_t k = first; k < i && !said; k++)
+            said = strcmp(watch->workers[k].relay, relay) == 0;
+        if (said)
+            continue;
+        if (shown == RELAYS_SHOWN)
+            add(text, " ...");
+        else if (shown < RELAYS_SHOWN)
+            add(text, "%s%.10s", shown == 0 ? "  behind " : " ", relay);
+        shown++;
+    }
+}
+
 const char *cells_line(const struct watch *watch, uint32_t line, bool utf8,
                        bool colour, char out[CELLS_TEXT])
 {
@@ -88,6 +111,7 @@ const char *cells_line(const struct watch *watch, uint32_t line, bool utf8,
             add(&text, " ");
         add_cell(&text, watch, &watch->workers[i], utf8, colour);
     }
+    add_relays(&text, watch, first);
     return out;
 }
 

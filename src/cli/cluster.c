@@ -106,6 +106,7 @@ static struct train_options options_of(struct run *run)
         .chaos = setup->chaos,
         .stints = option_given(options, OPT_TRACE),
         .shared = option_text(options, OPT_DATA_SHARED),
+        .ca = option_text(options, OPT_CA),
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
         .max_time_us =

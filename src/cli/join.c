@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/input.h"
 #include "node/worker_node.h"
+#include "os/confine.h"
 #include "os/depot.h"
 #include "os/threads.h"
 
@@ -45,7 +46,8 @@ int join_command(struct cli *cli)
         .supply = {.depot = depot_of(options, depot),
                    .depot_bytes =
                        (uint64_t)(option_real(options, OPT_CACHE_SIZE) * GIB),
-                   .shared = option_text(options, OPT_DATA_SHARED)},
+                   .shared = option_text(options, OPT_DATA_SHARED),
+                   .ca = option_text(options, OPT_CA)},
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
     };
@@ -77,6 +79,7 @@ int join_command(struct cli *cli)
         return say_why(cli, err, &why);
     say_note(cli, "muster: joining %s; SIGTERM leaves in good order",
              join.address);
+    (void)confine_process(); /* It needs no other program. */
     err = join_run(&join, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);

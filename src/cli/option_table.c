@@ -194,6 +194,14 @@ static const struct option table[OPTIONS] = {
                                  "there) or an https address; join: where it "
                                  "is on this machine",
                          .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_CA] = {.name = "ca",
+                .section = files,
+                .kind = VALUE_TEXT,
+                .value = "FILE",
+                .shown = "those of the system",
+                .help = "--data-shared https://...: certificates (PEM) of the "
+                        "authorities that may have signed the server's",
+                .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_DATA_PRIVATE] = {.name = "data-private",
                           .section = files,
                           .kind = VALUE_TEXT,
@@ -658,8 +666,9 @@ static const struct option table[OPTIONS] = {
                     LIMITS(0, 1024),
                     .initial = "0",
                     .help = "local workers beyond F go through relays, one "
-                            "for every F; 0 = none",
-                    .commands = CMD_TRAIN},
+                            "for every F, and so on: nobody serves more than "
+                            "F; 0 = none",
+                    .commands = CMD_TRAIN | CMD_SIMULATE},
     [OPT_INTERFACE] = {.name = "interface",
                        .section = cluster,
                        .kind = VALUE_TEXT,

@@ -181,8 +181,8 @@ static enum err call_roll(struct setup *setup, const struct options *options,
         return err;
     roll.listen_fd = train_door_fd(setup->door);
     roll.token = train_door_token(setup->door);
-    roll.patience_us = (time_us)(option_real(options, OPT_OWNER_WAIT) *
-                                 (double)SECOND_US);
+    roll.patience_us =
+        (time_us)(option_real(options, OPT_OWNER_WAIT) * (double)SECOND_US);
     err = roll_new(&roll, &setup->roll, why);
     if (err == ERR_OK)
         err = roll_gather(setup->roll, &setup->parts, why);
@@ -196,10 +196,9 @@ static enum err call_roll(struct setup *setup, const struct options *options,
 static enum err cut(struct setup *setup, const struct options *options,
                     struct why *why)
 {
-    const uint32_t rows =
-        option_text(options, OPT_CHUNK_ROWS) != NULL
-            ? (uint32_t)option_count(options, OPT_CHUNK_ROWS)
-            : dataset_default_chunk_rows(setup->parts.rows);
+    const uint32_t rows = option_text(options, OPT_CHUNK_ROWS) != NULL
+                              ? (uint32_t)option_count(options, OPT_CHUNK_ROWS)
+                              : dataset_default_chunk_rows(setup->parts.rows);
 
     if (parts_cut(&setup->parts, rows) != ERR_OK)
         return why_set(why, ERR_TOOBIG,
@@ -222,9 +221,8 @@ static enum err make_homes(struct setup *setup)
         setup->home_chunk[h + 1] = setup->parts.homes[h].end;
         setup->home_slot[h + 1] = h + 1;
     }
-    setup->homes = (struct code_homes){.count = count,
-                                       .chunk = setup->home_chunk,
-                                       .slot = setup->home_slot};
+    setup->homes = (struct code_homes){
+        .count = count, .chunk = setup->home_chunk, .slot = setup->home_slot};
     return ERR_OK;
 }
 
@@ -277,8 +275,8 @@ enum err private_settle(struct setup *setup, enum err err, struct why *why)
     if (err == ERR_OK)
         roll_dismiss(setup->roll);
     else
-        roll_refuse(setup->roll, why->text[0] != '\0' ? why->text
-                                                      : err_text(err));
+        roll_refuse(setup->roll,
+                    why->text[0] != '\0' ? why->text : err_text(err));
     roll_free(setup->roll);
     setup->roll = NULL;
     return err;

@@ -66,6 +66,9 @@ static json_t *times_json(const struct train_result *result)
             (json_int_t)worker->wasted, "compute_s",
             seconds_json(worker->compute_us));
 
+        if (worker->relay[0] != '\0')
+            (void)json_object_set_new(object, "relay",
+                                      json_string(worker->relay));
         add_vitals(object, worker);
         (void)json_array_append_new(list, object);
     }
@@ -182,8 +185,9 @@ static void result_text(const struct run *run,
     print_classes(stats);
     metrics_text(setup, &setup->data, result->weights, line, sizeof line);
     (void)printf("train      %s\n",
-                 setup->hollow ? "not known here: the rows are with their owners"
-                               : line);
+                 setup->hollow
+                     ? "not known here: the rows are with their owners"
+                     : line);
     if (setup->has_valid) {
         metrics_text(setup, &setup->valid, result->weights, line, sizeof line);
         (void)printf("valid      %s\n", line);

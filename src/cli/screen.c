@@ -94,6 +94,8 @@ static void draw_worker(struct screen *screen, const struct watch *watch,
         (void)snprintf(number, sizeof number, "%d", pid);
     (void)fprintf(stderr, "  %-8.24s %8s  ", worker->name, number);
     draw_bar(screen, watch, worker);
+    if (worker->relay[0] != '\0')
+        (void)fprintf(stderr, "  behind %.24s", worker->relay);
     end_line(screen);
 }
 

@@ -167,20 +167,12 @@ static enum err choose_code(struct setup *setup, const struct options *options,
 static enum err check_fanout(const struct setup *setup,
                              const struct options *options, struct why *why)
 {
-    const bool compared = setup->verify || setup->audit > 0;
-
-    if (!option_given(options, OPT_FANOUT) ||
-        (!compared && setup->code.staleness == 0 &&
-         !code_spec_products(&setup->code)))
+    if (!option_given(options, OPT_FANOUT) || !code_spec_products(&setup->code))
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
-                   "--fanout does not go with %s: relays %s; leave one of them "
-                   "out",
-                   compared                    ? "--verify or --audit"
-                   : setup->code.staleness > 0 ? "--staleness"
-                                               : "--code mds",
-                   compared ? "merge the answers that are to be compared"
-                            : "keep the weights of one round only");
+                   "--fanout does not go with --code mds: relays keep vectors "
+                   "as long as the model, not as the rows; leave one of them "
+                   "out");
 }
 
 /* Line searches and curvature pairs: two sums must be over the same rows. */
@@ -485,8 +477,7 @@ enum err setup_model(const struct setup *setup, const struct options *options,
     if (name == NULL && classes == 2)
         name = "logistic";
     else if (name == NULL &&
-             (classes == 0 ||
-              find_any_number(&setup->data) != NULL))
+             (classes == 0 || find_any_number(&setup->data) != NULL))
         name = "linear";
     if (classes == 1 && (name == NULL || strcmp(name, "linear") != 0))
         return why_set(why, ERR_SHAPE,

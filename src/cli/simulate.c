@@ -175,6 +175,10 @@ int simulate_command(struct cli *cli)
     if (option_given(&cli->options, OPT_SEEDS))
         return say_error(cli, EXIT_USAGE,
                          "--seeds goes with --faults; one run takes --seed");
+    if (option_given(&cli->options, OPT_FANOUT))
+        return say_error(cli, EXIT_USAGE,
+                         "--fanout goes with --faults: where no message takes "
+                         "time relays change nothing");
     err = setup_workers(&setup, &cli->options, &why);
     if (err == ERR_OK && option_flag(&cli->options, OPT_COMPUTE))
         err = setup_load(&setup, &cli->options, &why);

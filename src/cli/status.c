@@ -24,7 +24,10 @@ static void show_worker(const json_t *worker)
                  text_of(worker, "state"));
     if (json_is_number(behind))
         (void)printf(" %8.3f s", json_number_value(behind));
-    (void)printf("  %s\n", text_of(worker, "cause"));
+    (void)printf("  %-10s", text_of(worker, "cause"));
+    if (text_of(worker, "relay")[0] != '\0')
+        (void)printf("  behind %s", text_of(worker, "relay"));
+    (void)putchar('\n');
 }
 
 static void show_text(const json_t *answer)
@@ -81,8 +84,11 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
 static void show_slow(const json_t *worker)
 {
     const json_t *factor = json_object_get(worker, "factor");
+    const char *relay = text_of(worker, "relay");
 
     (void)printf("  %-16s", text_of(worker, "name"));
+    if (relay[0] != '\0')
+        (void)printf(" behind %-8s", relay);
     if (json_is_number(factor))
         (void)printf(" %7.1f x", json_number_value(factor));
     else

@@ -75,6 +75,8 @@ void watch_event(struct watch *watch, const struct trace *trace)
         watch->rejoined =
             worker != NULL && known == watch->count && present(worker);
         set_state(worker, WATCH_WORKING);
+        if (worker != NULL)
+            memcpy(worker->relay, trace->relay, NAME_SIZE);
         break;
     case TRACE_DIED:
         watch->died++;

@@ -32,6 +32,7 @@ enum watch_state {
 
 struct watch_worker {
     char name[NAME_SIZE];
+    char relay[NAME_SIZE]; /* That it is behind; "" = none. */
     enum watch_state state;
     bool straggled;   /* At any time. */
     uint64_t chunks;  /* Merged so far. */

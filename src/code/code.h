@@ -150,11 +150,11 @@ struct code_spec {
     uint32_t staleness;  /* stale: updates an answer may be behind, B >= 1. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */
-    const double *speed;        /* cb: of the slots; NULL = all the same. */
-    uint32_t speeds;            /* How many; used only if there are n. */
+    const double *speed;            /* cb: of the slots; NULL = all the same. */
+    uint32_t speeds;                /* How many; used only if there are n. */
     const struct code_homes *homes; /* homes: where they are. */
-    struct code_memory *memory; /* NULL = none. */
-    bool quick;                 /* A certificate within a tenth of the work. */
+    struct code_memory *memory;     /* NULL = none. */
+    bool quick; /* A certificate within a tenth of the work. */
 };
 
 struct piece {

@@ -87,10 +87,12 @@ struct block_share {
 struct action {
     enum action_kind kind;
     uint32_t link;
-    uint32_t leaf;        /* SHIP: behind the relay on link; 0 = itself. */
-    struct msg msg;       /* SEND; STORE; RECALL. */
+    uint32_t leaf; /* SHIP: behind the relay on link; 0 = itself. */
+    union {
+        struct msg msg;     /* SEND; STORE; RECALL. */
+        struct trace trace; /* TRACE. */
+    };
     time_us at;           /* TIMER. */
-    struct trace trace;   /* TRACE. */
     uint32_t first, end;  /* SHIP, COMPUTE, JUDGE, FETCH. */
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;

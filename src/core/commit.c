@@ -41,7 +41,7 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
                          ? EXACT_BITWISE
                          : EXACT_APPROX;
     tally_fill(&c->total);
-    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     out->loss = tally_loss_value(&c->total);
     if (out->exactness == EXACT_BITWISE)
         return;
@@ -112,7 +112,7 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
     if (err != ERR_OK)
         return err;
     tally_fill(&c->total);
-    tally_gradient(&c->total, c->exponent, c->gradient);
+    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
     c->gradient[dims] = tally_loss_value(&c->total);
     if (code->folds > 0)
         add_rows(c, code_folds(code), code->folds, NULL);
@@ -175,8 +175,11 @@ void commit_journal(struct coordinator *c, const struct record *record,
 
 static bool checkpoint_due(const struct coordinator *c)
 {
+    const uint32_t behind = c->optim.step - c->checkpoint_step;
+
     return !c->checkpoint_busy && !c->journal_broken &&
-           (c->optim.step - c->checkpoint_step >= c->options.checkpoint_steps ||
+           (behind >= c->options.checkpoint_steps ||
+            (c->options.sync && behind > 0) ||
             c->now - c->checkpoint_at >= c->options.checkpoint_us);
 }
 
@@ -277,14 +280,29 @@ static bool replayed(struct coordinator *c, const struct record *record,
     return true;
 }
 
+/* Once for all behind a relay. */
+static void send_cancel(struct coordinator *c, uint32_t link,
+                        struct actions *actions)
+{
+    const uint32_t via = c->members[link].via;
+    const uint32_t to = via > 0 ? via - 1 : link;
+
+    if (via > 0 && c->members[to].called_off)
+        return;
+    coordinator_send(c, actions, to, MSG_CANCEL)->cancel.key = c->key;
+    c->members[to].called_off = via > 0;
+}
+
 static void call_off(struct coordinator *c, struct actions *actions)
 {
     if (stale_on(c))
         return; /* They go on. */
-    for (uint32_t link = 0; link < c->members_max; link++) {
-        if (!member_here(c, link) || c->members[link].outstanding == 0)
+    for (uint32_t i = 0; i < c->alive; i++) {
+        const uint32_t link = c->present[i];
+
+        if (c->members[link].outstanding == 0)
             continue;
-        coordinator_send(c, actions, link, MSG_CANCEL)->cancel.key = c->key;
+        send_cancel(c, link, actions);
         round_unassign(c, link);
     }
 }
@@ -480,11 +498,19 @@ static bool sizes_stand(struct coordinator *c, struct actions *actions)
 
 void commit_round(struct coordinator *c, struct actions *actions)
 {
-    struct outcome out = {.exactness = EXACT_BITWISE};
+    struct outcome out = {.exactness = EXACT_BITWISE, .in_bound = true};
     bool updated;
 
     if (decode(c, &out) != ERR_OK)
         return; /* These answers do not suffice: wait for one more. */
+    if (!BUG(BUG_SKIP_FINITE) && !out.in_bound) {
+        coordinator_fail(c, actions, ERR_DENIED,
+                         "step %u: the answers add up to more than the data "
+                         "allow, so that some worker lied; --verify finds out "
+                         "who",
+                         c->key.step);
+        return;
+    }
     if (!BUG(BUG_SKIP_FINITE) &&
         !(vec_finite(c->gradient, c->total.dims) && isfinite(out.loss))) {
         coordinator_fail(c, actions, ERR_RANGE,
@@ -632,6 +658,9 @@ void commit_advance(struct coordinator *c, struct actions *actions)
     }
     if (c->phase == COORDINATOR_COMMITTING && boundary && checkpoint_due(c))
         ask_checkpoint(c, actions);
+    if (c->phase == COORDINATOR_COMMITTING && boundary && c->options.sync &&
+        c->checkpoint_busy)
+        return; /* P6: commit_checkpointed goes on. */
     if (c->phase == COORDINATOR_COMMITTING && boundary)
         view_adapt(c, actions);
     if (c->view_dirty || !c->code_built)

@@ -46,7 +46,7 @@ struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
     trace->kind = kind;
     trace->key = c->key;
     trace->link = link == LINK_NONE ? -1 : (int32_t)link;
-    if (link != LINK_NONE)
+    if (link != LINK_NONE && !c->members[link].relay) /* Workers only. */
         memcpy(trace->name, c->members[link].name, NAME_SIZE);
     return trace;
 }
@@ -87,6 +87,9 @@ static enum err make_members(struct coordinator *c)
     const uint32_t links = c->members_max;
 
     c->members = mem_new(links, sizeof *c->members);
+    c->present = mem_new(links, sizeof *c->present);
+    c->answerer = mem_new(c->options.leaves_max > 0 ? ANSWERS_MAX : 0,
+                          sizeof *c->answerer);
     c->slot_link = mem_new(links, sizeof *c->slot_link);
     c->slot_in = mem_new(links, sizeof *c->slot_in);
     c->slot_todo = mem_new(links, sizeof *c->slot_todo);
@@ -94,9 +97,10 @@ static enum err make_members(struct coordinator *c)
     c->slot_age = mem_new(links, sizeof *c->slot_age);
     c->slot_early = mem_new(links, sizeof *c->slot_early);
     c->decode = mem_new(links, sizeof *c->decode);
-    if (c->members == NULL || c->slot_link == NULL || c->slot_in == NULL ||
-        c->slot_todo == NULL || c->slot_alive == NULL || c->slot_age == NULL ||
-        c->slot_early == NULL || c->decode == NULL)
+    if (c->members == NULL || c->present == NULL || c->answerer == NULL ||
+        c->slot_link == NULL || c->slot_in == NULL || c->slot_todo == NULL ||
+        c->slot_alive == NULL || c->slot_age == NULL || c->slot_early == NULL ||
+        c->decode == NULL)
         return ERR_NOMEM;
     for (uint32_t link = 0; link < links; link++) {
         const enum err err =
@@ -334,6 +338,8 @@ void coordinator_close(struct coordinator *coordinator)
     tally_close(&c->total);
     tally_close(&c->arrived);
     mem_free(c->members);
+    mem_free(c->present);
+    mem_free(c->answerer);
     mem_free(c->slot_link);
     mem_free(c->slot_in);
     mem_free(c->slot_todo);
@@ -433,6 +439,7 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_STATUS:
     case MSG_CHUNKS:
     case MSG_FETCH:
+    case MSG_WATCH:
         break; /* Not for a coordinator, or handled before. */
     }
 }
@@ -454,10 +461,14 @@ static void on_link_down(struct coordinator *c, uint32_t link,
 static void on_relay_message(struct coordinator *c, uint32_t link,
                              const struct msg *msg, struct actions *actions)
 {
-    if (msg->kind == MSG_RELAY)
+    if (msg->kind == MSG_RELAY) {
         leaves_relay(c, link, &msg->relay, actions);
-    else if (msg->kind == MSG_SUM)
+    } else if (msg->kind == MSG_SUM) {
+        roster_relay_heard(c, link);
         round_sum(c, link, &msg->sum, actions);
+    } else if (msg->kind == MSG_WATCH) {
+        roster_relay_watch(c, link, &msg->watch, actions);
+    }
 }
 
 static void on_message(struct coordinator *c, uint32_t link,
@@ -517,7 +528,10 @@ static void on_stop(struct coordinator *c, struct actions *actions)
  * then so long after the last one. */
 static time_us next_tick(const struct coordinator *c)
 {
-    const time_us tick = c->now + TICK_US;
+    /* In a round only thieves gain by it; others wait for an event. */
+    const bool calm =
+        c->phase == COORDINATOR_ROUND && c->wanted.schedule != SCHED_STEAL;
+    const time_us tick = c->now + (calm ? WATCH_US : TICK_US);
     const time_us watch = c->looked_at + WATCH_US;
 
     if (c->options.job.beat_us == 0 || watch >= tick)

@@ -27,6 +27,7 @@
 #include "code/code.h"
 #include "core/action.h"
 #include "core/follow.h"
+#include "core/gaps.h"
 #include "core/homes.h"
 #include "core/journal.h"
 #include "core/slow.h"
@@ -167,12 +168,29 @@ enum member_state {
 };
 
 struct member {
+    /* What every round touches of every member comes first: it is little, and
+     * there may be thousands of them. */
     enum member_state state;
+    uint32_t slot;       /* ACTIVE. */
+    uint32_t present_at; /* Its place in c->present. */
+    uint32_t via, leaf;  /* Over a relay: its link + 1, and this worker's
+                            number there. */
+    bool suspect;
+    bool in_round;        /* Was sent the weights of this round. */
+    struct round_key key; /* Of the ROUND it was sent last. */
+    time_us answered_at;  /* Last answer, or the opening of the round. */
+    uint32_t answered;    /* Answers in this round. */
+    uint64_t assignment;  /* Last sent, of c->assignments. */
+    time_us assigned_at;
+    uint32_t outstanding; /* Pieces assigned this round and not answered. */
+    uint32_t idle_beats;
+    uint32_t answers; /* Tallies and rows merged, for status. */
+    time_us heard_at;
+    struct slow slow; /* Where its time goes. */
+
     char name[NAME_SIZE];
     uint64_t incarnation;
     uint32_t pid;
-    uint32_t slot; /* ACTIVE. */
-    bool suspect;
     bool resident; /* Had all data when it came. */
     uint32_t strikes;
     uint64_t unchecked;     /* Its answers that counted uncompared. */
@@ -182,30 +200,19 @@ struct member {
     struct chunkset near;   /* Data it can fetch by itself. */
     bool counting;          /* Has not said HAVE yet: send it no data, ... */
     time_us counting_until; /* ... and wait for it, but not longer. */
-    time_us heard_at;
-    double gap_mean_us; /* Between beats; for the adaptive limit. */
-    double gap_dev_us;
-    double stall_us[2]; /* The two longest gaps of late. */
-    uint64_t beat_sequence;
-    time_us beat_at;      /* When the last beat came. */
-    bool in_round;        /* Was sent the weights of this round. */
-    struct round_key key; /* Of the ROUND it was sent last. */
-    time_us answered_at;  /* Last answer, or the opening of the round. */
-    uint32_t answered;    /* Answers in this round. */
-    uint64_t assignment;  /* Last sent. */
-    time_us assigned_at;
-    uint32_t outstanding; /* Pieces assigned this round and not answered. */
-    uint32_t idle_beats;
-    uint64_t chunks_done; /* As last beaten. */
-    uint32_t answers;     /* Tallies and rows merged, for status. */
-    struct slow slow;     /* Where its time goes. */
+    struct gaps gaps;       /* Between beats; for the adaptive limit. */
 
-    /* Over a relay: its link + 1, and this worker's number there. */
-    uint32_t via, leaf;
+    /* Over a relay: */
+    bool hushed; /* The relay does not hear it; of a relay: of some of its
+                    leaves this is so, or was. */
+    uint64_t hushed_in; /* The WATCH that said so last. */
     /* The link is a relay's (and `state` is NONE): */
     bool relay;
     bool cast; /* It was sent the weights of the round `cast_key`. */
     struct round_key cast_key;
+    bool called_off;      /* ... and told that it is over. */
+    bool repeats;         /* Its leaves have in this round what they had ... */
+    uint64_t repeat_view; /* ... in the last, of this view; 0 = not so. */
 };
 
 struct piece_state {
@@ -225,6 +232,7 @@ struct outcome {
     uint64_t age_sum; /* --staleness: of the answers, in updates. */
     uint32_t age_max;
     uint32_t attempts; /* Rounds done again. */
+    bool in_bound;     /* What was added up is no more than can be (P9). */
 };
 
 struct coordinator_stats {
@@ -271,7 +279,8 @@ struct coordinator {
     struct member *members;
     uint32_t members_max; /* links_max + leaves_max + home_count: there is no
                              slot without a number here. */
-    uint32_t alive;       /* READY or ACTIVE. */
+    uint32_t alive;       /* READY or ACTIVE: */
+    uint32_t *present;    /* Their links, in no order. */
     uint32_t gather_for;  /* Wait for so many, until ... */
     time_us gather_until;
     struct offender offenders[OFFENDERS_MAX];
@@ -291,6 +300,7 @@ struct coordinator {
 
     struct optim optim;
     struct round_key key;
+    uint64_t assignments;   /* ROUNDs, TASKs and WORKs sent. */
     struct evaluation what; /* Asked in this round; the optimiser's. */
     int16_t *exponent;
     struct follow follow; /* Unused unless options.follow. */
@@ -320,6 +330,7 @@ struct coordinator {
     bool late;          /* The code's deadline has passed in this round. */
     bool *slot_alive;   /* Scratch for code_feasible. */
     uint32_t *ids;      /* Scratch for code_work. */
+    uint32_t *answerer; /* Scratch of a SUM: links, ANSWERS_MAX of them. */
     struct item *items; /* Message bodies of one step; reset by step. */
     uint32_t items_used, items_capacity;
     void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */
@@ -375,5 +386,12 @@ size_t coordinator_state_bytes(const struct coordinator *coordinator);
 
 /* The model so far: job.dims doubles. */
 const double *coordinator_weights(const struct coordinator *coordinator);
+
+/* The name of the relay it is behind; NAME_SIZE bytes, "" if there is none. */
+const char *member_relay(const struct coordinator *c,
+                         const struct member *member);
+/* When it, or its relay for it, was heard of last. */
+time_us member_heard_at(const struct coordinator *c,
+                        const struct member *member);
 
 #endif /* CORE_COORDINATOR_H */

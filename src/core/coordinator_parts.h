@@ -47,6 +47,11 @@ void roster_hello(struct coordinator *c, uint32_t link,
                   const struct msg_hello *hello, struct actions *actions);
 void roster_beat(struct coordinator *c, uint32_t link,
                  const struct msg_beat *beat, struct actions *actions);
+/* WATCH: the relay on `link` is there, and so are its leaves but some. */
+void roster_relay_watch(struct coordinator *c, uint32_t link,
+                        const struct msg_watch *watch, struct actions *actions);
+/* A SUM: the relay is there, too. */
+void roster_relay_heard(struct coordinator *c, uint32_t link);
 /* Where its time went. */
 void roster_pulse(struct coordinator *c, uint32_t link,
                   const struct msg_pulse *pulse, struct actions *actions);

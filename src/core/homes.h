@@ -22,7 +22,7 @@
 #define HOMES_MAX 1024u
 
 struct home {
-    struct digest part; /* Of the owner's rows. */
+    struct digest part;  /* Of the owner's rows. */
     uint32_t first, end; /* Chunks. */
     uint32_t rows;
 };

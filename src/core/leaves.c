@@ -8,6 +8,7 @@
  * another's.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "core/coordinator_parts.h"
@@ -70,21 +71,17 @@ uint32_t leaves_find(struct coordinator *c, uint32_t link,
     return at;
 }
 
-/* Why there can be no relay; NULL if there can.  Sums that were merged on the
- * way cannot be compared (--verify), and relays keep the weights of one round
- * only, as long as the model. */
+/* Why there can be no relay; NULL if there can.  Relays keep vectors as long as
+ * the model, not as the rows. */
 static const char *no_relay(const struct coordinator *c,
                             const struct msg_relay *relay)
 {
     if (relay->version != MSG_VERSION || c->options.leaves_max == 0)
         return "this coordinator speaks another protocol version; use the same "
                "release of muster on both machines";
-    if (c->options.verify || c->options.audit > 0)
-        return "a job with --verify or --audit takes no relays: sums that were "
-               "merged on the way cannot be compared";
-    if (c->options.code.staleness > 0 || product_on(c))
-        return "a job with --staleness or --code mds takes no relays; join the "
-               "coordinator itself";
+    if (product_on(c))
+        return "a job with --code mds takes no relays; join the coordinator "
+               "itself";
     if (homes_on(c))
         return "a job with --data-private takes no relays; owners join the "
                "coordinator itself";
@@ -109,6 +106,10 @@ void leaves_relay(struct coordinator *c, uint32_t link,
     }
     c->members[link].relay = true;
     c->members[link].cast = false;
+    c->members[link].hushed = false;
+    memcpy(c->members[link].name, relay->name, NAME_SIZE);
+    c->members[link].heard_at = c->now;
+    gaps_init(&c->members[link].gaps, c->options.job.beat_us);
     coordinator_send(c, actions, link, MSG_WELCOME)->welcome = c->options.job;
 }
 

@@ -31,7 +31,9 @@
  *        | <------------- leaf: TASK (pieces) -- |   bulk, each leaf's own
  *        | <--------------------- ALONE (pieces)-|   bulk, do not merge these
  *        | -- SUM (merged, and whose) ---------> |   bulk
- *        | <-- leaf: GONE, either way ---------> |   its session is over
+ *        | -- WATCH (every 50 ms) -------------> |   the leaves are there, but
+ * ... | <------------------------------ ECHO -| | <-- leaf: GONE, either way
+ * ---------> |   its session is over
  */
 #ifndef CORE_MSG_H
 #define CORE_MSG_H
@@ -48,7 +50,7 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  5u
+#define MSG_VERSION  6u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -57,6 +59,8 @@
 #define STATUS_SIZE  65536u              /* Text of a STATUS answer. */
 #define PLACE_SIZE   1024u               /* Where shared data is. */
 #define ANSWERS_MAX  4096u               /* Answers in one SUM. */
+#define SILENT_MAX   512u                /* Leaves in one WATCH. */
+#define REPEAT_MAX   8u /* Pieces of a leaf that its relay remembers. */
 
 enum msg_kind {
     MSG_HELLO = 1,
@@ -86,9 +90,10 @@ enum msg_kind {
     MSG_SUM,
     MSG_GONE,
     MSG_PULSE,
+    MSG_WATCH,
 };
 
-#define MSG_LAST MSG_PULSE
+#define MSG_LAST MSG_WATCH
 
 /* One piece of work. */
 struct item {
@@ -109,8 +114,8 @@ struct msg_hello {
     uint64_t job;             /* It has data and a place in; 0 = none yet. */
     uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
     bool keeps;               /* Will say HAVE: send it no data before. */
-    bool owns;                /* Has private rows, of a job of this `data`, ... */
-    struct digest part;       /* ... which are these. */
+    bool owns;          /* Has private rows, of a job of this `data`, ... */
+    struct digest part; /* ... which are these. */
 };
 
 /* All a worker needs to know of the job. */
@@ -159,7 +164,23 @@ struct msg_beat {
 struct msg_echo {
     uint64_t sequence;
     int64_t sent_us;
-    int64_t heard_us; /* The coordinator's clock when the beat came. */
+    int64_t heard_us; /* The coordinator's clock when the beat came, ... */
+    int64_t error_us; /* ... as far as a relay knows it; else 0. */
+};
+
+/* A leaf that its relay does not hear. */
+struct silent {
+    uint32_t leaf;
+    int64_t silence_us;
+};
+
+/* A relay's own beat, for all its leaves. */
+struct msg_watch {
+    uint64_t sequence;
+    int64_t sent_us; /* The relay's clock; echoed. */
+    bool whole;      /* All others are heard; else there was no room. */
+    uint32_t count;
+    const struct silent *silent;
 };
 
 /* Where the worker's time went. */
@@ -211,12 +232,16 @@ struct msg_need {
 
 struct msg_round {
     struct round_key key;
-    uint64_t assignment; /* Counts ROUNDs and WORKs sent to this worker. */
+    uint64_t assignment; /* Grows with the ROUNDs and WORKs sent. */
     bool coded;          /* Answer with one ROW, but for items of 0. */
     double delay_s;      /* Injected: once, before the first send. */
     double delay_factor; /* Injected: times the compute time. */
     uint32_t count;
     const struct item *items;
+    bool repeat;  /* To a relay: each leaf has the pieces it had before in
+                     this view, as `assignment`; no TASKs follow. */
+    bool patient; /* ... no answer is of use without the others. */
+    bool single;  /* ... each answer goes up by itself. */
     enum evaluation_kind kind;
     uint32_t parts; /* Of coded data; 0 unless it is a product. */
     uint32_t dims;  /* Of weights and direction. */
@@ -332,6 +357,7 @@ struct msg {
         struct msg_ask ask;
         struct msg_status status;
         struct msg_pulse pulse;
+        struct msg_watch watch;
     };
 };
 

@@ -14,15 +14,15 @@ int64_t offset_error(const struct offset *offset, time_us now)
 }
 
 void offset_sample(struct offset *offset, time_us sent, time_us heard,
-                   time_us back)
+                   time_us back, int64_t theirs)
 {
     int64_t error;
 
     if (!plausible(sent) || !plausible(heard) || !plausible(back) ||
-        back < sent)
+        !plausible(theirs) || back < sent)
         return;
     offset->trip_us = back - sent;
-    error = (offset->trip_us + 1) / 2;
+    error = (offset->trip_us + 1) / 2 + theirs;
     if (offset->known && error > offset_error(offset, back))
         return;
     offset->known = true;

@@ -28,9 +28,10 @@ struct offset {
     int64_t trip_us;  /* The last round trip, whether taken or not. */
 };
 
-/* One echo.  Times that no clock shows are ignored. */
+/* One echo; `heard` itself may be off by `theirs`.  Times that no clock shows
+ * are ignored. */
 void offset_sample(struct offset *offset, time_us sent, time_us heard,
-                   time_us back);
+                   time_us back, int64_t theirs);
 /* The error bound by now; OFFSET_UNKNOWN before the first sample. */
 int64_t offset_error(const struct offset *offset, time_us now);
 

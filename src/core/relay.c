@@ -12,6 +12,7 @@
 #define HOLD_SHARE      8 /* RELAY-3. */
 #define HOLD_MIN_US     200
 #define HOLD_MAX_US     (20 * MS_US)
+#define PATIENT_MAX_US  (200 * MS_US) /* Less than until a hedge. */
 #define INDEX_BITS      14u /* Of a leaf's number; the rest is a generation. */
 #define INDEX_MASK      ((1u << INDEX_BITS) - 1)
 #define GENERATIONS     ((1u << (32 - INDEX_BITS)) - 1)
@@ -34,7 +35,10 @@ enum err relay_init(struct relay *relay, const struct relay_options *options)
     relay->links = mem_new(options->links_max, sizeof *relay->links);
     relay->leaves = mem_new(options->leaves_max, sizeof *relay->leaves);
     relay->hellos = mem_new(options->leaves_max, sizeof *relay->hellos);
-    if (relay->links != NULL && relay->leaves != NULL && relay->hellos != NULL)
+    if (relay->links != NULL && relay->leaves != NULL &&
+        relay->hellos != NULL &&
+        vigil_init(&relay->vigil, options->leaves_max, options->links_max) ==
+            ERR_OK)
         return ERR_OK;
     relay_close(relay);
     return ERR_NOMEM;
@@ -45,6 +49,7 @@ void relay_close(struct relay *relay)
     mem_free(relay->links);
     mem_free(relay->leaves);
     mem_free(relay->hellos);
+    vigil_close(&relay->vigil);
     mem_free(relay->weights);
     mem_free(relay->direction);
     mem_free(relay->exponent);
@@ -135,6 +140,12 @@ static struct relay_leaf *leaf_by_number(struct relay *relay, uint32_t number)
     return &relay->leaves[index];
 }
 
+static uint32_t index_of(const struct relay *relay,
+                         const struct relay_leaf *leaf)
+{
+    return (uint32_t)(leaf - relay->leaves);
+}
+
 static struct relay_leaf *leaf_on(struct relay *relay, uint32_t link,
                                   uint32_t sub)
 {
@@ -171,6 +182,8 @@ static struct relay_leaf *leaf_new(struct relay *relay, uint32_t link,
         };
         if (sub == 0)
             relay->links[link].leaf = i + 1;
+        vigil_join(&relay->vigil, i, sub == 0 ? 0 : link + 1, &relay->job,
+                   relay->now);
         return leaf;
     }
     return NULL;
@@ -218,6 +231,7 @@ static void flush(struct relay *relay, struct actions *actions)
     msg->sum = held->sum;
     msg->loss = held->loss;
     chunkset_unite(&relay->passed, &held->chunks);
+    relay->vigil.said = true;
     relay->flushed = true;
     relay->live = 1 - relay->live;
     relay->held[relay->live].dims = held->dims;
@@ -235,15 +249,18 @@ static void flush_if_complete(struct relay *relay, struct actions *actions)
 }
 
 /* RELAY-3: early answers wait little, late ones more, all together no more
- * than a share of the step. */
+ * than a share of the step, or as long again if nobody can use them before. */
 static void hold(struct relay *relay)
 {
-    time_us wait = (relay->now - relay->round_at) / HOLD_SHARE;
+    const time_us spent = relay->now - relay->round_at;
+    const bool patient = relay->round.patient;
+    const time_us most = patient ? PATIENT_MAX_US : HOLD_MAX_US;
+    time_us wait = patient ? spent : spent / HOLD_SHARE;
 
     if (relay->hold_until != TIME_NEVER)
         return;
     wait = wait < HOLD_MIN_US ? HOLD_MIN_US : wait;
-    relay->hold_until = relay->now + (wait > HOLD_MAX_US ? HOLD_MAX_US : wait);
+    relay->hold_until = relay->now + (wait > most ? most : wait);
 }
 
 /* Neither the sum nor what it would come to with ours leaves the bound: a liar
@@ -284,7 +301,7 @@ static void add_answer(struct relay *relay, const struct answer *answer)
 static bool is_of_round(const struct relay *relay, const struct round_key *key,
                         uint32_t dims)
 {
-    return relay->in_round && !relay->round.coded &&
+    return relay->in_round && !relay->round.coded && !relay->round.single &&
            key_equal(key, &relay->round.key) &&
            dims == relay->held[relay->live].dims;
 }
@@ -377,6 +394,7 @@ static void on_sum(struct relay *relay, uint32_t link, const struct msg *msg,
 
     if (!now)
         return;
+    vigil_road_heard(&relay->vigil, link, relay->now);
     if (mergeable) {
         add_sums(held, sum->sum, sum->loss);
         for (uint32_t i = 0; i < sum->count; i++)
@@ -392,7 +410,51 @@ static void on_sum(struct relay *relay, uint32_t link, const struct msg *msg,
 
 /* --- the round, downwards ------------------------------------------------ */
 
-static void on_cast(struct relay *relay, const struct msg_round *msg)
+/* To a leaf of our own: the round, with its pieces. */
+static void give_round(const struct relay *relay, const struct relay_leaf *leaf,
+                       const struct msg_round *task, struct actions *actions)
+{
+    struct msg_round *round = &send(actions, leaf->link, 0, MSG_ROUND)->round;
+
+    *round = relay->round;
+    round->repeat = false;
+    round->assignment = task->assignment;
+    round->delay_s = task->delay_s;
+    round->delay_factor = task->delay_factor;
+    round->count = task->count;
+    round->items = task->items;
+}
+
+/* The same for all behind a relay, once. */
+static void cast_on(struct relay *relay, uint32_t link,
+                    const struct msg_round *round, struct actions *actions)
+{
+    if (!relay->links[link].cast)
+        send(actions, link, 0, MSG_ROUND)->round = *round;
+    relay->links[link].cast = true;
+}
+
+/* Every leaf what it had before in this view. */
+static void repeat_tasks(struct relay *relay, struct actions *actions)
+{
+    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
+        struct relay_leaf *leaf = &relay->leaves[i];
+        const struct msg_round task = {.assignment = relay->round.assignment,
+                                       .count = leaf->task_count,
+                                       .items = leaf->task};
+
+        if (leaf->number == 0 || leaf->task_view != relay->round.key.view)
+            continue;
+        set_owes(relay, leaf, leaf->task_count);
+        if (leaf->sub != 0)
+            cast_on(relay, leaf->link, &relay->round, actions);
+        else
+            give_round(relay, leaf, &task, actions);
+    }
+}
+
+static void on_cast(struct relay *relay, const struct msg_round *msg,
+                    struct actions *actions)
 {
     const uint32_t sum_dims = evaluation_dims(msg->kind, msg->dims);
 
@@ -424,6 +486,16 @@ static void on_cast(struct relay *relay, const struct msg_round *msg)
     relay->hold_until = TIME_NEVER;
     for (uint32_t i = 0; i < relay->options.leaves_max; i++)
         set_owes(relay, &relay->leaves[i], 0);
+    if (msg->repeat)
+        repeat_tasks(relay, actions);
+}
+
+static void keep_task(struct relay_leaf *leaf, const struct msg_round *task)
+{
+    leaf->task_view = task->count <= REPEAT_MAX ? task->key.view : 0;
+    leaf->task_count = task->count;
+    if (leaf->task_view != 0 && task->count > 0)
+        memcpy(leaf->task, task->items, task->count * sizeof *task->items);
 }
 
 /* The leaf's share of the round, and the round itself if it, or the relay it
@@ -432,8 +504,7 @@ static void on_task(struct relay *relay, struct relay_leaf *leaf,
                     const struct msg *msg, struct actions *actions)
 {
     const struct msg_round *task = &msg->round;
-    struct relay_link *link = &relay->links[leaf->link];
-    struct msg_round *round;
+    struct msg_round plain = relay->round;
 
     if (!relay->in_round || !key_equal(&task->key, &relay->round.key))
         return; /* The weights were lost; the coordinator will see to it. */
@@ -443,20 +514,14 @@ static void on_task(struct relay *relay, struct relay_leaf *leaf,
              chunk < task->items[i].end && chunk < relay->job.chunks; chunk++)
             chunkset_remove(&relay->passed, chunk);
     }
-    if (leaf->sub != 0) {
-        if (!link->cast)
-            send(actions, leaf->link, 0, MSG_ROUND)->round = relay->round;
-        link->cast = true;
-        pass(actions, msg, leaf->link, leaf->sub);
+    keep_task(leaf, task);
+    if (leaf->sub == 0) {
+        give_round(relay, leaf, task, actions);
         return;
     }
-    round = &send(actions, leaf->link, 0, MSG_ROUND)->round;
-    *round = relay->round;
-    round->assignment = task->assignment;
-    round->delay_s = task->delay_s;
-    round->delay_factor = task->delay_factor;
-    round->count = task->count;
-    round->items = task->items;
+    plain.repeat = false;
+    cast_on(relay, leaf->link, &plain, actions);
+    pass(actions, msg, leaf->link, leaf->sub);
 }
 
 /* RELAY-2.  What is held of them goes up at once, ahead of the others. */
@@ -518,6 +583,26 @@ static void on_cancel(struct relay *relay, const struct msg_cancel *msg)
     tally_clear(&relay->held[relay->live]);
 }
 
+/* To those that are still at it; to all, if it has overtaken its round. */
+static void on_cancel_all(struct relay *relay, const struct msg *msg,
+                          struct actions *actions)
+{
+    const bool early =
+        !relay->in_round || key_order(&relay->round.key, &msg->cancel.key) < 0;
+
+    on_cancel(relay, &msg->cancel);
+    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
+        const struct relay_leaf *leaf = &relay->leaves[i];
+
+        if (leaf->number != 0 && leaf->sub == 0 && (early || leaf->owes > 0))
+            pass(actions, msg, leaf->link, 0);
+    }
+    for (uint32_t i = 0; i < relay->options.links_max; i++) {
+        if (relay->links[i].relay && (early || relay->links[i].cast))
+            pass(actions, msg, i, 0);
+    }
+}
+
 /* --- the end of a leaf --------------------------------------------------- */
 
 /* What it answered still counts. */
@@ -527,6 +612,7 @@ static void leaf_free(struct relay *relay, struct relay_leaf *leaf,
     set_owes(relay, leaf, 0);
     if (leaf->sub == 0)
         relay->links[leaf->link].leaf = 0;
+    vigil_leave(&relay->vigil, index_of(relay, leaf));
     *leaf = (struct relay_leaf){0};
     flush_if_complete(relay, actions);
 }
@@ -583,7 +669,7 @@ static void say_hello(const struct relay *relay, const struct relay_leaf *leaf,
                       struct actions *actions)
 {
     send(actions, RELAY_PARENT, leaf->number, MSG_HELLO)->hello =
-        relay->hellos[leaf - relay->leaves];
+        relay->hellos[index_of(relay, leaf)];
 }
 
 static void on_welcome(struct relay *relay, const struct job *job,
@@ -609,6 +695,7 @@ static void on_welcome(struct relay *relay, const struct job *job,
     relay->open = true;
     relay->phase = RELAY_SERVING;
     relay->retry_us = relay->options.retry_us;
+    vigil_begin(&relay->vigil, job, relay->now);
     for (uint32_t i = 0; i < relay->options.links_max; i++) {
         if (relay->links[i].relay)
             send(actions, i, 0, MSG_WELCOME)->welcome = *job;
@@ -633,10 +720,16 @@ static void on_order(struct relay *relay, const struct msg *msg,
         break;
     case MSG_ROUND:
         if (relay->phase == RELAY_SERVING)
-            on_cast(relay, &msg->round);
+            on_cast(relay, &msg->round, actions);
+        break;
+    case MSG_CANCEL:
+        on_cancel_all(relay, msg, actions);
         break;
     case MSG_ALONE:
         on_alone(relay, msg, actions);
+        break;
+    case MSG_ECHO:
+        vigil_echo(&relay->vigil, &msg->echo, relay->now);
         break;
     case MSG_REJECT:
         memcpy(relay->reason, msg->reject.reason, sizeof relay->reason);
@@ -677,17 +770,80 @@ static void on_hello(struct relay *relay, uint32_t link, const struct msg *msg,
                "this relay has no room for one more worker");
         return;
     }
-    relay->hellos[leaf - relay->leaves] = msg->hello;
+    relay->hellos[index_of(relay, leaf)] = msg->hello;
     if (relay->phase == RELAY_SERVING)
         say_hello(relay, leaf, actions);
+}
+
+static void send_echo(const struct relay *relay, uint32_t link,
+                      uint64_t sequence, int64_t sent_us,
+                      struct actions *actions)
+{
+    struct msg_echo echo;
+
+    if (vigil_answer(&relay->vigil, sequence, sent_us, relay->now, &echo))
+        send(actions, link, 0, MSG_ECHO)->echo = echo;
+}
+
+/* RELAY-5.  A relay between has answered it, and passed it on with reason. */
+static void on_beat(struct relay *relay, const struct relay_leaf *leaf,
+                    const struct msg *msg, struct actions *actions)
+{
+    bool passes = true;
+
+    if (leaf->sub == 0) {
+        send_echo(relay, leaf->link, msg->beat.sequence, msg->beat.sent_us,
+                  actions);
+        passes = vigil_beat(&relay->vigil, index_of(relay, leaf), &relay->job,
+                            &msg->beat, relay->now);
+    }
+    if (passes)
+        pass(actions, msg, RELAY_PARENT, leaf->number);
+}
+
+static void on_watch(struct relay *relay, uint32_t link,
+                     const struct msg_watch *watch, struct actions *actions)
+{
+    send_echo(relay, link, watch->sequence, watch->sent_us, actions);
+    if (!vigil_below(&relay->vigil, link, &relay->job, watch, relay->now))
+        return;
+    for (uint32_t i = 0; i < watch->count; i++) {
+        const struct relay_leaf *leaf =
+            leaf_on(relay, link, watch->silent[i].leaf);
+
+        if (leaf != NULL && leaf->sub != 0)
+            vigil_silent(&relay->vigil, index_of(relay, leaf),
+                         watch->silent[i].silence_us, relay->now);
+    }
+}
+
+/* Numbers for indices; whoever hears it should answer. */
+static void send_watch(struct relay *relay, struct actions *actions)
+{
+    struct msg_watch watch;
+
+    if (!vigil_watch(&relay->vigil, &relay->job, relay->now, &watch))
+        return;
+    for (uint32_t i = 0; i < watch.count; i++) {
+        struct silent *silent = &relay->vigil.silent[i];
+
+        silent->leaf = relay->leaves[silent->leaf].number;
+    }
+    send(actions, RELAY_PARENT, 0, MSG_WATCH)->watch = watch;
+    if (relay->unanswered_at == TIME_NEVER)
+        relay->unanswered_at = relay->now;
 }
 
 static void on_report(struct relay *relay, struct relay_leaf *leaf,
                       const struct msg *msg, struct actions *actions)
 {
+    vigil_heard(&relay->vigil, index_of(relay, leaf), relay->now);
     switch ((int)msg->kind) {
     case MSG_TALLY:
         on_tally(relay, leaf, msg, actions);
+        return;
+    case MSG_BEAT:
+        on_beat(relay, leaf, msg, actions);
         return;
     case MSG_GONE:
         leaf_lost(relay, leaf, actions);
@@ -700,10 +856,6 @@ static void on_report(struct relay *relay, struct relay_leaf *leaf,
         break;
     case MSG_LEAVE:
         flush(relay, actions); /* Ahead of it, as far as that goes. */
-        break;
-    case MSG_BEAT:
-        if (relay->unanswered_at == TIME_NEVER)
-            relay->unanswered_at = relay->now;
         break;
     case MSG_NEED:
     case MSG_PULSE:
@@ -725,7 +877,10 @@ static void on_relay(struct relay *relay, uint32_t link,
                "release of muster on both machines");
         return;
     }
+    if (relay->links[link].leaf != 0) /* It said HELLO before. */
+        leaf_lost(relay, &relay->leaves[relay->links[link].leaf - 1], actions);
     relay->links[link].relay = true;
+    vigil_road(&relay->vigil, link, &relay->job);
     if (relay->phase == RELAY_SERVING)
         send(actions, link, 0, MSG_WELCOME)->welcome = relay->job;
 }
@@ -739,7 +894,8 @@ static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
         on_relay(relay, link, &msg->relay, actions);
         return;
     }
-    if ((msg->leaf != 0) != relay->links[link].relay && msg->kind != MSG_SUM)
+    if ((msg->leaf != 0) != relay->links[link].relay && msg->kind != MSG_SUM &&
+        msg->kind != MSG_WATCH)
         return; /* Only relays have leaves, and nothing else to say. */
     if (msg->kind == MSG_HELLO) {
         on_hello(relay, link, msg, actions);
@@ -750,6 +906,11 @@ static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
     if (msg->kind == MSG_SUM) {
         if (relay->links[link].relay)
             on_sum(relay, link, msg, actions);
+        return;
+    }
+    if (msg->kind == MSG_WATCH) {
+        if (relay->links[link].relay)
+            on_watch(relay, link, &msg->watch, actions);
         return;
     }
     leaf = leaf_on(relay, link, msg->leaf);
@@ -778,8 +939,11 @@ static void send_home(struct relay *relay, struct actions *actions)
         actions_add(actions, ACTION_CLOSE)->link = link;
         relay->links[link] = (struct relay_link){0};
     }
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++)
+    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
+        if (relay->leaves[i].number != 0)
+            vigil_leave(&relay->vigil, i);
         relay->leaves[i] = (struct relay_leaf){0};
+    }
     relay->owed = 0;
     relay->in_round = false;
     relay->answer_count = 0;
@@ -798,6 +962,7 @@ static void redial(struct relay *relay, struct actions *actions)
         relay->lost_at = relay->now;
         send_home(relay, actions);
     }
+    vigil_end(&relay->vigil);
     relay->phase = RELAY_DIALLING;
     relay->dial_at = relay->now + relay->retry_us;
     relay->retry_us = sooner(relay->retry_us * 2, relay->options.retry_max_us);
@@ -870,6 +1035,8 @@ static void on_time(struct relay *relay, struct actions *actions)
         say_relay(relay, actions);
     if (relay->phase == RELAY_SERVING && relay->now >= relay->hold_until)
         flush(relay, actions);
+    if (relay->phase == RELAY_SERVING && relay->now >= relay->vigil.due)
+        send_watch(relay, actions);
 }
 
 static time_us next_time(const struct relay *relay)
@@ -880,7 +1047,8 @@ static time_us next_time(const struct relay *relay)
     case RELAY_GREETING:
         return sooner(relay->hello_at, relay->greet_until);
     case RELAY_SERVING:
-        return sooner(relay->hold_until, silent_at(relay));
+        return sooner(sooner(relay->hold_until, silent_at(relay)),
+                      relay->vigil.due);
     case RELAY_DONE:
         break;
     }

@@ -28,6 +28,7 @@
  *            has taken
  *   RELAY-4  without the one above there are no leaves: their links are closed,
  *            and they dial again, here or elsewhere
+ *   RELAY-5  it answers for its leaves' beats, and says whom it does not hear
  */
 #ifndef CORE_RELAY_H
 #define CORE_RELAY_H
@@ -37,6 +38,7 @@
 
 #include "base/chunkset.h"
 #include "core/action.h"
+#include "core/vigil.h"
 #include "math/tally.h"
 
 #define RELAY_PARENT     UINT32_MAX /* The link upwards. */
@@ -63,6 +65,10 @@ struct relay_leaf {
     uint32_t link;
     uint32_t sub;  /* Its number at the relay on that link; 0 = none. */
     uint32_t owes; /* Pieces of this round given and not answered. */
+    /* Its last TASK, if it was not too long to keep. */
+    uint64_t task_view; /* 0 = none. */
+    uint32_t task_count;
+    struct item task[REPEAT_MAX];
 };
 
 struct relay_link {
@@ -82,13 +88,14 @@ struct relay {
     time_us lost_at;
     time_us hello_at;
     time_us greet_until;   /* No WELCOME by then: dial again. */
-    time_us unanswered_at; /* First BEAT passed up since we heard; or NEVER. */
+    time_us unanswered_at; /* First WATCH since we heard; or NEVER. */
 
     struct relay_link *links;
     struct relay_leaf *leaves;
     struct msg_hello *hellos; /* What they said, by the same index. */
     uint32_t owed;            /* By all of them. */
     uint32_t generation;      /* Of the numbers given. */
+    struct vigil vigil;       /* Over all of them. */
 
     /* The job; opened by the first WELCOME, kept over reconnects. */
     bool open;

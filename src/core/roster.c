@@ -4,14 +4,6 @@
 #include "base/check.h"
 #include "core/coordinator_parts.h"
 
-#define GAP_WEIGHT     (1.0 / 16) /* Of the newest gap in mean and deviation. */
-#define GAP_DEVIATIONS 6.0
-/* A lost packet holds back all beats behind it for a few hundred ms, once in
- * many: mean and deviation forget that long before the next.  What was waited
- * for twice of late is waited for again, and half as long once more. */
-#define STALL_KEEPS  (1 - 1.0 / 1024) /* A beat later; half in 35 s. */
-#define STALL_FACTOR 1.5
-
 bool member_here(const struct coordinator *c, uint32_t link)
 {
     return link < c->members_max && c->members[link].state != MEMBER_NONE;
@@ -20,6 +12,14 @@ bool member_here(const struct coordinator *c, uint32_t link)
 bool member_healthy(const struct coordinator *c, uint32_t link)
 {
     return member_here(c, link) && !c->members[link].suspect;
+}
+
+const char *member_relay(const struct coordinator *c,
+                         const struct member *member)
+{
+    static const char none[NAME_SIZE] = "";
+
+    return member->via > 0 ? c->members[member->via - 1].name : none;
 }
 
 /* --- in ------------------------------------------------------------------ */
@@ -108,15 +108,16 @@ static void admit(struct coordinator *c, uint32_t link,
         .incarnation = hello->incarnation,
         .pid = hello->pid,
         .heard_at = c->now,
-        .gap_mean_us = (double)c->options.job.beat_us,
     };
+    gaps_init(&member->gaps, c->options.job.beat_us);
     slow_init(&member->slow);
     memcpy(member->name, hello->name, NAME_SIZE);
     member->strikes = trust_strikes(c, hello->name);
     if (hello->resident)
         chunkset_fill(&member->held);
     homes_admit(c, link, hello);
-    c->alive++;
+    member->present_at = c->alive;
+    c->present[c->alive++] = link;
     c->stats.joined++;
     if (c->alive > c->stats.alive_max)
         c->stats.alive_max = c->alive;
@@ -152,7 +153,8 @@ void roster_hello(struct coordinator *c, uint32_t link,
     replace_old(c, link, hello, actions);
     admit(c, link, hello);
     welcome(c, link, actions);
-    (void)coordinator_trace(c, actions, TRACE_JOINED, link);
+    memcpy(coordinator_trace(c, actions, TRACE_JOINED, link)->relay,
+           member_relay(c, &c->members[link]), NAME_SIZE);
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)
@@ -177,7 +179,10 @@ void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
         c->slot_link[member->slot] = LINK_NONE;
     member->state = MEMBER_NONE;
     c->view_dirty = true;
-    if (--c->alive == 0)
+    c->alive--;
+    c->present[member->present_at] = c->present[c->alive];
+    c->members[c->present[c->alive]].present_at = member->present_at;
+    if (c->alive == 0)
         c->gather_until = c->now + c->options.job.dead_us;
 }
 
@@ -194,18 +199,19 @@ void roster_leave(struct coordinator *c, uint32_t link, struct actions *actions)
 
 /* --- beats --------------------------------------------------------------- */
 
-/* Silence that is still normal for this member: the configured limit, or what
- * its own beats have taught us on a slow or jittery road. */
+/* Behind a relay the road that ends here is the relay's. */
+static const struct member *road_of(const struct coordinator *c,
+                                    const struct member *member)
+{
+    return member->via > 0 ? &c->members[member->via - 1] : member;
+}
+
+/* Silence that is still normal: the configured limit, or what the beats have
+ * taught us on a slow or jittery road. */
 static time_us suspect_limit(const struct coordinator *c,
                              const struct member *member)
 {
-    const double usual =
-        member->gap_mean_us + GAP_DEVIATIONS * member->gap_dev_us;
-    const double stalled = STALL_FACTOR * member->stall_us[1];
-    const double longest = usual > stalled ? usual : stalled;
-    const time_us limit = c->options.suspect_us;
-
-    return longest > (double)limit ? (time_us)longest : limit;
+    return gaps_limit(&road_of(c, member)->gaps, c->options.suspect_us);
 }
 
 static time_us dead_limit(const struct coordinator *c,
@@ -217,36 +223,20 @@ static time_us dead_limit(const struct coordinator *c,
     return adapted > limit ? adapted : limit;
 }
 
-/* The longest alone may have been a pause; what comes twice is the road. */
-static void learn_stall(struct member *member, double gap)
+static void learn_gap(const struct coordinator *c, struct member *member,
+                      uint64_t sequence)
 {
-    double *stall = member->stall_us;
-
-    stall[0] *= STALL_KEEPS;
-    stall[1] *= STALL_KEEPS;
-    if (gap > stall[0]) {
-        stall[1] = stall[0];
-        stall[0] = gap;
-    } else if (gap > stall[1]) {
-        stall[1] = gap;
-    }
+    gaps_learn(&member->gaps, sequence, c->now, 2 * c->options.suspect_us);
 }
 
-static void learn_gap(struct coordinator *c, struct member *member)
+time_us member_heard_at(const struct coordinator *c,
+                        const struct member *member)
 {
-    /* One long pause must not make us patient for ever. */
-    const double most = 2 * (double)c->options.suspect_us;
-    double gap = (double)(c->now - member->beat_at);
-    double off;
+    const time_us relayed = road_of(c, member)->heard_at;
 
-    if (member->beat_sequence == 0)
-        gap = (double)c->options.job.beat_us;
-    gap = gap > most ? most : gap;
-    learn_stall(member, gap);
-    off = gap - member->gap_mean_us;
-    member->gap_mean_us += GAP_WEIGHT * off;
-    off = off < 0 ? -off : off;
-    member->gap_dev_us += GAP_WEIGHT * (off - member->gap_dev_us);
+    return member->via == 0 || member->hushed || member->heard_at > relayed
+               ? member->heard_at
+               : relayed;
 }
 
 static void clear_suspicion(struct coordinator *c, uint32_t link,
@@ -261,7 +251,7 @@ static void clear_suspicion(struct coordinator *c, uint32_t link,
 /* A worker that has taken in all we sent, has nothing queued and yet owes
  * answers has lost some on the way; one that never took in the assignment has
  * not got it.  On TCP neither happens unless the link breaks, so we are slow
- * to conclude it. */
+ * to conclude it.  A relay passes on only what was said several times. */
 static void repair(struct coordinator *c, uint32_t link,
                    const struct msg_beat *beat, struct actions *actions)
 {
@@ -277,29 +267,37 @@ static void repair(struct coordinator *c, uint32_t link,
         member->idle_beats = 0;
         return;
     }
-    if (++member->idle_beats < 2 ||
+    if (++member->idle_beats < (member->via > 0 ? 1 : 2) ||
         c->now - member->assigned_at < c->options.resend_us)
         return;
     member->idle_beats = 0;
     round_resend(c, link, actions);
 }
 
+static void send_echo(const struct coordinator *c, uint32_t link,
+                      uint64_t sequence, int64_t sent_us,
+                      struct actions *actions)
+{
+    struct msg_echo *echo = &coordinator_send(c, actions, link, MSG_ECHO)->echo;
+
+    echo->sequence = sequence;
+    echo->sent_us = sent_us;
+    echo->heard_us = c->now;
+}
+
+/* A relay has answered those of its leaves, and passes on what says more than
+ * that they are there (RELAY-5). */
 void roster_beat(struct coordinator *c, uint32_t link,
                  const struct msg_beat *beat, struct actions *actions)
 {
     struct member *member = &c->members[link];
-    struct msg *echo;
 
-    if (beat->sequence <= member->beat_sequence)
+    if (beat->sequence <= member->gaps.sequence)
         return;
-    learn_gap(c, member);
-    member->beat_sequence = beat->sequence;
-    member->beat_at = c->now;
-    member->chunks_done = beat->chunks_done;
-    echo = coordinator_send(c, actions, link, MSG_ECHO);
-    echo->echo.sequence = beat->sequence;
-    echo->echo.sent_us = beat->sent_us;
-    echo->echo.heard_us = c->now;
+    learn_gap(c, member, beat->sequence);
+    if (member->via == 0)
+        send_echo(c, link, beat->sequence, beat->sent_us, actions);
+    member->hushed = false;
     clear_suspicion(c, link, actions);
     repair(c, link, beat, actions);
 }
@@ -337,25 +335,94 @@ void roster_pulse(struct coordinator *c, uint32_t link,
     trace->pulse.trip_us = pulse->trip_us;
 }
 
+/* --- beats of relays ------------------------------------------------------ */
+
+static void hush(struct coordinator *c, uint32_t relay,
+                 const struct msg_watch *watch)
+{
+    for (uint32_t i = 0; i < watch->count; i++) {
+        const uint32_t link = leaves_member(c, relay, watch->silent[i].leaf);
+
+        if (!member_here(c, link))
+            continue;
+        c->members[link].hushed = true;
+        c->members[link].hushed_in = watch->sequence;
+        c->members[link].heard_at = c->now - watch->silent[i].silence_us;
+    }
+}
+
+/* Those that the relay has heard of again, or that were taken for dead because
+ * the relay was not heard of. */
+static void unhush(struct coordinator *c, uint32_t relay,
+                   const struct msg_watch *watch, struct actions *actions)
+{
+    for (uint32_t link = c->options.links_max; link < c->members_max; link++) {
+        struct member *member = &c->members[link];
+
+        if (!member_here(c, link) || member->via != relay + 1 ||
+            (member->hushed && member->hushed_in == watch->sequence))
+            continue;
+        if (member->hushed && !watch->whole)
+            continue;
+        member->hushed = false;
+        clear_suspicion(c, link, actions);
+    }
+}
+
+/* It counts as a beat, but teaches nothing: it may come at any time. */
+void roster_relay_heard(struct coordinator *c, uint32_t link)
+{
+    c->members[link].heard_at = c->now;
+    c->members[link].gaps.beat_at = c->now;
+}
+
+void roster_relay_watch(struct coordinator *c, uint32_t link,
+                        const struct msg_watch *watch, struct actions *actions)
+{
+    struct member *relay = &c->members[link];
+
+    if (watch->sequence <= relay->gaps.sequence)
+        return;
+    learn_gap(c, relay, watch->sequence);
+    relay->heard_at = c->now;
+    send_echo(c, link, watch->sequence, watch->sent_us, actions);
+    if (watch->count == 0 && !relay->hushed)
+        return; /* As nearly always: all is well behind it. */
+    hush(c, link, watch);
+    unhush(c, link, watch, actions);
+    relay->hushed = watch->count > 0;
+}
+
+/* --- silence ------------------------------------------------------------- */
+
+static void suspect(struct coordinator *c, uint32_t link,
+                    struct actions *actions)
+{
+    struct member *member = &c->members[link];
+
+    member->suspect = true;
+    if (member->via > 0)
+        c->members[member->via - 1].hushed = true;
+    (void)coordinator_trace(c, actions, TRACE_SUSPECT, link);
+}
+
 void roster_watch(struct coordinator *c, struct actions *actions)
 {
     bool changed = false;
 
     if (c->options.job.beat_us == 0)
         return;
-    for (uint32_t link = 0; link < c->members_max; link++) {
-        struct member *member = &c->members[link];
-        const time_us silence = c->now - member->heard_at;
+    for (uint32_t i = c->alive; i-- > 0;) { /* Some may go on the way. */
+        const uint32_t link = c->present[i];
+        const struct member *member = &c->members[link];
+        const time_us silence = c->now - member_heard_at(c, member);
 
-        if (member->state == MEMBER_NONE)
-            continue;
         if (silence >= dead_limit(c, member)) {
             coordinator_hang_up(c, actions, link);
             roster_remove(c, link, TRACE_DIED, actions);
             changed = true;
         } else if (silence >= suspect_limit(c, member) && !member->suspect) {
-            member->suspect = true;
-            (void)coordinator_trace(c, actions, TRACE_SUSPECT, link);
+            suspect(c, link, actions);
             changed = true;
         }
     }

@@ -150,8 +150,26 @@ static void put_weights(const struct coordinator *c, struct msg_round *msg)
     msg->exponent = c->exponent;
 }
 
-/* Weights and scale to a relay, once for all behind it. */
-static void send_cast(struct coordinator *c, uint32_t relay,
+/* Do all rounds of a view open alike, for all behind one relay?  What is
+ * compared is drawn anew in each, and so are delays. */
+static bool opens_alike(const struct coordinator *c)
+{
+    return c->ballots == NULL && c->options.delay.count == 0 && !stale_on(c) &&
+           !product_on(c);
+}
+
+/* Does the round need every answer that it opens with, and move no work
+ * before? */
+static bool needs_all(const struct coordinator *c)
+{
+    return c->code.spec.stop == STOP_ALL && c->code.spec.stragglers == 0 &&
+           c->code.spec.schedule != SCHED_STEAL && c->ballots == NULL;
+}
+
+/* Weights and scale to a relay, once for all behind it.  If a round of this
+ * view `opens`, and the last one did so with a TASK for each leaf, that is all
+ * there is to say. */
+static void send_cast(struct coordinator *c, uint32_t relay, bool opens,
                       struct actions *actions)
 {
     struct member *member = &c->members[relay];
@@ -159,12 +177,31 @@ static void send_cast(struct coordinator *c, uint32_t relay,
 
     if (member->cast && key_equal(&member->cast_key, &c->key))
         return;
+    member->repeats = opens && opens_alike(c) && member->repeat_view == c->view;
+    member->repeat_view = opens && opens_alike(c) ? c->view : 0;
     msg = &coordinator_send(c, actions, relay, MSG_ROUND)->round;
     msg->key = c->key;
     msg->coded = c->code.carrier == CARRIER_F64;
+    msg->repeat = member->repeats;
+    msg->patient = needs_all(c);
+    msg->single = c->ballots != NULL; /* To be compared one by one. */
+    msg->assignment = member->repeats ? ++c->assignments : 0;
     put_weights(c, msg);
     member->cast = true;
     member->cast_key = c->key;
+    member->called_off = false;
+    member->assignment = msg->assignment;
+}
+
+/* It was sent the round, here or by its relay. */
+static void note_round(struct coordinator *c, struct member *member,
+                       uint64_t assignment)
+{
+    member->assignment = assignment;
+    member->key = c->key;
+    member->in_round = true;
+    member->assigned_at = c->now;
+    member->idle_beats = 0;
 }
 
 /* The whole round to one worker: weights, scale and pieces.  Data it lacks
@@ -185,12 +222,12 @@ static void send_round(struct coordinator *c, uint32_t link,
     if (product_on(c))
         product_switch(c, link, product_block(c->code.parts, items, count));
     if (member->via > 0)
-        send_cast(c, member->via - 1, actions);
+        send_cast(c, member->via - 1, false, actions);
     msg = &coordinator_send(c, actions, link,
                             member->via > 0 ? MSG_TASK : MSG_ROUND)
                ->round;
     msg->key = c->key;
-    msg->assignment = ++member->assignment;
+    msg->assignment = ++c->assignments;
     msg->coded = c->code.carrier == CARRIER_F64;
     msg->delay_s = delay.add_s;
     msg->delay_factor = delay.factor;
@@ -198,14 +235,42 @@ static void send_round(struct coordinator *c, uint32_t link,
     msg->items = items;
     if (member->via == 0)
         put_weights(c, msg);
-    member->key = c->key;
-    member->in_round = true;
-    member->assigned_at = c->now;
-    member->idle_beats = 0;
+    note_round(c, member, c->assignments);
     if (product_on(c))
         ship_block(c, link, actions);
     else
         ship_items(c, link, items, count, actions);
+}
+
+/* The same as a round opens.  What a relay is to repeat it must be able to
+ * keep, and its leaf to begin without data. */
+static void open_round(struct coordinator *c, uint32_t link,
+                       const struct item *items, uint32_t count,
+                       struct actions *actions)
+{
+    struct member *member = &c->members[link];
+    struct member *relay =
+        member->via > 0 ? &c->members[member->via - 1] : NULL;
+    const uint64_t sent = c->stats.shipped + c->stats.fetched;
+
+    if (relay != NULL) {
+        send_cast(c, member->via - 1, true, actions);
+        if (relay->repeats) {
+            note_round(c, member, relay->assignment);
+            return;
+        }
+    }
+    send_round(c, link, items, count, actions);
+    if (relay != NULL &&
+        (count > REPEAT_MAX || c->stats.shipped + c->stats.fetched != sent))
+        relay->repeat_view = 0;
+}
+
+/* What a leaf has been given since is not what the round opened with. */
+static void spoil_repeat(struct coordinator *c, const struct member *member)
+{
+    if (member->via > 0)
+        c->members[member->via - 1].repeat_view = 0;
 }
 
 /* One more piece for a worker, whether or not it is in the round yet. */
@@ -219,11 +284,13 @@ static void send_piece(struct coordinator *c, uint32_t link, uint32_t id,
     *item = item_of(c, id, member);
     if (!member->in_round) {
         send_round(c, link, item, 1, actions);
+        spoil_repeat(c, member);
         return;
     }
     msg = &coordinator_send(c, actions, link, MSG_WORK)->work;
     msg->key = c->key;
-    msg->assignment = ++member->assignment;
+    msg->assignment = ++c->assignments;
+    member->assignment = msg->assignment;
     msg->count = 1;
     msg->items = item;
     member->assigned_at = c->now;
@@ -374,7 +441,7 @@ static void open_slot(struct coordinator *c, uint32_t slot,
         CHECK(assign(c, c->ids[i], link));
         items[i] = item_of(c, c->ids[i], &c->members[link]);
     }
-    send_round(c, link, items, count, actions);
+    open_round(c, link, items, count, actions);
 }
 
 /* Under `steal` a slot also holds what its group may ask it to take over; it
@@ -412,9 +479,11 @@ static void clear_assignees(struct coordinator *c)
 {
     for (uint32_t id = 0; id < c->code.piece_count; id++)
         c->pieces[id].assignee_count = 0;
-    for (uint32_t link = 0; link < c->members_max; link++) {
-        c->members[link].outstanding = 0;
-        slow_owes(&c->members[link].slow, false, c->now);
+    for (uint32_t i = 0; i < c->alive; i++) {
+        struct member *member = &c->members[c->present[i]];
+
+        member->outstanding = 0;
+        slow_owes(&member->slow, false, c->now);
     }
 }
 
@@ -432,8 +501,8 @@ static void clear_round(struct coordinator *c)
     c->pieces_in = 0;
     c->slots_in = 0;
     c->refusals = 0;
-    for (uint32_t link = 0; link < c->members_max; link++) {
-        struct member *member = &c->members[link];
+    for (uint32_t i = 0; i < c->alive; i++) {
+        struct member *member = &c->members[c->present[i]];
 
         member->in_round = false;
         member->answered = 0;
@@ -797,13 +866,15 @@ void round_resend(struct coordinator *c, uint32_t link, struct actions *actions)
     c->stats.resent++;
     coordinator_trace(c, actions, TRACE_RESENT, link)->a = count;
     send_round(c, link, items, count, actions);
+    spoil_repeat(c, &c->members[link]);
 }
 
 void round_need(struct coordinator *c, uint32_t link,
                 const struct msg_need *msg, struct actions *actions)
 {
     if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
-        homes_on(c) || c->backlog) /* On a slow road asking twice makes it slower. */
+        homes_on(c) ||
+        c->backlog) /* On a slow road asking twice makes it slower. */
         return;
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
@@ -1111,7 +1182,8 @@ static bool answer_ok(const struct coordinator *c, const struct answer *answer)
 /* Lay it out as one tally; false if it is none of this round's. */
 static bool lay_out_sum(struct coordinator *c, const struct msg_sum *msg)
 {
-    if (msg->dims != c->total.dims)
+    if (msg->dims != c->total.dims || msg->count > ANSWERS_MAX ||
+        c->ballots != NULL) /* It was told not to merge what is compared. */
         return false;
     tally_blank(&c->arrived);
     memcpy(c->arrived.sum, msg->sum, msg->dims * sizeof *msg->sum);
@@ -1143,13 +1215,12 @@ static bool merge_sum(struct coordinator *c, uint32_t relay,
     }
     for (uint32_t i = 0; i < msg->count; i++) {
         const struct answer *answer = &msg->answers[i];
-        const uint32_t link = leaves_member(c, relay, answer->leaf);
 
         if (!answer->counted)
             continue;
         piece_arrived(c, answer->piece);
-        trace_merged(c, link, &msg->key, answer->piece, answer->compute_us,
-                     actions);
+        trace_merged(c, c->answerer[i], &msg->key, answer->piece,
+                     answer->compute_us, actions);
     }
     return true;
 }
@@ -1168,14 +1239,11 @@ static void credit_answer(struct coordinator *c, uint32_t link,
     note_answer(c, link, answer->end - answer->first, answer->compute_us);
 }
 
-static void credit_sum(struct coordinator *c, uint32_t relay,
-                       const struct msg_sum *msg)
+static void credit_sum(struct coordinator *c, const struct msg_sum *msg)
 {
     for (uint32_t i = 0; i < msg->count; i++) {
-        const uint32_t link = leaves_member(c, relay, msg->answers[i].leaf);
-
-        if (member_here(c, link))
-            credit_answer(c, link, &msg->answers[i]);
+        if (member_here(c, c->answerer[i]))
+            credit_answer(c, c->answerer[i], &msg->answers[i]);
     }
 }
 
@@ -1232,8 +1300,10 @@ void round_sum(struct coordinator *c, uint32_t link, const struct msg_sum *msg,
         leaves_down(c, link, actions);
         return;
     }
+    for (uint32_t i = 0; i < msg->count; i++)
+        c->answerer[i] = leaves_member(c, link, msg->answers[i].leaf);
     merged = merge_sum(c, link, msg, actions);
-    credit_sum(c, link, msg);
+    credit_sum(c, msg);
     if (enough(c)) {
         commit_round(c, actions);
         return;
@@ -1241,10 +1311,8 @@ void round_sum(struct coordinator *c, uint32_t link, const struct msg_sum *msg,
     if (!merged)
         round_rebalance(c, actions);
     for (uint32_t i = 0; i < msg->count; i++) {
-        const uint32_t leaf = leaves_member(c, link, msg->answers[i].leaf);
-
-        if (member_here(c, leaf))
-            steal_for(c, leaf, actions);
+        if (member_here(c, c->answerer[i]))
+            steal_for(c, c->answerer[i], actions);
     }
 }
 

@@ -57,8 +57,9 @@ struct trace {
                              a, b: its 95 % interval, in thousandths. */
     char name[NAME_SIZE]; /* The worker's name, or "".  SWITCH: the codes. */
     union {
-        struct stint stint; /* STINT, on the coordinator's clock. */
-        struct {            /* TALLY: of the answer. */
+        struct stint stint;    /* STINT, on the coordinator's clock. */
+        char relay[NAME_SIZE]; /* JOINED: the relay it is behind, or "". */
+        struct {               /* TALLY: of the answer. */
             int64_t compute_us;
             double delay_factor; /* Slow on purpose: times the compute time. */
         } answer;

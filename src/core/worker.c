@@ -296,8 +296,8 @@ static void add_to_row(struct worker *worker, const struct item *item)
     const uint32_t dims = worker->tally.dims;
 
     if (worker->kind != EVALUATE_LOCAL) { /* Else it is there already. */
-        tally_gradient(&worker->tally, worker->exponent[worker->live],
-                       worker->gradient);
+        (void)tally_gradient(&worker->tally, worker->exponent[worker->live],
+                             worker->gradient);
         worker->gradient[dims] = tally_loss_value(&worker->tally);
     }
     for (uint32_t j = 0; j <= dims; j++)
@@ -968,7 +968,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_ECHO: /* That it came is in heard_at. */
         on_echo(worker, &msg->echo);
         offset_sample(&worker->pulse.clock, msg->echo.sent_us,
-                      msg->echo.heard_us, worker->now);
+                      msg->echo.heard_us, worker->now, msg->echo.error_us);
         break;
     case MSG_HELLO:
     case MSG_BEAT:
@@ -986,6 +986,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_SUM:
     case MSG_GONE:
     case MSG_PULSE:
+    case MSG_WATCH:
         break; /* The others are not for a worker. */
     }
 }

@@ -35,7 +35,7 @@ struct worker_options {
     bool owns;          /* Has private rows, of a job of digest `data`: ... */
     struct digest part; /* ... these, which are ... */
     uint32_t own_first, own_end; /* ... so many of its chunks. */
-    time_us retry_us;   /* First wait before dialling again; doubles. */
+    time_us retry_us; /* First wait before dialling again; doubles. */
     time_us retry_max_us;
     time_us give_up_us; /* Unreachable for so long: FINISH; TIME_NEVER. */
 };

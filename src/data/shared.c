@@ -26,6 +26,7 @@ struct window {
 
 struct shared {
     char place[PLACE_MAX];
+    const char *ca;  /* Of an https server, or NULL. */
     struct web *web; /* NULL: a path. */
     struct input input;
     bool opened;
@@ -42,8 +43,11 @@ struct shared {
 static enum err ask(struct shared *shared, uint64_t offset, void *out,
                     size_t size, struct why *why)
 {
-    const struct web_question question = {
-        .url = shared->place, .range = true, .first = offset, .size = size};
+    const struct web_question question = {.url = shared->place,
+                                          .ca = shared->ca,
+                                          .range = true,
+                                          .first = offset,
+                                          .size = size};
     struct web_answer answer = {.bytes = out, .capacity = size};
     enum err err = ERR_CLOSED;
 
@@ -101,13 +105,15 @@ static enum err read_header(struct shared *shared, struct why *why)
                    shared->place);
 }
 
-enum err shared_open(const char *place, struct shared **shared, struct why *why)
+enum err shared_open(const char *place, const char *ca, struct shared **shared,
+                     struct why *why)
 {
     struct shared *made = mem_new(1, sizeof *made);
     enum err err = ERR_OK;
 
     if (made == NULL)
         return ERR_NOMEM;
+    made->ca = ca;
     if (snprintf(made->place, PLACE_MAX, "%s", place) >= (int)PLACE_MAX)
         err = why_set(why, ERR_RANGE, "--data-shared: the name is too long");
     else if (web_is_address(place))

@@ -15,9 +15,10 @@
 
 struct shared;
 
-/* Reads the first page.  Errors with a sentence. */
-MUST_CHECK enum err shared_open(const char *place, struct shared **shared,
-                                struct why *why);
+/* Reads the first page.  `ca`: whom https servers must be signed by (os/web.h),
+ * or NULL; it is the caller's and stays.  Errors with a sentence. */
+MUST_CHECK enum err shared_open(const char *place, const char *ca,
+                                struct shared **shared, struct why *why);
 void shared_close(struct shared *shared); /* Accepts NULL. */
 
 /* Is it this data set?  ERR_MISMATCH with a sentence if not.  From here on

@@ -41,6 +41,14 @@ static void count_rounded(double value, struct census *census)
         census->error = error / fabs(value);
 }
 
+/* What is kept of a value: unless fp64 was asked for, its fp32. */
+static double kept_of(const struct sparse *rows, size_t k)
+{
+    const double read = rows->value[k];
+
+    return rows->wide ? read : (double)(float)read;
+}
+
 static struct census take_census(const struct sparse *rows)
 {
     const size_t entries = sparse_entries(rows);
@@ -50,7 +58,7 @@ static struct census take_census(const struct sparse *rows)
 
     for (size_t k = 0; k < entries; k++) {
         const double read = rows->value[k];
-        const double value = rows->wide ? read : (double)(float)read;
+        const double value = kept_of(rows, k);
 
         if (value != read)
             count_rounded(read, &census);
@@ -121,7 +129,7 @@ static void pack_dense(struct block *block, const struct sparse *rows)
         }
         for (size_t k = start; k < end; k++)
             storage_put(block->storage, row, rows->index[k],
-                        rows->value[k] + 0.0);
+                        kept_of(rows, k) + 0.0);
     }
 }
 

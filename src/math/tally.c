@@ -347,13 +347,23 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
     return true;
 }
 
-void tally_gradient(const struct tally *tally, const int16_t *exponent,
+/* The conversion rounds; the product is a normal number or 0, exact. */
+bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient)
 {
+    const bool wide = isa_runs(ISA_AVX512);
+    bool good = true;
+
     CHECK(!tally->blank);
-    /* The conversion rounds; the product is a normal number or 0, exact. */
-    for (uint32_t j = 0; j < tally->dims; j++)
-        gradient[j] = (double)tally->sum[j] * power_of_two(-exponent[j]);
+    for (uint32_t at = 0; at < tally->dims; at += TAKE_BLOCK) {
+        const uint32_t left = tally->dims - at;
+        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+
+        good &= (wide ? tally_within_avx512 : within)(tally->sum + at, count);
+        for (uint32_t j = at; j < at + count; j++)
+            gradient[j] = (double)tally->sum[j] * power_of_two(-exponent[j]);
+    }
+    return good && loss_in_bound(tally);
 }
 
 double tally_loss_value(const struct tally *tally)

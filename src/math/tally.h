@@ -95,8 +95,9 @@ MUST_CHECK bool tally_absorb(struct tally *into, struct tally *from,
  * or lying (promise P9). */
 bool tally_in_bound(const struct tally *tally);
 
-/* gradient[j] = sum_j * 2^-exponent[j], rounded once. */
-void tally_gradient(const struct tally *tally, const int16_t *exponent,
+/* gradient[j] = sum_j * 2^-exponent[j], rounded once.  Returns tally_in_bound:
+ * parts that are each in bound may come to more than all of them can. */
+bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient);
 double tally_loss_value(const struct tally *tally);
 

@@ -262,11 +262,12 @@ static enum err read_labels(struct words *in, uint32_t line,
                             struct model_file *model, const struct head *head,
                             struct why *why)
 {
-    const uint32_t count = (uint32_t)head->classes;
     enum err err = ERR_OK;
+    uint32_t count;
 
     if (!whole_within(head->classes, 2, MODEL_CLASSES_MAX))
         return ERR_OK; /* Judged by check_head. */
+    count = (uint32_t)head->classes;
     if (model->label != NULL)
         return why_set(why, ERR_FORMAT, "line %u: a second label line", line);
     model->label = mem_new(count, sizeof *model->label);

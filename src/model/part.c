@@ -76,7 +76,7 @@ enum err part_begin(struct part *part, const double *w)
 
 void part_end(const struct part *part, double *sum, double *loss_sum)
 {
-    tally_gradient(&part->tally, part->exponent, sum);
+    (void)tally_gradient(&part->tally, part->exponent, sum);
     *loss_sum = tally_loss_value(&part->tally);
 }
 

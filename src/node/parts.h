@@ -16,8 +16,8 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "core/roll.h"
 #include "core/homes.h"
+#include "core/roll.h"
 #include "data/dataset.h"
 #include "model/problem.h"
 
@@ -45,7 +45,7 @@ MUST_CHECK enum err parts_hollow(const struct parts *parts,
 uint32_t parts_find(const struct parts *parts, const struct digest *part);
 /* What the owner of home `home` is told.  Borrows the labels. */
 struct roll_schema parts_schema(const struct parts *parts, uint32_t home,
-                                  bool known);
+                                bool known);
 
 /* In the run's folder.  Errors with a sentence. */
 MUST_CHECK enum err parts_save(const struct parts *parts, const char *folder,

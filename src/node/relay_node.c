@@ -24,7 +24,7 @@
 #define LINKS_SPARE    16u
 #define RETRY_US       (10 * MS_US)
 #define RETRY_MAX_US   (500 * MS_US)
-#define BEATS_US       (25 * MS_US) /* Beats wait for each other. */
+#define BEATS_US       (100 * MS_US) /* Beats wait for the next WATCH. */
 #define FINISH_US      SECOND_US
 #define DATA_HIGH      (64u << 20) /* Queued for one worker: stop reading. */
 #define DATA_LOW       (8u << 20)

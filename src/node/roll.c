@@ -14,8 +14,8 @@
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
 
-#define PART_US   (2 * SECOND_US) /* For last words. */
-#define PART_LOOK (5 * MS_US)
+#define PART_US     (2 * SECOND_US) /* For last words. */
+#define PART_LOOK   (5 * MS_US)
 #define PLAIN_BYTES 1024u
 
 enum stage { STAGE_OFFERS, STAGE_SIZES, STAGE_SUMS, STAGE_OVER };
@@ -53,7 +53,8 @@ struct roll {
     struct why *why;
 };
 
-/* --- sending --------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------
+ */
 
 static void say(struct link *link, const struct roll_msg *msg)
 {
@@ -80,8 +81,7 @@ static void say_schema(const struct roll *roll, const struct peer *peer,
 {
     const uint32_t home = parts_find(roll->parts, &peer->part);
     const struct roll_msg msg = {
-        .kind = ROLL_SCHEMA,
-        .schema = parts_schema(roll->parts, home, known)};
+        .kind = ROLL_SCHEMA, .schema = parts_schema(roll->parts, home, known)};
 
     say(peer->link, &msg);
 }
@@ -89,14 +89,15 @@ static void say_schema(const struct roll *roll, const struct peer *peer,
 static void say_scales(const struct roll *roll, const struct peer *peer)
 {
     const struct roll_msg msg = {.kind = ROLL_SCALES,
-                                   .scales = {.dims = roll->dims,
-                                              .u = (uint8_t *)roll->u,
-                                              .v = (uint8_t *)roll->v}};
+                                 .scales = {.dims = roll->dims,
+                                            .u = (uint8_t *)roll->u,
+                                            .v = (uint8_t *)roll->v}};
 
     say(peer->link, &msg);
 }
 
-/* --- peers ----------------------------------------------------------------- */
+/* --- peers -----------------------------------------------------------------
+ */
 
 static void drop(struct roll *roll, struct peer *peer)
 {
@@ -121,8 +122,7 @@ static void note_refusal(struct roll *roll, const struct link *link,
     door_log(&roll->door, clock_now_us(), text);
 }
 
-static void turn_away(struct roll *roll, struct peer *peer,
-                      const char *reason)
+static void turn_away(struct roll *roll, struct peer *peer, const char *reason)
 {
     struct link *link = peer->link;
 
@@ -160,8 +160,7 @@ static bool may_be(const struct link *link, const char *name)
            strcmp(peer, name) == 0;
 }
 
-static const char *objection(const struct roll *roll,
-                             const struct peer *peer,
+static const char *objection(const struct roll *roll, const struct peer *peer,
                              const struct roll_offer *offer)
 {
     if (offer->version != MSG_VERSION)
@@ -190,7 +189,8 @@ static void end(struct roll *roll, enum err err)
     loop_stop(roll->loop);
 }
 
-/* --- offers ---------------------------------------------------------------- */
+/* --- offers ----------------------------------------------------------------
+ */
 
 static bool keep_offer(struct peer *peer, const struct roll_offer *offer)
 {
@@ -214,8 +214,7 @@ static bool keep_offer(struct peer *peer, const struct roll_offer *offer)
 /* Messages as long as the columns make them; before they are known, small. */
 static void trust(const struct roll *roll, const struct peer *peer)
 {
-    link_trust(peer->link,
-               roll_codec_max(roll->dims) + LINK_STRANGER_BYTES);
+    link_trust(peer->link, roll_codec_max(roll->dims) + LINK_STRANGER_BYTES);
 }
 
 static void on_offer(struct roll *roll, struct peer *peer,
@@ -313,7 +312,8 @@ static enum err unite(const struct roll *roll, struct parts *parts)
     return unite_labels(roll, parts);
 }
 
-/* --- sizes and sums -------------------------------------------------------- */
+/* --- sizes and sums --------------------------------------------------------
+ */
 
 static bool all_of(const struct roll *roll, const bool *in)
 {
@@ -359,11 +359,11 @@ static void on_sizes(struct roll *roll, struct peer *peer,
     roll->sized[home] = true;
     if (!all_of(roll, roll->sized))
         return;
-    if (bounds_scales(&roll->sizes, roll->parts->rows, roll->u,
-                      roll->v) != ERR_OK) {
+    if (bounds_scales(&roll->sizes, roll->parts->rows, roll->u, roll->v) !=
+        ERR_OK) {
         end(roll, why_set(roll->why, ERR_RANGE,
-                            "labels or values are too large to bound "
-                            "anything"));
+                          "labels or values are too large to bound "
+                          "anything"));
         return;
     }
     roll->stage = STAGE_SUMS;
@@ -396,8 +396,7 @@ static void on_sums(struct roll *roll, struct peer *peer,
     if (!add_sums(roll, msg->u, roll->u_sum) ||
         !add_sums(roll, msg->v, roll->v_sum)) {
         end(roll, why_set(roll->why, ERR_RANGE,
-                            "%s: its rows are larger than it said",
-                            peer->name));
+                          "%s: its rows are larger than it said", peer->name));
         return;
     }
     roll->summed[home] = true;
@@ -405,7 +404,8 @@ static void on_sums(struct roll *roll, struct peer *peer,
         end(roll, ERR_OK);
 }
 
-/* --- the links ------------------------------------------------------------- */
+/* --- the links -------------------------------------------------------------
+ */
 
 static void on_up(void *context, struct link *link)
 {
@@ -520,7 +520,8 @@ static void on_message(void *context, struct link *link, enum plane plane,
         on_plain(roll, peer, data, size);
         return;
     }
-    if (plane != PLANE_CONTROL || roll_codec_decode(data, size, &msg) != ERR_OK ||
+    if (plane != PLANE_CONTROL ||
+        roll_codec_decode(data, size, &msg) != ERR_OK ||
         !in_order(roll, peer, &msg)) {
         turn_away(roll, peer, "it sent what is no message");
         return;
@@ -551,10 +552,8 @@ static void on_refused(void *context, const char *why)
     door_log(&roll->door, clock_now_us(), why);
 }
 
-static const struct link_events link_events = {.up = on_up,
-                                               .message = on_message,
-                                               .down = on_down,
-                                               .refused = on_refused};
+static const struct link_events link_events = {
+    .up = on_up, .message = on_message, .down = on_down, .refused = on_refused};
 
 static void on_time(void *context)
 {
@@ -569,14 +568,14 @@ static void on_time(void *context)
         return;
     }
     end(roll, why_set(roll->why, ERR_TIMEOUT,
-                        "%u of %u private files are here, and nobody came or "
-                        "answered for %.0f s",
-                        count_parts(roll), roll->options.count,
-                        (double)roll->options.patience_us /
-                            (double)SECOND_US));
+                      "%u of %u private files are here, and nobody came or "
+                      "answered for %.0f s",
+                      count_parts(roll), roll->options.count,
+                      (double)roll->options.patience_us / (double)SECOND_US));
 }
 
-/* --- from outside ---------------------------------------------------------- */
+/* --- from outside ----------------------------------------------------------
+ */
 
 static enum err serve(struct roll *roll, struct why *why)
 {
@@ -587,8 +586,8 @@ static enum err serve(struct roll *roll, struct why *why)
     return roll->err;
 }
 
-enum err roll_new(const struct roll_options *options,
-                    struct roll **roll, struct why *why)
+enum err roll_new(const struct roll_options *options, struct roll **roll,
+                  struct why *why)
 {
     struct roll *made = mem_new(1, sizeof *made);
     struct link_options links = {
@@ -608,8 +607,9 @@ enum err roll_new(const struct roll_options *options,
         err = link_hub_listen(made->hub, options->listen_fd);
     if (err != ERR_OK) {
         roll_free(made);
-        return why_set(why, err, "cannot wait for the owners of private data: "
-                                 "%s",
+        return why_set(why, err,
+                       "cannot wait for the owners of private data: "
+                       "%s",
                        err_text(err));
     }
     *roll = made;
@@ -636,8 +636,7 @@ void roll_free(struct roll *roll)
     mem_free(roll);
 }
 
-enum err roll_gather(struct roll *roll, struct parts *parts,
-                       struct why *why)
+enum err roll_gather(struct roll *roll, struct parts *parts, struct why *why)
 {
     struct parts made = {0};
     enum err err = serve(roll, why);
@@ -673,15 +672,13 @@ static enum err make_vectors(struct roll *roll)
     return ERR_OK;
 }
 
-enum err roll_measure(struct roll *roll, struct parts *parts,
-                        struct why *why)
+enum err roll_measure(struct roll *roll, struct parts *parts, struct why *why)
 {
     enum err err;
 
     CHECK(parts->chunk_rows > 0 && roll->stage == STAGE_OFFERS);
     roll->parts = parts;
-    roll->dims = (parts->cols + KERNEL_LANES - 1) / KERNEL_LANES *
-                   KERNEL_LANES;
+    roll->dims = (parts->cols + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
     err = make_vectors(roll);
     if (err == ERR_OK)
         err = bounds_init(&parts->bounds, roll->dims);

@@ -24,18 +24,18 @@ struct roll_options {
 };
 
 MUST_CHECK enum err roll_new(const struct roll_options *options,
-                               struct roll **roll, struct why *why);
+                             struct roll **roll, struct why *why);
 void roll_free(struct roll *roll); /* Accepts NULL. */
 
 /* Wait until so many different files were offered.  Fills in homes, rows,
  * cols and labels; the caller then chooses the rest of the schema and cuts it
  * into chunks. */
 MUST_CHECK enum err roll_gather(struct roll *roll, struct parts *parts,
-                                  struct why *why);
+                                struct why *why);
 /* Tell the owners, and sum up how large their rows are: fills in the bounds.
  */
 MUST_CHECK enum err roll_measure(struct roll *roll, struct parts *parts,
-                                   struct why *why);
+                                 struct why *why);
 /* Send all away with this sentence. */
 void roll_refuse(struct roll *roll, const char *reason);
 /* All is known: let them join. */

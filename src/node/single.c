@@ -71,7 +71,7 @@ static enum err single_round(struct single *s, const struct evaluation *what)
         err = compute_run(&s->compute, &work, NULL);
     if (err != ERR_OK)
         return err;
-    tally_gradient(&s->tally, s->exponent, s->sum);
+    (void)tally_gradient(&s->tally, s->exponent, s->sum);
     (void)optim_feed(&s->optim, s->sum, tally_loss_value(&s->tally));
     return s->optim.diverged ? ERR_RANGE : ERR_OK;
 }

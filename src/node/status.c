@@ -52,7 +52,7 @@ const char *status_state_name(const struct member *member)
 double status_behind(const struct coordinator *c, const struct member *member,
                      time_us now, const char **cause)
 {
-    const time_us silence = now - member->heard_at;
+    const time_us silence = now - member_heard_at(c, member);
 
     *cause = "";
     if (member->suspect) {
@@ -75,6 +75,8 @@ static void add_worker(struct text *text, const struct coordinator *c,
              member->name, status_state_name(member));
     add_number(text, "behind_s", behind_s);
     text_add(text, "\"cause\":\"%s\",", cause);
+    if (member->via > 0)
+        text_add(text, "\"relay\":\"%s\",", member_relay(c, member));
     if (member->state == MEMBER_ACTIVE)
         text_add(text, "\"slot\":%" PRIu32 ",", member->slot);
     text_add(text, "\"pid\":%" PRIu32 ",\"answers\":%" PRIu32 "}", member->pid,

@@ -240,9 +240,8 @@ static void check_workers(struct supervisor *s)
 static void check_deserted(struct supervisor *s, time_us now)
 {
     const bool hope = crew_workers_alive(&s->crew) > 0 ||
-                      s->options->listen != NULL ||
-                      s->options->parts != NULL || s->options->respawn ||
-                      chaos_run_joins(&s->chaos) ||
+                      s->options->listen != NULL || s->options->parts != NULL ||
+                      s->options->respawn || chaos_run_joins(&s->chaos) ||
                       ledger_strangers_alive(&s->ledger) > 0;
 
     if (hope)

@@ -265,7 +265,7 @@ static enum err open_shared(struct supply *supply, const struct job *job,
     else
         (void)snprintf(place, sizeof place, "%.*s", (int)chunks->place_size,
                        chunks->place);
-    err = shared_open(place, &supply->shared, why);
+    err = shared_open(place, supply->options.ca, &supply->shared, why);
     if (err == ERR_OK)
         err = shared_check(supply->shared, &shape, &job->data, why);
     return err == ERR_OK ? err : why_in(why, err, "--data-shared");

@@ -24,6 +24,7 @@ struct supply_options {
     uint64_t depot_bytes;
     const char *shared; /* Where the shared file is here; NULL: as told. */
     bool strict;        /* Another machine's word opens nothing here (S2). */
+    const char *ca;     /* Authorities of https servers; NULL: the system's. */
 };
 
 struct supply;

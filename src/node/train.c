@@ -231,13 +231,25 @@ const struct token *train_door_token(const struct train_door *door)
     return door->has_token ? &door->token : NULL;
 }
 
+/* Relays of all levels: nobody has more than `fanout` children. */
+static uint32_t count_relays(uint32_t local, uint32_t fanout)
+{
+    uint32_t level = crew_level(local, fanout), count = level;
+
+    while (fanout > 1 && level > fanout) {
+        level = crew_level(level, fanout);
+        count += level;
+    }
+    return count;
+}
+
 /* Sockets for relays, before the forks: whoever dials a relay that has died
  * waits for the next. */
 static enum err open_relay_doors(struct train *train, struct why *why)
 {
     const struct train_options *options = train->options;
     const uint32_t local = options->local_workers, fanout = options->fanout;
-    const uint32_t count = fanout == 0 ? 0 : (local + fanout - 1) / fanout;
+    const uint32_t count = fanout == 0 ? 0 : count_relays(local, fanout);
     struct net_address any;
     enum err err;
 
@@ -344,7 +356,7 @@ static enum err open_shared(struct train *train, struct pool *pool,
     if (!web_is_address(options->shared) && !file_exists(options->shared))
         err = cache_write(options->shared, &digest, options->data, pool, why);
     if (err == ERR_OK)
-        err = shared_open(options->shared, &shared, why);
+        err = shared_open(options->shared, options->ca, &shared, why);
     if (err == ERR_OK)
         err = shared_check(shared, &shape, &digest, why);
     shared_close(shared);
@@ -536,10 +548,16 @@ static enum err open_board(struct train *train, struct why *why)
                    "there is no room for shared memory; leave out --bulk shm");
 }
 
-/* Its own workers, and those of one that is gone. */
+/* Its own workers, and those of one that is gone; behind one of an upper level
+ * may be all. */
 static uint32_t relay_leaves_max(const struct train *train)
 {
-    const uint64_t leaves = 4 * (uint64_t)train->options->fanout + LINKS_SPARE;
+    const uint64_t local = train->options->local_workers;
+    const uint64_t fanout = train->options->fanout;
+    const bool deep =
+        fanout > 0 &&
+        train->relay_count > crew_level((uint32_t)local, (uint32_t)fanout);
+    const uint64_t leaves = (deep ? 2 * local : 4 * fanout) + LINKS_SPARE;
 
     return leaves > RELAY_LEAVES_MAX ? RELAY_LEAVES_MAX : (uint32_t)leaves;
 }
@@ -586,6 +604,9 @@ static void describe_processes(struct train *train)
     };
     train->supervisor.relays = (struct crew_relays){
         .count = train->relay_count,
+        .lowest = options->fanout == 0
+                      ? 0
+                      : crew_level(options->local_workers, options->fanout),
         .fanout = options->fanout,
         .doors = train->relay_doors,
         .ways = train->ways,

@@ -76,6 +76,7 @@ struct train_options {
     struct chaos chaos;
     bool stints;        /* Trace what everybody did from when to when. */
     const char *shared; /* Where all read the data; NULL: shipped. */
+    const char *ca;     /* ... authorities of its server; NULL: the system's. */
     struct notice_options notice; /* Told: as on SIGTERM. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every
@@ -105,6 +106,7 @@ struct train_missing {
  * end. */
 struct train_worker {
     char name[NAME_SIZE];
+    char relay[NAME_SIZE];    /* Behind this one when it joined last; or "". */
     uint64_t answers, chunks; /* Merged. */
     uint64_t extra;           /* Pieces stolen or hedged for others. */
     uint64_t wasted;          /* Answers that came too late or twice. */

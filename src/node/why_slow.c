@@ -104,27 +104,31 @@ static void say(struct suspect *one)
     }
 }
 
-/* Of a leaf only the road to its relay is seen. */
-static void judge_silent_leaf(struct suspect *one, time_us deaf, double silent)
+/* Of a leaf only the road to its relay is seen, and what the relay says. */
+static void judge_silent_leaf(const struct coordinator *c, struct suspect *one,
+                              time_us deaf, double silent)
 {
     const bool road = deaf >= DEAF_US;
 
     one->verdict.cause = road ? SLOW_NETWORK : SLOW_NOT;
-    (void)snprintf(one->why, sizeof one->why, "silent for %.2f s; %s", silent,
-                   road ? "its relay does not acknowledge what is sent"
-                        : "its relay takes in what is sent, what is behind it "
-                          "is not seen from here");
+    (void)snprintf(one->why, sizeof one->why, "silent for %.2f s; relay %s %s",
+                   silent, member_relay(c, one->member),
+                   road ? "does not acknowledge what is sent"
+                   : one->member->hushed
+                       ? "is there and does not hear it either"
+                       : "takes in what is sent and is silent, too");
 }
 
-static void judge_silent(struct suspect *one, time_us deaf, time_us now)
+static void judge_silent(const struct coordinator *c, struct suspect *one,
+                         time_us deaf, time_us now)
 {
     const double silent =
-        (double)(now - one->member->heard_at) / (double)SECOND_US;
+        (double)(now - member_heard_at(c, one->member)) / (double)SECOND_US;
     const bool road = deaf >= DEAF_US;
 
     one->order = 1e9 + silent;
     if (one->member->via != 0) {
-        judge_silent_leaf(one, deaf, silent);
+        judge_silent_leaf(c, one, deaf, silent);
         return;
     }
     one->verdict.cause = road ? SLOW_NETWORK : SLOW_PAUSE;
@@ -144,6 +148,8 @@ static void add_one(struct text *text, const struct coordinator *c,
              status_state_name(one->member),
              status_behind(c, one->member, now, &unused));
     text_add(text, "\"cause\":\"%s\",", slow_cause_name(one->verdict.cause));
+    if (one->member->via > 0)
+        text_add(text, "\"relay\":\"%s\",", member_relay(c, one->member));
     if (one->verdict.factor > 0)
         text_add(text, "\"factor\":%.4g,", one->verdict.factor);
     else
@@ -234,7 +240,7 @@ enum err why_slow_json(const struct coordinator *coordinator, time_us now,
     err = judge_all(all, count);
     for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
         if (all[i].member->suspect)
-            judge_silent(&all[i], deaf(context, all[i].link), now);
+            judge_silent(c, &all[i], deaf(context, all[i].link), now);
         else
             say(&all[i]);
     }

@@ -43,7 +43,7 @@ struct worker_node_options {
     enum isa isa;
     uint32_t threads;
     const struct dataset *resident;   /* All rows are here; NULL: shipped. */
-    const struct owned *owned; /* Private rows of our own; NULL: none. */
+    const struct owned *owned;        /* Private rows of our own; NULL: none. */
     const struct user_function *user; /* Instead of rows and a model. */
     struct digest data;               /* Of the resident rows; user_digest. */
     struct board *board;              /* NULL: none.  Borrowed. */
@@ -74,7 +74,7 @@ struct join_options {
     struct notice_options notice;
     struct supply_options supply;
     const struct user_function *user; /* NULL: a worker for anybody's rows. */
-    struct source_options own; /* Private rows; `spec` NULL: none. */
+    struct source_options own;        /* Private rows; `spec` NULL: none. */
 };
 
 /* `wanted` if it is a name, else one of the token's or the host's. */

@@ -19,6 +19,7 @@ struct web {
     struct web_answer *answer; /* Being filled. */
     bool full;                 /* There was no room for all of it. */
     char range[48];
+    char detail[CURL_ERROR_SIZE];
 };
 
 bool web_is_address(const char *text)
@@ -96,6 +97,8 @@ static bool set_road(CURL *curl, bool near)
 static bool set_question(struct web *web, const struct web_question *question)
 {
     CURL *const curl = web->curl;
+    /* Who asks for a seal is not led to where there is none. */
+    const bool sealed = strncmp(question->url, "https://", 8) == 0;
 
     curl_easy_reset(curl);
     (void)snprintf(web->range, sizeof web->range, "%llu-%llu",
@@ -104,13 +107,17 @@ static bool set_question(struct web *web, const struct web_question *question)
     return curl_easy_setopt(curl, CURLOPT_URL, question->url) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") ==
                CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https") ==
-               CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR,
+                            sealed ? "https" : "http,https") == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_USERAGENT, "muster") == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_bytes) ==
                CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_WRITEDATA, web) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, web->detail) ==
+               CURLE_OK &&
+           (question->ca == NULL ||
+            curl_easy_setopt(curl, CURLOPT_CAINFO, question->ca) == CURLE_OK) &&
            (!question->put ||
             curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "PUT") == CURLE_OK) &&
            (!question->range ||
@@ -134,19 +141,43 @@ static bool set_headers(struct web *web, const struct web_question *question,
     return curl_easy_setopt(web->curl, CURLOPT_HTTPHEADER, *list) == CURLE_OK;
 }
 
-static enum err judge(const struct web *web, CURLcode code, const char *url,
-                      struct why *why)
+/* Who the server is cannot be known: wrong name, wrong authority, expired. */
+static enum err distrust(const struct web *web,
+                         const struct web_question *question, struct why *why)
 {
+    return why_set(why, ERR_DENIED,
+                   "%.300s: its certificate is not to be trusted (%.200s); "
+                   "--ca FILE names the authority that signed it",
+                   question->url,
+                   web->detail[0] != '\0' ? web->detail : "no reason given");
+}
+
+static enum err judge(const struct web *web, CURLcode code,
+                      const struct web_question *question, struct why *why)
+{
+    const char *url = question->url;
+
     if (code == CURLE_OK)
         return ERR_OK;
     if (web->full)
         return why_set(why, ERR_TOOBIG,
                        "%.300s: the answer is longer than it should be", url);
+    if (code == CURLE_UNSUPPORTED_PROTOCOL && web_is_address(url))
+        return why_set(why, ERR_DENIED,
+                       "%.300s: the server leads to an address without TLS",
+                       url);
     if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT)
         return why_set(why, ERR_UNKNOWN,
                        "%.300s: not an address of the web; it starts with "
                        "http:// or https://",
                        url);
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        return distrust(web, question, why);
+    if (code == CURLE_SSL_CACERT_BADFILE)
+        return why_set(why, ERR_FORMAT,
+                       "--ca %.200s: holds no certificates (PEM), or cannot be "
+                       "read",
+                       question->ca != NULL ? question->ca : "");
     return why_set(why, ERR_CLOSED, "%.300s: no answer (%s)", url,
                    curl_easy_strerror(code));
 }
@@ -163,7 +194,8 @@ enum err web_ask(struct web *web, const struct web_question *question,
     web->answer = &made;
     web->full = false;
     if (set_question(web, question) && set_headers(web, question, &headers)) {
-        err = judge(web, curl_easy_perform(web->curl), question->url, why);
+        web->detail[0] = '\0';
+        err = judge(web, curl_easy_perform(web->curl), question, why);
         (void)curl_easy_getinfo(web->curl, CURLINFO_RESPONSE_CODE,
                                 &made.status);
     } else {

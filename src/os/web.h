@@ -19,9 +19,11 @@ struct web;
 
 struct web_question {
     const char *url;
-    bool put;                         /* PUT without a body, else GET. */
-    bool near;                        /* A metadata server: no proxy, no other
-                                         address, little patience. */
+    const char *ca; /* https: certificates of authorities to trust, a PEM
+                       file; NULL: those of the system. */
+    bool put;       /* PUT without a body, else GET. */
+    bool near;      /* A metadata server: no proxy, no other
+                       address, little patience. */
     const char *headers[WEB_HEADERS]; /* "Name: value"; NULL = none. */
     bool range;                       /* Only bytes [first, first + size). */
     uint64_t first, size;
@@ -39,8 +41,9 @@ struct web_answer {
 MUST_CHECK enum err web_new(struct web **web);
 void web_free(struct web *web); /* Accepts NULL. */
 
-/* ERR_OK whatever the status.  ERR_CLOSED: no answer; ERR_TOOBIG: more than
- * there is room for; ERR_UNKNOWN: no address of the web; with a sentence. */
+/* ERR_OK whatever the status.  ERR_CLOSED: no answer; ERR_DENIED: a
+ * certificate that is not to be trusted; ERR_TOOBIG: more than there is room
+ * for; ERR_UNKNOWN: no address of the web; with a sentence. */
 MUST_CHECK enum err web_ask(struct web *web,
                             const struct web_question *question,
                             struct web_answer *answer, struct why *why);

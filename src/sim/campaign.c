@@ -21,7 +21,7 @@ struct draw {
     struct sim_options options;
     struct code_matrix matrix; /* Over `entry`, of code matrix. */
     double entry[SLOTS_MAX * SLOTS_MAX];
-    double speed[SLOTS_MAX]; /* Of code cb. */
+    double speed[SLOTS_MAX];      /* Of code cb. */
     struct home homes[SLOTS_MAX]; /* Of private data, and what of them the */
     uint32_t home_chunk[SLOTS_MAX + 1]; /* code's class depends on. */
     uint32_t home_slot[SLOTS_MAX + 1];
@@ -305,15 +305,17 @@ static void draw_trust(struct sim_options *options)
 
 /* Every fourth seed has relays, drawn from a stream of its own: the others
  * stay as they were. */
-static void draw_relays(struct sim_options *options, uint64_t seed)
+static void draw_relays(struct sim_options *options, uint64_t seed,
+                        uint32_t fanout)
 {
     struct rng rng;
 
     rng_init(&rng, seed ^ UINT64_C(0x72656c617973));
-    if (seed % 4 != 3 || options->verify || options->audit > 0 ||
-        options->code.staleness > 0 || code_spec_products(&options->code))
+    if ((seed % 4 != 3 && fanout == 0) || code_spec_products(&options->code))
         return; /* core/leaves.c: the coordinator would refuse them. */
     options->fanout = between(&rng, 1, 4);
+    if (fanout > 0)
+        options->fanout = fanout;
     options->deep = rng_chance(&rng, 0.3);
     options->mix.weight[FAULT_RELAY] = 14;
     options->settle_us *= 3; /* The way is two or three times as long. */
@@ -403,7 +405,7 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->sink = campaign->trace;
     options->sink_context = campaign->trace_context;
     draw_trust(options);
-    draw_relays(options, seed);
+    draw_relays(options, seed, campaign->fanout);
     draw_homes(draw, seed);
     return err;
 }
@@ -418,8 +420,9 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
         "%u%s), %u steps",
         draw->problem.model->name, optim_name(options->optim.kind),
         draw->data.rows, draw->data.cols,
-        options->home_count > 0 ? " (private)" : "", options->adapt ? "auto from " : "",
-        options->code.name, options->code.stragglers, options->code.k,
+        options->home_count > 0 ? " (private)" : "",
+        options->adapt ? "auto from " : "", options->code.name,
+        options->code.stragglers, options->code.k,
         options->code.staleness > 0 ? " stale" : "", options->slots,
         options->workers_max, options->fanout > 0 ? ", over relays" : "",
         options->optim.steps);
@@ -535,16 +538,18 @@ static void report(const struct campaign_options *options,
                    struct campaign_result *total, uint64_t seed,
                    const char *what, const char *problem)
 {
-    char line[3 * SIM_TEXT];
+    char line[3 * SIM_TEXT], relays[32] = "";
 
     if (total->violations++ == 0)
         total->first_violation = seed;
     if (options->sink == NULL)
         return;
+    if (options->fanout > 0)
+        (void)snprintf(relays, sizeof relays, " --fanout %u", options->fanout);
     (void)snprintf(line, sizeof line,
                    "VIOLATION seed %" PRIu64 " (%s): %s  reproduce: muster "
-                   "simulate --faults --seed %" PRIu64,
-                   seed, problem, what, seed);
+                   "simulate --faults --seed %" PRIu64 "%s",
+                   seed, problem, what, seed, relays);
     options->sink(options->sink_context, line);
 }
 

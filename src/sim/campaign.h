@@ -18,6 +18,7 @@ struct campaign_options {
     uint32_t twice_every; /* Each so-many-th seed runs twice; 0 = none. */
     uint32_t stop_after;  /* Violations; 0 = go on to the last seed. */
     bool quiet_faults;    /* The same problems without faults. */
+    uint32_t fanout;      /* Of all seeds that can have relays; 0 = as drawn. */
     const bool *skip;     /* Faults to leave out of each seed; NULL = none. */
     enum isa isa;
     sim_sink sink; /* One line per violation. */

@@ -235,7 +235,7 @@ static enum err round_sums(struct oracle *oracle, uint32_t step,
     err = evaluate(oracle, what, one, total);
     if (err != ERR_OK)
         return err;
-    tally_gradient(total, oracle->scale, sum);
+    (void)tally_gradient(total, oracle->scale, sum);
     sum[total->dims] = tally_loss_value(total);
     return ERR_OK;
 }

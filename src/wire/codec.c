@@ -39,6 +39,7 @@
 #define ITEM_BYTES     20u
 #define ANSWER_BYTES   25u
 #define STINT_BYTES    33u
+#define SILENT_BYTES   12u
 #define LEAF_BIT       0x80u
 #define SMALL_BYTES    512u /* More than any message without a vector. */
 #define POSTED_BIT     0x40u
@@ -78,8 +79,9 @@ enum err codec_room_answers(struct codec_room *room, uint32_t answers_max)
 {
     CHECK(room->answers == NULL && answers_max <= ANSWERS_MAX);
     room->answers = mem_new(answers_max, sizeof *room->answers);
-    if (room->answers == NULL)
-        return ERR_NOMEM;
+    room->silent = mem_new(SILENT_MAX, sizeof *room->silent);
+    if (room->answers == NULL || room->silent == NULL)
+        return ERR_NOMEM; /* The caller closes the room. */
     room->answers_max = answers_max;
     return ERR_OK;
 }
@@ -92,6 +94,7 @@ void codec_room_close(struct codec_room *room)
     mem_free(room->sum);
     mem_free(room->items);
     mem_free(room->answers);
+    mem_free(room->silent);
     mem_free(room->stints);
     *room = (struct codec_room){0};
 }
@@ -219,9 +222,25 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_digest(out, &hello->part);
 }
 
+bool codec_foreign(const struct msg *msg)
+{
+    return (msg->kind == MSG_HELLO && msg->hello.version != MSG_VERSION) ||
+           (msg->kind == MSG_RELAY && msg->relay.version != MSG_VERSION);
+}
+
+/* The first field of whatever greets.  Of another release's no more is read. */
+static bool get_version(struct reader *in, uint32_t *version)
+{
+    *version = get_u32(in);
+    if (*version != MSG_VERSION)
+        skip_rest(in);
+    return *version == MSG_VERSION;
+}
+
 static void get_hello(struct reader *in, struct msg_hello *hello)
 {
-    hello->version = get_u32(in);
+    if (!get_version(in, &hello->version))
+        return;
     get_text(in, hello->name, sizeof hello->name);
     must(in, codec_name_valid(hello->name));
     hello->incarnation = get_u64(in);
@@ -474,6 +493,9 @@ static void put_task(struct writer *out, const struct msg_round *round)
 static void put_round_head(struct writer *out, const struct msg_round *round)
 {
     put_task(out, round);
+    put_bool(out, round->repeat);
+    put_bool(out, round->patient);
+    put_bool(out, round->single);
     put_u8(out, (uint8_t)round->kind);
     if (evaluation_is_product(round->kind))
         put_u32(out, round->parts);
@@ -540,6 +562,9 @@ static void get_round_head(struct reader *in, const struct codec_room *room,
     bool product;
 
     get_task(in, room, round);
+    round->repeat = get_bool(in);
+    round->patient = get_bool(in);
+    round->single = get_bool(in);
     round->kind = get_evaluation(in, room);
     product = evaluation_is_product(round->kind);
     round->parts = product ? get_u32(in) : 0;
@@ -721,7 +746,8 @@ static void put_relay(struct writer *out, const struct msg_relay *relay)
 
 static void get_relay(struct reader *in, struct msg_relay *relay)
 {
-    relay->version = get_u32(in);
+    if (!get_version(in, &relay->version))
+        return;
     get_text(in, relay->name, sizeof relay->name);
     must(in, codec_name_valid(relay->name));
 }
@@ -859,6 +885,34 @@ static void get_pulse(struct reader *in, const struct codec_room *room,
     pulse->stints = room->stints;
 }
 
+static void put_watch(struct writer *out, const struct msg_watch *watch)
+{
+    put_u64(out, watch->sequence);
+    put_i64(out, watch->sent_us);
+    put_bool(out, watch->whole);
+    put_u32(out, watch->count);
+    for (uint32_t i = 0; i < watch->count; i++) {
+        put_u32(out, watch->silent[i].leaf);
+        put_i64(out, watch->silent[i].silence_us);
+    }
+}
+
+static void get_watch(struct reader *in, const struct codec_room *room,
+                      struct msg_watch *watch)
+{
+    watch->sequence = get_u64(in);
+    watch->sent_us = get_i64(in);
+    watch->whole = get_bool(in);
+    watch->count = get_u32(in);
+    must(in, watch->count <= SILENT_MAX &&
+                 (watch->count == 0 || room->silent != NULL));
+    for (uint32_t i = 0; in->ok && i < watch->count; i++) {
+        room->silent[i].leaf = get_u32(in);
+        room->silent[i].silence_us = get_time(in);
+    }
+    watch->silent = room->silent;
+}
+
 static size_t round_bound(uint32_t items, uint32_t dims, uint32_t sum_dims)
 {
     return SMALL_BYTES + (size_t)items * ITEM_BYTES + (size_t)dims * 16 +
@@ -893,6 +947,8 @@ size_t codec_bound(const struct msg *msg)
         return SMALL_BYTES + ((size_t)msg->row.dims + 1) * 8;
     case MSG_STATUS:
         return SMALL_BYTES + msg->status.size;
+    case MSG_WATCH:
+        return SMALL_BYTES + (size_t)msg->watch.count * SILENT_BYTES;
     case MSG_PULSE:
         return SMALL_BYTES + (size_t)msg->pulse.count * STINT_BYTES;
     case MSG_CHUNKS:
@@ -938,6 +994,7 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_u64(out, msg->echo.sequence);
         put_i64(out, msg->echo.sent_us);
         put_i64(out, msg->echo.heard_us);
+        put_i64(out, msg->echo.error_us);
         break;
     case MSG_DATA:
         put_data(out, &msg->data);
@@ -994,6 +1051,9 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_PULSE:
         put_pulse(out, &msg->pulse);
         break;
+    case MSG_WATCH:
+        put_watch(out, &msg->watch);
+        break;
     case MSG_CHUNKS:
         put_chunks(out, &msg->chunks);
         break;
@@ -1044,6 +1104,7 @@ static void get_body(struct reader *in, struct codec_room *room,
         msg->echo.sequence = get_u64(in);
         msg->echo.sent_us = get_i64(in);
         msg->echo.heard_us = get_i64(in);
+        msg->echo.error_us = get_i64(in);
         return;
     case MSG_DATA:
         get_data(in, &msg->data);
@@ -1097,6 +1158,9 @@ static void get_body(struct reader *in, struct codec_room *room,
         return;
     case MSG_PULSE:
         get_pulse(in, room, &msg->pulse);
+        return;
+    case MSG_WATCH:
+        get_watch(in, room, &msg->watch);
         return;
     case MSG_CHUNKS:
         get_chunks(in, &msg->chunks);

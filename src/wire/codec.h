@@ -34,12 +34,13 @@ struct codec_room {
     struct item *items;
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;
-    struct stint *stints; /* STINTS_MAX. */
+    struct silent *silent; /* SILENT_MAX, with the answers. */
+    struct stint *stints;  /* STINTS_MAX. */
 };
 
 MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,
                                     uint32_t sum_dims, uint32_t items_max);
-/* Room for SUMs, too; ANSWERS_MAX at most. */
+/* Room for SUMs and WATCHes, too; ANSWERS_MAX at most. */
 MUST_CHECK enum err codec_room_answers(struct codec_room *room,
                                        uint32_t answers_max);
 void codec_room_close(struct codec_room *room);
@@ -98,6 +99,10 @@ void codec_room_forget(struct codec_room *room);
 
 /* Is it [A-Za-z0-9._-]{1,64}: a name that no terminal, file or page minds? */
 bool codec_name_valid(const char *name);
+
+/* A greeting of another release: it may have other fields than ours, so that
+ * nothing but its version was read, and that is what it can be told. */
+bool codec_foreign(const struct msg *msg);
 
 /* Largest SUM of the job. */
 size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max);

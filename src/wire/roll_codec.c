@@ -323,7 +323,7 @@ static void get_body(struct reader *in, struct roll_msg *msg)
 }
 
 enum err roll_codec_decode(const uint8_t *data, size_t size,
-                             struct roll_msg *msg)
+                           struct roll_msg *msg)
 {
     struct reader in = reader_on(data, size);
     struct roll_msg made;

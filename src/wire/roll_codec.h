@@ -23,6 +23,6 @@ size_t roll_codec_bound(const struct roll_msg *msg);
 /* `out` has roll_codec_bound bytes; returns the bytes written. */
 size_t roll_codec_encode(const struct roll_msg *msg, uint8_t *out);
 MUST_CHECK enum err roll_codec_decode(const uint8_t *data, size_t size,
-                                        struct roll_msg *msg);
+                                      struct roll_msg *msg);
 
 #endif /* WIRE_ROLL_CODEC_H */

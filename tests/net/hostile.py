@@ -31,6 +31,7 @@ def refusals(tap, name, address):
     cases = [
         ("another arithmetic", hello(arithmetic=b"\x11" * 32), "other bits"),
         ("another version", hello(version=999), "protocol version"),
+        ("an older version", hello(version=4, rest=b""), "protocol version"),
     ]
     texts = []
     for what, message, words in cases:

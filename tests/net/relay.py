@@ -28,6 +28,18 @@ def local_workers(tap):
         tap.equal(got["workers"]["max"], 256, f"{name}: all were there")
 
 
+def tree(tap):
+    """Nobody serves more than four: 8 relays behind 2, and one of each dies."""
+    got = train(*WIDE, "-n", "32", "--fanout", "4", "--out", "tree", "--chaos",
+                "kill:r9@15,kill:r1@30")
+    tap.ok(got["exit"] == 0 and got["hash"] == train(*WIDE)["hash"],
+           "relays behind relays, one of each killed: the same hash", got)
+    tap.equal(got["workers"]["max"], 32, "and all were there")
+    got = train(*WIDE, "-n", "32", "--fanout", "4", "--out", "tree-2")
+    tap.ok({one["relay"] for one in got["worker_times"]} == {"r8", "r9"},
+           "the coordinator serves two", got["worker_times"])
+
+
 def codes(tap):
     wanted = perfect_hash()
     for code in ("uncoded", "frc", "steal", "rep", "stream"):
@@ -160,6 +172,7 @@ def sealed(tap, wanted):
 def main():
     tap = Tap()
     local_workers(tap)
+    tree(tap)
     codes(tap)
     stopped(tap)
     coordinator_killed(tap)

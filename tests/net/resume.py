@@ -33,6 +33,9 @@ def main():
     wanted = train(*ONE)["hash"]
 
     job, family = start("a")
+    second = train(*DATA, "-n", 2, "--resume", "a")
+    tap.ok(second["exit"] == 1 and "a run is going on" in second["error"],
+           "two coordinators do not share a folder (P4)", second)
     code, out, err = run("stop", "a")
     result = job.finish()
     tap.equal(code, 0, "`muster stop` answers")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -14,6 +15,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         files = self.server.files
+        if files.elsewhere:
+            self.send_response(302)
+            self.send_header("Location", files.elsewhere + self.path)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         path = self.path.lstrip("/")
         if not os.path.exists(path):
             self.send_response(404)
@@ -42,15 +49,26 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Files:
-    def __init__(self, ranges=True):
+    """`seal`: files of a certificate and its key, for https.  `elsewhere`: an
+    address to which all are sent on."""
+
+    def __init__(self, ranges=True, seal=None, elsewhere=None):
         self.ranges = ranges
+        self.elsewhere = elsewhere
         self.requests = 0
         self.bytes = 0
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.files = self
         self.server.handle_error = lambda *_: None
-        self.address = "http://127.0.0.1:%d" % self.server.server_port
+        self.address = "%s://127.0.0.1:%d" % ("https" if seal else "http",
+                                              self.server.server_port)
+        if seal:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*seal)
+            self.server.socket = context.wrap_socket(
+                self.server.socket, server_side=True,
+                do_handshake_on_connect=False)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def close(self):

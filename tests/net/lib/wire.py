@@ -10,7 +10,7 @@ import subprocess
 
 HELLO, REJECT = 1, 3
 MAGIC = b"MUSTER-1"
-VERSION = 4
+VERSION = 6
 DEADLINE_S = 20
 
 
@@ -19,10 +19,11 @@ def frame(data):
 
 
 def hello(version=VERSION, name="intruder", arithmetic=b"\0" * 32,
-          resident=False, data=b"\0" * 32, job=0):
+          resident=False, data=b"\0" * 32, job=0, rest=bytes(33)):
+    """`rest`: private data, none; another release may say what it likes."""
     return (bytes([HELLO]) + struct.pack("<IH", version, len(name)) +
             name.encode() + struct.pack("<QI", 12345, 1) + arithmetic +
-            bytes([resident]) + data + struct.pack("<QQ?", job, 0, False))
+            bytes([resident]) + data + struct.pack("<QQ?", job, 0, False) + rest)
 
 
 def reject_text(message):

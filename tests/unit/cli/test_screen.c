@@ -102,6 +102,26 @@ static void test_eight(void **state)
         "  w7                 ########################  working" END "\033[J");
 }
 
+/* Which workers sit behind which relay. */
+static void test_relays(void **state)
+{
+    struct trace joined = {.kind = TRACE_JOINED};
+
+    (void)state;
+    work(34);
+    for (uint32_t i = 0; i < 34; i++) {
+        (void)snprintf(joined.name, sizeof joined.name, "w%u", i);
+        (void)snprintf(joined.relay, sizeof joined.relay, "r%u", i / 16);
+        watch_event(&watch, &joined);
+    }
+    assert_non_null(strstr(picture(), "  behind r0 r1" END "  w32"));
+    assert_non_null(strstr(picture(), "  behind r2" END));
+    work(8);
+    (void)snprintf(joined.name, sizeof joined.name, "w3");
+    watch_event(&watch, &joined);
+    assert_non_null(strstr(picture(), "working  behind r2" END "  w4"));
+}
+
 static void test_sixty_four(void **state)
 {
     (void)state;
@@ -180,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eight),
+        cmocka_unit_test(test_relays),
         cmocka_unit_test(test_sixty_four),
         cmocka_unit_test(test_two_hundred_and_fifty_six),
         cmocka_unit_test(test_blocks_and_colours),

@@ -71,9 +71,9 @@ static void check_slot(const struct layout *layout, const struct code *code,
         assert_int_equal(
             home_of(layout, layout->chunk, code->pieces[ids[i]].first), home);
     for (uint32_t id = 0; id < code->piece_count; id++)
-        assert_true(code_holds(code, slot, id) ==
-                    (home_of(layout, layout->chunk, code->pieces[id].first) ==
-                     home));
+        assert_true(
+            code_holds(code, slot, id) ==
+            (home_of(layout, layout->chunk, code->pieces[id].first) == home));
 }
 
 static void check(const struct layout *layout, const struct code *code)
@@ -95,8 +95,7 @@ static void check(const struct layout *layout, const struct code *code)
 }
 
 /* An exact step needs somebody of every home, and no more. */
-static void check_feasible(const struct layout *layout,
-                           const struct code *code)
+static void check_feasible(const struct layout *layout, const struct code *code)
 {
     for (uint32_t mask = 0; code->slots <= 10 && mask < 1u << code->slots;
          mask++) {

@@ -397,6 +397,32 @@ static void test_approximate_steps_wait_for_the_disk(void **state)
     close_play(&play);
 }
 
+/* P6, --sync: receipt and model are durable before the next round, so that a
+ * restart computes nothing again; a disk that fails does not stop it. */
+static void test_every_step_is_saved(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    play.coordinator.options.sync = true;
+    for (uint32_t at = 1; at <= 2; at++) {
+        answer(&play, 0, 0, play.coordinator.key, 1);
+        answer(&play, 1, 1, play.coordinator.key, 1);
+        assert_true(stage_find_action(&play.actions, ACTION_JOURNAL)->sync);
+        journaled(&play);
+        assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 0);
+        assert_int_equal(
+            stage_find_action(&play.actions, ACTION_CHECKPOINT)->step, at);
+        step(&play, (struct event){.kind = EVENT_CHECKPOINTED,
+                                   .step = at,
+                                   .err = at == 1 ? ERR_OK : ERR_IO});
+        assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
+    }
+    assert_int_equal(play.coordinator.stats.alarms, 1);
+    close_play(&play);
+}
+
 static void test_stop_saves_and_ends(void **state)
 {
     struct play play;
@@ -628,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_coded_round_begins_anew),
         cmocka_unit_test(test_nan_row_is_poison),
         cmocka_unit_test(test_approximate_steps_wait_for_the_disk),
+        cmocka_unit_test(test_every_step_is_saved),
         cmocka_unit_test(test_stop_saves_and_ends),
         cmocka_unit_test(test_replaced_coordinator_stops),
         cmocka_unit_test(test_other_arithmetic_is_refused),

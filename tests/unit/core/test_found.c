@@ -59,7 +59,7 @@ static void test_beats_do_not_put_off_suspicion(void **state)
 static double no_slopes(void *context, double *scores)
 {
     (void)context;
-    (void)scores;
+    scores[0] = 0;
     return 0;
 }
 

@@ -64,8 +64,7 @@ static void hello(struct play *play, uint32_t link, uint8_t part)
 
 static void open_play(struct play *play, const char *code, uint32_t stragglers)
 {
-    struct coordinator_options options =
-        stage_options(code, 2, stragglers, 3);
+    struct coordinator_options options = stage_options(code, 2, stragglers, 3);
     struct why why;
 
     options.code.placement = PLACE_HOMES;

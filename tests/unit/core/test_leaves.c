@@ -174,6 +174,43 @@ static void test_a_sum_counts_for_all(void **state)
     close_play(&play);
 }
 
+/* The second round of a view opens as the first: the relay knows how. */
+static void test_a_round_is_repeated(void **state)
+{
+    static const uint32_t pieces[] = {0, 1, 2, 3};
+    const struct msg *round;
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 0);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TASK), 4);
+    assert_false(stage_find(&play.actions, MSG_ROUND)->round.repeat);
+    sum(&play, pieces, 4, 9);
+    round = stage_find(&play.actions, MSG_ROUND);
+    assert_non_null(round);
+    assert_true(round->round.repeat);
+    assert_true(round->round.patient);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TASK), 0);
+    for (uint32_t slot = 0; slot < 4; slot++) {
+        const struct member *member =
+            &play.coordinator.members[play.coordinator.slot_link[slot]];
+
+        assert_int_equal(member->outstanding, 1);
+        assert_int_equal(member->assignment, round->round.assignment);
+    }
+    /* One of them is gone: its piece moves, and the next round is told in
+     * full. */
+    sum(&play, pieces, 3, 9);
+    say(&play, RELAY_LINK, &(struct msg){.kind = MSG_GONE, .leaf = 103});
+    assert_non_null(stage_find(&play.actions, MSG_WORK));
+    tally(&play, RELAY_LINK, stage_find(&play.actions, MSG_WORK)->leaf, 3, 2);
+    while (play.coordinator.phase != COORDINATOR_ROUND)
+        step(&play, (struct event){.kind = EVENT_JOURNALED});
+    assert_false(stage_find(&play.actions, MSG_ROUND)->round.repeat);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TASK), 3);
+    close_play(&play);
+}
+
 /* TALLY-1: nothing of it counts, and what it held is given out again. */
 static void test_an_overlapping_sum_is_dropped_whole(void **state)
 {
@@ -290,12 +327,74 @@ static void test_a_leaf_is_told_through_its_relay(void **state)
     open_play(&play, "uncoded", 4, 0, 1);
     msg.beat.sequence = 1;
     say(&play, RELAY_LINK, &msg);
-    assert_int_equal(stage_find(&play.actions, MSG_ECHO)->leaf, 102);
+    assert_null(stage_find(&play.actions, MSG_ECHO)); /* The relay did. */
     /* Silence: the others beat, this one is closed by its relay. */
     play.now = 5 * SECOND_US;
     step(&play, (struct event){.kind = EVENT_TIME});
     assert_int_equal(stage_count_msg(&play.actions, MSG_GONE), 3);
     assert_int_equal(stage_count(&play.actions, ACTION_CLOSE), 1);
+    close_play(&play);
+}
+
+/* A relay's beat, with one leaf that it does not hear, or none. */
+static void watch(struct play *play, uint64_t sequence, uint32_t leaf,
+                  time_us silence)
+{
+    const struct silent silent = {.leaf = leaf, .silence_us = silence};
+    struct msg msg = {.kind = MSG_WATCH};
+
+    msg.watch.sequence = sequence;
+    msg.watch.sent_us = 3;
+    msg.watch.whole = true;
+    msg.watch.count = leaf > 0;
+    msg.watch.silent = &silent;
+    say(play, RELAY_LINK, &msg);
+}
+
+/* RELAY-5: as long as it beats, its leaves are here, but those it names. */
+static void test_a_relay_speaks_for_its_leaves(void **state)
+{
+    struct play play;
+    uint64_t sequence = 0;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 0);
+    for (play.now = 0; play.now < 3 * SECOND_US; play.now += 50 * MS_US) {
+        watch(&play, ++sequence, 0, 0);
+        assert_int_equal(stage_find(&play.actions, MSG_ECHO)->leaf, 0);
+        assert_int_equal(stage_find(&play.actions, MSG_ECHO)->echo.sequence,
+                         sequence);
+        step(&play, (struct event){.kind = EVENT_TIME});
+        assert_int_equal(stage_count_trace(&play.actions, TRACE_SUSPECT), 0);
+    }
+    watch(&play, ++sequence, 102, 250 * MS_US);
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_SUSPECT), 0);
+    play.now += 60 * MS_US;
+    watch(&play, ++sequence, 102, 310 * MS_US);
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_SUSPECT), 1);
+    watch(&play, ++sequence, 0, 0);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_CLEARED), 1);
+    watch(&play, ++sequence, 102, 5 * SECOND_US);
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_DIED), 1);
+    assert_int_equal(play.coordinator.alive, 3);
+    close_play(&play);
+}
+
+/* ... and when it does not beat, none of them is. */
+static void test_a_silent_relay_hides_its_leaves(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    play.now = 400 * MS_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_SUSPECT), 4);
+    watch(&play, 1, 0, 0);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_CLEARED), 3);
     close_play(&play);
 }
 
@@ -393,13 +492,6 @@ static void test_relays_are_refused_with_a_reason(void **state)
     options.leaves_max = 4;
     assert_non_null(
         strstr(refusal(&options, MSG_VERSION + 1, reason), "same release"));
-    options.verify = true;
-    assert_non_null(
-        strstr(refusal(&options, MSG_VERSION, reason), "cannot be compared"));
-    options.verify = false;
-    options.audit = .5;
-    assert_non_null(
-        strstr(refusal(&options, MSG_VERSION, reason), "cannot be compared"));
 }
 
 static void test_no_room_for_one_more_leaf(void **state)
@@ -498,7 +590,10 @@ int main(void)
         cmocka_unit_test(test_a_leaf_of_the_wrong_shape_is_struck),
         cmocka_unit_test(test_a_dead_relay_takes_its_leaves),
         cmocka_unit_test(test_a_leaf_is_told_through_its_relay),
+        cmocka_unit_test(test_a_relay_speaks_for_its_leaves),
+        cmocka_unit_test(test_a_silent_relay_hides_its_leaves),
         cmocka_unit_test(test_gone_is_death),
+        cmocka_unit_test(test_a_round_is_repeated),
         cmocka_unit_test(test_a_sum_of_a_leaf_that_has_gone),
         cmocka_unit_test(test_replicas_elsewhere_are_not_merged),
         cmocka_unit_test(test_who_is_no_relay_has_no_leaves),

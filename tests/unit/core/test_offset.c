@@ -30,9 +30,12 @@ static void test_symmetric_road_is_exact(void **state)
     struct offset offset = {0};
 
     (void)state;
-    offset_sample(&offset, 1000, 501050, 1100);
+    offset_sample(&offset, 1000, 501050, 1100, 0);
     assert_int_equal(offset.ahead_us, 500000);
     assert_int_equal(offset_error(&offset, 1100), 50);
+    offset = (struct offset){0};
+    offset_sample(&offset, 1000, 501050, 1100, 30); /* A relay's word. */
+    assert_int_equal(offset_error(&offset, 1100), 80);
 }
 
 static void test_truth_is_within_the_error(void **state)
@@ -51,8 +54,8 @@ static void test_truth_is_within_the_error(void **state)
             const int64_t back = rng_between(&rng, 0, 100 * MS_US);
             const int64_t before = offset_error(&offset, now + there + back);
 
-            offset_sample(&offset, now, now + there + ahead,
-                          now + there + back);
+            offset_sample(&offset, now, now + there + ahead, now + there + back,
+                          0);
             now += there + back;
             assert_true(labs((long)(offset.ahead_us - ahead)) <=
                         offset_error(&offset, now) + 1);
@@ -70,12 +73,12 @@ static void test_error_grows_with_age(void **state)
     struct offset offset = {0};
 
     (void)state;
-    offset_sample(&offset, 0, 1000, 20);
+    offset_sample(&offset, 0, 1000, 20, 0);
     assert_int_equal(offset_error(&offset, 20 + SECOND_US), 10 + 100);
-    offset_sample(&offset, SECOND_US, SECOND_US + 2000, SECOND_US + 400);
+    offset_sample(&offset, SECOND_US, SECOND_US + 2000, SECOND_US + 400, 0);
     assert_int_equal(offset.ahead_us, 1000 - 10);
     offset_sample(&offset, 2 * SECOND_US, 2 * SECOND_US + 1500,
-                  2 * SECOND_US + 400);
+                  2 * SECOND_US + 400, 0);
     assert_int_equal(offset.ahead_us, 1300);
 }
 
@@ -84,11 +87,11 @@ static void test_impossible_times_are_ignored(void **state)
     struct offset offset = {0};
 
     (void)state;
-    offset_sample(&offset, 100, 50, 99); /* Back before it was sent. */
-    offset_sample(&offset, -1, 50, 99);
-    offset_sample(&offset, 1, INT64_MAX, 99);
-    offset_sample(&offset, 1, INT64_MIN, 99);
-    offset_sample(&offset, 1, 5, OFFSET_CLOCK_MAX + 1);
+    offset_sample(&offset, 100, 50, 99, 0); /* Back before it was sent. */
+    offset_sample(&offset, -1, 50, 99, 0);
+    offset_sample(&offset, 1, INT64_MAX, 99, 0);
+    offset_sample(&offset, 1, INT64_MIN, 99, 0);
+    offset_sample(&offset, 1, 5, OFFSET_CLOCK_MAX + 1, 0);
     assert_false(offset.known);
 }
 

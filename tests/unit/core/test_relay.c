@@ -50,7 +50,8 @@ static struct msg hello_of(uint32_t i)
 }
 
 /* Weights of a round that `step` names. */
-static void cast(struct play *play, uint32_t step_number)
+static void cast_as(struct play *play, uint32_t step_number, bool repeat,
+                    bool patient)
 {
     static const double weights[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     static const int16_t exponent[8] = {0};
@@ -62,7 +63,15 @@ static void cast(struct play *play, uint32_t step_number)
     msg.round.dims = 8;
     msg.round.weights = weights;
     msg.round.exponent = exponent;
+    msg.round.repeat = repeat;
+    msg.round.patient = patient;
+    msg.round.assignment = repeat ? 50 : 0;
     say(play, RELAY_PARENT, &msg);
+}
+
+static void cast(struct play *play, uint32_t step_number)
+{
+    cast_as(play, step_number, false, false);
 }
 
 static struct item piece_at(uint32_t id)
@@ -234,6 +243,60 @@ static void test_stragglers_do_not_hold_the_others(void **state)
     close_play(&play);
 }
 
+/* ... but longer where the round needs every answer anyway. */
+static void test_patience_where_all_are_needed(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play);
+    cast_as(&play, 0, false, true);
+    for (uint32_t i = 0; i < LEAVES; i++)
+        task(&play, play.number[i], i);
+    play.now = 10 * MS_US;
+    answer(&play, 0, 0, 10);
+    tick(&play, 19 * MS_US);
+    assert_null(sum_sent(&play));
+    answer(&play, 1, 1, 20);
+    tick(&play, 20 * MS_US);
+    assert_int_equal(sum_sent(&play)->count, 2);
+    close_play(&play);
+}
+
+/* One word for all: what they had before in this view. */
+static void test_tasks_are_repeated(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play);
+    cast(&play, 0);
+    task(&play, play.number[0], 4);
+    task(&play, play.number[2], 6);
+    cast_as(&play, 1, true, false);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
+    for (uint32_t i = 0, seen = 0; i < play.actions.count; i++) {
+        const struct action *action = &play.actions.list[i];
+
+        if (action->kind != ACTION_SEND)
+            continue;
+        assert_int_equal(action->link, seen == 0 ? 0 : 2);
+        assert_int_equal(action->msg.round.key.step, 1);
+        assert_int_equal(action->msg.round.assignment, 50);
+        assert_false(action->msg.round.repeat);
+        assert_int_equal(action->msg.round.count, 1);
+        assert_int_equal(action->msg.round.items[0].id, seen == 0 ? 4 : 6);
+        seen++;
+    }
+    answer(&play, 0, 4, 1);
+    assert_null(sum_sent(&play)); /* The other one is owed. */
+    answer(&play, 2, 6, 1);
+    assert_int_equal(sum_sent(&play)->count, 2);
+    cast_as(&play, 1, true, false); /* Said twice. */
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    close_play(&play);
+}
+
 /* RELAY-2. */
 static void test_moved_pieces_travel_alone(void **state)
 {
@@ -325,11 +388,209 @@ static void test_called_off(void **state)
     assert_int_equal(stage_count_msg(&play.actions, MSG_CANCEL), 1);
     answer(&play, 1, 1, 20);
     tick(&play, SECOND_US);
-    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_WATCH), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 1);
     cast(&play, 1);
     task(&play, play.number[0], 0);
     answer(&play, 0, 0, 3);
     assert_int_equal(sum_sent(&play)->sum[0], 3);
+    close_play(&play);
+}
+
+/* Seed 90387: the SUM with piece 1 was dropped above, for another piece in it,
+ * and piece 1 is given to another leaf.  Listed as known it would be given out
+ * again and again. */
+static void test_passed_on_before_goes_alone(void **state)
+{
+    struct play play;
+    const struct msg *tally;
+
+    (void)state;
+    open_round(&play);
+    for (uint32_t i = 0; i < LEAVES; i++)
+        answer(&play, i, i, 10);
+    assert_int_equal(sum_sent(&play)->count, LEAVES);
+    work_msg(&play, MSG_WORK, play.number[2], 1);
+    answer(&play, 2, 1, 10);
+    assert_null(sum_sent(&play));
+    tally = stage_find(&play.actions, MSG_TALLY);
+    assert_non_null(tally);
+    assert_int_equal(tally->leaf, play.number[2]);
+    assert_int_equal(tally->tally.piece, 1);
+    close_play(&play);
+}
+
+static void beat(struct play *play, uint32_t link, uint64_t sequence,
+                 uint32_t queued)
+{
+    struct msg msg = {.kind = MSG_BEAT};
+
+    msg.beat.sequence = sequence;
+    msg.beat.sent_us = play->now + 7;
+    msg.beat.queued = queued;
+    say(play, link, &msg);
+}
+
+/* ECHO from above: its clock is `ahead`. */
+static void echo(struct play *play, time_us ahead)
+{
+    struct msg msg = {.kind = MSG_ECHO};
+
+    tick(play, play->now);
+    msg.echo.sequence = stage_find(&play->actions, MSG_WATCH)->watch.sequence;
+    msg.echo.sent_us = play->now;
+    msg.echo.heard_us = play->now + ahead;
+    say(play, RELAY_PARENT, &msg);
+}
+
+/* RELAY-5: beats end here, and are answered with the coordinator's clock. */
+static void test_beats_are_answered_here(void **state)
+{
+    struct play play;
+    const struct msg *answer;
+
+    (void)state;
+    open_play(&play);
+    beat(&play, 1, 1, 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    echo(&play, 500);
+    beat(&play, 1, 2, 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 1);
+    answer = stage_find(&play.actions, MSG_ECHO);
+    assert_non_null(answer);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_SEND)->link, 1);
+    assert_int_equal(answer->echo.sequence, 2);
+    assert_int_equal(answer->echo.sent_us, play.now + 7);
+    assert_int_equal(answer->echo.heard_us, play.now + 500);
+    close_play(&play);
+}
+
+/* ... but for a worker that waits and waits: its work may be lost. */
+static void test_long_idleness_is_passed_on(void **state)
+{
+    struct play play;
+    uint32_t passed = 0;
+
+    (void)state;
+    open_play(&play);
+    for (uint64_t i = 1; i <= 100; i++) {
+        beat(&play, 0, i, 0);
+        passed += stage_count_msg(&play.actions, MSG_BEAT);
+        assert_true(passed == 0 || i > 10);
+    }
+    assert_int_equal(passed, 4); /* After 10, 20, 40 and 80. */
+    beat(&play, 0, 101, 1);
+    beat(&play, 0, 102, 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_BEAT), 0);
+    close_play(&play);
+}
+
+static void test_the_silent_are_named(void **state)
+{
+    struct play play;
+    const struct msg_watch *watch = NULL;
+
+    (void)state;
+    open_play(&play);
+    for (uint64_t i = 1; i <= 20; i++) {
+        play.now += 50 * MS_US;
+        beat(&play, 0, i, 1);
+        beat(&play, 2, i, 1);
+        tick(&play, play.now);
+        assert_non_null(stage_find(&play.actions, MSG_WATCH));
+        watch = &stage_find(&play.actions, MSG_WATCH)->watch;
+        assert_int_equal(watch->sequence, i);
+        assert_true(watch->whole);
+        assert_int_equal(watch->count, i > 2);
+    }
+    assert_int_equal(watch->silent[0].leaf, play.number[1]);
+    assert_int_equal(watch->silent[0].silence_us, SECOND_US);
+    beat(&play, 1, 1, 1); /* It is back: the coordinator hears of it at once. */
+    assert_int_equal(stage_count_msg(&play.actions, MSG_BEAT), 1);
+    tick(&play, play.now + 50 * MS_US);
+    assert_int_equal(stage_find(&play.actions, MSG_WATCH)->watch.count, 0);
+    close_play(&play);
+}
+
+/* A SUM is a sign of life, too; but not for ever. */
+static void test_watches_are_left_out(void **state)
+{
+    struct play play;
+    uint32_t watches = 0;
+
+    (void)state;
+    open_play(&play);
+    echo(&play, 500);
+    for (uint32_t i = 0; i < 40; i++) {
+        cast(&play, i);
+        task(&play, play.number[0], 0);
+        answer(&play, 0, 0, 1);
+        assert_non_null(sum_sent(&play));
+        for (uint32_t link = 0; link < LEAVES; link++)
+            beat(&play, link, i + 1, 1);
+        tick(&play, play.now + 50 * MS_US);
+        watches += stage_count_msg(&play.actions, MSG_WATCH);
+    }
+    assert_in_range(watches, 3, 4);
+    close_play(&play);
+}
+
+/* A relay below speaks for its leaves; what it says is said on. */
+static void test_the_silent_below_are_named(void **state)
+{
+    struct msg msg = {.kind = MSG_RELAY}, hello = hello_of(4);
+    struct silent silent = {.leaf = 9, .silence_us = 400 * MS_US};
+    const struct msg_watch *watch;
+    struct play play;
+    uint32_t number;
+
+    (void)state;
+    open_play(&play);
+    msg.relay.version = MSG_VERSION;
+    say(&play, 4, &msg);
+    hello.leaf = 9;
+    say(&play, 4, &hello);
+    number = stage_find(&play.actions, MSG_HELLO)->leaf;
+    echo(&play, 500);
+    play.now = 50 * MS_US;
+    msg = (struct msg){.kind = MSG_WATCH};
+    msg.watch.sequence = 1;
+    msg.watch.whole = true;
+    say(&play, 4, &msg);
+    assert_int_equal(stage_find(&play.actions, MSG_ECHO)->echo.heard_us,
+                     play.now + 500);
+    tick(&play, play.now);
+    assert_int_equal(stage_find(&play.actions, MSG_WATCH)->watch.count, 0);
+    msg.watch.sequence = 2;
+    msg.watch.count = 1;
+    msg.watch.silent = &silent;
+    play.now = 100 * MS_US;
+    say(&play, 4, &msg);
+    tick(&play, play.now);
+    watch = &stage_find(&play.actions, MSG_WATCH)->watch;
+    assert_int_equal(watch->count, 1);
+    assert_int_equal(watch->silent[0].leaf, number);
+    assert_int_equal(watch->silent[0].silence_us, 400 * MS_US);
+    close_play(&play);
+}
+
+/* Once for all; only those at work need to hear it. */
+static void test_called_off_for_all(void **state)
+{
+    struct play play;
+    struct msg cancel = {.kind = MSG_CANCEL};
+
+    (void)state;
+    open_round(&play);
+    answer(&play, 1, 1, 10);
+    cancel.cancel.key = play.key;
+    say(&play, RELAY_PARENT, &cancel);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_CANCEL), 2);
+    answer(&play, 0, 0, 20);
+    assert_int_equal(stage_count(&play.actions, ACTION_SEND), 0);
+    cancel.cancel.key.step++; /* It has overtaken its round (WORK-2). */
+    say(&play, RELAY_PARENT, &cancel);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_CANCEL), LEAVES);
     close_play(&play);
 }
 
@@ -522,6 +783,29 @@ static void test_no_more_room(void **state)
     close_play(&play);
 }
 
+/* Whoever said HELLO and then RELAY is no worker any more; left as one, its
+ * dismissal closed the link under the leaves behind it.  (fuzz_relay.c) */
+static void test_a_leaf_that_turns_out_a_relay(void **state)
+{
+    struct msg relay = {.kind = MSG_RELAY};
+    struct msg hello = hello_of(9);
+    struct msg gone = {.kind = MSG_GONE};
+    struct play play;
+
+    (void)state;
+    open_play(&play);
+    relay.relay.version = MSG_VERSION;
+    say(&play, 1, &relay);
+    assert_int_equal(stage_find(&play.actions, MSG_GONE)->leaf, play.number[1]);
+    hello.leaf = 9;
+    say(&play, 1, &hello);
+    assert_int_equal(relay_leaves(&play.relay), LEAVES);
+    gone.leaf = play.number[1];
+    say(&play, RELAY_PARENT, &gone);
+    assert_null(stage_find_action(&play.actions, ACTION_CLOSE));
+    close_play(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,7 +815,16 @@ int main(void)
         cmocka_unit_test(test_moved_pieces_travel_alone),
         cmocka_unit_test(test_replicas_are_credited_not_counted),
         cmocka_unit_test(test_strange_answers_are_passed_on),
+        cmocka_unit_test(test_passed_on_before_goes_alone),
+        cmocka_unit_test(test_beats_are_answered_here),
+        cmocka_unit_test(test_long_idleness_is_passed_on),
+        cmocka_unit_test(test_the_silent_are_named),
+        cmocka_unit_test(test_the_silent_below_are_named),
         cmocka_unit_test(test_called_off),
+        cmocka_unit_test(test_called_off_for_all),
+        cmocka_unit_test(test_patience_where_all_are_needed),
+        cmocka_unit_test(test_tasks_are_repeated),
+        cmocka_unit_test(test_watches_are_left_out),
         cmocka_unit_test(test_no_weights_no_round),
         cmocka_unit_test(test_a_leaf_that_goes),
         cmocka_unit_test(test_sent_away_by_the_coordinator),
@@ -539,6 +832,7 @@ int main(void)
         cmocka_unit_test(test_silence_above_is_noticed),
         cmocka_unit_test(test_a_relay_below),
         cmocka_unit_test(test_no_more_room),
+        cmocka_unit_test(test_a_leaf_that_turns_out_a_relay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

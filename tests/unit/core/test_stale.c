@@ -342,10 +342,11 @@ static void test_late_workers_are_left_in_peace(void **state)
     (void)state;
     open_play(&play, 2);
     quick_step(&play);
-    beat.beat = (struct msg_beat){.view = play.key[3].view,
-                                  .step = play.key[3].step,
-                                  .assignment = 1,
-                                  .queued = 1};
+    beat.beat =
+        (struct msg_beat){.view = play.key[3].view,
+                          .step = play.key[3].step,
+                          .assignment = play.coordinator.members[3].assignment,
+                          .queued = 1};
     for (uint32_t i = 0; i < 30; i++) {
         play.now += 50 * MS_US;
         beat.beat.sequence++;

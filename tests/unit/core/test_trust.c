@@ -100,6 +100,22 @@ static void test_within_bound_is_taken(void **state)
     play_close(&play);
 }
 
+/* Two that are each in bound and together are not: somebody lied, nobody knows
+ * who, and none of it reaches the model. */
+static void test_together_out_of_bound(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    play_answer(&play, 0, 0, (INT64_C(1) << 62) - 1);
+    play_answer(&play, 1, 1, 1);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
+    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_true(coordinator_weights(&play.coordinator)[0] == 0);
+    play_close(&play);
+}
+
 static void test_wrong_size(void **state)
 {
     const int64_t sum[2 * DIMS] = {1};
@@ -291,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_out_of_bound),
         cmocka_unit_test(test_loss_out_of_bound),
         cmocka_unit_test(test_within_bound_is_taken),
+        cmocka_unit_test(test_together_out_of_bound),
         cmocka_unit_test(test_wrong_size),
         cmocka_unit_test(test_key_that_never_was),
         cmocka_unit_test(test_late_is_no_strike),

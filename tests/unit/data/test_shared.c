@@ -69,7 +69,7 @@ static struct shared *open_shared(const struct dataset *data, enum err wanted)
     struct shared *shared = NULL;
     struct why why = {0};
 
-    assert_int_equal(shared_open(FILE_NAME, &shared, &why), ERR_OK);
+    assert_int_equal(shared_open(FILE_NAME, NULL, &shared, &why), ERR_OK);
     assert_int_equal(shared_check(shared, &shape, &digest, &why), wanted);
     assert_int_equal(why.text[0] == '\0', wanted == ERR_OK);
     return shared;
@@ -159,9 +159,11 @@ static void test_what_is_no_file(void **state)
     struct why why = {0};
 
     (void)state;
-    assert_int_equal(shared_open(TEXT, &shared, &why), ERR_FORMAT);
-    assert_int_equal(shared_open("no such file", &shared, &why), ERR_NOTFOUND);
-    assert_int_equal(shared_open("/dev/null", &shared, &why), ERR_UNSUPPORTED);
+    assert_int_equal(shared_open(TEXT, NULL, &shared, &why), ERR_FORMAT);
+    assert_int_equal(shared_open("no such file", NULL, &shared, &why),
+                     ERR_NOTFOUND);
+    assert_int_equal(shared_open("/dev/null", NULL, &shared, &why),
+                     ERR_UNSUPPORTED);
     assert_null(shared);
     shared_close(NULL);
 }

@@ -440,8 +440,8 @@ static void test_parts_add_up(void **state)
             const struct problem problem =
                 problem_of(&part[i], MODEL_LINEAR, ISA_PORTABLE);
 
-            assert_int_equal(bounds_sums(&problem, u, v, pool_serial(),
-                                         sums[i], sums[2 + i]),
+            assert_int_equal(bounds_sums(&problem, u, v, pool_serial(), sums[i],
+                                         sums[2 + i]),
                              ERR_OK);
         }
         for (uint32_t j = 0; j < all.stride; j++) {

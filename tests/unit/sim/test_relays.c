@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "code/preset.h"
 #include "sim/sim_case.h"
 
 static void same_hash(struct sim_case *test)
@@ -53,6 +54,59 @@ static void test_every_code_over_relays(void **state)
     run_code("partial-cyclic", 6, 2, 3);
     run_code("mds", 6, 2, 2);
     run_code("uncoded", 8, 0, 1); /* As many relays as workers. */
+}
+
+/* Answers that are compared go up one by one: the liar is caught as without
+ * relays, and its lies count nowhere. */
+static void test_verify_over_relays(void **state)
+{
+    static const char *const codes[] = {"frc", "steal", "uncoded", "rep"};
+    const struct sim_fault lie = {.kind = FAULT_LIE,
+                                  .step = 2,
+                                  .worker = 1,
+                                  .for_us = 600 * SECOND_US,
+                                  .count = 1};
+
+    (void)state;
+    for (uint32_t i = 0; i < 8; i++) {
+        struct sim_case test;
+        struct sim_result result;
+
+        sim_case_init(&test, codes[i % 4], 6, i % 4 == 2 ? 0 : 1);
+        test.options.fanout = 2;
+        test.options.deep = i >= 4;
+        test.options.verify = true;
+        test.options.script = &lie;
+        test.options.script_count = 1;
+        sim_case_passes(&test, &result);
+        assert_true(digest_equal(&result.hash, &result.expected));
+        assert_true(result.stats.checked > 0);
+        assert_int_equal(result.stats.banned, 1);
+        sim_result_close(&result);
+        sim_case_close(&test);
+    }
+}
+
+/* Answers to older steps go up as they came (CHECK-8 watches their age). */
+static void test_staleness_over_relays(void **state)
+{
+    const struct preset_options preset = {
+        .name = "ignore", .stragglers = 1, .workers = 4, .staleness = 2};
+    struct sim_case test;
+    struct sim_result result;
+    struct why why = {{0}};
+
+    (void)state;
+    sim_case_init(&test, "ignore", 4, 1);
+    test.options.optim.kind = OPTIM_GD;
+    test.options.fanout = 2;
+    assert_int_equal(preset_spec(&preset, &test.options.code, &why), ERR_OK);
+    assert_int_equal(delay_parse("worker:w2=40", 5, &test.options.delay, &why),
+                     ERR_OK);
+    sim_case_passes(&test, &result);
+    assert_in_range(result.stats.age_max, 1, 2);
+    sim_result_close(&result);
+    sim_case_close(&test);
 }
 
 /* At every step, and at several moments of it. */
@@ -155,6 +209,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_code_over_relays),
+        cmocka_unit_test(test_verify_over_relays),
+        cmocka_unit_test(test_staleness_over_relays),
         cmocka_unit_test(test_a_relay_dies),
         cmocka_unit_test(test_4096_workers),
         cmocka_unit_test(test_bytes_do_not_grow_with_the_workers),

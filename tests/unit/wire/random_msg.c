@@ -116,7 +116,7 @@ static void random_job(struct rng *rng, struct job *job)
 
 static void random_hello(struct rng *rng, struct msg_hello *hello)
 {
-    hello->version = random_u32(rng);
+    hello->version = MSG_VERSION;
     random_name(rng, hello->name, NAME_SIZE);
     hello->incarnation = rng_next(rng);
     hello->pid = random_u32(rng);
@@ -157,6 +157,19 @@ static void random_vitals(struct rng *rng, struct vitals *vitals)
     vitals->unsent_us = random_time(rng);
     vitals->unsent_bytes = random_u64(rng);
     vitals->faults = random_u64(rng);
+}
+
+static void random_watch(struct rng *rng, struct random_room *room,
+                         struct msg_watch *watch)
+{
+    watch->sequence = random_u64(rng);
+    watch->sent_us = (int64_t)rng_next(rng);
+    watch->whole = rng_chance(rng, 0.5);
+    watch->count = (uint32_t)rng_below(rng, RANDOM_ITEMS + 1);
+    watch->silent = room->silent;
+    for (uint32_t i = 0; i < watch->count; i++)
+        room->silent[i] = (struct silent){.leaf = random_u32(rng),
+                                          .silence_us = random_time(rng)};
 }
 
 static void random_pulse(struct rng *rng, struct random_room *room,
@@ -212,6 +225,9 @@ static void random_round(struct rng *rng, struct random_room *room,
     random_vectors(rng, room);
     random_key(rng, &round->key);
     round->assignment = random_u64(rng);
+    round->repeat = rng_chance(rng, 0.5);
+    round->patient = rng_chance(rng, 0.5);
+    round->single = rng_chance(rng, 0.5);
     round->coded = rng_chance(rng, 0.5);
     round->delay_s = rng_unit(rng);
     round->delay_factor = rng_unit(rng);
@@ -328,6 +344,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         msg->echo.sequence = random_u64(rng);
         msg->echo.sent_us = (int64_t)rng_next(rng);
         msg->echo.heard_us = (int64_t)rng_next(rng);
+        msg->echo.error_us = (int64_t)rng_next(rng);
         break;
     case MSG_DATA:
         msg->data.chunk = (uint32_t)rng_below(rng, CHUNKS_MAX);
@@ -346,7 +363,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         random_sum(rng, room, &msg->sum);
         break;
     case MSG_RELAY:
-        msg->relay.version = random_u32(rng);
+        msg->relay.version = MSG_VERSION;
         random_name(rng, msg->relay.name, NAME_SIZE);
         break;
     case MSG_WORK:
@@ -384,6 +401,9 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_PULSE:
         random_pulse(rng, room, &msg->pulse);
+        break;
+    case MSG_WATCH:
+        random_watch(rng, room, &msg->watch);
         break;
     case MSG_CHUNKS:
         random_chunks(rng, room, &msg->chunks);

@@ -22,6 +22,7 @@ struct random_room {
     struct answer answers[RANDOM_ITEMS];
     uint8_t bytes[RANDOM_BYTES];
     struct stint stints[STINTS_MAX];
+    struct silent silent[RANDOM_ITEMS];
 };
 
 /* Fill `msg` with a valid message of `kind`; vectors are RANDOM_DIMS long. */

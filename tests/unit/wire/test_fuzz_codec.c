@@ -16,7 +16,7 @@
 
 #define MUTATIONS  20000u
 #define INPUT_MAX  16384u
-#define CORPUS_MIN 26u /* One message of each kind, and bundles. */
+#define CORPUS_MIN 34u /* One message of each kind, and bundles. */
 
 static void replay(const char *folder, const char *name)
 {

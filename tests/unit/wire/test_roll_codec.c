@@ -50,14 +50,17 @@ static struct roll_msg message(enum roll_kind kind)
                                           .labels = (const uint8_t *)labels};
         break;
     case ROLL_SIZES:
-        msg.sizes = (struct roll_sizes){
-            .label = 1, .norm = 2, .weight = 1, .dims = DIMS,
-            .x_max = (const uint8_t *)sizes};
+        msg.sizes = (struct roll_sizes){.label = 1,
+                                        .norm = 2,
+                                        .weight = 1,
+                                        .dims = DIMS,
+                                        .x_max = (const uint8_t *)sizes};
         break;
     case ROLL_SCALES:
-        msg.scales = (struct roll_scales){
-            .dims = DIMS, .u = (const uint8_t *)scales,
-            .v = (const uint8_t *)(scales + DIMS)};
+        msg.scales =
+            (struct roll_scales){.dims = DIMS,
+                                 .u = (const uint8_t *)scales,
+                                 .v = (const uint8_t *)(scales + DIMS)};
         break;
     case ROLL_SUMS:
         msg.sums = (struct roll_sums){.dims = DIMS,
@@ -90,8 +93,7 @@ static void test_round_trip(void **state)
         for (size_t cut = 0; cut < size; cut++)
             assert_int_equal(roll_codec_decode(bytes, cut, &read), ERR_FORMAT);
         bytes[size] = 0;
-        assert_int_equal(roll_codec_decode(bytes, size + 1, &read),
-                         ERR_FORMAT);
+        assert_int_equal(roll_codec_decode(bytes, size + 1, &read), ERR_FORMAT);
     }
 }
 
