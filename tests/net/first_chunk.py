@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 from cluster import (Tap, address_of, finish, result_of,  # noqa: E402
                      run, start, status, wait_for)
-from gate import Gate  # noqa: E402
+from road import Gate  # noqa: E402
 
 JOB = ["train", "gen:gmm:4096,100", "--chunk-rows", "64", "--steps", "5",
        "--format", "json"]

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 from cluster import (Tap, address_of, finish, kill, result_of,  # noqa: E402
                      run, start, status, wait_for, wait_step)
-from recorder import Recorder  # noqa: E402
+from road import Recorder  # noqa: E402
 
 CHUNK = 64
 CANARY = [0.8134375, -0.5719147, 0.2718283, 0.1414213, -0.3333219, 0.6180339]
