@@ -599,10 +599,9 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_JUDGED:
         verify_judged(c, event->err, actions);
         break;
-    case EVENT_LINK_UP:
-        break; /* HELLO says more. */
-    case EVENT_RECEIPT:
-        break; /* It was written before. */
+    case EVENT_LINK_UP: /* HELLO says more. */
+    case EVENT_RECEIPT: /* It was written before. */
+        break;
     case EVENT_COMPUTED:
     case EVENT_LEAVE:
     case EVENT_RECALLED:

@@ -25,7 +25,7 @@ void ledger_close(struct ledger *ledger)
 
 static struct ledger_name *name_find(struct ledger *ledger, const char *name)
 {
-    for (uint32_t i = 0; i < ledger->count; i++) {
+    for (uint32_t i = 0; ledger->names != NULL && i < ledger->count; i++) {
         if (strcmp(ledger->names[i].name, name) == 0)
             return &ledger->names[i];
     }
@@ -234,14 +234,15 @@ void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local)
     if (trace->kind == TRACE_JOINED) {
         joined(ledger, trace->name, local);
         note_relay(ledger, trace);
-    } else if (trace->kind == TRACE_LEFT)
+    } else if (trace->kind == TRACE_LEFT) {
         gone(ledger, trace->name, &ledger->left);
-    else if (trace->kind == TRACE_DIED && !local)
+    } else if (trace->kind == TRACE_DIED && !local) {
         gone(ledger, trace->name, &ledger->died);
-    else if (trace->kind == TRACE_COMMIT)
+    } else if (trace->kind == TRACE_COMMIT) {
         committed(ledger, trace);
-    else if (trace->kind == TRACE_STEP && ledger->began_at == 0)
+    } else if (trace->kind == TRACE_STEP && ledger->began_at == 0) {
         ledger->began_at = trace->now;
+    }
 }
 
 static void add_trust(struct coordinator_stats *to,
