@@ -920,6 +920,11 @@ static time_us conn_deaf(const struct conn *conn)
         getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
         info.tcpi_unacked == 0)
         return 0;
+    /* What was sent a moment ago after a long silence is not overdue: only once
+     * it had to be sent again does the last acknowledgement say how long. */
+    if (info.tcpi_retransmits == 0 &&
+        info.tcpi_last_data_sent < info.tcpi_last_ack_recv)
+        return (time_us)info.tcpi_last_data_sent * MS_US;
     return (time_us)info.tcpi_last_ack_recv * MS_US;
 }
 
