@@ -153,15 +153,6 @@ static void reject(struct node *node, struct session *session,
     session_drop(node, session);
 }
 
-/* S1: the token of one worker lets in that worker alone. */
-static bool may_be(const struct link *link, const char *name)
-{
-    const char *peer = link_peer(link);
-
-    return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
-           strcmp(peer, name) == 0;
-}
-
 /* Is it a worker that shares the board?  Whoever had the berth before is gone,
  * or dialled anew: what its old link still says of answers there is void. */
 static void find_berth(struct node *node, struct session *session,
@@ -188,7 +179,7 @@ static void hello(struct node *node, struct session *session,
     const uint32_t index = free_index(node);
     struct event event = {.kind = EVENT_MESSAGE, .msg = msg};
 
-    if (!may_be(session->link, msg->hello.name)) {
+    if (!link_may_be(session->link, msg->hello.name)) {
         reject(node, session, "the token is another worker's; use its name");
         return;
     }
@@ -213,7 +204,7 @@ static void relay(struct node *node, struct session *session,
     const uint32_t index = free_index(node);
     struct event event = {.kind = EVENT_MESSAGE, .link = index, .msg = msg};
 
-    if (!may_be(session->link, TOKEN_CLUSTER)) {
+    if (!link_may_be(session->link, TOKEN_CLUSTER)) {
         reject(node, session, "a relay needs the cluster token");
         return;
     }
@@ -272,7 +263,7 @@ static void answer(struct node *node, struct session *session,
     static char text[STATUS_SIZE];
     const struct event event = {.kind = EVENT_STOP};
     const bool stop = ask->what == ASK_STOP;
-    const bool allowed = may_be(session->link, TOKEN_CLUSTER);
+    const bool allowed = link_may_be(session->link, TOKEN_CLUSTER);
     struct msg msg = {.kind = MSG_STATUS, .status = {.text = text}};
 
     if (stop)
@@ -301,7 +292,7 @@ static void answer_offer(struct node *node, struct session *session,
 
     if (roll_codec_decode(data, size, &msg) != ERR_OK || msg.kind != ROLL_OFFER)
         no = "it sent what is no message";
-    else if (!may_be(session->link, msg.offer.name))
+    else if (!link_may_be(session->link, msg.offer.name))
         no = "the token is another worker's; use its name";
     else if (parts == NULL)
         no = "this run sends its rows to its workers; leave out "

@@ -219,15 +219,6 @@ static uint32_t free_index(const struct group_host *host)
     return NO_LINK;
 }
 
-/* S1: the token of one worker lets in that one alone. */
-static bool may_be(const struct link *link, const char *name)
-{
-    const char *peer = link_peer(link);
-
-    return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
-           strcmp(peer, name) == 0;
-}
-
 /* False: it is no member, and its link is gone. */
 static bool admit(struct group_host *host, struct session *session,
                   const struct sum_msg *msg)
@@ -235,7 +226,7 @@ static bool admit(struct group_host *host, struct session *session,
     const uint32_t index = free_index(host);
 
     if (msg->kind != SUM_HELLO || index == NO_LINK ||
-        !may_be(session->link, msg->name)) {
+        !link_may_be(session->link, msg->name)) {
         struct sum_msg reject = {.kind = SUM_REJECT};
 
         (void)snprintf(reject.reason, sizeof reject.reason, "%s",

@@ -146,14 +146,11 @@ static void on_up(void *context, struct link *link)
     feed(node, &event);
 }
 
-/* S1: the token of one worker lets in that worker alone; a relay vouches for
- * many. */
+/* A relay vouches for many. */
 static bool may_enter(const struct link *link, const struct msg *msg)
 {
-    const char *peer = link_peer(link);
-
-    return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
-           (msg->kind == MSG_HELLO && strcmp(peer, msg->hello.name) == 0);
+    return link_may_be(link, msg->kind == MSG_HELLO ? msg->hello.name
+                                                    : TOKEN_CLUSTER);
 }
 
 static void trust(const struct node *node, const struct session *child)

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "node/door.h"
+#include "node/farewell.h"
 #include "os/clock.h"
 #include "os/link.h"
 #include "os/log.h"
@@ -15,7 +16,6 @@
 #include "wire/roll_codec.h"
 
 #define PART_US     (2 * SECOND_US) /* For last words. */
-#define PART_LOOK   (5 * MS_US)
 #define PLAIN_BYTES 1024u
 
 enum stage { STAGE_OFFERS, STAGE_SIZES, STAGE_SUMS, STAGE_OVER };
@@ -47,7 +47,7 @@ struct roll {
     struct bounds_sizes sizes;
     int16_t *u, *v;
     int64_t *u_sum, *v_sum;
-    time_us part_until;
+    struct farewell farewell;
 
     enum err err;
     struct why *why;
@@ -151,15 +151,6 @@ static uint32_t count_parts(const struct roll *roll)
     return count;
 }
 
-/* S1: the token of one worker lets in that worker alone. */
-static bool may_be(const struct link *link, const char *name)
-{
-    const char *peer = link_peer(link);
-
-    return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
-           strcmp(peer, name) == 0;
-}
-
 static const char *objection(const struct roll *roll, const struct peer *peer,
                              const struct roll_offer *offer)
 {
@@ -169,7 +160,7 @@ static const char *objection(const struct roll *roll, const struct peer *peer,
     if (!digest_equal(&offer->arithmetic, &roll->options.arithmetic))
         return "this machine computes other bits than the coordinator; use "
                "the same release of muster and no special floating-point mode";
-    if (!may_be(peer->link, offer->name))
+    if (!link_may_be(peer->link, offer->name))
         return "the token is another worker's; use its name";
     if (roll->stage != STAGE_OFFERS &&
         parts_find(roll->parts, &offer->part) == roll->parts->count)
@@ -455,7 +446,7 @@ static void answer(struct roll *roll, struct peer *peer,
                    const struct msg_ask *ask)
 {
     const bool stop = ask->what == ASK_STOP;
-    const bool allowed = may_be(peer->link, TOKEN_CLUSTER);
+    const bool allowed = link_may_be(peer->link, TOKEN_CLUSTER);
     struct link *link = peer->link;
     struct msg msg = {.kind = MSG_STATUS};
     char text[PLAIN_BYTES / 2];
@@ -558,15 +549,7 @@ static const struct link_events link_events = {
 static void on_time(void *context)
 {
     struct roll *roll = context;
-    const time_us now = clock_now_us();
 
-    if (roll->stage == STAGE_OVER) {
-        if (link_hub_open(roll->hub) == 0 || now >= roll->part_until)
-            loop_stop(roll->loop);
-        else
-            timer_at(roll->timer, now + PART_LOOK);
-        return;
-    }
     end(roll, why_set(roll->why, ERR_TIMEOUT,
                       "%u of %u private files are here, and nobody came or "
                       "answered for %.0f s",
@@ -602,6 +585,8 @@ enum err roll_new(const struct roll_options *options, struct roll **roll,
     if (err == ERR_OK)
         err = timer_new(made->loop, on_time, made, &made->timer);
     if (err == ERR_OK)
+        err = farewell_open(&made->farewell, made->loop);
+    if (err == ERR_OK)
         err = link_hub_new(&links, &made->hub);
     if (err == ERR_OK)
         err = link_hub_listen(made->hub, options->listen_fd);
@@ -624,6 +609,7 @@ void roll_free(struct roll *roll)
         drop(roll, roll->peers);
     link_hub_free(roll->hub);
     timer_free(roll->timer);
+    farewell_close(&roll->farewell);
     loop_free(roll->loop);
     door_end(&roll->door);
     bounds_sizes_close(&roll->sizes);
@@ -709,8 +695,8 @@ static void part(struct roll *roll)
         drop(roll, roll->peers);
         link_close(link);
     }
-    roll->part_until = clock_now_us() + PART_US;
-    timer_at(roll->timer, clock_now_us());
+    timer_at(roll->timer, TIME_NEVER);
+    farewell_begin(&roll->farewell, roll->hub, NULL, PART_US);
     loop_run(roll->loop);
 }
 

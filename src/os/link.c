@@ -977,6 +977,14 @@ const char *link_peer(const struct link *link)
     return link->peer;
 }
 
+bool link_may_be(const struct link *link, const char *name)
+{
+    const char *peer = link_peer(link);
+
+    return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
+           strcmp(peer, name) == 0;
+}
+
 const char *link_address(const struct link *link)
 {
     return link->address;

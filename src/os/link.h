@@ -125,6 +125,9 @@ void *link_user(const struct link *link);
 void link_set_user(struct link *link, void *user);
 /* The name on the peer's token; "" without TLS and for a dialled link. */
 const char *link_peer(const struct link *link);
+/* S1: the token of one worker lets in that worker alone, that of the cluster
+ * anybody; without tokens nobody is asked. */
+bool link_may_be(const struct link *link, const char *name);
 /* Where it is, "127.0.0.1:4711". */
 const char *link_address(const struct link *link);
 
