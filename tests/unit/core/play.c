@@ -36,7 +36,7 @@ void play_hello(struct play *play, uint32_t link, const char *name,
     play_say(play, link, &msg);
 }
 
-void play_open(struct play *play, const struct coordinator_options *options)
+void play_begin(struct play *play, const struct coordinator_options *options)
 {
     struct why why;
 
@@ -45,6 +45,11 @@ void play_open(struct play *play, const struct coordinator_options *options)
     CHECK(coordinator_init(&play->coordinator, options, NULL, &why) == ERR_OK);
     play_step(play, (struct event){.kind = EVENT_START});
     play_step(play, (struct event){.kind = EVENT_JOURNALED});
+}
+
+void play_open(struct play *play, const struct coordinator_options *options)
+{
+    play_begin(play, options);
     for (uint32_t link = 0; link < options->slots; link++) {
         char name[NAME_SIZE];
 

@@ -13,6 +13,8 @@ struct play {
     struct round_key key; /* Of the last ROUND seen. */
 };
 
+/* Nobody has come yet. */
+void play_begin(struct play *play, const struct coordinator_options *options);
 /* Workers w0.. on links 0.. have joined, the first round is open. */
 void play_open(struct play *play, const struct coordinator_options *options);
 void play_close(struct play *play);

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "core/coordinator.h"
-#include "stage.h"
+#include "play.h"
 
 #define CHUNKS 4u
 #define WAIT   (10 * SECOND_US)
@@ -25,23 +25,6 @@ static const struct home homes[] = {
 static const uint32_t home_chunk[] = {0, 1, CHUNKS};
 static const uint32_t home_slot[] = {0, 1, 2};
 static const struct code_homes code_homes = {2, home_chunk, home_slot};
-
-struct play {
-    struct coordinator coordinator;
-    struct actions actions;
-    time_us now;
-};
-
-static void step(struct play *play, struct event event)
-{
-    event.now = play->now;
-    coordinator_step(&play->coordinator, &event, &play->actions);
-}
-
-static void say(struct play *play, uint32_t link, const struct msg *msg)
-{
-    step(play, (struct event){.kind = EVENT_MESSAGE, .link = link, .msg = msg});
-}
 
 static struct msg greeting(uint32_t link, uint8_t part)
 {
@@ -59,13 +42,12 @@ static void hello(struct play *play, uint32_t link, uint8_t part)
 {
     const struct msg msg = greeting(link, part);
 
-    say(play, link, &msg);
+    play_say(play, link, &msg);
 }
 
 static void open_play(struct play *play, const char *code, uint32_t stragglers)
 {
     struct coordinator_options options = stage_options(code, 2, stragglers, 3);
-    struct why why;
 
     options.code.placement = PLACE_HOMES;
     options.code.homes = &code_homes;
@@ -73,19 +55,8 @@ static void open_play(struct play *play, const char *code, uint32_t stragglers)
     options.homes = homes;
     options.home_count = 2;
     options.owner_us = WAIT;
-    memset(play, 0, sizeof *play);
     assert_int_equal(options.job.chunks, CHUNKS);
-    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
-    assert_int_equal(coordinator_init(&play->coordinator, &options, NULL, &why),
-                     ERR_OK);
-    step(play, (struct event){.kind = EVENT_START});
-    step(play, (struct event){.kind = EVENT_JOURNALED});
-}
-
-static void close_play(struct play *play)
-{
-    coordinator_close(&play->coordinator);
-    actions_close(&play->actions);
+    play_begin(play, &options);
 }
 
 /* Chunks that the last step gave the link to compute, as bits. */
@@ -117,7 +88,7 @@ static void begin(struct play *play, const char *code, uint32_t stragglers)
     open_play(play, code, stragglers);
     hello(play, 0, 1);
     hello(play, 1, 2);
-    step(play, (struct event){.kind = EVENT_JOURNALED});
+    play_step(play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(play->coordinator.phase, COORDINATOR_ROUND);
     assert_int_equal(given(play, 0), 1);
     assert_int_equal(given(play, 1), 14);
@@ -133,8 +104,8 @@ static void beats(struct play *play, uint32_t link, time_us until)
         msg.beat.sequence++;
         msg.beat.queued = 1;
         msg.beat.assignment = 1;
-        say(play, link, &msg);
-        step(play, (struct event){.kind = EVENT_TIME});
+        play_say(play, link, &msg);
+        play_step(play, (struct event){.kind = EVENT_TIME});
         if (play->coordinator.phase == COORDINATOR_FAILED ||
             stage_count_trace(&play->actions, TRACE_AWAY) > 0)
             return;
@@ -151,14 +122,14 @@ static void test_nobody_is_sent_rows(void **state)
 
     (void)state;
     begin(&play, "steal", 0);
-    say(&play, 0, &have);
-    say(&play, 0, &need);
+    play_say(&play, 0, &have);
+    play_say(&play, 0, &need);
     assert_int_equal(stage_count(&play.actions, ACTION_SHIP), 0);
     assert_int_equal(stage_count_msg(&play.actions, MSG_DATA), 0);
-    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
     assert_int_equal(given(&play, 0), 0);
     assert_int_equal(stage_count(&play.actions, ACTION_SHIP), 0);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* HOME-2: it waits, says so, and whoever comes back is given the pieces. */
@@ -168,15 +139,15 @@ static void test_waits_for_its_owner(void **state)
 
     (void)state;
     begin(&play, "steal", 0);
-    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
     beats(&play, 0, 2 * SECOND_US);
     assert_int_equal(stage_count_trace(&play.actions, TRACE_AWAY), 1);
     assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
     hello(&play, 2, 2);
     assert_int_equal(given(&play, 2), 14);
-    step(&play, (struct event){.kind = EVENT_TIME});
+    play_step(&play, (struct event){.kind = EVENT_TIME});
     assert_int_equal(stage_count_trace(&play.actions, TRACE_HOME), 1);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* HOME-3: not for ever. */
@@ -186,14 +157,14 @@ static void test_gives_up(void **state)
 
     (void)state;
     begin(&play, "uncoded", 0);
-    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
     beats(&play, 0, 2 * SECOND_US);
     beats(&play, 0, WAIT - SECOND_US);
     assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
     beats(&play, 0, WAIT + SECOND_US);
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
     assert_non_null(strstr(play.coordinator.reason, "rows 3 to 14 (h1)"));
-    close_play(&play);
+    play_close(&play);
 }
 
 /* HOME-4: a code that leaves some out does not wait, and never gives up. */
@@ -203,11 +174,11 @@ static void test_ignore_goes_on(void **state)
 
     (void)state;
     begin(&play, "ignore", 1);
-    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
     beats(&play, 0, 2 * SECOND_US);
     beats(&play, 0, WAIT + SECOND_US);
     assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* HOME-5: who has the same file may take over. */
@@ -218,14 +189,14 @@ static void test_replicas(void **state)
     (void)state;
     begin(&play, "steal", 0);
     hello(&play, 2, 2);
-    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
     assert_int_equal(given(&play, 2), 14);
-    close_play(&play);
+    play_close(&play);
 }
 
 static bool refused(struct play *play, uint32_t link, const struct msg *msg)
 {
-    say(play, link, msg);
+    play_say(play, link, msg);
     return stage_count_msg(&play->actions, MSG_REJECT) == 1 &&
            stage_count_msg(&play->actions, MSG_WELCOME) == 0;
 }
@@ -247,7 +218,7 @@ static void test_strangers(void **state)
     assert_true(refused(&play, 3, &msg));
     msg = greeting(3, 2);
     assert_false(refused(&play, 3, &msg));
-    close_play(&play);
+    play_close(&play);
 }
 
 int main(void)

@@ -14,30 +14,13 @@
 
 #include "core/coordinator.h"
 #include "core/worker.h"
-#include "stage.h"
+#include "play.h"
 
 #define CHUNKS 4u
 
 /* --- the coordinator ------------------------------------------------------ */
 
-struct play {
-    struct coordinator coordinator;
-    struct actions actions;
-    time_us now;
-};
-
 static const struct digest digests[CHUNKS];
-
-static void step(struct play *play, struct event event)
-{
-    event.now = play->now;
-    coordinator_step(&play->coordinator, &event, &play->actions);
-}
-
-static void say(struct play *play, uint32_t link, const struct msg *msg)
-{
-    step(play, (struct event){.kind = EVENT_MESSAGE, .link = link, .msg = msg});
-}
 
 static void hello(struct play *play, uint32_t link, bool keeps)
 {
@@ -47,44 +30,32 @@ static void hello(struct play *play, uint32_t link, bool keeps)
     msg.hello.incarnation = link + 1;
     msg.hello.keeps = keeps;
     (void)snprintf(msg.hello.name, NAME_SIZE, "far-%u", link);
-    say(play, link, &msg);
+    play_say(play, link, &msg);
 }
 
 static void have(struct play *play, uint32_t link, uint8_t held, uint8_t near)
 {
     const struct msg msg = {.kind = MSG_HAVE, .have = {CHUNKS, &held, &near}};
 
-    say(play, link, &msg);
+    play_say(play, link, &msg);
 }
 
 static void need(struct play *play, uint32_t link, uint32_t first, uint32_t end)
 {
     const struct msg msg = {.kind = MSG_NEED, .need = {first, end}};
 
-    say(play, link, &msg);
+    play_say(play, link, &msg);
 }
 
 static void open_play(struct play *play, const char *place)
 {
     struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
-    struct why why;
 
     options.job.keyed = true;
     options.chunk_digests = digests;
     options.place = place;
-    memset(play, 0, sizeof *play);
     assert_int_equal(options.job.chunks, CHUNKS);
-    assert_int_equal(actions_init(&play->actions, 4), ERR_OK);
-    assert_int_equal(coordinator_init(&play->coordinator, &options, NULL, &why),
-                     ERR_OK);
-    step(play, (struct event){.kind = EVENT_START});
-    step(play, (struct event){.kind = EVENT_JOURNALED});
-}
-
-static void close_play(struct play *play)
-{
-    coordinator_close(&play->coordinator);
-    actions_close(&play->actions);
+    play_begin(play, &options);
 }
 
 /* Chunks shipped to the link, or named to it, as bits. */
@@ -127,13 +98,13 @@ static void test_round_goes_ahead_of_the_data(void **state)
     hello(&play, 0, false);
     assert_int_equal(stage_count_msg(&play.actions, MSG_CHUNKS), 1);
     hello(&play, 1, false);
-    step(&play, (struct event){.kind = EVENT_JOURNALED});
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(sent(&play, 0, false), 3);
     assert_int_equal(sent(&play, 1, false), 12);
     assert_true(place_of(&play.actions, ACTION_SEND) >= 0);
     assert_true(place_of(&play.actions, ACTION_SEND) <
                 place_of(&play.actions, ACTION_SHIP));
-    close_play(&play);
+    play_close(&play);
 }
 
 /* Slots are given once all have said what they have, and by that. */
@@ -149,13 +120,13 @@ static void test_data_finds_its_slot(void **state)
     have(&play, 0, 0, 12);
     have(&play, 1, 3, 0);
     assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
-    step(&play, (struct event){.kind = EVENT_JOURNALED});
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(stage_count(&play.actions, ACTION_SHIP), 0);
     assert_int_equal(sent(&play, 0, true), 12);
     assert_int_equal(sent(&play, 1, true), 0);
     assert_int_equal(play.coordinator.stats.fetched, 2);
     assert_int_equal(play.coordinator.stats.shipped, 0);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* One that does not say is not waited for for ever, nor sent data before. */
@@ -170,14 +141,14 @@ static void test_silence_about_data(void **state)
     have(&play, 1, 0, 0);
     assert_int_equal(play.coordinator.phase, COORDINATOR_GATHERING);
     play.now += 600 * MS_US;
-    step(&play, (struct event){.kind = EVENT_TIME});
+    play_step(&play, (struct event){.kind = EVENT_TIME});
     assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
-    step(&play, (struct event){.kind = EVENT_JOURNALED});
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(sent(&play, 0, false), 0);
     assert_int_equal(sent(&play, 1, false), 12);
     have(&play, 0, 1, 0);
     assert_int_equal(sent(&play, 0, false), 2);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* Seed 11317: the beats of many workers put off every tick, and who waited for
@@ -194,10 +165,10 @@ static void test_beats_alone_end_the_wait_for_have(void **state)
     for (uint32_t i = 0; i < 12; i++) {
         play.now += 50 * MS_US;
         beat.beat.sequence++;
-        say(&play, i % 2, &beat);
+        play_say(&play, i % 2, &beat);
     }
     assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* DATA-1, from the coordinator's side. */
@@ -210,14 +181,14 @@ static void test_what_is_not_near_any_more_is_sent(void **state)
     hello(&play, 0, true);
     have(&play, 0, 0, 15);
     hello(&play, 1, false);
-    step(&play, (struct event){.kind = EVENT_JOURNALED});
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(sent(&play, 0, true), 3);
     have(&play, 0, 1, 13);
     assert_int_equal(sent(&play, 0, false), 0);
     need(&play, 0, 1, 2);
     assert_int_equal(sent(&play, 0, false), 2);
     assert_int_equal(sent(&play, 0, true), 0);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* DATA-2 */
@@ -233,15 +204,15 @@ static void test_shared_data_is_not_sent(void **state)
     hello(&play, 1, true);
     have(&play, 1, 0, 15);
     play.now += SECOND_US;
-    step(&play, (struct event){.kind = EVENT_TIME});
-    step(&play, (struct event){.kind = EVENT_JOURNALED});
+    play_step(&play, (struct event){.kind = EVENT_TIME});
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     need(&play, 0, 0, 1); /* CHUNKS never came. */
     assert_int_equal(stage_count_msg(&play.actions, MSG_CHUNKS), 1);
     assert_int_equal(stage_count(&play.actions, ACTION_SHIP), 0);
     have(&play, 0, 0, 15);
     assert_int_equal(sent(&play, 0, true), 3);
     assert_int_equal(play.coordinator.stats.shipped, 0);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* Other counts are another job's. */
@@ -254,10 +225,10 @@ static void test_have_of_another_job(void **state)
     (void)state;
     open_play(&play, NULL);
     hello(&play, 0, true);
-    say(&play, 0, &msg);
+    play_say(&play, 0, &msg);
     assert_int_equal(play.coordinator.members[0].held.members, 0);
     assert_true(play.coordinator.members[0].counting);
-    close_play(&play);
+    play_close(&play);
 }
 
 /* --- the worker ----------------------------------------------------------- */
