@@ -102,7 +102,7 @@ void leaves_relay(struct coordinator *c, uint32_t link,
     }
     if (member_here(c, link)) { /* It said HELLO before: make up your mind. */
         roster_remove(c, link, TRACE_DIED, actions);
-        round_rebalance(c, actions);
+        balance_round(c, actions);
     }
     c->members[link].relay = true;
     c->members[link].cast = false;
@@ -132,7 +132,7 @@ void leaves_down(struct coordinator *c, uint32_t link, struct actions *actions)
         member->leaf = 0;
     }
     if (changed)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
 }
 
 void leaves_bye(const struct coordinator *c, bool finished, const char *reason,

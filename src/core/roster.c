@@ -158,7 +158,7 @@ void roster_hello(struct coordinator *c, uint32_t link,
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
 }
 
 /* --- out ----------------------------------------------------------------- */
@@ -174,7 +174,7 @@ void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
         c->stats.left++;
     else
         c->stats.died++;
-    round_unassign(c, link);
+    work_forget(c, link);
     if (member->state == MEMBER_ACTIVE)
         c->slot_link[member->slot] = LINK_NONE;
     member->state = MEMBER_NONE;
@@ -194,7 +194,7 @@ void roster_leave(struct coordinator *c, uint32_t link, struct actions *actions)
     if (!member_here(c, link))
         return; /* LEAVE was said twice. */
     roster_remove(c, link, TRACE_LEFT, actions);
-    round_rebalance(c, actions);
+    balance_round(c, actions);
 }
 
 /* --- beats --------------------------------------------------------------- */
@@ -271,7 +271,7 @@ static void repair(struct coordinator *c, uint32_t link,
         c->now - member->assigned_at < c->options.resend_us)
         return;
     member->idle_beats = 0;
-    round_resend(c, link, actions);
+    work_resend(c, link, actions);
 }
 
 static void send_echo(const struct coordinator *c, uint32_t link,
@@ -427,5 +427,5 @@ void roster_watch(struct coordinator *c, struct actions *actions)
         }
     }
     if (changed)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
 }
