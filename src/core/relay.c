@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/bugs.h"
+#include "core/greeting.h"
 
 #define HELLO_RESEND_US (500 * MS_US)
 #define GREET_US        (2 * SECOND_US)
@@ -763,6 +764,10 @@ static void on_hello(struct relay *relay, uint32_t link, const struct msg *msg,
 {
     struct relay_leaf *leaf = leaf_on(relay, link, msg->leaf);
 
+    if (greeting_foreign(msg) != NULL) {
+        reject(actions, link, msg->leaf, greeting_foreign(msg));
+        return;
+    }
     if (leaf == NULL)
         leaf = leaf_new(relay, link, msg->leaf);
     if (leaf == NULL) {
@@ -871,10 +876,10 @@ static void on_report(struct relay *relay, struct relay_leaf *leaf,
 static void on_relay(struct relay *relay, uint32_t link,
                      const struct msg_relay *msg, struct actions *actions)
 {
-    if (msg->version != MSG_VERSION) {
-        reject(actions, link, 0,
-               "this relay speaks another protocol version; use the same "
-               "release of muster on both machines");
+    const char *no = greeting_version(msg->version);
+
+    if (no != NULL) {
+        reject(actions, link, 0, no);
         return;
     }
     if (relay->links[link].leaf != 0) /* It said HELLO before. */

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "core/coordinator_parts.h"
+#include "core/greeting.h"
 
 bool member_here(const struct coordinator *c, uint32_t link)
 {
@@ -36,12 +37,11 @@ static void reject(struct coordinator *c, uint32_t link, const char *reason,
 static const char *objection(const struct coordinator *c,
                              const struct msg_hello *hello)
 {
-    if (hello->version != MSG_VERSION)
-        return "this coordinator speaks another protocol version; use the "
-               "same release of muster on both machines";
-    if (!digest_equal(&hello->arithmetic, &c->options.arithmetic))
-        return "this machine computes other bits than the coordinator; use "
-               "the same release of muster and no special floating-point mode";
+    const char *no = greeting_objection(hello->version, &hello->arithmetic,
+                                        &c->options.arithmetic);
+
+    if (no != NULL)
+        return no;
     if (hello->job != 0 && hello->job != c->options.job.id)
         return "this worker belongs to another job; start it anew to join "
                "this one";

@@ -785,6 +785,23 @@ static void test_no_more_room(void **state)
 
 /* Whoever said HELLO and then RELAY is no worker any more; left as one, its
  * dismissal closed the link under the leaves behind it.  (fuzz_relay.c) */
+/* Its name was not read: it is told so here, and nobody above hears of it. */
+static void test_a_worker_of_another_release(void **state)
+{
+    struct msg hello = hello_of(LEAVES);
+    struct play play;
+
+    (void)state;
+    open_play(&play);
+    hello.hello.version = MSG_VERSION + 1;
+    say(&play, LEAVES, &hello);
+    assert_null(stage_find(&play.actions, MSG_HELLO));
+    assert_non_null(strstr(stage_find(&play.actions, MSG_REJECT)->reject.reason,
+                           "protocol version"));
+    assert_int_equal(relay_leaves(&play.relay), LEAVES);
+    close_play(&play);
+}
+
 static void test_a_leaf_that_turns_out_a_relay(void **state)
 {
     struct msg relay = {.kind = MSG_RELAY};
@@ -832,6 +849,7 @@ int main(void)
         cmocka_unit_test(test_silence_above_is_noticed),
         cmocka_unit_test(test_a_relay_below),
         cmocka_unit_test(test_no_more_room),
+        cmocka_unit_test(test_a_worker_of_another_release),
         cmocka_unit_test(test_a_leaf_that_turns_out_a_relay),
     };
 
