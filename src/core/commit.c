@@ -303,7 +303,7 @@ static void call_off(struct coordinator *c, struct actions *actions)
         if (c->members[link].outstanding == 0)
             continue;
         send_cancel(c, link, actions);
-        round_unassign(c, link);
+        work_forget(c, link);
     }
 }
 

@@ -405,16 +405,16 @@ static void on_member_message(struct coordinator *c, uint32_t link,
         roster_pulse(c, link, &msg->pulse, actions);
         break;
     case MSG_TALLY:
-        round_tally(c, link, &msg->tally, actions);
+        answers_tally(c, link, &msg->tally, actions);
         break;
     case MSG_ROW:
-        round_row(c, link, &msg->row, actions);
+        answers_row(c, link, &msg->row, actions);
         break;
     case MSG_REFUSE:
-        round_refuse(c, link, &msg->refuse, actions);
+        answers_refuse(c, link, &msg->refuse, actions);
         break;
     case MSG_NEED:
-        round_need(c, link, &msg->need, actions);
+        work_need(c, link, &msg->need, actions);
         break;
     case MSG_HAVE:
         shipping_have(c, link, &msg->have, actions);
@@ -454,7 +454,7 @@ static void on_link_down(struct coordinator *c, uint32_t link,
     if (!member_here(c, link))
         return;
     roster_remove(c, link, TRACE_DIED, actions);
-    round_rebalance(c, actions);
+    balance_round(c, actions);
 }
 
 /* From a relay, of itself. */
@@ -465,7 +465,7 @@ static void on_relay_message(struct coordinator *c, uint32_t link,
         leaves_relay(c, link, &msg->relay, actions);
     } else if (msg->kind == MSG_SUM) {
         roster_relay_heard(c, link);
-        round_sum(c, link, &msg->sum, actions);
+        answers_sum(c, link, &msg->sum, actions);
     } else if (msg->kind == MSG_WATCH) {
         roster_relay_watch(c, link, &msg->watch, actions);
     }
@@ -511,7 +511,7 @@ static void on_time(struct coordinator *c, struct actions *actions)
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
     if (c->phase == COORDINATOR_ROUND)
         round_deadline(c, actions);
 }

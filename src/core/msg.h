@@ -31,9 +31,9 @@
  *        | <------------- leaf: TASK (pieces) -- |   bulk, each leaf's own
  *        | <--------------------- ALONE (pieces)-|   bulk, do not merge these
  *        | -- SUM (merged, and whose) ---------> |   bulk
- *        | -- WATCH (every 50 ms) -------------> |   the leaves are there, but
- * ... | <------------------------------ ECHO -| | <-- leaf: GONE, either way
- * ---------> |   its session is over
+ *        | -- WATCH (every 50 ms) -------------> |   all leaves heard, but ...
+ *        | <------------------------------ ECHO -|
+ *        | <-- leaf: GONE, either way ---------> |   its session is over
  */
 #ifndef CORE_MSG_H
 #define CORE_MSG_H

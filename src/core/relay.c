@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/bugs.h"
+#include "core/greeting.h"
 
 #define HELLO_RESEND_US (500 * MS_US)
 #define GREET_US        (2 * SECOND_US)
@@ -55,6 +56,7 @@ void relay_close(struct relay *relay)
     mem_free(relay->exponent);
     mem_free(relay->mapped);
     chunkset_close(&relay->passed);
+    chunkset_close(&relay->seen);
     chunkset_close(&relay->alone);
     for (int i = 0; i < 2; i++) {
         tally_close(&relay->held[i]);
@@ -69,6 +71,8 @@ static enum err job_room(struct relay *relay, const struct job *job)
 
     if (err == ERR_OK)
         err = chunkset_init(&relay->alone, job->chunks);
+    if (err == ERR_OK)
+        err = chunkset_init(&relay->seen, job->chunks);
     for (int i = 0; i < 2 && err == ERR_OK; i++) {
         err = tally_init(&relay->held[i], job->sum_dims, job->chunks);
         relay->answers[i] = mem_new(ANSWERS_MAX, sizeof **relay->answers);
@@ -263,20 +267,18 @@ static void hold(struct relay *relay)
     relay->hold_until = relay->now + (wait > most ? most : wait);
 }
 
-/* Neither the sum nor what it would come to with ours leaves the bound: a liar
- * must not make the relay one. */
+/* What is in bound may leave it together with ours: a liar must not make the
+ * relay one. */
 static bool fits(const struct tally *held, const int64_t *sum)
 {
     const int64_t limit = INT64_C(1) << TALLY_BITS;
     int bad = 0;
 
     for (uint32_t j = 0; j < held->dims; j++) {
-        const int64_t value = sum[j];
         const int64_t both =
-            (int64_t)((uint64_t)held->sum[j] + (uint64_t)value);
+            (int64_t)((uint64_t)held->sum[j] + (uint64_t)sum[j]);
 
-        bad |= value <= -limit || value >= limit || both <= -limit ||
-               both >= limit;
+        bad |= both <= -limit || both >= limit;
     }
     return bad == 0;
 }
@@ -326,6 +328,21 @@ static bool goes_alone(const struct relay *relay, uint32_t first, uint32_t end)
            !chunkset_misses_range(&relay->passed, first, end);
 }
 
+/* Is it one that may be merged? */
+static bool is_mergeable(struct relay *relay, const struct msg_tally *tally)
+{
+    if (!is_of_round(relay, &tally->key, tally->dims) ||
+        !range_ok(relay, tally->first, tally->end) ||
+        goes_alone(relay, tally->first, tally->end) ||
+        relay->answer_count == ANSWERS_MAX)
+        return false;
+    chunkset_clear(&relay->seen);
+    chunkset_add_range(&relay->seen, tally->first, tally->end);
+    return tally_claim_in_bound(tally->sum, tally->dims, tally->loss,
+                                &relay->seen) &&
+           fits(&relay->held[relay->live], tally->sum);
+}
+
 static void on_tally(struct relay *relay, struct relay_leaf *leaf,
                      const struct msg *msg, struct actions *actions)
 {
@@ -342,10 +359,7 @@ static void on_tally(struct relay *relay, struct relay_leaf *leaf,
     answered(relay, leaf);
     if (relay->over && key_equal(&tally->key, &relay->round.key))
         return; /* Nobody waits for it any more. */
-    if (!is_of_round(relay, &tally->key, tally->dims) ||
-        !range_ok(relay, tally->first, tally->end) ||
-        goes_alone(relay, tally->first, tally->end) ||
-        !fits(held, tally->sum) || relay->answer_count == ANSWERS_MAX) {
+    if (!is_mergeable(relay, tally)) {
         pass(actions, msg, RELAY_PARENT, leaf->number);
     } else {
         answer.counted = !known(relay, tally->first, tally->end);
@@ -379,6 +393,28 @@ static bool map_answers(struct relay *relay, uint32_t link,
                       !goes_alone(relay, answer->first, answer->end)));
     }
     return mergeable;
+}
+
+/* RELAY-6: could a relay have merged this?  The one above would hold us for
+ * broken if it were passed on. */
+static bool is_sound(struct relay *relay, const struct msg_sum *sum)
+{
+    if (!relay->in_round || !key_equal(&sum->key, &relay->round.key))
+        return true; /* Of another round: the coordinator drops it. */
+    if (sum->dims != relay->held[relay->live].dims)
+        return false;
+    chunkset_clear(&relay->seen);
+    for (uint32_t i = 0; i < sum->count; i++) {
+        const struct answer *answer = &sum->answers[i];
+
+        if (!answer->counted)
+            continue;
+        if (!range_ok(relay, answer->first, answer->end) ||
+            !chunkset_misses_range(&relay->seen, answer->first, answer->end))
+            return false;
+        chunkset_add_range(&relay->seen, answer->first, answer->end);
+    }
+    return tally_claim_in_bound(sum->sum, sum->dims, sum->loss, &relay->seen);
 }
 
 static void on_sum(struct relay *relay, uint32_t link, const struct msg *msg,
@@ -637,6 +673,18 @@ static void leaf_lost(struct relay *relay, struct relay_leaf *leaf,
     leaf_free(relay, leaf, actions);
 }
 
+static void link_lost(struct relay *relay, uint32_t link,
+                      struct actions *actions)
+{
+    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
+        struct relay_leaf *leaf = &relay->leaves[i];
+
+        if (leaf->number != 0 && leaf->link == link)
+            leaf_lost(relay, leaf, actions);
+    }
+    relay->links[link] = (struct relay_link){0};
+}
+
 /* --- from above ---------------------------------------------------------- */
 
 static void on_leaf_order(struct relay *relay, const struct msg *msg,
@@ -763,6 +811,10 @@ static void on_hello(struct relay *relay, uint32_t link, const struct msg *msg,
 {
     struct relay_leaf *leaf = leaf_on(relay, link, msg->leaf);
 
+    if (greeting_foreign(msg) != NULL) {
+        reject(actions, link, msg->leaf, greeting_foreign(msg));
+        return;
+    }
     if (leaf == NULL)
         leaf = leaf_new(relay, link, msg->leaf);
     if (leaf == NULL) {
@@ -871,10 +923,10 @@ static void on_report(struct relay *relay, struct relay_leaf *leaf,
 static void on_relay(struct relay *relay, uint32_t link,
                      const struct msg_relay *msg, struct actions *actions)
 {
-    if (msg->version != MSG_VERSION) {
-        reject(actions, link, 0,
-               "this relay speaks another protocol version; use the same "
-               "release of muster on both machines");
+    const char *no = greeting_version(msg->version);
+
+    if (no != NULL) {
+        reject(actions, link, 0, no);
         return;
     }
     if (relay->links[link].leaf != 0) /* It said HELLO before. */
@@ -904,8 +956,14 @@ static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
     if (relay->phase != RELAY_SERVING)
         return;
     if (msg->kind == MSG_SUM) {
-        if (relay->links[link].relay)
+        if (!relay->links[link].relay)
+            return;
+        if (is_sound(relay, &msg->sum)) {
             on_sum(relay, link, msg, actions);
+        } else {
+            actions_add(actions, ACTION_CLOSE)->link = link;
+            link_lost(relay, link, actions);
+        }
         return;
     }
     if (msg->kind == MSG_WATCH) {
@@ -919,18 +977,6 @@ static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
 }
 
 /* --- links --------------------------------------------------------------- */
-
-static void link_lost(struct relay *relay, uint32_t link,
-                      struct actions *actions)
-{
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
-        struct relay_leaf *leaf = &relay->leaves[i];
-
-        if (leaf->number != 0 && leaf->link == link)
-            leaf_lost(relay, leaf, actions);
-    }
-    relay->links[link] = (struct relay_link){0};
-}
 
 /* RELAY-4.  The coordinator has counted the leaves as gone, or soon will. */
 static void send_home(struct relay *relay, struct actions *actions)

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/greeting.h"
 #include "node/door.h"
 #include "node/farewell.h"
 #include "node/judge.h"
@@ -315,7 +316,9 @@ static void answer_offer(struct node *node, struct session *session,
 static void first_message(struct node *node, struct session *session,
                           const struct msg *msg)
 {
-    if (msg->kind == MSG_HELLO)
+    if (greeting_foreign(msg) != NULL) /* Its name was not read. */
+        reject(node, session, greeting_foreign(msg));
+    else if (msg->kind == MSG_HELLO)
         hello(node, session, msg);
     else if (msg->kind == MSG_RELAY)
         relay(node, session, msg);

@@ -222,12 +222,6 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_digest(out, &hello->part);
 }
 
-bool codec_foreign(const struct msg *msg)
-{
-    return (msg->kind == MSG_HELLO && msg->hello.version != MSG_VERSION) ||
-           (msg->kind == MSG_RELAY && msg->relay.version != MSG_VERSION);
-}
-
 /* The first field of whatever greets.  Of another release's no more is read. */
 static bool get_version(struct reader *in, uint32_t *version)
 {

@@ -100,10 +100,6 @@ void codec_room_forget(struct codec_room *room);
 /* Is it [A-Za-z0-9._-]{1,64}: a name that no terminal, file or page minds? */
 bool codec_name_valid(const char *name);
 
-/* A greeting of another release: it may have other fields than ours, so that
- * nothing but its version was read, and that is what it can be told. */
-bool codec_foreign(const struct msg *msg);
-
 /* Largest SUM of the job. */
 size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max);
 
