@@ -24,6 +24,7 @@
 #include "base/chunkset.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "math/pack.h"
 
 #define TALLY_BITS          62 /* |any sum| < 2^62 by TALLY-4. */
 #define TALLY_LOSS_FRACTION 60 /* Fraction bits of the 128-bit loss. */
@@ -89,6 +90,15 @@ MUST_CHECK bool tally_take(struct tally *tally, const int64_t *sum);
  * from->sum is lost.  False if they are out of bound: `into` is unchanged. */
 MUST_CHECK bool tally_absorb(struct tally *into, struct tally *from,
                              const int64_t *sum);
+
+/* The same two with sums that are packed still, dims of them; a few at a time
+ * are unpacked and added.  False also if no writer packs like that; then, too,
+ * `into` is as it was, and a tally that took them is not to be used. */
+MUST_CHECK bool tally_take_packed(struct tally *tally,
+                                  const struct packed *packed);
+MUST_CHECK bool tally_absorb_packed(struct tally *into,
+                                    const struct tally *from,
+                                    const struct packed *packed);
 
 /* True if |sum_j| < 2^62 for all j and the loss is no more than its chunks can
  * have: what proved bounds guarantee, so that a peer that sends more is broken

@@ -911,6 +911,7 @@ static enum err make_room(struct node *node)
             codec_room_init(&node->room, core->job.dims, core->job.sum_dims, 0);
     if (err == ERR_OK)
         err = codec_room_answers(&node->room, ANSWERS_MAX);
+    node->room.packed = true;
     node->message_max =
         codec_message_max(core->job.dims, core->job.sum_dims, 0, 0);
     node->sum_max = codec_sum_max(core->job.sum_dims, ANSWERS_MAX);
