@@ -50,7 +50,7 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  6u
+#define MSG_VERSION  7u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -252,6 +252,8 @@ struct msg_round {
      * they are as long as the round is open.  The number comes back with
      * COMPUTE; what was computed from them when they had gone is ERR_STALE. */
     uint64_t kept;
+    bool kept_scale; /* So do the exponents, and none of it goes while anyone
+                        computes: EVENT_COMING is asked first. */
 };
 
 struct msg_work { /* Also DROP and ALONE. */
