@@ -35,6 +35,8 @@ enum event_kind {
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
     EVENT_RECEIPT,      /* Coordinator: the weights are hashed. */
+    EVENT_COMING, /* Worker: a ROUND of `key` is arriving where the vectors
+                     kept for its round lie. */
 };
 
 struct event {
@@ -54,6 +56,7 @@ struct event {
                                     the machine is to do it. */
     uint32_t chunk;              /* FETCHED. */
     const struct chunkset *near; /* RECALLED. */
+    const struct round_key *key; /* COMING. */
 };
 
 enum action_kind {

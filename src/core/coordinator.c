@@ -612,6 +612,7 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_LEAVE:
     case EVENT_RECALLED:
     case EVENT_FETCHED:
+    case EVENT_COMING:
         CHECK(!"an event of a worker");
     }
 }
