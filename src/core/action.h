@@ -34,7 +34,9 @@ enum event_kind {
     EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
-    EVENT_RECEIPT,      /* Coordinator: all it asked for is under way. */
+    EVENT_RECEIPT,      /* Coordinator: the weights are hashed. */
+    EVENT_COMING, /* Worker: a ROUND of `key` is arriving where the vectors
+                     kept for its round lie. */
 };
 
 struct event {
@@ -50,8 +52,11 @@ struct event {
     uint32_t step;         /* CHECKPOINTED. */
     uint64_t backlog;      /* MESSAGE, TIME: bytes of bulk on their way to the
                               other side; late then, not lost. */
-    uint32_t chunk;        /* FETCHED. */
+    const struct digest *digest; /* RECEIPT: of the weights; NULL: not hashed,
+                                    the machine is to do it. */
+    uint32_t chunk;              /* FETCHED. */
     const struct chunkset *near; /* RECALLED. */
+    const struct round_key *key; /* COMING. */
 };
 
 enum action_kind {
@@ -73,7 +78,9 @@ enum action_kind {
     ACTION_FETCH,  /* Worker: read [first, end); FETCHED follows for each. */
     ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
                       and exponent are to be copied: the round may end. */
-    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT at once. */
+    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT, with
+                       coordinator_hash() if the driver has a thread for it.
+                       Until then the weights do not change. */
 };
 
 /* The block of coded data that a worker holds or is about to. */

@@ -59,6 +59,8 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
 
     if (c->phase == COORDINATOR_FAILED)
         return;
+    if (err != ERR_STALE) /* INV-6 */
+        commit_receipt(c, actions);
     va_start(args, format);
     (void)vsnprintf(c->reason, sizeof c->reason, format, args);
     va_end(args);
@@ -567,6 +569,8 @@ static void coordinator_check(const struct coordinator *c)
     CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
     stale_check(c);
     CHECK(c->checkpoint_step <= c->optim.step);
+    CHECK(!c->receipt_due || c->receipt.step == c->optim.step); /* INV-5 */
+    CHECK(!c->round_waits || c->hashing);
 }
 
 static void dispatch(struct coordinator *c, const struct event *event,
@@ -599,13 +603,16 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_JUDGED:
         verify_judged(c, event->err, actions);
         break;
+    case EVENT_RECEIPT:
+        commit_hashed(c, event->digest, actions);
+        break;
     case EVENT_LINK_UP: /* HELLO says more. */
-    case EVENT_RECEIPT: /* It was written before. */
         break;
     case EVENT_COMPUTED:
     case EVENT_LEAVE:
     case EVENT_RECALLED:
     case EVENT_FETCHED:
+    case EVENT_COMING:
         CHECK(!"an event of a worker");
     }
 }
@@ -624,7 +631,6 @@ void coordinator_step(struct coordinator *coordinator,
     c->items_used = 0;
     c->records_used = 0;
     free_retired(c);
-    commit_receipt(c, actions); /* Before anything else can be journaled. */
     dispatch(c, event, actions);
     commit_abandon(c, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);

@@ -299,8 +299,12 @@ MUST_CHECK enum err product_decode(struct coordinator *c, struct outcome *out);
  * EVENT_JOURNALED. */
 void commit_journal(struct coordinator *c, const struct record *record,
                     bool sync, struct actions *actions);
-/* The receipt that was put off, if there is one. */
+/* The receipt that was put off, if there is one: now, hash and all, because
+ * something else is about to be journaled, or the run ends. */
 void commit_receipt(struct coordinator *c, struct actions *actions);
+/* The driver has hashed the weights (NULL: has not) and reads them no more. */
+void commit_hashed(struct coordinator *c, const struct digest *digest,
+                   struct actions *actions);
 /* The code says the round may end: end it, and the step if it was the last. */
 void commit_round(struct coordinator *c, struct actions *actions);
 void commit_journaled(struct coordinator *c, enum err err,

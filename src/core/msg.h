@@ -253,6 +253,8 @@ struct msg_round {
      * they are as long as the round is open.  The number comes back with
      * COMPUTE; what was computed from them when they had gone is ERR_STALE. */
     uint64_t kept;
+    bool kept_scale; /* So do the exponents, and none of it goes while anyone
+                        computes: EVENT_COMING is asked first. */
 };
 
 struct msg_work { /* Also DROP and ALONE. */

@@ -42,6 +42,13 @@ size_t pack_bound(size_t count)
            PACK_SPILL;
 }
 
+/* A block is read whole before it is written, and is never behind by more than
+ * what a packing may take beside 8 bytes a value. */
+size_t pack_lead(size_t count)
+{
+    return pack_bound(count) - count * sizeof(int64_t);
+}
+
 /* Fewer than PACK_BLOCK values, filled up with zeros. */
 static size_t put_last(const struct pack_ops *ops, const int64_t *values,
                        size_t count, uint8_t *width, uint8_t *out)

@@ -36,7 +36,9 @@
 size_t pack_bound(size_t count);
 
 /* Returns the bytes written; `out` has pack_bound(count) bytes, and those after
- * them may be anything. */
+ * them may be anything.  The values may lie in `out` themselves, pack_lead or
+ * more bytes from its beginning: each is read before it is written over. */
+size_t pack_lead(size_t count);
 size_t pack_i64(const int64_t *values, size_t count, uint8_t *out);
 
 /* A packing of which only the widths were looked at: it is as long as they say,

@@ -267,6 +267,30 @@ static void test_pieces(void **state)
     }
 }
 
+/* Values that lie in the very place they are packed into. */
+static void test_packed_over_themselves(void **state)
+{
+    static const size_t counts[] = {0, 1, 7, 8, 63, 64, 65, 129, 1000};
+    static int64_t values[1000];
+    static uint8_t apart[9000], over[9000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const size_t count = counts[i];
+        const size_t lead = pack_lead(count);
+        size_t size;
+
+        for (size_t j = 0; j < count; j++) /* As wide as can be, and not. */
+            values[j] = j / 64 % 3 == 2 ? (int64_t)j : INT64_MIN + (int64_t)j;
+        size = pack_i64(values, count, apart);
+        memcpy(over + lead, values, count * sizeof *values);
+        assert_int_equal(
+            pack_i64((const int64_t *)(const void *)(over + lead), count, over),
+            size);
+        assert_memory_equal(over, apart, size);
+    }
+}
+
 static void test_truncated(void **state)
 {
     (void)state;
@@ -327,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_known_bytes),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_non_canonical),
+        cmocka_unit_test(test_packed_over_themselves),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_bit_flips),
     };
