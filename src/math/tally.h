@@ -96,7 +96,8 @@ MUST_CHECK bool tally_absorb(struct tally *into, struct tally *from,
 bool tally_in_bound(const struct tally *tally);
 
 /* gradient[j] = sum_j * 2^-exponent[j], rounded once.  Returns tally_in_bound:
- * parts that are each in bound may come to more than all of them can. */
+ * parts that are each in bound may come to more than all of them can; and that
+ * all are finite, which only a bound next to the largest number could spoil. */
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient);
 double tally_loss_value(const struct tally *tally);
