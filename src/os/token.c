@@ -143,8 +143,8 @@ enum err token_load(const char *path, bool coordinator, struct token *token,
                     "%s: not a token; make one with `muster token new`", path);
     else if (coordinator && !token_is_cluster(&made))
         err = why_set(why, ERR_DENIED,
-                      "%s: this is a worker's token, a coordinator needs the "
-                      "cluster token",
+                      "%s: this is a worker's token; coordinators and relays "
+                      "need the cluster token",
                       path);
     if (err == ERR_OK)
         *token = made;
