@@ -73,3 +73,25 @@ enum err address_of_interface(const char *interface, const char *listen,
     (void)net_text(&wanted, text);
     return ERR_OK;
 }
+
+static bool is_everywhere(const char *listen)
+{
+    struct net_address wanted;
+
+    return listen != NULL && net_parse(listen, &wanted, NULL) == ERR_OK &&
+           (strcmp(wanted.host, "0.0.0.0") == 0 ||
+            strcmp(wanted.host, "::") == 0);
+}
+
+const char *address_for_others(const char *listen, const char *local,
+                               char text[ADDRESS_SIZE])
+{
+    struct net_address address;
+
+    if (!is_everywhere(listen) || net_parse(local, &address, NULL) != ERR_OK) {
+        (void)snprintf(text, ADDRESS_SIZE, "%s", local);
+        return text;
+    }
+    net_own_name(address.host);
+    return net_text(&address, text);
+}

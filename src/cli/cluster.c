@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/address.h"
 #include "cli/run.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -15,15 +16,18 @@
 static void announce(struct run *run)
 {
     const char *token = option_text(&run->cli->options, OPT_TOKEN_FILE);
+    const char *listen = option_text(&run->cli->options, OPT_LISTEN);
     char path[RUN_PATH_SIZE + 16];
+    char text[ADDRESS_SIZE];
     uint8_t *address;
     size_t size;
 
     (void)snprintf(path, sizeof path, "%s/address", run->out);
     if (file_read(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
         return;
-    say_note(run->cli, "muster: to add a machine: muster join %.*s%s%s%s",
-             (int)strcspn((const char *)address, "\n"), (const char *)address,
+    address[strcspn((char *)address, "\n")] = '\0';
+    say_note(run->cli, "muster: to add a machine: muster join %s%s%s%s",
+             address_for_others(listen, (const char *)address, text),
              token == NULL ? "" : " --token-file ", token == NULL ? "" : token,
              run->setup->hollow ? " --data-private FILE" : "");
     mem_free(address);
