@@ -174,10 +174,12 @@ enum err run_cluster(struct run *run, struct train_result *result,
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
         run->setup->local > 0 && option_flag(&run->cli->options, OPT_DEMO);
-    say_note(run->cli, "muster: %u x %u, model %s, %u workers, code %s; run %s",
+    say_note(run->cli,
+             "muster: %u x %u, model %s, %u worker%s, code %s; run %s",
              run->setup->data.rows, run->setup->data.cols,
              model_ops(run->setup->model)->name, run->setup->slots,
-             setup_code_name(run->setup), run->out);
+             run->setup->slots == 1 ? "" : "s", setup_code_name(run->setup),
+             run->out);
     note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);
