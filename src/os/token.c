@@ -135,6 +135,11 @@ enum err token_load(const char *path, bool coordinator, struct token *token,
     size_t size = 0;
     enum err err = file_read_private(path, TOKEN_FILE_MAX, &text, &size, why);
 
+    if (err == ERR_NOTFOUND)
+        return why_set(why, err,
+                       "%s: there is no such token; copy the cluster's, or "
+                       "make one with `muster token new`",
+                       path);
     if (err != ERR_OK)
         return err;
     if (!parse((const char *)text, &made))
