@@ -60,21 +60,25 @@ static void show_text(const json_t *answer)
 {
     const json_t *workers = json_object_get(answer, "workers");
     const json_t *objective = json_object_get(answer, "objective");
+    const size_t shown = json_array_size(workers);
+    const json_int_t more = json_integer_value(json_object_get(answer, "more"));
+    const json_int_t all = (json_int_t)shown + more;
 
     show_step(answer);
     if (json_is_number(objective))
         (void)printf("   loss %.6f", json_number_value(objective));
-    (void)printf("   %zu worker%s, code %s%s\n", json_array_size(workers),
-                 json_array_size(workers) == 1 ? "" : "s",
-                 text_of(answer, "code"),
+    (void)printf("   %" JSON_INTEGER_FORMAT " worker%s, code %s%s\n", all,
+                 all == 1 ? "" : "s", text_of(answer, "code"),
                  strcmp(text_of(answer, "phase"), "gathering") == 0
                      ? "; waiting for workers"
                      : "");
-    if (json_array_size(workers) > 0)
+    if (shown > 0)
         (void)printf("  %-16s %-8s %10s  %s\n", "worker", "state", "behind",
                      "cause");
-    for (size_t i = 0; i < json_array_size(workers); i++)
+    for (size_t i = 0; i < shown; i++)
         show_worker(json_array_get(workers, i));
+    if (more > 0)
+        (void)printf("  and %" JSON_INTEGER_FORMAT " more\n", more);
 }
 
 /* Ask, and read the answer; NULL after saying why not. */
