@@ -239,7 +239,7 @@ static size_t answer_stop(const struct node *node, bool allowed, char *text,
     else
         size = snprintf(text, capacity,
                         "{\"error\":\"only the cluster token may stop a "
-                        "run\"}");
+                        "run; give that one with --token-file\"}");
     return (size_t)size;
 }
 
