@@ -194,6 +194,17 @@ static const struct option table[OPTIONS] = {
                                  "there) or an https address; join: where it "
                                  "is on this machine",
                          .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_SHIP] = {.name = "ship",
+                  .section = files,
+                  .kind = VALUE_CHOICE,
+                  .value = "WHO",
+                  .choices = "peers|coordinator",
+                  .shown = "peers",
+                  .help = "who sends joiners their rows: also other joiners "
+                          "that have them (peers), or the coordinator alone; "
+                          "join: coordinator: this worker opens no port and "
+                          "dials no other",
+                  .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_CA] = {.name = "ca",
                 .section = files,
                 .kind = VALUE_TEXT,

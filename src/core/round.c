@@ -874,8 +874,10 @@ void round_need(struct coordinator *c, uint32_t link,
 {
     if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
         homes_on(c) ||
-        c->backlog) /* On a slow road asking twice makes it slower. */
+        (c->backlog && msg->peer == 0)) /* On a slow road asking twice makes it
+                                           slower. */
         return;
+    peers_failed(c, link, msg, actions);
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
     c->members[link].counting = false; /* Its HAVE was lost. */
@@ -883,7 +885,7 @@ void round_need(struct coordinator *c, uint32_t link,
         return; /* Nobody has a block yet: its round will bring it. */
     if (shipping_again(c, link, actions))
         return;
-    ship(c, link, msg->first, msg->end, actions);
+    shipping_direct(c, link, msg->first, msg->end, actions);
 }
 
 void round_ship(struct coordinator *c, uint32_t link, struct actions *actions)
