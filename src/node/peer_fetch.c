@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "node/peer_basket.h"
 #include "node/peer_desk.h"
 #include "os/clock.h"
 #include "os/link.h"
@@ -40,13 +41,7 @@ struct host {
     uint32_t asked; /* The first of `wanted` it was told. */
     time_us deadline;
     time_us patience_at;
-
-    uint32_t chunk; /* Coming in: */
-    uint8_t *bytes;
-    size_t room;
-    size_t size; /* 0: none is. */
-    size_t at;
-    struct hasher hasher;
+    struct peer_basket basket;
 };
 
 struct peer_fetch {
@@ -96,14 +91,12 @@ static void expect(struct host *host)
 
 static void host_free(struct host *host)
 {
-    if (host->size > 0)
-        (void)hasher_end(&host->hasher);
     if (host->link != NULL)
         link_set_user(host->link, NULL);
     link_hub_free(host->hub);
     token_close(&host->token);
     mem_free(host->wanted);
-    mem_free(host->bytes);
+    peer_basket_close(&host->basket);
     mem_free(host);
 }
 
@@ -188,60 +181,34 @@ static void unwant(struct host *host, uint32_t at)
 
 /* --- parts --------------------------------------------------------------- */
 
-static enum err begin_chunk(struct host *host, const struct peer_msg *part)
-{
-    if (part->at != 0 || part->size > host->fetch->chunk_bytes_max ||
-        place_of(host, part->chunk) == host->asked)
-        return ERR_FORMAT;
-    if (part->size > host->room) {
-        uint8_t *grown = mem_grow(host->bytes, 0, part->size, 1, &host->room);
-
-        if (grown == NULL)
-            return ERR_NOMEM;
-        host->bytes = grown;
-    }
-    host->chunk = part->chunk;
-    host->size = part->size;
-    host->at = 0;
-    hasher_init(&host->hasher);
-    return ERR_OK;
-}
-
-static void end_chunk(struct host *host)
+static void chunk_came(struct host *host, const struct digest *digest)
 {
     const struct peer_fetch_options *options = &host->fetch->options;
-    const struct digest is = hasher_end(&host->hasher);
-    const size_t size = host->size;
+    const struct peer_basket *basket = &host->basket;
 
-    host->size = 0;
-    if (!digest_equal(&is, &host->fetch->digests[host->chunk])) {
+    if (!digest_equal(digest, &host->fetch->digests[basket->chunk])) {
         fail(host, ERR_MISMATCH);
         return;
     }
-    unwant(host, place_of(host, host->chunk));
-    host->patience_at = clock_now_us() + PATIENCE_US;
+    unwant(host, place_of(host, basket->chunk));
     ask(host);
-    options->fetched(options->context, host->peer, host->chunk, host->chunk + 1,
-                     host->bytes, size, ERR_OK);
+    options->fetched(options->context, host->peer, basket->chunk,
+                     basket->chunk + 1, basket->bytes, basket->at, ERR_OK);
 }
 
 static enum err take_part(struct host *host, const struct peer_msg *part)
 {
-    enum err err = ERR_OK;
+    struct digest digest;
+    bool whole = false;
+    enum err err;
 
-    if (host->size == 0)
-        err = begin_chunk(host, part);
-    if (err != ERR_OK)
-        return err;
-    if (part->chunk != host->chunk || part->size != host->size ||
-        part->at != host->at)
+    if (place_of(host, part->chunk) == host->asked)
         return ERR_FORMAT;
-    memcpy(host->bytes + host->at, part->bytes, part->count);
-    hasher_add(&host->hasher, part->bytes, part->count);
-    host->at += part->count;
-    if (host->at == host->size)
-        end_chunk(host);
-    return ERR_OK;
+    err = peer_basket_put(&host->basket, part, host->fetch->chunk_bytes_max,
+                          &whole, &digest);
+    if (err == ERR_OK && whole)
+        chunk_came(host, &digest);
+    return err;
 }
 
 /* --- what the links report ----------------------------------------------- */
