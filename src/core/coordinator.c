@@ -59,6 +59,8 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
 
     if (c->phase == COORDINATOR_FAILED)
         return;
+    if (err != ERR_STALE) /* INV-6 */
+        commit_receipt(c, actions);
     va_start(args, format);
     (void)vsnprintf(c->reason, sizeof c->reason, format, args);
     va_end(args);
@@ -408,16 +410,16 @@ static void on_member_message(struct coordinator *c, uint32_t link,
         roster_pulse(c, link, &msg->pulse, actions);
         break;
     case MSG_TALLY:
-        round_tally(c, link, &msg->tally, actions);
+        answers_tally(c, link, &msg->tally, actions);
         break;
     case MSG_ROW:
-        round_row(c, link, &msg->row, actions);
+        answers_row(c, link, &msg->row, actions);
         break;
     case MSG_REFUSE:
-        round_refuse(c, link, &msg->refuse, actions);
+        answers_refuse(c, link, &msg->refuse, actions);
         break;
     case MSG_NEED:
-        round_need(c, link, &msg->need, actions);
+        work_need(c, link, &msg->need, actions);
         break;
     case MSG_HAVE:
         shipping_have(c, link, &msg->have, actions);
@@ -461,7 +463,7 @@ static void on_link_down(struct coordinator *c, uint32_t link,
     if (!member_here(c, link))
         return;
     roster_remove(c, link, TRACE_DIED, actions);
-    round_rebalance(c, actions);
+    balance_round(c, actions);
 }
 
 /* From a relay, of itself. */
@@ -472,7 +474,7 @@ static void on_relay_message(struct coordinator *c, uint32_t link,
         leaves_relay(c, link, &msg->relay, actions);
     } else if (msg->kind == MSG_SUM) {
         roster_relay_heard(c, link);
-        round_sum(c, link, &msg->sum, actions);
+        answers_sum(c, link, &msg->sum, actions);
     } else if (msg->kind == MSG_WATCH) {
         roster_relay_watch(c, link, &msg->watch, actions);
     }
@@ -518,7 +520,7 @@ static void on_time(struct coordinator *c, struct actions *actions)
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
     if (c->phase == COORDINATOR_ROUND)
         round_deadline(c, actions);
 }
@@ -574,6 +576,8 @@ static void coordinator_check(const struct coordinator *c)
     CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
     stale_check(c);
     CHECK(c->checkpoint_step <= c->optim.step);
+    CHECK(!c->receipt_due || c->receipt.step == c->optim.step); /* INV-5 */
+    CHECK(!c->round_waits || c->hashing);
 }
 
 static void dispatch(struct coordinator *c, const struct event *event,
@@ -606,14 +610,17 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_JUDGED:
         verify_judged(c, event->err, actions);
         break;
+    case EVENT_RECEIPT:
+        commit_hashed(c, event->digest, actions);
+        break;
     case EVENT_LINK_UP: /* HELLO says more. */
-    case EVENT_RECEIPT: /* It was written before. */
         break;
     case EVENT_COMPUTED:
     case EVENT_LEAVE:
     case EVENT_RECALLED:
     case EVENT_FETCHED:
     case EVENT_SERVING:
+    case EVENT_COMING:
         CHECK(!"an event of a worker");
     }
 }
@@ -632,7 +639,6 @@ void coordinator_step(struct coordinator *coordinator,
     c->items_used = 0;
     c->records_used = 0;
     free_retired(c);
-    commit_receipt(c, actions); /* Before anything else can be journaled. */
     dispatch(c, event, actions);
     commit_abandon(c, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);

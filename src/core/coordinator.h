@@ -375,6 +375,9 @@ struct coordinator {
 
     bool receipt_due;      /* The last step's is not written yet, ... */
     struct record receipt; /* ... it lacks the hash. */
+    bool hashing;          /* RECEIPT is to come; the driver may be reading the
+                              weights until then. */
+    bool round_waits;      /* ... for that, and could end. */
     struct digest chain;
     uint32_t journal_wait; /* JOURNALED events to come. */
     bool journal_broken;   /* The disk failed: no more records. */

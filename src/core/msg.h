@@ -34,9 +34,9 @@
  *        | <------------- leaf: TASK (pieces) -- |   bulk, each leaf's own
  *        | <--------------------- ALONE (pieces)-|   bulk, do not merge these
  *        | -- SUM (merged, and whose) ---------> |   bulk
- *        | -- WATCH (every 50 ms) -------------> |   the leaves are there, but
- * ... | <------------------------------ ECHO -| | <-- leaf: GONE, either way
- * ---------> |   its session is over
+ *        | -- WATCH (every 50 ms) -------------> |   all leaves heard, but ...
+ *        | <------------------------------ ECHO -|
+ *        | <-- leaf: GONE, either way ---------> |   its session is over
  */
 #ifndef CORE_MSG_H
 #define CORE_MSG_H
@@ -53,7 +53,7 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  7u
+#define MSG_VERSION  8u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -277,6 +277,8 @@ struct msg_round {
      * they are as long as the round is open.  The number comes back with
      * COMPUTE; what was computed from them when they had gone is ERR_STALE. */
     uint64_t kept;
+    bool kept_scale; /* So do the exponents, and none of it goes while anyone
+                        computes: EVENT_COMING is asked first. */
 };
 
 struct msg_work { /* Also DROP and ALONE. */

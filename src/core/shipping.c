@@ -221,5 +221,5 @@ void shipping_have(struct coordinator *c, uint32_t link,
     if (waited && c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (waited)
-        round_ship(c, link, actions);
+        work_ship(c, link, actions);
 }

@@ -195,6 +195,11 @@ static tally_loss loss_round(double loss)
     return (tally_loss)rint(loss * 0x1p60);
 }
 
+static double loss_value(tally_loss loss)
+{
+    return (double)loss * 0x1p-60;
+}
+
 bool tally_loss_fits(const struct tally *tally, double loss)
 {
     return fabs(loss) < loss_limit(tally->chunks.count);
@@ -271,20 +276,30 @@ enum err tally_merge(struct tally *into, const struct tally *from)
 
 /* Each chunk's loss is below the limit, so their sum is below so many of it;
  * half a unit of rounding is far below the gap that leaves. */
+static bool losses_in_bound(tally_loss loss, const struct chunkset *chunks)
+{
+    const double most = loss_limit(chunks->count) * (double)chunks->members;
+
+    return fabs(loss_value(loss)) <= most;
+}
+
 static bool loss_in_bound(const struct tally *tally)
 {
-    const double most =
-        loss_limit(tally->chunks.count) * (double)tally->chunks.members;
+    return losses_in_bound(tally->loss, &tally->chunks);
+}
 
-    return fabs(tally_loss_value(tally)) <= most;
+bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss,
+                          const struct chunkset *chunks)
+{
+    return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(sum, dims) &&
+           losses_in_bound(loss, chunks);
 }
 
 bool tally_in_bound(const struct tally *tally)
 {
     CHECK(!tally->blank);
-    return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(tally->sum,
-                                                                 tally->dims) &&
-           loss_in_bound(tally);
+    return tally_claim_in_bound(tally->sum, tally->dims, tally->loss,
+                                &tally->chunks);
 }
 
 /* Block by block, so that what is looked at is what was copied, and is still
@@ -368,7 +383,7 @@ bool tally_gradient(const struct tally *tally, const int16_t *exponent,
 
 double tally_loss_value(const struct tally *tally)
 {
-    return (double)tally->loss * 0x1p-60;
+    return loss_value(tally->loss);
 }
 
 struct digest tally_digest(const struct tally *tally)

@@ -94,6 +94,9 @@ MUST_CHECK bool tally_absorb(struct tally *into, struct tally *from,
  * have: what proved bounds guarantee, so that a peer that sends more is broken
  * or lying (promise P9). */
 bool tally_in_bound(const struct tally *tally);
+/* The same of what somebody says is the tally of these chunks. */
+bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss,
+                          const struct chunkset *chunks);
 
 /* gradient[j] = sum_j * 2^-exponent[j], rounded once.  Returns tally_in_bound:
  * parts that are each in bound may come to more than all of them can. */

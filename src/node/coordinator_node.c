@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/greeting.h"
 #include "node/door.h"
 #include "node/farewell.h"
 #include "node/judge.h"
@@ -36,6 +37,7 @@
                   */
 #define TRACE_LAG_US      (2 * MS_US)
 #define FINISH_US         (500 * MS_US)
+#define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
 
 struct node {
@@ -76,6 +78,8 @@ struct node {
     time_us checkpoint_at; /* The loop's: when it was begun. */
 
     bool receipt;               /* The core is to be told RECEIPT. */
+    struct task *hash;          /* NULL: too few weights for a thread. */
+    struct digest hashed;       /* Its thread's while busy. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
     struct door door;
 
@@ -316,7 +320,9 @@ static void answer_offer(struct node *node, struct session *session,
 static void first_message(struct node *node, struct session *session,
                           const struct msg *msg)
 {
-    if (msg->kind == MSG_HELLO)
+    if (greeting_foreign(msg) != NULL) /* Its name was not read. */
+        reject(node, session, greeting_foreign(msg));
+    else if (msg->kind == MSG_HELLO)
         hello(node, session, msg);
     else if (msg->kind == MSG_RELAY)
         relay(node, session, msg);
@@ -738,6 +744,22 @@ static void do_checkpoint(struct node *node, const struct action *action)
     task_start(node->checkpoint);
 }
 
+/* The core changes no weight before it is told (INV-5). */
+static void hash_weights(void *context)
+{
+    struct node *node = context;
+
+    node->hashed = coordinator_hash(&node->core);
+}
+
+static void weights_hashed(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_RECEIPT, .digest = &node->hashed};
+
+    feed(node, &event);
+}
+
 static void judged(void *context)
 {
     struct node *node = context;
@@ -895,7 +917,10 @@ static void feed(struct node *node, const struct event *event)
         node->receipt = false;
         if (!node->in_bundle)
             flush_relays(node); /* They, too, shall have the round first. */
-        step(node, &due);
+        if (node->hash != NULL)
+            task_start(node->hash);
+        else
+            step(node, &due);
     }
     while (node->journaled_count > 0 && !node->finished) {
         const struct event done = {.kind = EVENT_JOURNALED,
@@ -1004,6 +1029,9 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
                        &node->checkpoint);
+    if (err == ERR_OK && node->core.options.job.dims >= HASH_DIMS)
+        err = task_new(node->loop, hash_weights, weights_hashed, node,
+                       &node->hash);
     if (err == ERR_OK && options->trace_fd >= 0)
         err = outlet_new(node->loop, options->trace_fd, &node->outlet);
     if (err == ERR_OK)
@@ -1024,6 +1052,7 @@ static void node_close(struct node *node)
             session_drop(node, node->sessions[i]);
     }
     task_free(node->checkpoint);
+    task_free(node->hash);
     judge_free(node->judge);
     link_hub_free(node->hub);
     outlet_free(node->outlet);

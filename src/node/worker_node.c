@@ -19,6 +19,7 @@
 #include "node/compute.h"
 #include "node/farewell.h"
 #include "node/local.h"
+#include "node/outbox.h"
 #include "node/peer_server.h"
 #include "node/posting.h"
 #include "node/preempt.h"
@@ -38,6 +39,8 @@
 #define RETRY_MAX_US  (500 * MS_US)
 #define QUICK_US      150 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
+#define INBOX         UINT64_MAX /* `kept` of a round that lies there. */
+#define SHORT_BYTES   (8u << 20) /* Sums that one may have twice. */
 
 struct node {
     const struct worker_node_options *options;
@@ -52,6 +55,13 @@ struct node {
     struct codec_room room;
     struct envelope envelope;
     size_t message_max;
+    /* The round that is computed from, as it came: its weights are read there,
+     * and no other is read from the link before that is over. */
+    uint8_t *inbox;          /* message_max bytes. */
+    struct codec_room kept;  /* Of its exponents. */
+    struct round_key coming; /* The link waits for `inbox` with this. */
+    bool awaited;            /* ... if it does. */
+    struct outbox outbox;
 
     struct dataset own;         /* Shipped rows. */
     struct supply *supply;      /* Of rows that are not; NULL: resident. */
@@ -66,9 +76,13 @@ struct node {
     struct task *task;        /* Its thread owns the fields below while busy. */
     struct dataset seen;      /* `data` as it was when the piece was started. */
     struct compute_work work;
-    struct tally lent; /* work.tally, where its sums go to the board at once; */
+    struct tally lent; /* work.tally, where its sums go to the board at once, or
+                          to the outbox; */
     struct tally *core_tally; /* ... instead of those of the core's own. */
-    uint64_t reading; /* The round on the board that it reads; 0: none. */
+    bool stalled;     /* The piece waits until there is room in the outbox. */
+    bool called_off;  /* ... and was called off meanwhile. */
+    uint64_t reading; /* The round on the board that it reads, or INBOX; 0: the
+                         core's own. */
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
     struct products products; /* Jobs on coded data. */
@@ -136,6 +150,58 @@ static void on_posted(struct node *node, const uint8_t *data, size_t size)
     feed(node, err == ERR_OK ? &event : NULL);
 }
 
+/* A ROUND is arriving: it is put where the last one lies, once nobody computes
+ * from that. */
+static bool inbox_used(const struct node *node)
+{
+    return node->core.computing && node->reading == INBOX;
+}
+
+static bool make_room(struct node *node)
+{
+    const struct event event = {.kind = EVENT_COMING, .key = &node->coming};
+
+    node->awaited = false;
+    feed(node, &event);
+    node->awaited = inbox_used(node);
+    return !node->awaited;
+}
+
+static enum link_room on_room(void *context, struct link *link,
+                              const uint8_t *begin, size_t size, uint8_t **room)
+{
+    struct node *node = context;
+
+    if (link != node->link || !codec_peek_round(begin, size, &node->coming))
+        return LINK_ROOM_OWN;
+    if (!make_room(node))
+        return LINK_ROOM_LATER;
+    *room = node->inbox;
+    return LINK_ROOM_GIVEN;
+}
+
+static void give_room(struct node *node)
+{
+    if (node->awaited && !inbox_used(node) && make_room(node) &&
+        node->link != NULL)
+        link_give(node->link, node->inbox);
+}
+
+static enum err decode(struct node *node, const uint8_t *data, size_t size,
+                       struct msg *msg)
+{
+    enum err err;
+
+    if (data != node->inbox)
+        return codec_decode(data, size, &node->room, msg);
+    err = codec_decode_here(data, size, &node->kept, msg);
+    if (err == ERR_OK && msg->kind == MSG_ROUND) {
+        msg->round.kept = INBOX;
+        msg->round.kept_scale = true;
+    }
+    return err;
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -149,8 +215,8 @@ static void on_message(void *context, struct link *link, enum plane plane,
         on_posted(node, data, size);
         return;
     }
-    if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
-        msg.leaf != 0 || msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+    if (decode(node, data, size, &msg) != ERR_OK || msg.leaf != 0 ||
+        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
         finish(node, ERR_FORMAT, "the coordinator sent what is no message");
         feed(node, NULL);
         return;
@@ -178,6 +244,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->link = NULL;
     node->up = false;
     node->posts = false;
+    node->awaited = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
     if (!node->let_in)
@@ -193,9 +260,10 @@ static void note_sent(struct node *node, const struct msg *msg)
     self_unsent(&node->self, true, clock_now_us());
 }
 
-static void on_drained(void *context, struct link *link)
+static void resume_compute(struct node *node);
+
+static void note_drained(struct node *node, const struct link *link)
 {
-    struct node *node = context;
     const time_us since = node->self.unsent_since;
     const time_us now = clock_now_us();
 
@@ -206,8 +274,17 @@ static void on_drained(void *context, struct link *link)
     pulse_add(&node->core.pulse, STINT_SEND, since, now, node->sent_step);
 }
 
-static const struct link_events link_events = {
-    .up = on_up, .message = on_message, .down = on_down, .drained = on_drained};
+static void on_drained(void *context, struct link *link)
+{
+    note_drained(context, link);
+    resume_compute(context);
+}
+
+static const struct link_events link_events = {.up = on_up,
+                                               .message = on_message,
+                                               .room = on_room,
+                                               .down = on_down,
+                                               .drained = on_drained};
 
 static void do_connect(struct node *node)
 {
@@ -225,6 +302,8 @@ static void do_close(struct node *node)
     node->link = NULL;
     node->up = false;
     node->posts = false;
+    node->awaited = false;
+    outbox_abandon(&node->outbox);
 }
 
 /* Small ones the kernel takes at once; of others on_drained tells. */
@@ -237,17 +316,22 @@ static void send_filled(struct node *node, const struct msg *msg)
     envelope_send(&node->envelope, node->link,
                   bulk ? PLANE_BULK : PLANE_CONTROL);
     if (bulk)
-        on_drained(node, node->link);
+        note_drained(node, node->link);
+}
+
+static bool fill(struct node *node, const struct msg *msg)
+{
+    if (outbox_owns(&node->outbox, msg))
+        return outbox_fill(&node->outbox, &node->envelope, msg);
+    if (node->posts)
+        return answer_fill(node->options->board, node->options->berth,
+                           &node->envelope, msg);
+    return envelope_fill(&node->envelope, msg);
 }
 
 static void do_send(struct node *node, const struct msg *msg)
 {
-    const bool filled =
-        node->posts ? answer_fill(node->options->board, node->options->berth,
-                                  &node->envelope, msg)
-                    : envelope_fill(&node->envelope, msg);
-
-    if (!filled)
+    if (!fill(node, msg))
         finish(node, ERR_NOMEM, "out of memory");
     else if (node->up)
         send_filled(node, msg);
@@ -295,20 +379,41 @@ static void note_speed(struct node *node)
     node->quick_kind = node->work.kind;
 }
 
-/* Sums straight to the board, unless they end up in a row. */
-static void lend_sums(struct node *node, struct tally *tally)
+/* Of a large model a worker has three vectors: the weights, sums that are
+ * computed and sums that are sent.  Where there is a fourth, the next are
+ * computed when the last have been sent. */
+static uint32_t boxes(const struct node *node)
 {
-    int64_t *const sum = node->posts && !node->core.coded
-                             ? answer_open(node->options->board,
-                                           node->options->berth, tally->dims)
-                             : NULL;
+    const bool more =
+        node->work.kind == EVALUATE_HESSVEC || node->options->user != NULL ||
+        problem_has_vector(&node->compute.problem, node->work.kind);
 
-    node->core_tally = sum != NULL ? tally : NULL;
+    return more && node->lent.dims * sizeof *node->lent.sum > SHORT_BYTES
+               ? 1
+               : OUTBOXES;
+}
+
+/* Sums straight to the board or the outbox, unless they end up in a row.  False
+ * if there is no room in the outbox yet. */
+static bool lend_sums(struct node *node)
+{
+    int64_t *sum = NULL;
+
+    node->lent = *node->work.tally;
+    node->core_tally = NULL;
+    if (node->core.coded)
+        return true;
+    if (node->posts)
+        sum = answer_open(node->options->board, node->options->berth,
+                          node->lent.dims);
+    else if (!outbox_open(&node->outbox, boxes(node), &sum))
+        finish(node, ERR_NOMEM, "out of memory");
     if (sum == NULL)
-        return;
-    node->lent = *tally;
+        return node->posts || node->finished;
+    node->core_tally = node->work.tally;
     node->lent.sum = sum;
     node->work.tally = &node->lent;
+    return true;
 }
 
 /* What has been computed, for the core. */
@@ -324,7 +429,7 @@ static struct event computed(struct node *node)
         *node->core_tally = node->lent;
         node->core_tally = NULL;
     }
-    if (node->reading != 0 &&
+    if (node->reading != 0 && node->reading != INBOX &&
         !board_round_holds(node->options->board, node->reading))
         event.err = ERR_STALE;
     return event;
@@ -348,6 +453,7 @@ static void do_product(struct node *node, const struct action *action)
         finish(node, ERR_NOMEM, "not enough memory for this job's coded data");
         return;
     }
+    node->reading = action->kept;
     flag_lower(&node->cancel);
     task_start(node->task);
 }
@@ -356,6 +462,26 @@ static void do_product(struct node *node, const struct action *action)
 static uint32_t first_chunk(const struct node *node)
 {
     return node->options->owned != NULL ? node->options->owned->first : 0;
+}
+
+/* A user's function is called from no other thread than that one. */
+static void start_compute(struct node *node)
+{
+    node->due = node->options->user == NULL &&
+                node->work.end - node->work.first <= node->quick &&
+                node->work.kind == node->quick_kind && node->kept_us < QUICK_US;
+    if (!node->due)
+        task_start(node->task);
+}
+
+static void resume_compute(struct node *node)
+{
+    if (!node->stalled || node->finished)
+        return;
+    node->stalled = !lend_sums(node);
+    if (!node->stalled && !node->finished)
+        start_compute(node);
+    feed(node, NULL);
 }
 
 static void do_compute(struct node *node, const struct action *action)
@@ -386,16 +512,19 @@ static void do_compute(struct node *node, const struct action *action)
         chaos_lies(node->options->chaos, node->options->name, action->step);
     if (node->data != NULL)
         chunkset_copy(&node->seen.present, &node->data->present);
-    lend_sums(node, action->tally);
     node->reading = action->kept;
     flag_lower(&node->cancel);
-    /* A user's function is called from no other thread than that one. */
-    node->due = node->options->user == NULL &&
-                action->end - action->first <= node->quick &&
-                action->what.kind == node->quick_kind &&
-                node->kept_us < QUICK_US;
-    if (!node->due)
-        task_start(node->task);
+    node->stalled = !lend_sums(node);
+    if (!node->stalled && !node->finished)
+        start_compute(node);
+}
+
+static void do_cancel(struct node *node)
+{
+    flag_raise(&node->cancel);
+    node->called_off = node->stalled;
+    node->due = node->due || node->stalled;
+    node->stalled = false;
 }
 
 /* A coordinator may describe only what its numbers add up to. */
@@ -525,27 +654,41 @@ static enum err open_job(struct node *node, const struct job *job)
     return err == ERR_OK ? open_compute(node, job) : err;
 }
 
-static void do_open(struct node *node, const struct job *job)
+/* For messages of this job. */
+static enum err open_room(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
+    enum err err =
+        codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
+
+    if (err != ERR_OK)
+        return err;
+    codec_room_close(&node->room);
+    node->room = room;
+    node->message_max = codec_message_max(
+        job->dims, job->sum_dims, job->chunks,
+        job->products        ? products_strip_max(job)
+        : node->data != NULL ? dataset_chunk_bytes_max(node->data)
+                             : 0);
+    outbox_init(&node->outbox, job->sum_dims);
+    node->inbox = mem_new(node->message_max, 1);
+    return node->inbox != NULL ? codec_room_init(&node->kept, job->dims,
+                                                 job->sum_dims, job->chunks)
+                               : ERR_NOMEM;
+}
+
+static void do_open(struct node *node, const struct job *job)
+{
     enum err err = open_job(node, job);
 
     if (err == ERR_OK)
-        err = codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
-    if (err == ERR_OK) {
-        codec_room_close(&node->room);
-        node->room = room;
-        node->message_max = codec_message_max(
-            job->dims, job->sum_dims, job->chunks,
-            job->products        ? products_strip_max(job)
-            : node->data != NULL ? dataset_chunk_bytes_max(node->data)
-                                 : 0);
-        node->open = true;
-        return;
-    }
-    finish(node, err,
-           err == ERR_SHAPE ? "the coordinator describes a job that cannot be"
-                            : "not enough memory for this job's data");
+        err = open_room(node, job);
+    node->open = err == ERR_OK;
+    if (err != ERR_OK)
+        finish(node, err,
+               err == ERR_SHAPE
+                   ? "the coordinator describes a job that cannot be"
+                   : "not enough memory for this job's data");
 }
 
 static void do_store_strip(struct node *node, const struct action *action)
@@ -675,7 +818,7 @@ static void carry_out(struct node *node, const struct action *action)
         do_compute(node, action);
         return;
     case ACTION_CANCEL:
-        flag_raise(&node->cancel);
+        do_cancel(node);
         return;
     case ACTION_FINISH:
         finish(node, action->err, action->reason);
@@ -723,14 +866,17 @@ static void step(struct node *node, const struct event *event)
  * longer.  The loop is kept for QUICK_US or two, no more. */
 static void compute_here(struct node *node)
 {
-    struct event event;
+    struct event event = {.kind = EVENT_COMPUTED, .err = ERR_CANCELLED};
 
     node->due = false;
-    compute_work(node);
-    note_speed(node);
-    node->kept_us += node->compute_us;
-    node->here_us += node->compute_us;
-    event = computed(node);
+    if (!node->called_off) {
+        compute_work(node);
+        note_speed(node);
+        node->kept_us += node->compute_us;
+        node->here_us += node->compute_us;
+        event = computed(node);
+    }
+    node->called_off = false;
     step(node, &event);
 }
 
@@ -760,7 +906,8 @@ static void feed(struct node *node, const struct event *event)
         feed(node, &serving);
         return;
     }
-    if (node->finished)
+    give_room(node);
+    if (node->finished && !farewell_begun(&node->farewell))
         begin_end(node);
 }
 
@@ -889,7 +1036,10 @@ static void node_close(struct node *node)
     worker_close(&node->core);
     actions_close(&node->actions);
     codec_room_close(&node->room);
+    codec_room_close(&node->kept);
     envelope_close(&node->envelope);
+    outbox_close(&node->outbox);
+    mem_free(node->inbox);
     chunkset_close(&node->seen.present);
     dataset_close(&node->own);
 }

@@ -252,6 +252,23 @@ static void introduce(struct world *world, struct msg_fetch *fetch)
            sizeof world->workers[worker].process.life);
 }
 
+/* By a thread, which takes anything from no time to a few chunks'. */
+static void hash_later(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const struct coordinator *machine = &coordinator->machine;
+    const uint64_t draw = rng_at(machine->options.job.id, machine->optim.step,
+                                 coordinator->process.life);
+
+    coordinator->hashed = coordinator_hash(machine);
+    world_push(world, (struct happening){.at = world->now +
+                                               (time_us)(draw % 8) *
+                                                   world->options->chunk_us,
+                                         .kind = HAPPEN_HASHED,
+                                         .node = NODE_COORDINATOR,
+                                         .life = coordinator->process.life});
+}
+
 static void obey_link(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
@@ -349,7 +366,23 @@ static void step(struct world *world, struct event event)
     if (!coordinator->receipt)
         return;
     coordinator->receipt = false;
-    step(world, (struct event){.kind = EVENT_RECEIPT});
+    if (world->options->seed % 4 == 0)
+        step(world, (struct event){.kind = EVENT_RECEIPT});
+    else
+        hash_later(world);
+}
+
+/* INV-5: not one weight has changed since. */
+static void on_hashed(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const struct digest now = coordinator_hash(&coordinator->machine);
+
+    if (!digest_equal(&now, &coordinator->hashed))
+        checker_violate(&world->checker,
+                        "INV-5: weights changed while they were hashed");
+    step(world,
+         (struct event){.kind = EVENT_RECEIPT, .digest = &coordinator->hashed});
 }
 
 /* --- lives --------------------------------------------------------------- */
@@ -512,7 +545,8 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     const bool of_life =
         happening->kind == HAPPEN_TIMER || happening->kind == HAPPEN_DISK ||
         happening->kind == HAPPEN_DISK_DONE ||
-        happening->kind == HAPPEN_JUDGED || happening->kind == HAPPEN_STOP;
+        happening->kind == HAPPEN_JUDGED || happening->kind == HAPPEN_HASHED ||
+        happening->kind == HAPPEN_STOP;
 
     if (of_life && (!process->running || happening->life != process->life))
         return;
@@ -529,6 +563,8 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     } else if (happening->kind == HAPPEN_JUDGED) {
         step(world, (struct event){.kind = EVENT_JUDGED,
                                    .err = world->coordinator.judge_err});
+    } else if (happening->kind == HAPPEN_HASHED) {
+        on_hashed(world);
     } else if (happening->kind == HAPPEN_DISK) {
         do_job(world);
     } else {

@@ -682,6 +682,7 @@ void faults_on(struct world *world, const struct happening *happening)
     case HAPPEN_LEAVE:
     case HAPPEN_STOP:
     case HAPPEN_JUDGED:
+    case HAPPEN_HASHED:
         CHECK(!"not a fault");
     }
 }

@@ -52,14 +52,22 @@ size_t codec_encode(const struct msg *msg, uint8_t *out);
 /* Views into `data` and `room`.  ERR_FORMAT: not one whole message. */
 MUST_CHECK enum err codec_decode(const uint8_t *data, size_t size,
                                  struct codec_room *room, struct msg *msg);
+/* The same, but weights and direction of a ROUND stay where they are in `data`,
+ * which begins on a line (MEM_LINE); exponents of a scale that `room` has are
+ * not read again. */
+MUST_CHECK enum err codec_decode_here(const uint8_t *data, size_t size,
+                                      struct codec_room *room, struct msg *msg);
+/* Bytes from which codec_peek_round can tell. */
+#define CODEC_PEEK_BYTES 45u
+/* Is this the beginning of a ROUND, and of which? */
+bool codec_peek_round(const uint8_t *data, size_t size, struct round_key *key);
 
 /* Messages whose vectors lie in memory that both sides share (os/board.h):
  *
  *     kind + 64 1 | place 4 | sequence 8 | the message's fields but vectors
  *
- * ROUND and TALLY can be sent so; what lies there for a ROUND is the end of
- * the plain message, exponents and weights, for a TALLY its sums as they lie
- * in memory. */
+ * ROUND and TALLY can be sent so; what lies there are the weights and exponents
+ * of a ROUND (codec_lay_vectors), the sums of a TALLY as they lie in memory. */
 struct posted {
     uint32_t place;
     uint64_t sequence;
@@ -74,8 +82,8 @@ size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
 MUST_CHECK enum err codec_decode_posted(const uint8_t *data, size_t size,
                                         struct codec_room *room,
                                         struct msg *msg, struct posted *where);
-/* A plain ROUND but its vectors, which codec_encode_vectors writes: the two one
- * after the other are what codec_encode gives. */
+/* A plain ROUND or TALLY but its vectors, which codec_encode_vectors and
+ * pack_i64 write: the two one after the other are what codec_encode gives. */
 size_t codec_encode_head(const struct msg *msg, uint8_t *out);
 /* The vectors of a ROUND: at most so many bytes; 0 if they do not fit. */
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims);
@@ -99,10 +107,6 @@ void codec_room_forget(struct codec_room *room);
 
 /* Is it [A-Za-z0-9._-]{1,64}: a name that no terminal, file or page minds? */
 bool codec_name_valid(const char *name);
-
-/* A greeting of another release: it may have other fields than ours, so that
- * nothing but its version was read, and that is what it can be told. */
-bool codec_foreign(const struct msg *msg);
 
 /* Largest SUM of the job. */
 size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max);

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/greeting.h"
 #include "wire/bundle.h"
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
@@ -67,7 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         walk_bundle(data, size);
     if (roll_codec_is(data, size))
         call_roll(data, size);
-    if (codec_decode(data, size, &room, &msg) != ERR_OK || codec_foreign(&msg))
+    if (codec_decode(data, size, &room, &msg) != ERR_OK ||
+        greeting_foreign(&msg) != NULL)
         return 0;
     again = mem_new(codec_bound(&msg), 1);
     CHECK(again != NULL);
