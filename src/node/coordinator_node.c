@@ -16,6 +16,7 @@
 #include "node/door.h"
 #include "node/farewell.h"
 #include "node/judge.h"
+#include "node/peer_keys.h"
 #include "node/result_file.h"
 #include "node/session.h"
 #include "node/status.h"
@@ -239,7 +240,7 @@ static size_t answer_stop(const struct node *node, bool allowed, char *text,
     else
         size = snprintf(text, capacity,
                         "{\"error\":\"only the cluster token may stop a "
-                        "run\"}");
+                        "run; give that one with --token-file\"}");
     return (size_t)size;
 }
 
@@ -438,6 +439,8 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
     }
     if (msg.kind == MSG_GONE)
         session_forget(session, msg.leaf);
+    if (msg.kind == MSG_SERVING)
+        msg.serving.local = link_local(session->link);
     event.link = session->index;
     if (msg.kind == MSG_BEAT || msg.kind == MSG_NEED)
         event.backlog = session_backlog(session);
@@ -525,6 +528,29 @@ static struct session *session_of(struct node *node, uint32_t index)
     return node->sessions[index];
 }
 
+/* One that lacks a key, which the core does not know. */
+static enum err send_key(struct node *node, struct session *session,
+                         const struct action *action)
+{
+    struct msg msg = action->msg;
+    enum err err;
+
+    if (msg.kind == MSG_SERVE)
+        peer_keys_serve(session, &msg.serve);
+    else
+        peer_keys_introduce(session_of(node, msg.fetch.source),
+                            node->core.members[action->link].name, &msg.fetch);
+    err = session_send(session, &node->posting, &node->envelope, &msg);
+    token_wipe(&msg, sizeof msg);
+    return err;
+}
+
+static bool has_key(const struct msg *msg)
+{
+    return msg->kind == MSG_SERVE ||
+           (msg->kind == MSG_FETCH && msg->fetch.peer != 0);
+}
+
 static void do_send(struct node *node, const struct action *action)
 {
     struct session *session = session_of(node, action->link);
@@ -535,7 +561,9 @@ static void do_send(struct node *node, const struct action *action)
         return;
     if (kind == MSG_REJECT)
         log_refusal(node, session, action->msg.reject.reason);
-    err = session_send(session, &node->posting, &node->envelope, &action->msg);
+    err = has_key(&action->msg) ? send_key(node, session, action)
+                                : session_send(session, &node->posting,
+                                               &node->envelope, &action->msg);
     /* After a last word the link is of no use; what is queued is still sent.
      * Without memory it is of no use either: the worker will dial again. */
     if (err != ERR_OK ||
@@ -584,6 +612,23 @@ static void log_trust(const struct trace *trace)
                  "%u)",
                  trace->key.step, trace->name, text,
                  (unsigned long long)trace->b, STRIKES_MAX);
+}
+
+/* Only time is lost, but somebody has a firewall or a broken memory. */
+static void log_peer(const struct trace *trace)
+{
+    if (trace->kind != TRACE_PEER)
+        return;
+    if (trace->b != 0)
+        log_line("step %u: %s gave %s wrong bytes of chunk %llu; nobody is "
+                 "sent to it for chunks any more",
+                 trace->key.step, trace->name, trace->fetcher,
+                 (unsigned long long)trace->a);
+    else
+        log_line("step %u: %s could not get chunk %llu from %s; it is sent "
+                 "from here",
+                 trace->key.step, trace->fetcher, (unsigned long long)trace->a,
+                 trace->name);
 }
 
 /* A step that waits for somebody should say for whom. */
@@ -656,6 +701,7 @@ static void send_traces(struct node *node)
 static void do_trace(struct node *node, const struct trace *trace)
 {
     log_trust(trace);
+    log_peer(trace);
     log_owner(trace);
     if (node->outlet == NULL)
         return;
@@ -835,6 +881,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_CANCEL:
     case ACTION_RECALL:
     case ACTION_FETCH:
+    case ACTION_SERVE:
         break;
     }
     CHECK(!"an action of a worker");
@@ -993,6 +1040,7 @@ static enum err make_room(struct node *node)
             codec_room_init(&node->room, core->job.dims, core->job.sum_dims, 0);
     if (err == ERR_OK)
         err = codec_room_answers(&node->room, ANSWERS_MAX);
+    node->room.packed = true;
     node->message_max =
         codec_message_max(core->job.dims, core->job.sum_dims, 0, 0);
     node->sum_max = codec_sum_max(core->job.sum_dims, ANSWERS_MAX);

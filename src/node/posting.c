@@ -39,6 +39,14 @@ bool envelope_fill(struct envelope *envelope, const struct msg *msg)
     return true;
 }
 
+bool envelope_fill_head(struct envelope *envelope, const struct msg *msg)
+{
+    if (!head_room(envelope, codec_posted_bound(msg)))
+        return false;
+    envelope->head_size = codec_encode_head(msg, envelope->room->bytes);
+    return true;
+}
+
 void envelope_send(const struct envelope *envelope, struct link *link,
                    enum plane plane)
 {
@@ -118,9 +126,8 @@ static bool fill_shared(struct posting *posting, struct envelope *envelope,
                         const struct msg *msg)
 {
     if (!share_vectors(posting, &msg->round) ||
-        !head_room(envelope, codec_posted_bound(msg)))
+        !envelope_fill_head(envelope, msg))
         return false;
-    envelope->head_size = codec_encode_head(msg, envelope->room->bytes);
     envelope->tail = posting->vectors;
     envelope->tail_size = posting->vectors_size;
     return true;

@@ -29,6 +29,9 @@ struct envelope {
 
 /* The message as bytes in the envelope; false if out of memory. */
 MUST_CHECK bool envelope_fill(struct envelope *envelope, const struct msg *msg);
+/* Only the head of a ROUND or TALLY, whose vectors are the caller's tail. */
+MUST_CHECK bool envelope_fill_head(struct envelope *envelope,
+                                   const struct msg *msg);
 void envelope_send(const struct envelope *envelope, struct link *link,
                    enum plane plane);
 void envelope_close(struct envelope *envelope);

@@ -20,6 +20,7 @@ struct letter {
 static void letter_free(struct letter *letter)
 {
     blob_drop(letter->tail);
+    token_wipe(letter->bytes, letter->size); /* A FETCH has a key in it. */
     mem_free(letter);
 }
 
@@ -72,6 +73,7 @@ void session_free(struct session *session)
     drop_letters(session, true);
     chunkset_close(&session->to_ship);
     mem_free(session->order);
+    token_close(&session->serving);
     mem_free(session);
 }
 
