@@ -304,6 +304,8 @@ enum err coordinator_init(struct coordinator *coordinator,
         err = make_vectors(c);
     if (err == ERR_OK)
         err = homes_room(c);
+    if (err == ERR_OK)
+        err = peers_room(c);
     if (err == ERR_OK && options->adapt)
         err = adapt_init(&c->adapt, options->job.chunks, options->worst,
                          options->drill);
@@ -333,6 +335,7 @@ void coordinator_close(struct coordinator *coordinator)
     free_retired(c);
     verify_close(c);
     homes_close(c);
+    peers_close(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
@@ -421,6 +424,9 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_HAVE:
         shipping_have(c, link, &msg->have, actions);
         break;
+    case MSG_SERVING:
+        peers_serving(c, link, &msg->serving);
+        break;
     case MSG_RELAY:
     case MSG_TASK:
     case MSG_ALONE:
@@ -442,6 +448,7 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_CHUNKS:
     case MSG_FETCH:
     case MSG_WATCH:
+    case MSG_SERVE:
         break; /* Not for a coordinator, or handled before. */
     }
 }
@@ -612,6 +619,7 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_LEAVE:
     case EVENT_RECALLED:
     case EVENT_FETCHED:
+    case EVENT_SERVING:
     case EVENT_COMING:
         CHECK(!"an event of a worker");
     }

@@ -20,6 +20,7 @@
 #include "math/kernel.h"
 #include "math/tally_loops.h"
 #include "math/unroll.h"
+#include "math/vec.h"
 
 #define EXPONENT_MAX GRID_EXPONENT_MAX
 #define LOSS_LIMIT   0x1p60
@@ -452,6 +453,18 @@ bool tally_absorb_packed(struct tally *into, const struct tally *from,
 }
 
 /* The conversion rounds; the product is a normal number or 0, exact. */
+static bool to_gradient(const int64_t *sum, const int16_t *exponent,
+                        uint32_t dims, double *gradient)
+{
+    for (uint32_t j = 0; j < dims; j++)
+        gradient[j] = (double)sum[j] * power_of_two(-exponent[j]);
+    return within(sum, dims);
+}
+
+#ifndef __x86_64__
+#define tally_gradient_avx512 to_gradient
+#endif
+
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient)
 {
@@ -463,9 +476,10 @@ bool tally_gradient(const struct tally *tally, const int16_t *exponent,
         const uint32_t left = tally->dims - at;
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
 
-        good &= (wide ? tally_within_avx512 : within)(tally->sum + at, count);
-        for (uint32_t j = at; j < at + count; j++)
-            gradient[j] = (double)tally->sum[j] * power_of_two(-exponent[j]);
+        good &= (wide ? tally_gradient_avx512 : to_gradient)(
+            tally->sum + at, exponent + at, count, gradient + at);
+        /* While it is in the first cache. */
+        good &= vec_finite(gradient + at, count);
     }
     return good && loss_in_bound(tally);
 }

@@ -109,7 +109,8 @@ bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss,
                           const struct chunkset *chunks);
 
 /* gradient[j] = sum_j * 2^-exponent[j], rounded once.  Returns tally_in_bound:
- * parts that are each in bound may come to more than all of them can. */
+ * parts that are each in bound may come to more than all of them can; and that
+ * all are finite, which only a bound next to the largest number could spoil. */
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient);
 double tally_loss_value(const struct tally *tally);

@@ -10,6 +10,7 @@
 #include "sim/world.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -237,6 +238,20 @@ static void judge(struct world *world, const struct action *action)
                           .life = coordinator->process.life});
 }
 
+/* The address of a peer is its number here, its key the life it is in. */
+static void introduce(struct world *world, struct msg_fetch *fetch)
+{
+    const uint32_t conn = world->coordinator.door.link_conn[fetch->source];
+    uint32_t worker;
+
+    if (conn == CONN_NONE)
+        return; /* It broke: there is nobody to dial. */
+    worker = world->conns[conn].lower;
+    (void)snprintf(fetch->host, sizeof fetch->host, "%u", worker);
+    memcpy(fetch->key, &world->workers[worker].process.life,
+           sizeof world->workers[worker].process.life);
+}
+
 /* By a thread, which takes anything from no time to a few chunks'. */
 static void hash_later(struct world *world)
 {
@@ -272,10 +287,14 @@ static void obey_link(struct world *world, const struct action *action)
     } else if (action->kind == ACTION_SHIP) {
         ship(world, conn, action);
     } else {
-        if (action->msg.kind == MSG_ROUND)
-            checker_round_sent(&world->checker, &action->msg.round.key,
+        struct msg msg = action->msg;
+
+        if (msg.kind == MSG_ROUND)
+            checker_round_sent(&world->checker, &msg.round.key,
                                &coordinator->disk);
-        network_send(world, conn, TO_WORKER, &action->msg, SPOIL_NOT);
+        if (msg.kind == MSG_FETCH && msg.fetch.peer != 0)
+            introduce(world, &msg.fetch);
+        network_send(world, conn, TO_WORKER, &msg, SPOIL_NOT);
     }
 }
 
@@ -313,6 +332,7 @@ static void obey(struct world *world, const struct action *action)
     case ACTION_CANCEL:
     case ACTION_RECALL:
     case ACTION_FETCH:
+    case ACTION_SERVE:
         CHECK(!"an action of a worker");
     }
 }
@@ -603,6 +623,7 @@ static void fill_options(struct world *world)
         .owner_us = OWNER_US,
     };
     to->job.owned = from->home_count > 0;
+    to->peers = from->peers;
     if (from->problem != NULL) {
         to->job.rows = from->problem->data->rows;
         to->job.cols = from->problem->data->cols;

@@ -253,7 +253,8 @@ static bool is_for_process(uint32_t kind)
     return kind == HAPPEN_TIMER || kind == HAPPEN_PACKET ||
            kind == HAPPEN_LINK_UP || kind == HAPPEN_LINK_DOWN ||
            kind == HAPPEN_COMPUTED || kind == HAPPEN_RECALLED ||
-           kind == HAPPEN_FETCHED || kind == HAPPEN_DISK ||
+           kind == HAPPEN_FETCHED || kind == HAPPEN_PEERED ||
+           kind == HAPPEN_SERVING || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
            kind == HAPPEN_STOP || kind == HAPPEN_JUDGED ||
            kind == HAPPEN_HASHED;

@@ -46,6 +46,8 @@ enum happening_kind {
     HAPPEN_COMPUTED,  /* A worker's piece is done, or called off. */
     HAPPEN_RECALLED,  /* A worker has looked what it can fetch ... */
     HAPPEN_FETCHED,   /* ... and fetched chunk `number`, or not. */
+    HAPPEN_PEERED,    /* The same of a chunk from worker `conn`. */
+    HAPPEN_SERVING,   /* Peers can reach a worker. */
     HAPPEN_DISK,      /* The first disk job is carried out ... */
     HAPPEN_DISK_DONE, /* ... and the coordinator told. */
     HAPPEN_THAW,      /* `node` may run again. */

@@ -14,6 +14,8 @@
  *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
  *     CHUNKS kind 1 | count 4 | digests 32 each | place, to the end
  *     HAVE   kind 1 | count 4 | held and near, a bit for each chunk
+ *     FETCH  kind 1 | first 4 | end 4 | peer 4 | if it is not 0: host, as text,
+ *            | port 2 | key 32
  *     SUM    kind 1 | key 44 | count 4 | answers 25 each | dims 4 | loss 16
  *            | packed sums, to the end
  *
@@ -419,6 +421,51 @@ static void get_have(struct reader *in, struct msg_have *have)
         return;
     have->held = get_view(in, msg_have_bytes(have->count));
     have->near = get_view(in, msg_have_bytes(have->count));
+}
+
+static void put_fetch(struct writer *out, const struct msg_fetch *fetch)
+{
+    put_u32(out, fetch->first);
+    put_u32(out, fetch->end);
+    put_u32(out, fetch->peer);
+    if (fetch->peer == 0)
+        return;
+    put_text(out, fetch->host);
+    put_u16(out, fetch->port);
+    put_bytes(out, fetch->key, PEER_KEY);
+}
+
+/* An address in numbers: what could be a name is not looked up. */
+static bool host_valid(const char *host)
+{
+    return strspn(host, "0123456789abcdef.:") == strlen(host);
+}
+
+static void get_fetch(struct reader *in, struct msg_fetch *fetch)
+{
+    get_range(in, &fetch->first, &fetch->end);
+    fetch->peer = get_u32(in);
+    if (fetch->peer == 0)
+        return;
+    get_text(in, fetch->host, sizeof fetch->host);
+    must(in, host_valid(fetch->host));
+    fetch->port = get_u16(in);
+    get_bytes(in, fetch->key, PEER_KEY);
+}
+
+static void put_need(struct writer *out, const struct msg_need *need)
+{
+    put_u32(out, need->first);
+    put_u32(out, need->end);
+    put_u32(out, need->peer);
+    put_bool(out, need->wrong);
+}
+
+static void get_need(struct reader *in, struct msg_need *need)
+{
+    get_range(in, &need->first, &need->end);
+    need->peer = get_u32(in);
+    need->wrong = get_bool(in);
 }
 
 static void put_items(struct writer *out, const struct item *items,
@@ -1119,6 +1166,8 @@ size_t codec_bound(const struct msg *msg)
     case MSG_ASK:
     case MSG_RELAY:
     case MSG_GONE:
+    case MSG_SERVE:
+    case MSG_SERVING:
         break;
     }
     return SMALL_BYTES;
@@ -1149,8 +1198,7 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_data(out, &msg->data);
         break;
     case MSG_NEED:
-        put_u32(out, msg->need.first);
-        put_u32(out, msg->need.end);
+        put_need(out, &msg->need);
         break;
     case MSG_ROUND:
         put_round_head(out, &msg->round);
@@ -1211,8 +1259,13 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_have(out, &msg->have);
         break;
     case MSG_FETCH:
-        put_u32(out, msg->fetch.first);
-        put_u32(out, msg->fetch.end);
+        put_fetch(out, &msg->fetch);
+        break;
+    case MSG_SERVE:
+        put_bytes(out, msg->serve.key, PEER_KEY);
+        break;
+    case MSG_SERVING:
+        put_u16(out, msg->serving.port);
         break;
     }
 }
@@ -1261,7 +1314,7 @@ static void get_body(struct reader *in, struct codec_room *room, bool here,
         get_data(in, &msg->data);
         return;
     case MSG_NEED:
-        get_range(in, &msg->need.first, &msg->need.end);
+        get_need(in, &msg->need);
         return;
     case MSG_ROUND:
         get_round_head(in, room, &msg->round);
@@ -1320,7 +1373,13 @@ static void get_body(struct reader *in, struct codec_room *room, bool here,
         get_have(in, &msg->have);
         return;
     case MSG_FETCH:
-        get_range(in, &msg->fetch.first, &msg->fetch.end);
+        get_fetch(in, &msg->fetch);
+        return;
+    case MSG_SERVE:
+        get_bytes(in, msg->serve.key, PEER_KEY);
+        return;
+    case MSG_SERVING:
+        msg->serving.port = get_u16(in);
         return;
     }
     in->ok = false; /* No such kind. */
