@@ -25,6 +25,7 @@
 #include "node/self.h"
 #include "os/clock.h"
 #include "os/link.h"
+#include "os/log.h"
 #include "os/loop.h"
 #include "os/process.h"
 #include "os/random.h"
@@ -83,6 +84,7 @@ struct node {
     bool up;       /* The link is. */
     bool posts;    /* The coordinator at its other end uses our board. */
     bool let_in;   /* ... and has brought a WELCOME. */
+    bool known;    /* There is a coordinator, or it was said that none is. */
     uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
@@ -151,6 +153,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     }
     node->let_in = node->let_in || msg.kind == MSG_WELCOME;
+    node->known = node->known || node->let_in;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
     if (msg.kind == MSG_WELCOME && node->open && node->link == link)
@@ -160,6 +163,16 @@ static void on_message(void *context, struct link *link, enum plane plane,
 static void other_way(struct node *node)
 {
     node->way = (node->way + 1) % node->options->address_count;
+}
+
+/* Once, and only to those who came by themselves: a mistyped address would
+ * otherwise look like a coordinator that is late. */
+static void say_unreached(struct node *node, const char *why)
+{
+    if (!node->known && node->options->give_up_us != TIME_NEVER)
+        log_line("%s; trying again for %d s", why,
+                 (int)(node->options->give_up_us / SECOND_US));
+    node->known = true;
 }
 
 static void on_down(void *context, struct link *link, enum link_end how,
@@ -175,6 +188,8 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->posts = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
+    else
+        say_unreached(node, why);
     if (!node->let_in)
         other_way(node);
     feed(node, &event);
