@@ -73,6 +73,11 @@ static enum train_bulk bulk_of(const char *text)
     return TRAIN_BULK_AUTO;
 }
 
+static bool is_alone(const char *ship)
+{
+    return ship != NULL && strcmp(ship, "coordinator") == 0;
+}
+
 static struct train_options options_of(struct run *run)
 {
     const struct setup *setup = run->setup;
@@ -111,6 +116,7 @@ static struct train_options options_of(struct run *run)
         .stints = option_given(options, OPT_TRACE),
         .shared = option_text(options, OPT_DATA_SHARED),
         .ca = option_text(options, OPT_CA),
+        .ship_alone = is_alone(option_text(options, OPT_SHIP)),
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
         .max_time_us =

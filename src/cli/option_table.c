@@ -189,6 +189,15 @@ static const struct option table[OPTIONS] = {
          .help = "workers read the data there, by range, and are sent none: a "
                  "path (written if it is not there) or an https address",
          .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_SHIP] = {.name = "ship",
+                  .section = files,
+                  .kind = VALUE_CHOICE,
+                  .value = "WHO",
+                  .choices = "peers|coordinator",
+                  .shown = "peers",
+                  .help = "who sends joiners their rows: also other joiners "
+                          "that have them (peers), or the coordinator alone",
+                  .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_CA] = {.name = "ca",
                 .section = files,
                 .kind = VALUE_TEXT,

@@ -35,6 +35,11 @@ static const struct own_words list[] = {
      {.commands = CMD_JOIN,
       .help = "where the shared data is on this machine: a path or an https "
               "address"}},
+    {OPT_SHIP,
+     {.commands = CMD_JOIN,
+      .help = "where rows come from: also from other joiners, who are sent "
+              "theirs from here (peers), or from the coordinator alone: this "
+              "worker opens no port and dials no other"}},
     {OPT_DATA_PRIVATE,
      {.commands = CMD_JOIN,
       .value = "FILE",

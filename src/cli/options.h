@@ -68,6 +68,7 @@ enum option_id {
     OPT_CACHE,
     OPT_CACHE_SIZE,
     OPT_DATA_SHARED,
+    OPT_SHIP,
     OPT_CA,
     OPT_DATA_PRIVATE,
     OPT_OWNER_WAIT,

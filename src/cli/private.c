@@ -27,6 +27,7 @@ static const struct {
 } refused[] = {
     {OPT_N, "workers are the owners, who join by themselves"},
     {OPT_DATA_SHARED, "private rows are nowhere to be read by all"},
+    {OPT_SHIP, "private rows are sent by nobody"},
     {OPT_VERIFY, "only an owner can compute its rows, so there is nobody to "
                  "compare it with"},
     {OPT_AUDIT, "only an owner can compute its rows, so there is nobody to "

@@ -17,6 +17,8 @@
  *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
  *   trust.c        who sent poison, and how often
  *   verify.c       which pieces are compared, and who lied
+ *   shipping.c     who is sent which data
+ *   peers.c        ... and who gets it from another worker
  */
 #ifndef CORE_COORDINATOR_PARTS_H
 #define CORE_COORDINATOR_PARTS_H
@@ -258,6 +260,31 @@ bool shipping_again(struct coordinator *c, uint32_t link,
                     struct actions *actions);
 void shipping_have(struct coordinator *c, uint32_t link,
                    const struct msg_have *msg, struct actions *actions);
+/* What a worker asked for: the same, but from no peer (PEER-2). */
+void shipping_direct(struct coordinator *c, uint32_t link, uint32_t first,
+                     uint32_t end, struct actions *actions);
+
+/* peers.c; each does nothing where there are no peers. */
+bool peers_on(const struct coordinator *c);
+MUST_CHECK enum err peers_room(struct coordinator *c);
+void peers_close(struct coordinator *c);
+/* After WELCOME: serve. */
+void peers_invite(const struct coordinator *c, uint32_t link,
+                  struct actions *actions);
+void peers_serving(struct coordinator *c, uint32_t link,
+                   const struct msg_serving *msg);
+/* It has chunks of [first, end), or is about to. */
+void peers_note(struct coordinator *c, uint32_t link, uint32_t first,
+                uint32_t end);
+/* Who is to give `link` the chunks from `first` on, LINK_NONE if nobody can;
+ * *end is moved to where that ends. */
+uint32_t peers_source(struct coordinator *c, uint32_t link, uint32_t first,
+                      uint32_t *end);
+/* NEED, with a peer that did not give what it should. */
+void peers_failed(struct coordinator *c, uint32_t link,
+                  const struct msg_need *msg, struct actions *actions);
+/* Its session is over. */
+void peers_gone(struct coordinator *c, uint32_t link);
 
 /* stale.c; each is false, or does nothing, for other codes. */
 bool stale_on(const struct coordinator *c);
@@ -299,8 +326,12 @@ MUST_CHECK enum err product_decode(struct coordinator *c, struct outcome *out);
  * EVENT_JOURNALED. */
 void commit_journal(struct coordinator *c, const struct record *record,
                     bool sync, struct actions *actions);
-/* The receipt that was put off, if there is one. */
+/* The receipt that was put off, if there is one: now, hash and all, because
+ * something else is about to be journaled, or the run ends. */
 void commit_receipt(struct coordinator *c, struct actions *actions);
+/* The driver has hashed the weights (NULL: has not) and reads them no more. */
+void commit_hashed(struct coordinator *c, const struct digest *digest,
+                   struct actions *actions);
 /* The code says the round may end: end it, and the step if it was the last. */
 void commit_round(struct coordinator *c, struct actions *actions);
 void commit_journaled(struct coordinator *c, enum err err,

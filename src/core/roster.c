@@ -63,6 +63,7 @@ static void welcome(struct coordinator *c, uint32_t link,
 {
     coordinator_send(c, actions, link, MSG_WELCOME)->welcome = c->options.job;
     shipping_describe(c, link, actions);
+    peers_invite(c, link, actions);
 }
 
 static void keep_data(struct member *member, const struct member *old)
@@ -175,6 +176,7 @@ void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
     else
         c->stats.died++;
     work_forget(c, link);
+    peers_gone(c, link);
     if (member->state == MEMBER_ACTIVE)
         c->slot_link[member->slot] = LINK_NONE;
     member->state = MEMBER_NONE;

@@ -377,8 +377,10 @@ void work_need(struct coordinator *c, uint32_t link, const struct msg_need *msg,
 {
     if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
         homes_on(c) ||
-        c->backlog) /* On a slow road asking twice makes it slower. */
+        (c->backlog && msg->peer == 0)) /* On a slow road asking twice makes it
+                                           slower. */
         return;
+    peers_failed(c, link, msg, actions);
     for (uint32_t chunk = msg->first; chunk < msg->end; chunk++)
         chunkset_remove(&c->members[link].held, chunk);
     c->members[link].counting = false; /* Its HAVE was lost. */
@@ -386,7 +388,7 @@ void work_need(struct coordinator *c, uint32_t link, const struct msg_need *msg,
         return; /* Nobody has a block yet: its round will bring it. */
     if (shipping_again(c, link, actions))
         return;
-    shipping_send(c, link, msg->first, msg->end, actions);
+    shipping_direct(c, link, msg->first, msg->end, actions);
 }
 
 void work_reserve(struct coordinator *c, uint32_t slot, struct actions *actions)

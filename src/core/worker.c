@@ -174,8 +174,8 @@ static void start_product(struct worker *worker, struct actions *actions)
     }
     action = actions_add(actions, ACTION_COMPUTE);
     action->end = block_chunks(&worker->what);
-    action->what = (struct evaluation){.kind = worker->kind,
-                                       .w = worker->weights[worker->live]};
+    action->what = (struct evaluation){.kind = worker->kind, .w = worker->w};
+    action->kept = worker->kept;
     action->vector = worker->row;
     action->share = worker_share(worker);
     action->step = worker->key.step;
@@ -205,7 +205,7 @@ static void start_compute(struct worker *worker, const struct item *item,
     };
     action->round = worker->key.weights;
     action->kept = worker->kept;
-    action->exponent = worker->exponent[worker->live];
+    action->exponent = worker->e;
     action->tally = &worker->tally;
     action->vector = worker->gradient;
     action->step = worker->key.step;
@@ -296,8 +296,7 @@ static void add_to_row(struct worker *worker, const struct item *item)
     const uint32_t dims = worker->tally.dims;
 
     if (worker->kind != EVALUATE_LOCAL) { /* Else it is there already. */
-        (void)tally_gradient(&worker->tally, worker->exponent[worker->live],
-                             worker->gradient);
+        (void)tally_gradient(&worker->tally, worker->e, worker->gradient);
         worker->gradient[dims] = tally_loss_value(&worker->tally);
     }
     for (uint32_t j = 0; j <= dims; j++)
@@ -466,6 +465,10 @@ static void take_scale(struct worker *worker, const struct msg_round *msg)
     const uint32_t live = worker->live;
     const uint32_t count = evaluation_dims(msg->kind, msg->dims);
 
+    worker->kept_scale = msg->kept_scale;
+    worker->e = msg->kept_scale ? msg->exponent : worker->exponent[live];
+    if (msg->kept_scale)
+        return;
     if (worker->scaled[live] == count && worker->scale[live] == msg->key.scale)
         return;
     memcpy(worker->exponent[live], msg->exponent,
@@ -561,17 +564,39 @@ static bool round_fits(const struct worker *worker, const struct msg_round *msg)
            evaluation_dims(msg->kind, msg->dims) <= worker->job.sum_dims;
 }
 
+static bool is_again(const struct worker *worker, const struct round_key *key)
+{
+    return worker->in_round && key_equal(key, &worker->key);
+}
+
+static bool obeys(const struct worker *worker, const struct round_key *key)
+{
+    if (worker->phase != WORKER_SERVING || worker->leaving ||
+        !round_is_current(worker, key))
+        return false;
+    return !worker->in_round || is_again(worker, key) ||
+           key_order(key, &worker->key) >= 0;
+}
+
+/* The round gives way to the one that is arriving, as it would to the whole
+ * message.  What is being computed is finished if it is of the same round, or
+ * if that message will not be obeyed. */
+static void on_coming(struct worker *worker, const struct round_key *key,
+                      struct actions *actions)
+{
+    if (!worker->in_round || !worker->kept_scale ||
+        (worker->computing && (is_again(worker, key) || !obeys(worker, key))))
+        return;
+    round_end(worker, actions);
+}
+
 static void on_round(struct worker *worker, const struct msg_round *msg,
                      struct actions *actions)
 {
-    const bool again = worker->in_round && key_equal(&msg->key, &worker->key);
+    const bool again = is_again(worker, &msg->key);
     bool anew;
 
-    if (worker->phase != WORKER_SERVING || worker->leaving)
-        return;
-    if (!round_is_current(worker, &msg->key) || !round_fits(worker, msg))
-        return;
-    if (worker->in_round && !again && key_order(&msg->key, &worker->key) < 0)
+    if (!obeys(worker, &msg->key) || !round_fits(worker, msg))
         return;
     /* A coded row asked for again is computed again whole, or not at all. */
     anew = !again || (asks_row(msg) && msg->assignment > worker->assignment &&
@@ -957,6 +982,9 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_CHUNKS:
         worker_data_chunks(worker, msg, actions);
         break;
+    case MSG_SERVE:
+        worker_data_serve(worker, msg, actions);
+        break;
     case MSG_FETCH:
         worker_data_fetch(worker, &msg->fetch, actions);
         break;
@@ -973,6 +1001,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_HELLO:
     case MSG_BEAT:
     case MSG_NEED:
+    case MSG_SERVING:
     case MSG_TALLY:
     case MSG_ROW:
     case MSG_REFUSE:
@@ -1041,8 +1070,14 @@ void worker_step(struct worker *worker, const struct event *event,
         worker_data_recalled(worker, event->near, actions);
         break;
     case EVENT_FETCHED:
-        worker_data_fetched(worker, event->chunk, event->err, actions);
+        worker_data_fetched(worker, event, actions);
         start_next(worker, actions);
+        break;
+    case EVENT_SERVING:
+        worker_data_serving(worker, event->port, actions);
+        break;
+    case EVENT_COMING:
+        on_coming(worker, event->key, actions);
         break;
     case EVENT_JOURNALED:
     case EVENT_CHECKPOINTED:

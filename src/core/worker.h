@@ -91,8 +91,10 @@ struct worker {
     uint32_t scaled[2];   /* So many exponents are there, ... */
     uint64_t scale[2];    /* ... of the scale with this name. */
     const double *w, *v;  /* In use: [live], or what the driver keeps ... */
+    const int16_t *e;     /* (exponents only if it says so) */
     uint64_t kept;        /* ... by this number. */
-    const int64_t *sum;   /* Of the piece just computed. */
+    bool kept_scale;
+    const int64_t *sum; /* Of the piece just computed. */
     uint32_t live;
     uint32_t sum_dims; /* Of this round's answers. */
     uint32_t in_use;   /* While computing: the one it reads. */

@@ -149,6 +149,19 @@ static bool is_wide(const struct dense_rows *rows)
            rows->rows <= rows->stride / 2;
 }
 
+bool problem_has_vector(const struct problem *problem,
+                        enum evaluation_kind kind)
+{
+    const struct dataset *data = problem->data;
+    const struct dense_rows chunk = {.stride = data->stride,
+                                     .rows = data->chunk_rows};
+
+    if (dataset_is_sparse(data))
+        return problem_quantises(problem);
+    return kind != EVALUATE_GRADIENT || problem_outputs(problem) > 1 ||
+           !is_wide(&chunk);
+}
+
 static void block_columns(const struct problem *problem,
                           const struct dense_rows *rows, const double *r,
                           uint32_t first, double *g, uint32_t *count)

@@ -184,6 +184,10 @@ bool problem_has_hessian(const struct problem *problem);
 /* Scratch for one thread of problem_add, whatever is asked; zero at first. */
 size_t problem_scratch_bytes(const struct problem *problem);
 
+/* Does a thread write a vector as long as the model, besides its tally? */
+bool problem_has_vector(const struct problem *problem,
+                        enum evaluation_kind kind);
+
 /* May tallies of this kind be blank at first, or must they be cleared? */
 bool problem_stores(const struct problem *problem, enum evaluation_kind kind);
 

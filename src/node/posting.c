@@ -39,6 +39,14 @@ bool envelope_fill(struct envelope *envelope, const struct msg *msg)
     return true;
 }
 
+bool envelope_fill_head(struct envelope *envelope, const struct msg *msg)
+{
+    if (!head_room(envelope, codec_posted_bound(msg)))
+        return false;
+    envelope->head_size = codec_encode_head(msg, envelope->room->bytes);
+    return true;
+}
+
 void envelope_send(const struct envelope *envelope, struct link *link,
                    enum plane plane)
 {
@@ -47,6 +55,16 @@ void envelope_send(const struct envelope *envelope, struct link *link,
     else
         link_send_with(link, plane, envelope->room->bytes, envelope->head_size,
                        envelope->tail, envelope->tail_size);
+}
+
+/* Only what speaks of the board: those who read it there know the job. */
+bool envelope_leave(const struct envelope *envelope, struct board *board,
+                    uint32_t berth, enum board_side to)
+{
+    return board != NULL && berth != BOARD_NONE && envelope->tail == NULL &&
+           codec_is_posted(envelope->room->bytes, envelope->head_size) &&
+           board_note_leave(board, berth, to, envelope->room->bytes,
+                            envelope->head_size);
 }
 
 void envelope_close(struct envelope *envelope)
@@ -108,9 +126,8 @@ static bool fill_shared(struct posting *posting, struct envelope *envelope,
                         const struct msg *msg)
 {
     if (!share_vectors(posting, &msg->round) ||
-        !head_room(envelope, codec_posted_bound(msg)))
+        !envelope_fill_head(envelope, msg))
         return false;
-    envelope->head_size = codec_encode_head(msg, envelope->room->bytes);
     envelope->tail = posting->vectors;
     envelope->tail_size = posting->vectors_size;
     return true;

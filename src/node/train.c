@@ -503,6 +503,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .sync = options->sync,
         .chunk_digests = train->chunk_digests,
         .place = train->place[0] != '\0' ? train->place : NULL,
+        .peers = !options->ship_alone,
         .verify = options->verify,
         .audit = options->audit,
         /* Not --seed, which workers may know. */

@@ -19,6 +19,8 @@
 #include "node/compute.h"
 #include "node/farewell.h"
 #include "node/local.h"
+#include "node/outbox.h"
+#include "node/peer_server.h"
 #include "node/posting.h"
 #include "node/preempt.h"
 #include "node/products.h"
@@ -37,6 +39,8 @@
 #define RETRY_MAX_US  (500 * MS_US)
 #define QUICK_US      150 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
+#define INBOX         UINT64_MAX /* `kept` of a round that lies there. */
+#define SHORT_BYTES   (8u << 20) /* Sums that one may have twice. */
 
 struct node {
     const struct worker_node_options *options;
@@ -51,10 +55,20 @@ struct node {
     struct codec_room room;
     struct envelope envelope;
     size_t message_max;
+    /* The round that is computed from, as it came: its weights are read there,
+     * and no other is read from the link before that is over. */
+    uint8_t *inbox;          /* message_max bytes. */
+    struct codec_room kept;  /* Of its exponents. */
+    struct round_key coming; /* The link waits for `inbox` with this. */
+    bool awaited;            /* ... if it does. */
+    struct outbox outbox;
 
     struct dataset own;         /* Shipped rows. */
     struct supply *supply;      /* Of rows that are not; NULL: resident. */
-    bool recalled;              /* The core is to be told what is near. */
+    bool recalled;              /* The core is to be told what is near, ... */
+    struct peer_server *server; /* For peers; NULL: none. */
+    bool serving;               /* ... and that they reach us ... */
+    uint16_t port;              /* ... here. */
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
     struct compute compute;
@@ -62,9 +76,13 @@ struct node {
     struct task *task;        /* Its thread owns the fields below while busy. */
     struct dataset seen;      /* `data` as it was when the piece was started. */
     struct compute_work work;
-    struct tally lent; /* work.tally, where its sums go to the board at once; */
+    struct tally lent; /* work.tally, where its sums go to the board at once, or
+                          to the outbox; */
     struct tally *core_tally; /* ... instead of those of the core's own. */
-    uint64_t reading; /* The round on the board that it reads; 0: none. */
+    bool stalled;     /* The piece waits until there is room in the outbox. */
+    bool called_off;  /* ... and was called off meanwhile. */
+    uint64_t reading; /* The round on the board that it reads, or INBOX; 0: the
+                         core's own. */
     struct part part; /* Jobs of code `local`: the rows stepped on. */
     struct local_work local;
     struct products products; /* Jobs on coded data. */
@@ -81,9 +99,10 @@ struct node {
     struct self self;
     uint32_t sent_step;
 
-    bool up;       /* The link is. */
-    bool posts;    /* The coordinator at its other end uses our board. */
-    bool let_in;   /* ... and has brought a WELCOME. */
+    bool up;            /* The link is. */
+    bool posts;         /* The coordinator at its other end uses our board. */
+    struct watch *bell; /* NULL: no notes. */
+    bool let_in;        /* ... and has brought a WELCOME. */
     bool known;    /* There is a coordinator, or it was said that none is. */
     uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
@@ -133,6 +152,84 @@ static void on_posted(struct node *node, const uint8_t *data, size_t size)
     feed(node, err == ERR_OK ? &event : NULL);
 }
 
+/* A ROUND is arriving: it is put where the last one lies, once nobody computes
+ * from that. */
+static bool inbox_used(const struct node *node)
+{
+    return node->core.computing && node->reading == INBOX;
+}
+
+static bool make_room(struct node *node)
+{
+    const struct event event = {.kind = EVENT_COMING, .key = &node->coming};
+
+    node->awaited = false;
+    feed(node, &event);
+    node->awaited = inbox_used(node);
+    return !node->awaited;
+}
+
+static enum link_room on_room(void *context, struct link *link,
+                              const uint8_t *begin, size_t size, uint8_t **room)
+{
+    struct node *node = context;
+
+    if (link != node->link || !codec_peek_round(begin, size, &node->coming))
+        return LINK_ROOM_OWN;
+    if (!make_room(node))
+        return LINK_ROOM_LATER;
+    *room = node->inbox;
+    return LINK_ROOM_GIVEN;
+}
+
+static void give_room(struct node *node)
+{
+    if (node->awaited && !inbox_used(node) && make_room(node) &&
+        node->link != NULL)
+        link_give(node->link, node->inbox);
+}
+
+static enum err decode(struct node *node, const uint8_t *data, size_t size,
+                       struct msg *msg)
+{
+    enum err err;
+
+    if (data != node->inbox)
+        return codec_decode(data, size, &node->room, msg);
+    err = codec_decode_here(data, size, &node->kept, msg);
+    if (err == ERR_OK && msg->kind == MSG_ROUND) {
+        msg->round.kept = INBOX;
+        msg->round.kept_scale = true;
+    }
+    return err;
+}
+
+/* A note from the coordinator; before its WELCOME there is nobody to read it.
+ */
+static void take_note(struct node *node)
+{
+    struct board *board = node->options->board;
+    const uint32_t berth = node->options->berth;
+    uint8_t note[BOARD_NOTE_BYTES];
+    size_t size;
+
+    if (node->bell == NULL || !node->open || !node->let_in)
+        return;
+    size = board_note_take(board, berth, BOARD_WORKER, note);
+    if (size > 0 && codec_is_posted(note, size))
+        on_posted(node, note, size);
+}
+
+static void on_bell(void *context)
+{
+    struct node *node = context;
+
+    if (node->bell == NULL)
+        return;
+    board_bell_hush(node->options->board, node->options->berth, BOARD_WORKER);
+    take_note(node);
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -140,14 +237,15 @@ static void on_message(void *context, struct link *link, enum plane plane,
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
 
+    take_note(node); /* It was left before. */
     if (link != node->link)
         return;
     if (plane == PLANE_BULK && codec_is_posted(data, size)) {
         on_posted(node, data, size);
         return;
     }
-    if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
-        msg.leaf != 0 || msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+    if (decode(node, data, size, &msg) != ERR_OK || msg.leaf != 0 ||
+        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
         finish(node, ERR_FORMAT, "the coordinator sent what is no message");
         feed(node, NULL);
         return;
@@ -156,8 +254,10 @@ static void on_message(void *context, struct link *link, enum plane plane,
     node->known = node->known || node->let_in;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
-    if (msg.kind == MSG_WELCOME && node->open && node->link == link)
+    if (msg.kind == MSG_WELCOME && node->open && node->link == link) {
         link_trust(link, node->message_max);
+        take_note(node);
+    }
 }
 
 static void other_way(struct node *node)
@@ -186,6 +286,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->link = NULL;
     node->up = false;
     node->posts = false;
+    node->awaited = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
     else
@@ -203,9 +304,10 @@ static void note_sent(struct node *node, const struct msg *msg)
     self_unsent(&node->self, true, clock_now_us());
 }
 
-static void on_drained(void *context, struct link *link)
+static void resume_compute(struct node *node);
+
+static void note_drained(struct node *node, const struct link *link)
 {
-    struct node *node = context;
     const time_us since = node->self.unsent_since;
     const time_us now = clock_now_us();
 
@@ -216,8 +318,17 @@ static void on_drained(void *context, struct link *link)
     pulse_add(&node->core.pulse, STINT_SEND, since, now, node->sent_step);
 }
 
-static const struct link_events link_events = {
-    .up = on_up, .message = on_message, .down = on_down, .drained = on_drained};
+static void on_drained(void *context, struct link *link)
+{
+    note_drained(context, link);
+    resume_compute(context);
+}
+
+static const struct link_events link_events = {.up = on_up,
+                                               .message = on_message,
+                                               .room = on_room,
+                                               .down = on_down,
+                                               .drained = on_drained};
 
 static void do_connect(struct node *node)
 {
@@ -235,6 +346,8 @@ static void do_close(struct node *node)
     node->link = NULL;
     node->up = false;
     node->posts = false;
+    node->awaited = false;
+    outbox_abandon(&node->outbox);
 }
 
 /* Small ones the kernel takes at once; of others on_drained tells. */
@@ -242,22 +355,31 @@ static void send_filled(struct node *node, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
 
+    if (node->posts && node->bell != NULL &&
+        envelope_leave(&node->envelope, node->options->board,
+                       node->options->berth, BOARD_COORDINATOR))
+        return;
     if (bulk)
         note_sent(node, msg);
     envelope_send(&node->envelope, node->link,
                   bulk ? PLANE_BULK : PLANE_CONTROL);
     if (bulk)
-        on_drained(node, node->link);
+        note_drained(node, node->link);
+}
+
+static bool fill(struct node *node, const struct msg *msg)
+{
+    if (outbox_owns(&node->outbox, msg))
+        return outbox_fill(&node->outbox, &node->envelope, msg);
+    if (node->posts)
+        return answer_fill(node->options->board, node->options->berth,
+                           &node->envelope, msg);
+    return envelope_fill(&node->envelope, msg);
 }
 
 static void do_send(struct node *node, const struct msg *msg)
 {
-    const bool filled =
-        node->posts ? answer_fill(node->options->board, node->options->berth,
-                                  &node->envelope, msg)
-                    : envelope_fill(&node->envelope, msg);
-
-    if (!filled)
+    if (!fill(node, msg))
         finish(node, ERR_NOMEM, "out of memory");
     else if (node->up)
         send_filled(node, msg);
@@ -305,20 +427,41 @@ static void note_speed(struct node *node)
     node->quick_kind = node->work.kind;
 }
 
-/* Sums straight to the board, unless they end up in a row. */
-static void lend_sums(struct node *node, struct tally *tally)
+/* Of a large model a worker has three vectors: the weights, sums that are
+ * computed and sums that are sent.  Where there is a fourth, the next are
+ * computed when the last have been sent. */
+static uint32_t boxes(const struct node *node)
 {
-    int64_t *const sum = node->posts && !node->core.coded
-                             ? answer_open(node->options->board,
-                                           node->options->berth, tally->dims)
-                             : NULL;
+    const bool more =
+        node->work.kind == EVALUATE_HESSVEC || node->options->user != NULL ||
+        problem_has_vector(&node->compute.problem, node->work.kind);
 
-    node->core_tally = sum != NULL ? tally : NULL;
+    return more && node->lent.dims * sizeof *node->lent.sum > SHORT_BYTES
+               ? 1
+               : OUTBOXES;
+}
+
+/* Sums straight to the board or the outbox, unless they end up in a row.  False
+ * if there is no room in the outbox yet. */
+static bool lend_sums(struct node *node)
+{
+    int64_t *sum = NULL;
+
+    node->lent = *node->work.tally;
+    node->core_tally = NULL;
+    if (node->core.coded)
+        return true;
+    if (node->posts)
+        sum = answer_open(node->options->board, node->options->berth,
+                          node->lent.dims);
+    else if (!outbox_open(&node->outbox, boxes(node), &sum))
+        finish(node, ERR_NOMEM, "out of memory");
     if (sum == NULL)
-        return;
-    node->lent = *tally;
+        return node->posts || node->finished;
+    node->core_tally = node->work.tally;
     node->lent.sum = sum;
     node->work.tally = &node->lent;
+    return true;
 }
 
 /* What has been computed, for the core. */
@@ -334,7 +477,7 @@ static struct event computed(struct node *node)
         *node->core_tally = node->lent;
         node->core_tally = NULL;
     }
-    if (node->reading != 0 &&
+    if (node->reading != 0 && node->reading != INBOX &&
         !board_round_holds(node->options->board, node->reading))
         event.err = ERR_STALE;
     return event;
@@ -358,6 +501,7 @@ static void do_product(struct node *node, const struct action *action)
         finish(node, ERR_NOMEM, "not enough memory for this job's coded data");
         return;
     }
+    node->reading = action->kept;
     flag_lower(&node->cancel);
     task_start(node->task);
 }
@@ -366,6 +510,26 @@ static void do_product(struct node *node, const struct action *action)
 static uint32_t first_chunk(const struct node *node)
 {
     return node->options->owned != NULL ? node->options->owned->first : 0;
+}
+
+/* A user's function is called from no other thread than that one. */
+static void start_compute(struct node *node)
+{
+    node->due = node->options->user == NULL &&
+                node->work.end - node->work.first <= node->quick &&
+                node->work.kind == node->quick_kind && node->kept_us < QUICK_US;
+    if (!node->due)
+        task_start(node->task);
+}
+
+static void resume_compute(struct node *node)
+{
+    if (!node->stalled || node->finished)
+        return;
+    node->stalled = !lend_sums(node);
+    if (!node->stalled && !node->finished)
+        start_compute(node);
+    feed(node, NULL);
 }
 
 static void do_compute(struct node *node, const struct action *action)
@@ -396,16 +560,19 @@ static void do_compute(struct node *node, const struct action *action)
         chaos_lies(node->options->chaos, node->options->name, action->step);
     if (node->data != NULL)
         chunkset_copy(&node->seen.present, &node->data->present);
-    lend_sums(node, action->tally);
     node->reading = action->kept;
     flag_lower(&node->cancel);
-    /* A user's function is called from no other thread than that one. */
-    node->due = node->options->user == NULL &&
-                action->end - action->first <= node->quick &&
-                action->what.kind == node->quick_kind &&
-                node->kept_us < QUICK_US;
-    if (!node->due)
-        task_start(node->task);
+    node->stalled = !lend_sums(node);
+    if (!node->stalled && !node->finished)
+        start_compute(node);
+}
+
+static void do_cancel(struct node *node)
+{
+    flag_raise(&node->cancel);
+    node->called_off = node->stalled;
+    node->due = node->due || node->stalled;
+    node->stalled = false;
 }
 
 /* A coordinator may describe only what its numbers add up to. */
@@ -535,27 +702,41 @@ static enum err open_job(struct node *node, const struct job *job)
     return err == ERR_OK ? open_compute(node, job) : err;
 }
 
-static void do_open(struct node *node, const struct job *job)
+/* For messages of this job. */
+static enum err open_room(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
+    enum err err =
+        codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
+
+    if (err != ERR_OK)
+        return err;
+    codec_room_close(&node->room);
+    node->room = room;
+    node->message_max = codec_message_max(
+        job->dims, job->sum_dims, job->chunks,
+        job->products        ? products_strip_max(job)
+        : node->data != NULL ? dataset_chunk_bytes_max(node->data)
+                             : 0);
+    outbox_init(&node->outbox, job->sum_dims);
+    node->inbox = mem_new(node->message_max, 1);
+    return node->inbox != NULL ? codec_room_init(&node->kept, job->dims,
+                                                 job->sum_dims, job->chunks)
+                               : ERR_NOMEM;
+}
+
+static void do_open(struct node *node, const struct job *job)
+{
     enum err err = open_job(node, job);
 
     if (err == ERR_OK)
-        err = codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
-    if (err == ERR_OK) {
-        codec_room_close(&node->room);
-        node->room = room;
-        node->message_max = codec_message_max(
-            job->dims, job->sum_dims, job->chunks,
-            job->products        ? products_strip_max(job)
-            : node->data != NULL ? dataset_chunk_bytes_max(node->data)
-                                 : 0);
-        node->open = true;
-        return;
-    }
-    finish(node, err,
-           err == ERR_SHAPE ? "the coordinator describes a job that cannot be"
-                            : "not enough memory for this job's data");
+        err = open_room(node, job);
+    node->open = err == ERR_OK;
+    if (err != ERR_OK)
+        finish(node, err,
+               err == ERR_SHAPE
+                   ? "the coordinator describes a job that cannot be"
+                   : "not enough memory for this job's data");
 }
 
 static void do_store_strip(struct node *node, const struct action *action)
@@ -567,6 +748,13 @@ static void do_store_strip(struct node *node, const struct action *action)
         finish(node, err, "not enough memory for this job's coded data");
     else if (err != ERR_OK)
         finish(node, err, "the coordinator sent a broken strip of data");
+}
+
+/* On our disk, and for peers. */
+static void keep_chunk(struct node *node, uint32_t chunk)
+{
+    supply_keep(node->supply, chunk);
+    peer_server_stored(node->server);
 }
 
 static void do_store(struct node *node, const struct action *action)
@@ -583,7 +771,7 @@ static void do_store(struct node *node, const struct action *action)
         ERR_OK)
         finish(node, ERR_FORMAT, "the coordinator sent a broken chunk of data");
     else
-        supply_keep(node->supply, msg->chunk);
+        keep_chunk(node, msg->chunk);
 }
 
 static void do_recall(struct node *node, const struct msg_chunks *chunks)
@@ -597,20 +785,56 @@ static void do_recall(struct node *node, const struct msg_chunks *chunks)
     node->recalled = err == ERR_OK;
 }
 
-/* A damaged chunk on our own disk is asked for; a shared file that is not what
- * it should be is nobody's to mend but the user's. */
-static void on_fetched(void *context, uint32_t chunk, const uint8_t *bytes,
-                       size_t size, enum err err, const struct why *why)
+/* A damaged chunk on our own disk is asked for, and so is what a peer did not
+ * give; a shared file that is not what it should be is nobody's to mend but the
+ * user's. */
+static void on_fetched(void *context, const struct fetched *fetched)
 {
     struct node *node = context;
-    struct event event = {.kind = EVENT_FETCHED, .err = err, .chunk = chunk};
+    const struct event event = {.kind = EVENT_FETCHED,
+                                .err = fetched->err,
+                                .chunk = fetched->first,
+                                .end = fetched->end,
+                                .peer = fetched->peer};
 
-    if (err == ERR_OK && !chunkset_has(&node->own.present, chunk) &&
-        dataset_chunk_decode(&node->own, chunk, bytes, size) != ERR_OK)
+    if (fetched->err == ERR_OK &&
+        !chunkset_has(&node->own.present, fetched->first) &&
+        dataset_chunk_decode(&node->own, fetched->first, fetched->bytes,
+                             fetched->size) != ERR_OK)
         finish(node, ERR_FORMAT, "a chunk of data is broken");
-    if (err != ERR_OK && why->text[0] != '\0')
-        finish(node, err, why->text);
+    if (fetched->why != NULL)
+        finish(node, fetched->err, fetched->why);
+    if (fetched->err == ERR_OK && fetched->peer != 0)
+        keep_chunk(node, fetched->first);
+    else if (fetched->err == ERR_OK)
+        peer_server_stored(node->server);
     feed(node, &event);
+}
+
+static void do_fetch(struct node *node, const struct action *action)
+{
+    if (action->msg.fetch.peer == 0)
+        supply_want(node->supply, action->first, action->end);
+    else if (supply_want_peer(node->supply, &action->msg.fetch, action->first,
+                              action->end) != ERR_OK)
+        finish(node, ERR_NOMEM, "out of memory");
+}
+
+/* Where the coordinator sees us from: --interface holds for peers, too.  If
+ * that cannot be, we only fetch. */
+static void do_serve(struct node *node, const struct msg_serve *msg)
+{
+    char host[NET_HOST_SIZE];
+    struct why why = {0};
+
+    if (node->options->supply.alone || node->server == NULL || !node->up ||
+        !link_own_host(node->link, host))
+        return;
+    node->serving = true;
+    node->port = 0;
+    if (peer_server_open(node->server, host, msg->key, &node->port, &why) !=
+        ERR_OK)
+        log_line("other workers cannot fetch from this one: %s", why.text);
 }
 
 static void carry_out(struct node *node, const struct action *action)
@@ -642,7 +866,7 @@ static void carry_out(struct node *node, const struct action *action)
         do_compute(node, action);
         return;
     case ACTION_CANCEL:
-        flag_raise(&node->cancel);
+        do_cancel(node);
         return;
     case ACTION_FINISH:
         finish(node, action->err, action->reason);
@@ -651,7 +875,10 @@ static void carry_out(struct node *node, const struct action *action)
         do_recall(node, &action->msg.chunks);
         return;
     case ACTION_FETCH:
-        supply_want(node->supply, action->first, action->end);
+        do_fetch(node, action);
+        return;
+    case ACTION_SERVE:
+        do_serve(node, &action->msg.serve);
         return;
     case ACTION_SHIP:
     case ACTION_JOURNAL:
@@ -687,14 +914,17 @@ static void step(struct node *node, const struct event *event)
  * longer.  The loop is kept for QUICK_US or two, no more. */
 static void compute_here(struct node *node)
 {
-    struct event event;
+    struct event event = {.kind = EVENT_COMPUTED, .err = ERR_CANCELLED};
 
     node->due = false;
-    compute_work(node);
-    note_speed(node);
-    node->kept_us += node->compute_us;
-    node->here_us += node->compute_us;
-    event = computed(node);
+    if (!node->called_off) {
+        compute_work(node);
+        note_speed(node);
+        node->kept_us += node->compute_us;
+        node->here_us += node->compute_us;
+        event = computed(node);
+    }
+    node->called_off = false;
     step(node, &event);
 }
 
@@ -716,7 +946,16 @@ static void feed(struct node *node, const struct event *event)
         feed(node, &recalled);
         return;
     }
-    if (node->finished)
+    if (node->serving && !node->finished) {
+        const struct event serving = {.kind = EVENT_SERVING,
+                                      .port = node->port};
+
+        node->serving = false;
+        feed(node, &serving);
+        return;
+    }
+    give_room(node);
+    if (node->finished && !farewell_begun(&node->farewell))
         begin_end(node);
 }
 
@@ -741,6 +980,7 @@ static void on_time(void *context)
 {
     const struct event event = {.kind = EVENT_TIME};
 
+    on_bell(context); /* BOARD-4: it may not have rung. */
     look_at_self(context);
     feed(context, &event);
 }
@@ -790,6 +1030,17 @@ static enum err open_core(struct node *node, struct why *why)
     return err;
 }
 
+static enum err open_bell(struct node *node)
+{
+    const struct board *board = node->options->board;
+    const int fd = board != NULL
+                       ? board_bell(board, node->options->berth, BOARD_WORKER)
+                       : -1;
+
+    return fd < 0 ? ERR_OK
+                  : watch_new(node->loop, fd, on_bell, node, &node->bell);
+}
+
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
@@ -815,7 +1066,13 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK && node->options->resident == NULL &&
         node->options->user == NULL && node->options->owned == NULL)
         err = supply_new(node->loop, &node->options->supply, &node->own,
-                         on_fetched, node, &node->supply);
+                         node->options->name, node->options->source, on_fetched,
+                         node, &node->supply);
+    if (err == ERR_OK && node->supply != NULL)
+        err = peer_server_new(node->loop, &node->own,
+                              node->options->supply.spoils, &node->server);
+    if (err == ERR_OK)
+        err = open_bell(node);
     if (err == ERR_OK)
         err = link_hub_new(&links, &node->hub);
     return err;
@@ -826,11 +1083,13 @@ static void node_close(struct node *node)
     flag_raise(&node->cancel);
     task_free(node->task);
     supply_free(node->supply);
+    peer_server_free(node->server);
     part_close(&node->part);
     products_close(&node->products);
     compute_close(&node->compute);
     user_compute_close(&node->user);
     threads_free(node->pool);
+    watch_free(node->bell);
     link_hub_free(node->hub);
     alerts_free(node->alerts);
     preempt_free(node->preempt);
@@ -840,7 +1099,10 @@ static void node_close(struct node *node)
     worker_close(&node->core);
     actions_close(&node->actions);
     codec_room_close(&node->room);
+    codec_room_close(&node->kept);
     envelope_close(&node->envelope);
+    outbox_close(&node->outbox);
+    mem_free(node->inbox);
     chunkset_close(&node->seen.present);
     dataset_close(&node->own);
 }

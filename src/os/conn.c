@@ -7,7 +7,11 @@
  * A message that lies whole in what was read is passed on in place; others are
  * put together in `message`, which grows with what has arrived, never with
  * what was announced.  Where it is large enough already, and nothing is to be
- * decrypted, the kernel puts the rest of a frame there at once.
+ * decrypted, the kernel puts the rest of a frame there at once.  A long one the
+ * receiver may want elsewhere, in `room`.
+ *
+ * With TLS what is sent is encrypted a slice at a time, as the kernel takes it:
+ * a queue holds messages that several connections share, not a copy of each.
  */
 #include "os/conn.h"
 
@@ -21,6 +25,7 @@
 #define SIZE_MASK   0x1fffffu
 #define MORE_BIT    0x80000000u
 #define SLICE_BYTES (256u << 10) /* Encrypted at once. */
+#define SEALED_HIGH (1u << 20)   /* Encrypted ahead of the kernel. */
 
 #define TLS_ALERT     0x15
 #define TLS_HANDSHAKE 0x16
@@ -30,6 +35,11 @@ struct parcel {
     struct conn *conn;
     size_t size;       /* On the wire. */
     struct blob *tail; /* Held; NULL: all of it is in `data`. */
+    /* TLS, while it waits to be encrypted: */
+    struct parcel *next;
+    uv_buf_t *list; /* What is left of it. */
+    unsigned count;
+    uv_buf_t whole; /* The list of one that is all in `data`. */
     uint8_t data[];
 };
 
@@ -47,10 +57,28 @@ void conn_fail(struct conn *conn, enum link_end how, const char *why)
         conn->ops->failed(conn, how, why);
 }
 
+static void parcel_free(struct parcel *parcel)
+{
+    blob_drop(parcel->tail);
+    mem_free(parcel);
+}
+
+static void drop_unsealed(struct conn *conn)
+{
+    struct parcel *parcel = conn->unsealed;
+
+    conn->unsealed = parcel->next;
+    if (conn->unsealed == NULL)
+        conn->unsealed_last = NULL;
+    parcel_free(parcel);
+}
+
 static void conn_closed(uv_handle_t *handle)
 {
     struct conn *conn = handle->data;
 
+    while (conn->unsealed != NULL)
+        drop_unsealed(conn);
     conn->ops->closed(conn);
     tls_free(conn->tls);
     mem_free(conn->message);
@@ -83,11 +111,7 @@ enum err conn_new(struct loop *loop, const struct conn_ops *ops,
     return ERR_OK;
 }
 
-static void parcel_free(struct parcel *parcel)
-{
-    blob_drop(parcel->tail);
-    mem_free(parcel);
-}
+static void seal_some(struct conn *conn, size_t high);
 
 static void parcel_written(uv_write_t *request, int status)
 {
@@ -101,6 +125,8 @@ static void parcel_written(uv_write_t *request, int status)
     if (status < 0)
         conn_fail(conn, LINK_LOST, uv_strerror(status));
     else
+        seal_some(conn, SEALED_HIGH);
+    if (status >= 0 && !conn->closing)
         conn->ops->written(conn);
 }
 
@@ -190,28 +216,50 @@ static void flush_tls(struct conn *conn)
     parcel_write(conn, parcel);
 }
 
-/* Encrypts; what is written are slices, and at the end a flush by the caller:
- * the parts of a small message leave together. */
-static void seal(struct conn *conn, const uint8_t *data, size_t size)
+/* Encrypts a slice of the first message.  What is written are slices and the
+ * end of a message: the parts of a small one leave together. */
+static void seal_slice(struct conn *conn)
 {
-    for (size_t at = 0; at < size && !conn->closing;) {
-        const size_t rest = size - at;
-        const size_t slice = rest < SLICE_BYTES ? rest : SLICE_BYTES;
+    struct parcel *parcel = conn->unsealed;
+    const size_t rest = parcel->list->len;
+    const size_t slice = rest < SLICE_BYTES ? rest : SLICE_BYTES;
 
-        if (tls_write(conn->tls, data + at, slice) != ERR_OK) {
-            conn_fail(conn, LINK_LOST, "out of memory");
-            return;
-        }
-        if (tls_pending(conn->tls) >= SLICE_BYTES)
-            flush_tls(conn);
-        at += slice;
+    if (tls_write(conn->tls, parcel->list->base, slice) != ERR_OK) {
+        conn_fail(conn, LINK_LOST, "out of memory");
+        return;
     }
+    skip_bytes(&parcel->list, &parcel->count, slice);
+    conn->unsealed_bytes -= slice;
+    if (parcel->count == 0)
+        drop_unsealed(conn);
+    if (tls_pending(conn->tls) >= SLICE_BYTES || conn->unsealed == NULL)
+        flush_tls(conn);
 }
 
-static void write_sealed(struct conn *conn, const uint8_t *data, size_t size)
+/* Until `high` bytes wait for the kernel. */
+static void seal_some(struct conn *conn, size_t high)
 {
-    seal(conn, data, size);
-    flush_tls(conn);
+    while (conn->unsealed != NULL && conn->queued < high && !conn->closing)
+        seal_slice(conn);
+    if (conn->tls != NULL && conn->open)
+        flush_tls(conn);
+}
+
+/* Takes the parcel, whose list is made. */
+static void parcel_seal(struct conn *conn, struct parcel *parcel)
+{
+    if (conn->unsealed_last != NULL)
+        conn->unsealed_last->next = parcel;
+    else
+        conn->unsealed = parcel;
+    conn->unsealed_last = parcel;
+    conn->unsealed_bytes += parcel->size;
+    seal_some(conn, SEALED_HIGH);
+}
+
+size_t conn_queued(const struct conn *conn)
+{
+    return conn->queued + conn->unsealed_bytes;
 }
 
 static size_t framed_size(size_t size)
@@ -244,7 +292,7 @@ void conn_send(struct conn *conn, const void *data, size_t size)
     CHECK(size > 0 && size <= UINT32_MAX / 2);
     if (conn->closing || conn->finishing)
         return;
-    if (conn->queued + size > LINK_QUEUE_MAX) {
+    if (conn_queued(conn) + size > LINK_QUEUE_MAX) {
         conn_fail(conn, LINK_LOST, "it does not read what it is sent");
         return;
     }
@@ -256,8 +304,10 @@ void conn_send(struct conn *conn, const void *data, size_t size)
         parcel_write(conn, parcel);
         return;
     }
-    write_sealed(conn, parcel->data, parcel->size);
-    parcel_free(parcel);
+    parcel->whole = uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
+    parcel->list = &parcel->whole;
+    parcel->count = 1;
+    parcel_seal(conn, parcel);
 }
 
 /* The list of buffers of a message in two parts, frame by frame: a header, what
@@ -328,14 +378,6 @@ static struct parcel *parcel_with(struct conn *conn, const void *head,
     return parcel;
 }
 
-/* With TLS each link has its own bytes anyway: only the encoding is spared. */
-static void seal_pieces(struct conn *conn, const struct pieces *pieces)
-{
-    for (unsigned i = 0; i < pieces->count && !conn->closing; i++)
-        seal(conn, (const uint8_t *)pieces->list[i].base, pieces->list[i].len);
-    flush_tls(conn);
-}
-
 void conn_send_with(struct conn *conn, const void *head, size_t head_size,
                     struct blob *tail, size_t size)
 {
@@ -345,7 +387,7 @@ void conn_send_with(struct conn *conn, const void *head, size_t head_size,
     CHECK(head_size + size > 0 && head_size + size <= UINT32_MAX / 2);
     if (conn->closing || conn->finishing)
         return;
-    if (conn->queued + head_size + size > LINK_QUEUE_MAX) {
+    if (conn_queued(conn) + head_size + size > LINK_QUEUE_MAX) {
         conn_fail(conn, LINK_LOST, "it does not read what it is sent");
         return;
     }
@@ -356,8 +398,9 @@ void conn_send_with(struct conn *conn, const void *head, size_t head_size,
         parcel_write_list(conn, parcel, pieces.list, pieces.count);
         return;
     }
-    seal_pieces(conn, &pieces);
-    parcel_free(parcel);
+    parcel->list = pieces.list;
+    parcel->count = pieces.count;
+    parcel_seal(conn, parcel);
 }
 
 static bool take_header(struct conn *conn, const uint8_t **data, size_t *size)
@@ -387,9 +430,20 @@ static bool take_header(struct conn *conn, const uint8_t **data, size_t *size)
     return true;
 }
 
+/* Where the message is put together, and how much may be there. */
+static uint8_t *assembly(const struct conn *conn)
+{
+    return conn->room != NULL ? conn->room : conn->message;
+}
+
+static size_t assembly_bytes(const struct conn *conn)
+{
+    return conn->room != NULL ? conn->limit : conn->capacity;
+}
+
 static bool append(struct conn *conn, const uint8_t *data, size_t size)
 {
-    if (conn->size + size > conn->capacity) {
+    if (conn->room == NULL && conn->size + size > conn->capacity) {
         uint8_t *grown = mem_grow(conn->message, conn->size, conn->size + size,
                                   1, &conn->capacity);
 
@@ -399,10 +453,54 @@ static bool append(struct conn *conn, const uint8_t *data, size_t size)
         }
         conn->message = grown;
     }
-    if (data != conn->message + conn->size) /* Else see lend. */
-        memcpy(conn->message + conn->size, data, size);
+    if (data != assembly(conn) + conn->size) /* Else see lend. */
+        memcpy(assembly(conn) + conn->size, data, size);
     conn->size += size;
     return true;
+}
+
+/* What is here of the message moves there.  It is put together in memory of
+ * ours no more, so that there need not be much of it. */
+static void move_to(struct conn *conn, uint8_t *room)
+{
+    memcpy(room, conn->message, conn->size);
+    conn->room = room;
+    if (conn->capacity <= LINK_LONG_BYTES)
+        return;
+    mem_free(conn->message);
+    conn->message = NULL;
+    conn->capacity = 0;
+}
+
+/* Of a long message: is it wanted elsewhere?  More of the frame is to come than
+ * can have been read, so that nothing behind it is in our hands if it waits. */
+static void ask_room(struct conn *conn)
+{
+    uint8_t *room = NULL;
+    enum link_room answer;
+
+    if (conn->asked || conn->size < LINK_LOOK_BYTES ||
+        conn->size + conn->frame_left < LINK_LONG_BYTES ||
+        conn->frame_left < 2 * sizeof scratch.raw)
+        return;
+    conn->asked = true;
+    answer = conn->ops->room(conn, conn->message, conn->size, &room);
+    if (conn->closing || conn->finishing)
+        return;
+    if (answer == LINK_ROOM_GIVEN)
+        move_to(conn, room);
+    conn->waiting = answer == LINK_ROOM_LATER;
+    if (conn->waiting)
+        conn_pause(conn);
+}
+
+void conn_give(struct conn *conn, uint8_t *room)
+{
+    if (!conn->waiting || conn->closing || conn->finishing)
+        return;
+    conn->waiting = false;
+    move_to(conn, room);
+    conn_resume(conn);
 }
 
 /* One frame's worth of bytes, or as much of it as is here. */
@@ -418,14 +516,18 @@ static void take_body(struct conn *conn, const uint8_t *data, size_t size)
     if (!append(conn, data, size))
         return;
     conn->frame_left -= size;
+    ask_room(conn);
     if (conn->frame_left > 0)
         return;
     conn->header_size = 0;
-    if (whole) {
+    if (whole && !conn->closing && !conn->finishing) {
+        const uint8_t *const message = assembly(conn);
         const size_t all = conn->size;
 
         conn->size = 0;
-        conn->ops->message(conn, conn->message, all);
+        conn->room = NULL;
+        conn->asked = false;
+        conn->ops->message(conn, message, all);
     }
 }
 
@@ -494,6 +596,19 @@ static void shake(struct conn *conn)
     }
 }
 
+/* The rest of a frame that goes where the message is put together; 0: what is
+ * to come must be looked at first, or there is no room. */
+static size_t straight_bytes(const struct conn *conn)
+{
+    const size_t room = assembly_bytes(conn) - conn->size;
+
+    if (conn->finishing || conn->size == 0 ||
+        conn->header_size < CONN_HEADER_BYTES ||
+        conn->frame_left < sizeof scratch.raw || room < sizeof scratch.raw)
+        return 0;
+    return conn->frame_left < room ? conn->frame_left : room;
+}
+
 static void take_sealed(struct conn *conn, const char *data, size_t size)
 {
     bool closed = false;
@@ -505,12 +620,16 @@ static void take_sealed(struct conn *conn, const char *data, size_t size)
     if (!conn->open)
         shake(conn);
     while (conn->open && !conn->closing && !closed) {
-        const size_t got =
-            tls_read(conn->tls, scratch.plain, sizeof scratch.plain, &closed);
+        const bool here = straight_bytes(conn) > 0;
+        uint8_t *const plain =
+            here ? assembly(conn) + conn->size : scratch.plain;
+        const size_t got = tls_read(
+            conn->tls, plain,
+            here ? straight_bytes(conn) : sizeof scratch.plain, &closed);
 
         if (got == 0)
             break;
-        take_frames(conn, scratch.plain, got);
+        take_frames(conn, plain, got);
     }
     if (closed)
         conn_ended(conn);
@@ -588,28 +707,15 @@ static void take_input(struct conn *conn, const char *data, size_t size)
         take_frames(conn, (const uint8_t *)data, size);
 }
 
-/* The rest of a frame that goes where the message is put together; 0: what is
- * to come must be looked at first, or there is no room. */
-static size_t straight_bytes(const struct conn *conn)
-{
-    const size_t room = conn->capacity - conn->size;
-
-    if (conn->tls != NULL || conn->finishing || conn->size == 0 ||
-        conn->header_size < CONN_HEADER_BYTES ||
-        conn->frame_left < sizeof scratch.raw || room < sizeof scratch.raw)
-        return 0;
-    return conn->frame_left < room ? conn->frame_left : room;
-}
-
 static void lend(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     const struct conn *conn = handle->data;
-    const size_t straight = straight_bytes(conn);
+    const size_t straight = conn->tls == NULL ? straight_bytes(conn) : 0;
 
     (void)wanted;
     if (straight > 0) {
-        *buffer =
-            uv_buf_init((char *)conn->message + conn->size, (unsigned)straight);
+        *buffer = uv_buf_init((char *)assembly(conn) + conn->size,
+                              (unsigned)straight);
         return;
     }
     *buffer = uv_buf_init(scratch.raw, conn->limit == LINK_STRANGER_BYTES
@@ -646,7 +752,7 @@ void conn_resume(struct conn *conn)
 {
     int error;
 
-    if (conn->closing)
+    if (conn->closing || conn->waiting)
         return;
     error = uv_read_start((uv_stream_t *)&conn->tcp, lend, arrived);
     if (error != 0 && error != UV_EALREADY)
@@ -683,10 +789,12 @@ void conn_finish(struct conn *conn)
     if (conn->closing || conn->finishing)
         return;
     if (conn->tls != NULL && conn->open) {
+        seal_some(conn, SIZE_MAX);
         tls_end(conn->tls);
         flush_tls(conn);
     }
     conn->finishing = true;
+    conn->waiting = false;
     conn_resume(conn); /* To see the peer's end. */
     if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->tcp, shut) != 0)
         conn_close(conn);

@@ -13,6 +13,7 @@
 #define CONN_WHY_SIZE     256u
 
 struct conn;
+struct parcel;
 
 /* Called by the loop, except `failed`, which may come from inside a send: it
  * only marks and closes. */
@@ -20,6 +21,9 @@ struct conn_ops {
     /* Connected and, with TLS, both sides proved their key. */
     void (*open)(struct conn *conn);
     void (*message)(struct conn *conn, const uint8_t *data, size_t size);
+    /* Where a message of which so much is here is put together. */
+    enum link_room (*room)(struct conn *conn, const uint8_t *begin, size_t size,
+                           uint8_t **room);
     void (*failed)(struct conn *conn, enum link_end how, const char *why);
     void (*written)(struct conn *conn);
     void (*closed)(struct conn *conn); /* Free what hangs on it. */
@@ -41,6 +45,9 @@ struct conn {
     size_t heard;  /* Bytes read, while a stranger. */
     uint8_t first; /* The first byte ever read. */
     size_t queued; /* Bytes handed to libuv and not yet written. */
+    /* TLS: messages that are encrypted as what is queued gets away. */
+    struct parcel *unsealed, *unsealed_last;
+    size_t unsealed_bytes;
 
     uint8_t header[CONN_HEADER_BYTES];
     size_t header_size;
@@ -48,6 +55,9 @@ struct conn {
     bool more;
     uint8_t *message; /* Of several reads or frames. */
     size_t size, capacity;
+    uint8_t *room; /* Where it is put together instead; NULL: there. */
+    bool asked;    /* Where it is to be put. */
+    bool waiting;  /* For room. */
 
     /* The link's business. */
     struct link_hub *hub;
@@ -73,6 +83,10 @@ void conn_begin(struct conn *conn, struct tls_context *context, bool server);
 void conn_send(struct conn *conn, const void *data, size_t size);
 void conn_send_with(struct conn *conn, const void *head, size_t head_size,
                     struct blob *tail, size_t size);
+/* Bytes that are still to be sent. */
+size_t conn_queued(const struct conn *conn);
+/* The room it is waiting for. */
+void conn_give(struct conn *conn, uint8_t *room);
 void conn_pause(struct conn *conn);
 void conn_resume(struct conn *conn);
 /* Send what is queued, then close when the peer has closed. */

@@ -262,7 +262,7 @@ static void on_written(struct conn *conn)
     struct link *link = conn->link;
 
     if (link != NULL && link->up && !link->closing && !link->silent &&
-        conn->plane == PLANE_BULK && conn->queued < LINK_LOW_BYTES &&
+        conn->plane == PLANE_BULK && conn_queued(conn) < LINK_LOW_BYTES &&
         hub->options.events->drained != NULL)
         hub->options.events->drained(hub->options.context, link);
 }
@@ -411,9 +411,22 @@ static void on_message(struct conn *conn, const uint8_t *data, size_t size)
         conn_fail(conn, LINK_REFUSED, "it spoke out of turn");
 }
 
+static enum link_room on_room(struct conn *conn, const uint8_t *begin,
+                              size_t size, uint8_t **room)
+{
+    const struct link_options *options = &conn->hub->options;
+
+    if (conn->link == NULL || !conn->link->trusted ||
+        conn->plane != PLANE_BULK || options->events->room == NULL)
+        return LINK_ROOM_OWN;
+    return options->events->room(options->context, conn->link, begin, size,
+                                 room);
+}
+
 static const struct conn_ops ops = {
     .open = on_open,
     .message = on_message,
+    .room = on_room,
     .failed = on_failed,
     .written = on_written,
     .closed = on_closed,
@@ -888,6 +901,14 @@ void link_hold(struct link *link, bool hold)
         conn_resume(conn);
 }
 
+void link_give(struct link *link, uint8_t *room)
+{
+    struct conn *conn = link->conn[PLANE_BULK];
+
+    if (!link->closing && !link->silent && conn != NULL)
+        conn_give(conn, room);
+}
+
 void link_send(struct link *link, enum plane plane, const void *data,
                size_t size)
 {
@@ -907,7 +928,7 @@ void link_send_with(struct link *link, enum plane plane, const void *head,
 
 size_t link_queued(const struct link *link, enum plane plane)
 {
-    return link->conn[plane] == NULL ? 0 : link->conn[plane]->queued;
+    return link->conn[plane] == NULL ? 0 : conn_queued(link->conn[plane]);
 }
 
 static time_us conn_deaf(const struct conn *conn)
@@ -944,7 +965,7 @@ size_t link_backlog(const struct link *link, enum plane plane)
     if (conn == NULL || conn->closing ||
         uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0)
         return 0;
-    return conn->queued + sockaddr_unacknowledged(fd);
+    return conn_queued(conn) + sockaddr_unacknowledged(fd);
 }
 
 void link_close(struct link *link)
@@ -988,4 +1009,34 @@ bool link_may_be(const struct link *link, const char *name)
 const char *link_address(const struct link *link)
 {
     return link->address;
+}
+
+bool link_host(const struct link *link, char host[NET_HOST_SIZE])
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+
+    if (conn == NULL)
+        return false;
+    sockaddr_host(&conn->peer, host);
+    return true;
+}
+
+bool link_own_host(const struct link *link, char host[NET_HOST_SIZE])
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+    struct sockaddr_storage own;
+    int size = sizeof own;
+
+    if (conn == NULL ||
+        uv_tcp_getsockname(&conn->tcp, (struct sockaddr *)&own, &size) != 0)
+        return false;
+    sockaddr_host(&own, host);
+    return true;
+}
+
+bool link_local(const struct link *link)
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+
+    return conn != NULL && sockaddr_loopback(&conn->peer);
 }

@@ -25,6 +25,9 @@
  *           unless link_close was called; after either the link is gone.
  *   LINK-3  sending never blocks; a peer that does not read is cut off at
  *           LINK_QUEUE_MAX bytes.
+ *   LINK-4  a long message may be put together in memory of the receiver's own
+ *           (`room`), which the link lets go of when it passes the message on
+ *           or goes down.
  */
 #ifndef OS_LINK_H
 #define OS_LINK_H
@@ -48,11 +51,17 @@
 #define LINK_QUEUE_MAX      (UINT64_C(1) << 29)
 #define LINK_LOW_BYTES      (4u << 20)
 #define LINK_FINISH_US      (2 * SECOND_US)
+#define LINK_LONG_BYTES     (256u << 10) /* From here on a message is long. */
+#define LINK_LOOK_BYTES     64u /* Known of it when room is asked for. */
 
 enum plane { PLANE_CONTROL, PLANE_BULK, PLANES };
 
 /* LOST: may work another time.  REFUSED: will not (token, protocol). */
 enum link_end { LINK_LOST, LINK_REFUSED };
+
+/* OWN: the link's own memory.  GIVEN: at *room, which has link_trust's
+ * message_max bytes.  LATER: nothing is read until link_give. */
+enum link_room { LINK_ROOM_OWN, LINK_ROOM_GIVEN, LINK_ROOM_LATER };
 
 struct link_hub;
 struct link;
@@ -63,6 +72,10 @@ struct link_events {
                     const uint8_t *data, size_t size);
     void (*down)(void *context, struct link *link, enum link_end how,
                  const char *why);
+    /* A long message begins so on the bulk connection of a trusted link: where
+     * is it to be put together?  May be NULL: OWN. */
+    enum link_room (*room)(void *context, struct link *link,
+                           const uint8_t *begin, size_t size, uint8_t **room);
     /* The bulk queue of a link fell below LINK_LOW_BYTES.  May be NULL. */
     void (*drained)(void *context, struct link *link);
     /* Someone was turned away before there was a link.  May be NULL. */
@@ -102,6 +115,9 @@ bool link_trusted(const struct link *link);
  * too much is made to wait. */
 void link_hold(struct link *link, bool hold);
 
+/* The room that was asked for, and was to come LATER; else nothing happens. */
+void link_give(struct link *link, uint8_t *room);
+
 /* Copies.  A link that is going down swallows it; `down` will tell. */
 void link_send(struct link *link, enum plane plane, const void *data,
                size_t size);
@@ -130,5 +146,11 @@ const char *link_peer(const struct link *link);
 bool link_may_be(const struct link *link, const char *name);
 /* Where it is, "127.0.0.1:4711". */
 const char *link_address(const struct link *link);
+/* The same without the port, in numbers, and of our own end; false if it is
+ * gone. */
+bool link_host(const struct link *link, char host[NET_HOST_SIZE]);
+bool link_own_host(const struct link *link, char host[NET_HOST_SIZE]);
+/* Is the other end on this machine, as far as its address tells? */
+bool link_local(const struct link *link);
 
 #endif /* OS_LINK_H */

@@ -36,6 +36,11 @@ void token_close(struct token *token)
     OPENSSL_cleanse(token, sizeof *token);
 }
 
+void token_wipe(void *bytes, size_t size)
+{
+    OPENSSL_cleanse(bytes, size);
+}
+
 void token_guard_process(void)
 {
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

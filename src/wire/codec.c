@@ -5,18 +5,25 @@
  * is the check that they agree.  Layout of the large ones (sizes in bytes):
  *
  *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 16
- *            | count 4 | items 20 each | kind 1 | parts 4 if a product
- *            | dims 4 | exponents 2 each unless a product | weights 8 each
+ *            | count 4 | items 20 each | 3 flags | kind 1 | parts 4 if a
+ *            product | dims 4, 0s to the next line | weights 8 each, 0s to the
+ *            next line | of a HESSVEC the direction like them | unless a
+ *            product the first exponent 2 and the others less it, packed
  *     TALLY  kind 1 | key 44 | piece 4 | first 4 | end 4 | compute 8 | dims 4
  *            | loss 16 | packed sums, to the end
  *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
  *     CHUNKS kind 1 | count 4 | digests 32 each | place, to the end
  *     HAVE   kind 1 | count 4 | held and near, a bit for each chunk
+ *     FETCH  kind 1 | first 4 | end 4 | peer 4 | if it is not 0: host, as text,
+ *            | port 2 | key 32
  *     SUM    kind 1 | key 44 | count 4 | answers 25 each | dims 4 | loss 16
  *            | packed sums, to the end
  *
  * The reader accepts exactly what the writer can produce: decoding and
- * encoding again gives the same bytes, which is what the fuzzer checks.
+ * encoding again gives the same bytes, which is what the fuzzer checks.  Lines
+ * are of MEM_LINE bytes from the message's first: where that lies on a line of
+ * memory the weights can be read in place.  Exponents hardly differ: packed
+ * they take half a byte each, of 2, and constant ones next to nothing.
  * Weights and rows pass as bits; whether they are finite the core judges.
  */
 #include "wire/codec.h"
@@ -44,6 +51,10 @@
 #define SMALL_BYTES    512u /* More than any message without a vector. */
 #define POSTED_BIT     0x40u
 #define EXPONENT_LIMIT 1022 /* 2^e and 2^-e are normal numbers. */
+#define PACKED_BATCH   1024u
+#define DELTA_BYTES    137u /* A block of the widest differences of int16. */
+
+static_assert(PACKED_BATCH % PACK_BLOCK == 0, "only the last block is short");
 
 static_assert(MSG_LAST < POSTED_BIT, "kinds leave the bits above to us");
 static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
@@ -412,6 +423,51 @@ static void get_have(struct reader *in, struct msg_have *have)
     have->near = get_view(in, msg_have_bytes(have->count));
 }
 
+static void put_fetch(struct writer *out, const struct msg_fetch *fetch)
+{
+    put_u32(out, fetch->first);
+    put_u32(out, fetch->end);
+    put_u32(out, fetch->peer);
+    if (fetch->peer == 0)
+        return;
+    put_text(out, fetch->host);
+    put_u16(out, fetch->port);
+    put_bytes(out, fetch->key, PEER_KEY);
+}
+
+/* An address in numbers: what could be a name is not looked up. */
+static bool host_valid(const char *host)
+{
+    return strspn(host, "0123456789abcdef.:") == strlen(host);
+}
+
+static void get_fetch(struct reader *in, struct msg_fetch *fetch)
+{
+    get_range(in, &fetch->first, &fetch->end);
+    fetch->peer = get_u32(in);
+    if (fetch->peer == 0)
+        return;
+    get_text(in, fetch->host, sizeof fetch->host);
+    must(in, host_valid(fetch->host));
+    fetch->port = get_u16(in);
+    get_bytes(in, fetch->key, PEER_KEY);
+}
+
+static void put_need(struct writer *out, const struct msg_need *need)
+{
+    put_u32(out, need->first);
+    put_u32(out, need->end);
+    put_u32(out, need->peer);
+    put_bool(out, need->wrong);
+}
+
+static void get_need(struct reader *in, struct msg_need *need)
+{
+    get_range(in, &need->first, &need->end);
+    need->peer = get_u32(in);
+    need->wrong = get_bool(in);
+}
+
 static void put_items(struct writer *out, const struct item *items,
                       uint32_t count)
 {
@@ -496,15 +552,68 @@ static void put_round_head(struct writer *out, const struct msg_round *round)
     put_u32(out, round->dims);
 }
 
+static size_t to_line(size_t bytes)
+{
+    return (bytes + MEM_LINE - 1) / MEM_LINE * MEM_LINE;
+}
+
+static void put_pad(struct writer *out)
+{
+    static const uint8_t zeros[MEM_LINE];
+
+    put_bytes(out, zeros, to_line(out->size) - out->size);
+}
+
+static void get_pad(struct reader *in)
+{
+    const size_t size = to_line(in->at) - in->at;
+    const uint8_t *pad = get_view(in, size);
+
+    for (size_t i = 0; in->ok && i < size; i++)
+        must(in, pad[i] == 0);
+}
+
+static size_t exponents_bound(uint32_t count)
+{
+    return sizeof(int16_t) + ((size_t)count / PACK_BLOCK + 1) * DELTA_BYTES;
+}
+
+static void put_exponents(struct writer *out, const int16_t *exponent,
+                          uint32_t count)
+{
+    int64_t delta[PACKED_BATCH];
+    uint8_t packed[sizeof delta + PACKED_BATCH];
+
+    CHECK(sizeof packed >= pack_bound(PACKED_BATCH));
+    if (count == 0)
+        return;
+    put_u16(out, (uint16_t)exponent[0]);
+    for (uint32_t at = 0; at < count; at += PACKED_BATCH) {
+        const uint32_t left = count - at;
+        const uint32_t n = left < PACKED_BATCH ? left : PACKED_BATCH;
+
+        for (uint32_t j = 0; j < n; j++)
+            delta[j] = exponent[at + j] - exponent[0];
+        put_bytes(out, packed, pack_i64(delta, n, packed));
+    }
+}
+
 /* ... and these. */
+static void put_round_weights(struct writer *out, const struct msg_round *round)
+{
+    put_vector(out, round->weights, round->dims);
+    put_pad(out);
+    if (round->kind != EVALUATE_HESSVEC)
+        return;
+    put_vector(out, round->direction, round->dims);
+    put_pad(out);
+}
+
 static void put_round_vectors(struct writer *out, const struct msg_round *round)
 {
-    put_bytes(out, round->exponent,
-              (size_t)evaluation_dims(round->kind, round->dims) *
-                  sizeof *round->exponent);
-    put_vector(out, round->weights, round->dims);
-    if (round->kind == EVALUATE_HESSVEC)
-        put_vector(out, round->direction, round->dims);
+    put_round_weights(out, round);
+    put_exponents(out, round->exponent,
+                  evaluation_dims(round->kind, round->dims));
 }
 
 static bool exponents_valid(const int16_t *exponent, uint32_t count)
@@ -519,10 +628,48 @@ static bool exponents_valid(const int16_t *exponent, uint32_t count)
     return least >= -EXPONENT_LIMIT && most <= EXPONENT_LIMIT;
 }
 
+/* Exponents as they lie on a board. */
 static void get_exponents(struct reader *in, int16_t *exponent, uint32_t dims)
 {
     get_bytes(in, exponent, (size_t)dims * sizeof *exponent);
     must(in, in->ok && exponents_valid(exponent, dims));
+}
+
+static bool add_deltas(const int64_t *delta, uint32_t count, int64_t first,
+                       int16_t *exponent)
+{
+    int64_t least = 0;
+    int64_t most = 0;
+
+    for (uint32_t j = 0; j < count; j++) {
+        least = delta[j] < least ? delta[j] : least;
+        most = delta[j] > most ? delta[j] : most;
+        exponent[j] = (int16_t)(uint16_t)((uint64_t)first + (uint64_t)delta[j]);
+    }
+    return least >= -EXPONENT_LIMIT - first && most <= EXPONENT_LIMIT - first;
+}
+
+static void get_packed_exponents(struct reader *in, int16_t *exponent,
+                                 uint32_t count)
+{
+    const int16_t first = count > 0 ? (int16_t)get_u16(in) : 0;
+    int64_t delta[PACKED_BATCH];
+
+    must(in, first >= -EXPONENT_LIMIT && first <= EXPONENT_LIMIT);
+    for (uint32_t at = 0; in->ok && at < count; at += PACKED_BATCH) {
+        const uint32_t left = count - at;
+        const uint32_t n = left < PACKED_BATCH ? left : PACKED_BATCH;
+        size_t used;
+
+        if (unpack_i64(in->data + in->at, in->size - in->at, n, delta, &used) !=
+            ERR_OK) {
+            in->ok = false;
+            return;
+        }
+        in->at += used;
+        must(in, (at > 0 || delta[0] == 0) &&
+                     add_deltas(delta, n, first, exponent + at));
+    }
 }
 
 /* One whose sums have room here. */
@@ -568,32 +715,70 @@ static void get_round_head(struct reader *in, const struct codec_room *room,
                                          : round->dims == room->dims));
 }
 
-/* After the exponents. */
-static void get_rest(struct reader *in, const struct codec_room *room,
-                     struct msg_round *round)
+/* A vector of weights: a view of the message. */
+static const uint8_t *get_weights(struct reader *in, uint32_t dims)
 {
-    get_vector(in, room->weights, round->dims);
+    const uint8_t *view = get_view(in, dims * sizeof(double));
+
+    get_pad(in);
+    return view;
+}
+
+static void get_round_exponents(struct reader *in, struct codec_room *room,
+                                struct msg_round *round)
+{
+    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
+
+    room->scaled = 0;
+    get_packed_exponents(in, room->exponent, sum_dims);
+    room->scaled = in->ok ? sum_dims : 0;
+    room->scale = round->key.scale;
     round->exponent = room->exponent;
-    round->weights = room->weights;
-    round->direction = NULL;
-    if (round->kind != EVALUATE_HESSVEC)
-        return;
-    get_vector(in, room->direction, round->dims);
-    round->direction = room->direction;
 }
 
 static void get_round_vectors(struct reader *in, struct codec_room *room,
                               struct msg_round *round)
 {
-    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
+    const size_t bytes = round->dims * sizeof *room->weights;
+    const uint8_t *weights = NULL;
+    const uint8_t *direction = NULL;
 
+    get_pad(in);
+    if (in->ok)
+        weights = get_weights(in, round->dims);
+    if (in->ok && round->kind == EVALUATE_HESSVEC)
+        direction = get_weights(in, round->dims);
     if (!in->ok)
         return;
-    room->scaled = 0;
-    get_exponents(in, room->exponent, sum_dims);
-    room->scaled = in->ok ? sum_dims : 0;
-    room->scale = round->key.scale;
-    get_rest(in, room, round);
+    memcpy(room->weights, weights, bytes);
+    round->weights = room->weights;
+    if (direction != NULL) {
+        memcpy(room->direction, direction, bytes);
+        round->direction = room->direction;
+    }
+    get_round_exponents(in, room, round);
+}
+
+/* The same where they are; exponents that the room has are not read again. */
+static void find_round_vectors(struct reader *in, struct codec_room *room,
+                               struct msg_round *round)
+{
+    get_pad(in);
+    if (in->ok)
+        round->weights =
+            (const double *)(const void *)get_weights(in, round->dims);
+    if (in->ok && round->kind == EVALUATE_HESSVEC)
+        round->direction =
+            (const double *)(const void *)get_weights(in, round->dims);
+    if (!in->ok)
+        return;
+    if (room->scaled != evaluation_dims(round->kind, round->dims) ||
+        room->scale != round->key.scale) {
+        get_round_exponents(in, room, round);
+        return;
+    }
+    round->exponent = room->exponent;
+    skip_rest(in);
 }
 
 static void put_work(struct writer *out, const struct msg_work *work)
@@ -639,15 +824,15 @@ static void get_sums_head(struct reader *in, const struct codec_room *room,
     *loss = get_loss(in);
 }
 
-static void put_packed(struct writer *out, const int64_t *sum, uint32_t dims)
+static void put_sums(struct writer *out, const int64_t *sum, uint32_t dims)
 {
     CHECK(out->ok && out->capacity - out->size >= pack_bound(dims));
     out->size += pack_i64(sum, dims, out->data + out->size);
 }
 
 /* They land in room->sum. */
-static void get_packed(struct reader *in, const struct codec_room *room,
-                       uint32_t dims)
+static void get_sums(struct reader *in, const struct codec_room *room,
+                     uint32_t dims)
 {
     size_t used;
 
@@ -657,6 +842,16 @@ static void get_packed(struct reader *in, const struct codec_room *room,
                         &used) == ERR_OK);
     if (in->ok)
         in->at += used;
+}
+
+static void get_packed(struct reader *in, uint32_t dims, struct packed *packed)
+{
+    if (!in->ok)
+        return;
+    must(in, packed_find(in->data + in->at, in->size - in->at, dims, packed) ==
+                 ERR_OK);
+    if (in->ok)
+        in->at += packed->size;
 }
 
 static void put_tally_head(struct writer *out, const struct msg_tally *tally)
@@ -672,7 +867,10 @@ static void put_tally_head(struct writer *out, const struct msg_tally *tally)
 static void put_tally(struct writer *out, const struct msg_tally *tally)
 {
     put_tally_head(out, tally);
-    put_packed(out, tally->sum, tally->dims);
+    if (tally->sum != NULL)
+        put_sums(out, tally->sum, tally->dims);
+    else
+        put_bytes(out, tally->packed.bytes, tally->packed.size);
 }
 
 static void get_tally_head(struct reader *in, const struct codec_room *room,
@@ -689,7 +887,11 @@ static void get_tally(struct reader *in, const struct codec_room *room,
                       struct msg_tally *tally)
 {
     get_tally_head(in, room, tally);
-    get_packed(in, room, tally->dims);
+    if (room->packed) {
+        get_packed(in, tally->dims, &tally->packed);
+        return;
+    }
+    get_sums(in, room, tally->dims);
     tally->sum = room->sum;
 }
 
@@ -708,7 +910,7 @@ static void put_sum(struct writer *out, const struct msg_sum *sum)
         put_bool(out, answer->counted);
     }
     put_sums_head(out, sum->dims, sum->loss);
-    put_packed(out, sum->sum, sum->dims);
+    put_sums(out, sum->sum, sum->dims);
 }
 
 static void get_sum(struct reader *in, const struct codec_room *room,
@@ -727,7 +929,7 @@ static void get_sum(struct reader *in, const struct codec_room *room,
         answer->counted = get_bool(in);
     }
     get_sums_head(in, room, &sum->dims, &sum->loss);
-    get_packed(in, room, sum->dims);
+    get_sums(in, room, sum->dims);
     sum->answers = room->answers;
     sum->sum = room->sum;
 }
@@ -909,8 +1111,8 @@ static void get_watch(struct reader *in, const struct codec_room *room,
 
 static size_t round_bound(uint32_t items, uint32_t dims, uint32_t sum_dims)
 {
-    return SMALL_BYTES + (size_t)items * ITEM_BYTES + (size_t)dims * 16 +
-           (size_t)sum_dims * 2;
+    return SMALL_BYTES + to_line((size_t)items * ITEM_BYTES) +
+           codec_vectors_bound(dims, sum_dims);
 }
 
 size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max)
@@ -964,6 +1166,8 @@ size_t codec_bound(const struct msg *msg)
     case MSG_ASK:
     case MSG_RELAY:
     case MSG_GONE:
+    case MSG_SERVE:
+    case MSG_SERVING:
         break;
     }
     return SMALL_BYTES;
@@ -994,11 +1198,11 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_data(out, &msg->data);
         break;
     case MSG_NEED:
-        put_u32(out, msg->need.first);
-        put_u32(out, msg->need.end);
+        put_need(out, &msg->need);
         break;
     case MSG_ROUND:
         put_round_head(out, &msg->round);
+        put_pad(out);
         put_round_vectors(out, &msg->round);
         break;
     case MSG_TASK:
@@ -1055,8 +1259,13 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_have(out, &msg->have);
         break;
     case MSG_FETCH:
-        put_u32(out, msg->fetch.first);
-        put_u32(out, msg->fetch.end);
+        put_fetch(out, &msg->fetch);
+        break;
+    case MSG_SERVE:
+        put_bytes(out, msg->serve.key, PEER_KEY);
+        break;
+    case MSG_SERVING:
+        put_u16(out, msg->serving.port);
         break;
     }
 }
@@ -1078,7 +1287,8 @@ size_t codec_encode(const struct msg *msg, uint8_t *out)
     return writer.size;
 }
 
-static void get_body(struct reader *in, struct codec_room *room,
+/* `here`: the vectors of a ROUND are views. */
+static void get_body(struct reader *in, struct codec_room *room, bool here,
                      struct msg *msg)
 {
     switch (msg->kind) {
@@ -1104,11 +1314,11 @@ static void get_body(struct reader *in, struct codec_room *room,
         get_data(in, &msg->data);
         return;
     case MSG_NEED:
-        get_range(in, &msg->need.first, &msg->need.end);
+        get_need(in, &msg->need);
         return;
     case MSG_ROUND:
         get_round_head(in, room, &msg->round);
-        get_round_vectors(in, room, &msg->round);
+        (here ? find_round_vectors : get_round_vectors)(in, room, &msg->round);
         return;
     case MSG_TASK:
         get_task(in, room, &msg->round);
@@ -1163,14 +1373,20 @@ static void get_body(struct reader *in, struct codec_room *room,
         get_have(in, &msg->have);
         return;
     case MSG_FETCH:
-        get_range(in, &msg->fetch.first, &msg->fetch.end);
+        get_fetch(in, &msg->fetch);
+        return;
+    case MSG_SERVE:
+        get_bytes(in, msg->serve.key, PEER_KEY);
+        return;
+    case MSG_SERVING:
+        msg->serving.port = get_u16(in);
         return;
     }
     in->ok = false; /* No such kind. */
 }
 
-enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
-                      struct msg *msg)
+static enum err decode(const uint8_t *data, size_t size,
+                       struct codec_room *room, bool here, struct msg *msg)
 {
     struct reader in = reader_on(data, size);
     struct msg made;
@@ -1184,11 +1400,24 @@ enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
         must(&in, made.leaf != 0);
     }
     if (in.ok)
-        get_body(&in, room, &made);
+        get_body(&in, room, here, &made);
     if (!reader_done(&in))
         return ERR_FORMAT;
     *msg = made;
     return ERR_OK;
+}
+
+enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
+                      struct msg *msg)
+{
+    return decode(data, size, room, false, msg);
+}
+
+enum err codec_decode_here(const uint8_t *data, size_t size,
+                           struct codec_room *room, struct msg *msg)
+{
+    CHECK((uintptr_t)data % MEM_LINE == 0);
+    return decode(data, size, room, true, msg);
 }
 
 /* --- messages whose vectors lie elsewhere -------------------------------- */
@@ -1254,16 +1483,22 @@ size_t codec_encode_head(const struct msg *msg, uint8_t *out)
 {
     struct writer writer = writer_on(out, codec_posted_bound(msg));
 
-    CHECK(msg->kind == MSG_ROUND);
+    CHECK(codec_posts(msg));
     put_kind(&writer, msg);
-    put_round_head(&writer, &msg->round);
+    if (msg->kind == MSG_ROUND) {
+        put_round_head(&writer, &msg->round);
+        put_pad(&writer);
+    } else {
+        put_tally_head(&writer, &msg->tally);
+    }
     CHECK(writer.ok);
     return writer.size;
 }
 
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims)
 {
-    return (size_t)dims * 16 + (size_t)sum_dims * 2;
+    return 2 * to_line((size_t)dims * sizeof(double)) +
+           exponents_bound(sum_dims);
 }
 
 size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
@@ -1275,14 +1510,19 @@ size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
     return writer.ok ? writer.size : 0;
 }
 
+bool codec_peek_round(const uint8_t *data, size_t size, struct round_key *key)
+{
+    struct reader in = reader_on(data, size);
+
+    if (get_u8(&in) != MSG_ROUND)
+        return false;
+    get_key(&in, key);
+    return in.ok;
+}
+
 void codec_room_forget(struct codec_room *room)
 {
     room->scaled = 0;
-}
-
-static size_t to_line(size_t bytes)
-{
-    return (bytes + MEM_LINE - 1) / MEM_LINE * MEM_LINE;
 }
 
 static size_t laid_vector(uint32_t dims)

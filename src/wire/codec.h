@@ -31,6 +31,8 @@ struct codec_room {
     uint32_t scaled;   /* So many of them are ... */
     uint64_t scale;    /* ... of the scale with this name; 0: none. */
     int64_t *sum;      /* sum_dims. */
+    bool packed;       /* Sums of a TALLY are left as they are, not looked at:
+                          whoever counts them does (math/tally.h). */
     struct item *items;
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;
@@ -52,14 +54,22 @@ size_t codec_encode(const struct msg *msg, uint8_t *out);
 /* Views into `data` and `room`.  ERR_FORMAT: not one whole message. */
 MUST_CHECK enum err codec_decode(const uint8_t *data, size_t size,
                                  struct codec_room *room, struct msg *msg);
+/* The same, but weights and direction of a ROUND stay where they are in `data`,
+ * which begins on a line (MEM_LINE); exponents of a scale that `room` has are
+ * not read again. */
+MUST_CHECK enum err codec_decode_here(const uint8_t *data, size_t size,
+                                      struct codec_room *room, struct msg *msg);
+/* Bytes from which codec_peek_round can tell. */
+#define CODEC_PEEK_BYTES 45u
+/* Is this the beginning of a ROUND, and of which? */
+bool codec_peek_round(const uint8_t *data, size_t size, struct round_key *key);
 
 /* Messages whose vectors lie in memory that both sides share (os/board.h):
  *
  *     kind + 64 1 | place 4 | sequence 8 | the message's fields but vectors
  *
- * ROUND and TALLY can be sent so; what lies there for a ROUND is the end of
- * the plain message, exponents and weights, for a TALLY its sums as they lie
- * in memory. */
+ * ROUND and TALLY can be sent so; what lies there are the weights and exponents
+ * of a ROUND (codec_lay_vectors), the sums of a TALLY as they lie in memory. */
 struct posted {
     uint32_t place;
     uint64_t sequence;
@@ -74,8 +84,8 @@ size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
 MUST_CHECK enum err codec_decode_posted(const uint8_t *data, size_t size,
                                         struct codec_room *room,
                                         struct msg *msg, struct posted *where);
-/* A plain ROUND but its vectors, which codec_encode_vectors writes: the two one
- * after the other are what codec_encode gives. */
+/* A plain ROUND or TALLY but its vectors, which codec_encode_vectors and
+ * pack_i64 write: the two one after the other are what codec_encode gives. */
 size_t codec_encode_head(const struct msg *msg, uint8_t *out);
 /* The vectors of a ROUND: at most so many bytes; 0 if they do not fit. */
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims);
