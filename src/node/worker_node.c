@@ -103,7 +103,8 @@ struct node {
     bool posts;         /* The coordinator at its other end uses our board. */
     struct watch *bell; /* NULL: no notes. */
     bool let_in;        /* ... and has brought a WELCOME. */
-    uint32_t way;       /* Index of the address in use. */
+    bool known;    /* There is a coordinator, or it was said that none is. */
+    uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
     enum err err;
@@ -250,6 +251,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     }
     node->let_in = node->let_in || msg.kind == MSG_WELCOME;
+    node->known = node->known || node->let_in;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
     if (msg.kind == MSG_WELCOME && node->open && node->link == link) {
@@ -261,6 +263,16 @@ static void on_message(void *context, struct link *link, enum plane plane,
 static void other_way(struct node *node)
 {
     node->way = (node->way + 1) % node->options->address_count;
+}
+
+/* Once, and only to those who came by themselves: a mistyped address would
+ * otherwise look like a coordinator that is late. */
+static void say_unreached(struct node *node, const char *why)
+{
+    if (!node->known && node->options->give_up_us != TIME_NEVER)
+        log_line("%s; trying again for %d s", why,
+                 (int)(node->options->give_up_us / SECOND_US));
+    node->known = true;
 }
 
 static void on_down(void *context, struct link *link, enum link_end how,
@@ -277,6 +289,8 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->awaited = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
+    else
+        say_unreached(node, why);
     if (!node->let_in)
         other_way(node);
     feed(node, &event);
