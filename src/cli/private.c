@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/address.h"
 #include "cli/rows.h"
 #include "math/golden.h"
 #include "node/roll.h"
@@ -159,13 +160,16 @@ static enum err open_door(struct setup *setup, const struct options *options,
         .token_file = option_text(options, OPT_TOKEN_FILE),
         .out = setup->folder,
     };
-    char text[NET_TEXT_SIZE];
+    char local[NET_TEXT_SIZE];
+    char text[ADDRESS_SIZE];
     enum err err = train_door_open(&door, &setup->door, why);
 
     if (err == ERR_OK)
         log_line("waiting for %u private files: muster join %s%s%s "
                  "--data-private FILE",
-                 setup->slots, train_door_address(setup->door, text),
+                 setup->slots,
+                 address_for_others(
+                     door.listen, train_door_address(setup->door, local), text),
                  door.token_file == NULL ? "" : " --token-file ",
                  door.token_file == NULL ? "" : door.token_file);
     return err;

@@ -192,7 +192,10 @@ static void result_text(const struct run *run,
 
     (void)printf("model      %s\n", digest_text(&result->hash, hex));
     (void)printf("objective  %.10g\n", result->objective * setup->scale);
-    (void)printf("steps      %u in %.3f s: ", result->steps, result->elapsed_s);
+    (void)printf(option_given(&run->cli->options, OPT_RESUME)
+                     ? "steps      %u, the last of them in %.3f s: "
+                     : "steps      %u in %.3f s: ",
+                 result->steps, result->elapsed_s);
     print_classes(stats);
     metrics_text(setup, &setup->data, result->weights, line, sizeof line);
     (void)printf("train      %s\n",

@@ -108,13 +108,17 @@ static bool counts_at_once(const struct coordinator *c,
            !BUG(BUG_SKIP_FINITE);
 }
 
-/* False: some sum is out of the proved bound (P9). */
+/* False: some sum is out of the proved bound (P9), or is no sum at all. */
 static bool lay_out(struct coordinator *c, const struct msg_tally *msg)
 {
     chunkset_clear(&c->arrived.chunks);
     chunkset_add_range(&c->arrived.chunks, msg->first, msg->end);
     c->arrived.loss = msg->loss;
     c->absorbed = counts_at_once(c, msg);
+    if (msg->sum == NULL)
+        return c->absorbed
+                   ? tally_absorb_packed(&c->total, &c->arrived, &msg->packed)
+                   : tally_take_packed(&c->arrived, &msg->packed);
     if (c->absorbed)
         return tally_absorb(&c->total, &c->arrived, msg->sum);
     return tally_take(&c->arrived, msg->sum);

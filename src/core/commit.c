@@ -536,6 +536,13 @@ static bool sizes_stand(struct coordinator *c, struct actions *actions)
     return false;
 }
 
+/* Whole tallies were looked at by tally_gradient. */
+static bool finite(const struct coordinator *c, const struct outcome *out)
+{
+    return isfinite(out->loss) && (out->exactness == EXACT_BITWISE ||
+                                   vec_finite(c->gradient, c->total.dims));
+}
+
 void commit_round(struct coordinator *c, struct actions *actions)
 {
     struct outcome out = {.exactness = EXACT_BITWISE, .in_bound = true};
@@ -554,8 +561,7 @@ void commit_round(struct coordinator *c, struct actions *actions)
                          c->key.step);
         return;
     }
-    if (!BUG(BUG_SKIP_FINITE) &&
-        !(vec_finite(c->gradient, c->total.dims) && isfinite(out.loss))) {
+    if (!BUG(BUG_SKIP_FINITE) && !finite(c, &out)) {
         coordinator_fail(c, actions, ERR_RANGE,
                          "step %u: the decoded gradient is not finite",
                          c->key.step);

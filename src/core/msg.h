@@ -50,6 +50,7 @@
 #include "core/stint.h"
 #include "core/vitals.h"
 #include "math/evaluation.h"
+#include "math/pack.h"
 #include "math/tally.h"
 #include "optim/optim.h"
 
@@ -299,7 +300,8 @@ struct msg_tally {
     uint32_t first, end;
     int64_t compute_us;
     uint32_t dims;
-    const int64_t *sum;
+    const int64_t *sum;   /* NULL: they are packed still, ... */
+    struct packed packed; /* ... and nobody has looked at them yet. */
     tally_loss loss;
 };
 

@@ -54,6 +54,8 @@ struct node {
     bool in_bundle;            /* More of it is to come before we answer. */
     struct codec_room room;
     struct posting posting;
+    uint32_t *berth_index; /* Of the last session of each berth. */
+    struct watch *bell;    /* NULL: no notes. */
     struct envelope envelope;
     size_t message_max;
     size_t sum_max;                    /* The same, of a relay. */
@@ -176,6 +178,7 @@ static void find_berth(struct node *node, struct session *session,
     }
     board_berth_reset(board, berth);
     session->berth = berth;
+    node->berth_index[berth] = session->index;
 }
 
 static void hello(struct node *node, struct session *session,
@@ -237,7 +240,7 @@ static size_t answer_stop(const struct node *node, bool allowed, char *text,
     else
         size = snprintf(text, capacity,
                         "{\"error\":\"only the cluster token may stop a "
-                        "run\"}");
+                        "run; give that one with --token-file\"}");
     return (size_t)size;
 }
 
@@ -375,6 +378,34 @@ static void on_posted(struct node *node, struct session *session,
                          where.sequence);
 }
 
+/* A note that nobody claims is of a life that is over. */
+static void take_note(struct node *node, uint32_t berth)
+{
+    uint8_t note[BOARD_NOTE_BYTES];
+    const size_t size =
+        board_note_take(node->posting.board, berth, BOARD_COORDINATOR, note);
+    const uint32_t index = node->berth_index[berth];
+    struct session *session =
+        index != SESSION_NO_INDEX ? node->sessions[index] : NULL;
+
+    if (size == 0 || session == NULL || session->berth != berth)
+        return;
+    if (codec_is_posted(note, size))
+        on_posted(node, session, note, size);
+    else
+        no_message(node, session);
+}
+
+static void take_notes(void *context)
+{
+    struct node *node = context;
+    struct board *board = node->posting.board;
+
+    board_bell_hush(board, 0, BOARD_COORDINATOR);
+    for (uint32_t i = 0; i < board_shape(board)->berths; i++)
+        take_note(node, i);
+}
+
 static void on_single(struct node *node, struct link *link, enum plane plane,
                       const uint8_t *data, size_t size)
 {
@@ -382,6 +413,10 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
 
+    if (session != NULL && session->berth != BOARD_NONE) {
+        take_note(node, session->berth); /* It was left before. */
+        session = link_user(link);
+    }
     if (session == NULL)
         return;
     if (plane == PLANE_BULK && codec_is_posted(data, size)) {
@@ -940,9 +975,12 @@ static void feed(struct node *node, const struct event *event)
 
 static void on_time(void *context)
 {
+    struct node *node = context;
     const struct event event = {.kind = EVENT_TIME};
 
-    feed(context, &event);
+    if (node->bell != NULL)
+        take_notes(node); /* BOARD-4: it may not have rung. */
+    feed(node, &event);
 }
 
 static void on_alert(void *context)
@@ -970,6 +1008,28 @@ static enum err open_core(struct node *node, struct why *why)
     return err == ERR_OK ? err : why_in(why, err, "%s", options->folder);
 }
 
+static enum err berth_room(struct node *node)
+{
+    const struct board *board = node->posting.board;
+    const uint32_t berths = board != NULL ? board_shape(board)->berths : 0;
+
+    node->berth_index = mem_new(berths, sizeof *node->berth_index);
+    if (node->berth_index == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < berths; i++)
+        node->berth_index[i] = SESSION_NO_INDEX;
+    return ERR_OK;
+}
+
+static enum err open_bell(struct node *node)
+{
+    const struct board *board = node->posting.board;
+    const int fd = board != NULL ? board_bell(board, 0, BOARD_COORDINATOR) : -1;
+
+    return fd < 0 ? ERR_OK
+                  : watch_new(node->loop, fd, take_notes, node, &node->bell);
+}
+
 static enum err make_room(struct node *node)
 {
     const struct coordinator_options *core = &node->core.options;
@@ -980,6 +1040,7 @@ static enum err make_room(struct node *node)
             codec_room_init(&node->room, core->job.dims, core->job.sum_dims, 0);
     if (err == ERR_OK)
         err = codec_room_answers(&node->room, ANSWERS_MAX);
+    node->room.packed = true;
     node->message_max =
         codec_message_max(core->job.dims, core->job.sum_dims, 0, 0);
     node->sum_max = codec_sum_max(core->job.sum_dims, ANSWERS_MAX);
@@ -993,7 +1054,7 @@ static enum err make_room(struct node *node)
     if (err == ERR_OK && (node->checkpoint_bytes == NULL ||
                           node->sessions == NULL || node->traces == NULL))
         err = ERR_NOMEM;
-    return err;
+    return err == ERR_OK ? berth_room(node) : err;
 }
 
 static enum err open_judge(struct node *node)
@@ -1037,6 +1098,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = open_judge(node);
     if (err == ERR_OK)
+        err = open_bell(node);
+    if (err == ERR_OK)
         err = link_hub_new(&with_loop, &node->hub);
     if (err == ERR_OK)
         err = link_hub_listen(node->hub, options->listen_fd);
@@ -1053,6 +1116,7 @@ static void node_close(struct node *node)
     }
     task_free(node->checkpoint);
     task_free(node->hash);
+    watch_free(node->bell);
     judge_free(node->judge);
     link_hub_free(node->hub);
     outlet_free(node->outlet);
@@ -1070,6 +1134,7 @@ static void node_close(struct node *node)
     folder_close(&node->checkpoint_folder);
     mem_free(node->checkpoint_bytes);
     mem_free(node->sessions);
+    mem_free(node->berth_index);
     mem_free(node->traces);
 }
 

@@ -453,7 +453,8 @@ static void answer(struct roll *roll, struct peer *peer,
 
     if (stop && !allowed)
         (void)snprintf(text, sizeof text,
-                       "{\"error\":\"only the cluster token may stop a run\"}");
+                       "{\"error\":\"only the cluster token may stop a run; "
+                       "give that one with --token-file\"}");
     else if (stop)
         (void)snprintf(text, sizeof text, "{\"stopping\":true,\"step\":0}");
     else

@@ -222,7 +222,9 @@ enum err session_send(struct session *session, struct posting *posting,
     if (!posting_fill(posting, session->berth, envelope, msg))
         return ERR_NOMEM;
     if (queue == NULL) {
-        send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope);
+        if (!envelope_leave(envelope, posting->board, session->berth,
+                            BOARD_WORKER))
+            send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope);
         return ERR_OK;
     }
     if (msg->kind == MSG_ROUND || msg->kind == MSG_TASK)

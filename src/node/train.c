@@ -681,6 +681,7 @@ static enum err report(struct train *train, struct train_result *result,
                   result);
     result->hash = hash_result(train, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
+    result->timed_out = !result->finished && train->supervisor.timed_out;
     result->port = train->door->listener.bound.port;
     result->shared = train->board != NULL;
     return ERR_OK;

@@ -118,8 +118,9 @@ struct train_worker {
 };
 
 struct train_result {
-    bool finished; /* false: stopped or preempted, state saved. */
-    int signal;    /* The signal that ended it, 0 = none. */
+    bool finished;  /* false: stopped or preempted, state saved. */
+    int signal;     /* The signal that ended it, 0 = none. */
+    bool timed_out; /* max_time_us ended it, nobody else. */
     struct digest hash;
     uint32_t steps;
     double elapsed_s; /* First broadcast to last commit. */

@@ -99,10 +99,11 @@ struct node {
     struct self self;
     uint32_t sent_step;
 
-    bool up;       /* The link is. */
-    bool posts;    /* The coordinator at its other end uses our board. */
-    bool let_in;   /* ... and has brought a WELCOME. */
-    uint32_t way;  /* Index of the address in use. */
+    bool up;            /* The link is. */
+    bool posts;         /* The coordinator at its other end uses our board. */
+    struct watch *bell; /* NULL: no notes. */
+    bool let_in;        /* ... and has brought a WELCOME. */
+    uint32_t way;       /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
     enum err err;
@@ -202,6 +203,32 @@ static enum err decode(struct node *node, const uint8_t *data, size_t size,
     return err;
 }
 
+/* A note from the coordinator; before its WELCOME there is nobody to read it.
+ */
+static void take_note(struct node *node)
+{
+    struct board *board = node->options->board;
+    const uint32_t berth = node->options->berth;
+    uint8_t note[BOARD_NOTE_BYTES];
+    size_t size;
+
+    if (node->bell == NULL || !node->open || !node->let_in)
+        return;
+    size = board_note_take(board, berth, BOARD_WORKER, note);
+    if (size > 0 && codec_is_posted(note, size))
+        on_posted(node, note, size);
+}
+
+static void on_bell(void *context)
+{
+    struct node *node = context;
+
+    if (node->bell == NULL)
+        return;
+    board_bell_hush(node->options->board, node->options->berth, BOARD_WORKER);
+    take_note(node);
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -209,6 +236,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
 
+    take_note(node); /* It was left before. */
     if (link != node->link)
         return;
     if (plane == PLANE_BULK && codec_is_posted(data, size)) {
@@ -224,8 +252,10 @@ static void on_message(void *context, struct link *link, enum plane plane,
     node->let_in = node->let_in || msg.kind == MSG_WELCOME;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
-    if (msg.kind == MSG_WELCOME && node->open && node->link == link)
+    if (msg.kind == MSG_WELCOME && node->open && node->link == link) {
         link_trust(link, node->message_max);
+        take_note(node);
+    }
 }
 
 static void other_way(struct node *node)
@@ -311,6 +341,10 @@ static void send_filled(struct node *node, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
 
+    if (node->posts && node->bell != NULL &&
+        envelope_leave(&node->envelope, node->options->board,
+                       node->options->berth, BOARD_COORDINATOR))
+        return;
     if (bulk)
         note_sent(node, msg);
     envelope_send(&node->envelope, node->link,
@@ -932,6 +966,7 @@ static void on_time(void *context)
 {
     const struct event event = {.kind = EVENT_TIME};
 
+    on_bell(context); /* BOARD-4: it may not have rung. */
     look_at_self(context);
     feed(context, &event);
 }
@@ -981,6 +1016,17 @@ static enum err open_core(struct node *node, struct why *why)
     return err;
 }
 
+static enum err open_bell(struct node *node)
+{
+    const struct board *board = node->options->board;
+    const int fd = board != NULL
+                       ? board_bell(board, node->options->berth, BOARD_WORKER)
+                       : -1;
+
+    return fd < 0 ? ERR_OK
+                  : watch_new(node->loop, fd, on_bell, node, &node->bell);
+}
+
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
@@ -1012,6 +1058,8 @@ static enum err open_loop(struct node *node)
         err = peer_server_new(node->loop, &node->own,
                               node->options->supply.spoils, &node->server);
     if (err == ERR_OK)
+        err = open_bell(node);
+    if (err == ERR_OK)
         err = link_hub_new(&links, &node->hub);
     return err;
 }
@@ -1027,6 +1075,7 @@ static void node_close(struct node *node)
     compute_close(&node->compute);
     user_compute_close(&node->user);
     threads_free(node->pool);
+    watch_free(node->bell);
     link_hub_free(node->hub);
     alerts_free(node->alerts);
     preempt_free(node->preempt);

@@ -498,7 +498,7 @@ static void on_packet(struct world *world, const struct happening *happening)
 
     if (!network_arrives(world, happening))
         return;
-    world->msg = network_decode(world, happening->packet, true, &msg);
+    world->msg = network_decode(&world->upper, happening->packet, &msg);
     if (world->msg == NULL) {
         checker_violate(&world->checker, "wire: a message did not decode");
         return;

@@ -119,6 +119,8 @@ static enum err buffers(struct world *world)
         err = codec_room_init(&world->bare, 0, 0, 0);
     if (err != ERR_OK)
         return err;
+    world->upper = world->room;
+    world->upper.packed = true;
     world->scripted =
         mem_new(world->options->script_count, sizeof *world->scripted);
     return world->scripted == NULL ? ERR_NOMEM : ERR_OK;

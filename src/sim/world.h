@@ -216,8 +216,10 @@ struct world {
     bool remembers; /* Some fault may replay: */
     struct memory memories[MEMORIES_MAX];
     uint32_t memory_next;
-    struct codec_room room; /* For those who know the job ... */
-    struct codec_room bare; /* ... and those who do not yet. */
+    struct codec_room room;  /* For those who know the job ... */
+    struct codec_room bare;  /* ... and those who do not yet. */
+    struct codec_room upper; /* The coordinator's: what `room` has, but sums
+                                stay packed. */
     uint8_t *chunk_bytes;
     struct digest *chunk_digests; /* NULL: the job is not keyed. */
     struct actions actions;
@@ -289,10 +291,9 @@ void network_replay(struct world *world);
 /* May the packet be handled?  False: it was lost, put off or answered with a
  * reset; the caller forgets it. */
 bool network_arrives(struct world *world, const struct happening *happening);
-/* Decode for the node; NULL if the bytes are no message for it. */
-const struct msg *network_decode(struct world *world,
-                                 const struct packet *packet, bool knows_job,
-                                 struct msg *msg);
+/* In the room of the node; NULL if the bytes are no message for it. */
+const struct msg *network_decode(struct codec_room *room,
+                                 const struct packet *packet, struct msg *msg);
 void network_free_packet(struct world *world, struct packet *packet);
 
 /* --- coordinator.c --- */

@@ -824,15 +824,15 @@ static void get_sums_head(struct reader *in, const struct codec_room *room,
     *loss = get_loss(in);
 }
 
-static void put_packed(struct writer *out, const int64_t *sum, uint32_t dims)
+static void put_sums(struct writer *out, const int64_t *sum, uint32_t dims)
 {
     CHECK(out->ok && out->capacity - out->size >= pack_bound(dims));
     out->size += pack_i64(sum, dims, out->data + out->size);
 }
 
 /* They land in room->sum. */
-static void get_packed(struct reader *in, const struct codec_room *room,
-                       uint32_t dims)
+static void get_sums(struct reader *in, const struct codec_room *room,
+                     uint32_t dims)
 {
     size_t used;
 
@@ -842,6 +842,16 @@ static void get_packed(struct reader *in, const struct codec_room *room,
                         &used) == ERR_OK);
     if (in->ok)
         in->at += used;
+}
+
+static void get_packed(struct reader *in, uint32_t dims, struct packed *packed)
+{
+    if (!in->ok)
+        return;
+    must(in, packed_find(in->data + in->at, in->size - in->at, dims, packed) ==
+                 ERR_OK);
+    if (in->ok)
+        in->at += packed->size;
 }
 
 static void put_tally_head(struct writer *out, const struct msg_tally *tally)
@@ -857,7 +867,10 @@ static void put_tally_head(struct writer *out, const struct msg_tally *tally)
 static void put_tally(struct writer *out, const struct msg_tally *tally)
 {
     put_tally_head(out, tally);
-    put_packed(out, tally->sum, tally->dims);
+    if (tally->sum != NULL)
+        put_sums(out, tally->sum, tally->dims);
+    else
+        put_bytes(out, tally->packed.bytes, tally->packed.size);
 }
 
 static void get_tally_head(struct reader *in, const struct codec_room *room,
@@ -874,7 +887,11 @@ static void get_tally(struct reader *in, const struct codec_room *room,
                       struct msg_tally *tally)
 {
     get_tally_head(in, room, tally);
-    get_packed(in, room, tally->dims);
+    if (room->packed) {
+        get_packed(in, tally->dims, &tally->packed);
+        return;
+    }
+    get_sums(in, room, tally->dims);
     tally->sum = room->sum;
 }
 
@@ -893,7 +910,7 @@ static void put_sum(struct writer *out, const struct msg_sum *sum)
         put_bool(out, answer->counted);
     }
     put_sums_head(out, sum->dims, sum->loss);
-    put_packed(out, sum->sum, sum->dims);
+    put_sums(out, sum->sum, sum->dims);
 }
 
 static void get_sum(struct reader *in, const struct codec_room *room,
@@ -912,7 +929,7 @@ static void get_sum(struct reader *in, const struct codec_room *room,
         answer->counted = get_bool(in);
     }
     get_sums_head(in, room, &sum->dims, &sum->loss);
-    get_packed(in, room, sum->dims);
+    get_sums(in, room, sum->dims);
     sum->answers = room->answers;
     sum->sum = room->sum;
 }

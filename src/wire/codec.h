@@ -31,6 +31,8 @@ struct codec_room {
     uint32_t scaled;   /* So many of them are ... */
     uint64_t scale;    /* ... of the scale with this name; 0: none. */
     int64_t *sum;      /* sum_dims. */
+    bool packed;       /* Sums of a TALLY are left as they are, not looked at:
+                          whoever counts them does (math/tally.h). */
     struct item *items;
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;

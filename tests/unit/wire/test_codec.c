@@ -84,6 +84,33 @@ static bool decodes(struct fixture *f, const uint8_t *data, size_t size)
     return true;
 }
 
+/* Sums that stay packed are the same message, but nobody has looked inside. */
+static void test_packed_sums(void **state)
+{
+    struct fixture *f = *state;
+    struct codec_room room = f->room;
+
+    room.packed = true;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        int64_t sum[RANDOM_SUM_DIMS];
+        struct msg sent, got;
+        struct unpacker unpacker;
+
+        make(f, MSG_TALLY, &sent);
+        assert_int_equal(codec_decode(f->bytes, f->size, &room, &got), ERR_OK);
+        assert_null(got.tally.sum);
+        assert_int_equal(got.tally.packed.count, sent.tally.dims);
+        unpacker = unpacker_on(&got.tally.packed);
+        assert_true(unpack_next(&unpacker, sent.tally.dims, sum));
+        assert_memory_equal(sum, sent.tally.sum, sent.tally.dims * sizeof *sum);
+        assert_int_equal(codec_encode(&got, f->again), f->size);
+        assert_memory_equal(f->again, f->bytes, f->size);
+        for (size_t size = 0; size < f->size; size += 1 + size / 8)
+            assert_int_equal(codec_decode(f->bytes, size, &room, &got),
+                             ERR_FORMAT);
+    }
+}
+
 static void test_every_kind_survives_the_wire(void **state)
 {
     struct fixture *f = *state;
@@ -349,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind_survives_the_wire),
+        cmocka_unit_test(test_packed_sums),
         cmocka_unit_test(test_fields_land_where_they_belong),
         cmocka_unit_test(test_every_truncation_is_refused),
         cmocka_unit_test(test_trailing_bytes_are_refused),
