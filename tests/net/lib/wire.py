@@ -10,7 +10,7 @@ import subprocess
 
 HELLO, REJECT = 1, 3
 MAGIC = b"MUSTER-1"
-VERSION = 6
+VERSION = 7
 DEADLINE_S = 20
 
 
