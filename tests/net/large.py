@@ -38,6 +38,14 @@ CASES = {
         "-n", 6, "--respawn", "--delay", "worker:w5=2", "--chaos",
         "kill:w1@4,join@6,stop:w2@8+3,leave:w3@12,kill:coordinator@14"],
 }
+# Answers that the kernel does not take at once: pieces wait for those before.
+LONGER = ["gen:gmm:16,600000", "--chunk-rows", 1, "--lr", "1e-3", "--optim",
+          "gd", "--steps", 4]
+TROUBLE = {
+    "long answers": [],
+    "long answers, killed": ["--chaos", "kill:w1@1,kill:coordinator@2"],
+    "long answers, stopped": ["--chaos", "stop:w1@1+1"],
+}
 METHODS = {
     "lbfgs": ["--optim", "lbfgs", "--steps", 8],
     "newton": ["--optim", "newton", "--steps", 3],
@@ -64,6 +72,11 @@ def main():
     for name, flags in METHODS.items():
         check(tap, f"{name}, killed", train(*DATA, *flags),
               train(*DATA, *flags, *KILLS, "--bulk", "tcp"))
+    longer = train(*LONGER)
+    for name, flags in TROUBLE.items():
+        check(tap, name, longer,
+              train(*LONGER, "-n", 3, "--code", "steal", "--bulk", "tcp",
+                    *flags))
     tap.done()
 
 
