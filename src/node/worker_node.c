@@ -55,6 +55,7 @@ struct node {
     struct codec_room room;
     struct envelope envelope;
     size_t message_max;
+    size_t chunk_max; /* Bytes of a chunk or strip, as it travels. */
     /* The round that is computed from, as it came: its weights are read there,
      * and no other is read from the link before that is over. */
     uint8_t *inbox;          /* message_max bytes. */
@@ -433,12 +434,13 @@ static void note_speed(struct node *node)
 }
 
 /* Of a large model a worker has three vectors: the weights, sums that are
- * computed and sums that are sent.  Where there is a fourth, the next are
- * computed when the last have been sent. */
+ * computed and sums that are sent.  Where there is a fourth, or a chunk that is
+ * as large, the next are computed when the last have been sent. */
 static uint32_t boxes(const struct node *node)
 {
     const bool more =
         node->work.kind == EVALUATE_HESSVEC || node->options->user != NULL ||
+        node->chunk_max > SHORT_BYTES ||
         problem_has_vector(&node->compute.problem, node->work.kind);
 
     return more && node->lent.dims * sizeof *node->lent.sum > SHORT_BYTES
@@ -718,11 +720,12 @@ static enum err open_room(struct node *node, const struct job *job)
         return err;
     codec_room_close(&node->room);
     node->room = room;
-    node->message_max = codec_message_max(
-        job->dims, job->sum_dims, job->chunks,
-        job->products        ? products_strip_max(job)
-        : node->data != NULL ? dataset_chunk_bytes_max(node->data)
-                             : 0);
+    if (job->products)
+        node->chunk_max = products_strip_max(job);
+    else if (node->data != NULL)
+        node->chunk_max = dataset_chunk_bytes_max(node->data);
+    node->message_max = codec_message_max(job->dims, job->sum_dims, job->chunks,
+                                          node->chunk_max);
     outbox_init(&node->outbox, job->sum_dims);
     node->inbox = mem_new(node->message_max, 1);
     return node->inbox != NULL ? codec_room_init(&node->kept, job->dims,
