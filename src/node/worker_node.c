@@ -350,19 +350,24 @@ static void do_close(struct node *node)
     outbox_abandon(&node->outbox);
 }
 
+/* As a note, if it can be. */
+static bool leave(struct node *node)
+{
+    return node->posts && node->bell != NULL &&
+           envelope_leave(&node->envelope, node->options->board,
+                          node->options->berth, BOARD_COORDINATOR);
+}
+
 /* Small ones the kernel takes at once; of others on_drained tells. */
 static void send_filled(struct node *node, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
 
-    if (node->posts && node->bell != NULL &&
-        envelope_leave(&node->envelope, node->options->board,
-                       node->options->berth, BOARD_COORDINATOR))
-        return;
     if (bulk)
         note_sent(node, msg);
-    envelope_send(&node->envelope, node->link,
-                  bulk ? PLANE_BULK : PLANE_CONTROL);
+    if (!leave(node))
+        envelope_send(&node->envelope, node->link,
+                      bulk ? PLANE_BULK : PLANE_CONTROL);
     if (bulk)
         note_drained(node, node->link);
 }

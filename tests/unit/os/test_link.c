@@ -247,10 +247,35 @@ static void check_round_trip(struct fixture *f, enum plane plane, size_t size)
     mem_free(data);
 }
 
+static bool server_heard_five(struct fixture *f)
+{
+    return f->server.messages >= 5;
+}
+
+/* Long and short ones in one go: one read may end in another message. */
+static void check_burst(struct fixture *f, enum plane plane)
+{
+    static const size_t sizes[] = {300000, 10, 4092, 700000, 5};
+    static uint8_t data[700000];
+
+    f->server.messages = 0;
+    for (size_t i = 0; i < 5; i++) {
+        memset(data, (int)i, sizes[i]);
+        link_send(f->client.link, plane, data, sizes[i]);
+    }
+    run_until(f, server_heard_five);
+    assert_int_equal(f->server.messages, 5);
+    assert_int_equal(f->server.size, 5);
+    assert_memory_equal(f->server.got, "\4\4\4\4\4", 5);
+}
+
 static void check_all_sizes(struct fixture *f)
 {
+    /* The later ones: what follows a long one, to either side of a read. */
     static const size_t sizes[] = {
-        1, 2, 16384, 16385, 65536, 1 << 20, (1 << 20) + 1, 3 << 20, 5000000};
+        1,       2,     16384,  16385,  65536,  1 << 20, (1 << 20) + 1, 3 << 20,
+        5000000, 4091,  300000, 4092,   300000, 4093,    300000,        1,
+        1 << 20, 20000, 131067, 131068, 131069, 400000,  4096 + 16384};
 
     dial(f);
     run_until(f, both_up);
@@ -258,6 +283,8 @@ static void check_all_sizes(struct fixture *f)
         check_round_trip(f, PLANE_CONTROL, sizes[i]);
         check_round_trip(f, PLANE_BULK, sizes[i]);
     }
+    check_burst(f, PLANE_CONTROL);
+    check_burst(f, PLANE_BULK);
     assert_int_equal(f->server.ups, 1);
     assert_int_equal(f->client.ups, 1);
 }
