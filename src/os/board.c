@@ -264,6 +264,12 @@ void board_berth_reset(struct board *board, uint32_t berth)
 
         atomic_store(&head->released, atomic_load(&head->sequence));
     }
+    /* Nobody reads there now: a worker does not between HELLO and WELCOME. */
+    for (uint32_t i = 0; i < 2; i++) {
+        struct note *note = &berth_at(board, berth)->note[i];
+
+        atomic_store(&note->taken, atomic_load(&note->sequence));
+    }
 }
 
 uint32_t board_answer_free(const struct board *board, uint32_t berth)
