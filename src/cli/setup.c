@@ -126,12 +126,25 @@ static enum err refuse_record(const struct setup *setup,
                    setup->code.staleness);
 }
 
+/* Workers that the code is chosen for.  Of a run that others may join the one
+ * it begins with is only the first: the default is theirs, and the coordinator
+ * fits it to those who are there. */
+static uint32_t planned(const struct setup *setup,
+                        const struct options *options)
+{
+    const bool joined = option_given(options, OPT_LISTEN) &&
+                        option_text(options, OPT_CODE) == NULL;
+    const uint32_t least = joined ? 2 : 1;
+
+    return setup->slots < least ? least : setup->slots;
+}
+
 /* One worker needs no code; the receipts call that plain. */
 static enum err choose_code(struct setup *setup, const struct options *options,
                             struct why *why)
 {
     const char *name = option_text(options, OPT_CODE);
-    const bool plain = setup->slots <= 1 && name == NULL &&
+    const bool plain = planned(setup, options) == 1 && name == NULL &&
                        !option_given(options, OPT_STALENESS);
     const uint64_t stragglers = option_count(options, OPT_STRAGGLERS);
     struct preset_options preset;
@@ -150,8 +163,8 @@ static enum err choose_code(struct setup *setup, const struct options *options,
     err = code_inputs_load(&setup->inputs, options, name, why);
     if (err != ERR_OK)
         return err;
-    preset = code_options(options, name, setup->slots == 0 ? 1 : setup->slots,
-                          &setup->inputs);
+    preset =
+        code_options(options, name, planned(setup, options), &setup->inputs);
     if (plain)
         preset.stragglers = 0;
     err = preset_spec(&preset, &setup->code, why);
@@ -214,7 +227,7 @@ static enum err try_code(struct setup *setup, const struct options *options,
         setup->exactness = EXACT_BITWISE;
         return ERR_OK;
     }
-    err = code_build(&code, &setup->code, setup->slots, chunks, why);
+    err = code_build(&code, &setup->code, planned(setup, options), chunks, why);
     setup->exactness = code.exactness;
     if (setup->adapt && setup->worst == EXACT_APPROX)
         setup->exactness = EXACT_APPROX;
@@ -401,8 +414,7 @@ enum err setup_workers(struct setup *setup, struct options *options,
     /* Chunks are not known yet; any number finds n < s+1 before the data are
      * read, which may take a while. */
     if (err == ERR_OK && !private_wanted(options))
-        err =
-            try_code(setup, options, setup->slots == 0 ? 1 : setup->slots, why);
+        err = try_code(setup, options, planned(setup, options), why);
     return err;
 }
 

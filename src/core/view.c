@@ -92,7 +92,7 @@ static struct code_spec spec_for(const struct coordinator *c, uint32_t slots)
     const bool all_but_s = spec.k + spec.stragglers == c->wanted_slots;
     uint32_t most = slots;
 
-    if (slots == c->wanted_slots)
+    if (slots == c->wanted_slots && spec.stragglers < slots)
         return spec;
     spec.divisible = false;
     spec.quick = true; /* The others wait, and their patience is short. */

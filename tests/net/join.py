@@ -59,6 +59,8 @@ def plain(tap, wanted):
     workers = result.get("workers", {})
     tap.ok(workers.get("died") == 1 and workers.get("left") == 1 and
               workers.get("joined") == 4, "plain: all are counted", workers)
+    tap.equal(result.get("code"), "steal",
+              "plain: a run that is joined has the code of those who join")
 
 
 def sealed(tap, wanted):
