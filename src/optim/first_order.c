@@ -77,7 +77,21 @@ static void update_block(struct walk *walk, const struct span *block,
                                               block->to - block->from);
 }
 
-/* Returns |b|^2 before the update.  Slopes are kept if nothing is updated. */
+/* Slopes are kept if nothing is updated; else `room` is enough for them. */
+static void walk_block(struct walk *walk, const struct span *block,
+                       struct vec_sum *weights, double *room)
+{
+    double *const b = walk->opt->b + block->from;
+    double *const slope =
+        walk->update != NULL ? room : walk->opt->gradient + block->from;
+
+    measure_block(walk, block, slope);
+    vec_sum_add(weights, b, b, block->to - block->from);
+    if (walk->update != NULL)
+        update_block(walk, block, slope);
+}
+
+/* Returns |b|^2 before the update. */
 static double walk_span(struct walk *walk, const struct span *span)
 {
     struct vec_sum weights = {0};
@@ -87,14 +101,8 @@ static double walk_span(struct walk *walk, const struct span *span)
         const uint32_t left = span->to - at;
         const struct span block = {at, at + (left < BLOCK ? left : BLOCK),
                                    span->l2};
-        double *const slope =
-            walk->update != NULL ? room : walk->opt->gradient + at;
 
-        measure_block(walk, &block, slope);
-        vec_sum_add(&weights, walk->opt->b + at, walk->opt->b + at,
-                    block.to - at);
-        if (walk->update != NULL)
-            update_block(walk, &block, slope);
+        walk_block(walk, &block, &weights, room);
     }
     return vec_sum_end(&weights);
 }

@@ -264,6 +264,12 @@ void board_berth_reset(struct board *board, uint32_t berth)
 
         atomic_store(&head->released, atomic_load(&head->sequence));
     }
+    /* Nobody reads there now: a worker does not between HELLO and WELCOME. */
+    for (uint32_t i = 0; i < 2; i++) {
+        struct note *note = &berth_at(board, berth)->note[i];
+
+        atomic_store(&note->taken, atomic_load(&note->sequence));
+    }
 }
 
 uint32_t board_answer_free(const struct board *board, uint32_t berth)
@@ -385,19 +391,19 @@ bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,
 }
 
 size_t board_note_take(struct board *board, uint32_t berth,
-                       enum board_side side, uint8_t out[BOARD_NOTE_BYTES])
+                       enum board_side side, uint8_t note[BOARD_NOTE_BYTES])
 {
-    struct note *note = &berth_at(board, berth)->note[side];
+    struct note *left = &berth_at(board, berth)->note[side];
     const uint64_t sequence =
-        atomic_load_explicit(&note->sequence, memory_order_acquire);
+        atomic_load_explicit(&left->sequence, memory_order_acquire);
     size_t size;
 
-    if (atomic_load_explicit(&note->taken, memory_order_relaxed) == sequence)
+    if (atomic_load_explicit(&left->taken, memory_order_relaxed) == sequence)
         return 0;
-    size = *(volatile uint32_t *)&note->size; /* Once: it may change. */
+    size = *(volatile uint32_t *)&left->size; /* Once: it may change. */
     if (size > BOARD_NOTE_BYTES)
         size = 0;
-    memcpy(out, note->bytes, size);
-    atomic_store_explicit(&note->taken, sequence, memory_order_release);
+    memcpy(note, left->bytes, size);
+    atomic_store_explicit(&left->taken, sequence, memory_order_release);
     return size;
 }

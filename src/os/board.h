@@ -82,7 +82,8 @@ void board_berth_take(struct board *board, uint32_t berth,
 /* The coordinator: the berth of that incarnation, or BOARD_NONE.  Only a
  * process that shares the memory can have written the number there. */
 uint32_t board_berth_find(const struct board *board, uint64_t incarnation);
-/* ... its answers, published or half written, are the worker's again. */
+/* ... its answers, published or half written, are the worker's again, and notes
+ * either way are of a life, or a link, that is over. */
 void board_berth_reset(struct board *board, uint32_t berth);
 
 /* A worker: a free answer of its berth, or BOARD_NONE. */

@@ -325,6 +325,24 @@ static void test_bells_say_look(void **state)
     board_free(board);
 }
 
+/* What was left for, or by, one that died is nothing to the next. */
+static void test_a_reset_voids_notes(void **state)
+{
+    struct board *board = board_of(1);
+    uint8_t note[BOARD_NOTE_BYTES];
+
+    (void)state;
+    assert_true(board_note_leave(board, 0, BOARD_WORKER, "old", 4));
+    assert_true(board_note_leave(board, 0, BOARD_COORDINATOR, "old", 4));
+    board_berth_reset(board, 0);
+    assert_int_equal(board_note_take(board, 0, BOARD_WORKER, note), 0);
+    assert_int_equal(board_note_take(board, 0, BOARD_COORDINATOR, note), 0);
+    assert_true(board_note_leave(board, 0, BOARD_WORKER, "new", 4));
+    assert_int_equal(board_note_take(board, 0, BOARD_WORKER, note), 4);
+    assert_string_equal((char *)note, "new");
+    board_free(board);
+}
+
 /* A worker that sleeps until it hears its bell, and answers. */
 static void *echo(void *argument)
 {
@@ -406,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_handover_has_no_race),
         cmocka_unit_test(test_notes_are_left_and_taken),
         cmocka_unit_test(test_bells_say_look),
+        cmocka_unit_test(test_a_reset_voids_notes),
         cmocka_unit_test(test_no_ring_is_lost),
         cmocka_unit_test(test_a_note_without_a_ring),
     };
