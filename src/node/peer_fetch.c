@@ -33,7 +33,8 @@ struct host {
     struct link_hub *hub; /* NULL: it is not dialled, and has failed. */
     struct link *link;
     bool up;
-    bool failed; /* Or nothing more is wanted: to be forgotten. */
+    bool reached; /* Its machine is there; the peer itself is slow. */
+    bool failed;  /* Or nothing more is wanted: to be forgotten. */
     enum err err;
     uint32_t *wanted;
     size_t capacity;
@@ -117,6 +118,18 @@ static void report(struct host *host)
     }
 }
 
+/* No answer from its machine is a firewall; from the peer, perhaps a busy
+ * machine. */
+static bool gets_more_time(struct host *host, time_us now)
+{
+    if (host->failed || host->up || host->reached || host->link == NULL ||
+        !link_reached(host->link))
+        return false;
+    host->reached = true;
+    host->deadline = now + SILENCE_US;
+    return true;
+}
+
 static void on_time(void *context)
 {
     struct peer_fetch *fetch = context;
@@ -127,7 +140,8 @@ static void on_time(void *context)
     while (*at != NULL) {
         struct host *host = *at;
 
-        if (!host->failed && now < host->deadline) {
+        if ((!host->failed && now < host->deadline) ||
+            gets_more_time(host, now)) {
             at = &host->next;
             continue;
         }
@@ -358,7 +372,10 @@ enum err peer_fetch_want(struct peer_fetch *fetch, const struct msg_fetch *msg,
     for (uint32_t chunk = first; chunk < end; chunk++)
         host->wanted[host->count++] = chunk;
     ask(host);
-    expect(host);
+    if (host->up)
+        expect(host);
+    else
+        arm(fetch); /* Who asks for more is not dialled for longer. */
     return ERR_OK;
 }
 

@@ -1034,6 +1034,13 @@ bool link_own_host(const struct link *link, char host[NET_HOST_SIZE])
     return true;
 }
 
+bool link_reached(const struct link *link)
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+
+    return conn != NULL && conn->reached;
+}
+
 bool link_local(const struct link *link)
 {
     const struct conn *conn = link->conn[PLANE_CONTROL];

@@ -150,6 +150,8 @@ const char *link_address(const struct link *link);
  * gone. */
 bool link_host(const struct link *link, char host[NET_HOST_SIZE]);
 bool link_own_host(const struct link *link, char host[NET_HOST_SIZE]);
+/* Of a dialled link: has the other machine answered, if only that? */
+bool link_reached(const struct link *link);
 /* Is the other end on this machine, as far as its address tells? */
 bool link_local(const struct link *link);
 
