@@ -444,6 +444,7 @@ bool tally_take_packed(struct tally *tally, const struct packed *packed)
 bool tally_absorb_packed(struct tally *into, const struct tally *from,
                          const struct packed *packed)
 {
+    CHECK(into->sum != NULL);
     CHECK(packed->count == into->dims);
     CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
     if (!loss_in_bound(from) || !put_in(into, packed))
