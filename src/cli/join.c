@@ -84,6 +84,8 @@ int join_command(struct cli *cli)
              join.address);
     (void)confine_process(); /* It needs no other program. */
     err = join_run(&join, &why);
+    if (err == ERR_TIMEOUT)
+        (void)why_in(&why, err, "%.200s", join.address);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     if (cli->json)

@@ -186,23 +186,25 @@ static void choice_json(const struct cli *cli, const struct plan_table *table,
 }
 
 /* What runs now is the first, and often one of the others, too. */
-static bool is_listed(const struct plan_table *table, uint32_t i)
+static bool is_again(const struct candidate *one, const struct candidate *now)
 {
-    return i > 0 &&
-           strcmp(table->candidate[i].label, table->candidate[0].label) == 0;
+    return one != now && strcmp(one->label, now->label) == 0;
 }
 
 static void choice_text(const struct plan_table *table,
                         const struct plan_choice *choice)
 {
-    const uint32_t best = is_listed(table, choice->best) ? 0 : choice->best;
+    const uint32_t best =
+        is_again(&table->candidate[choice->best], table->candidate)
+            ? 0
+            : choice->best;
 
     (void)printf("%-20s %9s %9s %9s %8s %8s %8s  %s\n", "code", "s/step",
                  "progress", "compute", "storage", "sums", "covered", "class");
     for (uint32_t i = 0; i < table->count; i++) {
         const struct score *score = &table->score[i];
 
-        if (is_listed(table, i))
+        if (is_again(&table->candidate[i], table->candidate))
             continue;
         (void)printf("%-20s %9.4f %9.4f %+8.0f%% %8.2f %8.1f %8.3f  %s",
                      table->candidate[i].label, score->step_s,

@@ -48,6 +48,8 @@ int relay_command(struct cli *cli)
         err = address_check(relay.listen, relay.token_file, remedy, &why);
     if (err == ERR_OK)
         err = relay_run(&relay, &why);
+    if (err == ERR_TIMEOUT)
+        (void)why_in(&why, err, "%.200s", relay.address);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     if (cli->json)

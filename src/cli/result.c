@@ -2,6 +2,7 @@
  * result.c - what a training run ends with, for people and for programs.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -170,7 +171,7 @@ json_t *result_json(const struct run *run, const struct train_result *result,
 
 static void print_classes(const struct coordinator_stats *stats)
 {
-    const char *before = "";
+    const char *before = ": ";
 
     for (int i = EXACT_BITWISE; i <= EXACT_APPROX; i++) {
         if (stats->exactness[i] == 0)
@@ -191,10 +192,11 @@ static void result_text(const struct run *run,
     char line[256];
 
     (void)printf("model      %s\n", digest_text(&result->hash, hex));
-    (void)printf("objective  %.10g\n", result->objective * setup->scale);
+    if (isfinite(result->objective))
+        (void)printf("objective  %.10g\n", result->objective * setup->scale);
     (void)printf(option_given(&run->cli->options, OPT_RESUME)
-                     ? "steps      %u, the last of them in %.3f s: "
-                     : "steps      %u in %.3f s: ",
+                     ? "steps      %u, the last of them in %.3f s"
+                     : "steps      %u in %.3f s",
                  result->steps, result->elapsed_s);
     print_classes(stats);
     metrics_text(setup, &setup->data, result->weights, line, sizeof line);

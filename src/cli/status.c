@@ -99,7 +99,7 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
         return NULL;
     }
     if (strpbrk(where, "/:") == NULL && !file_exists(where)) {
-        *status = say_error(cli, EXIT_USAGE,
+        *status = say_error(cli, EXIT_FAILED,
                             "%.200s: no such folder, and no HOST:PORT; name "
                             "the run's folder or its coordinator's address",
                             where);

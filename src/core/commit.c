@@ -173,6 +173,16 @@ static void append(struct coordinator *c, const struct record *record,
     c->journal_wait++;
 }
 
+/* coordinator_hash, but once for each step: a receipt and a checkpoint both
+ * want it. */
+static struct digest hash_of_step(struct coordinator *c)
+{
+    if (c->hashed_step == 0 || c->hashed_step != c->optim.step)
+        c->hashed = coordinator_hash(c);
+    c->hashed_step = c->optim.step;
+    return c->hashed;
+}
+
 /* The receipt that was put off, now that its hash is known. */
 static void write_receipt(struct coordinator *c, const struct digest *weights,
                           struct actions *actions)
@@ -191,7 +201,7 @@ void commit_receipt(struct coordinator *c, struct actions *actions)
 
     if (!c->receipt_due)
         return;
-    weights = coordinator_hash(c);
+    weights = hash_of_step(c);
     write_receipt(c, &weights, actions);
 }
 
@@ -220,7 +230,7 @@ static void ask_checkpoint(struct coordinator *c, struct actions *actions)
         .config = c->options.config,
         .view = c->view,
         .step = c->optim.step,
-        .weights = coordinator_hash(c),
+        .weights = hash_of_step(c),
         .state = c->state,
     };
     struct action *action;
@@ -458,7 +468,7 @@ static void end_step(struct coordinator *c, struct actions *actions)
         end_step_early(c, actions);
         return;
     }
-    record.weights = coordinator_hash(c);
+    record.weights = hash_of_step(c);
     if (!replayed(c, &record, actions) && !c->journal_broken)
         commit_journal(c, &record, sync, actions);
     if (c->phase == COORDINATOR_FAILED)

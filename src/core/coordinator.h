@@ -378,6 +378,8 @@ struct coordinator {
     bool hashing;          /* RECEIPT is to come; the driver may be reading the
                               weights until then. */
     bool round_waits;      /* ... for that, and could end. */
+    struct digest hashed;  /* Of the weights after step ... */
+    uint32_t hashed_step;  /* ... this; 0: none yet. */
     struct digest chain;
     uint32_t journal_wait; /* JOURNALED events to come. */
     bool journal_broken;   /* The disk failed: no more records. */

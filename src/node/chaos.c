@@ -192,6 +192,19 @@ enum err chaos_parse(const char *text, struct chaos *chaos, struct why *why)
     return ERR_OK;
 }
 
+bool chaos_acts(const struct chaos *chaos, uint32_t step)
+{
+    for (uint32_t i = 0; i < chaos->count; i++) {
+        const struct chaos_event *event = &chaos->events[i];
+
+        if (event->kind != CHAOS_LIE &&
+            (step == event->step ||
+             (event->kind == CHAOS_STOP && step == event->step + event->steps)))
+            return true;
+    }
+    return false;
+}
+
 bool chaos_lies(const struct chaos *chaos, const char *name, uint32_t step)
 {
     for (uint32_t i = 0; i < chaos->count; i++) {

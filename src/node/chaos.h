@@ -1,8 +1,8 @@
 /*
  * chaos.h - faults on purpose: `--chaos kill:w3@20,stop:w2@10+5,kill=0.5/s`.
  *
- *     kill:NAME@STEP          kill -9 when STEP opens (NAME: w0.. or
- * coordinator) stop:NAME@STEP+STEPS    SIGSTOP, SIGCONT STEPS steps later
+ *     kill:NAME@STEP          kill -9 when STEP opens (NAME: w0, coordinator)
+ *     stop:NAME@STEP+STEPS    SIGSTOP, SIGCONT STEPS steps later
  *     leave:NAME@STEP         SIGTERM: leaves in good order
  *     lie:NAME@STEP           from STEP on its answers are wrong, in bound
  *     join@STEP               one more local worker
@@ -38,6 +38,8 @@ struct chaos {
 
 MUST_CHECK enum err chaos_parse(const char *text, struct chaos *chaos,
                                 struct why *why);
+/* Is anybody killed, stopped, started or let go on when this step opens? */
+bool chaos_acts(const struct chaos *chaos, uint32_t step);
 /* Is the worker of that name to lie in this step? */
 bool chaos_lies(const struct chaos *chaos, const char *name, uint32_t step);
 

@@ -26,6 +26,7 @@
 #include "os/link.h"
 #include "os/log.h"
 #include "os/loop.h"
+#include "os/wait.h"
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
 
@@ -661,7 +662,7 @@ static bool frequent(enum trace_kind kind)
  * wake at every answer; unless it is to do something at a step. */
 static bool can_wait(const struct node *node, enum trace_kind kind)
 {
-    return frequent(kind) || (!node->options->prompt &&
+    return frequent(kind) || (node->options->chaos == NULL &&
                               (kind == TRACE_STEP || kind == TRACE_COMMIT));
 }
 
@@ -718,6 +719,20 @@ static void do_trace(struct node *node, const struct trace *trace)
     }
     node->trace_count++;
     node->trace_urgent = node->trace_urgent || !can_wait(node, trace->kind);
+}
+
+/* A step at which the supervisor kills or starts somebody does not open before
+ * it has: `kill:w1@13` means step 13, however quick the steps are. */
+static void wait_for_chaos(struct node *node, const struct trace *trace)
+{
+    const struct chaos *chaos = node->options->chaos;
+
+    if (chaos == NULL || node->outlet == NULL || trace->kind != TRACE_STEP ||
+        !chaos_acts(chaos, trace->key.step))
+        return;
+    flush_traces(node);
+    if (outlet_queued(node->outlet) == 0)
+        wait_take(node->options->pass_fd);
 }
 
 /* What the coordinator itself did, since `began`. */
@@ -855,6 +870,7 @@ static void carry_out(struct node *node, const struct action *action)
         return;
     case ACTION_TRACE:
         do_trace(node, &action->trace);
+        wait_for_chaos(node, &action->trace);
         return;
     case ACTION_SHIP:
         do_ship(node, action);

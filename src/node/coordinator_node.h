@@ -15,6 +15,7 @@
 #include "core/coordinator.h"
 #include "data/dataset.h"
 #include "model/problem.h"
+#include "node/chaos.h"
 #include "node/parts.h"
 #include "os/board.h"
 #include "os/token.h"
@@ -31,7 +32,10 @@ struct coordinator_node_options {
     int spare_fd; /* Memory for a result that no disk takes; -1 = none. */
     int listen_fd;
     int trace_fd; /* struct trace after struct trace; -1 = nobody listens. */
-    bool prompt;  /* Whoever listens acts at steps: tell of each at once. */
+    /* Whoever listens acts when some of the steps open (chaos_acts): these wait
+     * for its pass.  NULL: it only listens. */
+    const struct chaos *chaos;
+    int pass_fd;
 };
 
 /* Run one life to its end: from what the folder holds, until the job is done,

@@ -104,20 +104,44 @@ static bool post_round(struct posting *posting, const struct msg_round *round)
     return true;
 }
 
+static bool pack_exponents(struct posting *posting,
+                           const struct msg_round *round)
+{
+    const uint32_t count = evaluation_dims(round->kind, round->dims);
+
+    if (posting->scaled == count && posting->scale == round->key.scale)
+        return true;
+    posting->scaled = 0;
+    if (blob_fresh(&posting->exponents, codec_exponents_bound(round)) == NULL)
+        return false;
+    posting->exponents_size =
+        codec_encode_exponents(round, posting->exponents->bytes);
+    posting->scaled = count;
+    posting->scale = round->key.scale;
+    return true;
+}
+
 static bool share_vectors(struct posting *posting,
                           const struct msg_round *round)
 {
     const size_t bound = codec_vectors_bound(
         round->dims, evaluation_dims(round->kind, round->dims));
+    size_t size;
 
     if (posting->vectors_size > 0 && key_equal(&posting->sent_key, &round->key))
         return true;
     posting->vectors_size = 0;
     if (blob_fresh(&posting->vectors, bound) == NULL)
         return false;
-    posting->vectors_size =
-        codec_encode_vectors(round, posting->vectors->bytes, bound);
-    CHECK(posting->vectors_size > 0);
+    size = codec_encode_weights(round, posting->vectors->bytes, bound);
+    if (!evaluation_is_product(round->kind)) {
+        if (!pack_exponents(posting, round))
+            return false;
+        memcpy(posting->vectors->bytes + size, posting->exponents->bytes,
+               posting->exponents_size);
+        size += posting->exponents_size;
+    }
+    posting->vectors_size = size;
     posting->sent_key = round->key;
     return true;
 }
@@ -149,6 +173,7 @@ bool posting_fill(struct posting *posting, uint32_t berth,
 void posting_close(struct posting *posting)
 {
     blob_drop(posting->vectors);
+    blob_drop(posting->exponents);
     *posting = (struct posting){0};
 }
 

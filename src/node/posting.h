@@ -50,6 +50,11 @@ struct posting {
     struct round_key sent_key; /* Of `vectors`. */
     struct blob *vectors;      /* NULL: none yet. */
     size_t vectors_size;
+    /* Packed exponents of the scale with this name: they change rarely. */
+    struct blob *exponents; /* NULL: none yet. */
+    size_t exponents_size;
+    uint64_t scale;
+    uint32_t scaled; /* So many exponents; 0: none. */
 };
 
 /* As envelope_fill; a ROUND for a worker that has a berth is posted. */

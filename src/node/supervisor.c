@@ -46,6 +46,9 @@ static void on_trace(struct supervisor *s, const struct trace *trace)
     watch(s, trace);
     if (trace->kind == TRACE_STEP && !s->stopping)
         chaos_run_step(&s->chaos, trace->key.step, clock_now_us());
+    if (trace->kind == TRACE_STEP &&
+        chaos_acts(&s->options->chaos, trace->key.step))
+        wait_give(s->pass_fd);
 }
 
 /* Records come whole or in parts, never mixed: one process writes them. */
@@ -91,17 +94,24 @@ static void tell_crew(struct supervisor *s)
     s->crew.own[0] = s->trace_fd;
     s->crew.own[1] = s->waiter.fd;
     s->crew.own[2] = s->lock_fd;
+    s->crew.own[3] = s->pass_fd;
     s->crew.listen_fd = s->coordinator.listen_fd;
 }
 
 static enum err start_coordinator(struct supervisor *s)
 {
-    int writer;
+    int writer = -1;
     enum err err = wait_pipe(&s->trace_fd, &writer, s->why);
 
-    if (err != ERR_OK)
+    wait_close(&s->pass_fd); /* What the last life did not take is void. */
+    if (err == ERR_OK)
+        err = wait_passes(&s->pass_fd, s->why);
+    if (err != ERR_OK) {
+        wait_close(&writer);
         return err;
+    }
     s->coordinator.trace_fd = writer;
+    s->coordinator.pass_fd = s->pass_fd;
     s->partial_size = 0;
     s->restart_at = 0;
     /* The living dial again at once; do not wait for the dead.  Who is missed
@@ -111,6 +121,7 @@ static enum err start_coordinator(struct supervisor *s)
                                             ? REGATHER_FAR_US
                                             : REGATHER_US;
     tell_crew(s);
+    s->crew.own[3] = -1; /* Its own, too. */
     err = crew_start_coordinator(&s->crew, &s->coordinator, s->why);
     wait_close(&writer);
     return err;
@@ -448,6 +459,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     enum err err;
 
     s->trace_fd = -1;
+    s->pass_fd = -1;
     s->why = why;
     s->max_time_at = s->options->max_time_us > 0 ? now + s->options->max_time_us
                                                  : TIME_NEVER;
@@ -467,6 +479,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     end_notice(s);
     crew_close(&s->crew);
     wait_close(&s->trace_fd);
+    wait_close(&s->pass_fd);
     waiter_close(&s->waiter);
     return err;
 }

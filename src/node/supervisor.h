@@ -41,6 +41,7 @@ struct supervisor {
 
     int lock_fd;  /* Of the run folder. */
     int trace_fd; /* -1 = none. */
+    int pass_fd;  /* What the coordinator waits for at some steps; -1 = none. */
     uint8_t partial[sizeof(struct trace)];
     size_t partial_size;
 

@@ -579,7 +579,7 @@ static void describe_processes(struct train *train)
         .folder = options->out,
         .token = token,
         .board = train->board,
-        .prompt = options->chaos.count > 0,
+        .chaos = options->chaos.count > 0 ? &options->chaos : NULL,
         .listen_fd = train->door->listener.fd,
         .spare_fd = train->spare_fd,
     };

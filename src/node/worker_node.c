@@ -55,6 +55,7 @@ struct node {
     struct codec_room room;
     struct envelope envelope;
     size_t message_max;
+    size_t chunk_max; /* Bytes of a chunk or strip, as it travels. */
     /* The round that is computed from, as it came: its weights are read there,
      * and no other is read from the link before that is over. */
     uint8_t *inbox;          /* message_max bytes. */
@@ -103,7 +104,8 @@ struct node {
     bool posts;         /* The coordinator at its other end uses our board. */
     struct watch *bell; /* NULL: no notes. */
     bool let_in;        /* ... and has brought a WELCOME. */
-    uint32_t way;       /* Index of the address in use. */
+    bool known;    /* There is a coordinator, or it was said that none is. */
+    uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
     enum err err;
@@ -250,6 +252,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
         return;
     }
     node->let_in = node->let_in || msg.kind == MSG_WELCOME;
+    node->known = node->known || node->let_in;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
     if (msg.kind == MSG_WELCOME && node->open && node->link == link) {
@@ -261,6 +264,16 @@ static void on_message(void *context, struct link *link, enum plane plane,
 static void other_way(struct node *node)
 {
     node->way = (node->way + 1) % node->options->address_count;
+}
+
+/* Once, and only to those who came by themselves: a mistyped address would
+ * otherwise look like a coordinator that is late. */
+static void say_unreached(struct node *node, const char *why)
+{
+    if (!node->known && node->options->give_up_us != TIME_NEVER)
+        log_line("%s; trying again for %d s", why,
+                 (int)(node->options->give_up_us / SECOND_US));
+    node->known = true;
 }
 
 static void on_down(void *context, struct link *link, enum link_end how,
@@ -277,6 +290,8 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->awaited = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
+    else
+        say_unreached(node, why);
     if (!node->let_in)
         other_way(node);
     feed(node, &event);
@@ -336,19 +351,24 @@ static void do_close(struct node *node)
     outbox_abandon(&node->outbox);
 }
 
+/* As a note, if it can be. */
+static bool leave(struct node *node)
+{
+    return node->posts && node->bell != NULL &&
+           envelope_leave(&node->envelope, node->options->board,
+                          node->options->berth, BOARD_COORDINATOR);
+}
+
 /* Small ones the kernel takes at once; of others on_drained tells. */
 static void send_filled(struct node *node, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
 
-    if (node->posts && node->bell != NULL &&
-        envelope_leave(&node->envelope, node->options->board,
-                       node->options->berth, BOARD_COORDINATOR))
-        return;
     if (bulk)
         note_sent(node, msg);
-    envelope_send(&node->envelope, node->link,
-                  bulk ? PLANE_BULK : PLANE_CONTROL);
+    if (!leave(node))
+        envelope_send(&node->envelope, node->link,
+                      bulk ? PLANE_BULK : PLANE_CONTROL);
     if (bulk)
         note_drained(node, node->link);
 }
@@ -414,12 +434,13 @@ static void note_speed(struct node *node)
 }
 
 /* Of a large model a worker has three vectors: the weights, sums that are
- * computed and sums that are sent.  Where there is a fourth, the next are
- * computed when the last have been sent. */
+ * computed and sums that are sent.  Where there is a fourth, or a chunk that is
+ * as large, the next are computed when the last have been sent. */
 static uint32_t boxes(const struct node *node)
 {
     const bool more =
         node->work.kind == EVALUATE_HESSVEC || node->options->user != NULL ||
+        node->chunk_max > SHORT_BYTES ||
         problem_has_vector(&node->compute.problem, node->work.kind);
 
     return more && node->lent.dims * sizeof *node->lent.sum > SHORT_BYTES
@@ -699,11 +720,12 @@ static enum err open_room(struct node *node, const struct job *job)
         return err;
     codec_room_close(&node->room);
     node->room = room;
-    node->message_max = codec_message_max(
-        job->dims, job->sum_dims, job->chunks,
-        job->products        ? products_strip_max(job)
-        : node->data != NULL ? dataset_chunk_bytes_max(node->data)
-                             : 0);
+    if (job->products)
+        node->chunk_max = products_strip_max(job);
+    else if (node->data != NULL)
+        node->chunk_max = dataset_chunk_bytes_max(node->data);
+    node->message_max = codec_message_max(job->dims, job->sum_dims, job->chunks,
+                                          node->chunk_max);
     outbox_init(&node->outbox, job->sum_dims);
     node->inbox = mem_new(node->message_max, 1);
     return node->inbox != NULL ? codec_room_init(&node->kept, job->dims,

@@ -21,11 +21,15 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "os/loop_parts.h"
+#include "os/sockaddr.h"
 
-#define SIZE_MASK   0x1fffffu
-#define MORE_BIT    0x80000000u
-#define SLICE_BYTES (256u << 10) /* Encrypted at once. */
-#define SEALED_HIGH (1u << 20)   /* Encrypted ahead of the kernel. */
+#define SIZE_MASK       0x1fffffu
+#define MORE_BIT        0x80000000u
+#define SLICE_BYTES     (256u << 10) /* Encrypted at once. */
+#define BEGINNING_BYTES 4096u
+#define STRAIGHT_BYTES  16384u      /* Less is copied sooner than read apart. */
+#define NEAR_BYTES      (512 << 10) /* On the way within one machine. */
+#define SEALED_HIGH     (1u << 20)  /* Encrypted ahead of the kernel. */
 
 #define TLS_ALERT     0x15
 #define TLS_HANDSHAKE 0x16
@@ -481,7 +485,7 @@ static void ask_room(struct conn *conn)
 
     if (conn->asked || conn->size < LINK_LOOK_BYTES ||
         conn->size + conn->frame_left < LINK_LONG_BYTES ||
-        conn->frame_left < 2 * sizeof scratch.raw)
+        conn->frame_left < sizeof scratch.raw)
         return;
     conn->asked = true;
     answer = conn->ops->room(conn, conn->message, conn->size, &room);
@@ -510,6 +514,7 @@ static void take_body(struct conn *conn, const uint8_t *data, size_t size)
 
     if (whole && conn->size == 0) {
         conn->header_size = 0;
+        conn->was_long = false;
         conn->ops->message(conn, data, size);
         return;
     }
@@ -527,6 +532,7 @@ static void take_body(struct conn *conn, const uint8_t *data, size_t size)
         conn->size = 0;
         conn->room = NULL;
         conn->asked = false;
+        conn->was_long = all > 2 * sizeof scratch.raw;
         conn->ops->message(conn, message, all);
     }
 }
@@ -604,7 +610,7 @@ static size_t straight_bytes(const struct conn *conn)
 
     if (conn->finishing || conn->size == 0 ||
         conn->header_size < CONN_HEADER_BYTES ||
-        conn->frame_left < sizeof scratch.raw || room < sizeof scratch.raw)
+        conn->frame_left < STRAIGHT_BYTES || room < STRAIGHT_BYTES)
         return 0;
     return conn->frame_left < room ? conn->frame_left : room;
 }
@@ -707,6 +713,19 @@ static void take_input(struct conn *conn, const char *data, size_t size)
         take_frames(conn, (const uint8_t *)data, size);
 }
 
+/* After a long message comes another, most often: of that one only the
+ * beginning is worth copying, the rest can go where it belongs at once. */
+static size_t scratch_bytes(const struct conn *conn)
+{
+    const bool beginning = conn->header_size == 0;
+
+    if (conn->limit == LINK_STRANGER_BYTES)
+        return LINK_STRANGER_BYTES;
+    return beginning && conn->was_long && conn->tls == NULL
+               ? BEGINNING_BYTES
+               : sizeof scratch.raw;
+}
+
 static void lend(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     const struct conn *conn = handle->data;
@@ -718,9 +737,7 @@ static void lend(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
                               (unsigned)straight);
         return;
     }
-    *buffer = uv_buf_init(scratch.raw, conn->limit == LINK_STRANGER_BYTES
-                                           ? LINK_STRANGER_BYTES
-                                           : sizeof scratch.raw);
+    *buffer = uv_buf_init(scratch.raw, (unsigned)scratch_bytes(conn));
 }
 
 static void arrived(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -759,11 +776,35 @@ void conn_resume(struct conn *conn)
         conn_fail(conn, LINK_LOST, uv_strerror(error));
 }
 
+/* Both ends on one machine. */
+static bool is_near(const struct conn *conn)
+{
+    struct sockaddr_storage own;
+    int size = sizeof own;
+
+    return uv_tcp_getsockname(&conn->tcp, (struct sockaddr *)&own, &size) ==
+               0 &&
+           sockaddr_same_host(&own, &conn->peer);
+}
+
+/* Left to itself the kernel takes in megabytes before the peer reads any.
+ * Where there is no road to fill they only leave the caches before they are
+ * copied out again, and the peer's window closes: acknowledgements are put off,
+ * and what was received is sent once more. */
+static void keep_near(struct conn *conn)
+{
+    int bytes = NEAR_BYTES;
+
+    (void)uv_send_buffer_size((uv_handle_t *)&conn->tcp, &bytes);
+}
+
 void conn_begin(struct conn *conn, struct tls_context *context, bool server)
 {
     conn->server = server;
     if (!server)
         (void)uv_tcp_nodelay(&conn->tcp, 1); /* Else it is the listener's. */
+    if (is_near(conn))
+        keep_near(conn);
     conn_resume(conn);
     if (context == NULL) {
         conn->open = true;

@@ -58,6 +58,7 @@ struct conn {
     uint8_t *room; /* Where it is put together instead; NULL: there. */
     bool asked;    /* Where it is to be put. */
     bool waiting;  /* For room. */
+    bool was_long; /* The message before this one. */
 
     /* The link's business. */
     struct link_hub *hub;
@@ -72,7 +73,7 @@ struct conn {
 
 /* One buffer per loop thread serves all reads. */
 struct conn_scratch {
-    char raw[65536];
+    char raw[131072];
     uint8_t plain[16384];
 };
 

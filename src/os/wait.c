@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -83,6 +84,31 @@ struct wake waiter_wait(struct waiter *waiter, int fd, time_us until)
         take_signals(waiter, &wake);
     wake.readable = polled[1].revents != 0;
     return wake;
+}
+
+enum err wait_passes(int *fd, struct why *why)
+{
+    *fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+    if (*fd < 0)
+        return why_set(why, ERR_IO, "cannot make an event: %s",
+                       strerror(errno));
+    return ERR_OK;
+}
+
+void wait_give(int fd)
+{
+    const uint64_t one = 1;
+
+    while (write(fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+void wait_take(int fd)
+{
+    uint64_t one;
+
+    while (read(fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
 }
 
 enum err wait_pipe(int *reader, int *writer, struct why *why)

@@ -31,6 +31,11 @@ void waiter_close(struct waiter *waiter);
 /* Until one of them or `until`; fd -1 = no pipe. */
 struct wake waiter_wait(struct waiter *waiter, int fd, time_us until);
 
+/* Passes that one process gives and another waits for, one by one. */
+MUST_CHECK enum err wait_passes(int *fd, struct why *why);
+void wait_give(int fd);
+void wait_take(int fd);
+
 /* A pipe; the reading end does not block. */
 MUST_CHECK enum err wait_pipe(int *reader, int *writer, struct why *why);
 /* Bytes read; 0 = none now; *ended once no writer is left. */

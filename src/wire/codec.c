@@ -1501,13 +1501,29 @@ size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims)
            exponents_bound(sum_dims);
 }
 
-size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
+size_t codec_encode_weights(const struct msg_round *round, uint8_t *out,
                             size_t capacity)
 {
     struct writer writer = writer_on(out, capacity);
 
-    put_round_vectors(&writer, round);
-    return writer.ok ? writer.size : 0;
+    put_round_weights(&writer, round);
+    CHECK(writer.ok);
+    return writer.size;
+}
+
+size_t codec_exponents_bound(const struct msg_round *round)
+{
+    return exponents_bound(evaluation_dims(round->kind, round->dims));
+}
+
+size_t codec_encode_exponents(const struct msg_round *round, uint8_t *out)
+{
+    struct writer writer = writer_on(out, codec_exponents_bound(round));
+
+    put_exponents(&writer, round->exponent,
+                  evaluation_dims(round->kind, round->dims));
+    CHECK(writer.ok);
+    return writer.size;
 }
 
 bool codec_peek_round(const uint8_t *data, size_t size, struct round_key *key)

@@ -84,13 +84,17 @@ size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
 MUST_CHECK enum err codec_decode_posted(const uint8_t *data, size_t size,
                                         struct codec_room *room,
                                         struct msg *msg, struct posted *where);
-/* A plain ROUND or TALLY but its vectors, which codec_encode_vectors and
- * pack_i64 write: the two one after the other are what codec_encode gives. */
+/* A plain ROUND or TALLY but its vectors, which codec_encode_weights and then
+ * codec_encode_exponents, or pack_i64, write: one after the other they are what
+ * codec_encode gives. */
 size_t codec_encode_head(const struct msg *msg, uint8_t *out);
-/* The vectors of a ROUND: at most so many bytes; 0 if they do not fit. */
+/* The vectors of a ROUND: at most so many bytes. */
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims);
-size_t codec_encode_vectors(const struct msg_round *round, uint8_t *out,
+size_t codec_encode_weights(const struct msg_round *round, uint8_t *out,
                             size_t capacity);
+/* `out` has codec_exponents_bound bytes. */
+size_t codec_exponents_bound(const struct msg_round *round);
+size_t codec_encode_exponents(const struct msg_round *round, uint8_t *out);
 /* The same vectors laid out to be read in place, on cache lines of their own:
  * weights, direction, exponents.  `out` has codec_laid_bound bytes and begins
  * on a line. */

@@ -278,7 +278,8 @@ def relayed(field, rng, tell, _flags):
                         f"{field.address('relay')}:0", *TOKEN,
                         err=open("relay.log", "w"))
     near = cluster.wait(lambda: Path("relay.log").read_text().endswith("\n")
-                        and Path("relay.log").read_text().split()[-1],
+                        and re.search(r"muster join (\S+)",
+                                      Path("relay.log").read_text())[1],
                         "the relay's address")
     for node in workers:
         cluster.join(node, f"{near},{cluster.at}")

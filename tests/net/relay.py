@@ -67,9 +67,10 @@ def coordinator_killed(tap):
 
 
 def relay_at(process):
-    """Where a relay that was started says that it listens."""
-    line = process.stderr.readline()
-    return line.split()[-1]
+    """Where a relay that was started says that it listens; from here."""
+    words = process.stderr.readline().split()
+    port = words[words.index("join") + 1].rsplit(":", 1)[1]
+    return f"127.0.0.1:{port}"
 
 
 def names_of(out, *more):

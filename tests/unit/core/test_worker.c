@@ -124,6 +124,93 @@ static void test_pieces_in_order(void **state)
     close_play(&play);
 }
 
+/* The driver keeps the vectors, exponents too. */
+static void give_kept(struct play *play, struct round_key key, uint32_t count)
+{
+    struct msg msg = make_round(play, key, two, count);
+
+    msg.round.kept = 9;
+    msg.round.kept_scale = true;
+    hear(play, &msg);
+}
+
+static void coming(struct play *play, struct round_key key)
+{
+    step(play, (struct event){.kind = EVENT_COMING, .key = &key});
+}
+
+static void test_kept_vectors_are_not_copied(void **state)
+{
+    struct play play;
+    const struct action *action;
+
+    (void)state;
+    open_play(&play, true);
+    give_kept(&play, key_of(1, 0), 1);
+    action = stage_find_action(&play.actions, ACTION_COMPUTE);
+    assert_ptr_equal(action->what.w, play.weights);
+    assert_ptr_equal(action->exponent, play.exponent);
+    assert_int_equal(action->kept, 9);
+    close_play(&play);
+}
+
+/* What is computed for a round that gives way is called off; the same round
+ * that comes again lets it finish. */
+static void test_a_round_gives_way(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    give_kept(&play, key_of(1, 0), 2);
+    coming(&play, key_of(1, 0));
+    assert_int_equal(stage_count(&play.actions, ACTION_CANCEL), 0);
+    coming(&play, key_of(1, 1));
+    assert_int_equal(stage_count(&play.actions, ACTION_CANCEL), 1);
+    computed(&play, ERR_CANCELLED);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
+    give_kept(&play, key_of(1, 1), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+}
+
+/* Nothing is computed: the vectors go at once, and the round with them. */
+static void test_an_idle_round_gives_way(void **state)
+{
+    struct play play;
+    const struct msg work = {
+        .kind = MSG_WORK,
+        .work = {.key = key_of(1, 0), .count = 1, .items = &two[1]}};
+
+    (void)state;
+    open_play(&play, true);
+    give_kept(&play, key_of(1, 0), 1);
+    computed(&play, ERR_OK);
+    coming(&play, key_of(1, 0));
+    hear(&play, &work);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    give_kept(&play, key_of(1, 0), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    close_play(&play);
+}
+
+/* The last piece of one who leaves is finished, whatever comes. */
+static void test_who_leaves_does_not_give_way(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    give_kept(&play, key_of(1, 0), 1);
+    step(&play, (struct event){.kind = EVENT_LEAVE});
+    coming(&play, key_of(1, 1));
+    assert_int_equal(stage_count(&play.actions, ACTION_CANCEL), 0);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    close_play(&play);
+}
+
 /* WORK-1 */
 static void test_lower_view_is_ignored(void **state)
 {
@@ -465,6 +552,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces_in_order),
+        cmocka_unit_test(test_kept_vectors_are_not_copied),
+        cmocka_unit_test(test_a_round_gives_way),
+        cmocka_unit_test(test_an_idle_round_gives_way),
+        cmocka_unit_test(test_who_leaves_does_not_give_way),
         cmocka_unit_test(test_lower_view_is_ignored),
         cmocka_unit_test(test_cancel_may_come_first),
         cmocka_unit_test(test_one_compute_at_a_time),

@@ -34,6 +34,27 @@ static void test_events(void **state)
     assert_string_equal(chaos.events[4].name, "coordinator");
 }
 
+static void test_steps_that_wait(void **state)
+{
+    static const uint32_t acts[] = {3, 4, 5, 7, 9};
+    struct chaos chaos;
+    struct why why = {0};
+    uint32_t at = 0;
+
+    (void)state;
+    assert_int_equal(chaos_parse("kill:w0@3,stop:w1@4+5,leave:w2@5,join@7,"
+                                 "lie:w3@6,kill=1/s",
+                                 &chaos, &why),
+                     ERR_OK);
+    for (uint32_t step = 0; step < 12; step++) {
+        const bool wanted = at < 5 && acts[at] == step;
+
+        assert_int_equal(chaos_acts(&chaos, step), wanted);
+        at += wanted;
+    }
+    assert_int_equal(at, 5);
+}
+
 static void test_rates(void **state)
 {
     struct chaos chaos;
@@ -116,9 +137,8 @@ static void test_too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_events),   cmocka_unit_test(test_steps_that_wait),
+        cmocka_unit_test(test_rates),    cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_too_many),
     };
 

@@ -35,7 +35,11 @@ struct side {
     char why[512];
     uint8_t *got;
     size_t size;
-    bool trust; /* As soon as it is up. */
+    bool trust;    /* As soon as it is up. */
+    uint8_t *room; /* Where long messages are to go; NULL: anywhere. */
+    enum link_room answer;
+    uint32_t asked;
+    const uint8_t *at; /* Where the last message was. */
 };
 
 struct fixture {
@@ -74,6 +78,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
     assert_ptr_equal(link, side->link);
     side->messages++;
     side->plane = plane;
+    side->at = data;
     mem_free(side->got);
     side->got = mem_new(size, 1);
     memcpy(side->got, data, size);
@@ -92,6 +97,21 @@ static void on_down(void *context, struct link *link, enum link_end how,
     side->how = how;
     (void)snprintf(side->why, sizeof side->why, "%s", why);
     look();
+}
+
+static enum link_room on_room(void *context, struct link *link,
+                              const uint8_t *begin, size_t size, uint8_t **room)
+{
+    struct side *side = context;
+
+    assert_ptr_equal(link, side->link);
+    assert_true(size >= LINK_LOOK_BYTES);
+    side->asked++;
+    if (side->room != NULL)
+        assert_int_equal(begin[0], 0x5a);
+    *room = side->room;
+    look();
+    return side->room != NULL ? side->answer : LINK_ROOM_OWN;
 }
 
 static void on_drained(void *context, struct link *link)
@@ -114,6 +134,7 @@ static void on_refused(void *context, const char *why)
 
 static const struct link_events events = {.up = on_up,
                                           .message = on_message,
+                                          .room = on_room,
                                           .down = on_down,
                                           .drained = on_drained,
                                           .refused = on_refused};
@@ -247,10 +268,35 @@ static void check_round_trip(struct fixture *f, enum plane plane, size_t size)
     mem_free(data);
 }
 
+static bool server_heard_five(struct fixture *f)
+{
+    return f->server.messages >= 5;
+}
+
+/* Long and short ones in one go: one read may end in another message. */
+static void check_burst(struct fixture *f, enum plane plane)
+{
+    static const size_t sizes[] = {300000, 10, 4092, 700000, 5};
+    static uint8_t data[700000];
+
+    f->server.messages = 0;
+    for (size_t i = 0; i < 5; i++) {
+        memset(data, (int)i, sizes[i]);
+        link_send(f->client.link, plane, data, sizes[i]);
+    }
+    run_until(f, server_heard_five);
+    assert_int_equal(f->server.messages, 5);
+    assert_int_equal(f->server.size, 5);
+    assert_memory_equal(f->server.got, "\4\4\4\4\4", 5);
+}
+
 static void check_all_sizes(struct fixture *f)
 {
+    /* The later ones: what follows a long one, to either side of a read. */
     static const size_t sizes[] = {
-        1, 2, 16384, 16385, 65536, 1 << 20, (1 << 20) + 1, 3 << 20, 5000000};
+        1,       2,     16384,  16385,  65536,  1 << 20, (1 << 20) + 1, 3 << 20,
+        5000000, 4091,  300000, 4092,   300000, 4093,    300000,        1,
+        1 << 20, 20000, 131067, 131068, 131069, 400000,  4096 + 16384};
 
     dial(f);
     run_until(f, both_up);
@@ -258,6 +304,8 @@ static void check_all_sizes(struct fixture *f)
         check_round_trip(f, PLANE_CONTROL, sizes[i]);
         check_round_trip(f, PLANE_BULK, sizes[i]);
     }
+    check_burst(f, PLANE_CONTROL);
+    check_burst(f, PLANE_BULK);
     assert_int_equal(f->server.ups, 1);
     assert_int_equal(f->client.ups, 1);
 }
@@ -269,6 +317,114 @@ static void test_plain_messages(void **state)
     start(f, NULL, NULL);
     check_all_sizes(f);
     assert_string_equal(link_peer(f->server.link), "");
+}
+
+#define ROOM_BYTES (64u << 20)
+
+static bool client_asked(struct fixture *f)
+{
+    return f->client.asked > 0;
+}
+
+static bool client_heard_both(struct fixture *f)
+{
+    return f->client.messages == 2;
+}
+
+/* A long message for the client, and a short one behind it. */
+static uint8_t *send_long(struct fixture *f, size_t size)
+{
+    uint8_t *data = mem_new(size, 1);
+
+    dial(f);
+    run_until(f, both_up);
+    for (size_t i = 0; i < size; i++)
+        data[i] = (uint8_t)(i % 251);
+    data[0] = 0x5a;
+    f->client.room = mem_new(ROOM_BYTES, 1);
+    link_send(f->server.link, PLANE_BULK, data, size);
+    return data;
+}
+
+static void check_room_given(struct fixture *f, size_t size)
+{
+    uint8_t *data;
+
+    f->client.answer = LINK_ROOM_GIVEN;
+    data = send_long(f, size);
+    run_until(f, client_heard);
+    assert_int_equal(f->client.asked, 1);
+    assert_ptr_equal(f->client.at, f->client.room);
+    assert_memory_equal(f->client.got, data, size);
+    link_send(f->server.link, PLANE_BULK, "next", 4);
+    run_until(f, client_heard_both);
+    assert_ptr_not_equal(f->client.at, f->client.room);
+    assert_memory_equal(f->client.room, data, size);
+    mem_free(f->client.room);
+    mem_free(data);
+}
+
+static void test_room_is_given(void **state)
+{
+    start(*state, NULL, NULL);
+    check_room_given(*state, 5000000);
+}
+
+/* One frame, just long. */
+static void test_room_for_one_frame(void **state)
+{
+    start(*state, NULL, NULL);
+    check_room_given(*state, LINK_LONG_BYTES);
+}
+
+/* Nothing is read until there is room, then all of it, in order. */
+static void check_room_later(struct fixture *f)
+{
+    const size_t size = 5000000;
+    uint8_t *data;
+
+    f->client.answer = LINK_ROOM_LATER;
+    data = send_long(f, size);
+    link_send(f->server.link, PLANE_BULK, "next", 4);
+    run_until(f, client_asked);
+    f->server.messages = f->client.messages = 0;
+    link_send(f->client.link, PLANE_CONTROL, "still", 5);
+    run_until(f, server_heard);
+    link_send(f->server.link, PLANE_CONTROL, "there", 5);
+    run_until(f, client_heard);
+    assert_int_equal(f->client.plane, PLANE_CONTROL);
+    f->client.messages = 0;
+    link_give(f->client.link, f->client.room);
+    link_give(f->client.link, NULL); /* Nobody waits any more. */
+    run_until(f, client_heard_both);
+    assert_memory_equal(f->client.got, "next", 4);
+    assert_memory_equal(f->client.room, data, size);
+    assert_int_equal(f->client.asked, 1);
+    mem_free(f->client.room);
+    mem_free(data);
+}
+
+static void test_room_comes_later(void **state)
+{
+    start(*state, NULL, NULL);
+    check_room_later(*state);
+}
+
+/* Whoever waits for room hears of the end, and leaves the room alone. */
+static void test_waiting_for_room_it_ends(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t *data;
+
+    start(f, NULL, NULL);
+    f->client.answer = LINK_ROOM_LATER;
+    data = send_long(f, 5000000);
+    run_until(f, client_asked);
+    link_close(f->server.link);
+    run_until(f, client_down);
+    assert_int_equal(f->client.room[0], 0);
+    mem_free(f->client.room);
+    mem_free(data);
 }
 
 /* The first byte that a worker reads is that of a length; one is as good as
@@ -301,6 +457,18 @@ static void test_sealed_messages(void **state)
     start(f, &cluster, &cluster);
     check_all_sizes(f);
     assert_string_equal(link_peer(f->server.link), "cluster");
+}
+
+static void test_sealed_room_is_given(void **state)
+{
+    start(*state, &cluster, &cluster);
+    check_room_given(*state, 5000000);
+}
+
+static void test_sealed_room_comes_later(void **state)
+{
+    start(*state, &cluster, &cluster);
+    check_room_later(*state);
 }
 
 static void test_a_worker_token_names_its_worker(void **state)
@@ -751,6 +919,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_first_frames_of_any_length, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_sealed_messages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_room_is_given, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_room_for_one_frame, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_room_comes_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_waiting_for_room_it_ends, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_sealed_room_is_given, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_sealed_room_comes_later, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_worker_token_names_its_worker,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(

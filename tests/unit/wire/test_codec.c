@@ -14,6 +14,7 @@
 #include "base/chunkset.h"
 #include "base/mem.h"
 #include "core/greeting.h"
+#include "math/pack.h"
 #include "wire/random_msg.h"
 
 #define ROUNDS 200u
@@ -171,6 +172,102 @@ static void test_fields_land_where_they_belong(void **state)
 
 /* DATA, STATUS and CHUNKS end where the bytes end: shorter ones are other
  * messages. */
+/* Read in place: the same numbers, and those of a scale that is known are not
+ * read again. */
+static void test_rounds_are_read_where_they_are(void **state)
+{
+    struct fixture *f = *state;
+    struct msg sent, got;
+    struct round_key key;
+
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        make(f, MSG_ROUND, &sent);
+        sent.leaf = 0;
+        f->size = codec_encode(&sent, f->bytes);
+        codec_room_forget(&f->room);
+        assert_int_equal(codec_decode_here(f->bytes, f->size, &f->room, &got),
+                         ERR_OK);
+        assert_true((const uint8_t *)got.round.weights > f->bytes);
+        assert_int_equal((uintptr_t)got.round.weights % MEM_LINE, 0);
+        assert_int_equal(codec_encode(&got, f->again), f->size);
+        assert_memory_equal(f->again, f->bytes, f->size);
+        assert_true(codec_peek_round(f->bytes, CODEC_PEEK_BYTES, &key));
+        assert_true(key_equal(&key, &sent.round.key));
+        assert_false(codec_peek_round(f->bytes, CODEC_PEEK_BYTES - 1, &key));
+        if (evaluation_is_product(sent.round.kind))
+            continue;
+        f->random.exponent[0] = 1023; /* Of which nothing is seen now. */
+        f->size = codec_encode(&sent, f->bytes);
+        assert_int_equal(codec_decode_here(f->bytes, f->size, &f->room, &got),
+                         ERR_OK);
+        assert_memory_not_equal(got.round.exponent, f->random.exponent, 2);
+        codec_room_forget(&f->room);
+        assert_int_equal(codec_decode_here(f->bytes, f->size, &f->room, &got),
+                         ERR_FORMAT);
+    }
+    make(f, MSG_WORK, &sent);
+    assert_false(codec_peek_round(f->bytes, f->size, &key));
+}
+
+/* Whatever lies between head and weights is 0. */
+static void test_pads_are_zeros(void **state)
+{
+    struct fixture *f = *state;
+    struct msg sent, got;
+    size_t at;
+
+    do {
+        make(f, MSG_ROUND, &sent);
+        sent.leaf = 0;
+        f->size = codec_encode(&sent, f->bytes);
+        assert_int_equal(codec_decode_here(f->bytes, f->size, &f->room, &got),
+                         ERR_OK);
+        at = (size_t)((const uint8_t *)got.round.weights - f->bytes);
+    } while (f->bytes[at - 1] != 0 || codec_encode_head(&sent, f->again) != at);
+    for (uint32_t i = 0; i < RANDOM_ITEMS; i++) {
+        sent.round.count = i;
+        f->size = codec_encode(&sent, f->bytes);
+        assert_true(decodes(f, f->bytes, f->size));
+        at = codec_encode_head(&sent, f->again);
+        assert_int_equal(at % MEM_LINE, 0);
+    }
+    f->bytes[at - 1] = 1;
+    assert_false(decodes(f, f->bytes, f->size));
+}
+
+/* Head and sums packed in their own place are the plain message. */
+static void test_sums_are_packed_where_they_are(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t dims = 2500;
+    const size_t lead = (pack_lead(dims) + 7) / 8 * 8;
+    struct msg msg = {.kind = MSG_TALLY};
+    int64_t *sum = mem_new(dims, sizeof *sum);
+    uint8_t *place = mem_new(lead + dims * sizeof *sum, 1);
+    uint8_t *plain;
+    size_t head, size;
+
+    for (uint32_t width = 0; width <= 64; width += 8) {
+        for (uint32_t j = 0; j < dims; j++)
+            sum[j] =
+                width == 0 ? 0 : (int64_t)(rng_next(&f->rng) >> (64 - width));
+        msg.tally.dims = dims;
+        msg.tally.sum = sum;
+        plain = mem_new(codec_bound(&msg), 1);
+        size = codec_encode(&msg, plain);
+        head = codec_encode_head(&msg, f->again);
+        memcpy(place + lead, sum, dims * sizeof *sum);
+        assert_memory_equal(plain, f->again, head);
+        assert_int_equal(pack_i64((const int64_t *)(const void *)(place + lead),
+                                  dims, place),
+                         size - head);
+        assert_memory_equal(plain + head, place, size - head);
+        mem_free(plain);
+    }
+    mem_free(sum);
+    mem_free(place);
+}
+
 static void test_every_truncation_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -378,6 +475,9 @@ int main(void)
         cmocka_unit_test(test_every_kind_survives_the_wire),
         cmocka_unit_test(test_packed_sums),
         cmocka_unit_test(test_fields_land_where_they_belong),
+        cmocka_unit_test(test_rounds_are_read_where_they_are),
+        cmocka_unit_test(test_pads_are_zeros),
+        cmocka_unit_test(test_sums_are_packed_where_they_are),
         cmocka_unit_test(test_every_truncation_is_refused),
         cmocka_unit_test(test_trailing_bytes_are_refused),
         cmocka_unit_test(test_flipped_bits_do_no_harm),
