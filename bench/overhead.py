@@ -4,17 +4,22 @@
 A row for each worker and one piece each, so that little is computed; beside
 it, in the same minute, a parameter server of as many workers written with
 mpi4py: rank 0 sends d numbers to all, all answer with d numbers, rank 0 adds
-them up.  Three ways of writing it (buffers, Bcast and Gather, Bcast and
-Reduce), the best one counts; in fp32 and, as our weights and tallies are 64
+them up.  "gather" is the best of two ways to write that loop (buffers; Bcast
+and Gather); "reduce" is Bcast and Reduce, another algorithm, in which the
+ranks add for each other.  Both in fp32 and, as our weights and tallies are 64
 bits wide, in fp64.  The peer computes no gradient, its sums are not exact, it
 writes no journal, and it ends when a worker does; Muster's step is a whole one.
+
+"floor" (bench/floor.c) is what must be paid for exact 64-bit sums by shared
+memory here: processes that wake, read the weights and write integers, and one
+that adds them, nothing else; "and hash": with SHA-256 of the weights.
 
     bench/overhead.py [d ...]            # 1000 10000 100000 1000000
     MUSTER=old/muster bench/overhead.py  # what it was
 
-Both sides: the least and the median step of RUNS runs, taken in turn.  The run
+All sides: the least and the median step of RUNS runs, taken in turn.  The run
 folder lies in memory: a disk that syncs the journal every ten steps is another
-matter (FOLDER=... to see it)."""
+matter (FOLDER=... to see it).  ROADS=shm leaves out TCP."""
 
 import json
 import os
@@ -27,11 +32,16 @@ import time
 MUSTER = os.environ.get("MUSTER", "build/muster")
 RUNS = int(os.environ.get("RUNS", "5"))
 FOLDER = os.environ.get("FOLDER", "/dev/shm")
+FLOOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build",
+                     "release", "bench", "floor")
 WORKERS = 8
 SIZES = (1000, 10000, 100000, 1000000)
 STEPS = {1000: 2000, 10000: 1000, 100000: 200, 1000000: 40}
 ROADS = {"shm": ["--mca", "btl", "self,vader"],
          "tcp": ["--mca", "btl", "self,tcp"]}
+ROADS = {road: flags for road, flags in ROADS.items()
+         if road in os.environ.get("ROADS", "shm tcp").split()}
+LOOPS = {"gather": ("buffer", "gather"), "reduce": ("reduce",)}
 
 
 def steps_of(d):
@@ -129,11 +139,23 @@ def roads():
                           stdout=subprocess.PIPE).stdout.decode()
     if "--bulk" not in text:
         return {"tcp": []}
-    return {"shm": ["--bulk", "shm"], "tcp": ["--bulk", "tcp"]}
+    return {road: ["--bulk", road] for road in ROADS}
+
+
+# --- the floor ---------------------------------------------------------------
+
+
+def run_floor(d, flags):
+    out = subprocess.run([FLOOR, str(WORKERS), str(d), str(steps_of(d)),
+                          *flags], check=True, stdout=subprocess.PIPE)
+    return json.loads(out.stdout)
+
+
+# --- side by side ------------------------------------------------------------
 
 
 def measure(d):
-    mine, theirs, hashes = {}, {}, set()
+    mine, theirs, floors, hashes = {}, {}, {}, set()
     for _ in range(RUNS):
         for road in ROADS:
             for name, times in run_peer(d, road).items():
@@ -142,35 +164,46 @@ def measure(d):
             model, times = run_muster(d, flags)
             hashes.add(model)
             mine.setdefault(road, []).extend(times)
-    return mine, theirs, hashes
+        for name, flags in (("floor", []), ("and hash", ["hash"])):
+            floors.setdefault(name, []).append(run_floor(d, flags))
+    return mine, theirs, floors, hashes
 
 
-def best_of(theirs, road, numbers, figure):
-    return min((figure(times), kind) for (r, n, kind), times in theirs.items()
-               if (r, n) == (road, numbers))
+def peer_cells(theirs, road, figure, ours):
+    for loop, kinds in LOOPS.items():
+        for numbers in ("float32", "float64"):
+            took = min(figure(theirs[road, numbers, kind]) for kind in kinds)
+            yield f"{took * 1e3:9.3f}{took / ours:5.2f} x"
 
 
-def show(d, mine, theirs):
+def floor_cells(floors, name, ours):
+    for runs in floors.values():
+        took = min(run[name] for run in runs)
+        yield f"{took:9.3f}{ours * 1e3 / took:5.2f} x"
+
+
+def show(d, mine, theirs, floors):
     for road, times in mine.items():
         for name, figure in (("least", min), ("median", statistics.median)):
             ours = figure(times)
-            cells = []
-            for numbers in ("float32", "float64"):
-                took, kind = best_of(theirs, road, numbers, figure)
-                cells.append(f"{took * 1e3:9.3f} {kind:<7}{took / ours:6.2f} x")
-            print(f"{d:>8} {road:<4}{name:<7}{ours * 1e3:9.3f}  "
-                  + "  ".join(cells), flush=True)
+            cells = [*peer_cells(theirs, road, figure, ours)]
+            if road == "shm":
+                cells += floor_cells(floors, name, ours)
+            print(f"{d:>8} {road:<4}{name:<7}{ours * 1e3:9.3f} "
+                  + " ".join(cells), flush=True)
 
 
 def main():
     sizes = [int(a) for a in sys.argv[1:]] or SIZES
     wrong = False
-    print("ms a step; x: how many times less ours is")
-    print(f"{'d':>8} {'road':<4}{'':<7}{'Muster':>9}  "
-          f"{'mpi4py fp32':<25}  {'mpi4py fp64':<25}")
+    print("ms a step; x: how many times less ours is than mpi4py's, how many "
+          "times more than the floor")
+    heads = [f"{loop} {bits}" for loop in LOOPS for bits in ("fp32", "fp64")]
+    print(f"{'d':>8} {'road':<4}{'':<7}{'Muster':>9} "
+          + " ".join(f"{head:>16}" for head in heads + ["floor", "and hash"]))
     for d in sizes:
-        mine, theirs, hashes = measure(d)
-        show(d, mine, theirs)
+        mine, theirs, floors, hashes = measure(d)
+        show(d, mine, theirs, floors)
         wrong |= len(hashes) > 1
     if wrong:
         print("the roads end on different models: WRONG")

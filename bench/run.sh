@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 export MUSTER=$PWD/build/muster
 names=${*:-kernels train data overhead cancel delays recovery codes crossover erasurehead
-    regret replay hostile scale slowness sums}
+    regret replay hostile scale slowness sums ship}
 for name in $names; do
     echo "== $name (load $(cut -d' ' -f1-3 /proc/loadavg))"
     python3 "bench/$name.py"

@@ -123,7 +123,7 @@ struct muster_options {
                             file `address` has the port that was taken. */
     const char *token_file; /* Required off loopback (muster token new). */
     const char *folder;     /* Journal and checkpoints.  A run that is there
-                               is gone on with.  NULL: none is left. */
+                               is continued.  NULL: none is left. */
     const char *name;       /* muster_join: of this worker; may be NULL. */
 };
 

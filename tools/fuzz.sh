@@ -28,7 +28,8 @@ esac
 
 mkdir -p $dir/obj
 for source in src/base/*.c src/os/*.c src/math/*.c src/model/*.c src/data/*.c \
-    src/code/*.c src/optim/*.c src/plan/*.c src/core/*.c src/wire/*.c; do
+    src/code/*.c src/optim/*.c src/plan/*.c src/core/*.c src/wire/*.c \
+    src/node/peer_basket.c src/node/peer_desk.c; do
     object=$dir/obj/$(echo "$source" | tr / -).o
     [ "$object" -nt "$source" ] ||
         $ccache clang $flags -c "$source" -o "$object"

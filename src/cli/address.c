@@ -43,6 +43,11 @@ enum err address_check(const char *address, const char *token_file,
 
     if (all_loopback(address, &loopback, why) != ERR_OK)
         return ERR_RANGE;
+    if (token_file != NULL && !file_exists(token_file))
+        return why_set(why, ERR_NOTFOUND,
+                       "--token-file %.200s: there is no such file; copy the "
+                       "cluster's, or make one with `muster token new`",
+                       token_file);
     if (token_file != NULL)
         return file_check_private(token_file, why);
     if (loopback)
@@ -72,4 +77,26 @@ enum err address_of_interface(const char *interface, const char *listen,
                    net_source_host(&source));
     (void)net_text(&wanted, text);
     return ERR_OK;
+}
+
+static bool is_everywhere(const char *listen)
+{
+    struct net_address wanted;
+
+    return listen != NULL && net_parse(listen, &wanted, NULL) == ERR_OK &&
+           (strcmp(wanted.host, "0.0.0.0") == 0 ||
+            strcmp(wanted.host, "::") == 0);
+}
+
+const char *address_for_others(const char *listen, const char *local,
+                               char text[ADDRESS_SIZE])
+{
+    struct net_address address;
+
+    if (!is_everywhere(listen) || net_parse(local, &address, NULL) != ERR_OK) {
+        (void)snprintf(text, ADDRESS_SIZE, "%s", local);
+        return text;
+    }
+    net_own_name(address.host);
+    return net_text(&address, text);
 }

@@ -1,5 +1,6 @@
 /*
  * address.h - may we go there?  Off this machine nothing starts without a key.
+ * And what others are told to dial.
  */
 #ifndef CLI_ADDRESS_H
 #define CLI_ADDRESS_H
@@ -19,5 +20,11 @@ MUST_CHECK enum err address_of_interface(const char *interface,
                                          const char *listen,
                                          char text[ADDRESS_SIZE],
                                          struct why *why);
+
+/* What to type elsewhere: `local`, where this machine dials, or this machine's
+ * name and that port where --listen says all of its addresses.  Returns
+ * `text`. */
+const char *address_for_others(const char *listen, const char *local,
+                               char text[ADDRESS_SIZE]);
 
 #endif /* CLI_ADDRESS_H */

@@ -91,7 +91,7 @@ void card_print(const struct card *card)
     char ours[SHORT_HASH];
     char perfect[SHORT_HASH];
 
-    (void)printf("\n  you killed %u, %u straggled, %u steps lost, worst pause "
+    (void)printf("\n  %u killed, %u straggled, %u steps lost, worst pause "
                  "%.0f ms\n",
                  card->killed, card->straggled, card->steps_lost,
                  card->worst_pause_s * 1e3);
@@ -103,9 +103,10 @@ void card_print(const struct card *card)
                  "compute +%.0f %%\n",
                  card->time_s, card->waiting_s, card->extra_percent);
     (void)printf("\n  next: muster train yours.svm model.txt\n"
+                 "        muster token new cluster.token\n"
                  "        muster train yours.svm -n 8 --listen 0.0.0.0:7731 "
                  "--token-file cluster.token\n"
-                 "        muster join HOST:7731 --token-file w1.token\n");
+                 "        muster join HOST:7731 --token-file cluster.token\n");
 }
 
 json_t *card_json(const struct card *card)

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/address.h"
 #include "cli/run.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -15,15 +16,18 @@
 static void announce(struct run *run)
 {
     const char *token = option_text(&run->cli->options, OPT_TOKEN_FILE);
+    const char *listen = option_text(&run->cli->options, OPT_LISTEN);
     char path[RUN_PATH_SIZE + 16];
+    char text[ADDRESS_SIZE];
     uint8_t *address;
     size_t size;
 
     (void)snprintf(path, sizeof path, "%s/address", run->out);
     if (file_read(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
         return;
-    say_note(run->cli, "muster: to add a machine: muster join %.*s%s%s%s",
-             (int)strcspn((const char *)address, "\n"), (const char *)address,
+    address[strcspn((char *)address, "\n")] = '\0';
+    say_note(run->cli, "muster: to add a machine: muster join %s%s%s%s",
+             address_for_others(listen, (const char *)address, text),
              token == NULL ? "" : " --token-file ", token == NULL ? "" : token,
              run->setup->hollow ? " --data-private FILE" : "");
     mem_free(address);
@@ -69,6 +73,11 @@ static enum train_bulk bulk_of(const char *text)
     return TRAIN_BULK_AUTO;
 }
 
+static bool is_alone(const char *ship)
+{
+    return ship != NULL && strcmp(ship, "coordinator") == 0;
+}
+
 static struct train_options options_of(struct run *run)
 {
     const struct setup *setup = run->setup;
@@ -107,6 +116,7 @@ static struct train_options options_of(struct run *run)
         .stints = option_given(options, OPT_TRACE),
         .shared = option_text(options, OPT_DATA_SHARED),
         .ca = option_text(options, OPT_CA),
+        .ship_alone = is_alone(option_text(options, OPT_SHIP)),
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
         .max_time_us =
@@ -170,10 +180,12 @@ enum err run_cluster(struct run *run, struct train_result *result,
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
         run->setup->local > 0 && option_flag(&run->cli->options, OPT_DEMO);
-    say_note(run->cli, "muster: %u x %u, model %s, %u workers, code %s; run %s",
+    say_note(run->cli,
+             "muster: %u x %u, model %s, %u worker%s, code %s; run %s",
              run->setup->data.rows, run->setup->data.cols,
              model_ops(run->setup->model)->name, run->setup->slots,
-             setup_code_name(run->setup), run->out);
+             run->setup->slots == 1 ? "" : "s", setup_code_name(run->setup),
+             run->out);
     note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);

@@ -80,6 +80,10 @@ static int list_codes(const struct cli *cli)
     }
     if (cli->json)
         say_json(json_pack("{s:O}", "codes", rows));
+    else
+        (void)printf("\nsteal is the default (with one worker plain, which is "
+                     "uncoded); auto begins as steal\nand changes where that "
+                     "pays.\n");
     json_decref(rows);
     return EXIT_DONE;
 }

@@ -37,14 +37,15 @@ static void wrap(const char *text, size_t at)
 }
 
 /* "--name VALUE", with its one-letter form in front if it has one. */
-static size_t left_side(const struct option *row, char *out, size_t size)
+static size_t left_side(const struct option *row, const char *value, char *out,
+                        size_t size)
 {
-    const char *space = row->value == NULL ? "" : " ";
-    const char *value = row->value == NULL ? "" : row->value;
+    const char *space = value == NULL ? "" : " ";
     const bool is_short = row->name[1] == '\0';
     const bool has_short = row->aliases != NULL && row->aliases[1] == '\0';
     int wrote;
 
+    value = value == NULL ? "" : value;
     if (row->kind == VALUE_FLAG && row->initial != NULL)
         wrote = snprintf(out, size, "  --no-%s", row->name);
     else if (is_short)
@@ -57,35 +58,36 @@ static size_t left_side(const struct option *row, char *out, size_t size)
     return (size_t)wrote;
 }
 
-static void help_option(const struct option *row)
+static void explain(const struct option_words *words, size_t used)
 {
-    char left[64];
     char right[512];
-    const size_t used = left_side(row, left, sizeof left);
-    const char *initial = row->initial != NULL ? row->initial : row->shown;
-    /* Nobody wants to read "default 0 (0 = never)" or of a flag that is off. */
-    const bool tell = initial != NULL && row->kind != VALUE_FLAG;
 
-    (void)snprintf(right, sizeof right, "%s%s%s%s", row->help,
-                   tell ? " (default " : "", tell ? initial : "",
-                   tell ? ")" : "");
-    (void)fputs(left, stdout);
+    (void)snprintf(right, sizeof right, "%s%s%s%s", words->help,
+                   words->shown != NULL ? " (default " : "",
+                   words->shown != NULL ? words->shown : "",
+                   words->shown != NULL ? ")" : "");
     wrap(right, used);
+}
+
+static void help_option(enum option_id id, uint32_t command)
+{
+    const struct option_words words = option_words(id, command);
+    char left[64];
+    const size_t used =
+        left_side(&option_table()[id], words.value, left, sizeof left);
+
+    (void)fputs(left, stdout);
+    explain(&words, used);
 }
 
 static void help_positionals(const struct option_shape *shape)
 {
     for (uint32_t i = 0; i < shape->positional_count; i++) {
-        const struct option *row = &option_table()[shape->positional[i]];
-        char right[256];
-        const size_t used = 2 + strlen(row->value);
+        const struct option_words words =
+            option_words(shape->positional[i], (uint32_t)shape->command);
 
-        (void)snprintf(right, sizeof right, "%s%s%s%s", row->help,
-                       row->initial != NULL ? " (default " : "",
-                       row->initial != NULL ? row->initial : "",
-                       row->initial != NULL ? ")" : "");
-        (void)printf("  %s", row->value);
-        wrap(right, used);
+        (void)printf("  %s", words.value);
+        explain(&words, 2 + strlen(words.value));
     }
 }
 
@@ -110,10 +112,10 @@ void help_of(const struct command *command)
             section = table[id].section;
             (void)printf("\n%s:\n", section);
         }
-        help_option(&table[id]);
+        help_option((enum option_id)id, (uint32_t)command->shape.command);
     }
-    (void)printf("\nEvery option may also stand in the environment as "
-                 "MUSTER_NAME.\n\nExample:\n%s",
+    (void)printf("\nOptions may also stand in the environment: --token-file as "
+                 "MUSTER_TOKEN_FILE.\n\nExample:\n%s",
                  command->example);
 }
 

@@ -47,7 +47,10 @@ int join_command(struct cli *cli)
                    .depot_bytes =
                        (uint64_t)(option_real(options, OPT_CACHE_SIZE) * GIB),
                    .shared = option_text(options, OPT_DATA_SHARED),
-                   .ca = option_text(options, OPT_CA)},
+                   .ca = option_text(options, OPT_CA),
+                   .alone = option_text(options, OPT_SHIP) != NULL &&
+                            strcmp(option_text(options, OPT_SHIP),
+                                   "coordinator") == 0},
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
     };

@@ -21,6 +21,7 @@ static const struct command commands[] = {
      "The result is the same to the bit, whoever was slow, died or joined.",
      "  muster train data.svm model.txt\n"
      "  muster train data.svm -n 8 --delay worker:w3=5 --chaos kill:w1@20\n"
+     "  muster train data.svm --listen :7731 --workers 3:16\n"
      "  muster train -s 0 -c 1 -v 5 data.svm\n"
      "  muster train data.svm best.txt --grid \"c=0.01,0.1,1\" --metric auc\n",
      train_command},
@@ -39,6 +40,7 @@ static const struct command commands[] = {
      model_command},
     {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS), "HOST:PORT",
      "Work for a coordinator; leaves in good order on SIGTERM", NULL,
+     "  muster join 127.0.0.1:7731\n"
      "  muster join trainer.example:7731 --token-file w1.token\n",
      join_command},
     {"relay", POSITIONAL(CMD_RELAY, OPT_ADDRESS), "HOST:PORT",
@@ -57,16 +59,18 @@ static const struct command commands[] = {
      "  muster data get mnist --out mnist\n",
      data_command},
     {"status", POSITIONAL(CMD_STATUS, OPT_ADDRESS), "ADDRESS",
-     "Ask a running job how it is", NULL,
+     "Ask a run how it is", NULL,
      "  muster status muster-runs/0001-1a2b\n"
      "  muster status muster-runs/0001-1a2b --why-slow\n"
      "  muster status 127.0.0.1:7731 --format json\n",
      status_command},
     {"stop", POSITIONAL(CMD_STOP, OPT_ADDRESS), "ADDRESS",
-     "End a running job at the next step; its state is saved", NULL,
-     "  muster stop 127.0.0.1:7731\n", stop_command},
+     "End a run at the next step; its state is saved", NULL,
+     "  muster stop muster-runs/0001-1a2b\n"
+     "  muster stop 127.0.0.1:7731 --token-file cluster.token\n",
+     stop_command},
     {"token", POSITIONAL(CMD_TOKEN, OPT_ACTION, OPT_FILE), "new FILE",
-     "Make a key for jobs on several machines",
+     "Make a key for runs on several machines",
      "A cluster token starts coordinators; a worker's token (--name, --from)\n"
      "only joins under that name.",
      "  muster token new cluster.token\n"

@@ -50,9 +50,8 @@ static const struct option table[OPTIONS] = {
     [OPT_ADDRESS] = {.name = "address",
                      .kind = VALUE_TEXT,
                      .value = "ADDRESS",
-                     .help = "HOST:PORT of the coordinator, or of a relay; "
-                             "join, relay: more after commas, tried in turn; "
-                             "status, stop: or the run's folder",
+                     .help =
+                         "HOST:PORT of the coordinator, or the run's folder",
                      .commands = CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP},
     [OPT_ACTION] = {.name = "action",
                     .kind = VALUE_CHOICE,
@@ -172,10 +171,7 @@ static const struct option table[OPTIONS] = {
                    .section = files,
                    .kind = VALUE_TEXT,
                    .value = "DIR",
-                   .help = "keep a binary copy of the data there, and use it; "
-                           "join: the chunks it was sent, in "
-                           "~/.cache/muster/chunks unless given (none: keep "
-                           "nothing)",
+                   .help = "keep a binary copy of the data there, and use it",
                    .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_CACHE_SIZE] = {.name = "cache-size",
                         .section = files,
@@ -183,17 +179,25 @@ static const struct option table[OPTIONS] = {
                         .value = "GIB",
                         LIMITS(0, 1e6),
                         .initial = "10",
-                        .help = "join: keep no more chunks than that",
+                        .help = "keep no more chunks than that",
                         .commands = CMD_JOIN},
-    [OPT_DATA_SHARED] = {.name = "data-shared",
-                         .section = files,
-                         .kind = VALUE_TEXT,
-                         .value = "PLACE",
-                         .help = "workers read the data there, by range, and "
-                                 "are sent none: a path (written if it is not "
-                                 "there) or an https address; join: where it "
-                                 "is on this machine",
-                         .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_DATA_SHARED] =
+        {.name = "data-shared",
+         .section = files,
+         .kind = VALUE_TEXT,
+         .value = "PLACE",
+         .help = "workers read the data there, by range, and are sent none: a "
+                 "path (written if it is not there) or an https address",
+         .commands = CMD_TRAIN | CMD_JOIN},
+    [OPT_SHIP] = {.name = "ship",
+                  .section = files,
+                  .kind = VALUE_CHOICE,
+                  .value = "WHO",
+                  .choices = "peers|coordinator",
+                  .shown = "peers",
+                  .help = "who sends joiners their rows: also other joiners "
+                          "that have them (peers), or the coordinator alone",
+                  .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_CA] = {.name = "ca",
                 .section = files,
                 .kind = VALUE_TEXT,
@@ -205,21 +209,20 @@ static const struct option table[OPTIONS] = {
     [OPT_DATA_PRIVATE] = {.name = "data-private",
                           .section = files,
                           .kind = VALUE_TEXT,
-                          .value = "FILE",
-                          .help = "join: the rows of this worker, which never "
-                                  "leave it; train: how many such files to "
-                                  "wait for, instead of DATA",
+                          .value = "FILES",
+                          .help = "instead of DATA: wait for so many files "
+                                  "whose rows stay with their owners",
                           .commands = CMD_TRAIN | CMD_JOIN},
-    [OPT_OWNER_WAIT] = {.name = "owner-wait",
-                        .section = files,
-                        .kind = VALUE_REAL,
-                        .value = "SECONDS",
-                        .initial = "600",
-                        LIMITS(0.1, 1e7),
-                        .help = "--data-private: a step waits so long for an "
-                                "owner that is away; then the run ends, its "
-                                "state saved",
-                        .commands = CMD_TRAIN},
+    [OPT_OWNER_WAIT] =
+        {.name = "owner-wait",
+         .section = files,
+         .kind = VALUE_REAL,
+         .value = "SECONDS",
+         .initial = "600",
+         LIMITS(0.1, 1e7),
+         .help = "--data-private: how long a step waits for an owner that is "
+                 "away; then the run ends, its state saved",
+         .commands = CMD_TRAIN},
 
     [OPT_DATA_ACTION] = {.name = "data-action",
                          .kind = VALUE_CHOICE,
@@ -477,14 +480,14 @@ static const struct option table[OPTIONS] = {
                .value = "N",
                LIMITS(0, WORKERS_MAX),
                .initial = "0",
-               .help = "workers; 0 = train in this process alone",
+               .help = "local workers; 0 = train in this process alone",
                .commands = CODED | CMD_PLAN},
     [OPT_WORKERS] = {.name = "workers",
                      .section = workers,
                      .kind = VALUE_SPAN,
                      .value = "MIN[:MAX]",
                      LIMITS(1, WORKERS_MAX),
-                     .shown = "as -n",
+                     .shown = "as -n, and 64 more",
                      .help = "start when MIN are there, let in up to MAX",
                      .commands = BOTH | CMD_PLAN},
     [OPT_CODE] = {.name = "code",
@@ -656,8 +659,7 @@ static const struct option table[OPTIONS] = {
                     .kind = VALUE_TEXT,
                     .value = "HOST:PORT",
                     .shown = "loopback, any port",
-                    .help = "where `muster join` finds the coordinator, or "
-                            "the relay",
+                    .help = "where `muster join` finds the coordinator",
                     .commands = CMD_TRAIN | CMD_RELAY},
     [OPT_FANOUT] = {.name = "fanout",
                     .section = cluster,
@@ -674,29 +676,28 @@ static const struct option table[OPTIONS] = {
                        .kind = VALUE_TEXT,
                        .value = "NAME|ADDR",
                        .shown = "the routing table's",
-                       .help = "the network card, or its address, to listen "
-                               "on and to dial from",
+                       .help = "the network card, or its address, to listen on",
                        .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_TOKEN_FILE] = {.name = "token-file",
                         .section = cluster,
                         .kind = VALUE_TEXT,
                         .value = "FILE",
-                        .help = "the key; nothing leaves this machine without "
-                                "one",
+                        .help = "the key, from `muster token new`; nothing "
+                                "leaves this machine without one",
                         .commands = TALKS},
     [OPT_NAME] = {.name = "name",
                   .section = cluster,
                   .kind = VALUE_TEXT,
                   .value = "NAME",
-                  .shown = "join: host and process id",
-                  .help = "the worker's name, or the relay's",
+                  .shown = "host and process id",
+                  .help = "this worker's name",
                   .commands = CMD_JOIN | CMD_RELAY | CMD_TOKEN},
     [OPT_FROM] = {.name = "from",
                   .section = cluster,
                   .kind = VALUE_TEXT,
                   .value = "PATH",
-                  .help = "token: the cluster's, from which a worker's is "
-                          "derived; data prepare: folder of the raw files",
+                  .help =
+                      "the cluster's token, from which a worker's is derived",
                   .commands = CMD_TOKEN | CMD_DATA},
     [OPT_RESPAWN] = {.name = "respawn",
                      .section = cluster,
@@ -708,9 +709,7 @@ static const struct option table[OPTIONS] = {
                  .kind = VALUE_TEXT,
                  .value = "PATH",
                  .shown = "muster-runs/NUMBER-ID",
-                 .help = "folder of the run's journal and checkpoints; data "
-                         "prepare: how the new files' names begin; data get: "
-                         "the file; report: the page (RUN/report.html)",
+                 .help = "folder of the run's journal and checkpoints",
                  .commands = CMD_TRAIN | CMD_DATA | CMD_REPORT},
     [OPT_RESUME] = {.name = "resume",
                     .section = cluster,
@@ -761,10 +760,10 @@ static const struct option table[OPTIONS] = {
                             .section = cluster,
                             .kind = VALUE_TEXT,
                             .value = "WHERE",
-                            .help = "leave, or save and end with 75, once the "
-                                    "provider takes this machine away: aws, "
-                                    "gcp, azure or file:PATH (there is such a "
-                                    "file)",
+                            .help =
+                                "save the state and end with 75 once the "
+                                "provider takes this machine away: aws, gcp, "
+                                "azure or file:PATH (there is such a file)",
                             .commands = CMD_TRAIN | CMD_JOIN},
     [OPT_PREEMPT_ADDRESS] = {.name = "preempt-address",
                              .section = cluster,
@@ -777,8 +776,7 @@ static const struct option table[OPTIONS] = {
                      .section = simulator,
                      .kind = VALUE_FLAG,
                      .initial = "yes",
-                     .help = "compute real gradients; --no-compute: times "
-                             "only",
+                     .help = "no gradients, times only",
                      .commands = CMD_SIMULATE},
     [OPT_SERIES] = {.name = "series",
                     .section = simulator,
@@ -803,8 +801,7 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_REAL,
                   .value = "S",
                   LIMITS(0, 1e6),
-                  .shown = "0; with gradients 1 ms a chunk and a network; "
-                           "plan: what the trace says, else 1",
+                  .shown = "0; with gradients 1 ms a chunk and a network",
                   .help = "virtual seconds in which a worker computes its "
                           "share of the data; nothing else takes time then",
                   .commands = CMD_SIMULATE | CMD_PLAN},
@@ -826,7 +823,7 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_TEXT,
                   .value = "FILE",
                   .help = "draw it there, as SVG: progress against time, step "
-                          "times, who worked when; codes: the matrix",
+                          "times, who worked when",
                   .commands = CMD_SIMULATE | CMD_CODES},
 
     [OPT_PLAN_ACTION] = {.name = "plan-action",
@@ -840,7 +837,7 @@ static const struct option table[OPTIONS] = {
                          .commands = CMD_PLAN},
     [OPT_PLAN_FROM] = {.name = "plan-from",
                        .kind = VALUE_TEXT,
-                       .value = "FROM",
+                       .value = "FILE",
                        .help = "choose, fit: a trace; generate: the file to "
                                "write",
                        .commands = CMD_PLAN},
@@ -853,13 +850,14 @@ static const struct option table[OPTIONS] = {
                    .help = "gradient noise scale over the rows of the data: "
                            "what rows left out of a step cost",
                    .commands = CMD_PLAN},
-    [OPT_COPIES] = {.name = "copies",
-                    .section = planning,
-                    .kind = VALUE_REAL,
-                    .value = "C",
-                    LIMITS(1, WORKERS_MAX),
-                    .help = "no code that stores the data more often",
-                    .commands = CMD_PLAN},
+    [OPT_COPIES] =
+        {.name = "copies",
+         .section = planning,
+         .kind = VALUE_REAL,
+         .value = "C",
+         LIMITS(1, WORKERS_MAX),
+         .help = "no code that stores the data more often than so many times",
+         .commands = CMD_PLAN},
 
     [OPT_SILENT] = {.name = "silent",
                     .section = shown_code,
@@ -868,14 +866,15 @@ static const struct option table[OPTIONS] = {
                     .help = "workers that do not answer, from 0: show the "
                             "weights of the others",
                     .commands = CMD_CODES},
-    [OPT_PROBABILITY] = {.name = "probability",
-                         .aliases = "b",
-                         .section = prediction,
-                         .kind = VALUE_FLAG,
-                         .takes_digit = true,
-                         .help = "also the probability of each label "
-                                 "(logistic models)",
-                         .commands = CMD_PREDICT},
+    [OPT_PROBABILITY] =
+        {.name = "probability",
+         .aliases = "b",
+         .section = prediction,
+         .kind = VALUE_FLAG,
+         .takes_digit = true,
+         .help =
+             "also the probability of each label (logistic and softmax models)",
+         .commands = CMD_PREDICT},
     [OPT_STYLE] = {.name = "style",
                    .section = prediction,
                    .kind = VALUE_CHOICE,

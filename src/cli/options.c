@@ -530,6 +530,16 @@ static enum err take_defaults(struct options *options, struct why *why)
     return err;
 }
 
+/* A line that is wrong is told with the file's name; that there is no such
+ * file, with the flag's. */
+static enum err read_config(struct options *options, const char *path,
+                            struct why *why)
+{
+    const enum err err = options_read_file(options, path, why);
+
+    return err == ERR_NOTFOUND ? why_in(why, err, "--config") : err;
+}
+
 enum err options_parse(struct options *options,
                        const struct option_shape *shape, int argc,
                        char *const *argv, struct why *why)
@@ -541,7 +551,7 @@ enum err options_parse(struct options *options,
     if (err == ERR_OK && !option_flag(options, OPT_HELP))
         err = take_environment(options, why);
     if (err == ERR_OK && option_given(options, OPT_CONFIG))
-        err = options_read_file(options, option_text(options, OPT_CONFIG), why);
+        err = read_config(options, option_text(options, OPT_CONFIG), why);
     if (err == ERR_OK)
         err = take_defaults(options, why);
     return err;

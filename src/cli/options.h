@@ -68,6 +68,7 @@ enum option_id {
     OPT_CACHE,
     OPT_CACHE_SIZE,
     OPT_DATA_SHARED,
+    OPT_SHIP,
     OPT_CA,
     OPT_DATA_PRIVATE,
     OPT_OWNER_WAIT,
@@ -200,6 +201,14 @@ struct option {
     uint32_t commands; /* enum command_bit. */
 };
 
+/* What --help of a command says of an option. */
+struct option_words {
+    uint32_t commands; /* Those that are told so. */
+    const char *value; /* As in struct option; NULL if it takes none. */
+    const char *help;
+    const char *shown; /* The default; NULL if there is none to tell. */
+};
+
 enum origin { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
 
 struct setting {
@@ -229,6 +238,8 @@ struct options {
 };
 
 const struct option *option_table(void); /* OPTIONS rows. */
+/* Of one command; 0: what those are told that need no words of their own. */
+struct option_words option_words(enum option_id id, uint32_t command);
 
 /* Read the words after the command, the environment and the config file, and
  * check every value.  ERR_UNKNOWN or ERR_RANGE (usage), ERR_IO or ERR_NOTFOUND

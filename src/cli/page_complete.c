@@ -129,13 +129,14 @@ static void put_plain(const char *text)
             (void)fputs("\\:", stdout);
 }
 
-static void put_zsh_option(const struct option *row)
+static void put_zsh_option(enum option_id id, uint32_t command)
 {
+    const struct option *row = &option_table()[id];
     const bool off = row->kind == VALUE_FLAG && row->initial != NULL;
 
     (void)printf("            '%s%s%s[", row->name[1] == '\0' ? "-" : "--",
                  off ? "no-" : "", row->name);
-    put_plain(row->help);
+    put_plain(option_words(id, command).help);
     (void)fputc(']', stdout);
     if (row->kind == VALUE_CHOICE) {
         (void)fputs(":value:(", stdout);
@@ -177,7 +178,8 @@ static void put_zsh(void)
         (void)printf("    %s)\n        _arguments \\\n", list[i].name);
         for (int id = 0; id < OPTIONS; id++)
             if (takes(&list[i], &option_table()[id]))
-                put_zsh_option(&option_table()[id]);
+                put_zsh_option((enum option_id)id,
+                               (uint32_t)list[i].shape.command);
         if (actions(&list[i]) != NULL) {
             (void)fputs("            '1:action:(", stdout);
             put_words(actions(&list[i]));

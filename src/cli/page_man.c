@@ -48,36 +48,58 @@ static void put_names(const struct option *row)
     (void)fputc('\n', stdout);
 }
 
-static void put_option(const struct option *row)
+static void put_words(const struct option_words *words)
 {
-    const char *initial = row->initial != NULL ? row->initial : row->shown;
-
-    (void)fputs(".TP\n", stdout);
-    put_names(row);
-    put(row->help);
-    if (initial != NULL && row->kind != VALUE_FLAG) {
+    put(words->help);
+    if (words->shown != NULL) {
         (void)fputs(" (default ", stdout);
-        put(initial);
+        put(words->shown);
         (void)fputc(')', stdout);
     }
     (void)fputs(".\n", stdout);
 }
 
-/* "train, simulate": who takes the option. */
-static void put_takers(const struct option *row)
+/* "Taken by train, simulate." */
+static void put_takers(const char *before, uint32_t commands, const char *after)
 {
     size_t count;
     const struct command *list = command_list(&count);
-    const char *before = "Taken by ";
 
-    if (row->commands == CMD_ALL)
-        return;
     for (size_t i = 0; i < count; i++)
-        if ((row->commands & (uint32_t)list[i].shape.command) != 0) {
+        if ((commands & (uint32_t)list[i].shape.command) != 0) {
             (void)printf("%s%s", before, list[i].name);
             before = ", ";
         }
-    (void)fputs(".\n", stdout);
+    (void)fputs(after, stdout);
+}
+
+/* Commands with words of their own, each set of them once. */
+static void put_own_words(enum option_id id, uint32_t commands)
+{
+    uint32_t told = 0;
+
+    for (uint32_t one = 1; one <= commands; one <<= 1) {
+        const struct option_words own = option_words(id, one);
+
+        if ((commands & ~told & one) == 0 || own.commands == commands)
+            continue;
+        put_takers("For ", own.commands, ": ");
+        put_words(&own);
+        told |= own.commands;
+    }
+}
+
+static void put_option(enum option_id id)
+{
+    const struct option *row = &option_table()[id];
+    const struct option_words common = option_words(id, 0);
+
+    (void)fputs(".TP\n", stdout);
+    put_names(row);
+    put_words(&common);
+    if (row->commands != CMD_ALL)
+        put_takers("Taken by ", row->commands, ".\n");
+    put_own_words(id, row->commands);
 }
 
 static void put_options(void)
@@ -100,19 +122,19 @@ static void put_options(void)
             section = table[id].section;
             (void)printf(".SS %s\n", section);
         }
-        put_option(&table[id]);
-        put_takers(&table[id]);
+        put_option((enum option_id)id);
     }
 }
 
 static void put_positionals(const struct option_shape *shape)
 {
     for (uint32_t i = 0; i < shape->positional_count; i++) {
-        const struct option *row = &option_table()[shape->positional[i]];
+        const struct option_words words =
+            option_words(shape->positional[i], (uint32_t)shape->command);
 
-        (void)printf(".RS\n.TP\n\\fI%s\\fR\n", row->value);
-        put(row->help);
-        (void)fputs(".\n.RE\n", stdout);
+        (void)printf(".RS\n.TP\n\\fI%s\\fR\n", words.value);
+        put_words(&words);
+        (void)fputs(".RE\n", stdout);
     }
 }
 

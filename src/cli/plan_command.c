@@ -185,22 +185,33 @@ static void choice_json(const struct cli *cli, const struct plan_table *table,
                        config_json(&cli->options)));
 }
 
+/* What runs now is the first, and often one of the others, too. */
+static bool is_listed(const struct plan_table *table, uint32_t i)
+{
+    return i > 0 &&
+           strcmp(table->candidate[i].label, table->candidate[0].label) == 0;
+}
+
 static void choice_text(const struct plan_table *table,
                         const struct plan_choice *choice)
 {
-    (void)printf("%-18s %9s %9s %9s %8s %8s %8s  %s\n", "code", "s/step",
+    const uint32_t best = is_listed(table, choice->best) ? 0 : choice->best;
+
+    (void)printf("%-20s %9s %9s %9s %8s %8s %8s  %s\n", "code", "s/step",
                  "progress", "compute", "storage", "sums", "covered", "class");
     for (uint32_t i = 0; i < table->count; i++) {
         const struct score *score = &table->score[i];
 
-        (void)printf("%-18s %9.4f %9.4f %+8.0f%% %8.2f %8.1f %8.3f  %s",
+        if (is_listed(table, i))
+            continue;
+        (void)printf("%-20s %9.4f %9.4f %+8.0f%% %8.2f %8.1f %8.3f  %s",
                      table->candidate[i].label, score->step_s,
                      score->progress_s, 100 * score->extra_compute,
                      score->storage, score->answers, score->coverage,
                      exactness_name(score->exactness));
         if (score->stalled > 0)
             (void)printf(", %.1f %% of steps stall", 100 * score->stalled);
-        (void)printf("%s\n", i == choice->best ? "  <" : "");
+        (void)printf("%s\n", i == best ? "  <" : "");
     }
     (void)printf("%s.\n", choice->why);
 }

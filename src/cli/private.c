@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/address.h"
 #include "cli/rows.h"
 #include "math/golden.h"
 #include "node/roll.h"
@@ -26,6 +27,7 @@ static const struct {
 } refused[] = {
     {OPT_N, "workers are the owners, who join by themselves"},
     {OPT_DATA_SHARED, "private rows are nowhere to be read by all"},
+    {OPT_SHIP, "private rows are sent by nobody"},
     {OPT_VERIFY, "only an owner can compute its rows, so there is nobody to "
                  "compare it with"},
     {OPT_AUDIT, "only an owner can compute its rows, so there is nobody to "
@@ -158,13 +160,16 @@ static enum err open_door(struct setup *setup, const struct options *options,
         .token_file = option_text(options, OPT_TOKEN_FILE),
         .out = setup->folder,
     };
-    char text[NET_TEXT_SIZE];
+    char local[NET_TEXT_SIZE];
+    char text[ADDRESS_SIZE];
     enum err err = train_door_open(&door, &setup->door, why);
 
     if (err == ERR_OK)
         log_line("waiting for %u private files: muster join %s%s%s "
                  "--data-private FILE",
-                 setup->slots, train_door_address(setup->door, text),
+                 setup->slots,
+                 address_for_others(
+                     door.listen, train_door_address(setup->door, local), text),
                  door.token_file == NULL ? "" : " --token-file ",
                  door.token_file == NULL ? "" : door.token_file);
     return err;

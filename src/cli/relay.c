@@ -15,8 +15,13 @@ static const char remedy[] =
 static void say_ready(void *context, const char *address)
 {
     const struct cli *cli = context;
+    const char *token = option_text(&cli->options, OPT_TOKEN_FILE);
+    char text[ADDRESS_SIZE];
 
-    say_note(cli, "muster: relaying; on this machine: muster join %s", address);
+    say_note(cli, "muster: relaying; to add a worker: muster join %s%s%s",
+             address_for_others(option_text(&cli->options, OPT_LISTEN), address,
+                                text),
+             token == NULL ? "" : " --token-file ", token == NULL ? "" : token);
 }
 
 int relay_command(struct cli *cli)

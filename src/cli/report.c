@@ -54,6 +54,16 @@ static enum err write_page(const json_t *data, const char *path,
     return output_commit(out, why);
 }
 
+/* To say of such a run what uncoded would have taken would be odd. */
+static bool was_uncoded(const json_t *data)
+{
+    const char *name = json_string_value(
+        json_object_get(json_object_get(data, "code"), "name"));
+
+    return name != NULL &&
+           (strcmp(name, "uncoded") == 0 || strcmp(name, "plain") == 0);
+}
+
 static void show(const struct cli *cli, const json_t *data, const char *path)
 {
     const json_t *uncoded =
@@ -74,7 +84,7 @@ static void show(const struct cli *cli, const json_t *data, const char *path)
     }
     (void)printf("%s: %s\n", path,
                  json_string_value(json_object_get(data, "statement")));
-    if (json_is_number(ratio))
+    if (json_is_number(ratio) && !was_uncoded(data))
         (void)printf("uncoded would have taken about %.2g x as long, at least "
                      "%.2g x (replayed)\n",
                      json_number_value(ratio),

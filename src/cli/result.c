@@ -75,6 +75,20 @@ static json_t *times_json(const struct train_result *result)
     return list;
 }
 
+/* Chunks: sent from here, read by workers where they are, given by peers (and
+ * those that were to be but were not: these were sent). */
+static json_t *data_json(const struct coordinator_stats *stats)
+{
+    const uint64_t failed =
+        stats->peer_failed < stats->peered ? stats->peer_failed : stats->peered;
+
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I}", "shipped", (json_int_t)stats->shipped,
+        "fetched", (json_int_t)stats->fetched, "peers",
+        (json_int_t)(stats->peered - failed), "peers_failed",
+        (json_int_t)failed, "peers_wrong", (json_int_t)stats->peer_wrong);
+}
+
 static struct ages ages_of(const struct coordinator_stats *stats)
 {
     return (struct ages){stats->aged, stats->age_sum, stats->age_max};
@@ -119,10 +133,7 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                                         (json_int_t)stats->left, "died",
                                         (json_int_t)stats->died, "max",
                                         (json_int_t)stats->alive_max));
-    (void)json_object_set_new(object, "data",
-                              json_pack("{s:I, s:I}", "shipped",
-                                        (json_int_t)stats->shipped, "fetched",
-                                        (json_int_t)stats->fetched));
+    (void)json_object_set_new(object, "data", data_json(stats));
     (void)json_object_set_new(
         object, "coordinator_deaths",
         json_integer((json_int_t)result->coordinator_deaths));
@@ -181,7 +192,10 @@ static void result_text(const struct run *run,
 
     (void)printf("model      %s\n", digest_text(&result->hash, hex));
     (void)printf("objective  %.10g\n", result->objective * setup->scale);
-    (void)printf("steps      %u in %.3f s: ", result->steps, result->elapsed_s);
+    (void)printf(option_given(&run->cli->options, OPT_RESUME)
+                     ? "steps      %u, the last of them in %.3f s: "
+                     : "steps      %u in %.3f s: ",
+                 result->steps, result->elapsed_s);
     print_classes(stats);
     metrics_text(setup, &setup->data, result->weights, line, sizeof line);
     (void)printf("train      %s\n",

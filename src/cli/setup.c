@@ -31,7 +31,7 @@ static const enum option_id needs_workers[] = {
     OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,     OPT_STOP,    OPT_DECODE,
     OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS,    OPT_LOCAL,   OPT_SPEEDS,
     OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,       OPT_RESPAWN, OPT_STALENESS,
-    OPT_VERIFY,   OPT_AUDIT,      OPT_DATA_SHARED,
+    OPT_VERIFY,   OPT_AUDIT,      OPT_DATA_SHARED, OPT_SHIP,
 };
 
 static enum err refuse_without_workers(const struct options *options,

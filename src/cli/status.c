@@ -20,28 +20,65 @@ static void show_worker(const json_t *worker)
 {
     const json_t *behind = json_object_get(worker, "behind_s");
 
-    (void)printf("  %-16s %-12s", text_of(worker, "name"),
+    (void)printf("  %-16s %-8s", text_of(worker, "name"),
                  text_of(worker, "state"));
     if (json_is_number(behind))
         (void)printf(" %8.3f s", json_number_value(behind));
-    (void)printf("  %-10s", text_of(worker, "cause"));
+    if (text_of(worker, "cause")[0] != '\0')
+        (void)printf("  %s", text_of(worker, "cause"));
     if (text_of(worker, "relay")[0] != '\0')
-        (void)printf("  behind %s", text_of(worker, "relay"));
+        (void)printf("  via %s", text_of(worker, "relay"));
     (void)putchar('\n');
+}
+
+/* "step 7 of 100", as far as it is known. */
+static void show_step(const json_t *answer)
+{
+    const json_t *steps = json_object_get(answer, "steps");
+
+    (void)printf("step %" JSON_INTEGER_FORMAT,
+                 json_integer_value(json_object_get(answer, "step")));
+    if (json_is_integer(steps))
+        (void)printf(" of %" JSON_INTEGER_FORMAT, json_integer_value(steps));
+}
+
+/* Before there is a job: who has come with private data. */
+static bool show_waiting(const json_t *answer)
+{
+    const json_t *wanted = json_object_get(answer, "wanted");
+
+    if (!json_is_integer(wanted))
+        return false;
+    (void)printf("waiting for owners: %" JSON_INTEGER_FORMAT
+                 " of %" JSON_INTEGER_FORMAT " private files are here\n",
+                 json_integer_value(json_object_get(answer, "files")),
+                 json_integer_value(wanted));
+    return true;
 }
 
 static void show_text(const json_t *answer)
 {
     const json_t *workers = json_object_get(answer, "workers");
     const json_t *objective = json_object_get(answer, "objective");
+    const size_t shown = json_array_size(workers);
+    const json_int_t more = json_integer_value(json_object_get(answer, "more"));
+    const json_int_t all = (json_int_t)shown + more;
 
-    (void)printf("step %" JSON_INTEGER_FORMAT,
-                 json_integer_value(json_object_get(answer, "step")));
+    show_step(answer);
     if (json_is_number(objective))
         (void)printf("   loss %.6f", json_number_value(objective));
-    (void)printf("   %zu workers\n", json_array_size(workers));
-    for (size_t i = 0; i < json_array_size(workers); i++)
+    (void)printf("   %" JSON_INTEGER_FORMAT " worker%s, code %s%s\n", all,
+                 all == 1 ? "" : "s", text_of(answer, "code"),
+                 strcmp(text_of(answer, "phase"), "gathering") == 0
+                     ? "; waiting for workers"
+                     : "");
+    if (shown > 0)
+        (void)printf("  %-16s %-8s %10s  %s\n", "worker", "state", "behind",
+                     "cause");
+    for (size_t i = 0; i < shown; i++)
         show_worker(json_array_get(workers, i));
+    if (more > 0)
+        (void)printf("  and %" JSON_INTEGER_FORMAT " more\n", more);
 }
 
 /* Ask, and read the answer; NULL after saying why not. */
@@ -61,6 +98,13 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
                             cli->command->name);
         return NULL;
     }
+    if (strpbrk(where, "/:") == NULL && !file_exists(where)) {
+        *status = say_error(cli, EXIT_USAGE,
+                            "%.200s: no such folder, and no HOST:PORT; name "
+                            "the run's folder or its coordinator's address",
+                            where);
+        return NULL;
+    }
     if (strchr(where, '/') != NULL && !file_exists(where)) {
         *status =
             say_error(cli, EXIT_FAILED, "%.200s: there is no such run", where);
@@ -78,6 +122,12 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
                             "%.200s: the answer is not JSON; is that a "
                             "coordinator of this version?",
                             where);
+    else if (json_object_get(answer, "error") != NULL) {
+        *status = say_error(cli, EXIT_FAILED, "%.200s: %.200s", where,
+                            text_of(answer, "error"));
+        json_decref(answer);
+        answer = NULL;
+    }
     return answer;
 }
 
@@ -88,7 +138,7 @@ static void show_slow(const json_t *worker)
 
     (void)printf("  %-16s", text_of(worker, "name"));
     if (relay[0] != '\0')
-        (void)printf(" behind %-8s", relay);
+        (void)printf(" via %-8s", relay);
     if (json_is_number(factor))
         (void)printf(" %7.1f x", json_number_value(factor));
     else
@@ -106,8 +156,8 @@ static void show_why(const json_t *answer)
     size_t behind = 0;
     bool known = false;
 
-    (void)printf("step %" JSON_INTEGER_FORMAT "\n",
-                 json_integer_value(json_object_get(answer, "step")));
+    show_step(answer);
+    (void)putchar('\n');
     for (size_t i = 0; i < count; i++) {
         const json_t *worker = json_array_get(workers, i);
 
@@ -138,10 +188,12 @@ int status_command(struct cli *cli)
         say_json(answer);
         return EXIT_DONE;
     }
-    if (why)
-        show_why(answer);
-    else
-        show_text(answer);
+    if (!show_waiting(answer)) {
+        if (why)
+            show_why(answer);
+        else
+            show_text(answer);
+    }
     json_decref(answer);
     return EXIT_DONE;
 }

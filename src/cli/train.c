@@ -119,17 +119,16 @@ static enum err prepare(struct run *run, struct why *why)
     return err;
 }
 
-/* A run asked to end after --max-time ended as asked. */
-static bool is_done(const struct run *run, const struct train_result *result)
+/* A run that --max-time ended is done; one that somebody stopped before is
+ * not. */
+static bool is_done(const struct train_result *result)
 {
-    return result->finished ||
-           (result->signal == 0 && result->steps > 0 &&
-            option_real(&run->cli->options, OPT_MAX_TIME) > 0);
+    return result->finished || (result->timed_out && result->steps > 0);
 }
 
-static int exit_code(const struct run *run, const struct train_result *result)
+static int exit_code(const struct train_result *result)
 {
-    if (is_done(run, result))
+    if (is_done(result))
         return EXIT_DONE;
     if (result->signal == SIGINT)
         return EXIT_SIGNAL + SIGINT;
@@ -159,7 +158,7 @@ static int finish_demo(struct run *run, const struct train_result *result,
 static int finish(struct run *run, const struct train_result *result)
 {
     const bool demo = option_flag(&run->cli->options, OPT_DEMO);
-    const bool done = is_done(run, result);
+    const bool done = is_done(result);
     const char *path = done ? option_text(&run->cli->options, OPT_SAVE) : NULL;
     struct why why = {0};
     enum err err = ERR_OK;
@@ -182,7 +181,7 @@ static int finish(struct run *run, const struct train_result *result)
                  "muster: stopped at step %u, state saved; go on with: muster "
                  "train --resume=%s",
                  result->steps, run->out);
-    return exit_code(run, result);
+    return exit_code(result);
 }
 
 static int failed(const struct run *run, enum err err, const struct why *why)

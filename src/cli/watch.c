@@ -121,6 +121,7 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_JUDGED:
     case TRACE_AWAY:
     case TRACE_HOME:
+    case TRACE_PEER:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

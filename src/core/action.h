@@ -34,9 +34,10 @@ enum event_kind {
     EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
-    EVENT_RECEIPT,      /* Coordinator: all it asked for is under way. */
-    EVENT_COMING, /* Worker: a ROUND of `key` is arriving where the vectors
-                     kept for its round lie. */
+    EVENT_RECEIPT,      /* Coordinator: the weights are hashed. */
+    EVENT_COMING,  /* Worker: a ROUND of `key` is arriving where the vectors
+                      kept for its round lie. */
+    EVENT_SERVING, /* Worker: peers reach it at `port`; 0: they do not. */
 };
 
 struct event {
@@ -52,7 +53,11 @@ struct event {
     uint32_t step;         /* CHECKPOINTED. */
     uint64_t backlog;      /* MESSAGE, TIME: bytes of bulk on their way to the
                               other side; late then, not lost. */
-    uint32_t chunk;        /* FETCHED. */
+    uint32_t chunk, end;   /* FETCHED: [chunk, end), all of one fate. */
+    uint32_t peer;         /* FETCHED: as in the FETCH. */
+    uint16_t port;         /* SERVING. */
+    const struct digest *digest; /* RECEIPT: of the weights; NULL: not hashed,
+                                    the machine is to do it. */
     const struct chunkset *near; /* RECALLED. */
     const struct round_key *key; /* COMING. */
 };
@@ -73,10 +78,15 @@ enum action_kind {
     ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
     ACTION_RECALL, /* Worker: see what of msg->chunks can be read here;
                       RECALLED follows. */
-    ACTION_FETCH,  /* Worker: read [first, end); FETCHED follows for each. */
+    ACTION_FETCH,  /* Worker: read [first, end), or get them from the peer of
+                      msg; FETCHED follows for each. */
+    ACTION_SERVE,  /* Worker: let peers fetch, with the key of msg; SERVING
+                      follows. */
     ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
                       and exponent are to be copied: the round may end. */
-    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT at once. */
+    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT, with
+                       coordinator_hash() if the driver has a thread for it.
+                       Until then the weights do not change. */
 };
 
 /* The block of coded data that a worker holds or is about to. */
@@ -92,7 +102,7 @@ struct action {
     uint32_t link;
     uint32_t leaf; /* SHIP: behind the relay on link; 0 = itself. */
     union {
-        struct msg msg;     /* SEND; STORE; RECALL. */
+        struct msg msg;     /* SEND; STORE; RECALL; FETCH; SERVE. */
         struct trace trace; /* TRACE. */
     };
     time_us at;           /* TIMER. */

@@ -27,6 +27,8 @@ enum planted_bug {
     BUG_KEEP_TORN,        /* Go on behind the torn end of a journal. */
     BUG_BELIEVE_SECOND,   /* Merge a second answer that says something else. */
     BUG_RELAY_TWICE,      /* A relay adds a second answer to a piece. */
+    BUG_FETCH_HELD,       /* Worker: count a chunk it failed to fetch. */
+    BUG_PEER_AGAIN,       /* Name the peer that failed once more. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS

@@ -159,8 +159,8 @@ static void decode_stale(struct coordinator *c, struct outcome *out)
 
 /* --- journal and checkpoint ---------------------------------------------- */
 
-void commit_journal(struct coordinator *c, const struct record *record,
-                    bool sync, struct actions *actions)
+static void append(struct coordinator *c, const struct record *record,
+                   bool sync, struct actions *actions)
 {
     struct action *action;
 
@@ -171,6 +171,35 @@ void commit_journal(struct coordinator *c, const struct record *record,
     action->size = RECORD_BYTES;
     action->sync = sync;
     c->journal_wait++;
+}
+
+/* The receipt that was put off, now that its hash is known. */
+static void write_receipt(struct coordinator *c, const struct digest *weights,
+                          struct actions *actions)
+{
+    c->receipt_due = false;
+    if (c->journal_broken)
+        return;
+    c->receipt.weights = *weights;
+    append(c, &c->receipt, false, actions);
+}
+
+/* INV-5: the weights are still those of the step, whoever else reads them. */
+void commit_receipt(struct coordinator *c, struct actions *actions)
+{
+    struct digest weights;
+
+    if (!c->receipt_due)
+        return;
+    weights = coordinator_hash(c);
+    write_receipt(c, &weights, actions);
+}
+
+void commit_journal(struct coordinator *c, const struct record *record,
+                    bool sync, struct actions *actions)
+{
+    commit_receipt(c, actions);
+    append(c, record, sync, actions);
 }
 
 static bool checkpoint_due(const struct coordinator *c)
@@ -303,7 +332,7 @@ static void call_off(struct coordinator *c, struct actions *actions)
         if (c->members[link].outstanding == 0)
             continue;
         send_cancel(c, link, actions);
-        round_unassign(c, link);
+        work_forget(c, link);
     }
 }
 
@@ -343,6 +372,7 @@ static void end_without_update(struct coordinator *c, struct actions *actions)
 {
     struct action *action;
 
+    commit_receipt(c, actions);
     if (c->journal_broken) {
         commit_advance(c, actions);
         return;
@@ -368,18 +398,10 @@ static void add_round(struct outcome *step, const struct outcome *round)
     step->age_max = round->age_max;
 }
 
-void commit_receipt(struct coordinator *c, struct actions *actions)
-{
-    if (!c->receipt_due)
-        return;
-    c->receipt_due = false;
-    c->receipt.weights = coordinator_hash(c);
-    commit_journal(c, &c->receipt, false, actions);
-}
-
 /* May workers be sent the next round before the receipt is written?  An exact
- * step need not even be durable; but nothing may be journaled between the two,
- * and a step that was promised before is compared with its promise first. */
+ * step need not even be durable; but nothing may be journaled between the two
+ * (commit_journal sees to it), and a step that was promised before is compared
+ * with its promise first. */
 static bool may_put_off(const struct coordinator *c)
 {
     const uint32_t at = c->optim.step - c->replay_first;
@@ -393,12 +415,30 @@ static bool may_put_off(const struct coordinator *c)
 /* The next round first, then the receipt. */
 static void end_step_early(struct coordinator *c, struct actions *actions)
 {
+    CHECK(!c->hashing);
     c->receipt_due = true;
     commit_advance(c, actions);
-    if (c->phase == COORDINATOR_ROUND)
-        (void)actions_add(actions, ACTION_RECEIPT);
-    else
+    if (c->phase != COORDINATOR_ROUND) {
         commit_receipt(c, actions);
+        return;
+    }
+    (void)actions_add(actions, ACTION_RECEIPT);
+    c->hashing = true;
+}
+
+void commit_hashed(struct coordinator *c, const struct digest *digest,
+                   struct actions *actions)
+{
+    const bool waits = c->round_waits;
+
+    CHECK(c->hashing);
+    c->hashing = false;
+    c->round_waits = false;
+    if (c->receipt_due && digest != NULL)
+        write_receipt(c, digest, actions);
+    commit_receipt(c, actions);
+    if (waits && c->phase == COORDINATOR_ROUND && round_enough(c))
+        commit_round(c, actions);
 }
 
 /* The model has been updated: write the receipt, go on. */
@@ -496,11 +536,21 @@ static bool sizes_stand(struct coordinator *c, struct actions *actions)
     return false;
 }
 
+/* Whole tallies were looked at by tally_gradient. */
+static bool finite(const struct coordinator *c, const struct outcome *out)
+{
+    return isfinite(out->loss) && (out->exactness == EXACT_BITWISE ||
+                                   vec_finite(c->gradient, c->total.dims));
+}
+
 void commit_round(struct coordinator *c, struct actions *actions)
 {
     struct outcome out = {.exactness = EXACT_BITWISE, .in_bound = true};
     bool updated;
 
+    c->round_waits = c->hashing;
+    if (c->round_waits)
+        return; /* INV-5: commit_hashed goes on. */
     if (decode(c, &out) != ERR_OK)
         return; /* These answers do not suffice: wait for one more. */
     if (!BUG(BUG_SKIP_FINITE) && !out.in_bound) {
@@ -511,8 +561,7 @@ void commit_round(struct coordinator *c, struct actions *actions)
                          c->key.step);
         return;
     }
-    if (!BUG(BUG_SKIP_FINITE) &&
-        !(vec_finite(c->gradient, c->total.dims) && isfinite(out.loss))) {
+    if (!BUG(BUG_SKIP_FINITE) && !finite(c, &out)) {
         coordinator_fail(c, actions, ERR_RANGE,
                          "step %u: the decoded gradient is not finite",
                          c->key.step);

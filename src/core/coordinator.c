@@ -59,6 +59,8 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
 
     if (c->phase == COORDINATOR_FAILED)
         return;
+    if (err != ERR_STALE) /* INV-6 */
+        commit_receipt(c, actions);
     va_start(args, format);
     (void)vsnprintf(c->reason, sizeof c->reason, format, args);
     va_end(args);
@@ -302,6 +304,8 @@ enum err coordinator_init(struct coordinator *coordinator,
         err = make_vectors(c);
     if (err == ERR_OK)
         err = homes_room(c);
+    if (err == ERR_OK)
+        err = peers_room(c);
     if (err == ERR_OK && options->adapt)
         err = adapt_init(&c->adapt, options->job.chunks, options->worst,
                          options->drill);
@@ -331,6 +335,7 @@ void coordinator_close(struct coordinator *coordinator)
     free_retired(c);
     verify_close(c);
     homes_close(c);
+    peers_close(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
@@ -405,19 +410,22 @@ static void on_member_message(struct coordinator *c, uint32_t link,
         roster_pulse(c, link, &msg->pulse, actions);
         break;
     case MSG_TALLY:
-        round_tally(c, link, &msg->tally, actions);
+        answers_tally(c, link, &msg->tally, actions);
         break;
     case MSG_ROW:
-        round_row(c, link, &msg->row, actions);
+        answers_row(c, link, &msg->row, actions);
         break;
     case MSG_REFUSE:
-        round_refuse(c, link, &msg->refuse, actions);
+        answers_refuse(c, link, &msg->refuse, actions);
         break;
     case MSG_NEED:
-        round_need(c, link, &msg->need, actions);
+        work_need(c, link, &msg->need, actions);
         break;
     case MSG_HAVE:
         shipping_have(c, link, &msg->have, actions);
+        break;
+    case MSG_SERVING:
+        peers_serving(c, link, &msg->serving);
         break;
     case MSG_RELAY:
     case MSG_TASK:
@@ -440,6 +448,7 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_CHUNKS:
     case MSG_FETCH:
     case MSG_WATCH:
+    case MSG_SERVE:
         break; /* Not for a coordinator, or handled before. */
     }
 }
@@ -454,7 +463,7 @@ static void on_link_down(struct coordinator *c, uint32_t link,
     if (!member_here(c, link))
         return;
     roster_remove(c, link, TRACE_DIED, actions);
-    round_rebalance(c, actions);
+    balance_round(c, actions);
 }
 
 /* From a relay, of itself. */
@@ -465,7 +474,7 @@ static void on_relay_message(struct coordinator *c, uint32_t link,
         leaves_relay(c, link, &msg->relay, actions);
     } else if (msg->kind == MSG_SUM) {
         roster_relay_heard(c, link);
-        round_sum(c, link, &msg->sum, actions);
+        answers_sum(c, link, &msg->sum, actions);
     } else if (msg->kind == MSG_WATCH) {
         roster_relay_watch(c, link, &msg->watch, actions);
     }
@@ -511,7 +520,7 @@ static void on_time(struct coordinator *c, struct actions *actions)
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
     if (c->phase == COORDINATOR_ROUND)
         round_deadline(c, actions);
 }
@@ -567,6 +576,8 @@ static void coordinator_check(const struct coordinator *c)
     CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
     stale_check(c);
     CHECK(c->checkpoint_step <= c->optim.step);
+    CHECK(!c->receipt_due || c->receipt.step == c->optim.step); /* INV-5 */
+    CHECK(!c->round_waits || c->hashing);
 }
 
 static void dispatch(struct coordinator *c, const struct event *event,
@@ -599,13 +610,16 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_JUDGED:
         verify_judged(c, event->err, actions);
         break;
+    case EVENT_RECEIPT:
+        commit_hashed(c, event->digest, actions);
+        break;
     case EVENT_LINK_UP: /* HELLO says more. */
-    case EVENT_RECEIPT: /* It was written before. */
         break;
     case EVENT_COMPUTED:
     case EVENT_LEAVE:
     case EVENT_RECALLED:
     case EVENT_FETCHED:
+    case EVENT_SERVING:
     case EVENT_COMING:
         CHECK(!"an event of a worker");
     }
@@ -625,7 +639,6 @@ void coordinator_step(struct coordinator *coordinator,
     c->items_used = 0;
     c->records_used = 0;
     free_retired(c);
-    commit_receipt(c, actions); /* Before anything else can be journaled. */
     dispatch(c, event, actions);
     commit_abandon(c, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);

@@ -88,6 +88,7 @@ struct coordinator_options {
     /* One for each chunk of the job, which is then `keyed`; or NULL. */
     const struct digest *chunk_digests;
     const char *place; /* Where workers read the data; NULL: it is shipped. */
+    bool peers;        /* Workers may fetch chunks from each other. */
     /* Private data: whose chunks are whose, in order; none: `home_count` 0.
      * The code is then of placement `homes`. */
     const struct home *homes;
@@ -161,6 +162,34 @@ struct homes {
     struct code_homes code; /* As the code at hand was built. */
 };
 
+/* src/core/peers.c. */
+#define PEER_HOLDERS  4u /* Remembered of a chunk. */
+#define PEER_SOURCES  8u /* That one worker fetches from, ... */
+#define PEER_FETCHERS 8u /* ... and that fetch from one. */
+
+struct holder {
+    uint32_t link, id;
+};
+
+struct peer_pair {
+    uint32_t id; /* Of the source. */
+    bool failed;
+};
+
+/* A member as one among its peers. */
+struct peer {
+    uint32_t id;       /* For its session; 0: it did not say SERVING. */
+    uint16_t port;     /* 0: it only fetches. */
+    bool local;        /* Came over loopback: no other machine can dial it. */
+    bool mute;         /* Not to be named any more. */
+    uint64_t asked;    /* Chunks that others were sent to it for. */
+    uint32_t fetchers; /* Members that it is a source of, ... */
+    uint32_t faults;   /* ... and how many of them it failed. */
+    struct peer_pair sources[PEER_SOURCES];
+    uint32_t source_count;
+    uint32_t failures; /* Of these sources. */
+};
+
 enum member_state {
     MEMBER_NONE,   /* No session on this link. */
     MEMBER_READY,  /* In, without a slot. */
@@ -198,6 +227,7 @@ struct member {
     uint64_t block;         /* ... of this block; 0 = no block. */
     uint32_t home;          /* Private data: the one it owns. */
     struct chunkset near;   /* Data it can fetch by itself. */
+    struct peer peer;       /* ... and from others. */
     bool counting;          /* Has not said HAVE yet: send it no data, ... */
     time_us counting_until; /* ... and wait for it, but not longer. */
     struct gaps gaps;       /* Between beats; for the adaptive limit. */
@@ -242,6 +272,9 @@ struct coordinator_stats {
     uint64_t chunks_covered; /* Summed over steps, for mean coverage. */
     uint64_t duplicates, stale, poison, hedged, stolen, resent;
     uint64_t shipped, fetched; /* Chunks sent, and named to be fetched. */
+    uint64_t peered;           /* ... from peers, ... */
+    uint64_t peer_failed;      /* ... who did not give so many of them. */
+    uint64_t peer_wrong;       /* Peers who gave others wrong bytes. */
     uint64_t pieces_merged, pieces_assigned;
     uint32_t views, rollbacks, alarms, redone;
     uint32_t switches; /* Of the code, by options.adapt. */
@@ -283,6 +316,8 @@ struct coordinator {
     uint32_t *present;    /* Their links, in no order. */
     uint32_t gather_for;  /* Wait for so many, until ... */
     time_us gather_until;
+    struct holder *holders; /* PEER_HOLDERS for each chunk; NULL: no peers. */
+    uint32_t peer_ids;      /* Given out. */
     struct offender offenders[OFFENDERS_MAX];
     uint32_t offender_count;
 
@@ -340,6 +375,9 @@ struct coordinator {
 
     bool receipt_due;      /* The last step's is not written yet, ... */
     struct record receipt; /* ... it lacks the hash. */
+    bool hashing;          /* RECEIPT is to come; the driver may be reading the
+                              weights until then. */
+    bool round_waits;      /* ... for that, and could end. */
     struct digest chain;
     uint32_t journal_wait; /* JOURNALED events to come. */
     bool journal_broken;   /* The disk failed: no more records. */

@@ -7,12 +7,18 @@
  *                  for what was measured of them
  *   leaves.c       who is behind which relay
  *   homes.c        private data: who has it, who is away
- *   round.c        who computes what: assignment, stealing, hedging, answers
+ *   round.c        the step at hand: when it opens, when it may end
+ *   work.c         who was given which piece, and is told so
+ *   balance.c      pieces that move: stealing, hedging
+ *   answers.c      what comes back, counted once
+ *   shipping.c     who is sent which data
  *   stale.c        --staleness: answers to older steps
  *   product.c      rounds on coded data
  *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
  *   trust.c        who sent poison, and how often
  *   verify.c       which pieces are compared, and who lied
+ *   shipping.c     who is sent which data
+ *   peers.c        ... and who gets it from another worker
  */
 #ifndef CORE_COORDINATOR_PARTS_H
 #define CORE_COORDINATOR_PARTS_H
@@ -159,38 +165,81 @@ bool view_feasible(struct coordinator *c);
 
 /* round.c */
 void round_open(struct coordinator *c, struct actions *actions);
-void round_tally(struct coordinator *c, uint32_t link,
-                 const struct msg_tally *msg, struct actions *actions);
-void round_sum(struct coordinator *c, uint32_t link, const struct msg_sum *msg,
-               struct actions *actions);
-void round_row(struct coordinator *c, uint32_t link, const struct msg_row *msg,
-               struct actions *actions);
-void round_refuse(struct coordinator *c, uint32_t link,
-                  const struct msg_refuse *msg, struct actions *actions);
-void round_need(struct coordinator *c, uint32_t link,
-                const struct msg_need *msg, struct actions *actions);
-/* Everything outstanding of `link` once more: it was lost on the way. */
-void round_resend(struct coordinator *c, uint32_t link,
-                  struct actions *actions);
+/* The same evaluation once more, on another scale. */
+void round_again(struct coordinator *c, struct actions *actions);
+/* What the slot begins with. */
+void round_open_slot(struct coordinator *c, uint32_t slot,
+                     struct actions *actions);
+/* The slot owes nothing any more. */
+void round_slot_in(struct coordinator *c, uint32_t slot);
+/* May the round end with what is in? */
+bool round_enough(const struct coordinator *c);
 /* The code's deadline has come: what is in may suffice now. */
 void round_deadline(struct coordinator *c, struct actions *actions);
 /* When it comes; TIME_NEVER if there is none ahead. */
 time_us round_deadline_at(const struct coordinator *c);
-/* The same evaluation once more, on another scale. */
-void round_again(struct coordinator *c, struct actions *actions);
-/* Forget what `link` was to answer. */
-void round_unassign(struct coordinator *c, uint32_t link);
-/* The piece is in, merged from here; the round may be over. */
-void round_judged(struct coordinator *c, uint32_t id, struct actions *actions);
-/* Chunks of the piece do not fit, as far as anyone can tell. */
-void round_fail_range(struct coordinator *c, uint32_t id,
-                      struct actions *actions);
+/* Numbers of the vector that is sent out. */
+uint32_t round_vector_dims(const struct coordinator *c);
+/* Rows that are added up as they come; 0: each is kept. */
+uint32_t round_folds(const struct coordinator *c);
+/* Of the slot; NULL: it is in none. */
+const struct group *round_group(const struct coordinator *c, uint32_t slot);
+
+/* work.c */
+bool work_has(const struct piece_state *piece, uint32_t link);
+/* False: it has the piece, or the piece has as many as it may. */
+bool work_give(struct coordinator *c, uint32_t id, uint32_t link);
+void work_take(struct coordinator *c, uint32_t id, uint32_t link);
+/* Take all that `link` was to answer. */
+void work_forget(struct coordinator *c, uint32_t link);
+/* Give it these pieces to begin the round with, and say so. */
+void work_open(struct coordinator *c, uint32_t link, const uint32_t *ids,
+               uint32_t count, struct actions *actions);
+/* Say that it was given one more, whether or not it is in the round yet. */
+void work_send(struct coordinator *c, uint32_t link, uint32_t id,
+               struct actions *actions);
+/* Say that it may skip the piece. */
+void work_drop(struct coordinator *c, uint32_t link, uint32_t id,
+               struct actions *actions);
+/* A piece that was moved may be answered by two: no relay must merge it with
+ * others, or one piece counted before would void them all (TALLY-1). */
+void work_alone(struct coordinator *c, uint32_t id, struct actions *actions);
+/* The same for all that were given to several from the start. */
+void work_contested(struct coordinator *c, struct actions *actions);
+/* Everything outstanding of `link` once more: it was lost on the way. */
+void work_resend(struct coordinator *c, uint32_t link, struct actions *actions);
+void work_need(struct coordinator *c, uint32_t link, const struct msg_need *msg,
+               struct actions *actions);
+/* Data for what `link` was given while it was not known what it has. */
+void work_ship(struct coordinator *c, uint32_t link, struct actions *actions);
+/* Under `steal` a slot also holds what its group may ask it to take over; it
+ * travels after the round so that nobody waits for it. */
+void work_reserve(struct coordinator *c, uint32_t slot,
+                  struct actions *actions);
+
+/* balance.c */
 /* Membership or time changed: pieces nobody healthy works on are given out,
  * a coded round that cannot end any more is begun anew. */
-void round_rebalance(struct coordinator *c, struct actions *actions);
+void balance_round(struct coordinator *c, struct actions *actions);
+/* It may have run out of work. */
+void balance_steal(struct coordinator *c, uint32_t link,
+                   struct actions *actions);
 
-/* Data for what `link` was given while it was not known what it has. */
-void round_ship(struct coordinator *c, uint32_t link, struct actions *actions);
+/* answers.c */
+void answers_tally(struct coordinator *c, uint32_t link,
+                   const struct msg_tally *msg, struct actions *actions);
+void answers_sum(struct coordinator *c, uint32_t link,
+                 const struct msg_sum *msg, struct actions *actions);
+void answers_row(struct coordinator *c, uint32_t link,
+                 const struct msg_row *msg, struct actions *actions);
+void answers_refuse(struct coordinator *c, uint32_t link,
+                    const struct msg_refuse *msg, struct actions *actions);
+/* The piece is in, merged from here; the round may be over. */
+void answers_judged(struct coordinator *c, uint32_t id,
+                    struct actions *actions);
+/* Chunks of the piece do not fit, as far as anyone can tell. */
+void answers_no_range(struct coordinator *c, uint32_t id,
+                      struct actions *actions);
 
 /* shipping.c */
 #define SHIPPING_COUNT_US (500 * MS_US) /* A worker's look at its disk. */
@@ -211,6 +260,31 @@ bool shipping_again(struct coordinator *c, uint32_t link,
                     struct actions *actions);
 void shipping_have(struct coordinator *c, uint32_t link,
                    const struct msg_have *msg, struct actions *actions);
+/* What a worker asked for: the same, but from no peer (PEER-2). */
+void shipping_direct(struct coordinator *c, uint32_t link, uint32_t first,
+                     uint32_t end, struct actions *actions);
+
+/* peers.c; each does nothing where there are no peers. */
+bool peers_on(const struct coordinator *c);
+MUST_CHECK enum err peers_room(struct coordinator *c);
+void peers_close(struct coordinator *c);
+/* After WELCOME: serve. */
+void peers_invite(const struct coordinator *c, uint32_t link,
+                  struct actions *actions);
+void peers_serving(struct coordinator *c, uint32_t link,
+                   const struct msg_serving *msg);
+/* It has chunks of [first, end), or is about to. */
+void peers_note(struct coordinator *c, uint32_t link, uint32_t first,
+                uint32_t end);
+/* Who is to give `link` the chunks from `first` on, LINK_NONE if nobody can;
+ * *end is moved to where that ends. */
+uint32_t peers_source(struct coordinator *c, uint32_t link, uint32_t first,
+                      uint32_t *end);
+/* NEED, with a peer that did not give what it should. */
+void peers_failed(struct coordinator *c, uint32_t link,
+                  const struct msg_need *msg, struct actions *actions);
+/* Its session is over. */
+void peers_gone(struct coordinator *c, uint32_t link);
 
 /* stale.c; each is false, or does nothing, for other codes. */
 bool stale_on(const struct coordinator *c);
@@ -252,8 +326,12 @@ MUST_CHECK enum err product_decode(struct coordinator *c, struct outcome *out);
  * EVENT_JOURNALED. */
 void commit_journal(struct coordinator *c, const struct record *record,
                     bool sync, struct actions *actions);
-/* The receipt that was put off, if there is one. */
+/* The receipt that was put off, if there is one: now, hash and all, because
+ * something else is about to be journaled, or the run ends. */
 void commit_receipt(struct coordinator *c, struct actions *actions);
+/* The driver has hashed the weights (NULL: has not) and reads them no more. */
+void commit_hashed(struct coordinator *c, const struct digest *digest,
+                   struct actions *actions);
 /* The code says the round may end: end it, and the step if it was the last. */
 void commit_round(struct coordinator *c, struct actions *actions);
 void commit_journaled(struct coordinator *c, enum err err,

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "core/coordinator_parts.h"
+#include "core/greeting.h"
 
 static uint32_t place_of(const struct coordinator *c, uint32_t link,
                          uint32_t leaf, uint32_t i)
@@ -76,9 +77,10 @@ uint32_t leaves_find(struct coordinator *c, uint32_t link,
 static const char *no_relay(const struct coordinator *c,
                             const struct msg_relay *relay)
 {
-    if (relay->version != MSG_VERSION || c->options.leaves_max == 0)
-        return "this coordinator speaks another protocol version; use the same "
-               "release of muster on both machines";
+    if (greeting_version(relay->version) != NULL)
+        return greeting_version(relay->version);
+    if (c->options.leaves_max == 0)
+        return "this run takes no relays; join the coordinator itself";
     if (product_on(c))
         return "a job with --code mds takes no relays; join the coordinator "
                "itself";
@@ -102,7 +104,7 @@ void leaves_relay(struct coordinator *c, uint32_t link,
     }
     if (member_here(c, link)) { /* It said HELLO before: make up your mind. */
         roster_remove(c, link, TRACE_DIED, actions);
-        round_rebalance(c, actions);
+        balance_round(c, actions);
     }
     c->members[link].relay = true;
     c->members[link].cast = false;
@@ -132,7 +134,7 @@ void leaves_down(struct coordinator *c, uint32_t link, struct actions *actions)
         member->leaf = 0;
     }
     if (changed)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
 }
 
 void leaves_bye(const struct coordinator *c, bool finished, const char *reason,

@@ -13,7 +13,10 @@
  *        | -- PULSE (every second) ------------> |   where the time went
  *        | <--- CHUNKS (what they are, where) -- |   bulk, if the job is keyed
  *        | -- HAVE (chunks here, chunks near) -> |
+ *        | <------ SERVE (key for its peers) --- |   over TCP, keyed
+ *        | -- SERVING (port) ------------------> |
  *        | <---- DATA (chunks), FETCH (which) -- |   bulk
+ *        | -- NEED (chunks that did not come) -> |
  *        | <------- ROUND (weights and pieces) --|   bulk
  *        | -- TALLY (a piece), or ROW (coded) -> |   bulk
  *        | <------------ WORK, DROP (pieces) --- |   bulk, after ROUND
@@ -31,9 +34,9 @@
  *        | <------------- leaf: TASK (pieces) -- |   bulk, each leaf's own
  *        | <--------------------- ALONE (pieces)-|   bulk, do not merge these
  *        | -- SUM (merged, and whose) ---------> |   bulk
- *        | -- WATCH (every 50 ms) -------------> |   the leaves are there, but
- * ... | <------------------------------ ECHO -| | <-- leaf: GONE, either way
- * ---------> |   its session is over
+ *        | -- WATCH (every 50 ms) -------------> |   all leaves heard, but ...
+ *        | <------------------------------ ECHO -|
+ *        | <-- leaf: GONE, either way ---------> |   its session is over
  */
 #ifndef CORE_MSG_H
 #define CORE_MSG_H
@@ -47,10 +50,11 @@
 #include "core/stint.h"
 #include "core/vitals.h"
 #include "math/evaluation.h"
+#include "math/pack.h"
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  7u
+#define MSG_VERSION  8u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -61,6 +65,8 @@
 #define ANSWERS_MAX  4096u               /* Answers in one SUM. */
 #define SILENT_MAX   512u                /* Leaves in one WATCH. */
 #define REPEAT_MAX   8u /* Pieces of a leaf that its relay remembers. */
+#define PEER_KEY     32u
+#define PEER_HOST    64u /* An address in numbers. */
 
 enum msg_kind {
     MSG_HELLO = 1,
@@ -91,9 +97,11 @@ enum msg_kind {
     MSG_GONE,
     MSG_PULSE,
     MSG_WATCH,
+    MSG_SERVE,   /* Let your peers fetch chunks from you, with this key. */
+    MSG_SERVING, /* The answer: where. */
 };
 
-#define MSG_LAST MSG_WATCH
+#define MSG_LAST MSG_SERVING
 
 /* One piece of work. */
 struct item {
@@ -224,10 +232,28 @@ struct msg_have {
 
 struct msg_fetch {
     uint32_t first, end;
+    uint32_t peer; /* Whom to get them from; 0: they are near. */
+    /* Of a peer.  The coordinator's driver fills in host and key; it knows the
+     * peer by the link `source`, which is not sent. */
+    char host[PEER_HOST];
+    uint16_t port;
+    uint8_t key[PEER_KEY]; /* For this worker, by its name. */
+    uint32_t source;
 };
 
 struct msg_need {
     uint32_t first, end; /* Chunks the worker lacks. */
+    uint32_t peer;       /* This one was to give them, but did not; or 0. */
+    bool wrong;          /* ... it gave other bytes. */
+};
+
+struct msg_serve {
+    uint8_t key[PEER_KEY]; /* The driver draws it. */
+};
+
+struct msg_serving {
+    uint16_t port; /* 0: nobody can reach it, but it can fetch. */
+    bool local;    /* From the coordinator's driver: it came over loopback. */
 };
 
 struct msg_round {
@@ -274,7 +300,8 @@ struct msg_tally {
     uint32_t first, end;
     int64_t compute_us;
     uint32_t dims;
-    const int64_t *sum;
+    const int64_t *sum;   /* NULL: they are packed still, ... */
+    struct packed packed; /* ... and nobody has looked at them yet. */
     tally_loss loss;
 };
 
@@ -345,6 +372,8 @@ struct msg {
         struct msg_chunks chunks;
         struct msg_have have;
         struct msg_fetch fetch;
+        struct msg_serve serve;
+        struct msg_serving serving;
         struct msg_round round; /* Also TASK, where it has no vectors. */
         struct msg_work work;
         struct msg_work drop;

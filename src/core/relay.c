@@ -1,3 +1,6 @@
+/*
+ * relay.c - the machine itself: greetings, links, time and who says what.
+ */
 #include "core/relay.h"
 
 #include <stdio.h>
@@ -5,17 +8,11 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "core/bugs.h"
+#include "core/greeting.h"
+#include "core/relay_parts.h"
 
 #define HELLO_RESEND_US (500 * MS_US)
 #define GREET_US        (2 * SECOND_US)
-#define HOLD_SHARE      8 /* RELAY-3. */
-#define HOLD_MIN_US     200
-#define HOLD_MAX_US     (20 * MS_US)
-#define PATIENT_MAX_US  (200 * MS_US) /* Less than until a hedge. */
-#define INDEX_BITS      14u /* Of a leaf's number; the rest is a generation. */
-#define INDEX_MASK      ((1u << INDEX_BITS) - 1)
-#define GENERATIONS     ((1u << (32 - INDEX_BITS)) - 1)
 #define PATIENCE_US     (2 * SECOND_US) /* Then leaves may look elsewhere. */
 
 /* --- set-up -------------------------------------------------------------- */
@@ -55,6 +52,7 @@ void relay_close(struct relay *relay)
     mem_free(relay->exponent);
     mem_free(relay->mapped);
     chunkset_close(&relay->passed);
+    chunkset_close(&relay->seen);
     chunkset_close(&relay->alone);
     for (int i = 0; i < 2; i++) {
         tally_close(&relay->held[i]);
@@ -69,6 +67,8 @@ static enum err job_room(struct relay *relay, const struct job *job)
 
     if (err == ERR_OK)
         err = chunkset_init(&relay->alone, job->chunks);
+    if (err == ERR_OK)
+        err = chunkset_init(&relay->seen, job->chunks);
     for (int i = 0; i < 2 && err == ERR_OK; i++) {
         err = tally_init(&relay->held[i], job->sum_dims, job->chunks);
         relay->answers[i] = mem_new(ANSWERS_MAX, sizeof **relay->answers);
@@ -85,30 +85,6 @@ static enum err job_room(struct relay *relay, const struct job *job)
     return err;
 }
 
-/* --- sending ------------------------------------------------------------- */
-
-static struct msg *send(struct actions *actions, uint32_t link, uint32_t leaf,
-                        enum msg_kind kind)
-{
-    struct action *action = actions_add(actions, ACTION_SEND);
-
-    action->link = link;
-    action->msg.kind = kind;
-    action->msg.leaf = leaf;
-    return &action->msg;
-}
-
-/* As it came, but for the number. */
-static void pass(struct actions *actions, const struct msg *msg, uint32_t link,
-                 uint32_t leaf)
-{
-    struct action *action = actions_add(actions, ACTION_SEND);
-
-    action->link = link;
-    action->msg = *msg;
-    action->msg.leaf = leaf;
-}
-
 static void finish(struct relay *relay, struct actions *actions, enum err err,
                    const char *reason)
 {
@@ -119,557 +95,40 @@ static void finish(struct relay *relay, struct actions *actions, enum err err,
     relay->phase = RELAY_DONE;
 }
 
-/* --- leaves -------------------------------------------------------------- */
-
-uint32_t relay_leaves(const struct relay *relay)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++)
-        count += relay->leaves[i].number != 0;
-    return count;
-}
-
-static struct relay_leaf *leaf_by_number(struct relay *relay, uint32_t number)
-{
-    const uint32_t index = number & INDEX_MASK;
-
-    if (number == 0 || index >= relay->options.leaves_max ||
-        relay->leaves[index].number != number)
-        return NULL;
-    return &relay->leaves[index];
-}
-
-static uint32_t index_of(const struct relay *relay,
-                         const struct relay_leaf *leaf)
-{
-    return (uint32_t)(leaf - relay->leaves);
-}
-
-static struct relay_leaf *leaf_on(struct relay *relay, uint32_t link,
-                                  uint32_t sub)
-{
-    const uint32_t direct = relay->links[link].leaf;
-
-    if (sub == 0 && direct == 0)
-        return NULL;
-    if (sub == 0) {
-        CHECK(relay->leaves[direct - 1].number != 0);
-        return &relay->leaves[direct - 1];
-    }
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
-        struct relay_leaf *leaf = &relay->leaves[i];
-
-        if (leaf->number != 0 && leaf->link == link && leaf->sub == sub)
-            return leaf;
-    }
-    return NULL;
-}
-
-static struct relay_leaf *leaf_new(struct relay *relay, uint32_t link,
-                                   uint32_t sub)
-{
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
-        struct relay_leaf *leaf = &relay->leaves[i];
-
-        if (leaf->number != 0)
-            continue;
-        relay->generation = relay->generation % GENERATIONS + 1;
-        *leaf = (struct relay_leaf){
-            .number = relay->generation << INDEX_BITS | i,
-            .link = link,
-            .sub = sub,
-        };
-        if (sub == 0)
-            relay->links[link].leaf = i + 1;
-        vigil_join(&relay->vigil, i, sub == 0 ? 0 : link + 1, &relay->job,
-                   relay->now);
-        return leaf;
-    }
-    return NULL;
-}
-
-static void set_owes(struct relay *relay, struct relay_leaf *leaf,
-                     uint32_t owes)
-{
-    CHECK(relay->owed >= leaf->owes);
-    relay->owed += owes - leaf->owes;
-    leaf->owes = owes;
-}
-
-static void answered(struct relay *relay, struct relay_leaf *leaf)
-{
-    if (leaf->owes > 0)
-        set_owes(relay, leaf, leaf->owes - 1);
-}
-
-/* --- merging ------------------------------------------------------------- */
-
-static bool holds_any(const struct relay *relay)
-{
-    return relay->answer_count > 0;
-}
-
-/* What is held goes up, once a step at most: a second time is put off to the
- * next moment, because the first message still points at its buffer. */
-static void flush(struct relay *relay, struct actions *actions)
-{
-    const struct tally *held = &relay->held[relay->live];
-    struct msg_sum *msg;
-
-    if (!holds_any(relay))
-        return;
-    if (relay->flushed) {
-        relay->hold_until = relay->now;
-        return;
-    }
-    msg = &send(actions, RELAY_PARENT, 0, MSG_SUM)->sum;
-    msg->key = relay->round.key;
-    msg->count = relay->answer_count;
-    msg->answers = relay->answers[relay->live];
-    msg->dims = held->dims;
-    msg->sum = held->sum;
-    msg->loss = held->loss;
-    chunkset_unite(&relay->passed, &held->chunks);
-    relay->vigil.said = true;
-    relay->flushed = true;
-    relay->live = 1 - relay->live;
-    relay->held[relay->live].dims = held->dims;
-    tally_clear(&relay->held[relay->live]);
-    relay->answer_count = 0;
-    relay->hold_until = TIME_NEVER;
-}
-
-static void flush_if_complete(struct relay *relay, struct actions *actions)
-{
-    if (!holds_any(relay))
-        return;
-    if (relay->owed == 0 || relay->answer_count == ANSWERS_MAX)
-        flush(relay, actions);
-}
-
-/* RELAY-3: early answers wait little, late ones more, all together no more
- * than a share of the step, or as long again if nobody can use them before. */
-static void hold(struct relay *relay)
-{
-    const time_us spent = relay->now - relay->round_at;
-    const bool patient = relay->round.patient;
-    const time_us most = patient ? PATIENT_MAX_US : HOLD_MAX_US;
-    time_us wait = patient ? spent : spent / HOLD_SHARE;
-
-    if (relay->hold_until != TIME_NEVER)
-        return;
-    wait = wait < HOLD_MIN_US ? HOLD_MIN_US : wait;
-    relay->hold_until = relay->now + (wait > most ? most : wait);
-}
-
-/* Neither the sum nor what it would come to with ours leaves the bound: a liar
- * must not make the relay one. */
-static bool fits(const struct tally *held, const int64_t *sum)
-{
-    const int64_t limit = INT64_C(1) << TALLY_BITS;
-    int bad = 0;
-
-    for (uint32_t j = 0; j < held->dims; j++) {
-        const int64_t value = sum[j];
-        const int64_t both =
-            (int64_t)((uint64_t)held->sum[j] + (uint64_t)value);
-
-        bad |= value <= -limit || value >= limit || both <= -limit ||
-               both >= limit;
-    }
-    return bad == 0;
-}
-
-static void add_sums(struct tally *held, const int64_t *sum, tally_loss loss)
-{
-    for (uint32_t j = 0; j < held->dims; j++)
-        held->sum[j] = (int64_t)((uint64_t)held->sum[j] + (uint64_t)sum[j]);
-    held->loss += loss;
-}
-
-static void add_answer(struct relay *relay, const struct answer *answer)
-{
-    CHECK(relay->answer_count < ANSWERS_MAX);
-    relay->answers[relay->live][relay->answer_count++] = *answer;
-    if (answer->counted)
-        chunkset_add_range(&relay->held[relay->live].chunks, answer->first,
-                           answer->end);
-    hold(relay);
-}
-
-static bool is_of_round(const struct relay *relay, const struct round_key *key,
-                        uint32_t dims)
-{
-    return relay->in_round && !relay->round.coded && !relay->round.single &&
-           key_equal(key, &relay->round.key) &&
-           dims == relay->held[relay->live].dims;
-}
-
-static bool range_ok(const struct relay *relay, uint32_t first, uint32_t end)
-{
-    return first < end && end <= relay->job.chunks;
-}
-
-/* Is an answer to it held, of another leaf or the same? */
-static bool known(const struct relay *relay, uint32_t first, uint32_t end)
-{
-    return !chunkset_misses_range(&relay->held[relay->live].chunks, first, end);
-}
-
-/* Must it go up by itself?  One that was passed on before is asked for again
- * only if its sum was dropped on the way: then it counts, and here nobody can
- * know. */
-static bool goes_alone(const struct relay *relay, uint32_t first, uint32_t end)
-{
-    return !chunkset_misses_range(&relay->alone, first, end) ||
-           !chunkset_misses_range(&relay->passed, first, end);
-}
-
-static void on_tally(struct relay *relay, struct relay_leaf *leaf,
-                     const struct msg *msg, struct actions *actions)
-{
-    const struct msg_tally *tally = &msg->tally;
-    struct tally *held = &relay->held[relay->live];
-    struct answer answer = {
-        .leaf = leaf->number,
-        .piece = tally->piece,
-        .first = tally->first,
-        .end = tally->end,
-        .compute_us = tally->compute_us,
-    };
-
-    answered(relay, leaf);
-    if (relay->over && key_equal(&tally->key, &relay->round.key))
-        return; /* Nobody waits for it any more. */
-    if (!is_of_round(relay, &tally->key, tally->dims) ||
-        !range_ok(relay, tally->first, tally->end) ||
-        goes_alone(relay, tally->first, tally->end) ||
-        !fits(held, tally->sum) || relay->answer_count == ANSWERS_MAX) {
-        pass(actions, msg, RELAY_PARENT, leaf->number);
-    } else {
-        answer.counted = !known(relay, tally->first, tally->end);
-        if (answer.counted || BUG(BUG_RELAY_TWICE))
-            add_sums(held, tally->sum, tally->loss);
-        add_answer(relay, &answer);
-    }
-    flush_if_complete(relay, actions);
-}
-
-/* --- SUMs from relays below ---------------------------------------------- */
-
-/* Its leaves by our numbers; false if some piece must not be merged. */
-static bool map_answers(struct relay *relay, uint32_t link,
-                        const struct msg_sum *msg)
-{
-    bool mergeable = true;
-
-    for (uint32_t i = 0; i < msg->count; i++) {
-        struct answer *answer = &relay->mapped[i];
-        struct relay_leaf *leaf;
-
-        *answer = msg->answers[i];
-        leaf = leaf_on(relay, link, answer->leaf);
-        answer->leaf = leaf == NULL ? 0 : leaf->number;
-        if (leaf != NULL)
-            answered(relay, leaf);
-        mergeable = mergeable && range_ok(relay, answer->first, answer->end) &&
-                    (!answer->counted ||
-                     (!known(relay, answer->first, answer->end) &&
-                      !goes_alone(relay, answer->first, answer->end)));
-    }
-    return mergeable;
-}
-
-static void on_sum(struct relay *relay, uint32_t link, const struct msg *msg,
-                   struct actions *actions)
-{
-    const struct msg_sum *sum = &msg->sum;
-    struct tally *held = &relay->held[relay->live];
-    const bool now = relay->open && sum->count <= ANSWERS_MAX;
-    const bool mergeable = now && map_answers(relay, link, sum) &&
-                           is_of_round(relay, &sum->key, sum->dims) &&
-                           sum->count <= ANSWERS_MAX - relay->answer_count &&
-                           fits(held, sum->sum);
-
-    if (!now)
-        return;
-    vigil_road_heard(&relay->vigil, link, relay->now);
-    if (mergeable) {
-        add_sums(held, sum->sum, sum->loss);
-        for (uint32_t i = 0; i < sum->count; i++)
-            add_answer(relay, &relay->mapped[i]);
-    } else {
-        struct msg_sum *up = &send(actions, RELAY_PARENT, 0, MSG_SUM)->sum;
-
-        *up = *sum;
-        up->answers = relay->mapped;
-    }
-    flush_if_complete(relay, actions);
-}
-
-/* --- the round, downwards ------------------------------------------------ */
-
-/* To a leaf of our own: the round, with its pieces. */
-static void give_round(const struct relay *relay, const struct relay_leaf *leaf,
-                       const struct msg_round *task, struct actions *actions)
-{
-    struct msg_round *round = &send(actions, leaf->link, 0, MSG_ROUND)->round;
-
-    *round = relay->round;
-    round->repeat = false;
-    round->assignment = task->assignment;
-    round->delay_s = task->delay_s;
-    round->delay_factor = task->delay_factor;
-    round->count = task->count;
-    round->items = task->items;
-}
-
-/* The same for all behind a relay, once. */
-static void cast_on(struct relay *relay, uint32_t link,
-                    const struct msg_round *round, struct actions *actions)
-{
-    if (!relay->links[link].cast)
-        send(actions, link, 0, MSG_ROUND)->round = *round;
-    relay->links[link].cast = true;
-}
-
-/* Every leaf what it had before in this view. */
-static void repeat_tasks(struct relay *relay, struct actions *actions)
-{
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
-        struct relay_leaf *leaf = &relay->leaves[i];
-        const struct msg_round task = {.assignment = relay->round.assignment,
-                                       .count = leaf->task_count,
-                                       .items = leaf->task};
-
-        if (leaf->number == 0 || leaf->task_view != relay->round.key.view)
-            continue;
-        set_owes(relay, leaf, leaf->task_count);
-        if (leaf->sub != 0)
-            cast_on(relay, leaf->link, &relay->round, actions);
-        else
-            give_round(relay, leaf, &task, actions);
-    }
-}
-
-static void on_cast(struct relay *relay, const struct msg_round *msg,
-                    struct actions *actions)
-{
-    const uint32_t sum_dims = evaluation_dims(msg->kind, msg->dims);
-
-    if (msg->dims != relay->job.dims || sum_dims > relay->job.sum_dims ||
-        (relay->in_round && key_order(&msg->key, &relay->round.key) < 0))
-        return;
-    for (uint32_t i = 0; i < relay->options.links_max; i++)
-        relay->links[i].cast = false;
-    if (relay->in_round && key_equal(&msg->key, &relay->round.key))
-        return; /* Said again, because it was lost somewhere below. */
-    relay->in_round = true;
-    relay->over = false;
-    relay->round = *msg;
-    relay->round_at = relay->now;
-    memcpy(relay->weights, msg->weights, msg->dims * sizeof *msg->weights);
-    if (msg->kind == EVALUATE_HESSVEC)
-        memcpy(relay->direction, msg->direction,
-               msg->dims * sizeof *msg->direction);
-    memcpy(relay->exponent, msg->exponent, sum_dims * sizeof *msg->exponent);
-    relay->round.weights = relay->weights;
-    relay->round.direction =
-        msg->kind == EVALUATE_HESSVEC ? relay->direction : NULL;
-    relay->round.exponent = relay->exponent;
-    chunkset_clear(&relay->passed);
-    chunkset_clear(&relay->alone);
-    relay->held[relay->live].dims = sum_dims;
-    tally_clear(&relay->held[relay->live]);
-    relay->answer_count = 0;
-    relay->hold_until = TIME_NEVER;
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++)
-        set_owes(relay, &relay->leaves[i], 0);
-    if (msg->repeat)
-        repeat_tasks(relay, actions);
-}
-
-static void keep_task(struct relay_leaf *leaf, const struct msg_round *task)
-{
-    leaf->task_view = task->count <= REPEAT_MAX ? task->key.view : 0;
-    leaf->task_count = task->count;
-    if (leaf->task_view != 0 && task->count > 0)
-        memcpy(leaf->task, task->items, task->count * sizeof *task->items);
-}
-
-/* The leaf's share of the round, and the round itself if it, or the relay it
- * is behind, does not have it.  Asked for again, an answer counts again. */
-static void on_task(struct relay *relay, struct relay_leaf *leaf,
-                    const struct msg *msg, struct actions *actions)
-{
-    const struct msg_round *task = &msg->round;
-    struct msg_round plain = relay->round;
-
-    if (!relay->in_round || !key_equal(&task->key, &relay->round.key))
-        return; /* The weights were lost; the coordinator will see to it. */
-    set_owes(relay, leaf, task->count);
-    for (uint32_t i = 0; i < task->count; i++) {
-        for (uint32_t chunk = task->items[i].first;
-             chunk < task->items[i].end && chunk < relay->job.chunks; chunk++)
-            chunkset_remove(&relay->passed, chunk);
-    }
-    keep_task(leaf, task);
-    if (leaf->sub == 0) {
-        give_round(relay, leaf, task, actions);
-        return;
-    }
-    plain.repeat = false;
-    cast_on(relay, leaf->link, &plain, actions);
-    pass(actions, msg, leaf->link, leaf->sub);
-}
-
-/* RELAY-2.  What is held of them goes up at once, ahead of the others. */
-static void set_alone(struct relay *relay, const struct msg_work *work,
-                      struct actions *actions)
-{
-    bool held = false;
-
-    if (!relay->in_round || !key_equal(&work->key, &relay->round.key))
-        return;
-    for (uint32_t i = 0; i < work->count; i++) {
-        const struct item *item = &work->items[i];
-
-        if (!range_ok(relay, item->first, item->end))
-            continue;
-        chunkset_add_range(&relay->alone, item->first, item->end);
-        held = held || !chunkset_misses_range(&relay->held[relay->live].chunks,
-                                              item->first, item->end);
-    }
-    if (held)
-        flush(relay, actions);
-}
-
-static void on_alone(struct relay *relay, const struct msg *msg,
-                     struct actions *actions)
-{
-    set_alone(relay, &msg->alone, actions);
-    for (uint32_t i = 0; i < relay->options.links_max; i++) {
-        if (relay->links[i].relay && relay->links[i].cast)
-            pass(actions, msg, i, 0);
-    }
-}
-
-static void on_work(struct relay *relay, struct relay_leaf *leaf,
-                    const struct msg_work *work)
-{
-    if (relay->in_round && key_equal(&work->key, &relay->round.key))
-        set_owes(relay, leaf, leaf->owes + work->count);
-}
-
-static void on_drop(struct relay *relay, struct relay_leaf *leaf,
-                    const struct msg_work *drop, struct actions *actions)
-{
-    if (!relay->in_round || !key_equal(&drop->key, &relay->round.key))
-        return;
-    set_owes(relay, leaf,
-             drop->count < leaf->owes ? leaf->owes - drop->count : 0);
-    set_alone(relay, drop, actions);
-    flush_if_complete(relay, actions);
-}
-
-static void on_cancel(struct relay *relay, const struct msg_cancel *msg)
-{
-    if (!relay->in_round || key_order(&relay->round.key, &msg->key) > 0)
-        return;
-    relay->over = true;
-    relay->answer_count = 0;
-    relay->hold_until = TIME_NEVER;
-    tally_clear(&relay->held[relay->live]);
-}
-
-/* To those that are still at it; to all, if it has overtaken its round. */
-static void on_cancel_all(struct relay *relay, const struct msg *msg,
-                          struct actions *actions)
-{
-    const bool early =
-        !relay->in_round || key_order(&relay->round.key, &msg->cancel.key) < 0;
-
-    on_cancel(relay, &msg->cancel);
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
-        const struct relay_leaf *leaf = &relay->leaves[i];
-
-        if (leaf->number != 0 && leaf->sub == 0 && (early || leaf->owes > 0))
-            pass(actions, msg, leaf->link, 0);
-    }
-    for (uint32_t i = 0; i < relay->options.links_max; i++) {
-        if (relay->links[i].relay && (early || relay->links[i].cast))
-            pass(actions, msg, i, 0);
-    }
-}
-
-/* --- the end of a leaf --------------------------------------------------- */
-
-/* What it answered still counts. */
-static void leaf_free(struct relay *relay, struct relay_leaf *leaf,
-                      struct actions *actions)
-{
-    set_owes(relay, leaf, 0);
-    if (leaf->sub == 0)
-        relay->links[leaf->link].leaf = 0;
-    vigil_leave(&relay->vigil, index_of(relay, leaf));
-    *leaf = (struct relay_leaf){0};
-    flush_if_complete(relay, actions);
-}
-
-/* The one above does not want it any more. */
-static void leaf_dismiss(struct relay *relay, struct relay_leaf *leaf,
-                         struct actions *actions)
-{
-    if (leaf->sub != 0)
-        (void)send(actions, leaf->link, leaf->sub, MSG_GONE);
-    else
-        actions_add(actions, ACTION_CLOSE)->link = leaf->link;
-    leaf_free(relay, leaf, actions);
-}
-
-/* It is gone: the one above is told. */
-static void leaf_lost(struct relay *relay, struct relay_leaf *leaf,
-                      struct actions *actions)
-{
-    if (relay->phase == RELAY_SERVING)
-        (void)send(actions, RELAY_PARENT, leaf->number, MSG_GONE);
-    leaf_free(relay, leaf, actions);
-}
-
 /* --- from above ---------------------------------------------------------- */
 
 static void on_leaf_order(struct relay *relay, const struct msg *msg,
                           struct actions *actions)
 {
-    struct relay_leaf *leaf = leaf_by_number(relay, msg->leaf);
+    struct relay_leaf *leaf = relay_leaf_numbered(relay, msg->leaf);
 
     if (leaf == NULL)
         return; /* It went meanwhile. */
     if (msg->kind == MSG_TASK) {
-        on_task(relay, leaf, msg, actions);
+        relay_task(relay, leaf, msg, actions);
         return;
     }
     if (msg->kind == MSG_GONE) {
-        leaf_dismiss(relay, leaf, actions);
+        relay_leaf_dismiss(relay, leaf, actions);
         return;
     }
     if (msg->kind == MSG_WORK)
-        on_work(relay, leaf, &msg->work);
+        relay_work(relay, leaf, &msg->work);
     if (msg->kind == MSG_DROP)
-        on_drop(relay, leaf, &msg->drop, actions);
+        relay_drop(relay, leaf, &msg->drop, actions);
     if (msg->kind == MSG_CANCEL)
-        on_cancel(relay, &msg->cancel);
-    pass(actions, msg, leaf->link, leaf->sub);
+        relay_cancel(relay, &msg->cancel);
+    relay_pass(actions, msg, leaf->link, leaf->sub);
     if (msg->kind == MSG_BYE || msg->kind == MSG_REJECT)
-        leaf_free(relay, leaf, actions); /* After it the driver hangs up. */
+        relay_leaf_free(relay, leaf,
+                        actions); /* After it the driver hangs up. */
 }
 
 static void say_hello(const struct relay *relay, const struct relay_leaf *leaf,
                       struct actions *actions)
 {
-    send(actions, RELAY_PARENT, leaf->number, MSG_HELLO)->hello =
-        relay->hellos[index_of(relay, leaf)];
+    relay_send(actions, RELAY_PARENT, leaf->number, MSG_HELLO)->hello =
+        relay->hellos[relay_leaf_index(relay, leaf)];
 }
 
 static void on_welcome(struct relay *relay, const struct job *job,
@@ -698,7 +157,7 @@ static void on_welcome(struct relay *relay, const struct job *job,
     vigil_begin(&relay->vigil, job, relay->now);
     for (uint32_t i = 0; i < relay->options.links_max; i++) {
         if (relay->links[i].relay)
-            send(actions, i, 0, MSG_WELCOME)->welcome = *job;
+            relay_send(actions, i, 0, MSG_WELCOME)->welcome = *job;
     }
     for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
         if (relay->leaves[i].number != 0)
@@ -720,13 +179,13 @@ static void on_order(struct relay *relay, const struct msg *msg,
         break;
     case MSG_ROUND:
         if (relay->phase == RELAY_SERVING)
-            on_cast(relay, &msg->round, actions);
+            relay_cast(relay, &msg->round, actions);
         break;
     case MSG_CANCEL:
-        on_cancel_all(relay, msg, actions);
+        relay_cancel_all(relay, msg, actions);
         break;
     case MSG_ALONE:
-        on_alone(relay, msg, actions);
+        relay_alone(relay, msg, actions);
         break;
     case MSG_ECHO:
         vigil_echo(&relay->vigil, &msg->echo, relay->now);
@@ -738,7 +197,7 @@ static void on_order(struct relay *relay, const struct msg *msg,
     case MSG_BYE:
         for (uint32_t i = 0; i < relay->options.links_max; i++) {
             if (relay->links[i].relay)
-                pass(actions, msg, i, 0);
+                relay_pass(actions, msg, i, 0);
         }
         memcpy(relay->reason, msg->bye.reason, sizeof relay->reason);
         finish(relay, actions, ERR_OK, relay->reason);
@@ -753,7 +212,8 @@ static void on_order(struct relay *relay, const struct msg *msg,
 static void reject(struct actions *actions, uint32_t link, uint32_t leaf,
                    const char *reason)
 {
-    struct msg_reject *msg = &send(actions, link, leaf, MSG_REJECT)->reject;
+    struct msg_reject *msg =
+        &relay_send(actions, link, leaf, MSG_REJECT)->reject;
 
     (void)snprintf(msg->reason, sizeof msg->reason, "%s", reason);
 }
@@ -761,16 +221,20 @@ static void reject(struct actions *actions, uint32_t link, uint32_t leaf,
 static void on_hello(struct relay *relay, uint32_t link, const struct msg *msg,
                      struct actions *actions)
 {
-    struct relay_leaf *leaf = leaf_on(relay, link, msg->leaf);
+    struct relay_leaf *leaf = relay_leaf_on(relay, link, msg->leaf);
 
+    if (greeting_foreign(msg) != NULL) {
+        reject(actions, link, msg->leaf, greeting_foreign(msg));
+        return;
+    }
     if (leaf == NULL)
-        leaf = leaf_new(relay, link, msg->leaf);
+        leaf = relay_leaf_new(relay, link, msg->leaf);
     if (leaf == NULL) {
         reject(actions, link, msg->leaf,
                "this relay has no room for one more worker");
         return;
     }
-    relay->hellos[index_of(relay, leaf)] = msg->hello;
+    relay->hellos[relay_leaf_index(relay, leaf)] = msg->hello;
     if (relay->phase == RELAY_SERVING)
         say_hello(relay, leaf, actions);
 }
@@ -782,7 +246,7 @@ static void send_echo(const struct relay *relay, uint32_t link,
     struct msg_echo echo;
 
     if (vigil_answer(&relay->vigil, sequence, sent_us, relay->now, &echo))
-        send(actions, link, 0, MSG_ECHO)->echo = echo;
+        relay_send(actions, link, 0, MSG_ECHO)->echo = echo;
 }
 
 /* RELAY-5.  A relay between has answered it, and passed it on with reason. */
@@ -794,11 +258,11 @@ static void on_beat(struct relay *relay, const struct relay_leaf *leaf,
     if (leaf->sub == 0) {
         send_echo(relay, leaf->link, msg->beat.sequence, msg->beat.sent_us,
                   actions);
-        passes = vigil_beat(&relay->vigil, index_of(relay, leaf), &relay->job,
-                            &msg->beat, relay->now);
+        passes = vigil_beat(&relay->vigil, relay_leaf_index(relay, leaf),
+                            &relay->job, &msg->beat, relay->now);
     }
     if (passes)
-        pass(actions, msg, RELAY_PARENT, leaf->number);
+        relay_pass(actions, msg, RELAY_PARENT, leaf->number);
 }
 
 static void on_watch(struct relay *relay, uint32_t link,
@@ -809,10 +273,10 @@ static void on_watch(struct relay *relay, uint32_t link,
         return;
     for (uint32_t i = 0; i < watch->count; i++) {
         const struct relay_leaf *leaf =
-            leaf_on(relay, link, watch->silent[i].leaf);
+            relay_leaf_on(relay, link, watch->silent[i].leaf);
 
         if (leaf != NULL && leaf->sub != 0)
-            vigil_silent(&relay->vigil, index_of(relay, leaf),
+            vigil_silent(&relay->vigil, relay_leaf_index(relay, leaf),
                          watch->silent[i].silence_us, relay->now);
     }
 }
@@ -829,7 +293,7 @@ static void send_watch(struct relay *relay, struct actions *actions)
 
         silent->leaf = relay->leaves[silent->leaf].number;
     }
-    send(actions, RELAY_PARENT, 0, MSG_WATCH)->watch = watch;
+    relay_send(actions, RELAY_PARENT, 0, MSG_WATCH)->watch = watch;
     if (relay->unanswered_at == TIME_NEVER)
         relay->unanswered_at = relay->now;
 }
@@ -837,25 +301,25 @@ static void send_watch(struct relay *relay, struct actions *actions)
 static void on_report(struct relay *relay, struct relay_leaf *leaf,
                       const struct msg *msg, struct actions *actions)
 {
-    vigil_heard(&relay->vigil, index_of(relay, leaf), relay->now);
+    vigil_heard(&relay->vigil, relay_leaf_index(relay, leaf), relay->now);
     switch ((int)msg->kind) {
     case MSG_TALLY:
-        on_tally(relay, leaf, msg, actions);
+        relay_tally(relay, leaf, msg, actions);
         return;
     case MSG_BEAT:
         on_beat(relay, leaf, msg, actions);
         return;
     case MSG_GONE:
-        leaf_lost(relay, leaf, actions);
+        relay_leaf_lost(relay, leaf, actions);
         return;
     case MSG_ROW:
-        set_owes(relay, leaf, 0);
+        relay_leaf_owes(relay, leaf, 0);
         break;
     case MSG_REFUSE:
-        answered(relay, leaf);
+        relay_leaf_answered(relay, leaf);
         break;
     case MSG_LEAVE:
-        flush(relay, actions); /* Ahead of it, as far as that goes. */
+        relay_flush(relay, actions); /* Ahead of it, as far as that goes. */
         break;
     case MSG_NEED:
     case MSG_PULSE:
@@ -864,25 +328,26 @@ static void on_report(struct relay *relay, struct relay_leaf *leaf,
     default:
         return; /* Not a worker's to say. */
     }
-    pass(actions, msg, RELAY_PARENT, leaf->number);
-    flush_if_complete(relay, actions);
+    relay_pass(actions, msg, RELAY_PARENT, leaf->number);
+    relay_flush_complete(relay, actions);
 }
 
 static void on_relay(struct relay *relay, uint32_t link,
                      const struct msg_relay *msg, struct actions *actions)
 {
-    if (msg->version != MSG_VERSION) {
-        reject(actions, link, 0,
-               "this relay speaks another protocol version; use the same "
-               "release of muster on both machines");
+    const char *no = greeting_version(msg->version);
+
+    if (no != NULL) {
+        reject(actions, link, 0, no);
         return;
     }
     if (relay->links[link].leaf != 0) /* It said HELLO before. */
-        leaf_lost(relay, &relay->leaves[relay->links[link].leaf - 1], actions);
+        relay_leaf_lost(relay, &relay->leaves[relay->links[link].leaf - 1],
+                        actions);
     relay->links[link].relay = true;
     vigil_road(&relay->vigil, link, &relay->job);
     if (relay->phase == RELAY_SERVING)
-        send(actions, link, 0, MSG_WELCOME)->welcome = relay->job;
+        relay_send(actions, link, 0, MSG_WELCOME)->welcome = relay->job;
 }
 
 static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
@@ -904,8 +369,10 @@ static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
     if (relay->phase != RELAY_SERVING)
         return;
     if (msg->kind == MSG_SUM) {
-        if (relay->links[link].relay)
-            on_sum(relay, link, msg, actions);
+        if (relay->links[link].relay && !relay_sum(relay, link, msg, actions)) {
+            actions_add(actions, ACTION_CLOSE)->link = link;
+            relay_link_lost(relay, link, actions);
+        }
         return;
     }
     if (msg->kind == MSG_WATCH) {
@@ -913,24 +380,12 @@ static void on_child(struct relay *relay, uint32_t link, const struct msg *msg,
             on_watch(relay, link, &msg->watch, actions);
         return;
     }
-    leaf = leaf_on(relay, link, msg->leaf);
+    leaf = relay_leaf_on(relay, link, msg->leaf);
     if (leaf != NULL)
         on_report(relay, leaf, msg, actions);
 }
 
 /* --- links --------------------------------------------------------------- */
-
-static void link_lost(struct relay *relay, uint32_t link,
-                      struct actions *actions)
-{
-    for (uint32_t i = 0; i < relay->options.leaves_max; i++) {
-        struct relay_leaf *leaf = &relay->leaves[i];
-
-        if (leaf->number != 0 && leaf->link == link)
-            leaf_lost(relay, leaf, actions);
-    }
-    relay->links[link] = (struct relay_link){0};
-}
 
 /* RELAY-4.  The coordinator has counted the leaves as gone, or soon will. */
 static void send_home(struct relay *relay, struct actions *actions)
@@ -984,7 +439,8 @@ static void dial(struct relay *relay, struct actions *actions)
 
 static void say_relay(struct relay *relay, struct actions *actions)
 {
-    struct msg_relay *msg = &send(actions, RELAY_PARENT, 0, MSG_RELAY)->relay;
+    struct msg_relay *msg =
+        &relay_send(actions, RELAY_PARENT, 0, MSG_RELAY)->relay;
 
     msg->version = MSG_VERSION;
     memcpy(msg->name, relay->options.name, NAME_SIZE);
@@ -1007,7 +463,7 @@ static void on_link_down(struct relay *relay, uint32_t link,
     if (link == RELAY_PARENT)
         redial(relay, actions);
     else
-        link_lost(relay, link, actions);
+        relay_link_lost(relay, link, actions);
 }
 
 /* --- time ---------------------------------------------------------------- */
@@ -1034,7 +490,7 @@ static void on_time(struct relay *relay, struct actions *actions)
     if (relay->phase == RELAY_GREETING && relay->now >= relay->hello_at)
         say_relay(relay, actions);
     if (relay->phase == RELAY_SERVING && relay->now >= relay->hold_until)
-        flush(relay, actions);
+        relay_flush(relay, actions);
     if (relay->phase == RELAY_SERVING && relay->now >= relay->vigil.due)
         send_watch(relay, actions);
 }
@@ -1104,7 +560,7 @@ void relay_step(struct relay *relay, const struct event *event,
         break;
     case EVENT_LEAVE:
         if (relay->phase == RELAY_SERVING)
-            flush(relay, actions);
+            relay_flush(relay, actions);
         finish(relay, actions, ERR_OK, "left");
         break;
     default:

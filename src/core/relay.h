@@ -29,6 +29,8 @@
  *   RELAY-4  without the one above there are no leaves: their links are closed,
  *            and they dial again, here or elsewhere
  *   RELAY-5  it answers for its leaves' beats, and says whom it does not hear
+ *   RELAY-6  it cuts off a relay below whose sum is out of bound or has a chunk
+ *            twice: nobody above could tell whose doing that was
  */
 #ifndef CORE_RELAY_H
 #define CORE_RELAY_H
@@ -119,6 +121,7 @@ struct relay {
     time_us hold_until;
     bool flushed;          /* In this step. */
     struct answer *mapped; /* ANSWERS_MAX: of a SUM passed on by itself. */
+    struct chunkset seen;  /* Of the answer that is looked at. */
 
     char reason[REASON_SIZE]; /* Behind ACTION_FINISH. */
 };

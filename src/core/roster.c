@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "core/coordinator_parts.h"
+#include "core/greeting.h"
 
 bool member_here(const struct coordinator *c, uint32_t link)
 {
@@ -36,12 +37,11 @@ static void reject(struct coordinator *c, uint32_t link, const char *reason,
 static const char *objection(const struct coordinator *c,
                              const struct msg_hello *hello)
 {
-    if (hello->version != MSG_VERSION)
-        return "this coordinator speaks another protocol version; use the "
-               "same release of muster on both machines";
-    if (!digest_equal(&hello->arithmetic, &c->options.arithmetic))
-        return "this machine computes other bits than the coordinator; use "
-               "the same release of muster and no special floating-point mode";
+    const char *no = greeting_objection(hello->version, &hello->arithmetic,
+                                        &c->options.arithmetic);
+
+    if (no != NULL)
+        return no;
     if (hello->job != 0 && hello->job != c->options.job.id)
         return "this worker belongs to another job; start it anew to join "
                "this one";
@@ -63,6 +63,7 @@ static void welcome(struct coordinator *c, uint32_t link,
 {
     coordinator_send(c, actions, link, MSG_WELCOME)->welcome = c->options.job;
     shipping_describe(c, link, actions);
+    peers_invite(c, link, actions);
 }
 
 static void keep_data(struct member *member, const struct member *old)
@@ -158,7 +159,7 @@ void roster_hello(struct coordinator *c, uint32_t link,
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (c->phase == COORDINATOR_ROUND)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
 }
 
 /* --- out ----------------------------------------------------------------- */
@@ -174,7 +175,8 @@ void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
         c->stats.left++;
     else
         c->stats.died++;
-    round_unassign(c, link);
+    work_forget(c, link);
+    peers_gone(c, link);
     if (member->state == MEMBER_ACTIVE)
         c->slot_link[member->slot] = LINK_NONE;
     member->state = MEMBER_NONE;
@@ -194,7 +196,7 @@ void roster_leave(struct coordinator *c, uint32_t link, struct actions *actions)
     if (!member_here(c, link))
         return; /* LEAVE was said twice. */
     roster_remove(c, link, TRACE_LEFT, actions);
-    round_rebalance(c, actions);
+    balance_round(c, actions);
 }
 
 /* --- beats --------------------------------------------------------------- */
@@ -271,7 +273,7 @@ static void repair(struct coordinator *c, uint32_t link,
         c->now - member->assigned_at < c->options.resend_us)
         return;
     member->idle_beats = 0;
-    round_resend(c, link, actions);
+    work_resend(c, link, actions);
 }
 
 static void send_echo(const struct coordinator *c, uint32_t link,
@@ -427,5 +429,5 @@ void roster_watch(struct coordinator *c, struct actions *actions)
         }
     }
     if (changed)
-        round_rebalance(c, actions);
+        balance_round(c, actions);
 }

@@ -7,11 +7,14 @@
  * it reads against the digests of CHUNKS and asks (NEED) for what is not as it
  * should be; HAVE or FETCH lost on the way cost time, never bits.
  *
+ * What another worker has is named too, with that worker (peers.c).
+ *
  * Coded data has none of this: blocks are always shipped, strip by strip.
  */
 #include <string.h>
 
 #include "base/check.h"
+#include "core/bugs.h"
 #include "core/coordinator_parts.h"
 
 enum err shipping_room(struct member *member, const struct job *job)
@@ -51,9 +54,11 @@ static uint32_t way_to(const struct member *member, uint32_t link)
     return member->via > 0 ? member->via - 1 : link;
 }
 
-/* The last action, if it is of that kind, to that worker, and ends there. */
+/* The last action, if it is of that kind, to that worker, of that peer, and
+ * ends there. */
 static uint32_t *last_end(const struct coordinator *c, struct actions *actions,
-                          enum action_kind kind, uint32_t link, uint32_t first)
+                          enum action_kind kind, uint32_t link, uint32_t peer,
+                          uint32_t first)
 {
     const struct member *member = &c->members[link];
     struct action *last;
@@ -67,7 +72,7 @@ static uint32_t *last_end(const struct coordinator *c, struct actions *actions,
         return last->leaf == member->leaf && last->end == first ? &last->end
                                                                 : NULL;
     return last->msg.kind == MSG_FETCH && last->msg.leaf == member->leaf &&
-                   last->msg.fetch.end == first
+                   last->msg.fetch.peer == peer && last->msg.fetch.end == first
                ? &last->msg.fetch.end
                : NULL;
 }
@@ -75,7 +80,7 @@ static uint32_t *last_end(const struct coordinator *c, struct actions *actions,
 static void ship(const struct coordinator *c, uint32_t link, uint32_t first,
                  uint32_t end, struct actions *actions)
 {
-    uint32_t *last = last_end(c, actions, ACTION_SHIP, link, first);
+    uint32_t *last = last_end(c, actions, ACTION_SHIP, link, 0, first);
     struct action *action;
 
     if (last != NULL) {
@@ -89,10 +94,15 @@ static void ship(const struct coordinator *c, uint32_t link, uint32_t first,
     action->end = end;
 }
 
+/* `source` is LINK_NONE if they are near. */
 static void let_fetch(const struct coordinator *c, uint32_t link,
-                      uint32_t first, uint32_t end, struct actions *actions)
+                      uint32_t source, uint32_t first, uint32_t end,
+                      struct actions *actions)
 {
-    uint32_t *last = last_end(c, actions, ACTION_SEND, link, first);
+    const struct peer *peer =
+        source == LINK_NONE ? NULL : &c->members[source].peer;
+    const uint32_t id = peer == NULL ? 0 : peer->id;
+    uint32_t *last = last_end(c, actions, ACTION_SEND, link, id, first);
     struct msg_fetch *msg;
 
     if (last != NULL) {
@@ -102,10 +112,30 @@ static void let_fetch(const struct coordinator *c, uint32_t link,
     msg = &coordinator_send(c, actions, link, MSG_FETCH)->fetch;
     msg->first = first;
     msg->end = end;
+    msg->peer = id;
+    msg->source = source;
+    msg->port = peer == NULL ? 0 : peer->port;
 }
 
-void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
-                   uint32_t end, struct actions *actions)
+/* What is not near, or the first part of it; returns where that ends. */
+static uint32_t bring(struct coordinator *c, uint32_t link, uint32_t first,
+                      uint32_t end, bool direct, struct actions *actions)
+{
+    const uint32_t source =
+        direct ? LINK_NONE : peers_source(c, link, first, &end);
+
+    if (source == LINK_NONE) {
+        ship(c, link, first, end, actions);
+        c->stats.shipped += end - first;
+    } else {
+        let_fetch(c, link, source, first, end, actions);
+        c->stats.peered += end - first;
+    }
+    return end;
+}
+
+static void send(struct coordinator *c, uint32_t link, uint32_t first,
+                 uint32_t end, bool direct, struct actions *actions)
 {
     struct member *member = &c->members[link];
     const struct chunkset *near = &member->near;
@@ -117,6 +147,7 @@ void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
     while (end > first && chunkset_has(&member->held, end - 1))
         end--;
     chunkset_add_range(&member->held, first, end);
+    peers_note(c, link, first, end);
     while (first < end) {
         const bool is_near = near->members > 0 && chunkset_has(near, first);
         uint32_t stop = end;
@@ -127,15 +158,25 @@ void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
             stop = chunkset_next(near, first);
         stop = stop < end ? stop : end;
         if (is_near)
-            let_fetch(c, link, first, stop, actions);
+            let_fetch(c, link, LINK_NONE, first, stop, actions);
         else
-            ship(c, link, first, stop, actions);
+            stop = bring(c, link, first, stop, direct, actions);
         if (is_near)
             c->stats.fetched += stop - first;
-        else
-            c->stats.shipped += stop - first;
         first = stop;
     }
+}
+
+void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
+                   uint32_t end, struct actions *actions)
+{
+    send(c, link, first, end, false, actions);
+}
+
+void shipping_direct(struct coordinator *c, uint32_t link, uint32_t first,
+                     uint32_t end, struct actions *actions)
+{
+    send(c, link, first, end, !BUG(BUG_PEER_AGAIN), actions);
 }
 
 bool shipping_again(struct coordinator *c, uint32_t link,
@@ -176,8 +217,9 @@ void shipping_have(struct coordinator *c, uint32_t link,
             chunkset_add(&member->near, chunk);
     }
     member->counting = false;
+    peers_note(c, link, 0, msg->count);
     if (waited && c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions);
     else if (waited)
-        round_ship(c, link, actions);
+        work_ship(c, link, actions);
 }

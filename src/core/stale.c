@@ -115,7 +115,7 @@ void stale_call_off(struct coordinator *c, struct actions *actions)
         if (!member_here(c, link) || c->members[link].outstanding == 0)
             continue;
         coordinator_send(c, actions, link, MSG_CANCEL)->cancel.key = c->key;
-        round_unassign(c, link);
+        work_forget(c, link);
     }
 }
 

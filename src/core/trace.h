@@ -40,7 +40,8 @@
     X(TRACE_BANNED, "banned") /* third strike; a = kind of the last one */     \
     X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */               \
     X(TRACE_AWAY, "away")     /* owner of rows a.. (b of them) is; value: */   \
-    X(TRACE_HOME, "home")     /* ... is back */
+    X(TRACE_HOME, "home")     /* ... is back */                                \
+    X(TRACE_PEER, "peer")     /* did not give chunk a; b = 1: wrong bytes */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };
@@ -57,9 +58,10 @@ struct trace {
                              a, b: its 95 % interval, in thousandths. */
     char name[NAME_SIZE]; /* The worker's name, or "".  SWITCH: the codes. */
     union {
-        struct stint stint;    /* STINT, on the coordinator's clock. */
-        char relay[NAME_SIZE]; /* JOINED: the relay it is behind, or "". */
-        struct {               /* TALLY: of the answer. */
+        struct stint stint;      /* STINT, on the coordinator's clock. */
+        char relay[NAME_SIZE];   /* JOINED: the relay it is behind, or "". */
+        char fetcher[NAME_SIZE]; /* PEER: to whom. */
+        struct {                 /* TALLY: of the answer. */
             int64_t compute_us;
             double delay_factor; /* Slow on purpose: times the compute time. */
         } answer;

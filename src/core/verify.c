@@ -186,7 +186,7 @@ void verify_judged(struct coordinator *c, enum err err, struct actions *actions)
         return;
     }
     if (err != ERR_OK) {
-        round_fail_range(c, id, actions);
+        answers_no_range(c, id, actions);
         return;
     }
     said = c->ballots[id];
@@ -196,9 +196,9 @@ void verify_judged(struct coordinator *c, enum err err, struct actions *actions)
      * without them. */
     strike_liars(c, &said, &truth, actions);
     CHECK(tally_merge(&c->total, &c->judge.tally) == ERR_OK);
-    round_judged(c, id, actions);
+    answers_judged(c, id, actions);
     judge_next(c, actions);
-    round_rebalance(c, actions);
+    balance_round(c, actions);
 }
 
 /* --- votes --------------------------------------------------------------- */

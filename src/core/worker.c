@@ -982,6 +982,9 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_CHUNKS:
         worker_data_chunks(worker, msg, actions);
         break;
+    case MSG_SERVE:
+        worker_data_serve(worker, msg, actions);
+        break;
     case MSG_FETCH:
         worker_data_fetch(worker, &msg->fetch, actions);
         break;
@@ -998,6 +1001,7 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_HELLO:
     case MSG_BEAT:
     case MSG_NEED:
+    case MSG_SERVING:
     case MSG_TALLY:
     case MSG_ROW:
     case MSG_REFUSE:
@@ -1066,8 +1070,11 @@ void worker_step(struct worker *worker, const struct event *event,
         worker_data_recalled(worker, event->near, actions);
         break;
     case EVENT_FETCHED:
-        worker_data_fetched(worker, event->chunk, event->err, actions);
+        worker_data_fetched(worker, event, actions);
         start_next(worker, actions);
+        break;
+    case EVENT_SERVING:
+        worker_data_serving(worker, event->port, actions);
         break;
     case EVENT_COMING:
         on_coming(worker, event->key, actions);

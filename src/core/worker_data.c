@@ -5,7 +5,10 @@
  *                          '------- not keyed, or known: -------> HAVE
  *     DATA -> STORE, held          FETCH -> fetch .. FETCHED, held
  *
- * What cannot be fetched after all is no longer near, and asked for (NEED).
+ * What cannot be fetched after all is no longer near, and asked for (NEED),
+ * naming the peer that should have given it.  Peers come here in turn:
+ *
+ *     SERVE -> serve .. SERVING
  *
  * Of coded data a worker holds strips of one block instead.  Blocks change with
  * the code: they are sent with DATA and asked for with NEED, never kept, near
@@ -14,6 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/bugs.h"
 #include "core/worker_parts.h"
 
 #define NEED_RESEND_US (200 * MS_US)
@@ -146,35 +150,70 @@ void worker_data_fetch(struct worker *worker, const struct msg_fetch *msg,
             end++;
         chunkset_add_range(&worker->fetching, first, end);
         action = actions_add(actions, ACTION_FETCH);
+        action->msg = (struct msg){.kind = MSG_FETCH, .fetch = *msg};
         action->first = first;
         action->end = end;
     }
 }
 
-static void ask(struct worker *worker, uint32_t first, uint32_t end,
+static void ask(struct worker *worker, const struct msg_need *need,
                 struct actions *actions)
 {
-    struct msg *msg;
-
     if (may_count(worker))
         say_have(worker, actions);
-    msg = worker_send(actions, MSG_NEED);
-    msg->need.first = first;
-    msg->need.end = end;
+    worker_send(actions, MSG_NEED)->need = *need;
 }
 
-void worker_data_fetched(struct worker *worker, uint32_t chunk, enum err err,
+/* Those of [first, end) that did not come by another way meanwhile. */
+static void ask_again(struct worker *worker, const struct event *event,
+                      struct actions *actions)
+{
+    struct msg_need need = {.peer = event->peer,
+                            .wrong =
+                                event->peer != 0 && event->err == ERR_MISMATCH};
+
+    if (worker->phase != WORKER_SERVING || worker->leaving)
+        return;
+    for (need.first = event->chunk; need.first < event->end;
+         need.first = need.end) {
+        need.end = need.first + 1;
+        if (chunkset_has(&worker->held, need.first))
+            continue;
+        while (need.end < event->end && !chunkset_has(&worker->held, need.end))
+            need.end++;
+        ask(worker, &need, actions);
+    }
+}
+
+void worker_data_fetched(struct worker *worker, const struct event *event,
                          struct actions *actions)
 {
-    chunkset_remove(&worker->fetching, chunk);
-    if (err == ERR_OK) {
-        worker->need_at = worker->now + NEED_RESEND_US;
-        chunkset_add(&worker->held, chunk);
-        return;
+    for (uint32_t chunk = event->chunk; chunk < event->end; chunk++) {
+        chunkset_remove(&worker->fetching, chunk);
+        if (event->err == ERR_OK || BUG(BUG_FETCH_HELD))
+            chunkset_add(&worker->held, chunk);
+        else
+            chunkset_remove(&worker->near, chunk);
     }
-    chunkset_remove(&worker->near, chunk);
+    if (event->err == ERR_OK)
+        worker->need_at = worker->now + NEED_RESEND_US;
+    else
+        ask_again(worker, event, actions);
+}
+
+void worker_data_serve(const struct worker *worker, const struct msg *msg,
+                       struct actions *actions)
+{
+    if (worker->open && worker->job.keyed && !worker->options.resident &&
+        !worker->options.owns)
+        actions_add(actions, ACTION_SERVE)->msg = *msg;
+}
+
+void worker_data_serving(const struct worker *worker, uint16_t port,
+                         struct actions *actions)
+{
     if (worker->phase == WORKER_SERVING && !worker->leaving)
-        ask(worker, chunk, chunk + 1, actions);
+        worker_send(actions, MSG_SERVING)->serving.port = port;
 }
 
 void worker_data_need(struct worker *worker, uint32_t first, uint32_t end,
@@ -190,5 +229,5 @@ void worker_data_need(struct worker *worker, uint32_t first, uint32_t end,
         end--;
     worker->need_at = worker->now + NEED_RESEND_US;
     if (first < end)
-        ask(worker, first, end, actions);
+        ask(worker, &(struct msg_need){.first = first, .end = end}, actions);
 }

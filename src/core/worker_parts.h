@@ -25,7 +25,12 @@ void worker_data_fetch(struct worker *worker, const struct msg_fetch *msg,
                        struct actions *actions);
 void worker_data_recalled(struct worker *worker, const struct chunkset *near,
                           struct actions *actions);
-void worker_data_fetched(struct worker *worker, uint32_t chunk, enum err err,
+void worker_data_fetched(struct worker *worker, const struct event *event,
+                         struct actions *actions);
+/* The coordinator would have its peers fetch from it. */
+void worker_data_serve(const struct worker *worker, const struct msg *msg,
+                       struct actions *actions);
+void worker_data_serving(const struct worker *worker, uint16_t port,
                          struct actions *actions);
 /* Ask for those chunks of a piece, or strips of the block, that nobody is
  * bringing. */

@@ -125,7 +125,8 @@ enum err csv_number(struct span field, double *value, struct why *why)
         break;
     }
     return why_set(why, ERR_FORMAT,
-                   "'%s' is not a number; for words say --categorical",
+                   "'%s' is not a number; name columns of words in "
+                   "--categorical, the label's too",
                    quote(field).text);
 }
 

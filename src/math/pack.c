@@ -1,147 +1,167 @@
 /*
- * pack.c - zigzag, then the width of the widest value of each block.
- *
- * Zigzag (0, -1, 1, -2, ... -> 0, 1, 2, 3, ...) makes small magnitudes of
- * either sign short.  A full block of width b is exactly b words of 64 bits;
- * the last block may be short and ends on the next whole byte.
+ * pack.c - where blocks begin and end; pack.inc has what is done in them.
  */
 #include "math/pack.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+#include "base/check.h"
+#include "math/pack_parts.h"
+
+#define WIDTH_MAX 64u
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "words are copied as they lie: little-endian only"
 #endif
 
-static uint64_t zigzag(int64_t value)
+const struct pack_ops *pack_ops_of(enum isa isa)
 {
-    return (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0);
+    CHECK(isa_runs(isa));
+#ifdef __x86_64__
+    if (isa == ISA_AVX512)
+        return &pack_avx512;
+    if (isa == ISA_AVX2)
+        return &pack_avx2;
+#endif
+    return &pack_portable;
 }
 
-static int64_t unzigzag(uint64_t code)
+static size_t blocks_of(size_t count)
 {
-    return (int64_t)(code >> 1 ^ (0 - (code & 1)));
+    return (count + PACK_BLOCK - 1) / PACK_BLOCK;
 }
 
-/* Bits of the widest of the values or-ed together. */
-static unsigned width_of(uint64_t all)
+static size_t rows_of(size_t count)
 {
-    return all == 0 ? 0 : 64 - (unsigned)__builtin_clzll(all);
-}
-
-static size_t block_bytes(unsigned width, size_t count)
-{
-    return (width * count + 7) / 8;
+    return (count + PACK_LANES - 1) / PACK_LANES;
 }
 
 size_t pack_bound(size_t count)
 {
-    return (count + PACK_BLOCK - 1) / PACK_BLOCK + count * sizeof(int64_t);
+    return blocks_of(count) + rows_of(count) * PACK_LANES * sizeof(int64_t) +
+           PACK_SPILL;
 }
 
-/* Codes of `width` > 0 bits each, lowest bit first; returns the bytes. */
-static size_t put_codes(const uint64_t *code, size_t count, unsigned width,
-                        uint8_t *out)
+/* A block is read whole before it is written, and is never behind by more than
+ * what a packing may take beside 8 bytes a value. */
+size_t pack_lead(size_t count)
 {
-    uint8_t *at = out;
-    uint64_t word = 0;
-    unsigned filled = 0; /* Bits of `word`; less than 64 between values. */
-
-    for (size_t i = 0; i < count; i++) {
-        word |= code[i] << filled;
-        filled += width;
-        if (filled >= 64) {
-            memcpy(at, &word, 8);
-            at += 8;
-            filled -= 64;
-            /* What did not fit; a shift by 64 would be undefined. */
-            word = filled == 0 ? 0 : code[i] >> (width - filled);
-        }
-    }
-    memcpy(at, &word, (filled + 7) / 8);
-    return (size_t)(at - out) + (filled + 7) / 8;
+    return pack_bound(count) - count * sizeof(int64_t);
 }
 
-static size_t put_block(const int64_t *values, size_t count, uint8_t *out)
+/* Fewer than PACK_BLOCK values, filled up with zeros. */
+static size_t put_last(const struct pack_ops *ops, const int64_t *values,
+                       size_t count, uint8_t *width, uint8_t *out)
 {
-    uint64_t code[PACK_BLOCK];
-    uint64_t all = 0;
-    unsigned width;
+    int64_t block[PACK_BLOCK] = {0};
 
-    for (size_t i = 0; i < count; i++) {
-        code[i] = zigzag(values[i]);
-        all |= code[i];
-    }
-    width = width_of(all);
-    out[0] = (uint8_t)width;
-    return 1 + (width > 0 ? put_codes(code, count, width, out + 1) : 0);
+    memcpy(block, values, count * sizeof *values);
+    return ops->put(block, rows_of(count), width, out);
+}
+
+static size_t put_all(const struct pack_ops *ops, const int64_t *values,
+                      size_t count, uint8_t *out)
+{
+    const size_t full = count / PACK_BLOCK;
+    const size_t last = count % PACK_BLOCK;
+    size_t size = blocks_of(count);
+
+    size += ops->put(values, full * PACK_LANES, out, out + size);
+    if (last > 0)
+        size += put_last(ops, values + full * PACK_BLOCK, last, out + full,
+                         out + size);
+    return size;
 }
 
 size_t pack_i64(const int64_t *values, size_t count, uint8_t *out)
 {
-    size_t size = 0;
-
-    for (size_t i = 0; i < count; i += PACK_BLOCK) {
-        const size_t n = count - i < PACK_BLOCK ? count - i : PACK_BLOCK;
-
-        size += put_block(values + i, n, out + size);
-    }
-    return size;
+    return put_all(pack_ops_of(isa_best()), values, count, out);
 }
 
-/* Reads codes of `width` > 0 bits; false if the block is not canonical: a
- * smaller width would do, or bits after the last value are set. */
-static bool get_codes(const uint8_t *in, size_t size, size_t count,
-                      unsigned width, int64_t *values)
+static size_t block_bytes(unsigned width, size_t count)
 {
-    const uint64_t mask = UINT64_MAX >> (64 - width);
-    uint64_t word[PACK_BLOCK + 1]; /* One more: the last value may peek. */
-    uint64_t all = 0;
-    size_t bit = 0;
+    const size_t rows = rows_of(count < PACK_BLOCK ? count : PACK_BLOCK);
 
-    word[size / 8] = 0;
-    word[size / 8 + (size / 8 < PACK_BLOCK)] = 0;
-    memcpy(word, in, size);
-    for (size_t i = 0; i < count; i++, bit += width) {
-        const unsigned shift = bit % 64;
-        const uint64_t low = word[bit / 64] >> shift;
-        /* In two shifts: 64 - shift may be 64. */
-        const uint64_t high = word[bit / 64 + 1] << 1 << (63 - shift);
-        const uint64_t code = (low | high) & mask;
+    return PACK_LANES * pack_lane_bytes(width, rows);
+}
 
-        all |= code;
-        values[i] = unzigzag(code);
+enum err packed_find(const uint8_t *in, size_t size, size_t count,
+                     struct packed *packed)
+{
+    const size_t blocks = blocks_of(count);
+    size_t all = blocks;
+
+    if (size < blocks)
+        return ERR_TRUNCATED;
+    for (size_t b = 0; b < blocks; b++) {
+        if (in[b] > WIDTH_MAX)
+            return ERR_FORMAT;
+        all += block_bytes(in[b], count - b * PACK_BLOCK);
     }
-    if (bit % 8 != 0 && in[size - 1] >> (bit % 8) != 0)
+    if (size < all)
+        return ERR_TRUNCATED;
+    *packed = (struct packed){.bytes = in, .size = all, .count = count};
+    return ERR_OK;
+}
+
+struct unpacker unpacker_on(const struct packed *packed)
+{
+    return (struct unpacker){
+        .width = packed->bytes,
+        .block = packed->bytes + blocks_of(packed->count),
+        .left = packed->count,
+    };
+}
+
+/* Its padding is zeros: what it holds, packed again, is what it was. */
+static bool get_last(const struct pack_ops *ops, const uint8_t *in,
+                     unsigned width, size_t count, int64_t *values)
+{
+    const size_t bytes = block_bytes(width, count);
+    const uint8_t widths = (uint8_t)width;
+    int64_t block[PACK_BLOCK];
+    uint8_t again[PACK_BLOCK * sizeof *block + PACK_SPILL];
+    uint8_t width_again;
+
+    if (!ops->get(in, &widths, rows_of(count), block))
         return false;
-    return width_of(all) == width;
+    memcpy(values, block, count * sizeof *values);
+    return put_last(ops, block, count, &width_again, again) == bytes &&
+           memcmp(again, in, bytes) == 0;
+}
+
+bool unpack_next(struct unpacker *unpacker, size_t count, int64_t *values)
+{
+    const struct pack_ops *const ops = pack_ops_of(isa_best());
+    const size_t full = count / PACK_BLOCK;
+    const size_t last = count % PACK_BLOCK;
+    size_t words = 0;
+
+    CHECK(count <= unpacker->left);
+    CHECK(last == 0 || count == unpacker->left);
+    if (!ops->get(unpacker->block, unpacker->width, full * PACK_LANES, values))
+        return false;
+    for (size_t b = 0; b < full; b++)
+        words += unpacker->width[b];
+    unpacker->width += full;
+    unpacker->block += PACK_LANES * words;
+    unpacker->left -= count;
+    return last == 0 || get_last(ops, unpacker->block, *unpacker->width, last,
+                                 values + full * PACK_BLOCK);
 }
 
 enum err unpack_i64(const uint8_t *in, size_t size, size_t count,
                     int64_t *values, size_t *used)
 {
-    size_t at = 0;
+    struct packed packed;
+    struct unpacker unpacker;
+    enum err err = packed_find(in, size, count, &packed);
 
-    for (size_t i = 0; i < count; i += PACK_BLOCK) {
-        const size_t n = count - i < PACK_BLOCK ? count - i : PACK_BLOCK;
-        unsigned width;
-        size_t bytes;
-
-        if (at == size)
-            return ERR_TRUNCATED;
-        width = in[at++];
-        if (width > 64)
-            return ERR_FORMAT;
-        bytes = block_bytes(width, n);
-        if (bytes > size - at)
-            return ERR_TRUNCATED;
-        if (width == 0)
-            memset(values + i, 0, n * sizeof *values);
-        else if (!get_codes(in + at, bytes, n, width, values + i))
-            return ERR_FORMAT;
-        at += bytes;
-    }
-    *used = at;
+    if (err != ERR_OK)
+        return err;
+    unpacker = unpacker_on(&packed);
+    if (!unpack_next(&unpacker, count, values))
+        return ERR_FORMAT;
+    *used = packed.size;
     return ERR_OK;
 }

@@ -20,6 +20,7 @@
 #include "math/kernel.h"
 #include "math/tally_loops.h"
 #include "math/unroll.h"
+#include "math/vec.h"
 
 #define EXPONENT_MAX GRID_EXPONENT_MAX
 #define LOSS_LIMIT   0x1p60
@@ -195,6 +196,11 @@ static tally_loss loss_round(double loss)
     return (tally_loss)rint(loss * 0x1p60);
 }
 
+static double loss_value(tally_loss loss)
+{
+    return (double)loss * 0x1p-60;
+}
+
 bool tally_loss_fits(const struct tally *tally, double loss)
 {
     return fabs(loss) < loss_limit(tally->chunks.count);
@@ -271,20 +277,30 @@ enum err tally_merge(struct tally *into, const struct tally *from)
 
 /* Each chunk's loss is below the limit, so their sum is below so many of it;
  * half a unit of rounding is far below the gap that leaves. */
+static bool losses_in_bound(tally_loss loss, const struct chunkset *chunks)
+{
+    const double most = loss_limit(chunks->count) * (double)chunks->members;
+
+    return fabs(loss_value(loss)) <= most;
+}
+
 static bool loss_in_bound(const struct tally *tally)
 {
-    const double most =
-        loss_limit(tally->chunks.count) * (double)tally->chunks.members;
+    return losses_in_bound(tally->loss, &tally->chunks);
+}
 
-    return fabs(tally_loss_value(tally)) <= most;
+bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss,
+                          const struct chunkset *chunks)
+{
+    return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(sum, dims) &&
+           losses_in_bound(loss, chunks);
 }
 
 bool tally_in_bound(const struct tally *tally)
 {
     CHECK(!tally->blank);
-    return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(tally->sum,
-                                                                 tally->dims) &&
-           loss_in_bound(tally);
+    return tally_claim_in_bound(tally->sum, tally->dims, tally->loss,
+                                &tally->chunks);
 }
 
 /* Block by block, so that what is looked at is what was copied, and is still
@@ -347,7 +363,108 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
     return true;
 }
 
+/* --- packed sums --------------------------------------------------------- */
+
+/* Between packed and added they are in the first cache only. */
+struct slice {
+    uint32_t first, count;
+    int64_t sum[TAKE_BLOCK];
+};
+
+static_assert(TAKE_BLOCK % PACK_BLOCK == 0, "unpack_next takes whole blocks");
+
+static bool slice_next(struct slice *slice, struct unpacker *unpacker)
+{
+    slice->first += slice->count;
+    slice->count =
+        unpacker->left < TAKE_BLOCK ? (uint32_t)unpacker->left : TAKE_BLOCK;
+    return unpack_next(unpacker, slice->count, slice->sum);
+}
+
+/* What was added from coordinate 0 up to `end`. */
+static void take_out(struct tally *tally, const struct packed *packed,
+                     uint32_t end)
+{
+    struct unpacker unpacker = unpacker_on(packed);
+    struct slice slice;
+
+    slice.first = 0;
+    slice.count = 0;
+    while (slice.first + slice.count < end) {
+        CHECK(slice_next(&slice, &unpacker));
+        for (uint32_t j = 0; j < slice.count; j++)
+            slice.sum[j] = (int64_t)(0 - (uint64_t)slice.sum[j]);
+        sum_up(slice.sum, tally->sum + slice.first, slice.count);
+    }
+}
+
+/* Adds them to the sums of the tally, or puts them there if it is blank.  False
+ * if they are no good: nothing is added, and a blank tally is still blank. */
+static bool put_in(struct tally *tally, const struct packed *packed)
+{
+    const bool wide = isa_runs(ISA_AVX512);
+    struct unpacker unpacker = unpacker_on(packed);
+    struct slice slice;
+
+    slice.first = 0;
+    slice.count = 0;
+    while (unpacker.left > 0) {
+        const bool unpacked = slice_next(&slice, &unpacker);
+        int64_t *const sum = tally->sum + slice.first;
+
+        if (unpacked &&
+            (wide ? tally_join_avx512 : join)(tally->blank ? NULL : sum,
+                                              slice.sum, sum, slice.count))
+            continue;
+        if (!tally->blank)
+            take_out(tally, packed, slice.first + (unpacked ? slice.count : 0));
+        return false;
+    }
+    return true;
+}
+
+bool tally_take_packed(struct tally *tally, const struct packed *packed)
+{
+    const bool wide = isa_runs(ISA_AVX512);
+    struct unpacker unpacker = unpacker_on(packed);
+    bool good = true;
+
+    CHECK(packed->count == tally->dims);
+    for (uint32_t j = 0; good && j < tally->dims; j += TAKE_BLOCK) {
+        const uint32_t left = tally->dims - j;
+        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+
+        good = unpack_next(&unpacker, count, tally->sum + j) &&
+               (wide ? tally_within_avx512 : within)(tally->sum + j, count);
+    }
+    tally->blank = false;
+    return good && loss_in_bound(tally);
+}
+
+bool tally_absorb_packed(struct tally *into, const struct tally *from,
+                         const struct packed *packed)
+{
+    CHECK(packed->count == into->dims);
+    CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
+    if (!loss_in_bound(from) || !put_in(into, packed))
+        return false;
+    add_marks(into, from);
+    return true;
+}
+
 /* The conversion rounds; the product is a normal number or 0, exact. */
+static bool to_gradient(const int64_t *sum, const int16_t *exponent,
+                        uint32_t dims, double *gradient)
+{
+    for (uint32_t j = 0; j < dims; j++)
+        gradient[j] = (double)sum[j] * power_of_two(-exponent[j]);
+    return within(sum, dims);
+}
+
+#ifndef __x86_64__
+#define tally_gradient_avx512 to_gradient
+#endif
+
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient)
 {
@@ -359,16 +476,17 @@ bool tally_gradient(const struct tally *tally, const int16_t *exponent,
         const uint32_t left = tally->dims - at;
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
 
-        good &= (wide ? tally_within_avx512 : within)(tally->sum + at, count);
-        for (uint32_t j = at; j < at + count; j++)
-            gradient[j] = (double)tally->sum[j] * power_of_two(-exponent[j]);
+        good &= (wide ? tally_gradient_avx512 : to_gradient)(
+            tally->sum + at, exponent + at, count, gradient + at);
+        /* While it is in the first cache. */
+        good &= vec_finite(gradient + at, count);
     }
     return good && loss_in_bound(tally);
 }
 
 double tally_loss_value(const struct tally *tally)
 {
-    return (double)tally->loss * 0x1p-60;
+    return loss_value(tally->loss);
 }
 
 struct digest tally_digest(const struct tally *tally)

@@ -24,6 +24,7 @@
 #include "base/chunkset.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "math/pack.h"
 
 #define TALLY_BITS          62 /* |any sum| < 2^62 by TALLY-4. */
 #define TALLY_LOSS_FRACTION 60 /* Fraction bits of the 128-bit loss. */
@@ -90,13 +91,26 @@ MUST_CHECK bool tally_take(struct tally *tally, const int64_t *sum);
 MUST_CHECK bool tally_absorb(struct tally *into, struct tally *from,
                              const int64_t *sum);
 
+/* The same two with sums that are packed still, dims of them; a few at a time
+ * are unpacked and added.  False also if no writer packs like that; then, too,
+ * `into` is as it was, and a tally that took them is not to be used. */
+MUST_CHECK bool tally_take_packed(struct tally *tally,
+                                  const struct packed *packed);
+MUST_CHECK bool tally_absorb_packed(struct tally *into,
+                                    const struct tally *from,
+                                    const struct packed *packed);
+
 /* True if |sum_j| < 2^62 for all j and the loss is no more than its chunks can
  * have: what proved bounds guarantee, so that a peer that sends more is broken
  * or lying (promise P9). */
 bool tally_in_bound(const struct tally *tally);
+/* The same of what somebody says is the tally of these chunks. */
+bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss,
+                          const struct chunkset *chunks);
 
 /* gradient[j] = sum_j * 2^-exponent[j], rounded once.  Returns tally_in_bound:
- * parts that are each in bound may come to more than all of them can. */
+ * parts that are each in bound may come to more than all of them can; and that
+ * all are finite, which only a bound next to the largest number could spoil. */
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient);
 double tally_loss_value(const struct tally *tally);

@@ -150,3 +150,27 @@ bool tally_join_avx512(const int64_t *old, const int64_t *sum, int64_t *out,
     return _mm512_reduce_min_epi64(least) > -limit &&
            _mm512_reduce_max_epi64(most) < limit;
 }
+
+bool tally_gradient_avx512(const int64_t *sum, const int16_t *exponent,
+                           uint32_t dims, double *gradient)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    const __m512i bias = _mm512_set1_epi64(TALLY_BIAS);
+    __m512i least = _mm512_setzero_si512();
+    __m512i most = _mm512_setzero_si512();
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+        const __m512i here = _mm512_maskz_loadu_epi64(lanes, sum + j);
+        const __m512i power = _mm512_slli_epi64(
+            _mm512_sub_epi64(bias, exponents(exponent + j, lanes)), 52);
+
+        least = _mm512_min_epi64(least, here);
+        most = _mm512_max_epi64(most, here);
+        _mm512_mask_storeu_pd(gradient + j, lanes,
+                              _mm512_mul_pd(_mm512_cvtepi64_pd(here),
+                                            _mm512_castsi512_pd(power)));
+    }
+    return _mm512_reduce_min_epi64(least) > -limit &&
+           _mm512_reduce_max_epi64(most) < limit;
+}

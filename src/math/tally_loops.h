@@ -30,6 +30,11 @@ bool tally_set_avx512(const double *gradient, const int16_t *exponent,
 bool tally_join_avx512(const int64_t *old, const int64_t *sum, int64_t *out,
                        uint32_t dims);
 
+/* gradient_j = sum_j 2^-exponent[j], rounded once; returns whether all
+ * |sum_j| < 2^62. */
+bool tally_gradient_avx512(const int64_t *sum, const int16_t *exponent,
+                           uint32_t dims, double *gradient);
+
 /* into_j += from_j, modulo 2^64. */
 void tally_sum_avx512(const int64_t *from, int64_t *into, uint32_t dims);
 /* Whether all |sum_j| < 2^62. */

@@ -4,8 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BLOCK 1024u
-#define LANES 8u
+#include "math/kernel.h"
+#include "math/vec_loops.h"
+
+#define BLOCK VEC_BLOCK
+#define LANES VEC_LANES
+
+/* Bits of infinity; those of a NaN are more. */
+#define ENDLESS (UINT64_C(0x7ff) << 52)
 
 /* The same tree as the kernels': l + (l+4), + (l+2), + (l+1). */
 static double fold(const double lane[LANES])
@@ -16,13 +22,11 @@ static double fold(const double lane[LANES])
     return a + b;
 }
 
-static double dot_block(const double *a, const double *b, size_t count)
+static void add_lanes(const double *a, const double *b, size_t count,
+                      double lane[LANES])
 {
-    double lane[LANES] = {0};
-    size_t j = 0;
-
     /* Written out so that the compiler sees eight independent sums. */
-    for (; j + LANES <= count; j += LANES) {
+    for (size_t j = 0; j < count; j += LANES) {
         lane[0] += a[j] * b[j];
         lane[1] += a[j + 1] * b[j + 1];
         lane[2] += a[j + 2] * b[j + 2];
@@ -32,35 +36,15 @@ static double dot_block(const double *a, const double *b, size_t count)
         lane[6] += a[j + 6] * b[j + 6];
         lane[7] += a[j + 7] * b[j + 7];
     }
-    for (; j < count; j++)
-        lane[j % LANES] += a[j] * b[j];
-    return fold(lane);
-}
-
-double vec_dot(const double *a, const double *b, size_t count)
-{
-    double sum = 0.0;
-
-    for (size_t i = 0; i < count; i += BLOCK)
-        sum += dot_block(a + i, b + i, count - i < BLOCK ? count - i : BLOCK);
-    return sum;
-}
-
-/* The root is one IEEE operation too: correctly rounded everywhere. */
-double vec_norm(const double *a, size_t count)
-{
-    return sqrt(vec_dot(a, a, count));
 }
 
 /* The top bit is set if the exponent is all ones: NaN or infinite. */
 static uint64_t endless(uint64_t bits)
 {
-    const uint64_t exponent = UINT64_C(0x7ff) << 52;
-
-    return (bits & exponent) + (UINT64_C(1) << 52);
+    return (bits & ENDLESS) + (UINT64_C(1) << 52);
 }
 
-bool vec_finite(const double *a, size_t count)
+static bool finite(const double *a, size_t count)
 {
     uint64_t lane[LANES] = {0};
     uint64_t all = 0;
@@ -85,13 +69,12 @@ bool vec_finite(const double *a, size_t count)
     return all >> 63 == 0;
 }
 
-double vec_largest(const double *a, size_t count)
+/* Of finite numbers. */
+static double largest(const double *a, size_t count)
 {
     double lane[LANES] = {0};
     size_t i = 0;
 
-    if (!vec_finite(a, count))
-        return HUGE_VAL;
     for (; count - i >= LANES; i += LANES) {
         for (size_t k = 0; k < LANES; k++) {
             const double here = fabs(a[i + k]);
@@ -104,4 +87,109 @@ double vec_largest(const double *a, size_t count)
     for (size_t k = 1; k < LANES; k++)
         lane[0] = fmax(lane[0], lane[k]);
     return lane[0];
+}
+
+static void measure(const double *sum, double rows, double twice,
+                    const double *w, size_t count, double *gradient)
+{
+    for (size_t i = 0; i < count; i++)
+        gradient[i] = sum[i] / rows + twice * w[i];
+}
+
+static void descend(double keep, double scale, const double *g, size_t count,
+                    double *w)
+{
+    for (size_t i = 0; i < count; i++)
+        w[i] = keep * w[i] - scale * g[i];
+}
+
+#ifndef __x86_64__
+#define vec_lanes_avx512         add_lanes
+#define vec_top_avx512(a, count) UINT64_MAX
+#define vec_measure_avx512       measure
+#define vec_descend_avx512       descend
+#endif
+
+/* No more than is left of the block; they go on from where it is. */
+static void take(struct vec_sum *sum, const double *a, const double *b,
+                 size_t count)
+{
+    size_t whole, i = 0;
+
+    for (; i < count && (sum->taken + i) % LANES != 0; i++)
+        sum->lane[(sum->taken + i) % LANES] += a[i] * b[i];
+    whole = (count - i) / LANES * LANES;
+    (isa_runs(ISA_AVX512) ? vec_lanes_avx512 : add_lanes)(a + i, b + i, whole,
+                                                          sum->lane);
+    for (i += whole; i < count; i++)
+        sum->lane[(sum->taken + i) % LANES] += a[i] * b[i];
+    sum->taken += count;
+}
+
+void vec_sum_add(struct vec_sum *sum, const double *a, const double *b,
+                 size_t count)
+{
+    while (count > 0) {
+        const size_t room = BLOCK - sum->taken;
+        const size_t some = count < room ? count : room;
+
+        take(sum, a, b, some);
+        if (sum->taken == BLOCK)
+            *sum = (struct vec_sum){.sum = sum->sum + fold(sum->lane)};
+        a += some;
+        b += some;
+        count -= some;
+    }
+}
+
+double vec_sum_end(const struct vec_sum *sum)
+{
+    return sum->taken > 0 ? sum->sum + fold(sum->lane) : sum->sum;
+}
+
+double vec_dot(const double *a, const double *b, size_t count)
+{
+    struct vec_sum sum = {0};
+
+    vec_sum_add(&sum, a, b, count);
+    return vec_sum_end(&sum);
+}
+
+/* The root is one IEEE operation too: correctly rounded everywhere. */
+double vec_norm(const double *a, size_t count)
+{
+    return sqrt(vec_dot(a, a, count));
+}
+
+bool vec_finite(const double *a, size_t count)
+{
+    return isa_runs(ISA_AVX512) ? vec_top_avx512(a, count) < ENDLESS
+                                : finite(a, count);
+}
+
+double vec_largest(const double *a, size_t count)
+{
+    uint64_t top;
+    double size;
+
+    if (!isa_runs(ISA_AVX512))
+        return finite(a, count) ? largest(a, count) : HUGE_VAL;
+    /* Sizes are in the order of their bits. */
+    top = vec_top_avx512(a, count);
+    memcpy(&size, &top, sizeof size);
+    return top < ENDLESS ? size : HUGE_VAL;
+}
+
+void vec_measure(const double *sum, double rows, double twice, const double *w,
+                 size_t count, double *gradient)
+{
+    (isa_runs(ISA_AVX512) ? vec_measure_avx512 : measure)(sum, rows, twice, w,
+                                                          count, gradient);
+}
+
+void vec_descend(double keep, double scale, const double *g, size_t count,
+                 double *w)
+{
+    (isa_runs(ISA_AVX512) ? vec_descend_avx512 : descend)(keep, scale, g, count,
+                                                          w);
 }

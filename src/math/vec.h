@@ -17,4 +17,23 @@ bool vec_finite(const double *a, size_t count);
 /* The largest |a_i|; infinite if some is not finite. */
 double vec_largest(const double *a, size_t count);
 
+/* vec_dot of two vectors of which some coordinates after others are at hand:
+ * the same bits, however they are cut.  Begin with zeros. */
+struct vec_sum {
+    double lane[8];
+    size_t taken; /* Of the block at hand. */
+    double sum;   /* Of those before. */
+};
+
+void vec_sum_add(struct vec_sum *sum, const double *a, const double *b,
+                 size_t count);
+double vec_sum_end(const struct vec_sum *sum);
+
+/* gradient_i = sum_i / rows + twice w_i. */
+void vec_measure(const double *sum, double rows, double twice, const double *w,
+                 size_t count, double *gradient);
+/* w_i = keep w_i - scale g_i. */
+void vec_descend(double keep, double scale, const double *g, size_t count,
+                 double *w);
+
 #endif /* MATH_VEC_H */

@@ -23,6 +23,7 @@ struct client {
     struct timer *timer;
     struct link *link;
     enum ask_what what;
+    bool asked;
     char *json;
     enum err err;
     struct why *why;
@@ -44,6 +45,7 @@ static void on_up(void *context, struct link *link)
 
     link_trust(link, codec_message_max(0, 0, 0, 0));
     link_send(link, PLANE_CONTROL, bytes, codec_encode(&msg, bytes));
+    client->asked = true;
 }
 
 static void on_message(void *context, struct link *link, enum plane plane,
@@ -76,6 +78,9 @@ static void on_down(void *context, struct link *link, enum link_end how,
 
     (void)link;
     client->link = NULL;
+    if (how == LINK_LOST && client->asked)
+        why = "whoever is there gave no answer; is that a relay? ask the "
+              "coordinator";
     client_end(client, how == LINK_REFUSED ? ERR_DENIED : ERR_CLOSED, why);
 }
 
@@ -99,6 +104,11 @@ static enum err find(const char *where, struct net_address *address,
     if (!file_exists(where))
         return net_parse(where, address, why);
     (void)snprintf(path, sizeof path, "%s/%s", where, ADDRESS_FILE);
+    if (!file_exists(path))
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: no run is going on there; `muster train "
+                       "--resume=%s` goes on with one that was stopped",
+                       where, where);
     err = file_read(path, ADDRESS_MAX, &text, &size, why);
     if (err != ERR_OK)
         return err;

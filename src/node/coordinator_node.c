@@ -12,9 +12,11 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/greeting.h"
 #include "node/door.h"
 #include "node/farewell.h"
 #include "node/judge.h"
+#include "node/peer_keys.h"
 #include "node/result_file.h"
 #include "node/session.h"
 #include "node/status.h"
@@ -35,6 +37,7 @@
                   */
 #define TRACE_LAG_US      (2 * MS_US)
 #define FINISH_US         (500 * MS_US)
+#define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
 
 struct node {
@@ -51,6 +54,8 @@ struct node {
     bool in_bundle;            /* More of it is to come before we answer. */
     struct codec_room room;
     struct posting posting;
+    uint32_t *berth_index; /* Of the last session of each berth. */
+    struct watch *bell;    /* NULL: no notes. */
     struct envelope envelope;
     size_t message_max;
     size_t sum_max;                    /* The same, of a relay. */
@@ -75,6 +80,8 @@ struct node {
     time_us checkpoint_at; /* The loop's: when it was begun. */
 
     bool receipt;               /* The core is to be told RECEIPT. */
+    struct task *hash;          /* NULL: too few weights for a thread. */
+    struct digest hashed;       /* Its thread's while busy. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
     struct door door;
 
@@ -171,6 +178,7 @@ static void find_berth(struct node *node, struct session *session,
     }
     board_berth_reset(board, berth);
     session->berth = berth;
+    node->berth_index[berth] = session->index;
 }
 
 static void hello(struct node *node, struct session *session,
@@ -232,7 +240,7 @@ static size_t answer_stop(const struct node *node, bool allowed, char *text,
     else
         size = snprintf(text, capacity,
                         "{\"error\":\"only the cluster token may stop a "
-                        "run\"}");
+                        "run; give that one with --token-file\"}");
     return (size_t)size;
 }
 
@@ -315,7 +323,9 @@ static void answer_offer(struct node *node, struct session *session,
 static void first_message(struct node *node, struct session *session,
                           const struct msg *msg)
 {
-    if (msg->kind == MSG_HELLO)
+    if (greeting_foreign(msg) != NULL) /* Its name was not read. */
+        reject(node, session, greeting_foreign(msg));
+    else if (msg->kind == MSG_HELLO)
         hello(node, session, msg);
     else if (msg->kind == MSG_RELAY)
         relay(node, session, msg);
@@ -368,6 +378,34 @@ static void on_posted(struct node *node, struct session *session,
                          where.sequence);
 }
 
+/* A note that nobody claims is of a life that is over. */
+static void take_note(struct node *node, uint32_t berth)
+{
+    uint8_t note[BOARD_NOTE_BYTES];
+    const size_t size =
+        board_note_take(node->posting.board, berth, BOARD_COORDINATOR, note);
+    const uint32_t index = node->berth_index[berth];
+    struct session *session =
+        index != SESSION_NO_INDEX ? node->sessions[index] : NULL;
+
+    if (size == 0 || session == NULL || session->berth != berth)
+        return;
+    if (codec_is_posted(note, size))
+        on_posted(node, session, note, size);
+    else
+        no_message(node, session);
+}
+
+static void take_notes(void *context)
+{
+    struct node *node = context;
+    struct board *board = node->posting.board;
+
+    board_bell_hush(board, 0, BOARD_COORDINATOR);
+    for (uint32_t i = 0; i < board_shape(board)->berths; i++)
+        take_note(node, i);
+}
+
 static void on_single(struct node *node, struct link *link, enum plane plane,
                       const uint8_t *data, size_t size)
 {
@@ -375,6 +413,10 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
 
+    if (session != NULL && session->berth != BOARD_NONE) {
+        take_note(node, session->berth); /* It was left before. */
+        session = link_user(link);
+    }
     if (session == NULL)
         return;
     if (plane == PLANE_BULK && codec_is_posted(data, size)) {
@@ -397,6 +439,8 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
     }
     if (msg.kind == MSG_GONE)
         session_forget(session, msg.leaf);
+    if (msg.kind == MSG_SERVING)
+        msg.serving.local = link_local(session->link);
     event.link = session->index;
     if (msg.kind == MSG_BEAT || msg.kind == MSG_NEED)
         event.backlog = session_backlog(session);
@@ -484,6 +528,29 @@ static struct session *session_of(struct node *node, uint32_t index)
     return node->sessions[index];
 }
 
+/* One that lacks a key, which the core does not know. */
+static enum err send_key(struct node *node, struct session *session,
+                         const struct action *action)
+{
+    struct msg msg = action->msg;
+    enum err err;
+
+    if (msg.kind == MSG_SERVE)
+        peer_keys_serve(session, &msg.serve);
+    else
+        peer_keys_introduce(session_of(node, msg.fetch.source),
+                            node->core.members[action->link].name, &msg.fetch);
+    err = session_send(session, &node->posting, &node->envelope, &msg);
+    token_wipe(&msg, sizeof msg);
+    return err;
+}
+
+static bool has_key(const struct msg *msg)
+{
+    return msg->kind == MSG_SERVE ||
+           (msg->kind == MSG_FETCH && msg->fetch.peer != 0);
+}
+
 static void do_send(struct node *node, const struct action *action)
 {
     struct session *session = session_of(node, action->link);
@@ -494,7 +561,9 @@ static void do_send(struct node *node, const struct action *action)
         return;
     if (kind == MSG_REJECT)
         log_refusal(node, session, action->msg.reject.reason);
-    err = session_send(session, &node->posting, &node->envelope, &action->msg);
+    err = has_key(&action->msg) ? send_key(node, session, action)
+                                : session_send(session, &node->posting,
+                                               &node->envelope, &action->msg);
     /* After a last word the link is of no use; what is queued is still sent.
      * Without memory it is of no use either: the worker will dial again. */
     if (err != ERR_OK ||
@@ -543,6 +612,23 @@ static void log_trust(const struct trace *trace)
                  "%u)",
                  trace->key.step, trace->name, text,
                  (unsigned long long)trace->b, STRIKES_MAX);
+}
+
+/* Only time is lost, but somebody has a firewall or a broken memory. */
+static void log_peer(const struct trace *trace)
+{
+    if (trace->kind != TRACE_PEER)
+        return;
+    if (trace->b != 0)
+        log_line("step %u: %s gave %s wrong bytes of chunk %llu; nobody is "
+                 "sent to it for chunks any more",
+                 trace->key.step, trace->name, trace->fetcher,
+                 (unsigned long long)trace->a);
+    else
+        log_line("step %u: %s could not get chunk %llu from %s; it is sent "
+                 "from here",
+                 trace->key.step, trace->fetcher, (unsigned long long)trace->a,
+                 trace->name);
 }
 
 /* A step that waits for somebody should say for whom. */
@@ -615,6 +701,7 @@ static void send_traces(struct node *node)
 static void do_trace(struct node *node, const struct trace *trace)
 {
     log_trust(trace);
+    log_peer(trace);
     log_owner(trace);
     if (node->outlet == NULL)
         return;
@@ -690,6 +777,22 @@ static void do_checkpoint(struct node *node, const struct action *action)
     node->checkpoint_step = action->step;
     node->checkpoint_at = clock_now_us();
     task_start(node->checkpoint);
+}
+
+/* The core changes no weight before it is told (INV-5). */
+static void hash_weights(void *context)
+{
+    struct node *node = context;
+
+    node->hashed = coordinator_hash(&node->core);
+}
+
+static void weights_hashed(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_RECEIPT, .digest = &node->hashed};
+
+    feed(node, &event);
 }
 
 static void judged(void *context)
@@ -778,6 +881,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_CANCEL:
     case ACTION_RECALL:
     case ACTION_FETCH:
+    case ACTION_SERVE:
         break;
     }
     CHECK(!"an action of a worker");
@@ -848,7 +952,10 @@ static void feed(struct node *node, const struct event *event)
         node->receipt = false;
         if (!node->in_bundle)
             flush_relays(node); /* They, too, shall have the round first. */
-        step(node, &due);
+        if (node->hash != NULL)
+            task_start(node->hash);
+        else
+            step(node, &due);
     }
     while (node->journaled_count > 0 && !node->finished) {
         const struct event done = {.kind = EVENT_JOURNALED,
@@ -868,9 +975,12 @@ static void feed(struct node *node, const struct event *event)
 
 static void on_time(void *context)
 {
+    struct node *node = context;
     const struct event event = {.kind = EVENT_TIME};
 
-    feed(context, &event);
+    if (node->bell != NULL)
+        take_notes(node); /* BOARD-4: it may not have rung. */
+    feed(node, &event);
 }
 
 static void on_alert(void *context)
@@ -898,6 +1008,28 @@ static enum err open_core(struct node *node, struct why *why)
     return err == ERR_OK ? err : why_in(why, err, "%s", options->folder);
 }
 
+static enum err berth_room(struct node *node)
+{
+    const struct board *board = node->posting.board;
+    const uint32_t berths = board != NULL ? board_shape(board)->berths : 0;
+
+    node->berth_index = mem_new(berths, sizeof *node->berth_index);
+    if (node->berth_index == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < berths; i++)
+        node->berth_index[i] = SESSION_NO_INDEX;
+    return ERR_OK;
+}
+
+static enum err open_bell(struct node *node)
+{
+    const struct board *board = node->posting.board;
+    const int fd = board != NULL ? board_bell(board, 0, BOARD_COORDINATOR) : -1;
+
+    return fd < 0 ? ERR_OK
+                  : watch_new(node->loop, fd, take_notes, node, &node->bell);
+}
+
 static enum err make_room(struct node *node)
 {
     const struct coordinator_options *core = &node->core.options;
@@ -908,6 +1040,7 @@ static enum err make_room(struct node *node)
             codec_room_init(&node->room, core->job.dims, core->job.sum_dims, 0);
     if (err == ERR_OK)
         err = codec_room_answers(&node->room, ANSWERS_MAX);
+    node->room.packed = true;
     node->message_max =
         codec_message_max(core->job.dims, core->job.sum_dims, 0, 0);
     node->sum_max = codec_sum_max(core->job.sum_dims, ANSWERS_MAX);
@@ -921,7 +1054,7 @@ static enum err make_room(struct node *node)
     if (err == ERR_OK && (node->checkpoint_bytes == NULL ||
                           node->sessions == NULL || node->traces == NULL))
         err = ERR_NOMEM;
-    return err;
+    return err == ERR_OK ? berth_room(node) : err;
 }
 
 static enum err open_judge(struct node *node)
@@ -957,10 +1090,15 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
                        &node->checkpoint);
+    if (err == ERR_OK && node->core.options.job.dims >= HASH_DIMS)
+        err = task_new(node->loop, hash_weights, weights_hashed, node,
+                       &node->hash);
     if (err == ERR_OK && options->trace_fd >= 0)
         err = outlet_new(node->loop, options->trace_fd, &node->outlet);
     if (err == ERR_OK)
         err = open_judge(node);
+    if (err == ERR_OK)
+        err = open_bell(node);
     if (err == ERR_OK)
         err = link_hub_new(&with_loop, &node->hub);
     if (err == ERR_OK)
@@ -977,6 +1115,8 @@ static void node_close(struct node *node)
             session_drop(node, node->sessions[i]);
     }
     task_free(node->checkpoint);
+    task_free(node->hash);
+    watch_free(node->bell);
     judge_free(node->judge);
     link_hub_free(node->hub);
     outlet_free(node->outlet);
@@ -994,6 +1134,7 @@ static void node_close(struct node *node)
     folder_close(&node->checkpoint_folder);
     mem_free(node->checkpoint_bytes);
     mem_free(node->sessions);
+    mem_free(node->berth_index);
     mem_free(node->traces);
 }
 

@@ -165,6 +165,7 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_PULSE:
     case TRACE_AWAY:
     case TRACE_HOME:
+    case TRACE_PEER:
         break;
     }
 }
@@ -272,6 +273,9 @@ static void add_stats(struct coordinator_stats *to,
     to->resent += from->resent;
     to->shipped += from->shipped;
     to->fetched += from->fetched;
+    to->peered += from->peered;
+    to->peer_failed += from->peer_failed;
+    to->peer_wrong += from->peer_wrong;
     to->pieces_merged += from->pieces_merged;
     to->pieces_assigned += from->pieces_assigned;
     to->views += from->views;

@@ -4,13 +4,14 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/pack.h"
 
 /* From the first byte of a box to its sums: they begin on a line, as the blob
  * does. */
 static size_t lead(const struct outbox *outbox)
 {
     const size_t before = offsetof(struct blob, bytes);
-    const size_t least = before + codec_pack_lead(outbox->sum_dims);
+    const size_t least = before + pack_lead(outbox->sum_dims);
 
     return (least + MEM_LINE - 1) / MEM_LINE * MEM_LINE - before;
 }
@@ -100,7 +101,7 @@ bool outbox_fill(struct outbox *outbox, struct envelope *envelope,
         return false;
     envelope->tail = box;
     envelope->tail_size =
-        codec_pack_down(box->bytes, lead(outbox), msg->tally.dims);
+        pack_i64(sums_of(outbox, box), msg->tally.dims, box->bytes);
     return true;
 }
 

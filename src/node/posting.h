@@ -35,6 +35,11 @@ MUST_CHECK bool envelope_fill_head(struct envelope *envelope,
 void envelope_send(const struct envelope *envelope, struct link *link,
                    enum plane plane);
 void envelope_close(struct envelope *envelope);
+/* Left as a note for the other side of the berth, if it is short and there is
+ * room; else it is to be sent. */
+MUST_CHECK bool envelope_leave(const struct envelope *envelope,
+                               struct board *board, uint32_t berth,
+                               enum board_side to);
 
 /* The coordinator's side: the last round.  Its vectors are written once for the
  * board and once for the links, however many it is sent to. */

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/greeting.h"
 #include "core/relay.h"
 #include "node/farewell.h"
 #include "node/session.h"
@@ -146,10 +147,11 @@ static void on_up(void *context, struct link *link)
     feed(node, &event);
 }
 
-/* A relay vouches for many. */
+/* A relay vouches for many.  Another release is only told that it is one. */
 static bool may_enter(const struct link *link, const struct msg *msg)
 {
-    return link_may_be(link, msg->kind == MSG_HELLO ? msg->hello.name
+    return greeting_foreign(msg) != NULL ||
+           link_may_be(link, msg->kind == MSG_HELLO ? msg->hello.name
                                                     : TOKEN_CLUSTER);
 }
 

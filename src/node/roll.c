@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/greeting.h"
 #include "node/door.h"
 #include "node/farewell.h"
 #include "os/clock.h"
@@ -154,12 +155,11 @@ static uint32_t count_parts(const struct roll *roll)
 static const char *objection(const struct roll *roll, const struct peer *peer,
                              const struct roll_offer *offer)
 {
-    if (offer->version != MSG_VERSION)
-        return "this coordinator speaks another protocol version; use the "
-               "same release of muster on both machines";
-    if (!digest_equal(&offer->arithmetic, &roll->options.arithmetic))
-        return "this machine computes other bits than the coordinator; use "
-               "the same release of muster and no special floating-point mode";
+    const char *no = greeting_objection(offer->version, &offer->arithmetic,
+                                        &roll->options.arithmetic);
+
+    if (no != NULL)
+        return no;
     if (!link_may_be(peer->link, offer->name))
         return "the token is another worker's; use its name";
     if (roll->stage != STAGE_OFFERS &&
@@ -453,7 +453,8 @@ static void answer(struct roll *roll, struct peer *peer,
 
     if (stop && !allowed)
         (void)snprintf(text, sizeof text,
-                       "{\"error\":\"only the cluster token may stop a run\"}");
+                       "{\"error\":\"only the cluster token may stop a run; "
+                       "give that one with --token-file\"}");
     else if (stop)
         (void)snprintf(text, sizeof text, "{\"stopping\":true,\"step\":0}");
     else

@@ -20,6 +20,7 @@ struct letter {
 static void letter_free(struct letter *letter)
 {
     blob_drop(letter->tail);
+    token_wipe(letter->bytes, letter->size); /* A FETCH has a key in it. */
     mem_free(letter);
 }
 
@@ -72,6 +73,7 @@ void session_free(struct session *session)
     drop_letters(session, true);
     chunkset_close(&session->to_ship);
     mem_free(session->order);
+    token_close(&session->serving);
     mem_free(session);
 }
 
@@ -220,7 +222,9 @@ enum err session_send(struct session *session, struct posting *posting,
     if (!posting_fill(posting, session->berth, envelope, msg))
         return ERR_NOMEM;
     if (queue == NULL) {
-        send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope);
+        if (!envelope_leave(envelope, posting->board, session->berth,
+                            BOARD_WORKER))
+            send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope);
         return ERR_OK;
     }
     if (msg->kind == MSG_ROUND || msg->kind == MSG_TASK)

@@ -28,6 +28,7 @@
 #include "data/dataset.h"
 #include "node/posting.h"
 #include "os/link.h"
+#include "os/token.h"
 #include "wire/bundle.h"
 
 #define SESSION_HIGH_BYTES (8u << 20)
@@ -37,8 +38,9 @@ struct letter;
 
 struct session {
     struct link *link;
-    uint32_t index; /* The core's link; NO_INDEX: has not said HELLO. */
-    uint32_t berth; /* On the board; BOARD_NONE: a worker elsewhere. */
+    uint32_t index;       /* The core's link; NO_INDEX: has not said HELLO. */
+    uint32_t berth;       /* On the board; BOARD_NONE: a worker elsewhere. */
+    struct token serving; /* For its peers; no name: none yet. */
     struct chunkset to_ship;
     uint32_t *order; /* Chunks of to_ship, a ring; NULL before the first. */
     uint32_t at;     /* The next of them. */

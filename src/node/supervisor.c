@@ -306,8 +306,10 @@ static void check_time(struct supervisor *s, time_us now)
         if (err != ERR_OK)
             end(s, err);
     }
-    if (!s->stopping && (now >= s->max_time_at || told_to_stop(s)))
+    if (!s->stopping && (now >= s->max_time_at || told_to_stop(s))) {
+        s->timed_out = !told_to_stop(s);
         stop(s, 0);
+    }
     if (s->stopping && now >= s->stop_until)
         end(s, ERR_OK); /* It hangs; what is on disk is the state. */
     if (!s->stopping)

@@ -53,6 +53,7 @@ struct supervisor {
     int signal;
     time_us stop_until;
     time_us max_time_at;
+    bool timed_out;      /* That is why it stops. */
     time_us deserted_at; /* Nobody is left to compute; 0 = somebody is. */
     time_us tick_at;
     bool over;

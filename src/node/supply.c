@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "data/shared.h"
+#include "node/peer_fetch.h"
 #include "os/depot.h"
 #include "os/log.h"
 
@@ -20,6 +21,7 @@ struct supply {
     struct depot *depot;   /* NULL: none. */
     bool full;             /* It takes no more. */
     struct shared *shared; /* NULL: none. */
+    struct peer_fetch *peers;
     struct chunkset near;
     struct chunkset wanted; /* In the ring `order` ... */
     uint32_t *order;
@@ -156,13 +158,37 @@ static void kept(struct supply *supply)
 static void done(void *context)
 {
     struct supply *supply = context;
+    const struct fetched what = {
+        .first = supply->chunk,
+        .end = supply->chunk + 1,
+        .bytes = supply->bytes,
+        .size = supply->size,
+        .err = supply->err,
+        .why = supply->err != ERR_OK && supply->why.text[0] != '\0'
+                   ? supply->why.text
+                   : NULL,
+    };
 
     if (supply->keeping)
         kept(supply);
     else
-        supply->fetched(supply->context, supply->chunk, supply->bytes,
-                        supply->size, supply->err, &supply->why);
+        supply->fetched(supply->context, &what);
     go_on(supply);
+}
+
+static void from_peer(void *context, uint32_t peer, uint32_t first,
+                      uint32_t end, const uint8_t *bytes, size_t size,
+                      enum err err)
+{
+    struct supply *supply = context;
+    const struct fetched what = {.first = first,
+                                 .end = end,
+                                 .peer = peer,
+                                 .bytes = bytes,
+                                 .size = size,
+                                 .err = err};
+
+    supply->fetched(supply->context, &what);
 }
 
 static void open_depot(struct supply *supply)
@@ -177,10 +203,17 @@ static void open_depot(struct supply *supply)
 }
 
 enum err supply_new(struct loop *loop, const struct supply_options *options,
-                    const struct dataset *data, supply_fetched fetched,
+                    const struct dataset *data, const char *name,
+                    const struct net_source *source, supply_fetched fetched,
                     void *context, struct supply **supply)
 {
     struct supply *made = mem_new(1, sizeof *made);
+    const struct peer_fetch_options peers = {.loop = loop,
+                                             .name = name,
+                                             .source = source,
+                                             .alone = options->alone,
+                                             .fetched = from_peer,
+                                             .context = made};
     enum err err;
 
     if (made == NULL)
@@ -190,7 +223,10 @@ enum err supply_new(struct loop *loop, const struct supply_options *options,
     made->fetched = fetched;
     made->context = context;
     err = task_new(loop, work, done, made, &made->task);
+    if (err == ERR_OK)
+        err = peer_fetch_new(&peers, &made->peers);
     if (err != ERR_OK) {
+        task_free(made->task);
         mem_free(made);
         return err;
     }
@@ -204,6 +240,7 @@ void supply_free(struct supply *supply)
     if (supply == NULL)
         return;
     task_free(supply->task);
+    peer_fetch_free(supply->peers);
     depot_close(supply->depot);
     shared_close(supply->shared);
     chunkset_close(&supply->near);
@@ -290,6 +327,8 @@ enum err supply_learn(struct supply *supply, const struct job *job,
         if (depot_has(supply->depot, &supply->digests[i]))
             chunkset_add(&supply->near, i);
     }
+    peer_fetch_learn(supply->peers, supply->digests,
+                     dataset_chunk_bytes_max(supply->data));
     supply->known = true;
     return ERR_OK;
 }
@@ -312,6 +351,13 @@ void supply_want(struct supply *supply, uint32_t first, uint32_t end)
         chunkset_add(wanted, chunk);
     }
     go_on(supply);
+}
+
+enum err supply_want_peer(struct supply *supply, const struct msg_fetch *msg,
+                          uint32_t first, uint32_t end)
+{
+    CHECK(supply->known);
+    return peer_fetch_want(supply->peers, msg, first, end);
 }
 
 void supply_keep(struct supply *supply, uint32_t chunk)

@@ -503,6 +503,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .sync = options->sync,
         .chunk_digests = train->chunk_digests,
         .place = train->place[0] != '\0' ? train->place : NULL,
+        .peers = !options->ship_alone,
         .verify = options->verify,
         .audit = options->audit,
         /* Not --seed, which workers may know. */
@@ -680,6 +681,7 @@ static enum err report(struct train *train, struct train_result *result,
                   result);
     result->hash = hash_result(train, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
+    result->timed_out = !result->finished && train->supervisor.timed_out;
     result->port = train->door->listener.bound.port;
     result->shared = train->board != NULL;
     return ERR_OK;

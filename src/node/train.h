@@ -77,6 +77,7 @@ struct train_options {
     bool stints;        /* Trace what everybody did from when to when. */
     const char *shared; /* Where all read the data; NULL: shipped. */
     const char *ca;     /* ... authorities of its server; NULL: the system's. */
+    bool ship_alone;    /* Workers fetch no chunks from each other. */
     struct notice_options notice; /* Told: as on SIGTERM. */
     time_us max_time_us; /* End at a step boundary after this; 0 = never. */
     /* Called by the supervisor for every trace event, and with NULL every
@@ -117,8 +118,9 @@ struct train_worker {
 };
 
 struct train_result {
-    bool finished; /* false: stopped or preempted, state saved. */
-    int signal;    /* The signal that ended it, 0 = none. */
+    bool finished;  /* false: stopped or preempted, state saved. */
+    int signal;     /* The signal that ended it, 0 = none. */
+    bool timed_out; /* max_time_us ended it, nobody else. */
     struct digest hash;
     uint32_t steps;
     double elapsed_s; /* First broadcast to last commit. */

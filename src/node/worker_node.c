@@ -20,12 +20,14 @@
 #include "node/farewell.h"
 #include "node/local.h"
 #include "node/outbox.h"
+#include "node/peer_server.h"
 #include "node/posting.h"
 #include "node/preempt.h"
 #include "node/products.h"
 #include "node/self.h"
 #include "os/clock.h"
 #include "os/link.h"
+#include "os/log.h"
 #include "os/loop.h"
 #include "os/process.h"
 #include "os/random.h"
@@ -64,7 +66,10 @@ struct node {
 
     struct dataset own;         /* Shipped rows. */
     struct supply *supply;      /* Of rows that are not; NULL: resident. */
-    bool recalled;              /* The core is to be told what is near. */
+    bool recalled;              /* The core is to be told what is near, ... */
+    struct peer_server *server; /* For peers; NULL: none. */
+    bool serving;               /* ... and that they reach us ... */
+    uint16_t port;              /* ... here. */
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
     struct compute compute;
@@ -95,10 +100,11 @@ struct node {
     struct self self;
     uint32_t sent_step;
 
-    bool up;       /* The link is. */
-    bool posts;    /* The coordinator at its other end uses our board. */
-    bool let_in;   /* ... and has brought a WELCOME. */
-    uint32_t way;  /* Index of the address in use. */
+    bool up;            /* The link is. */
+    bool posts;         /* The coordinator at its other end uses our board. */
+    struct watch *bell; /* NULL: no notes. */
+    bool let_in;        /* ... and has brought a WELCOME. */
+    uint32_t way;       /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
     enum err err;
@@ -198,6 +204,32 @@ static enum err decode(struct node *node, const uint8_t *data, size_t size,
     return err;
 }
 
+/* A note from the coordinator; before its WELCOME there is nobody to read it.
+ */
+static void take_note(struct node *node)
+{
+    struct board *board = node->options->board;
+    const uint32_t berth = node->options->berth;
+    uint8_t note[BOARD_NOTE_BYTES];
+    size_t size;
+
+    if (node->bell == NULL || !node->open || !node->let_in)
+        return;
+    size = board_note_take(board, berth, BOARD_WORKER, note);
+    if (size > 0 && codec_is_posted(note, size))
+        on_posted(node, note, size);
+}
+
+static void on_bell(void *context)
+{
+    struct node *node = context;
+
+    if (node->bell == NULL)
+        return;
+    board_bell_hush(node->options->board, node->options->berth, BOARD_WORKER);
+    take_note(node);
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -205,6 +237,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
 
+    take_note(node); /* It was left before. */
     if (link != node->link)
         return;
     if (plane == PLANE_BULK && codec_is_posted(data, size)) {
@@ -220,8 +253,10 @@ static void on_message(void *context, struct link *link, enum plane plane,
     node->let_in = node->let_in || msg.kind == MSG_WELCOME;
     feed(node, &event);
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
-    if (msg.kind == MSG_WELCOME && node->open && node->link == link)
+    if (msg.kind == MSG_WELCOME && node->open && node->link == link) {
         link_trust(link, node->message_max);
+        take_note(node);
+    }
 }
 
 static void other_way(struct node *node)
@@ -307,6 +342,10 @@ static void send_filled(struct node *node, const struct msg *msg)
 {
     const bool bulk = msg_is_bulk(msg->kind);
 
+    if (node->posts && node->bell != NULL &&
+        envelope_leave(&node->envelope, node->options->board,
+                       node->options->berth, BOARD_COORDINATOR))
+        return;
     if (bulk)
         note_sent(node, msg);
     envelope_send(&node->envelope, node->link,
@@ -700,6 +739,13 @@ static void do_store_strip(struct node *node, const struct action *action)
         finish(node, err, "the coordinator sent a broken strip of data");
 }
 
+/* On our disk, and for peers. */
+static void keep_chunk(struct node *node, uint32_t chunk)
+{
+    supply_keep(node->supply, chunk);
+    peer_server_stored(node->server);
+}
+
 static void do_store(struct node *node, const struct action *action)
 {
     const struct msg_data *msg = &action->msg.data;
@@ -714,7 +760,7 @@ static void do_store(struct node *node, const struct action *action)
         ERR_OK)
         finish(node, ERR_FORMAT, "the coordinator sent a broken chunk of data");
     else
-        supply_keep(node->supply, msg->chunk);
+        keep_chunk(node, msg->chunk);
 }
 
 static void do_recall(struct node *node, const struct msg_chunks *chunks)
@@ -728,20 +774,56 @@ static void do_recall(struct node *node, const struct msg_chunks *chunks)
     node->recalled = err == ERR_OK;
 }
 
-/* A damaged chunk on our own disk is asked for; a shared file that is not what
- * it should be is nobody's to mend but the user's. */
-static void on_fetched(void *context, uint32_t chunk, const uint8_t *bytes,
-                       size_t size, enum err err, const struct why *why)
+/* A damaged chunk on our own disk is asked for, and so is what a peer did not
+ * give; a shared file that is not what it should be is nobody's to mend but the
+ * user's. */
+static void on_fetched(void *context, const struct fetched *fetched)
 {
     struct node *node = context;
-    struct event event = {.kind = EVENT_FETCHED, .err = err, .chunk = chunk};
+    const struct event event = {.kind = EVENT_FETCHED,
+                                .err = fetched->err,
+                                .chunk = fetched->first,
+                                .end = fetched->end,
+                                .peer = fetched->peer};
 
-    if (err == ERR_OK && !chunkset_has(&node->own.present, chunk) &&
-        dataset_chunk_decode(&node->own, chunk, bytes, size) != ERR_OK)
+    if (fetched->err == ERR_OK &&
+        !chunkset_has(&node->own.present, fetched->first) &&
+        dataset_chunk_decode(&node->own, fetched->first, fetched->bytes,
+                             fetched->size) != ERR_OK)
         finish(node, ERR_FORMAT, "a chunk of data is broken");
-    if (err != ERR_OK && why->text[0] != '\0')
-        finish(node, err, why->text);
+    if (fetched->why != NULL)
+        finish(node, fetched->err, fetched->why);
+    if (fetched->err == ERR_OK && fetched->peer != 0)
+        keep_chunk(node, fetched->first);
+    else if (fetched->err == ERR_OK)
+        peer_server_stored(node->server);
     feed(node, &event);
+}
+
+static void do_fetch(struct node *node, const struct action *action)
+{
+    if (action->msg.fetch.peer == 0)
+        supply_want(node->supply, action->first, action->end);
+    else if (supply_want_peer(node->supply, &action->msg.fetch, action->first,
+                              action->end) != ERR_OK)
+        finish(node, ERR_NOMEM, "out of memory");
+}
+
+/* Where the coordinator sees us from: --interface holds for peers, too.  If
+ * that cannot be, we only fetch. */
+static void do_serve(struct node *node, const struct msg_serve *msg)
+{
+    char host[NET_HOST_SIZE];
+    struct why why = {0};
+
+    if (node->options->supply.alone || node->server == NULL || !node->up ||
+        !link_own_host(node->link, host))
+        return;
+    node->serving = true;
+    node->port = 0;
+    if (peer_server_open(node->server, host, msg->key, &node->port, &why) !=
+        ERR_OK)
+        log_line("other workers cannot fetch from this one: %s", why.text);
 }
 
 static void carry_out(struct node *node, const struct action *action)
@@ -782,7 +864,10 @@ static void carry_out(struct node *node, const struct action *action)
         do_recall(node, &action->msg.chunks);
         return;
     case ACTION_FETCH:
-        supply_want(node->supply, action->first, action->end);
+        do_fetch(node, action);
+        return;
+    case ACTION_SERVE:
+        do_serve(node, &action->msg.serve);
         return;
     case ACTION_SHIP:
     case ACTION_JOURNAL:
@@ -850,6 +935,14 @@ static void feed(struct node *node, const struct event *event)
         feed(node, &recalled);
         return;
     }
+    if (node->serving && !node->finished) {
+        const struct event serving = {.kind = EVENT_SERVING,
+                                      .port = node->port};
+
+        node->serving = false;
+        feed(node, &serving);
+        return;
+    }
     give_room(node);
     if (node->finished && !farewell_begun(&node->farewell))
         begin_end(node);
@@ -876,6 +969,7 @@ static void on_time(void *context)
 {
     const struct event event = {.kind = EVENT_TIME};
 
+    on_bell(context); /* BOARD-4: it may not have rung. */
     look_at_self(context);
     feed(context, &event);
 }
@@ -925,6 +1019,17 @@ static enum err open_core(struct node *node, struct why *why)
     return err;
 }
 
+static enum err open_bell(struct node *node)
+{
+    const struct board *board = node->options->board;
+    const int fd = board != NULL
+                       ? board_bell(board, node->options->berth, BOARD_WORKER)
+                       : -1;
+
+    return fd < 0 ? ERR_OK
+                  : watch_new(node->loop, fd, on_bell, node, &node->bell);
+}
+
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
@@ -950,7 +1055,13 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK && node->options->resident == NULL &&
         node->options->user == NULL && node->options->owned == NULL)
         err = supply_new(node->loop, &node->options->supply, &node->own,
-                         on_fetched, node, &node->supply);
+                         node->options->name, node->options->source, on_fetched,
+                         node, &node->supply);
+    if (err == ERR_OK && node->supply != NULL)
+        err = peer_server_new(node->loop, &node->own,
+                              node->options->supply.spoils, &node->server);
+    if (err == ERR_OK)
+        err = open_bell(node);
     if (err == ERR_OK)
         err = link_hub_new(&links, &node->hub);
     return err;
@@ -961,11 +1072,13 @@ static void node_close(struct node *node)
     flag_raise(&node->cancel);
     task_free(node->task);
     supply_free(node->supply);
+    peer_server_free(node->server);
     part_close(&node->part);
     products_close(&node->products);
     compute_close(&node->compute);
     user_compute_close(&node->user);
     threads_free(node->pool);
+    watch_free(node->bell);
     link_hub_free(node->hub);
     alerts_free(node->alerts);
     preempt_free(node->preempt);

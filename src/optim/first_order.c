@@ -3,16 +3,20 @@
  * the average, which has only to add.
  *
  * Each update walks the coordinates once; a coordinate depends on no other.
+ * Its sums are those of math/vec.h, however the walk is cut.
  */
 #include <math.h>
 
 #include "math/vec.h"
 #include "optim/parts.h"
 
-/* Move b by one step with the gradient sum g (or opt->gradient, that of the
- * objective) taken at b; coordinates of one span. */
+#define BLOCK 1024u
+
+/* Move some coordinates of b, all of one span, by one step: g is the gradient
+ * sum at b, `slope` the gradient of the objective there, both of the
+ * coordinates span->from and on. */
 typedef void (*update_function)(struct optim *opt, const double *g,
-                                const struct span *span);
+                                const double *slope, const struct span *span);
 
 static struct evaluation at_model(const struct optim *opt)
 {
@@ -44,34 +48,118 @@ static void place(struct optim *opt)
     opt->v = opt->vectors > 2 ? opt->kept + 2 * (size_t)opt->dims : NULL;
 }
 
-static bool feed(struct optim *opt, const double *sum, double loss_sum,
-                 update_function update)
+/* One walk over the coordinates, a block at a time, so that what is read is
+ * still in the first cache for all that is done with it. */
+struct walk {
+    struct optim *opt;
+    const double *sum;
+    update_function update; /* NULL: only measure. */
+    struct vec_sum slopes;  /* Of squares. */
+    bool finite;            /* What was updated is. */
+};
+
+static void measure_block(struct walk *walk, const struct span *block,
+                          double *slope)
+{
+    const struct optim *opt = walk->opt;
+    const uint32_t from = block->from, count = block->to - from;
+
+    vec_measure(walk->sum + from, (double)opt->options.rows, 2 * block->l2,
+                opt->b + from, count, slope);
+    vec_sum_add(&walk->slopes, slope, slope, count);
+}
+
+static void update_block(struct walk *walk, const struct span *block,
+                         const double *slope)
+{
+    walk->update(walk->opt, walk->sum + block->from, slope, block);
+    walk->finite = walk->finite && vec_finite(walk->opt->b + block->from,
+                                              block->to - block->from);
+}
+
+/* Returns |b|^2 before the update.  Slopes are kept if nothing is updated. */
+static double walk_span(struct walk *walk, const struct span *span)
+{
+    struct vec_sum weights = {0};
+    double room[BLOCK];
+
+    for (uint32_t at = span->from; at < span->to; at += BLOCK) {
+        const uint32_t left = span->to - at;
+        const struct span block = {at, at + (left < BLOCK ? left : BLOCK),
+                                   span->l2};
+        double *const slope =
+            walk->update != NULL ? room : walk->opt->gradient + at;
+
+        measure_block(walk, &block, slope);
+        vec_sum_add(&weights, walk->opt->b + at, walk->opt->b + at,
+                    block.to - at);
+        if (walk->update != NULL)
+            update_block(walk, &block, slope);
+    }
+    return vec_sum_end(&weights);
+}
+
+static void walk_all(struct walk *walk, double loss_sum)
+{
+    struct optim *opt = walk->opt;
+    double objective = loss_sum / (double)opt->options.rows;
+    struct span span[SPANS];
+
+    optim_spans(opt, span);
+    for (int i = 0; i < SPANS; i++) {
+        if (span[i].from < span[i].to)
+            objective += span[i].l2 * walk_span(walk, &span[i]);
+    }
+    opt->objective = objective;
+    opt->gradient_norm = sqrt(vec_sum_end(&walk->slopes));
+}
+
+static void update_all(struct walk *walk)
 {
     struct span span[SPANS];
 
-    opt->objective = optim_measure(opt, opt->b, sum, loss_sum, opt->gradient);
-    opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
-    if (optim_converged(opt))
+    optim_spans(walk->opt, span);
+    for (int i = 0; i < SPANS; i++) {
+        if (span[i].from < span[i].to)
+            update_block(walk, &span[i], walk->opt->gradient + span[i].from);
+    }
+}
+
+/* Where the norm of the whole gradient decides whether there is an update at
+ * all, that is a second walk. */
+static bool feed(struct optim *opt, const double *sum, double loss_sum,
+                 update_function update)
+{
+    const bool may_end = opt->options.tol > 0 || opt->options.gap > 0;
+    struct walk walk = {.opt = opt,
+                        .sum = sum,
+                        .update = may_end ? NULL : update,
+                        .finite = true};
+
+    walk_all(&walk, loss_sum);
+    if (may_end && optim_converged(opt))
         return false;
-    optim_spans(opt, span);
-    for (int i = 0; i < SPANS; i++)
-        update(opt, sum, &span[i]);
+    if (may_end) {
+        walk.update = update;
+        update_all(&walk);
+    }
     opt->step++;
-    opt->diverged = optim_is_broken(opt);
+    opt->diverged = !(walk.finite && isfinite(opt->gradient_norm) &&
+                      isfinite(opt->objective));
     return true;
 }
 
 /* --- gd ------------------------------------------------------------------ */
 
-static void gd_update(struct optim *opt, const double *g,
+static void gd_update(struct optim *opt, const double *g, const double *slope,
                       const struct span *span)
 {
     const double eta = optim_rate(opt);
     const double keep = 1 - 2 * span->l2 * eta;
     const double scale = eta / (double)opt->options.rows;
 
-    for (uint32_t j = span->from; j < span->to; j++)
-        opt->b[j] = keep * opt->b[j] - scale * g[j];
+    (void)slope;
+    vec_descend(keep, scale, g, span->to - span->from, opt->b + span->from);
 }
 
 static bool gd_feed(struct optim *opt, const double *sum, double loss_sum)
@@ -84,7 +172,7 @@ const struct optim_ops optim_gd_ops = {"gd",       true,  false,    1,
 
 /* --- agd ----------------------------------------------------------------- */
 
-static void agd_update(struct optim *opt, const double *g,
+static void agd_update(struct optim *opt, const double *g, const double *slope,
                        const struct span *span)
 {
     const double eta = optim_rate(opt);
@@ -92,10 +180,11 @@ static void agd_update(struct optim *opt, const double *g,
     const double shrink = 2 * span->l2 * eta;
     const double scale = eta / (double)opt->options.rows;
 
+    (void)slope;
     for (uint32_t j = span->from; j < span->to; j++) {
         const double b = opt->b[j];
         const double v = (1 - th) * b + th * opt->u[j];
-        const double next = v - scale * g[j] - shrink * b;
+        const double next = v - scale * g[j - span->from] - shrink * b;
 
         opt->u[j] = b + (next - b) / th;
         opt->b[j] = next;
@@ -113,7 +202,7 @@ const struct optim_ops optim_agd_ops = {"agd",       true,  false,    1,
 /* --- momentum ------------------------------------------------------------ */
 
 static void momentum_update(struct optim *opt, const double *g,
-                            const struct span *span)
+                            const double *slope, const struct span *span)
 {
     const double eta = optim_rate(opt);
     const double mu = opt->options.momentum;
@@ -121,11 +210,11 @@ static void momentum_update(struct optim *opt, const double *g,
 
     (void)g;
     for (uint32_t j = span->from; j < span->to; j++) {
-        const double slope = opt->gradient[j];
-        const double u = mu * opt->u[j] + slope;
+        const double s = slope[j - span->from];
+        const double u = mu * opt->u[j] + s;
 
         opt->u[j] = u;
-        opt->b[j] -= eta * (nesterov ? slope + mu * u : u);
+        opt->b[j] -= eta * (nesterov ? s + mu * u : u);
     }
 }
 
@@ -140,7 +229,7 @@ const struct optim_ops optim_momentum_ops = {
 /* --- adam ---------------------------------------------------------------- */
 
 /* Kingma & Ba, "Adam", ICLR 2015.  The root is one IEEE operation. */
-static void adam_update(struct optim *opt, const double *g,
+static void adam_update(struct optim *opt, const double *g, const double *slope,
                         const struct span *span)
 {
     const struct optim_options *o = &opt->options;
@@ -150,10 +239,9 @@ static void adam_update(struct optim *opt, const double *g,
 
     (void)g;
     for (uint32_t j = span->from; j < span->to; j++) {
-        const double slope = opt->gradient[j];
-        const double u = o->beta1 * opt->u[j] + (1 - o->beta1) * slope;
-        const double v =
-            o->beta2 * opt->v[j] + (1 - o->beta2) * (slope * slope);
+        const double s = slope[j - span->from];
+        const double u = o->beta1 * opt->u[j] + (1 - o->beta1) * s;
+        const double v = o->beta2 * opt->v[j] + (1 - o->beta2) * (s * s);
 
         opt->u[j] = u;
         opt->v[j] = v;

@@ -283,8 +283,8 @@ double optim_measure(const struct optim *opt, const double *w,
         const uint32_t from = span[i].from, to = span[i].to;
         const double twice = 2 * span[i].l2;
 
-        for (uint32_t j = from; j < to; j++)
-            gradient[j] = sum[j] / rows + twice * w[j];
+        vec_measure(sum + from, rows, twice, w + from, to - from,
+                    gradient + from);
         if (from < to)
             objective += span[i].l2 * vec_dot(w + from, w + from, to - from);
     }

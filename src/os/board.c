@@ -3,7 +3,10 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -24,9 +27,23 @@ struct answer_head {
     _Alignas(MEM_LINE) _Atomic uint64_t released; /* The coordinator's. */
 };
 
+struct note {
+    _Alignas(MEM_LINE) _Atomic uint64_t sequence; /* The writer's. */
+    uint32_t size;
+    uint8_t bytes[BOARD_NOTE_BYTES];
+    _Alignas(MEM_LINE) _Atomic uint64_t taken; /* The reader's. */
+};
+
+/* Rung and not heard yet: no need to ring again. */
+struct bell_head {
+    _Alignas(MEM_LINE) _Atomic uint32_t rung;
+};
+
 struct berth_head {
     _Alignas(MEM_LINE) _Atomic uint64_t incarnation;
     struct answer_head answer[BOARD_ANSWERS];
+    struct note note[2];   /* By enum board_side: to whom. */
+    struct bell_head bell; /* The worker's. */
 };
 
 /* One process's view; only `memory` is shared. */
@@ -37,10 +54,13 @@ struct board {
     uint8_t *memory;
     uint64_t last;    /* The newest round of ours; 0: none yet. */
     uint64_t writing; /* The round being written; 0: none. */
+    /* One for each berth, the last is the coordinator's; inherited. */
+    int bell[BOARD_BELLS_MAX + 1];
+    uint32_t bells; /* 0: there are no notes. */
 };
 
-/* Layout: heads of rounds, heads of berths, then bytes of rounds and answers,
- * all on pages of their own. */
+/* Layout: heads of rounds, heads of berths, the coordinator's bell, then bytes
+ * of rounds and answers, all on pages of their own. */
 static size_t to_page(size_t size)
 {
     return (size + PAGE - 1) / PAGE * PAGE;
@@ -49,7 +69,8 @@ static size_t to_page(size_t size)
 static size_t heads_size(const struct board_shape *shape)
 {
     return to_page(BOARD_ROUNDS * sizeof(struct round_head) +
-                   shape->berths * sizeof(struct berth_head));
+                   shape->berths * sizeof(struct berth_head) +
+                   sizeof(struct bell_head));
 }
 
 static struct round_head *round_at(const struct board *board, uint64_t sequence)
@@ -99,6 +120,29 @@ static bool measure(struct board *board)
                                    &board->size);
 }
 
+static void close_bells(struct board *board)
+{
+    for (uint32_t i = 0; i < board->bells; i++)
+        (void)close(board->bell[i]);
+    board->bells = 0;
+}
+
+/* Without them everything goes over the link: no reason to fail. */
+static void open_bells(struct board *board)
+{
+    if (board->shape.berths > BOARD_BELLS_MAX)
+        return;
+    while (board->bells < board->shape.berths + 1) {
+        const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+        if (fd < 0) {
+            close_bells(board);
+            return;
+        }
+        board->bell[board->bells++] = fd;
+    }
+}
+
 enum err board_new(const struct board_shape *shape, struct board **board)
 {
     struct board *made = mem_new(1, sizeof *made);
@@ -116,6 +160,7 @@ enum err board_new(const struct board_shape *shape, struct board **board)
         return ERR_NOMEM;
     }
     made->memory = memory;
+    open_bells(made);
     *board = made;
     return ERR_OK;
 }
@@ -124,6 +169,7 @@ void board_free(struct board *board)
 {
     if (board == NULL)
         return;
+    close_bells(board);
     CHECK(munmap(board->memory, board->size) == 0);
     mem_free(board);
 }
@@ -276,4 +322,82 @@ void board_answer_release(struct board *board, uint32_t berth, uint32_t answer,
     /* Pairs with the acquire in board_answer_free. */
     atomic_store_explicit(&berth_at(board, berth)->answer[answer].released,
                           sequence, memory_order_release);
+}
+
+/* --- notes --------------------------------------------------------------- */
+
+static struct bell_head *bell_at(const struct board *board, uint32_t berth,
+                                 enum board_side side)
+{
+    if (side == BOARD_WORKER)
+        return &berth_at(board, berth)->bell;
+    return (struct bell_head *)(void *)(berth_at(board, 0) +
+                                        board->shape.berths);
+}
+
+int board_bell(const struct board *board, uint32_t berth, enum board_side side)
+{
+    if (board->bells == 0)
+        return -1;
+    return board->bell[side == BOARD_WORKER ? berth : board->bells - 1];
+}
+
+/* Both sides exchange: whoever finds it rung has been before the one who will
+ * find it so next, and what was left before is seen then. */
+static void ring(struct board *board, uint32_t berth, enum board_side side)
+{
+    const uint64_t one = 1;
+
+    if (atomic_exchange(&bell_at(board, berth, side)->rung, 1) != 0)
+        return;
+    /* It cannot be full, and if it were it would be readable. */
+    (void)!write(board_bell(board, berth, side), &one, sizeof one);
+}
+
+/* Who has found it silent may be about to write: so read in any case. */
+void board_bell_hush(struct board *board, uint32_t berth, enum board_side side)
+{
+    uint64_t rings;
+
+    if (board->bells == 0)
+        return;
+    (void)atomic_exchange(&bell_at(board, berth, side)->rung, 0);
+    (void)!read(board_bell(board, berth, side), &rings, sizeof rings);
+}
+
+bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,
+                      const void *data, size_t size)
+{
+    struct note *note = &berth_at(board, berth)->note[to];
+    const uint64_t sequence =
+        atomic_load_explicit(&note->sequence, memory_order_relaxed);
+
+    /* Pairs with the release in board_note_take. */
+    if (board->bells == 0 || size == 0 || size > BOARD_NOTE_BYTES ||
+        atomic_load_explicit(&note->taken, memory_order_acquire) != sequence)
+        return false;
+    memcpy(note->bytes, data, size);
+    note->size = (uint32_t)size;
+    /* Pairs with the acquire there. */
+    atomic_store_explicit(&note->sequence, sequence + 1, memory_order_release);
+    ring(board, berth, to);
+    return true;
+}
+
+size_t board_note_take(struct board *board, uint32_t berth,
+                       enum board_side side, uint8_t out[BOARD_NOTE_BYTES])
+{
+    struct note *note = &berth_at(board, berth)->note[side];
+    const uint64_t sequence =
+        atomic_load_explicit(&note->sequence, memory_order_acquire);
+    size_t size;
+
+    if (atomic_load_explicit(&note->taken, memory_order_relaxed) == sequence)
+        return 0;
+    size = *(volatile uint32_t *)&note->size; /* Once: it may change. */
+    if (size > BOARD_NOTE_BYTES)
+        size = 0;
+    memcpy(out, note->bytes, size);
+    atomic_store_explicit(&note->taken, sequence, memory_order_release);
+    return size;
 }

@@ -2,12 +2,13 @@
  * board.h - memory that a coordinator and the workers forked beside it share.
  *
  * What is large is written once and read where it lies; who wrote what and
- * where is said in a small message over the link (wire/posted.h), so that
- * order, heartbeats and death are the link's business as before.
+ * where is said in a small message, left here as a note or sent over the link.
+ * Heartbeats and death are the link's business as before.
  *
  *     round   [ sequence | bytes ]   two of them, in turn; the coordinator
  *     round   [ sequence | bytes ]   writes, all workers read
- *     berth 0 [ incarnation ][ answer: sequence, released | bytes ] x 2
+ *     berth 0 [ incarnation ][ note to the worker ][ note from it ]
+ *             [ answer: sequence, released | bytes ] x 2
  *     berth 1  ...                   one worker writes, the coordinator reads
  *
  * Anonymous shared memory, mapped before the forks: every later life of a
@@ -23,7 +24,14 @@
  *            kill -9 of a worker leaves a half-written answer that nobody was
  *            told of; it is released when the next life takes the berth.
  *   BOARD-3  Sizes and offsets come from each process's own copy of the shape.
- *            Nothing read from here is used as a length or an index.
+ *            Nothing read from here is used as a length or an index, but the
+ *            size of a note, if that is no more than a note can have.
+ *   BOARD-4  A note is its writer's while taken = sequence, its reader's from
+ *            leaving to taking.  If the last one was not taken the writer uses
+ *            the link; so nobody waits for a reader, and of what was left
+ *            before something was sent the reader can know by then.  A bell
+ *            only says: look at the notes.  Whoever is killed between leaving
+ *            one and ringing has told nobody: so look at times without, too.
  */
 #ifndef OS_BOARD_H
 #define OS_BOARD_H
@@ -37,6 +45,9 @@
 #define BOARD_ROUNDS  2u
 #define BOARD_ANSWERS 2u
 #define BOARD_NONE    UINT32_MAX
+
+#define BOARD_NOTE_BYTES 1008u
+#define BOARD_BELLS_MAX  64u /* With more berths there are no notes. */
 
 struct board;
 
@@ -89,5 +100,23 @@ const uint8_t *board_answer(const struct board *board, uint32_t berth,
                             uint32_t answer, uint64_t sequence);
 void board_answer_release(struct board *board, uint32_t berth, uint32_t answer,
                           uint64_t sequence);
+
+/* --- notes --------------------------------------------------------------- */
+
+enum board_side { BOARD_WORKER, BOARD_COORDINATOR };
+
+/* To the other side of the berth.  False: it has not taken the last one, or
+ * there are no notes, or this is too long for one. */
+MUST_CHECK bool board_note_leave(struct board *board, uint32_t berth,
+                                 enum board_side to, const void *data,
+                                 size_t size);
+/* What was left for `side`: its size, 0 if there is nothing. */
+size_t board_note_take(struct board *board, uint32_t berth,
+                       enum board_side side, uint8_t note[BOARD_NOTE_BYTES]);
+/* Readable once somebody has rung; -1: there are no notes.  The coordinator
+ * has one for all berths. */
+int board_bell(const struct board *board, uint32_t berth, enum board_side side);
+/* It was heard; before looking at the notes. */
+void board_bell_hush(struct board *board, uint32_t berth, enum board_side side);
 
 #endif /* OS_BOARD_H */

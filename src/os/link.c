@@ -1010,3 +1010,33 @@ const char *link_address(const struct link *link)
 {
     return link->address;
 }
+
+bool link_host(const struct link *link, char host[NET_HOST_SIZE])
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+
+    if (conn == NULL)
+        return false;
+    sockaddr_host(&conn->peer, host);
+    return true;
+}
+
+bool link_own_host(const struct link *link, char host[NET_HOST_SIZE])
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+    struct sockaddr_storage own;
+    int size = sizeof own;
+
+    if (conn == NULL ||
+        uv_tcp_getsockname(&conn->tcp, (struct sockaddr *)&own, &size) != 0)
+        return false;
+    sockaddr_host(&own, host);
+    return true;
+}
+
+bool link_local(const struct link *link)
+{
+    const struct conn *conn = link->conn[PLANE_CONTROL];
+
+    return conn != NULL && sockaddr_loopback(&conn->peer);
+}

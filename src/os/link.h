@@ -146,5 +146,11 @@ const char *link_peer(const struct link *link);
 bool link_may_be(const struct link *link, const char *name);
 /* Where it is, "127.0.0.1:4711". */
 const char *link_address(const struct link *link);
+/* The same without the port, in numbers, and of our own end; false if it is
+ * gone. */
+bool link_host(const struct link *link, char host[NET_HOST_SIZE]);
+bool link_own_host(const struct link *link, char host[NET_HOST_SIZE]);
+/* Is the other end on this machine, as far as its address tells? */
+bool link_local(const struct link *link);
 
 #endif /* OS_LINK_H */

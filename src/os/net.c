@@ -89,6 +89,13 @@ char *net_text(const struct net_address *address, char text[NET_TEXT_SIZE])
     return text;
 }
 
+bool net_is_number(const char *host)
+{
+    struct sockaddr_storage address;
+
+    return sockaddr_parse(host, &address);
+}
+
 void net_own_name(char name[NET_HOST_SIZE])
 {
     if (gethostname(name, NET_HOST_SIZE) != 0 || name[0] == '\0')

@@ -27,6 +27,9 @@ MUST_CHECK enum err net_parse(const char *text, struct net_address *address,
 /* As net_parse reads it; returns `text`. */
 char *net_text(const struct net_address *address, char text[NET_TEXT_SIZE]);
 
+/* Is it an address in numbers, which nobody has to look up? */
+bool net_is_number(const char *host);
+
 /* What this machine calls itself; "worker" if it has no name. */
 void net_own_name(char name[NET_HOST_SIZE]);
 

@@ -36,6 +36,11 @@ void token_close(struct token *token)
     OPENSSL_cleanse(token, sizeof *token);
 }
 
+void token_wipe(void *bytes, size_t size)
+{
+    OPENSSL_cleanse(bytes, size);
+}
+
 void token_guard_process(void)
 {
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -135,6 +140,11 @@ enum err token_load(const char *path, bool coordinator, struct token *token,
     size_t size = 0;
     enum err err = file_read_private(path, TOKEN_FILE_MAX, &text, &size, why);
 
+    if (err == ERR_NOTFOUND)
+        return why_set(why, err,
+                       "%s: there is no such token; copy the cluster's, or "
+                       "make one with `muster token new`",
+                       path);
     if (err != ERR_OK)
         return err;
     if (!parse((const char *)text, &made))
@@ -143,8 +153,8 @@ enum err token_load(const char *path, bool coordinator, struct token *token,
                     "%s: not a token; make one with `muster token new`", path);
     else if (coordinator && !token_is_cluster(&made))
         err = why_set(why, ERR_DENIED,
-                      "%s: this is a worker's token, a coordinator needs the "
-                      "cluster token",
+                      "%s: this is a worker's token; coordinators and relays "
+                      "need the cluster token",
                       path);
     if (err == ERR_OK)
         *token = made;

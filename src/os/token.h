@@ -13,6 +13,7 @@
 #define OS_TOKEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -37,6 +38,8 @@ MUST_CHECK enum err token_new(const char *path, const char *name,
 MUST_CHECK enum err token_load(const char *path, bool coordinator,
                                struct token *token, struct why *why);
 void token_close(struct token *token);
+/* What held a key, or a part of one. */
+void token_wipe(void *bytes, size_t size);
 
 bool token_is_cluster(const struct token *token);
 /* From a cluster token the key of `name` ("cluster": its own).  False if that

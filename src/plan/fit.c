@@ -465,7 +465,9 @@ enum err fit_trace(const struct delay_trace *trace, struct fit *fit,
     if (err == ERR_OK && used < SAMPLE_MIN)
         err = why_set(why, ERR_SHAPE,
                       "only %zu %s to fit; at least %u are needed", used,
-                      made.persistent ? "workers" : "delays", SAMPLE_MIN);
+                      made.persistent ? "workers, each with a pace of its own,"
+                                      : "delays",
+                      SAMPLE_MIN);
     if (err == ERR_OK) {
         made.law = fit_law(sample, used);
         made.ks = fit_distance(&made.law, sample, used);

@@ -232,17 +232,20 @@ static void explain(const struct candidate *candidates,
     const struct score *best = &scores[choice->best];
     const char *name = candidates[choice->best].label;
     char saved[96] = "";
+    char stored[32] = "once";
 
     if (choice->best != current)
         (void)snprintf(saved, sizeof saved,
                        ", %.0f %% less than %s (95 %%: %.0f to %.0f)",
                        100 * choice->gain, candidates[current].label,
                        100 * choice->gain_low, 100 * choice->gain_high);
+    if (best->storage != 1)
+        (void)snprintf(stored, sizeof stored, "%.3g times", best->storage);
     (void)snprintf(choice->why, sizeof choice->why,
                    "%s takes %.4g s to the progress of a full step%s; it "
-                   "stores the data %.3g times, computes %+.0f %%, sends %.3g "
+                   "stores the data %s, computes %+.0f %%, sends %.3g "
                    "sums a step, and its steps are %s%s",
-                   name, best->progress_s, saved, best->storage,
+                   name, best->progress_s, saved, stored,
                    100 * best->extra_compute, best->answers,
                    exactness_name(best->exactness),
                    code_spec_products(&candidates[choice->best].spec)

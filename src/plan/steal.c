@@ -1,7 +1,7 @@
 /*
  * steal.c - steps of the schedule `steal`, where work moves.
  *
- * The rules are the coordinator's (core/round.c) and the worker's
+ * The rules are the coordinator's (core/balance.c) and the worker's
  * (core/worker.c) with all that concerns messages, faults and gradients left
  * out.  Messages still are events of no length, in the order in which the two
  * would send them: at equal times the order decides who steals what.
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "plan/replay_parts.h"
 
-/* As in core/round.c and core/coordinator.c. */
+/* As in core/balance.c and core/coordinator.c. */
 #define BACKLOG_MAX   1u
 #define LIVE_MAX      2u
 #define ASSIGNEES_MAX 5u

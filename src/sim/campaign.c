@@ -206,6 +206,7 @@ static void draw_roads(struct sim_options *options, uint64_t seed)
     rng_init(&rng, seed ^ UINT64_C(0x6b6570746368756e));
     options->kept = rng_chance(&rng, 0.5) ? 0 : rng_unit(&rng);
     options->shared = rng_chance(&rng, 0.25);
+    options->peers = rng_chance(&rng, 0.4);
 }
 
 static void draw_times(struct sim_options *options, struct rng *rng)

@@ -316,6 +316,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_BANNED:
     case TRACE_AWAY:
     case TRACE_HOME:
+    case TRACE_PEER:
         break;
     }
 }

@@ -10,6 +10,7 @@
 #include "sim/world.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -237,6 +238,37 @@ static void judge(struct world *world, const struct action *action)
                           .life = coordinator->process.life});
 }
 
+/* The address of a peer is its number here, its key the life it is in. */
+static void introduce(struct world *world, struct msg_fetch *fetch)
+{
+    const uint32_t conn = world->coordinator.door.link_conn[fetch->source];
+    uint32_t worker;
+
+    if (conn == CONN_NONE)
+        return; /* It broke: there is nobody to dial. */
+    worker = world->conns[conn].lower;
+    (void)snprintf(fetch->host, sizeof fetch->host, "%u", worker);
+    memcpy(fetch->key, &world->workers[worker].process.life,
+           sizeof world->workers[worker].process.life);
+}
+
+/* By a thread, which takes anything from no time to a few chunks'. */
+static void hash_later(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const struct coordinator *machine = &coordinator->machine;
+    const uint64_t draw = rng_at(machine->options.job.id, machine->optim.step,
+                                 coordinator->process.life);
+
+    coordinator->hashed = coordinator_hash(machine);
+    world_push(world, (struct happening){.at = world->now +
+                                               (time_us)(draw % 8) *
+                                                   world->options->chunk_us,
+                                         .kind = HAPPEN_HASHED,
+                                         .node = NODE_COORDINATOR,
+                                         .life = coordinator->process.life});
+}
+
 static void obey_link(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
@@ -255,10 +287,14 @@ static void obey_link(struct world *world, const struct action *action)
     } else if (action->kind == ACTION_SHIP) {
         ship(world, conn, action);
     } else {
-        if (action->msg.kind == MSG_ROUND)
-            checker_round_sent(&world->checker, &action->msg.round.key,
+        struct msg msg = action->msg;
+
+        if (msg.kind == MSG_ROUND)
+            checker_round_sent(&world->checker, &msg.round.key,
                                &coordinator->disk);
-        network_send(world, conn, TO_WORKER, &action->msg, SPOIL_NOT);
+        if (msg.kind == MSG_FETCH && msg.fetch.peer != 0)
+            introduce(world, &msg.fetch);
+        network_send(world, conn, TO_WORKER, &msg, SPOIL_NOT);
     }
 }
 
@@ -296,6 +332,7 @@ static void obey(struct world *world, const struct action *action)
     case ACTION_CANCEL:
     case ACTION_RECALL:
     case ACTION_FETCH:
+    case ACTION_SERVE:
         CHECK(!"an action of a worker");
     }
 }
@@ -329,7 +366,23 @@ static void step(struct world *world, struct event event)
     if (!coordinator->receipt)
         return;
     coordinator->receipt = false;
-    step(world, (struct event){.kind = EVENT_RECEIPT});
+    if (world->options->seed % 4 == 0)
+        step(world, (struct event){.kind = EVENT_RECEIPT});
+    else
+        hash_later(world);
+}
+
+/* INV-5: not one weight has changed since. */
+static void on_hashed(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const struct digest now = coordinator_hash(&coordinator->machine);
+
+    if (!digest_equal(&now, &coordinator->hashed))
+        checker_violate(&world->checker,
+                        "INV-5: weights changed while they were hashed");
+    step(world,
+         (struct event){.kind = EVENT_RECEIPT, .digest = &coordinator->hashed});
 }
 
 /* --- lives --------------------------------------------------------------- */
@@ -445,7 +498,7 @@ static void on_packet(struct world *world, const struct happening *happening)
 
     if (!network_arrives(world, happening))
         return;
-    world->msg = network_decode(world, happening->packet, true, &msg);
+    world->msg = network_decode(&world->upper, happening->packet, &msg);
     if (world->msg == NULL) {
         checker_violate(&world->checker, "wire: a message did not decode");
         return;
@@ -492,7 +545,8 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     const bool of_life =
         happening->kind == HAPPEN_TIMER || happening->kind == HAPPEN_DISK ||
         happening->kind == HAPPEN_DISK_DONE ||
-        happening->kind == HAPPEN_JUDGED || happening->kind == HAPPEN_STOP;
+        happening->kind == HAPPEN_JUDGED || happening->kind == HAPPEN_HASHED ||
+        happening->kind == HAPPEN_STOP;
 
     if (of_life && (!process->running || happening->life != process->life))
         return;
@@ -509,6 +563,8 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     } else if (happening->kind == HAPPEN_JUDGED) {
         step(world, (struct event){.kind = EVENT_JUDGED,
                                    .err = world->coordinator.judge_err});
+    } else if (happening->kind == HAPPEN_HASHED) {
+        on_hashed(world);
     } else if (happening->kind == HAPPEN_DISK) {
         do_job(world);
     } else {
@@ -567,6 +623,7 @@ static void fill_options(struct world *world)
         .owner_us = OWNER_US,
     };
     to->job.owned = from->home_count > 0;
+    to->peers = from->peers;
     if (from->problem != NULL) {
         to->job.rows = from->problem->data->rows;
         to->job.cols = from->problem->data->cols;

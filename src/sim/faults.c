@@ -674,12 +674,15 @@ void faults_on(struct world *world, const struct happening *happening)
     case HAPPEN_COMPUTED:
     case HAPPEN_RECALLED:
     case HAPPEN_FETCHED:
+    case HAPPEN_PEERED:
+    case HAPPEN_SERVING:
     case HAPPEN_DISK:
     case HAPPEN_DISK_DONE:
     case HAPPEN_THAW:
     case HAPPEN_LEAVE:
     case HAPPEN_STOP:
     case HAPPEN_JUDGED:
+    case HAPPEN_HASHED:
         CHECK(!"not a fault");
     }
 }

@@ -24,6 +24,8 @@ struct happening {
     uint64_t life;     /* ... in which of its lives. */
     uint32_t conn;
     uint32_t number;
+    uint32_t peer;  /* Of a chunk from one. */
+    uint32_t looks; /* ... and how often it was looked for. */
     struct packet *packet;
 };
 

@@ -388,12 +388,9 @@ bool network_arrives(struct world *world, const struct happening *happening)
     return false;
 }
 
-const struct msg *network_decode(struct world *world,
-                                 const struct packet *packet, bool knows_job,
-                                 struct msg *msg)
+const struct msg *network_decode(struct codec_room *room,
+                                 const struct packet *packet, struct msg *msg)
 {
-    struct codec_room *room = knows_job ? &world->room : &world->bare;
-
     if (codec_decode(packet->bytes, packet->size, room, msg) != ERR_OK)
         return NULL;
     return msg;

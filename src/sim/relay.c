@@ -255,7 +255,8 @@ static void on_packet(struct world *world, const struct happening *happening)
 
     if (!network_arrives(world, happening))
         return;
-    decoded = network_decode(world, happening->packet, machine->open, &msg);
+    decoded = network_decode(machine->open ? &world->room : &world->bare,
+                             happening->packet, &msg);
     if (decoded == NULL) {
         if (machine->open)
             checker_violate(&world->checker, "wire: a message did not decode");

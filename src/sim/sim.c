@@ -119,6 +119,8 @@ static enum err buffers(struct world *world)
         err = codec_room_init(&world->bare, 0, 0, 0);
     if (err != ERR_OK)
         return err;
+    world->upper = world->room;
+    world->upper.packed = true;
     world->scripted =
         mem_new(world->options->script_count, sizeof *world->scripted);
     return world->scripted == NULL ? ERR_NOMEM : ERR_OK;
@@ -251,9 +253,11 @@ static bool is_for_process(uint32_t kind)
     return kind == HAPPEN_TIMER || kind == HAPPEN_PACKET ||
            kind == HAPPEN_LINK_UP || kind == HAPPEN_LINK_DOWN ||
            kind == HAPPEN_COMPUTED || kind == HAPPEN_RECALLED ||
-           kind == HAPPEN_FETCHED || kind == HAPPEN_DISK ||
+           kind == HAPPEN_FETCHED || kind == HAPPEN_PEERED ||
+           kind == HAPPEN_SERVING || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
-           kind == HAPPEN_STOP || kind == HAPPEN_JUDGED;
+           kind == HAPPEN_STOP || kind == HAPPEN_JUDGED ||
+           kind == HAPPEN_HASHED;
 }
 
 static void deliver(struct world *world, struct happening *happening)

@@ -113,6 +113,7 @@ struct sim_options {
     double shipped;          /* Share of workers that are sent their data. */
     double kept;             /* ... and of these that keep it on disk. */
     bool shared;             /* They read it where all can, instead. */
+    bool peers;              /* They fetch it from each other, too. */
     /* Private data: worker i has home i % home_count, and nothing else.  The
      * code is of placement `homes`. */
     const struct home *homes;

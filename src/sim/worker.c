@@ -4,11 +4,15 @@
  * A piece takes chunks * chunk_us * slow and is computed at its end, unless it
  * has been called off by then.  Workers that are not resident keep their own
  * copy of the data they were sent and compute on that; some keep it on a disk
- * that outlives them, of which one chunk in eight goes bad.
+ * that outlives them, of which one chunk in eight goes bad.  What they fetch
+ * from each other comes if the other has it, or gets it in time, and neither is
+ * dead, frozen or cut off; one chunk in forty is not what it should be.
  */
 #include "sim/world.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -20,6 +24,10 @@
 #define FETCH_US     (50)
 #define STREAM_KEEPS 41u
 #define STREAM_BAD   42u
+#define PEER_US      (300)        /* For a chunk of a peer. */
+#define PEER_LOOK_US (50 * MS_US) /* It lacks the chunk: it looks again, */
+#define PEER_LOOKS   40u          /* ... so often. */
+#define STREAM_WRONG (UINT64_C(43) << 32)
 
 /* --- computing ----------------------------------------------------------- */
 
@@ -229,9 +237,46 @@ static void later(struct world *world, uint32_t index, time_us after_us,
                                   .number = number});
 }
 
+/* In the life it was in when it was named; NODE_NOBODY if that is over. */
+static uint32_t peer_index(const struct world *world,
+                           const struct msg_fetch *msg)
+{
+    const uint32_t index = (uint32_t)strtoul(msg->host, NULL, 10);
+    uint64_t life;
+
+    memcpy(&life, msg->key, sizeof life);
+    if (msg->host[0] == '\0' || index >= world->workers_max ||
+        world->workers[index].process.life != life)
+        return NODE_NOBODY;
+    return index;
+}
+
+/* From a peer, which may be nobody. */
+static void fetch_peer(struct world *world, uint32_t index,
+                       const struct action *action)
+{
+    const struct msg_fetch *msg = &action->msg.fetch;
+    const struct sim_worker *worker = &world->workers[index];
+
+    for (uint32_t chunk = action->first; chunk < action->end; chunk++)
+        world_push(world,
+                   (struct happening){
+                       .at = world->now + PEER_US * (chunk - action->first + 1),
+                       .kind = HAPPEN_PEERED,
+                       .node = index,
+                       .life = worker->process.life,
+                       .conn = peer_index(world, msg),
+                       .number = chunk,
+                       .peer = msg->peer});
+}
+
 static void fetch(struct world *world, uint32_t index,
                   const struct action *action)
 {
+    if (action->msg.fetch.peer != 0) {
+        fetch_peer(world, index, action);
+        return;
+    }
     for (uint32_t chunk = action->first; chunk < action->end; chunk++)
         later(world, index, FETCH_US * (chunk - action->first + 1),
               HAPPEN_FETCHED, chunk);
@@ -321,6 +366,9 @@ static void obey(struct world *world, uint32_t index,
         break;
     case ACTION_FETCH:
         fetch(world, index, action);
+        break;
+    case ACTION_SERVE:
+        later(world, index, RECALL_US, HAPPEN_SERVING, 0);
         break;
     case ACTION_SHIP:
     case ACTION_JOURNAL:
@@ -474,7 +522,8 @@ static void on_packet(struct world *world, const struct happening *happening)
 
     if (!network_arrives(world, happening))
         return;
-    decoded = network_decode(world, happening->packet, machine->open, &msg);
+    decoded = network_decode(machine->open ? &world->room : &world->bare,
+                             happening->packet, &msg);
     if (decoded != NULL)
         step(world, index,
              (struct event){.kind = EVENT_MESSAGE, .msg = decoded});
@@ -526,7 +575,8 @@ static void on_fetched(struct world *world, uint32_t index, uint32_t chunk)
 {
     struct sim_worker *worker = &world->workers[index];
     const struct dataset *data = world->options->problem->data;
-    struct event event = {.kind = EVENT_FETCHED, .chunk = chunk};
+    struct event event = {
+        .kind = EVENT_FETCHED, .chunk = chunk, .end = chunk + 1};
 
     if (is_bad(world, index, chunk)) {
         event.err = ERR_MISMATCH;
@@ -537,6 +587,69 @@ static void on_fetched(struct world *world, uint32_t index, uint32_t chunk)
                                    dataset_chunk_bytes(data, chunk)) == ERR_OK);
     }
     step(world, index, event);
+}
+
+static bool is_cut(const struct world *world, const struct sim_worker *worker)
+{
+    return worker->caller.cut_until[TO_WORKER] > world->now ||
+           worker->caller.cut_until[TO_COORDINATOR] > world->now;
+}
+
+/* Can the worker be spoken to by its peers? */
+static bool answers(const struct world *world, const struct sim_worker *worker)
+{
+    return worker->process.running && !worker->process.frozen &&
+           worker->has_data && !is_cut(world, worker);
+}
+
+static bool is_wrong(const struct world *world, uint32_t source, uint32_t chunk)
+{
+    return rng_at(world->options->seed, STREAM_WRONG + source, chunk) % 40 == 0;
+}
+
+static void take_chunk(struct world *world, struct sim_worker *worker,
+                       uint32_t chunk)
+{
+    const struct dataset *data = world->options->problem->data;
+
+    dataset_chunk_encode(data, chunk, world->chunk_bytes);
+    CHECK(dataset_chunk_decode(&worker->data, chunk, world->chunk_bytes,
+                               dataset_chunk_bytes(data, chunk)) == ERR_OK);
+    if (worker->keeps)
+        chunkset_add(&worker->disk, chunk);
+}
+
+/* The chunk comes, is waited for, or does not come. */
+static void on_peered(struct world *world, const struct happening *happening)
+{
+    struct sim_worker *worker = &world->workers[happening->node];
+    const struct sim_worker *source = happening->conn < world->workers_max
+                                          ? &world->workers[happening->conn]
+                                          : NULL;
+    const uint32_t chunk = happening->number;
+    struct event event = {.kind = EVENT_FETCHED,
+                          .chunk = chunk,
+                          .end = chunk + 1,
+                          .peer = happening->peer};
+
+    if (source == NULL || !answers(world, source) || is_cut(world, worker)) {
+        event.err = ERR_CLOSED;
+    } else if (!chunkset_has(&source->data.present, chunk)) {
+        struct happening again = *happening;
+
+        again.at = world->now + PEER_LOOK_US;
+        again.looks++;
+        event.err = ERR_TIMEOUT;
+        if (again.looks <= PEER_LOOKS) {
+            world_push(world, again);
+            return;
+        }
+    } else if (is_wrong(world, happening->conn, chunk)) {
+        event.err = ERR_MISMATCH;
+    } else {
+        take_chunk(world, worker, chunk);
+    }
+    step(world, happening->node, event);
 }
 
 static void on_computed(struct world *world, const struct happening *happening)
@@ -576,6 +689,10 @@ void sim_worker_on(struct world *world, const struct happening *happening)
         on_recalled(world, index);
     } else if (happening->kind == HAPPEN_FETCHED) {
         on_fetched(world, index, happening->number);
+    } else if (happening->kind == HAPPEN_PEERED) {
+        on_peered(world, happening);
+    } else if (happening->kind == HAPPEN_SERVING) {
+        step(world, index, (struct event){.kind = EVENT_SERVING, .port = 1});
     } else {
         CHECK(happening->kind == HAPPEN_LEAVE);
         step(world, index, (struct event){.kind = EVENT_LEAVE});

@@ -46,6 +46,8 @@ enum happening_kind {
     HAPPEN_COMPUTED,  /* A worker's piece is done, or called off. */
     HAPPEN_RECALLED,  /* A worker has looked what it can fetch ... */
     HAPPEN_FETCHED,   /* ... and fetched chunk `number`, or not. */
+    HAPPEN_PEERED,    /* The same of a chunk from worker `conn`. */
+    HAPPEN_SERVING,   /* Peers can reach a worker. */
     HAPPEN_DISK,      /* The first disk job is carried out ... */
     HAPPEN_DISK_DONE, /* ... and the coordinator told. */
     HAPPEN_THAW,      /* `node` may run again. */
@@ -56,6 +58,7 @@ enum happening_kind {
     HAPPEN_CURE,      /* Faults end; everything is mended. */
     HAPPEN_DEADLINE,  /* CHECK-5: there should have been a step by now. */
     HAPPEN_JUDGED,    /* The coordinator has computed a piece itself. */
+    HAPPEN_HASHED,    /* ... or hashed its weights. */
 };
 
 /* Directions of a connection: down and up, where relays are in between. */
@@ -170,11 +173,12 @@ struct sim_coordinator {
     struct disk_job *jobs; /* A ring that grows. */
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
-    enum err job_err;   /* Of the job carried out, until it is told. */
-    bool receipt;       /* The machine is to be told RECEIPT. */
-    enum err judge_err; /* Likewise of the piece it computed. */
-    bool power;         /* A disk crash is a power cut, not a kill. */
-    time_us away_us;    /* ... after which it starts again so much later. */
+    enum err job_err;     /* Of the job carried out, until it is told. */
+    bool receipt;         /* The machine is to be told RECEIPT, ... */
+    struct digest hashed; /* ... when this is known. */
+    enum err judge_err;   /* Likewise of the piece it computed. */
+    bool power;           /* A disk crash is a power cut, not a kill. */
+    time_us away_us;      /* ... after which it starts again so much later. */
     struct door door;
     uint32_t leaves;  /* Workers it lets in over relays. */
     bool disk_failed; /* In this life, a job did. */
@@ -212,8 +216,10 @@ struct world {
     bool remembers; /* Some fault may replay: */
     struct memory memories[MEMORIES_MAX];
     uint32_t memory_next;
-    struct codec_room room; /* For those who know the job ... */
-    struct codec_room bare; /* ... and those who do not yet. */
+    struct codec_room room;  /* For those who know the job ... */
+    struct codec_room bare;  /* ... and those who do not yet. */
+    struct codec_room upper; /* The coordinator's: what `room` has, but sums
+                                stay packed. */
     uint8_t *chunk_bytes;
     struct digest *chunk_digests; /* NULL: the job is not keyed. */
     struct actions actions;
@@ -285,10 +291,9 @@ void network_replay(struct world *world);
 /* May the packet be handled?  False: it was lost, put off or answered with a
  * reset; the caller forgets it. */
 bool network_arrives(struct world *world, const struct happening *happening);
-/* Decode for the node; NULL if the bytes are no message for it. */
-const struct msg *network_decode(struct world *world,
-                                 const struct packet *packet, bool knows_job,
-                                 struct msg *msg);
+/* In the room of the node; NULL if the bytes are no message for it. */
+const struct msg *network_decode(struct codec_room *room,
+                                 const struct packet *packet, struct msg *msg);
 void network_free_packet(struct world *world, struct packet *packet);
 
 /* --- coordinator.c --- */

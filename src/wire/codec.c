@@ -14,6 +14,8 @@
  *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
  *     CHUNKS kind 1 | count 4 | digests 32 each | place, to the end
  *     HAVE   kind 1 | count 4 | held and near, a bit for each chunk
+ *     FETCH  kind 1 | first 4 | end 4 | peer 4 | if it is not 0: host, as text,
+ *            | port 2 | key 32
  *     SUM    kind 1 | key 44 | count 4 | answers 25 each | dims 4 | loss 16
  *            | packed sums, to the end
  *
@@ -52,7 +54,7 @@
 #define PACKED_BATCH   1024u
 #define DELTA_BYTES    137u /* A block of the widest differences of int16. */
 
-static_assert(PACKED_BATCH % PACK_BLOCK == 0, "packings of batches join up");
+static_assert(PACKED_BATCH % PACK_BLOCK == 0, "only the last block is short");
 
 static_assert(MSG_LAST < POSTED_BIT, "kinds leave the bits above to us");
 static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
@@ -229,12 +231,6 @@ static void put_hello(struct writer *out, const struct msg_hello *hello)
     put_bool(out, hello->keeps);
     put_bool(out, hello->owns);
     put_digest(out, &hello->part);
-}
-
-bool codec_foreign(const struct msg *msg)
-{
-    return (msg->kind == MSG_HELLO && msg->hello.version != MSG_VERSION) ||
-           (msg->kind == MSG_RELAY && msg->relay.version != MSG_VERSION);
 }
 
 /* The first field of whatever greets.  Of another release's no more is read. */
@@ -427,6 +423,51 @@ static void get_have(struct reader *in, struct msg_have *have)
     have->near = get_view(in, msg_have_bytes(have->count));
 }
 
+static void put_fetch(struct writer *out, const struct msg_fetch *fetch)
+{
+    put_u32(out, fetch->first);
+    put_u32(out, fetch->end);
+    put_u32(out, fetch->peer);
+    if (fetch->peer == 0)
+        return;
+    put_text(out, fetch->host);
+    put_u16(out, fetch->port);
+    put_bytes(out, fetch->key, PEER_KEY);
+}
+
+/* An address in numbers: what could be a name is not looked up. */
+static bool host_valid(const char *host)
+{
+    return strspn(host, "0123456789abcdef.:") == strlen(host);
+}
+
+static void get_fetch(struct reader *in, struct msg_fetch *fetch)
+{
+    get_range(in, &fetch->first, &fetch->end);
+    fetch->peer = get_u32(in);
+    if (fetch->peer == 0)
+        return;
+    get_text(in, fetch->host, sizeof fetch->host);
+    must(in, host_valid(fetch->host));
+    fetch->port = get_u16(in);
+    get_bytes(in, fetch->key, PEER_KEY);
+}
+
+static void put_need(struct writer *out, const struct msg_need *need)
+{
+    put_u32(out, need->first);
+    put_u32(out, need->end);
+    put_u32(out, need->peer);
+    put_bool(out, need->wrong);
+}
+
+static void get_need(struct reader *in, struct msg_need *need)
+{
+    get_range(in, &need->first, &need->end);
+    need->peer = get_u32(in);
+    need->wrong = get_bool(in);
+}
+
 static void put_items(struct writer *out, const struct item *items,
                       uint32_t count)
 {
@@ -541,8 +582,9 @@ static void put_exponents(struct writer *out, const int16_t *exponent,
                           uint32_t count)
 {
     int64_t delta[PACKED_BATCH];
-    uint8_t packed[PACKED_BATCH * sizeof *delta + PACKED_BATCH / PACK_BLOCK];
+    uint8_t packed[sizeof delta + PACKED_BATCH];
 
+    CHECK(sizeof packed >= pack_bound(PACKED_BATCH));
     if (count == 0)
         return;
     put_u16(out, (uint16_t)exponent[0]);
@@ -782,15 +824,15 @@ static void get_sums_head(struct reader *in, const struct codec_room *room,
     *loss = get_loss(in);
 }
 
-static void put_packed(struct writer *out, const int64_t *sum, uint32_t dims)
+static void put_sums(struct writer *out, const int64_t *sum, uint32_t dims)
 {
     CHECK(out->ok && out->capacity - out->size >= pack_bound(dims));
     out->size += pack_i64(sum, dims, out->data + out->size);
 }
 
 /* They land in room->sum. */
-static void get_packed(struct reader *in, const struct codec_room *room,
-                       uint32_t dims)
+static void get_sums(struct reader *in, const struct codec_room *room,
+                     uint32_t dims)
 {
     size_t used;
 
@@ -800,6 +842,16 @@ static void get_packed(struct reader *in, const struct codec_room *room,
                         &used) == ERR_OK);
     if (in->ok)
         in->at += used;
+}
+
+static void get_packed(struct reader *in, uint32_t dims, struct packed *packed)
+{
+    if (!in->ok)
+        return;
+    must(in, packed_find(in->data + in->at, in->size - in->at, dims, packed) ==
+                 ERR_OK);
+    if (in->ok)
+        in->at += packed->size;
 }
 
 static void put_tally_head(struct writer *out, const struct msg_tally *tally)
@@ -815,7 +867,10 @@ static void put_tally_head(struct writer *out, const struct msg_tally *tally)
 static void put_tally(struct writer *out, const struct msg_tally *tally)
 {
     put_tally_head(out, tally);
-    put_packed(out, tally->sum, tally->dims);
+    if (tally->sum != NULL)
+        put_sums(out, tally->sum, tally->dims);
+    else
+        put_bytes(out, tally->packed.bytes, tally->packed.size);
 }
 
 static void get_tally_head(struct reader *in, const struct codec_room *room,
@@ -832,7 +887,11 @@ static void get_tally(struct reader *in, const struct codec_room *room,
                       struct msg_tally *tally)
 {
     get_tally_head(in, room, tally);
-    get_packed(in, room, tally->dims);
+    if (room->packed) {
+        get_packed(in, tally->dims, &tally->packed);
+        return;
+    }
+    get_sums(in, room, tally->dims);
     tally->sum = room->sum;
 }
 
@@ -851,7 +910,7 @@ static void put_sum(struct writer *out, const struct msg_sum *sum)
         put_bool(out, answer->counted);
     }
     put_sums_head(out, sum->dims, sum->loss);
-    put_packed(out, sum->sum, sum->dims);
+    put_sums(out, sum->sum, sum->dims);
 }
 
 static void get_sum(struct reader *in, const struct codec_room *room,
@@ -870,7 +929,7 @@ static void get_sum(struct reader *in, const struct codec_room *room,
         answer->counted = get_bool(in);
     }
     get_sums_head(in, room, &sum->dims, &sum->loss);
-    get_packed(in, room, sum->dims);
+    get_sums(in, room, sum->dims);
     sum->answers = room->answers;
     sum->sum = room->sum;
 }
@@ -1107,6 +1166,8 @@ size_t codec_bound(const struct msg *msg)
     case MSG_ASK:
     case MSG_RELAY:
     case MSG_GONE:
+    case MSG_SERVE:
+    case MSG_SERVING:
         break;
     }
     return SMALL_BYTES;
@@ -1137,8 +1198,7 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_data(out, &msg->data);
         break;
     case MSG_NEED:
-        put_u32(out, msg->need.first);
-        put_u32(out, msg->need.end);
+        put_need(out, &msg->need);
         break;
     case MSG_ROUND:
         put_round_head(out, &msg->round);
@@ -1199,8 +1259,13 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_have(out, &msg->have);
         break;
     case MSG_FETCH:
-        put_u32(out, msg->fetch.first);
-        put_u32(out, msg->fetch.end);
+        put_fetch(out, &msg->fetch);
+        break;
+    case MSG_SERVE:
+        put_bytes(out, msg->serve.key, PEER_KEY);
+        break;
+    case MSG_SERVING:
+        put_u16(out, msg->serving.port);
         break;
     }
 }
@@ -1249,7 +1314,7 @@ static void get_body(struct reader *in, struct codec_room *room, bool here,
         get_data(in, &msg->data);
         return;
     case MSG_NEED:
-        get_range(in, &msg->need.first, &msg->need.end);
+        get_need(in, &msg->need);
         return;
     case MSG_ROUND:
         get_round_head(in, room, &msg->round);
@@ -1308,7 +1373,13 @@ static void get_body(struct reader *in, struct codec_room *room, bool here,
         get_have(in, &msg->have);
         return;
     case MSG_FETCH:
-        get_range(in, &msg->fetch.first, &msg->fetch.end);
+        get_fetch(in, &msg->fetch);
+        return;
+    case MSG_SERVE:
+        get_bytes(in, msg->serve.key, PEER_KEY);
+        return;
+    case MSG_SERVING:
+        msg->serving.port = get_u16(in);
         return;
     }
     in->ok = false; /* No such kind. */
@@ -1453,30 +1524,6 @@ size_t codec_encode_exponents(const struct msg_round *round, uint8_t *out)
                   evaluation_dims(round->kind, round->dims));
     CHECK(writer.ok);
     return writer.size;
-}
-
-/* The lead is the byte by which each block of the widest values grows, so that
- * no batch is packed over sums that were not read yet. */
-size_t codec_pack_down(uint8_t *bytes, size_t offset, uint32_t dims)
-{
-    const int64_t *sum = (const int64_t *)(void *)(bytes + offset);
-    int64_t batch[PACKED_BATCH];
-    size_t size = 0;
-
-    CHECK(offset >= codec_pack_lead(dims));
-    for (uint32_t at = 0; at < dims; at += PACKED_BATCH) {
-        const uint32_t left = dims - at;
-        const uint32_t n = left < PACKED_BATCH ? left : PACKED_BATCH;
-
-        memcpy(batch, sum + at, n * sizeof *batch);
-        size += pack_i64(batch, n, bytes + size);
-    }
-    return size;
-}
-
-size_t codec_pack_lead(uint32_t dims)
-{
-    return pack_bound(dims) - dims * sizeof(int64_t);
 }
 
 bool codec_peek_round(const uint8_t *data, size_t size, struct round_key *key)

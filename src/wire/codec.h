@@ -31,6 +31,8 @@ struct codec_room {
     uint32_t scaled;   /* So many of them are ... */
     uint64_t scale;    /* ... of the scale with this name; 0: none. */
     int64_t *sum;      /* sum_dims. */
+    bool packed;       /* Sums of a TALLY are left as they are, not looked at:
+                          whoever counts them does (math/tally.h). */
     struct item *items;
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;
@@ -83,8 +85,8 @@ MUST_CHECK enum err codec_decode_posted(const uint8_t *data, size_t size,
                                         struct codec_room *room,
                                         struct msg *msg, struct posted *where);
 /* A plain ROUND or TALLY but its vectors, which codec_encode_weights and then
- * codec_encode_exponents, or codec_pack_down, write: one after the other they
- * are what codec_encode gives. */
+ * codec_encode_exponents, or pack_i64, write: one after the other they are what
+ * codec_encode gives. */
 size_t codec_encode_head(const struct msg *msg, uint8_t *out);
 /* The vectors of a ROUND: at most so many bytes. */
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims);
@@ -93,11 +95,6 @@ size_t codec_encode_weights(const struct msg_round *round, uint8_t *out,
 /* `out` has codec_exponents_bound bytes. */
 size_t codec_exponents_bound(const struct msg_round *round);
 size_t codec_encode_exponents(const struct msg_round *round, uint8_t *out);
-/* The sums of a TALLY, `dims` of them, which lie `offset` bytes behind `bytes`,
- * codec_pack_lead or more: packed they take their own place, from `bytes` on.
- * Returns the bytes written. */
-size_t codec_pack_lead(uint32_t dims);
-size_t codec_pack_down(uint8_t *bytes, size_t offset, uint32_t dims);
 /* The same vectors laid out to be read in place, on cache lines of their own:
  * weights, direction, exponents.  `out` has codec_laid_bound bytes and begins
  * on a line. */
@@ -116,10 +113,6 @@ void codec_room_forget(struct codec_room *room);
 
 /* Is it [A-Za-z0-9._-]{1,64}: a name that no terminal, file or page minds? */
 bool codec_name_valid(const char *name);
-
-/* A greeting of another release: it may have other fields than ours, so that
- * nothing but its version was read, and that is what it can be told. */
-bool codec_foreign(const struct msg *msg);
 
 /* Largest SUM of the job. */
 size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max);

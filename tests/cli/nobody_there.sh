@@ -9,3 +9,8 @@ echo "status $?"
 echo "status $?"
 "$MUSTER" join trainer.example:7731
 echo "status $?"
+"$MUSTER" status nowhere
+echo "status $?"
+mkdir over
+"$MUSTER" status over
+echo "status $?"

@@ -1,6 +1,7 @@
-# A run is asked how it is, told to stop, and exits with 75: state saved.
+# A run is asked how it is, told to stop, and exits with 75: state saved; with
+# --max-time, too, as long as the time is not over.
 "$MUSTER" train gen:gmm:2000,20 --steps 100000 -n 3 --delay exp:0.01 \
-    --out run -q --format json >result.json &
+    --max-time 600 --out run -q --format json >result.json &
 for _ in $(seq 200); do
     "$MUSTER" status run --format json >status.json 2>/dev/null
     grep -q '"active"' status.json && break

@@ -405,6 +405,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     FUZZ_REQUIRE(actions_init(&scene.actions, 8) == ERR_OK);
     FUZZ_REQUIRE(codec_room_init(&scene.room, DIMS, DIMS, 64) == ERR_OK);
+    scene.room.packed = true;
     FUZZ_REQUIRE(coordinator_init(&scene.machine, &options, NULL, NULL) ==
                  ERR_OK);
     step(&scene, (struct event){.kind = EVENT_START});

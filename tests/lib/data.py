@@ -249,7 +249,7 @@ def check_info():
         code, _, err = muster("data", "info", "bad.csv")
         assert code == 1 and err == \
             "muster: bad.csv: line 3: column 2 (b): 'x' is not a number; " \
-            "for words say --categorical\n", err
+            "name columns of words in --categorical, the label's too\n", err
 
     return [forms, images, counts, rounded, cached, broken]
 

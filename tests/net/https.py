@@ -61,7 +61,9 @@ def reads(tap, wanted):
     ended = [finish(worker, 20)[0] for worker in joined]
     tap.ok(result.get("hash") == wanted and ended == [0, 0],
            "two that were read it by range: the same hash", (result, err))
-    tap.equal(result.get("data"), {"shipped": 0, "fetched": CHUNKS},
+    tap.equal({key: result.get("data", {}).get(key) for key in
+               ("shipped", "fetched", "peers")},
+              {"shipped": 0, "fetched": CHUNKS, "peers": 0},
               "... and are sent nothing")
     files.close()
 

@@ -86,9 +86,9 @@ def sealed(tap, wanted):
             ["status", out, "--format", "json"])
     worker_stop = run("stop", out, "--token-file", "far-0.token", "--format",
                       "json")
-    tap.ok("only the cluster token" in worker_stop.stdout +
-              worker_stop.stderr, "a worker's token does not stop a run",
-              worker_stop)
+    tap.ok(worker_stop.returncode == 1 and "only the cluster token" in
+           worker_stop.stdout + worker_stop.stderr,
+           "a worker's token does not stop a run", worker_stop)
     coordinator = run(*train_args("worker-token", "-n", "1", "--token-file",
                                   "far-0.token"))
     tap.ok(coordinator.returncode != 0 and "cluster token" in

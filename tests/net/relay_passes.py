@@ -108,7 +108,7 @@ def shown(tap):
     tap.equal({w["name"]: w["relay"] for w in now["workers"]},
               {"w0": "r0", "w1": "r0", "w2": "r1", "w3": "r1"},
               "status: who is behind which relay")
-    tap.ok("behind r1" in run("status", "s").stdout, "as text, too")
+    tap.ok("via r1" in run("status", "s").stdout, "as text, too")
     kill(victim, signal.SIGSTOP)
     wait_for(lambda: {w["name"]: w["state"] for w in status("s")["workers"]}
              .get("w1") == "suspect", "suspicion")

@@ -10,7 +10,7 @@ import subprocess
 
 HELLO, REJECT = 1, 3
 MAGIC = b"MUSTER-1"
-VERSION = 7
+VERSION = 8
 DEADLINE_S = 20
 
 

@@ -121,8 +121,9 @@ static void test_estimate_option(void **state)
     assert_int_equal(code_build(&code, &spec, 4, 8, &why), ERR_SHAPE);
     assert_string_equal(why.text,
                         "code agc may end a step with data missing, which "
-                        "estimate exact does not allow; use reference or "
-                        "ratio, or the code `rep`");
+                        "estimate exact does not allow; add --estimate "
+                        "reference or ratio, or wait for all data: --stop "
+                        "cover");
 }
 
 static enum err stop_of(const char *text, struct code_spec *spec,

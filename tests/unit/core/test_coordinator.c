@@ -606,33 +606,94 @@ static void test_deadline_is_not_waited_for(void **state)
     close_play(&play);
 }
 
-/* Workers have the next round before the weights are hashed; whatever happens
- * next, the receipt comes first. */
-static void test_a_receipt_may_come_after_the_round(void **state)
+/* Two steps of two workers, the first one's receipt put off. */
+static struct digest open_late(struct play *play)
 {
     struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
-    const struct action *action;
-    struct digest hash;
-    struct play play;
+
+    options.late_receipts = true;
+    open_options(play, &options);
+    answer(play, 0, 0, play->key, 1);
+    answer(play, 1, 1, play->key, 1);
+    assert_int_equal(stage_count_msg(&play->actions, MSG_ROUND), 2);
+    assert_int_equal(stage_count(&play->actions, ACTION_JOURNAL), 0);
+    assert_int_equal(stage_count(&play->actions, ACTION_RECEIPT), 1);
+    return coordinator_hash(&play->coordinator);
+}
+
+/* Is the first record that is to be journaled one that holds `hash`? */
+static bool journals(const struct play *play, const struct digest *hash)
+{
+    const struct action *action = play->actions.list;
     bool found = false;
 
+    assert_true(stage_count(&play->actions, ACTION_JOURNAL) > 0);
+    while (action->kind != ACTION_JOURNAL)
+        action++;
+    if (action->size != RECORD_BYTES)
+        return false;
+    for (size_t i = 0; i + DIGEST_BYTES <= RECORD_BYTES; i++)
+        found |= memcmp(action->bytes + i, hash->bytes, DIGEST_BYTES) == 0;
+    return found;
+}
+
+/* Workers have the next round before the weights are hashed, by the driver or,
+ * if it has no thread for that, here. */
+static void test_a_receipt_may_come_after_the_round(void **state)
+{
+    struct digest hash, theirs = {{7}};
+    struct play play;
+
     (void)state;
-    options.late_receipts = true;
-    open_options(&play, &options);
+    hash = open_late(&play);
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count(&play.actions, ACTION_JOURNAL), 0);
+    step(&play, (struct event){.kind = EVENT_RECEIPT});
+    assert_true(journals(&play, &hash));
+    close_play(&play);
+
+    (void)open_late(&play);
+    step(&play, (struct event){.kind = EVENT_RECEIPT, .digest = &theirs});
+    assert_true(journals(&play, &theirs));
+    close_play(&play);
+}
+
+/* INV-5: no weight changes while the driver hashes them. */
+static void test_a_round_waits_for_the_receipt(void **state)
+{
+    struct digest hash;
+    struct play play;
+
+    (void)state;
+    hash = open_late(&play);
     answer(&play, 0, 0, play.key, 1);
     answer(&play, 1, 1, play.key, 1);
-    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
-    assert_int_equal(stage_count(&play.actions, ACTION_JOURNAL), 0);
-    assert_int_equal(stage_count(&play.actions, ACTION_RECEIPT), 1);
-    hash = coordinator_hash(&play.coordinator);
+    assert_int_equal(play.coordinator.optim.step, 1);
     step(&play, (struct event){.kind = EVENT_TIME});
-    action = &play.actions.list[0];
-    assert_int_equal(action->kind, ACTION_JOURNAL);
-    assert_int_equal(action->size, RECORD_BYTES);
-    for (size_t i = 0; i + DIGEST_BYTES <= RECORD_BYTES; i++)
-        found |= memcmp(action->bytes + i, hash.bytes, DIGEST_BYTES) == 0;
-    assert_true(found);
-    step(&play, (struct event){.kind = EVENT_RECEIPT});
+    assert_int_equal(play.coordinator.optim.step, 1);
+    step(&play, (struct event){.kind = EVENT_RECEIPT, .digest = &hash});
+    assert_true(journals(&play, &hash));
+    assert_int_equal(play.coordinator.optim.step, 2);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
+    close_play(&play);
+}
+
+/* Told to stop, and nobody is left: what is due is written before the end, and
+ * the driver's late word changes nothing. */
+static void test_a_receipt_is_not_left_out(void **state)
+{
+    struct digest hash;
+    struct play play;
+
+    (void)state;
+    hash = open_late(&play);
+    step(&play, (struct event){.kind = EVENT_STOP});
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+    assert_int_equal(stage_count(&play.actions, ACTION_JOURNAL), 0);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    assert_int_equal(stage_count(&play.actions, ACTION_JOURNAL), 2);
+    assert_true(journals(&play, &hash));
+    step(&play, (struct event){.kind = EVENT_RECEIPT, .digest = &hash});
     assert_int_equal(stage_count(&play.actions, ACTION_JOURNAL), 0);
     close_play(&play);
 }
@@ -664,6 +725,8 @@ int main(void)
         cmocka_unit_test(test_deadline_waits_for_something),
         cmocka_unit_test(test_deadline_is_not_waited_for),
         cmocka_unit_test(test_a_receipt_may_come_after_the_round),
+        cmocka_unit_test(test_a_round_waits_for_the_receipt),
+        cmocka_unit_test(test_a_receipt_is_not_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

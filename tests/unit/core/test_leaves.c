@@ -488,7 +488,7 @@ static void test_relays_are_refused_with_a_reason(void **state)
 
     (void)state;
     assert_non_null(
-        strstr(refusal(&options, MSG_VERSION, reason), "protocol version"));
+        strstr(refusal(&options, MSG_VERSION, reason), "takes no relays"));
     options.leaves_max = 4;
     assert_non_null(
         strstr(refusal(&options, MSG_VERSION + 1, reason), "same release"));

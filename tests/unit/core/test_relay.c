@@ -105,7 +105,8 @@ static void work_msg(struct play *play, enum msg_kind kind, uint32_t leaf,
     say(play, RELAY_PARENT, &msg);
 }
 
-static void answer(struct play *play, uint32_t link, uint32_t id, int64_t value)
+static void answer_at_loss(struct play *play, uint32_t link, uint32_t id,
+                           int64_t value, tally_loss loss)
 {
     const int64_t sum[8] = {value};
     struct msg msg = {.kind = MSG_TALLY};
@@ -116,8 +117,13 @@ static void answer(struct play *play, uint32_t link, uint32_t id, int64_t value)
     msg.tally.end = id + 1;
     msg.tally.dims = 8;
     msg.tally.sum = sum;
-    msg.tally.loss = 1;
+    msg.tally.loss = loss;
     say(play, link, &msg);
+}
+
+static void answer(struct play *play, uint32_t link, uint32_t id, int64_t value)
+{
+    answer_at_loss(play, link, id, value, 1);
 }
 
 static void open_play(struct play *play)
@@ -364,6 +370,9 @@ static void test_strange_answers_are_passed_on(void **state)
     assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
     play.key = now;
     answer(&play, 1, CHUNKS, 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    /* No chunk can lose so much. */
+    answer_at_loss(&play, 1, 1, 1, (tally_loss)1 << 126);
     assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
     /* Each in bound, but not their sum. */
     answer(&play, 1, 1, (INT64_C(1) << 62) - 1);
@@ -703,11 +712,30 @@ static void test_silence_above_is_noticed(void **state)
     close_play(&play);
 }
 
+/* Over link 4, with leaves 71 and 72. */
+static void relay_below(struct play *play, uint32_t number[2])
+{
+    struct msg msg = {.kind = MSG_RELAY};
+
+    (void)snprintf(msg.relay.name, NAME_SIZE, "below");
+    say(play, 4, &msg); /* Of another version, 0. */
+    assert_non_null(stage_find(&play->actions, MSG_REJECT));
+    msg.relay.version = MSG_VERSION;
+    say(play, 4, &msg);
+    assert_non_null(stage_find(&play->actions, MSG_WELCOME));
+    for (uint32_t i = 0; i < 2; i++) {
+        msg = hello_of(7 + i);
+        msg.leaf = 71 + i;
+        say(play, 4, &msg);
+        number[i] = stage_find(&play->actions, MSG_HELLO)->leaf;
+    }
+}
+
 /* A relay below is one link with many leaves. */
 static void test_a_relay_below(void **state)
 {
     struct play play;
-    struct msg msg = {.kind = MSG_RELAY};
+    struct msg msg;
     uint32_t number[2];
     struct answer answers[2] = {{.leaf = 71, .piece = 4, .first = 4, .end = 5},
                                 {.leaf = 72, .piece = 5, .first = 5, .end = 6}};
@@ -715,18 +743,7 @@ static void test_a_relay_below(void **state)
 
     (void)state;
     open_play(&play);
-    (void)snprintf(msg.relay.name, NAME_SIZE, "below");
-    say(&play, 4, &msg); /* Of another version, 0. */
-    assert_non_null(stage_find(&play.actions, MSG_REJECT));
-    msg.relay.version = MSG_VERSION;
-    say(&play, 4, &msg);
-    assert_non_null(stage_find(&play.actions, MSG_WELCOME));
-    for (uint32_t i = 0; i < 2; i++) {
-        msg = hello_of(7 + i);
-        msg.leaf = 71 + i;
-        say(&play, 4, &msg);
-        number[i] = stage_find(&play.actions, MSG_HELLO)->leaf;
-    }
+    relay_below(&play, number);
     cast(&play, 0);
     task(&play, number[0], 4);
     assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 1);
@@ -752,6 +769,42 @@ static void test_a_relay_below(void **state)
     step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 4});
     assert_int_equal(stage_count_msg(&play.actions, MSG_GONE), 2);
     close_play(&play);
+}
+
+/* RELAY-6: a sum that no relay can have merged. */
+static void is_cut_off(int64_t value, uint32_t dims, uint32_t second)
+{
+    struct answer answers[2] = {
+        {.leaf = 71, .piece = 4, .first = 4, .end = 5, .counted = true},
+        {.leaf = 72, .piece = 5, .first = second, .end = 6, .counted = true}};
+    const int64_t sum[8] = {value};
+    struct msg msg = {.kind = MSG_SUM};
+    struct play play;
+    uint32_t number[2];
+
+    open_play(&play);
+    relay_below(&play, number);
+    cast(&play, 0);
+    task(&play, number[0], 4);
+    task(&play, number[1], 5);
+    msg.sum.key = play.key;
+    msg.sum.count = 2;
+    msg.sum.answers = answers;
+    msg.sum.dims = dims;
+    msg.sum.sum = sum;
+    say(&play, 4, &msg);
+    assert_null(sum_sent(&play));
+    assert_int_equal(stage_find_action(&play.actions, ACTION_CLOSE)->link, 4);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_GONE), 2);
+    close_play(&play);
+}
+
+static void test_a_broken_relay_below_is_cut_off(void **state)
+{
+    (void)state;
+    is_cut_off(INT64_MAX, 8, 5); /* Out of bound. */
+    is_cut_off(1, 7, 5);         /* Too short. */
+    is_cut_off(1, 8, 4);         /* Chunk 4 twice. */
 }
 
 static void test_no_more_room(void **state)
@@ -785,6 +838,23 @@ static void test_no_more_room(void **state)
 
 /* Whoever said HELLO and then RELAY is no worker any more; left as one, its
  * dismissal closed the link under the leaves behind it.  (fuzz_relay.c) */
+/* Its name was not read: it is told so here, and nobody above hears of it. */
+static void test_a_worker_of_another_release(void **state)
+{
+    struct msg hello = hello_of(LEAVES);
+    struct play play;
+
+    (void)state;
+    open_play(&play);
+    hello.hello.version = MSG_VERSION + 1;
+    say(&play, LEAVES, &hello);
+    assert_null(stage_find(&play.actions, MSG_HELLO));
+    assert_non_null(strstr(stage_find(&play.actions, MSG_REJECT)->reject.reason,
+                           "protocol version"));
+    assert_int_equal(relay_leaves(&play.relay), LEAVES);
+    close_play(&play);
+}
+
 static void test_a_leaf_that_turns_out_a_relay(void **state)
 {
     struct msg relay = {.kind = MSG_RELAY};
@@ -831,7 +901,9 @@ int main(void)
         cmocka_unit_test(test_without_the_coordinator),
         cmocka_unit_test(test_silence_above_is_noticed),
         cmocka_unit_test(test_a_relay_below),
+        cmocka_unit_test(test_a_broken_relay_below_is_cut_off),
         cmocka_unit_test(test_no_more_room),
+        cmocka_unit_test(test_a_worker_of_another_release),
         cmocka_unit_test(test_a_leaf_that_turns_out_a_relay),
     };
 

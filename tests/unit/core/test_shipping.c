@@ -307,8 +307,10 @@ static void hear_round(struct role *role, bool coded)
 
 static void fetched(struct role *role, uint32_t chunk, enum err err)
 {
-    play_on(role,
-            (struct event){.kind = EVENT_FETCHED, .chunk = chunk, .err = err});
+    play_on(role, (struct event){.kind = EVENT_FETCHED,
+                                 .chunk = chunk,
+                                 .end = chunk + 1,
+                                 .err = err});
 }
 
 /* Welcomed, with chunks 1 to 3 on its disk. */

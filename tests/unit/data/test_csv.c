@@ -88,8 +88,8 @@ static void test_bad_tables(void **state)
     assert_refused("1,2,3\n4,5,6,7\n", NULL, ERR_FORMAT,
                    "line 2: 4 columns, expected 3");
     assert_refused("a,b\n1,2\n3,x\n", NULL, ERR_FORMAT,
-                   "line 3: column 2 (b): 'x' is not a number; for words say "
-                   "--categorical");
+                   "line 3: column 2 (b): 'x' is not a number; name columns of "
+                   "words in --categorical, the label's too");
     assert_refused("1,2\n3,nan\n", NULL, ERR_RANGE,
                    "line 2: column 2: nan; values must be finite");
     assert_refused("1,2\ninf,3\n", NULL, ERR_RANGE,

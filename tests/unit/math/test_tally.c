@@ -525,6 +525,109 @@ static void test_absorb(void **state)
     tally_close(&from);
 }
 
+enum { PACKED_DIMS = 2500 };
+
+/* Packed sums of one chunk, and where they come from. */
+struct parcel {
+    int64_t sum[PACKED_DIMS];
+    uint8_t bytes[9 * PACKED_DIMS];
+    struct packed packed;
+    struct tally from;
+};
+
+static void wrap(struct parcel *parcel, uint32_t chunk)
+{
+    const size_t size = pack_i64(parcel->sum, PACKED_DIMS, parcel->bytes);
+
+    assert_true(pack_bound(PACKED_DIMS) <= sizeof parcel->bytes);
+    assert_int_equal(
+        packed_find(parcel->bytes, size, PACKED_DIMS, &parcel->packed), ERR_OK);
+    chunkset_clear(&parcel->from.chunks);
+    chunkset_add(&parcel->from.chunks, chunk);
+    parcel->from.loss = 5;
+}
+
+/* Nothing happens, whether there was nothing before or something. */
+static void assert_refused(struct tally *into, struct parcel *parcel)
+{
+    const struct digest before = tally_digest(into);
+    struct tally empty = {0};
+
+    assert_false(tally_absorb_packed(into, &parcel->from, &parcel->packed));
+    assert_digest(into, &before);
+    assert_int_equal(tally_init(&empty, PACKED_DIMS, 3), ERR_OK);
+    tally_blank(&empty);
+    assert_false(tally_absorb_packed(&empty, &parcel->from, &parcel->packed));
+    assert_true(empty.blank);
+    assert_int_equal(empty.chunks.members, 0);
+    assert_false(tally_take_packed(&empty, &parcel->packed));
+    tally_close(&empty);
+}
+
+static void test_absorb_packed(void **state)
+{
+    static struct parcel parcel;
+    struct tally into = {0}, plain = {0};
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 8);
+    assert_int_equal(tally_init(&into, PACKED_DIMS, 3), ERR_OK);
+    assert_int_equal(tally_init(&plain, PACKED_DIMS, 3), ERR_OK);
+    assert_int_equal(tally_init(&parcel.from, PACKED_DIMS, 3), ERR_OK);
+    tally_blank(&into);
+    tally_blank(&plain);
+    for (uint32_t chunk = 0; chunk < 2; chunk++) {
+        struct digest want;
+
+        for (uint32_t j = 0; j < PACKED_DIMS; j++)
+            parcel.sum[j] = (int64_t)rng_next(&rng) >> (j / 50 + 2);
+        wrap(&parcel, chunk);
+        assert_true(tally_absorb_packed(&into, &parcel.from, &parcel.packed));
+        assert_true(tally_take_packed(&parcel.from, &parcel.packed));
+        assert_int_equal(tally_merge(&plain, &parcel.from), ERR_OK);
+        want = tally_digest(&plain);
+        assert_digest(&into, &want);
+    }
+    for (uint32_t j = 0; j < PACKED_DIMS; j += 311) {
+        const int64_t good = parcel.sum[j];
+
+        /* The least that is too much, either way. */
+        parcel.sum[j] = (j % 2 == 0 ? 1 : -1) * (INT64_C(1) << 62);
+        wrap(&parcel, 2);
+        assert_refused(&into, &parcel);
+        parcel.sum[j] = good;
+    }
+    tally_close(&into);
+    tally_close(&plain);
+    tally_close(&parcel.from);
+}
+
+/* A width more than need be: in the first block, in one in the middle, whose
+ * lane is a byte longer then, in the last. */
+static void test_absorb_unpackable(void **state)
+{
+    static struct parcel parcel;
+    struct tally into = {0};
+
+    (void)state;
+    assert_int_equal(tally_init(&into, PACKED_DIMS, 3), ERR_OK);
+    assert_int_equal(tally_init(&parcel.from, PACKED_DIMS, 3), ERR_OK);
+    for (uint32_t j = 0; j < PACKED_DIMS; j++)
+        parcel.sum[j] = j;
+    for (uint32_t block = 0; block < PACKED_DIMS / PACK_BLOCK; block += 13) {
+        wrap(&parcel, 2);
+        parcel.bytes[block]++;
+        /* It takes in what belongs to the next. */
+        assert_int_equal(packed_find(parcel.bytes, sizeof parcel.bytes,
+                                     PACKED_DIMS, &parcel.packed),
+                         ERR_OK);
+        assert_refused(&into, &parcel);
+    }
+    tally_close(&into);
+    tally_close(&parcel.from);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -542,6 +645,8 @@ int main(void)
         cmocka_unit_test(test_blank_stands_for_zeros),
         cmocka_unit_test(test_put_and_taken_back),
         cmocka_unit_test(test_absorb),
+        cmocka_unit_test(test_absorb_packed),
+        cmocka_unit_test(test_absorb_unpackable),
     };
 
     return cmocka_run_group_tests_name("math/tally", tests, NULL, NULL);

@@ -67,6 +67,59 @@ static void test_dot(void **state)
     }
 }
 
+/* However the vectors are cut, empty pieces included. */
+static void test_sum_of_pieces(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 7);
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        const size_t count = (size_t)rng_below(&rng, COUNT_MAX + 1);
+        struct vec_sum sum = {0};
+        double want, got;
+
+        fill(seed);
+        for (size_t at = 0; at < count;) {
+            const size_t most = rng_chance(&rng, 0.5) ? 12 : 1500;
+            size_t some = (size_t)rng_below(&rng, most);
+
+            some = some < count - at ? some : count - at;
+            vec_sum_add(&sum, a + at, b + at, some);
+            at += some;
+        }
+        want = dot_ref(count);
+        got = vec_sum_end(&sum);
+        if (memcmp(&want, &got, sizeof got) != 0)
+            fail_msg("seed %llu: %zu coordinates", (unsigned long long)seed,
+                     count);
+    }
+}
+
+/* Each coordinate by itself, and none beyond the last. */
+static void test_measure_and_descend(void **state)
+{
+    const size_t counts[] = {0, 1, 7, 8, 9, 15, 1024, 1025, COUNT_MAX - 1};
+
+    (void)state;
+    fill(3);
+    for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
+        const size_t count = counts[c];
+        static double made[COUNT_MAX], w[COUNT_MAX];
+
+        memcpy(w, b, sizeof w);
+        made[count] = 0.5;
+        vec_measure(a, 7, 0.1, b, count, made);
+        assert_true(made[count] == 0.5);
+        vec_descend(0.9, 0.3, a, count, w);
+        assert_true(w[count] == b[count]);
+        for (size_t j = 0; j < count; j++) {
+            assert_true(made[j] == a[j] / 7 + 0.1 * b[j]);
+            assert_true(w[j] == 0.9 * b[j] - 0.3 * a[j]);
+        }
+    }
+}
+
 static void test_norm(void **state)
 {
     const double v[] = {3.0, 0.0, -4.0};
@@ -120,6 +173,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_sum_of_pieces),
+        cmocka_unit_test(test_measure_and_descend),
         cmocka_unit_test(test_norm),
         cmocka_unit_test(test_finite),
         cmocka_unit_test(test_largest),

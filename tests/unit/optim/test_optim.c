@@ -366,6 +366,58 @@ static void test_free_range(void **state)
     optim_close(&some);
 }
 
+/* Measured and updated in one walk or, as a tolerance asks for, in two; in one
+ * block of coordinates or several, with some in the middle that the penalty
+ * leaves out: the bits are those of the formulas, coordinate by coordinate. */
+enum { MANY = 2600, FREE_FIRST = 1000, FREE_END = 1033 };
+
+static void feed_many(enum optim_kind kind, double tol, double *b,
+                      double measured[2])
+{
+    struct optim_options options = options_of(kind);
+    static double g[MANY];
+    struct optim opt;
+
+    options.tol = tol;
+    options.l2_free_first = FREE_FIRST;
+    options.l2_free_end = FREE_END;
+    options.momentum = 0.9;
+    options.beta1 = 0.9;
+    options.beta2 = 0.99;
+    options.epsilon = 1e-8;
+    assert_int_equal(optim_init(&opt, &options, MANY), ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned j = 0; j < MANY; j++)
+            g[j] = sin(j + 1.0) * (i + 1) + opt.b[j];
+        assert_true(optim_feed(&opt, g, 3));
+    }
+    memcpy(b, opt.b, MANY * sizeof *b);
+    measured[0] = opt.objective;
+    measured[1] = opt.gradient_norm;
+    optim_close(&opt);
+}
+
+static void assert_walks_agree(enum optim_kind kind)
+{
+    static double one[MANY], two[MANY];
+    double of_one[2], of_two[2];
+
+    feed_many(kind, 0, one, of_one);
+    feed_many(kind, 1e-300, two, of_two);
+    assert_memory_equal(one, two, sizeof one);
+    assert_memory_equal(of_one, of_two, sizeof of_one);
+    assert_true(isfinite(of_one[0]) && of_one[1] > 0);
+}
+
+static void test_one_walk_or_two(void **state)
+{
+    (void)state;
+    assert_walks_agree(OPTIM_GD);
+    assert_walks_agree(OPTIM_AGD);
+    assert_walks_agree(OPTIM_MOMENTUM);
+    assert_walks_agree(OPTIM_ADAM);
+}
+
 static void assert_bad(struct optim_options options)
 {
     struct optim opt = {0};
@@ -453,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_schedules),
         cmocka_unit_test(test_momentum_and_adam_formulas),
         cmocka_unit_test(test_free_range),
+        cmocka_unit_test(test_one_walk_or_two),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

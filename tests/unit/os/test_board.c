@@ -6,6 +6,7 @@
  */
 #include "os/board.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -266,6 +267,131 @@ static void test_handover_has_no_race(void **state)
     board_free(board);
 }
 
+static bool rings(const struct board *board, enum board_side side, int wait_ms)
+{
+    struct pollfd bell = {.fd = board_bell(board, 0, side), .events = POLLIN};
+
+    return poll(&bell, 1, wait_ms) == 1;
+}
+
+/* BOARD-4: one at a time, each way by itself, none that is too long. */
+static void test_notes_are_left_and_taken(void **state)
+{
+    struct board *board = board_of(2);
+    uint8_t note[BOARD_NOTE_BYTES] = {0};
+    static const uint8_t large[BOARD_NOTE_BYTES + 1];
+
+    (void)state;
+    assert_int_equal(board_note_take(board, 1, BOARD_WORKER, note), 0);
+    assert_false(board_note_leave(board, 1, BOARD_WORKER, large, sizeof large));
+    assert_false(board_note_leave(board, 1, BOARD_WORKER, large, 0));
+    assert_true(board_note_leave(board, 1, BOARD_WORKER, "one", 4));
+    assert_false(board_note_leave(board, 1, BOARD_WORKER, "two", 4));
+    assert_true(board_note_leave(board, 1, BOARD_COORDINATOR, "back", 5));
+    assert_int_equal(board_note_take(board, 0, BOARD_WORKER, note), 0);
+    assert_int_equal(board_note_take(board, 1, BOARD_WORKER, note), 4);
+    assert_string_equal((char *)note, "one");
+    assert_int_equal(board_note_take(board, 1, BOARD_WORKER, note), 0);
+    assert_true(board_note_leave(board, 1, BOARD_WORKER, "two", 4));
+    assert_int_equal(board_note_take(board, 1, BOARD_COORDINATOR, note), 5);
+    assert_string_equal((char *)note, "back");
+    board_free(board);
+
+    board = board_of(BOARD_BELLS_MAX + 1);
+    assert_int_equal(board_bell(board, 0, BOARD_COORDINATOR), -1);
+    assert_false(board_note_leave(board, 0, BOARD_WORKER, "one", 4));
+    board_bell_hush(board, 0, BOARD_WORKER);
+    board_free(board);
+}
+
+/* Rung once for all that was left since it was heard; one that was left after
+ * that rings anew, taken or not. */
+static void test_bells_say_look(void **state)
+{
+    struct board *board = board_of(2);
+    uint8_t note[BOARD_NOTE_BYTES];
+
+    (void)state;
+    assert_false(rings(board, BOARD_COORDINATOR, 0));
+    assert_true(board_note_leave(board, 0, BOARD_COORDINATOR, "a", 2));
+    assert_true(board_note_leave(board, 1, BOARD_COORDINATOR, "b", 2));
+    assert_true(rings(board, BOARD_COORDINATOR, 0));
+    assert_false(rings(board, BOARD_WORKER, 0));
+    board_bell_hush(board, 0, BOARD_COORDINATOR);
+    assert_false(rings(board, BOARD_COORDINATOR, 0));
+    assert_int_equal(board_note_take(board, 0, BOARD_COORDINATOR, note), 2);
+    assert_true(board_note_leave(board, 0, BOARD_COORDINATOR, "c", 2));
+    assert_true(rings(board, BOARD_COORDINATOR, 0));
+    board_free(board);
+}
+
+/* A worker that sleeps until it hears its bell, and answers. */
+static void *echo(void *argument)
+{
+    struct board *board = argument;
+    uint8_t note[BOARD_NOTE_BYTES];
+
+    for (uint32_t i = 0; i < HANDOVERS;) {
+        size_t size;
+
+        assert_true(rings(board, BOARD_WORKER, -1));
+        board_bell_hush(board, 0, BOARD_WORKER);
+        size = board_note_take(board, 0, BOARD_WORKER, note);
+        if (size == 0)
+            continue;
+        assert_true(board_note_leave(board, 0, BOARD_COORDINATOR, note, size));
+        i++;
+    }
+    return NULL;
+}
+
+static void test_no_ring_is_lost(void **state)
+{
+    struct board *board = board_of(1);
+    uint8_t note[BOARD_NOTE_BYTES];
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, echo, board), 0);
+    for (uint32_t i = 0; i < HANDOVERS; i++) {
+        uint32_t got = UINT32_MAX;
+
+        assert_true(board_note_leave(board, 0, BOARD_WORKER, &i, sizeof i));
+        do {
+            assert_true(rings(board, BOARD_COORDINATOR, -1));
+            board_bell_hush(board, 0, BOARD_COORDINATOR);
+        } while (board_note_take(board, 0, BOARD_COORDINATOR, note) == 0);
+        memcpy(&got, note, sizeof got);
+        assert_int_equal(got, i);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    board_free(board);
+}
+
+/* Killed after leaving a note and before ringing: the next one that looks
+ * without having been called finds it, and bells ring as before. */
+static void test_a_note_without_a_ring(void **state)
+{
+    struct board *board = board_of(1);
+    uint8_t note[BOARD_NOTE_BYTES];
+
+    (void)state;
+    assert_true(board_note_leave(board, 0, BOARD_COORDINATOR, "a", 2));
+    {
+        uint64_t written; /* As if the write had not happened. */
+
+        assert_int_equal(read(board_bell(board, 0, BOARD_COORDINATOR), &written,
+                              sizeof written),
+                         sizeof written);
+    }
+    assert_false(rings(board, BOARD_COORDINATOR, 0));
+    board_bell_hush(board, 0, BOARD_COORDINATOR);
+    assert_int_equal(board_note_take(board, 0, BOARD_COORDINATOR, note), 2);
+    assert_true(board_note_leave(board, 0, BOARD_COORDINATOR, "b", 2));
+    assert_true(rings(board, BOARD_COORDINATOR, 0));
+    board_free(board);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +404,10 @@ int main(void)
         cmocka_unit_test(test_answers_nobody_published),
         cmocka_unit_test(test_a_berth_is_reset),
         cmocka_unit_test(test_handover_has_no_race),
+        cmocka_unit_test(test_notes_are_left_and_taken),
+        cmocka_unit_test(test_bells_say_look),
+        cmocka_unit_test(test_no_ring_is_lost),
+        cmocka_unit_test(test_a_note_without_a_ring),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void test_cluster_and_worker(void **state)
     assert_false(token_key_of(&cluster, "", key));
 
     assert_int_equal(token_load("token.w", true, &worker, &why), ERR_DENIED);
-    assert_non_null(strstr(why.text, "a coordinator needs the cluster token"));
+    assert_non_null(strstr(why.text, "relays need the cluster token"));
     token_close(&cluster);
     for (size_t i = 0; i < sizeof cluster.key; i++)
         assert_int_equal(cluster.key[i], 0);

@@ -112,6 +112,8 @@ int main(void)
         PLANTED(BUG_KEEP_TORN),
         PLANTED(BUG_BELIEVE_SECOND),
         PLANTED(BUG_RELAY_TWICE),
+        PLANTED(BUG_FETCH_HELD),
+        PLANTED(BUG_PEER_AGAIN),
         cmocka_unit_test(test_shrinks),
     };
 

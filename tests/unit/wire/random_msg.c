@@ -320,6 +320,28 @@ static void random_chunks(struct rng *rng, struct random_room *room,
     chunks->place_size = (size_t)rng_below(rng, sizeof place);
 }
 
+static void fill_random(struct rng *rng, uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)rng_next(rng);
+}
+
+/* Half of them from a peer. */
+static void random_fetch(struct rng *rng, struct msg_fetch *fetch)
+{
+    static const char digits[] = "0123456789abcdef.:";
+    const size_t size = (size_t)rng_below(rng, PEER_HOST);
+
+    random_range(rng, &fetch->first, &fetch->end);
+    if (rng_chance(rng, 0.5))
+        return;
+    fetch->peer = 1 + (uint32_t)rng_below(rng, UINT32_MAX);
+    for (size_t i = 0; i < size; i++)
+        fetch->host[i] = digits[rng_below(rng, sizeof digits - 1)];
+    fetch->port = (uint16_t)rng_next(rng);
+    fill_random(rng, fetch->key, PEER_KEY);
+}
+
 void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
                 struct msg *msg)
 {
@@ -354,6 +376,8 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_NEED:
         random_range(rng, &msg->need.first, &msg->need.end);
+        msg->need.peer = random_u32(rng);
+        msg->need.wrong = rng_chance(rng, 0.5);
         break;
     case MSG_ROUND:
     case MSG_TASK:
@@ -415,7 +439,13 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         msg->have.near = room->bytes + RANDOM_BYTES / 2;
         break;
     case MSG_FETCH:
-        random_range(rng, &msg->fetch.first, &msg->fetch.end);
+        random_fetch(rng, &msg->fetch);
+        break;
+    case MSG_SERVE:
+        fill_random(rng, msg->serve.key, PEER_KEY);
+        break;
+    case MSG_SERVING:
+        msg->serving.port = (uint16_t)rng_next(rng);
         break;
     }
 }

@@ -13,6 +13,8 @@
 
 #include "base/chunkset.h"
 #include "base/mem.h"
+#include "core/greeting.h"
+#include "math/pack.h"
 #include "wire/random_msg.h"
 
 #define ROUNDS 200u
@@ -76,11 +78,38 @@ static bool decodes(struct fixture *f, const uint8_t *data, size_t size)
 
     if (codec_decode(data, size, &f->room, &msg) != ERR_OK)
         return false;
-    if (codec_foreign(&msg))
+    if (greeting_foreign(&msg) != NULL)
         return true;
     assert_int_equal(codec_encode(&msg, f->again), size);
     assert_memory_equal(f->again, data, size);
     return true;
+}
+
+/* Sums that stay packed are the same message, but nobody has looked inside. */
+static void test_packed_sums(void **state)
+{
+    struct fixture *f = *state;
+    struct codec_room room = f->room;
+
+    room.packed = true;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        int64_t sum[RANDOM_SUM_DIMS];
+        struct msg sent, got;
+        struct unpacker unpacker;
+
+        make(f, MSG_TALLY, &sent);
+        assert_int_equal(codec_decode(f->bytes, f->size, &room, &got), ERR_OK);
+        assert_null(got.tally.sum);
+        assert_int_equal(got.tally.packed.count, sent.tally.dims);
+        unpacker = unpacker_on(&got.tally.packed);
+        assert_true(unpack_next(&unpacker, sent.tally.dims, sum));
+        assert_memory_equal(sum, sent.tally.sum, sent.tally.dims * sizeof *sum);
+        assert_int_equal(codec_encode(&got, f->again), f->size);
+        assert_memory_equal(f->again, f->bytes, f->size);
+        for (size_t size = 0; size < f->size; size += 1 + size / 8)
+            assert_int_equal(codec_decode(f->bytes, size, &room, &got),
+                             ERR_FORMAT);
+    }
 }
 
 static void test_every_kind_survives_the_wire(void **state)
@@ -211,7 +240,7 @@ static void test_sums_are_packed_where_they_are(void **state)
 {
     struct fixture *f = *state;
     const uint32_t dims = 2500;
-    const size_t lead = (codec_pack_lead(dims) + 7) / 8 * 8;
+    const size_t lead = (pack_lead(dims) + 7) / 8 * 8;
     struct msg msg = {.kind = MSG_TALLY};
     int64_t *sum = mem_new(dims, sizeof *sum);
     uint8_t *place = mem_new(lead + dims * sizeof *sum, 1);
@@ -229,7 +258,9 @@ static void test_sums_are_packed_where_they_are(void **state)
         head = codec_encode_head(&msg, f->again);
         memcpy(place + lead, sum, dims * sizeof *sum);
         assert_memory_equal(plain, f->again, head);
-        assert_int_equal(codec_pack_down(place, lead, dims), size - head);
+        assert_int_equal(pack_i64((const int64_t *)(const void *)(place + lead),
+                                  dims, place),
+                         size - head);
         assert_memory_equal(plain + head, place, size - head);
         mem_free(plain);
     }
@@ -296,12 +327,12 @@ static void test_greetings_of_other_releases(void **state)
     struct msg msg;
 
     assert_int_equal(codec_decode(hello, sizeof hello, &f->room, &msg), ERR_OK);
-    assert_true(codec_foreign(&msg));
+    assert_non_null(greeting_foreign(&msg));
     assert_int_equal(msg.hello.version, MSG_VERSION + 1);
     assert_int_equal(codec_decode(relay, sizeof relay, &f->room, &msg), ERR_OK);
-    assert_true(codec_foreign(&msg));
+    assert_non_null(greeting_foreign(&msg));
     make(f, MSG_HELLO, &msg);
-    assert_false(codec_foreign(&msg));
+    assert_null(greeting_foreign(&msg));
 }
 
 static void test_unknown_kinds_are_refused(void **state)
@@ -442,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind_survives_the_wire),
+        cmocka_unit_test(test_packed_sums),
         cmocka_unit_test(test_fields_land_where_they_belong),
         cmocka_unit_test(test_rounds_are_read_where_they_are),
         cmocka_unit_test(test_pads_are_zeros),

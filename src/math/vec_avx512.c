@@ -1,0 +1,75 @@
+/*
+ * vec_avx512.c - the loops of vec.c, eight coordinates at a time.
+ *
+ * The eight lanes of a sum are the eight of a register; a product and an add
+ * are two roundings here as there.
+ */
+#include "math/vec_loops.h"
+
+#include <immintrin.h>
+
+static __mmask8 lanes_at(size_t i, size_t count)
+{
+    const size_t left = count - i < VEC_LANES ? count - i : VEC_LANES;
+
+    return (__mmask8)((1u << left) - 1);
+}
+
+void vec_lanes_avx512(const double *a, const double *b, size_t count,
+                      double lane[VEC_LANES])
+{
+    __m512d sum = _mm512_loadu_pd(lane);
+
+    for (size_t i = 0; i < count; i += VEC_LANES)
+        sum = _mm512_add_pd(
+            sum, _mm512_mul_pd(_mm512_loadu_pd(a + i), _mm512_loadu_pd(b + i)));
+    _mm512_storeu_pd(lane, sum);
+}
+
+uint64_t vec_top_avx512(const double *a, size_t count)
+{
+    const __m512i size = _mm512_set1_epi64(INT64_MAX);
+    __m512i top = _mm512_setzero_si512();
+
+    for (size_t i = 0; i < count; i += VEC_LANES) {
+        const __m512i bits =
+            _mm512_maskz_loadu_epi64(lanes_at(i, count), a + i);
+
+        top = _mm512_max_epu64(top, _mm512_and_epi64(bits, size));
+    }
+    return _mm512_reduce_max_epu64(top);
+}
+
+void vec_measure_avx512(const double *sum, double rows, double twice,
+                        const double *w, size_t count, double *gradient)
+{
+    const __m512d all = _mm512_set1_pd(rows);
+    const __m512d pull = _mm512_set1_pd(twice);
+
+    for (size_t i = 0; i < count; i += VEC_LANES) {
+        const __mmask8 lanes = lanes_at(i, count);
+        const __m512d mean =
+            _mm512_div_pd(_mm512_maskz_loadu_pd(lanes, sum + i), all);
+        const __m512d back =
+            _mm512_mul_pd(pull, _mm512_maskz_loadu_pd(lanes, w + i));
+
+        _mm512_mask_storeu_pd(gradient + i, lanes, _mm512_add_pd(mean, back));
+    }
+}
+
+void vec_descend_avx512(double keep, double scale, const double *g,
+                        size_t count, double *w)
+{
+    const __m512d kept = _mm512_set1_pd(keep);
+    const __m512d moved = _mm512_set1_pd(scale);
+
+    for (size_t i = 0; i < count; i += VEC_LANES) {
+        const __mmask8 lanes = lanes_at(i, count);
+        const __m512d old =
+            _mm512_mul_pd(kept, _mm512_maskz_loadu_pd(lanes, w + i));
+        const __m512d step =
+            _mm512_mul_pd(moved, _mm512_maskz_loadu_pd(lanes, g + i));
+
+        _mm512_mask_storeu_pd(w + i, lanes, _mm512_sub_pd(old, step));
+    }
+}

@@ -1,0 +1,1 @@
+"$MUSTER" data --help
