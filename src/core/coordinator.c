@@ -425,7 +425,7 @@ static void on_member_message(struct coordinator *c, uint32_t link,
         shipping_have(c, link, &msg->have, actions);
         break;
     case MSG_SERVING:
-        peers_serving(c, link, &msg->serving);
+        peers_serving(c, link, &msg->serving, actions);
         break;
     case MSG_RELAY:
     case MSG_TASK:

@@ -244,7 +244,7 @@ void answers_no_range(struct coordinator *c, uint32_t id,
 /* shipping.c */
 #define SHIPPING_COUNT_US (500 * MS_US) /* A worker's look at its disk. */
 
-/* Is it worth waiting for somebody's HAVE before slots are given? */
+/* Is it worth waiting for somebody's HAVE or SERVING before slots are given? */
 bool shipping_counting(const struct coordinator *c);
 MUST_CHECK enum err shipping_room(struct member *member, const struct job *job);
 /* After WELCOME: what the chunks are. */
@@ -269,10 +269,10 @@ bool peers_on(const struct coordinator *c);
 MUST_CHECK enum err peers_room(struct coordinator *c);
 void peers_close(struct coordinator *c);
 /* After WELCOME: serve. */
-void peers_invite(const struct coordinator *c, uint32_t link,
+void peers_invite(struct coordinator *c, uint32_t link,
                   struct actions *actions);
 void peers_serving(struct coordinator *c, uint32_t link,
-                   const struct msg_serving *msg);
+                   const struct msg_serving *msg, struct actions *actions);
 /* It has chunks of [first, end), or is about to. */
 void peers_note(struct coordinator *c, uint32_t link, uint32_t first,
                 uint32_t end);

@@ -53,15 +53,16 @@ void peers_close(struct coordinator *c)
     mem_free(c->holders);
 }
 
-void peers_invite(const struct coordinator *c, uint32_t link,
-                  struct actions *actions)
+void peers_invite(struct coordinator *c, uint32_t link, struct actions *actions)
 {
-    const struct member *member = &c->members[link];
+    struct member *member = &c->members[link];
 
     /* A worker of that name could not be told from the key's owner. */
-    if (peers_on(c) && !member->resident && member->via == 0 &&
-        strcmp(member->name, "cluster") != 0)
-        (void)coordinator_send(c, actions, link, MSG_SERVE);
+    if (!peers_on(c) || member->resident || member->via > 0 ||
+        strcmp(member->name, "cluster") == 0)
+        return;
+    member->peer.invited = member->peer.id == 0;
+    (void)coordinator_send(c, actions, link, MSG_SERVE);
 }
 
 /* --- who has what -------------------------------------------------------- */
@@ -124,10 +125,11 @@ void peers_note(struct coordinator *c, uint32_t link, uint32_t first,
 }
 
 void peers_serving(struct coordinator *c, uint32_t link,
-                   const struct msg_serving *msg)
+                   const struct msg_serving *msg, struct actions *actions)
 {
     struct member *member = &c->members[link];
 
+    member->peer.invited = false;
     if (!peers_on(c) || member->resident || member->via > 0)
         return;
     if (member->peer.id == 0)
@@ -135,6 +137,8 @@ void peers_serving(struct coordinator *c, uint32_t link,
     member->peer.port = msg->port;
     member->peer.local = msg->local;
     peers_note(c, link, 0, c->options.job.chunks);
+    if (c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions); /* It may have waited for this. */
 }
 
 /* --- pairs --------------------------------------------------------------- */

@@ -25,8 +25,11 @@ enum err shipping_room(struct member *member, const struct job *job)
 bool shipping_counting(const struct coordinator *c)
 {
     for (uint32_t link = 0; link < c->members_max; link++) {
-        if (member_here(c, link) && c->members[link].counting &&
-            c->now < c->members[link].counting_until)
+        const struct member *member = &c->members[link];
+
+        if (member_here(c, link) &&
+            (member->counting || member->peer.invited) &&
+            c->now < member->counting_until)
             return true;
     }
     return false;

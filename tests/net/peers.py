@@ -134,26 +134,33 @@ def killed(tap, wanted):
     tap.equal(result.get("workers", {}).get("died"), 2, "... and two died")
 
 
-def wrong(tap, wanted):
+def wrong(tap):
     """A peer that gives wrong bytes is named, and nobody asks it again."""
-    process = start(*job("wrong", 3, "--code", "frc", "--stragglers", "2"))
+    steps = 400
+    wanted = result_of(run("train", *DATA, "--steps", str(steps), "--format",
+                           "json").stdout).get("hash")
+    process = start(*job("wrong", 1, "--delay", "exp:0.005", steps=steps))
     address = address_of("wrong")
     spoiler = subprocess.Popen([SPOILER, address, "bad"], text=True,
                                stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    # Who comes first is sent the data, and whoever is next sent to it.
-    wait_for(lambda: "bad" in names_of("wrong"), "the one that is wrong")
-    result = ended(process, [spoiler] +
-                   [join(address, f"good-{i}") for i in range(2)])
+    wait_step("wrong", 3)  # It has all the rows, and nobody else has any.
+    goods = []
+    for i in range(2):
+        goods.append(join(address, f"good-{i}"))
+        wait_for(lambda: f"good-{i}" in names_of("wrong"), "one who is sent "
+                 "to it")
+        # Steps that it has a part in: by then it has some rows.
+        wait_step("wrong", status("wrong")["step"] + 5)
+    result = ended(process, [spoiler] + goods)
     tap.ok(well(result, wanted), "wrong bytes: the same hash", result)
-    tap.equal(re.findall(r"(\S+) gave good-\d wrong bytes of chunk \d+; nobody "
+    tap.equal(re.findall(r"(\S+) gave good-0 wrong bytes of chunk \d+; nobody "
                          "is sent to it", result["stderr"]), ["bad"],
               "who gave them is named, once")
     data = result.get("data", {})
-    tap.ok(data["peers_wrong"] == 1 and
-           CHUNKS < data["shipped"] <= 2 * CHUNKS and
-           data["peers"] >= CHUNKS,
-           "... and counted; another peer goes on giving", data)
+    tap.ok(data["peers_wrong"] == 1 and data["shipped"] > CHUNKS and
+           data["peers"] > 0, "... and counted; another peer goes on giving",
+           data)
 
 
 def names_of(out):
@@ -258,7 +265,7 @@ def main():
     alone(tap, wanted)
     takes_over(tap)
     killed(tap, large)
-    wrong(tap, wanted)
+    wrong(tap)
     strangers(tap)
     cut_off(tap, wanted)
     tap.done()

@@ -299,6 +299,12 @@ static void test_who_is_left_out(void **state)
     serving(&play, 1, 0, true);    /* Cannot be reached, but can fetch. */
     for (uint32_t link = 0; link < 3; link++)
         have(&play, link, 0);
+    /* The third may still say it: it is waited for, but not for long. */
+    assert_int_equal(play.coordinator.phase, COORDINATOR_GATHERING);
+    play.now += SECOND_US;
+    for (uint32_t link = 0; link < 3; link++)
+        have(&play, link, 0); /* Nobody is suspect. */
+    play_step(&play, (struct event){.kind = EVENT_TIME});
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(shipped(&play, 0), ALL);
     assert_int_equal(named(&play, 1, 0), ALL);
