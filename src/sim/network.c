@@ -365,6 +365,16 @@ static bool machine_on(struct world *world, uint32_t node)
     return !world_process(world, node)->unplugged;
 }
 
+void network_put_off(struct world *world, const struct happening *happening,
+                     time_us at)
+{
+    struct happening later = *happening;
+
+    later.at = at;
+    later.packet = copy_packet(world, happening->packet);
+    world_push(world, later);
+}
+
 bool network_arrives(struct world *world, const struct happening *happening)
 {
     const int direction = (int)happening->number;
@@ -372,13 +382,8 @@ bool network_arrives(struct world *world, const struct happening *happening)
     const struct caller *caller = caller_of(world, conn->lower);
 
     if (is_cut(world, conn->lower, direction)) {
-        struct happening later = *happening;
-
-        if (caller->cut_loses)
-            return false;
-        later.at = caller->cut_until[direction];
-        later.packet = copy_packet(world, happening->packet);
-        world_push(world, later);
+        if (!caller->cut_loses)
+            network_put_off(world, happening, caller->cut_until[direction]);
         return false;
     }
     if (conn->open[direction])

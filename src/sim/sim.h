@@ -114,6 +114,8 @@ struct sim_options {
     double kept;             /* ... and of these that keep it on disk. */
     bool shared;             /* They read it where all can, instead. */
     bool peers;              /* They fetch it from each other, too. */
+    double in_place;         /* Share of workers that read weights where they
+                                arrived. */
     /* Private data: worker i has home i % home_count, and nothing else.  The
      * code is of placement `homes`. */
     const struct home *homes;

@@ -28,6 +28,8 @@
 #define PEER_LOOK_US (50 * MS_US) /* It lacks the chunk: it looks again, */
 #define PEER_LOOKS   40u          /* ... so often. */
 #define STREAM_WRONG (UINT64_C(43) << 32)
+#define STREAM_PLACE (UINT64_C(44) << 32)
+#define IN_PLACE     1u /* What an inbox is called. */
 
 /* --- computing ----------------------------------------------------------- */
 
@@ -77,19 +79,19 @@ static void compute(struct world *world, uint32_t index,
         .end = action->end,
         .began_at = world->now,
         .chunk_us = chunk_us,
+        .ends_at = world->now + chunk_us * (action->end - action->first),
+        .in_place = action->kept != 0,
         .what = action->what,
         .exponent = action->exponent,
         .tally = action->tally,
         .step = action->step,
         .vector = action->vector,
     };
-    world_push(world,
-               (struct happening){
-                   .at = world->now + chunk_us * (action->end - action->first),
-                   .kind = HAPPEN_COMPUTED,
-                   .node = index,
-                   .life = worker->process.life,
-                   .number = computation->number});
+    world_push(world, (struct happening){.at = computation->ends_at,
+                                         .kind = HAPPEN_COMPUTED,
+                                         .node = index,
+                                         .life = worker->process.life,
+                                         .number = computation->number});
 }
 
 /* Looks at CANCEL come between chunks: the one at hand is finished first. */
@@ -108,6 +110,7 @@ static void call_off(struct world *world, uint32_t index)
         at = computation->began_at + chunks * computation->chunk_us;
     }
     computation->cancelled = true;
+    computation->ends_at = at;
     computation->number++;
     world_push(world, (struct happening){.at = at,
                                          .kind = HAPPEN_COMPUTED,
@@ -386,6 +389,7 @@ static void end_life(struct world *world, uint32_t index)
     struct sim_worker *worker = &world->workers[index];
 
     worker->computation.active = false;
+    worker->inbox.full_until = 0;
     worker_close(&worker->machine);
     process_end(world, &worker->process);
     if (world->mending)
@@ -453,6 +457,8 @@ void sim_worker_start(struct world *world, uint32_t index)
         worker->keeps = !worker->resident &&
                         rng_at(options->seed, STREAM_KEEPS, index) % 1000 <
                             (uint64_t)(options->kept * 1000);
+        worker->in_place = rng_at(options->seed, STREAM_PLACE, index) % 1000 <
+                           (uint64_t)(options->in_place * 1000);
     }
     process_begin(&worker->process);
     worker->poison = false;
@@ -505,6 +511,8 @@ void sim_workers_close(struct world *world)
         if (worker->has_data)
             dataset_close(&worker->data);
         chunkset_close(&worker->disk);
+        mem_free(worker->inbox.vectors);
+        mem_free(worker->inbox.exponent);
         sim_block_drop(worker);
     }
     mem_free(world->workers);
@@ -513,22 +521,77 @@ void sim_workers_close(struct world *world)
 
 /* --- what happens to them ------------------------------------------------ */
 
+/* One buffer: what arrives is written over what was there. */
+static void put_in_place(struct sim_worker *worker, struct msg_round *round)
+{
+    const struct job *job = &worker->machine.job;
+    const size_t dims = round->dims;
+    struct inbox *inbox = &worker->inbox;
+
+    if (inbox->vectors == NULL) {
+        inbox->vectors = mem_new(2 * (size_t)job->dims, sizeof(double));
+        inbox->exponent = mem_new(job->sum_dims, sizeof *inbox->exponent);
+        CHECK(inbox->vectors != NULL && inbox->exponent != NULL);
+    }
+    memcpy(inbox->vectors, round->weights, dims * sizeof(double));
+    round->weights = inbox->vectors;
+    if (round->direction != NULL) {
+        memcpy(inbox->vectors + dims, round->direction, dims * sizeof(double));
+        round->direction = inbox->vectors + dims;
+    }
+    memcpy(inbox->exponent, round->exponent,
+           evaluation_dims(round->kind, round->dims) * sizeof *inbox->exponent);
+    round->exponent = inbox->exponent;
+    round->kept = IN_PLACE;
+    round->kept_scale = true;
+}
+
+/* A ROUND finds the inbox in use: it waits for that, and all bulk behind it. */
+static bool must_wait(struct world *world, uint32_t index,
+                      const struct msg *msg)
+{
+    struct sim_worker *worker = &world->workers[index];
+    const struct computation *computation = &worker->computation;
+
+    if (world->now < worker->inbox.full_until)
+        return true;
+    if (msg->kind != MSG_ROUND)
+        return false;
+    step(world, index,
+         (struct event){.kind = EVENT_COMING, .key = &msg->round.key});
+    if (!computation->active || !computation->in_place)
+        return false;
+    worker->inbox.full_until = computation->ends_at > world->now
+                                   ? computation->ends_at
+                                   : world->now + 1;
+    return true;
+}
+
 static void on_packet(struct world *world, const struct happening *happening)
 {
     const uint32_t index = happening->node;
-    const struct worker *machine = &world->workers[index].machine;
-    const struct msg *decoded;
+    struct sim_worker *worker = &world->workers[index];
+    const bool open = worker->machine.open;
     struct msg msg;
 
     if (!network_arrives(world, happening))
         return;
-    decoded = network_decode(machine->open ? &world->room : &world->bare,
-                             happening->packet, &msg);
-    if (decoded != NULL)
-        step(world, index,
-             (struct event){.kind = EVENT_MESSAGE, .msg = decoded});
-    else if (machine->open)
-        checker_violate(&world->checker, "wire: a message did not decode");
+    if (network_decode(open ? &world->room : &world->bare, happening->packet,
+                       &msg) == NULL) {
+        if (open)
+            checker_violate(&world->checker, "wire: a message did not decode");
+        return;
+    }
+    if (worker->in_place && open && !worker->machine.job.products &&
+        msg_is_bulk(msg.kind)) {
+        if (must_wait(world, index, &msg)) {
+            network_put_off(world, happening, worker->inbox.full_until);
+            return;
+        }
+        if (msg.kind == MSG_ROUND)
+            put_in_place(worker, &msg.round);
+    }
+    step(world, index, (struct event){.kind = EVENT_MESSAGE, .msg = &msg});
 }
 
 static void on_link(struct world *world, const struct happening *happening)

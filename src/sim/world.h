@@ -122,11 +122,21 @@ struct computation {
     uint32_t number;
     uint32_t first, end;
     time_us began_at, chunk_us;
+    time_us ends_at; /* As far as is known. */
+    bool in_place;   /* Reads the vectors where they arrived. */
     struct evaluation what;
     const int16_t *exponent;
     struct tally *tally;
     uint32_t step;  /* Local: number of the average, */
     double *vector; /* and where the displacement, or a product, goes. */
+};
+
+/* Where a worker puts ROUNDs together and reads them (docs/protocol.md,
+ * ROOM-1). */
+struct inbox {
+    double *vectors; /* Weights, then the direction; NULL: none yet. */
+    int16_t *exponent;
+    time_us full_until; /* Bulk is not read before. */
 };
 
 struct sim_worker {
@@ -142,6 +152,8 @@ struct sim_worker {
     double slow;        /* Compute takes so much longer; 1 = as usual. */
     struct caller caller;
     struct computation computation;
+    bool in_place; /* Has an inbox. */
+    struct inbox inbox;
     struct dataset data; /* Shipped, if not resident. */
     bool has_data;
     bool keeps;           /* Chunks it was sent stay on its disk ... */
@@ -288,6 +300,9 @@ void network_break(struct world *world, uint32_t conn, int direction);
 bool network_find_ghost(struct world *world, struct happening *happening);
 /* The last answers come again, over the connections of the next moments. */
 void network_replay(struct world *world);
+/* It arrives then, as it is. */
+void network_put_off(struct world *world, const struct happening *happening,
+                     time_us at);
 /* May the packet be handled?  False: it was lost, put off or answered with a
  * reset; the caller forgets it. */
 bool network_arrives(struct world *world, const struct happening *happening);
