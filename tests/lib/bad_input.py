@@ -62,8 +62,8 @@ CSV = [
     (b"a,b,y\n1,1e999,0\n", "line 2: column 2 (b): 1e999 is too large"),
     (b"a,b,y\n1,\"2,0\n", "line 2: column 2 (b): a quote does not end on its "
      "line; fields over several lines are not supported"),
-    (b"a,b,y\n1,x,0\n", "line 2: column 2 (b): 'x' is not a number; for words "
-     "say --categorical"),
+    (b"a,b,y\n1,x,0\n", "line 2: column 2 (b): 'x' is not a number; name "
+     "columns of words in --categorical, the label's too"),
     (b"", "no rows; expected lines of numbers with commas or tabs between "
      "them"),
     (b"a,b,y\n", "no rows; expected lines of numbers with commas or tabs "
