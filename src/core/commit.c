@@ -170,6 +170,19 @@ static void append(struct coordinator *c, const struct record *record,
     action->bytes = c->records[c->records_used++];
     action->size = RECORD_BYTES;
     action->sync = sync;
+    c->journal_loose = !sync;
+    c->journal_wait++;
+}
+
+/* What the journal has must be durable before a checkpoint (STORE-2): an empty
+ * write does that. */
+static void sync_journal(struct coordinator *c, struct actions *actions)
+{
+    struct action *action = actions_add(actions, ACTION_JOURNAL);
+
+    action->bytes = c->records[0];
+    action->sync = true;
+    c->journal_loose = false;
     c->journal_wait++;
 }
 
@@ -376,21 +389,14 @@ static void fail_diverged(struct coordinator *c, struct actions *actions)
 }
 
 /* The job is over without an update: the gradient is small enough (--tol), or
- * no step makes it smaller.  What the journal has must be durable before the
- * last checkpoint (STORE-2); an empty write does that. */
+ * no step makes it smaller. */
 static void end_without_update(struct coordinator *c, struct actions *actions)
 {
-    struct action *action;
-
     commit_receipt(c, actions);
-    if (c->journal_broken) {
+    if (c->journal_broken)
         commit_advance(c, actions);
-        return;
-    }
-    action = actions_add(actions, ACTION_JOURNAL);
-    action->bytes = c->records[0];
-    action->sync = true;
-    c->journal_wait++;
+    else
+        sync_journal(c, actions);
 }
 
 /* A step is as exact as the least exact of its rounds. */
@@ -691,6 +697,8 @@ static void end_job(struct coordinator *c, struct actions *actions)
         return;
     if (c->checkpoint_step == c->optim.step || c->journal_broken)
         finish(c, actions);
+    else if (c->journal_loose) /* Told to stop after the last step ended. */
+        sync_journal(c, actions);
     else
         ask_checkpoint(c, actions);
 }

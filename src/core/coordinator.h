@@ -383,6 +383,7 @@ struct coordinator {
     uint32_t hashed_step;  /* ... this; 0: none yet. */
     struct digest chain;
     uint32_t journal_wait; /* JOURNALED events to come. */
+    bool journal_loose;    /* It has records that no sync was asked for. */
     bool journal_broken;   /* The disk failed: no more records. */
     uint8_t records[RECORDS_MAX][RECORD_BYTES];
     uint32_t records_used;    /* Of this step. */

@@ -22,12 +22,6 @@ bool codec_name_valid(const char *name)
     return true;
 }
 
-void must(struct reader *in, bool holds)
-{
-    if (!holds)
-        in->ok = false;
-}
-
 bool control_character(char c)
 {
     return ((unsigned char)c < 0x20) || c == 0x7f;

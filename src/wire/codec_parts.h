@@ -18,7 +18,12 @@
 #include "wire/codec.h"
 
 /* codec_fields.c */
-void must(struct reader *in, bool holds);
+static inline void must(struct reader *in, bool holds)
+{
+    if (!holds)
+        in->ok = false;
+}
+
 bool control_character(char c);
 void put_bool(struct writer *out, bool value);
 bool get_bool(struct reader *in);

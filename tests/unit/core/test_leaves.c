@@ -437,6 +437,34 @@ static void test_a_sum_of_a_leaf_that_has_gone(void **state)
 
 /* frc 4, s = 1: w0 and w1 hold the same piece, w2 and w3 another.  With w0
  * not behind the relay, only theirs is contested. */
+/* Seed 517399: everybody had gone when the last sum came, so that the step was
+ * not durable, and the run was told to stop; its checkpoint then went ahead of
+ * the journal (STORE-2). */
+static void test_stopped_after_all_had_gone(void **state)
+{
+    static const uint32_t pieces[] = {0, 1};
+    const struct msg gone[] = {{.kind = MSG_GONE, .leaf = 100},
+                               {.kind = MSG_GONE, .leaf = 101}};
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0, 0);
+    say(&play, RELAY_LINK, &gone[0]);
+    say(&play, RELAY_LINK, &gone[1]);
+    sum(&play, pieces, 2, 6);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_COMMIT), 1);
+    assert_false(stage_find_action(&play.actions, ACTION_JOURNAL)->sync);
+    step(&play, (struct event){.kind = EVENT_STOP});
+    hello(&play, RELAY_LINK, 102, 0);
+    hello(&play, RELAY_LINK, 103, 1);
+    step(&play, (struct event){.kind = EVENT_JOURNALED});
+    assert_null(stage_find_action(&play.actions, ACTION_CHECKPOINT));
+    assert_true(stage_find_action(&play.actions, ACTION_JOURNAL)->sync);
+    step(&play, (struct event){.kind = EVENT_JOURNALED});
+    assert_non_null(stage_find_action(&play.actions, ACTION_CHECKPOINT));
+    close_play(&play);
+}
+
 static void test_replicas_elsewhere_are_not_merged(void **state)
 {
     const struct msg *alone;
@@ -595,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_gone_is_death),
         cmocka_unit_test(test_a_round_is_repeated),
         cmocka_unit_test(test_a_sum_of_a_leaf_that_has_gone),
+        cmocka_unit_test(test_stopped_after_all_had_gone),
         cmocka_unit_test(test_replicas_elsewhere_are_not_merged),
         cmocka_unit_test(test_who_is_no_relay_has_no_leaves),
         cmocka_unit_test(test_relays_are_refused_with_a_reason),
