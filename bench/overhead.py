@@ -12,7 +12,8 @@ writes no journal, and it ends when a worker does; Muster's step is a whole one.
 
 "floor" (bench/floor.c) is what must be paid for exact 64-bit sums by shared
 memory here: processes that wake, read the weights and write integers, and one
-that adds them, nothing else; "and hash": with SHA-256 of the weights.
+that adds them, nothing else; "and hash": with SHA-256 of the weights.  By TCP
+it is the same through a connection to each process, without frames or checks.
 
     bench/overhead.py [d ...]            # 1000 10000 100000 1000000
     MUSTER=old/muster bench/overhead.py  # what it was
@@ -41,6 +42,8 @@ ROADS = {"shm": ["--mca", "btl", "self,vader"],
          "tcp": ["--mca", "btl", "self,tcp"]}
 ROADS = {road: flags for road, flags in ROADS.items()
          if road in os.environ.get("ROADS", "shm tcp").split()}
+FLOORS = {"shm": {"floor": [], "and hash": ["hash"]},
+          "tcp": {"floor": ["tcp"]}}
 LOOPS = {"gather": ("buffer", "gather"), "reduce": ("reduce",)}
 
 
@@ -164,8 +167,9 @@ def measure(d):
             model, times = run_muster(d, flags)
             hashes.add(model)
             mine.setdefault(road, []).extend(times)
-        for name, flags in (("floor", []), ("and hash", ["hash"])):
-            floors.setdefault(name, []).append(run_floor(d, flags))
+            for name, flags in FLOORS[road].items():
+                floors.setdefault(road, {}).setdefault(name, []).append(
+                    run_floor(d, flags))
     return mine, theirs, floors, hashes
 
 
@@ -186,9 +190,8 @@ def show(d, mine, theirs, floors):
     for road, times in mine.items():
         for name, figure in (("least", min), ("median", statistics.median)):
             ours = figure(times)
-            cells = [*peer_cells(theirs, road, figure, ours)]
-            if road == "shm":
-                cells += floor_cells(floors, name, ours)
+            cells = [*peer_cells(theirs, road, figure, ours),
+                     *floor_cells(floors[road], name, ours)]
             print(f"{d:>8} {road:<4}{name:<7}{ours * 1e3:9.3f} "
                   + " ".join(cells), flush=True)
 
