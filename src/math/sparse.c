@@ -27,7 +27,6 @@ enum {
     ENTRIES_AHEAD = 180, /* The same of columns and values. */
     LINE = 16,           /* Columns, or values, of a cache line. */
 };
-#define FITS 0x1p62 /* TALLY_BITS */
 
 enum err sparse_round_init(struct sparse_round *round, uint32_t cols)
 {
@@ -287,34 +286,16 @@ static double slopes(const struct job *job, struct block *block,
     return loss_sum;
 }
 
-INLINE void add_to(int64_t *sum, uint64_t value)
-{
-    *sum = (int64_t)((uint64_t)*sum + value);
-}
-
 static bool add_index(const struct job *job, const struct block *block)
 {
     const struct sparse_rows *const in = job->in;
-    int64_t *const sum = job->sum;
     bool fits = true;
 
     for (uint32_t i = 0; i < block->rows; i++) {
         const uint64_t *const at = in->begin + block->first + i;
-        const uint32_t *column = in->column + at[0];
-        const uint32_t *const end = in->column + at[1];
-        const double scaled = block->z[i] * job->scale;
-        /* What does not fit counts as 0: it can be taken back. */
-        const bool good = fabs(scaled) < FITS;
-        const uint64_t value = (uint64_t)llrint(good ? scaled : 0.0);
 
-        fits &= good;
-        for (; end - column >= 4; column += 4) {
-            UNROLL
-            for (int k = 0; k < 4; k++)
-                add_to(&sum[column[k]], value);
-        }
-        for (; column < end; column++)
-            add_to(&sum[*column], value);
+        fits &= sparse_add_ones(in->column + at[0], in->column + at[1],
+                                block->z[i] * job->scale, job->sum);
     }
     return fits;
 }
@@ -340,20 +321,18 @@ static bool add_csr(const struct job *job, const struct block *block)
     return fits;
 }
 
-static bool add_row_portable(const struct sparse_row *row, int least,
-                             int64_t *sum)
+/* The rows from `first` on, as many as a block holds; returns the loss sum so
+ * far. */
+static double fill_block(const struct job *job, uint32_t first, uint32_t end,
+                         double loss_sum, struct block *block)
 {
-    return sparse_add_rest(row, 0, least, sum);
-}
-
-static sparse_row_adder row_adder(enum isa isa)
-{
-#ifdef __x86_64__
-    if (isa == ISA_AVX512)
-        return sparse_add_row_avx512;
-#endif
-    (void)isa;
-    return add_row_portable;
+    block->first = first;
+    block->rows = end - first < BLOCK ? end - first : BLOCK;
+    if (job->in->value != NULL)
+        score_csr(job, block);
+    else
+        score_index(job, block);
+    return slopes(job, block, loss_sum);
 }
 
 /* Rows [0, end) of the chunk, a multiple of BLOCK or all.  Stops after the
@@ -368,13 +347,7 @@ static bool run(const struct job *job, uint32_t end, bool undo, uint32_t *done,
     memset(&block, 0, sizeof block);
     *loss_sum = 0.0;
     for (uint32_t i = 0; fits && i < end; i += BLOCK) {
-        block.first = i;
-        block.rows = end - i < BLOCK ? end - i : BLOCK;
-        if (csr)
-            score_csr(job, &block);
-        else
-            score_index(job, &block);
-        *loss_sum = slopes(job, &block, *loss_sum);
+        *loss_sum = fill_block(job, i, end, *loss_sum, &block);
         for (uint32_t k = 0; undo && k < block.rows; k++)
             block.z[k] = -block.z[k];
         fits = csr ? add_csr(job, &block) : add_index(job, &block);
@@ -391,31 +364,26 @@ static enum err carry_exponents(struct sparse_desk *desk,
                                 const int16_t *exponent,
                                 const struct tally *tally)
 {
-    int16_t least = exponent[0];
-    int16_t most = exponent[0];
+    struct sparse_columns all = {
+        .end = in->cols, .exponent = exponent, .sum = tally->sum};
+    enum err err;
 
     if (in->value == NULL || desk->carries)
         return ERR_OK;
-    for (uint32_t j = 1; j < in->cols; j++) {
-        least = exponent[j] < least ? exponent[j] : least;
-        most = exponent[j] > most ? exponent[j] : most;
-    }
-    if (most - least > SPARSE_EXPONENT_SPAN)
-        return ERR_RANGE;
-    for (uint32_t j = 0; j < in->cols; j++)
-        tally->sum[j] =
-            (int64_t)((uint64_t)tally->sum[j] << SPARSE_EXPONENT_BITS |
-                      (uint64_t)(exponent[j] - least));
-    *desk = (struct sparse_desk){true, least, in->cols};
+    err = sparse_least(exponent, in->cols, &all.least);
+    if (err != ERR_OK)
+        return err;
+    sparse_columns_open(&all);
+    *desk = (struct sparse_desk){true, all.least, in->cols};
     return ERR_OK;
 }
 
 void sparse_settle(struct sparse_desk *desk, struct tally *tally)
 {
-    if (!desk->carries)
-        return;
-    for (uint32_t j = 0; j < desk->cols; j++)
-        tally->sum[j] >>= SPARSE_EXPONENT_BITS;
+    const struct sparse_columns all = {.end = desk->cols, .sum = tally->sum};
+
+    if (desk->carries)
+        sparse_columns_settle(&all);
     desk->carries = false;
 }
 
@@ -432,7 +400,7 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
         .in = in,
         .what = what,
         .round = round,
-        .add_row = row_adder(isa),
+        .add_row = sparse_row_adder_of(isa),
         .scale = power_of_two(exponent[0]),
         .sum = tally->sum,
     };
@@ -459,6 +427,31 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
     }
     tally_mark(tally, chunk, loss_sum);
     return ERR_OK;
+}
+
+bool sparse_residuals(enum isa isa, enum loss loss,
+                      const struct sparse_rows *in,
+                      const struct evaluation *what,
+                      const struct sparse_round *round, double *r,
+                      double *loss_sum)
+{
+    const struct job job = {.ops = dense_ops_of(isa),
+                            .loss = loss,
+                            .in = in,
+                            .what = what,
+                            .round = round};
+    struct block block;
+    bool finite = true;
+
+    memset(&block, 0, sizeof block);
+    *loss_sum = 0.0;
+    for (uint32_t i = 0; i < in->rows; i += BLOCK) {
+        *loss_sum = fill_block(&job, i, in->rows, *loss_sum, &block);
+        memcpy(r + i, block.z, block.rows * sizeof *r);
+        for (uint32_t k = 0; k < block.rows; k++)
+            finite &= isfinite(block.z[k]) != 0;
+    }
+    return finite;
 }
 
 void sparse_scores(const struct sparse_rows *in, const double *w, double *z)

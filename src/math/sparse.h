@@ -94,6 +94,35 @@ sparse_add_chunk(enum isa isa, enum loss loss, const struct sparse_rows *in,
 /* After the last chunk, even if that was refused; more often does no harm. */
 void sparse_settle(struct sparse_desk *desk, struct tally *tally);
 
+/* The same in two halves, for threads that share one tally.  First they divide
+ * the rows: `r` is what each of them counts for, r_i or h_i t_i.  False if one
+ * is not finite. */
+MUST_CHECK bool sparse_residuals(enum isa isa, enum loss loss,
+                                 const struct sparse_rows *in,
+                                 const struct evaluation *what,
+                                 const struct sparse_round *round, double *r,
+                                 double *loss_sum);
+
+/* Then the columns: those from `first` to `end` are one thread's alone. */
+struct sparse_columns {
+    enum isa isa;
+    uint32_t first, end;
+    const int16_t *exponent; /* Of column 0; so is `sum`. */
+    int16_t least;           /* Csr: see sparse_least. */
+    int64_t *sum;
+};
+
+/* The least exponent; ERR_RANGE if they span too much for profile csr. */
+MUST_CHECK enum err sparse_least(const int16_t *exponent, uint32_t cols,
+                                 int16_t *least);
+/* Around the chunks of profile csr: their sums carry exponents meanwhile. */
+void sparse_columns_open(const struct sparse_columns *columns);
+void sparse_columns_settle(const struct sparse_columns *columns);
+/* False if something does not fit; the sums are then spoilt. */
+MUST_CHECK bool sparse_columns_add(const struct sparse_columns *columns,
+                                   const struct sparse_rows *in,
+                                   const double *r);
+
 /* The definition, read off; leaves nothing to settle. */
 MUST_CHECK enum err sparse_add_chunk_ref(enum loss loss,
                                          const struct sparse_rows *in,

@@ -1,7 +1,7 @@
 /*
- * sparse_row.h - one row of profile csr into the sums (math/ only).
+ * sparse_row.h - one row into the sums (math/ only).
  *
- * A variant per instruction set that gains by it; sparse.c picks.
+ * Profile csr: a variant per instruction set that gains by it.
  */
 #ifndef MATH_SPARSE_ROW_H
 #define MATH_SPARSE_ROW_H
@@ -11,10 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "math/dense.h"
 #include "math/grid.h"
 #include "math/sparse.h"
+#include "math/unroll.h"
 
-#define SPARSE_FITS 0x1p57 /* SPARSE_CSR_BITS */
+#define SPARSE_FITS      0x1p57 /* SPARSE_CSR_BITS */
+#define SPARSE_ONES_FITS 0x1p62 /* TALLY_BITS */
 
 struct sparse_row {
     const uint32_t *column;
@@ -30,6 +33,7 @@ struct sparse_row {
 typedef bool (*sparse_row_adder)(const struct sparse_row *row, int least,
                                  int64_t *sum);
 
+sparse_row_adder sparse_row_adder_of(enum isa isa);
 #ifdef __x86_64__
 bool sparse_add_row_avx512(const struct sparse_row *row, int least,
                            int64_t *sum);
@@ -54,6 +58,23 @@ static inline bool sparse_add_rest(const struct sparse_row *row, size_t from,
                         ((uint64_t)rounded << SPARSE_EXPONENT_BITS));
     }
     return fits;
+}
+
+/* Profile index: the value, rounded, to every column; else as above. */
+INLINE bool sparse_add_ones(const uint32_t *column, const uint32_t *end,
+                            double scaled, int64_t *sum)
+{
+    const bool good = fabs(scaled) < SPARSE_ONES_FITS;
+    const uint64_t value = (uint64_t)llrint(good ? scaled : 0.0);
+
+    for (; end - column >= 4; column += 4) {
+        UNROLL
+        for (int k = 0; k < 4; k++)
+            sum[column[k]] = (int64_t)((uint64_t)sum[column[k]] + value);
+    }
+    for (; column < end; column++)
+        sum[*column] = (int64_t)((uint64_t)sum[*column] + value);
+    return good;
 }
 
 #endif /* MATH_SPARSE_ROW_H */

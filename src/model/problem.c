@@ -1,31 +1,13 @@
 /*
- * problem.c - chunk gradients into tallies, and the default rate.
+ * problem.c - chunk gradients into tallies.
  */
 #include "model/problem.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/check.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "math/softmax.h"
-#include "math/vec.h"
 #include "model/pairs.h"
-
-enum {
-    RATE_CHUNKS = 16,     /* Chunks looked at for the default rate. */
-    RATE_ITERATIONS = 40, /* Of power iteration, at most. */
-};
-enum {
-    WIDE_BLOCK = 1024,   /* Columns whose sums stay in the first cache. */
-    WIDE_STRIDE = 1024,  /* Rows from here on are wide if there are few, ... */
-    WIDE_FEW = 4,        /* ... no more than this; ... */
-    WIDE_ANY = 1u << 15, /* ... from here on, always. */
-};
-#define RATE_MARGIN 1.1
-#define RATE_CHANGE 1e-3 /* Relative; stop when the estimate moves less. */
-#define RATE_SEED   UINT64_C(0x7261746531)
+#include "model/wide.h"
 
 static size_t up_to_line(size_t bytes)
 {
@@ -138,17 +120,6 @@ size_t problem_scratch_bytes(const struct problem *problem)
     return sums_bytes(problem) + up_to_line(bytes);
 }
 
-/* Rows whose doubles no cache holds from their scores to their sums, or so few
- * that the second reading finds them there: their sums are made, rounded and
- * added a block of columns at a time, and no vector lies in between.  Speed
- * only: the bits are the same. */
-static bool is_wide(const struct dense_rows *rows)
-{
-    return rows->stride >= WIDE_STRIDE &&
-           (rows->rows <= WIDE_FEW || rows->stride >= WIDE_ANY) &&
-           rows->rows <= rows->stride / 2;
-}
-
 bool problem_has_vector(const struct problem *problem,
                         enum evaluation_kind kind)
 {
@@ -158,66 +129,8 @@ bool problem_has_vector(const struct problem *problem,
 
     if (dataset_is_sparse(data))
         return problem_quantises(problem);
-    return kind != EVALUATE_GRADIENT || problem_outputs(problem) > 1 ||
-           !is_wide(&chunk);
-}
-
-static void block_columns(const struct problem *problem,
-                          const struct dense_rows *rows, const double *r,
-                          uint32_t first, double *g, uint32_t *count)
-{
-    const uint32_t left = rows->stride - first;
-
-    *count = left < WIDE_BLOCK ? left : WIDE_BLOCK;
-    kernel_columns(problem->isa, rows, r, first, *count, g);
-}
-
-static enum err add_columns(const struct problem *problem,
-                            const struct dense_rows *rows, const double *r,
-                            const int16_t *exponent, struct tally *tally)
-{
-    double g[WIDE_BLOCK];
-    uint32_t count;
-    uint32_t first = 0;
-
-    for (; first < rows->stride; first += count) {
-        block_columns(problem, rows, r, first, g, &count);
-        if (!tally_put(tally, first, count, g, exponent))
-            break;
-    }
-    if (first == rows->stride)
-        return ERR_OK;
-    /* Refused whole: what was added is computed again and taken back. */
-    for (uint32_t at = 0; at < first; at += count) {
-        block_columns(problem, rows, r, at, g, &count);
-        tally_take_back(tally, at, count, g, exponent);
-    }
-    return ERR_RANGE;
-}
-
-static enum err add_wide(const struct problem *problem,
-                         const struct dense_rows *rows, const double *w,
-                         uint32_t chunk, const int16_t *exponent,
-                         double *scratch, struct tally *tally)
-{
-    double *const z = scratch;
-    double *const losses = scratch + rows->rows;
-    double loss = 0;
-    enum err err;
-
-    if (chunkset_has(&tally->chunks, chunk))
-        return ERR_OVERLAP;
-    kernel_scores(problem->isa, rows, w, z);
-    kernel_slopes(problem->isa, problem->model->loss, false, z, rows->y,
-                  rows->weight, losses, rows->rows);
-    for (uint32_t i = 0; i < rows->rows; i++)
-        loss += losses[i];
-    if (!tally_loss_fits(tally, loss))
-        return ERR_RANGE;
-    err = add_columns(problem, rows, z, exponent, tally);
-    if (err == ERR_OK)
-        tally_mark(tally, chunk, loss);
-    return err;
+    return kind == EVALUATE_HESSIAN || problem_outputs(problem) > 1 ||
+           !wide_is(&chunk);
 }
 
 static enum err add_dense(const struct problem *problem,
@@ -232,9 +145,9 @@ static enum err add_dense(const struct problem *problem,
     double loss = 0;
 
     CHECK(tally->dims <= evaluation_dims(what->kind, rows.stride));
-    if (what->kind == EVALUATE_GRADIENT && tally->dims == rows.stride &&
-        is_wide(&rows))
-        return add_wide(problem, &rows, what->w, chunk, exponent, sums, tally);
+    if (what->kind != EVALUATE_HESSIAN && tally->dims == rows.stride &&
+        wide_is(&rows))
+        return wide_add(problem, &rows, what, chunk, exponent, sums, tally);
     switch (what->kind) {
     case EVALUATE_GRADIENT:
         kernel_gradient(problem->isa, kind, &rows, what->w, sums, &loss, rest);
@@ -351,148 +264,5 @@ enum err problem_add_chunk(const struct problem *problem, const double *w,
                           tally);
     problem_settle(problem, scratch, tally);
     problem_round_close(&round);
-    return err;
-}
-
-/* Buffers of the power iteration. */
-struct power {
-    double *v;    /* Unit vector. */
-    double *hv;   /* X'X v / rows, over the chunks looked at. */
-    double *g;    /* Of one chunk. */
-    double *zero; /* Labels of 0 turn the squared loss's gradient into 2X'Xv;
-                     of sparse rows: the scores. */
-    void *scratch;
-};
-
-static enum err power_init(struct power *power, const struct problem *problem)
-{
-    const uint32_t stride = problem->data->stride;
-
-    power->v = mem_new(stride, sizeof *power->v);
-    power->hv = mem_new(stride, sizeof *power->hv);
-    power->g = mem_new(stride, sizeof *power->g);
-    power->zero = mem_new(problem->data->rows < problem->data->chunk_rows
-                              ? problem->data->rows
-                              : problem->data->chunk_rows,
-                          sizeof *power->zero);
-    power->scratch = mem_new(kernel_scratch_bytes(stride), 1);
-    if (power->v == NULL || power->hv == NULL || power->g == NULL ||
-        power->zero == NULL || power->scratch == NULL)
-        return ERR_NOMEM;
-    for (uint32_t j = 0; j < problem->data->cols; j++)
-        power->v[j] = rng_normal_at(RATE_SEED, j, 0);
-    return ERR_OK;
-}
-
-static void power_close(struct power *power)
-{
-    mem_free(power->v);
-    mem_free(power->hv);
-    mem_free(power->g);
-    mem_free(power->zero);
-    mem_free(power->scratch);
-}
-
-/* hv += X'X v of the chunk, times 2. */
-static void power_add_dense(const struct power *power,
-                            const struct problem *problem, uint32_t chunk)
-{
-    struct dense_rows rows = dataset_chunk(problem->data, chunk);
-    double loss;
-
-    rows.y = power->zero;
-    rows.weight = NULL;
-    kernel_gradient(problem->isa, LOSS_SQUARED, &rows, power->v, power->g,
-                    &loss, power->scratch);
-    for (uint32_t j = 0; j < rows.stride; j++)
-        power->hv[j] += power->g[j];
-}
-
-static void power_add_sparse(const struct power *power,
-                             const struct problem *problem, uint32_t chunk)
-{
-    const struct sparse_rows rows = dataset_sparse_chunk(problem->data, chunk);
-    double *const z = power->zero;
-
-    sparse_scores(&rows, power->v, z);
-    for (uint32_t i = 0; i < rows.rows; i++) {
-        for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
-            const double x = rows.value != NULL ? (double)rows.value[k] : 1.0;
-
-            power->hv[rows.column[k]] += 2 * (x * z[i]);
-        }
-    }
-}
-
-/* hv = X'X v / rows over at most RATE_CHUNKS evenly spaced chunks. */
-static void power_apply(const struct power *power,
-                        const struct problem *problem)
-{
-    const uint32_t chunks = dataset_chunks(problem->data);
-    const uint32_t taken = chunks < RATE_CHUNKS ? chunks : RATE_CHUNKS;
-    const uint32_t stride = problem->data->stride;
-    double rows_seen = 0;
-
-    memset(power->hv, 0, stride * sizeof *power->hv);
-    for (uint32_t k = 0; k < taken; k++) {
-        const uint32_t chunk = (uint32_t)((uint64_t)k * chunks / taken);
-
-        if (dataset_is_sparse(problem->data))
-            power_add_sparse(power, problem, chunk);
-        else
-            power_add_dense(power, problem, chunk);
-        rows_seen += (double)dataset_chunk_size(problem->data, chunk);
-    }
-    for (uint32_t j = 0; j < stride; j++)
-        power->hv[j] /= 2 * rows_seen;
-}
-
-/* Scale v to length 1; false if it has none. */
-static bool normalise(double *v, uint32_t count)
-{
-    const double norm = vec_norm(v, count);
-
-    if (!(norm > 0))
-        return false;
-    for (uint32_t j = 0; j < count; j++)
-        v[j] /= norm;
-    return true;
-}
-
-/* The largest eigenvalue of X'X / rows, from below. */
-static double power_iterate(const struct power *power,
-                            const struct problem *problem)
-{
-    const uint32_t stride = problem->data->stride;
-    double lambda = 0;
-
-    for (int i = 0; i < RATE_ITERATIONS; i++) {
-        const double last = lambda;
-
-        if (!normalise(power->v, stride))
-            break;
-        power_apply(power, problem);
-        lambda = vec_norm(power->hv, stride);
-        memcpy(power->v, power->hv, stride * sizeof *power->v);
-        if (fabs(lambda - last) <= RATE_CHANGE * lambda)
-            break;
-    }
-    return lambda;
-}
-
-enum err problem_default_rate(const struct problem *problem, double l2,
-                              double *rate)
-{
-    struct power power = {0};
-    const enum err err = power_init(&power, problem);
-
-    if (err == ERR_OK) {
-        const double lambda = power_iterate(&power, problem);
-        const double lipschitz = problem->model->curvature * lambda + 2 * l2;
-
-        /* Data of zeros and no penalty: any rate will do. */
-        *rate = lipschitz > 0 ? 1 / (RATE_MARGIN * lipschitz) : 1;
-    }
-    power_close(&power);
     return err;
 }

@@ -217,6 +217,44 @@ MUST_CHECK enum err problem_add_batch(const struct problem *problem,
 void problem_settle(const struct problem *problem, void *scratch,
                     struct tally *tally);
 
+/* Threads may also share one tally: of a wide model one for each is much memory
+ * and long to add up.  First they divide rows, by chunks, then columns.  The
+ * same bits. */
+bool problem_shares(const struct problem *problem, enum evaluation_kind kind);
+
+/* What each row of the chunk counts for, and its loss.  ERR_RANGE if that is no
+ * number. */
+MUST_CHECK enum err problem_residuals(const struct problem *problem,
+                                      const struct problem_round *round,
+                                      const struct evaluation *what,
+                                      uint32_t chunk, void *scratch, double *r,
+                                      double *loss);
+
+/* Columns cut into `count` spans of about the same work, as far as a look at
+ * chunks [chunk, end_chunk) tells: span i is at[i] to at[i + 1], multiples of
+ * 8, and may be empty. */
+void problem_spans(const struct problem *problem, uint32_t chunk,
+                   uint32_t end_chunk, uint32_t count, uint32_t *at);
+
+/* Chunks [chunk, end_chunk) with their residuals, each chunk_rows from the
+ * last one's. */
+struct problem_share {
+    uint32_t chunk, end_chunk;
+    const double *r;
+    const int16_t *exponent;
+    int16_t least; /* By problem_share_begin. */
+};
+
+MUST_CHECK enum err problem_share_begin(const struct problem *problem,
+                                        struct problem_share *share);
+/* Columns [first, end) of these chunks, a span; those of a blank tally are
+ * stored.  Marks no chunk.  ERR_RANGE: does not fit, and the tally is
+ * spoilt. */
+MUST_CHECK enum err problem_add_columns(const struct problem *problem,
+                                        const struct problem_share *share,
+                                        uint32_t first, uint32_t end,
+                                        const struct tally *tally);
+
 /* Scores of all rows to their slopes dloss/dz, times sample weights, in place;
  * returns the loss sum.  One output. */
 double problem_slopes(const struct problem *problem, double *z);

@@ -2,7 +2,9 @@
  * compute.h - chunks into a tally, with as many threads as there are.
  *
  * Each thread adds its chunks to a tally of its own; the parts are merged at
- * the end.  Integers: any order gives the same bits.
+ * the end.  Where such parts would take much memory, threads share the tally
+ * instead: they divide rows first, columns then (problem_shares).  Integers:
+ * any order gives the same bits.
  */
 #ifndef NODE_COMPUTE_H
 #define NODE_COMPUTE_H
@@ -18,8 +20,15 @@
 struct compute {
     struct problem problem;
     struct pool *pool;   /* Borrowed. */
-    struct tally *parts; /* One per thread; of one thread: none. */
-    uint8_t **scratch;   /* One per thread. */
+    struct tally *parts; /* One per thread; of the first one: none. */
+    struct {
+        double *r;       /* Residuals; NULL: threads have parts. */
+        double *losses;  /* One per chunk. */
+        uint32_t chunks; /* That many at a time. */
+        uint32_t *spans; /* Of columns, as problem_spans has them; ... */
+        bool cut;        /* ... once it was asked. */
+    } share;
+    uint8_t **scratch; /* One per thread. */
     struct problem_round round;
     uint64_t prepared; /* Which round that is for; 0: none. */
     enum err *errs;    /* One per thread. */

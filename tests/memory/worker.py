@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Most memory that a joined worker ever holds: its chunks, three vectors as
-long as the model, and 64 MiB; with more than one thread a vector more for each
-of the others.  Many rows and a small model, then few rows and models of 2^20,
-2^22 and 2^23 weights; the peak is the kernel's (VmHWM), read while the run goes
-on.  Of the model of 2^22 every column is used, so that answers are as long as
-the model, and there are several of each worker in a step."""
+long as the model, and 64 MiB, with as many threads as it likes.  Many rows and a
+small model, then few rows and models of 2^20, 2^22 and 2^23 weights; the peak is
+the kernel's (VmHWM), read while the run goes on.  Of one model of 2^22 every
+column is used, so that answers are as long as the model, and there are several
+of each worker in a step; once more over TLS."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 MUSTER = os.environ["MUSTER"]
-os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache-home")
 SPARE = 64 << 20
+VECTORS = 3
 DEADLINE_S = 100
 
 
@@ -47,16 +47,18 @@ def peak(pid):
     return 0
 
 
-def run(name, data, threads, *flags):
+def run(name, data, threads, *flags, token=()):
     """Two joiners; the larger of their peaks, and the chunks sent to both."""
+    os.environ["XDG_CACHE_HOME"] = os.path.abspath(f"{name}-cache")
     train = subprocess.Popen(
         [MUSTER, "train", *data, "--format", "json", "--listen",
          "127.0.0.1:0", "--workers", "2", "--out", name,
-         "--steps", "4", "--quiet", *flags], stdout=subprocess.PIPE,
+         "--steps", "4", "--quiet", *token, *flags], stdout=subprocess.PIPE,
         text=True)
     where = address(name)
     joiners = [subprocess.Popen([MUSTER, "join", where, "--threads",
-                                 str(threads), "--name", f"w{i}", "--quiet"])
+                                 str(threads), "--name", f"w{i}", "--quiet",
+                                 *token])
                for i in range(2)]
     most = 0
     while train.poll() is None:
@@ -97,31 +99,35 @@ def main():
     csr = ["--storage", "csr", "--optim", "gd", "--lr", "0.1"]
     points = []
 
-    def point(name, most, chunks, cols, vectors):
-        points.append((name, most, chunks, cols * 8, vectors))
+    def point(name, most, chunks, cols):
+        points.append((name, most, chunks, cols * 8))
 
     rows, cols = 400000, 96
     most, sent = run("rows", [f"gen:gmm:{rows},{cols}"], 2, "--code", "uncoded",
                      "--chunk-rows", "4000")
     # One that the other had to wait for may have been sent all of them.
     held = rows if sent > rows // 4000 else rows // 2
-    point("many rows", most, held * (8 + 4 * cols), cols, 4)
+    point("many rows", most, held * (8 + 4 * cols), cols)
     rows = 2000
-    for power, threads in (20, 1), (22, 2), (23, 1):
+    for power, threads in (20, 1), (22, 2), (22, 8), (23, 3):
         cols = 1 << power
         write_wide("wide.svm", rows, cols)
-        most, _ = run(f"wide{power}", ["wide.svm"], threads, "--code",
+        most, _ = run(f"wide{power}-{threads}", ["wide.svm"], threads, "--code",
                       "uncoded", *csr)
         point(f"2^{power} weights, threads: {threads}", most,
-              csr_bytes(rows, rows * 20), cols, 2 + threads)
+              csr_bytes(rows, rows * 20), cols)
     rows, cols = 256, 1 << 22
     write_full("full.svm", rows, cols)
-    most, _ = run("full", ["full.svm"], 1, "--code", "steal", "--chunk-rows",
-                  "16", *csr)
-    point("2^22 weights, all in use", most, csr_bytes(rows, cols), cols, 3)
+    subprocess.run([MUSTER, "token", "new", "cluster.token"], check=True,
+                   stdout=subprocess.DEVNULL)
+    for how, token in (("", []), (", TLS", ["--token-file", "cluster.token"])):
+        most, _ = run(f"full{len(token)}", ["full.svm"], 1, "--code", "steal",
+                      "--chunk-rows", "16", *csr, token=token)
+        point(f"2^22 weights, all in use{how}", most, csr_bytes(rows, cols),
+              cols)
     print(f"1..{len(points)}")
-    for number, (name, most, chunks, vector, vectors) in enumerate(points, 1):
-        good = 0 < most <= chunks + vectors * vector + SPARE
+    for number, (name, most, chunks, vector) in enumerate(points, 1):
+        good = 0 < most <= chunks + VECTORS * vector + SPARE
         print(f"{'ok' if good else 'not ok'} {number} - {name}: peak "
               f"{most / 1e6:.0f} MB, chunks {chunks / 1e6:.0f} MB, a vector "
               f"{vector / 1e6:.1f} MB")

@@ -1,7 +1,7 @@
 /*
  * Sparse rows of both profiles: every variant against the reference, sum by
- * sum; chunks that do not fit leave no trace; long double arithmetic says what
- * the sums should be near.
+ * sum, in one go and by columns; chunks that do not fit leave no trace; long
+ * double arithmetic says what the sums should be near.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,6 +114,45 @@ static enum err add(const struct sparse_case *c, enum isa isa, enum loss loss,
     return err;
 }
 
+/* The same by halves: residuals, then columns in three spans, the last first.
+ */
+static enum err add_by_columns(const struct sparse_case *c, enum isa isa,
+                               enum loss loss, uint32_t chunk,
+                               struct tally *tally)
+{
+    const bool csr = c->rows.value != NULL;
+    const uint32_t at[] = {0, c->rows.cols / 5, c->rows.cols / 2, c->rows.cols};
+    struct sparse_columns columns = {
+        .isa = isa, .exponent = c->exponent, .sum = tally->sum};
+    struct sparse_round round = {0};
+    double r[ROWS_MAX];
+    double loss_sum = 0;
+    bool fits = true;
+    enum err err = sparse_round_init(&round, c->rows.cols);
+
+    assert_int_equal(err, ERR_OK);
+    err = csr ? sparse_least(c->exponent, c->rows.cols, &columns.least)
+              : sparse_round_prepare(&round, &c->what, c->rows.cols);
+    if (err == ERR_OK &&
+        !sparse_residuals(isa, loss, &c->rows, &c->what, &round, r, &loss_sum))
+        err = ERR_RANGE;
+    for (size_t i = COUNT(at) - 1; err == ERR_OK && i-- > 0;) {
+        columns.first = at[i];
+        columns.end = at[i + 1];
+        if (csr)
+            sparse_columns_open(&columns);
+        fits &= sparse_columns_add(&columns, &c->rows, r);
+        if (csr)
+            sparse_columns_settle(&columns);
+    }
+    if (err == ERR_OK && !(fits && tally_loss_fits(tally, loss_sum)))
+        err = ERR_RANGE;
+    if (err == ERR_OK)
+        tally_mark(tally, chunk, loss_sum);
+    sparse_round_close(&round);
+    return err;
+}
+
 static bool same_tally(const struct tally *a, const struct tally *b)
 {
     const struct digest of_a = tally_digest(a), of_b = tally_digest(b);
@@ -137,6 +176,12 @@ static void assert_variants(const struct sparse_case *c, enum loss loss,
         tally_clear(&got);
         if (add(c, isas[i], loss, 1, &got) != wanted || !same_tally(&ref, &got))
             fail_msg("seed %llu: %s, loss %d, %u rows of %u differ",
+                     (unsigned long long)seed, isa_name(isas[i]), (int)loss,
+                     c->rows.rows, c->rows.cols);
+        tally_clear(&got);
+        if (add_by_columns(c, isas[i], loss, 1, &got) != wanted ||
+            (wanted == ERR_OK && !same_tally(&ref, &got)))
+            fail_msg("seed %llu: %s, loss %d, %u rows of %u by columns differ",
                      (unsigned long long)seed, isa_name(isas[i]), (int)loss,
                      c->rows.rows, c->rows.cols);
     }

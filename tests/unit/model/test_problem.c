@@ -272,12 +272,69 @@ static void assert_wide(uint32_t rows, uint32_t cols)
     mem_free(scratch);
 }
 
+/* A Hessian times a vector of such rows, the same way. */
+static void assert_wide_hessvec(uint32_t rows, uint32_t cols)
+{
+    struct rng rng;
+    struct dataset data;
+    struct tally tally, plain;
+    double *w = mem_new(cols + 8, sizeof *w);
+    double *v = mem_new(cols + 8, sizeof *v);
+    double *hv = mem_new(cols + 8, sizeof *hv);
+    int16_t *exponent = mem_new(cols + 8, sizeof *exponent);
+    const struct evaluation what = {.kind = EVALUATE_HESSVEC, .w = w, .v = v};
+    const struct problem_round round = {{0}};
+    struct digest got, wanted;
+    struct problem problem = {.model = model_ops(MODEL_LOGISTIC),
+                              .isa = isa_best()};
+    void *scratch;
+
+    rng_init(&rng, cols);
+    data = make_data(&rng, rows, cols, 0, false);
+    problem.data = &data;
+    scratch = mem_new(problem_scratch_bytes(&problem), 1);
+    assert_true(w != NULL && v != NULL && hv != NULL && exponent != NULL &&
+                scratch != NULL);
+    assert_false(problem_has_vector(&problem, EVALUATE_HESSVEC));
+    for (uint32_t j = 0; j < cols; j++) {
+        w[j] = rng_normal_at(7, j, 1) * 1e-2;
+        v[j] = rng_normal_at(8, j, 1);
+        exponent[j] = 40;
+    }
+    assert_int_equal(tally_init(&tally, data.stride, dataset_chunks(&data)),
+                     ERR_OK);
+    assert_int_equal(tally_init(&plain, data.stride, dataset_chunks(&data)),
+                     ERR_OK);
+    for (uint32_t k = 0; k < dataset_chunks(&data); k++) {
+        const struct dense_rows chunk = dataset_chunk(&data, k);
+
+        kernel_hessvec_ref(problem.model->loss, &chunk, w, v, hv);
+        assert_int_equal(tally_add_chunk(&plain, k, hv, 0, exponent), ERR_OK);
+        assert_int_equal(
+            problem_add(&problem, &round, &what, k, exponent, scratch, &tally),
+            ERR_OK);
+    }
+    wanted = tally_digest(&plain);
+    got = tally_digest(&tally);
+    assert_true(digest_equal(&wanted, &got));
+    tally_close(&tally);
+    tally_close(&plain);
+    dataset_close(&data);
+    mem_free(w);
+    mem_free(v);
+    mem_free(hv);
+    mem_free(exponent);
+    mem_free(scratch);
+}
+
 static void test_long_rows(void **state)
 {
     (void)state;
     assert_wide(3, 1100);
     assert_wide(2, 5000);
     assert_wide(20, 33000);
+    assert_wide_hessvec(3, 1100);
+    assert_wide_hessvec(20, 33000);
 }
 
 int main(void)

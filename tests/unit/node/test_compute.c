@@ -1,0 +1,233 @@
+/*
+ * Threads with parts of their own and threads that share one tally, against
+ * one thread: the digests of whole tallies.  Models are just so wide that
+ * threads share, and the sums are found filled with rubbish.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "node/compute.h"
+
+/* Weights from which on three threads share; two of these from which two do. */
+enum { WIDE = (1 << 19) + 40 };
+
+struct bench {
+    struct dataset data;
+    struct problem problem;
+    double *w, *v;
+    int16_t *exponent;
+};
+
+static void fill_sparse(struct dataset *data, struct rng *rng, uint32_t entries)
+{
+    const uint32_t each = entries / data->rows;
+    uint64_t at = 0;
+
+    for (uint32_t i = 0; i < data->rows; i++) {
+        uint32_t column = 0;
+
+        data->begin[i] = at;
+        for (uint32_t k = 0; k < each; k++) {
+            /* Most of them in front, some anywhere. */
+            column += 1 + (uint32_t)(rng_unit(rng) * rng_unit(rng) *
+                                     rng_unit(rng) * (data->cols / each - 1));
+            data->column[at] = column - 1;
+            if (data->value != NULL)
+                data->value[at] = (float)(rng_unit(rng) - 0.5);
+            at++;
+        }
+        data->y[i] = i % 3 == 0 ? 1 : -1;
+    }
+    data->begin[data->rows] = at;
+}
+
+static void fill_dense(struct dataset *data, struct rng *rng)
+{
+    float *const x = data->x;
+
+    for (uint32_t i = 0; i < data->rows; i++) {
+        for (uint32_t j = 0; j < data->cols; j++)
+            x[(size_t)i * data->stride + j] = (float)(rng_unit(rng) - 0.5);
+        data->y[i] = i % 3 == 0 ? 1 : -1;
+    }
+}
+
+static void bench_open(struct bench *bench, enum storage storage, uint32_t rows,
+                       uint32_t cols, uint32_t chunk_rows)
+{
+    const struct dataset_shape shape = {.storage = storage,
+                                        .rows = rows,
+                                        .cols = cols,
+                                        .chunk_rows = chunk_rows,
+                                        .entries = (uint64_t)rows * 20};
+    struct rng rng;
+
+    rng_init(&rng, 5);
+    assert_int_equal(dataset_init_shape(&bench->data, &shape), ERR_OK);
+    if (dataset_is_sparse(&bench->data))
+        fill_sparse(&bench->data, &rng, rows * 20);
+    else
+        fill_dense(&bench->data, &rng);
+    for (uint32_t k = 0; k < dataset_chunks(&bench->data); k++)
+        chunkset_add(&bench->data.present, k);
+    bench->problem = (struct problem){.data = &bench->data,
+                                      .model = model_ops(MODEL_LOGISTIC),
+                                      .isa = isa_best()};
+    bench->w = mem_new(bench->data.stride, sizeof *bench->w);
+    bench->v = mem_new(bench->data.stride, sizeof *bench->v);
+    bench->exponent = mem_new(bench->data.stride, sizeof *bench->exponent);
+    assert_true(bench->w != NULL && bench->v != NULL &&
+                bench->exponent != NULL);
+    for (uint32_t j = 0; j < cols; j++) {
+        bench->w[j] = rng_normal_at(7, j, 1) * 1e-2;
+        bench->v[j] = rng_normal_at(8, j, 1);
+        bench->exponent[j] =
+            storage == STORAGE_CSR ? 30 + (int16_t)(j % 9) : 38;
+    }
+}
+
+static void bench_close(struct bench *bench)
+{
+    dataset_close(&bench->data);
+    mem_free(bench->w);
+    mem_free(bench->v);
+    mem_free(bench->exponent);
+}
+
+/* Chunks from the second on, with so many threads. */
+static enum err run(const struct bench *bench, enum evaluation_kind kind,
+                    uint32_t threads, const struct flag *cancel,
+                    struct digest *digest)
+{
+    const uint32_t chunks = dataset_chunks(&bench->data);
+    struct compute_work work = {.first = 1,
+                                .end = chunks,
+                                .kind = kind,
+                                .weights = bench->w,
+                                .v = bench->v,
+                                .exponent = bench->exponent};
+    struct compute compute;
+    struct tally tally;
+    struct pool *pool;
+    enum err err;
+
+    assert_int_equal(threads_new(threads, &pool), ERR_OK);
+    assert_int_equal(tally_init(&tally, bench->data.stride, chunks), ERR_OK);
+    assert_int_equal(compute_init(&compute, &bench->problem, bench->data.stride,
+                                  chunks, pool),
+                     ERR_OK);
+    assert_true((compute.share.r != NULL) ==
+                ((uint64_t)(threads - 1) * bench->data.stride * 8 > 8 << 20));
+    memset(tally.sum, 0x55, bench->data.stride * sizeof *tally.sum);
+    tally_blank(&tally);
+    work.tally = &tally;
+    err = compute_run(&compute, &work, cancel);
+    *digest = tally_digest(&tally);
+    compute_close(&compute);
+    tally_close(&tally);
+    threads_free(pool);
+    return err;
+}
+
+static void assert_same(const struct bench *bench)
+{
+    const enum evaluation_kind kinds[] = {EVALUATE_GRADIENT, EVALUATE_HESSVEC};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct digest one, more;
+
+        assert_int_equal(run(bench, kinds[k], 1, NULL, &one), ERR_OK);
+        for (uint32_t threads = 2; threads <= 5; threads++) {
+            assert_int_equal(run(bench, kinds[k], threads, NULL, &more),
+                             ERR_OK);
+            if (!digest_equal(&one, &more))
+                fail_msg("%s, kind %d, %u threads",
+                         storage_name(bench->data.storage), (int)kinds[k],
+                         threads);
+        }
+    }
+}
+
+static void test_same_bits(void **state)
+{
+    const enum storage storages[] = {STORAGE_CSR, STORAGE_INDEX, STORAGE_F32};
+    struct bench bench;
+
+    (void)state;
+    for (size_t s = 0; s < sizeof storages / sizeof *storages; s++) {
+        bench_open(&bench, storages[s], 20, WIDE, 3);
+        assert_same(&bench);
+        bench_close(&bench);
+    }
+}
+
+/* More rows than residuals are kept of: several turns. */
+static void test_several_turns(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, STORAGE_CSR, 150001, WIDE, 40000);
+    assert_same(&bench);
+    bench_close(&bench);
+}
+
+static void test_does_not_fit(void **state)
+{
+    struct bench bench;
+    struct digest unused;
+
+    (void)state;
+    bench_open(&bench, STORAGE_CSR, 20, WIDE, 3);
+    for (uint32_t j = 0; j < WIDE; j++)
+        bench.exponent[j] = 200;
+    assert_int_equal(run(&bench, EVALUATE_GRADIENT, 1, NULL, &unused),
+                     ERR_RANGE);
+    assert_int_equal(run(&bench, EVALUATE_GRADIENT, 4, NULL, &unused),
+                     ERR_RANGE);
+    bench.exponent[0] = 0;
+    assert_int_equal(run(&bench, EVALUATE_GRADIENT, 4, NULL, &unused),
+                     ERR_RANGE);
+    bench_close(&bench);
+    bench_open(&bench, STORAGE_F32, 20, WIDE, 3);
+    bench.w[9] = NAN;
+    assert_int_equal(run(&bench, EVALUATE_GRADIENT, 4, NULL, &unused),
+                     ERR_RANGE);
+    bench_close(&bench);
+}
+
+static void test_cancelled(void **state)
+{
+    struct bench bench;
+    struct digest unused;
+    struct flag flag = {0};
+
+    (void)state;
+    bench_open(&bench, STORAGE_INDEX, 20, WIDE, 3);
+    flag_raise(&flag);
+    for (uint32_t threads = 1; threads <= 4; threads += 3)
+        assert_int_equal(
+            run(&bench, EVALUATE_GRADIENT, threads, &flag, &unused),
+            ERR_CANCELLED);
+    bench_close(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_several_turns),
+        cmocka_unit_test(test_does_not_fit),
+        cmocka_unit_test(test_cancelled),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
