@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -29,6 +30,7 @@ struct bench {
 static void fill_sparse(struct dataset *data, struct rng *rng, uint32_t entries)
 {
     const uint32_t each = entries / data->rows;
+    const uint32_t room = data->cols / each - 1;
     uint64_t at = 0;
 
     for (uint32_t i = 0; i < data->rows; i++) {
@@ -36,9 +38,9 @@ static void fill_sparse(struct dataset *data, struct rng *rng, uint32_t entries)
 
         data->begin[i] = at;
         for (uint32_t k = 0; k < each; k++) {
-            /* Most of them in front, some anywhere. */
+            /* More of them in front than behind. */
             column += 1 + (uint32_t)(rng_unit(rng) * rng_unit(rng) *
-                                     rng_unit(rng) * (data->cols / each - 1));
+                                     rng_unit(rng) * room);
             data->column[at] = column - 1;
             if (data->value != NULL)
                 data->value[at] = (float)(rng_unit(rng) - 0.5);
@@ -58,6 +60,15 @@ static void fill_dense(struct dataset *data, struct rng *rng)
             x[(size_t)i * data->stride + j] = (float)(rng_unit(rng) - 0.5);
         data->y[i] = i % 3 == 0 ? 1 : -1;
     }
+}
+
+static void *make(size_t count, size_t size)
+{
+    void *const made = mem_new(count, size);
+
+    if (made == NULL)
+        abort();
+    return made;
 }
 
 static void bench_open(struct bench *bench, enum storage storage, uint32_t rows,
@@ -81,11 +92,9 @@ static void bench_open(struct bench *bench, enum storage storage, uint32_t rows,
     bench->problem = (struct problem){.data = &bench->data,
                                       .model = model_ops(MODEL_LOGISTIC),
                                       .isa = isa_best()};
-    bench->w = mem_new(bench->data.stride, sizeof *bench->w);
-    bench->v = mem_new(bench->data.stride, sizeof *bench->v);
-    bench->exponent = mem_new(bench->data.stride, sizeof *bench->exponent);
-    assert_true(bench->w != NULL && bench->v != NULL &&
-                bench->exponent != NULL);
+    bench->w = make(bench->data.stride, sizeof *bench->w);
+    bench->v = make(bench->data.stride, sizeof *bench->v);
+    bench->exponent = make(bench->data.stride, sizeof *bench->exponent);
     for (uint32_t j = 0; j < cols; j++) {
         bench->w[j] = rng_normal_at(7, j, 1) * 1e-2;
         bench->v[j] = rng_normal_at(8, j, 1);
