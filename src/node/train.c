@@ -638,6 +638,7 @@ static enum err report_from_disk(struct train *train,
                dims * sizeof *result->weights);
     result->dims = dims;
     result->steps = core.optim.step;
+    result->saved = core.optim.step;
     result->objective = core.optim.objective;
     result->evaluations = core.optim.evaluations;
     coordinator_close(&core);
@@ -666,6 +667,7 @@ static enum err report(struct train *train, struct train_result *result,
     if (spoke) {
         result->finished = last.err == ERR_OK;
         result->steps = last.steps;
+        result->saved = last.saved;
         result->objective = last.objective;
         result->evaluations = last.evaluations;
         result->converged = last.converged;

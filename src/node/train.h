@@ -118,7 +118,8 @@ struct train_worker {
 };
 
 struct train_result {
-    bool finished;  /* false: stopped or preempted, state saved. */
+    bool finished;  /* false: stopped or preempted, state saved ... */
+    uint32_t saved; /* ... as of this step: earlier if the disk failed. */
     int signal;     /* The signal that ended it, 0 = none. */
     bool timed_out; /* max_time_us ended it, nobody else. */
     struct digest hash;
