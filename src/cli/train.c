@@ -250,5 +250,6 @@ int train_command(struct cli *cli)
     err = prepare(&run, &why);
     status = err != ERR_OK ? say_why(cli, err, &why) : execute(&run);
     setup_close(&setup);
+    run_close_folder(&run);
     return status;
 }

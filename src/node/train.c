@@ -120,6 +120,24 @@ static enum err open_folder(const struct train_options *options,
     return ERR_OK;
 }
 
+bool train_forget(const char *out)
+{
+    char path[PATH_SIZE];
+    int lock;
+
+    path_in(out, JOURNAL_FILE, path);
+    if (file_exists(path))
+        return false;
+    path_in(out, LOCK_FILE, path);
+    if (file_lock(path, &lock, NULL) != ERR_OK)
+        return false;
+    result_remove(out);
+    parts_remove(out);
+    file_remove(path);
+    file_unlock(lock);
+    return true;
+}
+
 static enum err write_address(const struct train_door *door, struct why *why)
 {
     char path[PATH_SIZE], text[NET_TEXT_SIZE + 1];
