@@ -277,7 +277,7 @@ static void check_notice(struct supervisor *s)
         log_line("nobody looks for the spot notice any more");
         return;
     }
-    log_line("this machine is to be taken away; saving the state");
+    log_note("this machine is to be taken away; saving the state");
     if (!s->stopping && !s->over)
         stop(s, WAIT_SIGTERM);
 }
