@@ -15,4 +15,9 @@ typedef int64_t time_us;
 #define MS_US      INT64_C(1000)
 #define SECOND_US  INT64_C(1000000)
 
+static inline time_us time_sooner(time_us a, time_us b)
+{
+    return a < b ? a : b;
+}
+
 #endif /* BASE_TIME_H */

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "math/golden.h"
+#include "os/log.h"
 
 #define POSITIONAL(bit, ...)                                                   \
     {                                                                          \
@@ -191,6 +192,7 @@ static int run_command(struct cli *cli, int argc, char *const *argv)
     }
     cli->json = strcmp(option_text(&cli->options, OPT_FORMAT), "json") == 0;
     cli->quiet = option_flag(&cli->options, OPT_QUIET);
+    log_quiet(cli->quiet);
     if (option_flag(&cli->options, OPT_PRINT_CONFIG)) {
         config_print(cli);
         return EXIT_DONE;

@@ -165,7 +165,7 @@ static enum err open_door(struct setup *setup, const struct options *options,
     enum err err = train_door_open(&door, &setup->door, why);
 
     if (err == ERR_OK)
-        log_line("waiting for %u private files: muster join %s%s%s "
+        log_note("waiting for %u private files: muster join %s%s%s "
                  "--data-private FILE",
                  setup->slots,
                  address_for_others(

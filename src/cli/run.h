@@ -17,15 +17,18 @@
 #include "node/train.h"
 
 #define RUN_PATH_SIZE 512u
+#define RUN_NAME_SIZE 64u
 
 struct run {
     struct cli *cli;
     struct setup *setup;
     struct screen screen;
     struct watch watch;
-    struct recorder recorder; /* --record. */
-    struct trace_file trace;  /* --trace. */
-    char out[RUN_PATH_SIZE];  /* "" when nothing is kept. */
+    struct recorder recorder;   /* --record. */
+    struct trace_file trace;    /* --trace. */
+    char out[RUN_PATH_SIZE];    /* "" when nothing is kept. */
+    bool fresh;                 /* There was no such folder. */
+    char before[RUN_NAME_SIZE]; /* The last run before it; "": none known. */
     struct history history;
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];
@@ -50,7 +53,9 @@ MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
 MUST_CHECK enum err run_choose_folder(struct run *run, struct why *why);
 
 /* Make it, with the run's options and the pointer to the last run. */
-MUST_CHECK enum err run_open_folder(const struct run *run, struct why *why);
+MUST_CHECK enum err run_open_folder(struct run *run, struct why *why);
+/* Undo that, if the run was never begun and the folder was made for it. */
+void run_close_folder(const struct run *run);
 
 /* cli/history_file.c: where to, the file (`result` may be NULL), and now and
  * then during the run. */

@@ -19,7 +19,6 @@
 
 #define RUNS_FOLDER "muster-runs"
 #define LATEST_FILE RUNS_FOLDER "/latest"
-#define NAME_BYTES  64u
 
 static bool holds_run(const char *folder)
 {
@@ -30,22 +29,22 @@ static bool holds_run(const char *folder)
 }
 
 /* The name in `latest`; "" if there is none that makes sense. */
-static void read_latest(char name[NAME_BYTES])
+static void read_latest(char name[RUN_NAME_SIZE])
 {
     uint8_t *data;
     size_t size;
 
     name[0] = '\0';
-    if (file_read(LATEST_FILE, NAME_BYTES - 1, &data, &size, NULL) != ERR_OK)
+    if (file_read(LATEST_FILE, RUN_NAME_SIZE - 1, &data, &size, NULL) != ERR_OK)
         return;
-    (void)snprintf(name, NAME_BYTES, "%.*s",
+    (void)snprintf(name, RUN_NAME_SIZE, "%.*s",
                    (int)strcspn((const char *)data, "/\n"), (const char *)data);
     mem_free(data);
 }
 
 static void new_name(char out[RUN_PATH_SIZE])
 {
-    char latest[NAME_BYTES];
+    char latest[RUN_NAME_SIZE];
     unsigned long number;
 
     read_latest(latest);
@@ -59,7 +58,7 @@ static enum err resumed_folder(const struct options *options,
                                char out[RUN_PATH_SIZE], struct why *why)
 {
     const char *named = option_text(options, OPT_RESUME);
-    char latest[NAME_BYTES];
+    char latest[RUN_NAME_SIZE];
 
     if (named[0] == '\0')
         named = option_text(options, OPT_OUT);
@@ -105,11 +104,13 @@ enum err run_choose_folder(struct run *run, struct why *why)
     }
     if (out == NULL) {
         new_name(run->out);
+        run->fresh = true;
         return ERR_OK;
     }
     if (strlen(out) >= RUN_PATH_SIZE)
         return why_set(why, ERR_RANGE, "--out: the name is too long");
     (void)snprintf(run->out, sizeof run->out, "%s", out);
+    run->fresh = !file_exists(out);
     if (holds_run(out))
         return why_set(why, ERR_SHAPE,
                        "--out %.200s: there is a run in it; add --resume to go "
@@ -118,17 +119,56 @@ enum err run_choose_folder(struct run *run, struct why *why)
     return ERR_OK;
 }
 
-enum err run_open_folder(const struct run *run, struct why *why)
+/* Its name, if it is one that we chose; else NULL. */
+static const char *name_of(const struct run *run)
 {
     const char *prefix = RUNS_FOLDER "/";
+    const size_t size = strlen(prefix);
+
+    return strncmp(run->out, prefix, size) == 0 ? run->out + size : NULL;
+}
+
+enum err run_open_folder(struct run *run, struct why *why)
+{
+    const char *name = name_of(run);
     char path[RUN_PATH_SIZE + 16];
     enum err err = file_make_folder(run->out, why);
 
     (void)snprintf(path, sizeof path, "%s/config", run->out);
     if (err == ERR_OK && !file_exists(path))
         err = config_write(&run->cli->options, path, why);
-    if (err == ERR_OK && strncmp(run->out, prefix, strlen(prefix)) == 0)
-        err = file_write_atomic(LATEST_FILE, run->out + strlen(prefix),
-                                strlen(run->out + strlen(prefix)), 0644, why);
-    return err;
+    if (err != ERR_OK || name == NULL)
+        return err;
+    read_latest(run->before);
+    return file_write_atomic(LATEST_FILE, name, strlen(name), 0644, why);
+}
+
+/* --resume without a name means again the run that it meant before. */
+static void restore_latest(const struct run *run)
+{
+    const char *name = name_of(run);
+    char latest[RUN_NAME_SIZE];
+
+    if (name == NULL)
+        return;
+    read_latest(latest);
+    if (strcmp(latest, name) == 0 && run->before[0] == '\0')
+        file_remove(LATEST_FILE);
+    else if (strcmp(latest, name) == 0)
+        (void)!file_write_atomic(LATEST_FILE, run->before, strlen(run->before),
+                                 0644, NULL);
+    file_remove_folder(RUNS_FOLDER);
+}
+
+void run_close_folder(const struct run *run)
+{
+    char path[RUN_PATH_SIZE + 16];
+
+    if (!run->fresh || !file_exists(run->out) || !train_forget(run->out))
+        return;
+    (void)snprintf(path, sizeof path, "%s/config", run->out);
+    file_remove(path);
+    file_remove(run->history_path);
+    file_remove_folder(run->out);
+    restore_latest(run);
 }

@@ -155,6 +155,22 @@ static int finish_demo(struct run *run, const struct train_result *result,
     return EXIT_FAILED;
 }
 
+static void tell_stopped(const struct run *run,
+                         const struct train_result *result)
+{
+    if (result->saved == result->steps)
+        say_note(run->cli,
+                 "muster: stopped at step %u, state saved; go on with: muster "
+                 "train --resume=%s",
+                 result->steps, run->out);
+    else
+        say_note(run->cli,
+                 "muster: stopped at step %u; the disk failed, and the state "
+                 "is saved as of step %u only; see to the disk, then go on "
+                 "with: muster train --resume=%s",
+                 result->steps, result->saved, run->out);
+}
+
 static int finish(struct run *run, const struct train_result *result)
 {
     const bool demo = option_flag(&run->cli->options, OPT_DEMO);
@@ -177,10 +193,7 @@ static int finish(struct run *run, const struct train_result *result)
         return finish_demo(run, result, path);
     result_show(run, result, path, NULL);
     if (!done && run->out[0] != '\0')
-        say_note(run->cli,
-                 "muster: stopped at step %u, state saved; go on with: muster "
-                 "train --resume=%s",
-                 result->steps, run->out);
+        tell_stopped(run, result);
     return exit_code(result);
 }
 
@@ -237,5 +250,6 @@ int train_command(struct cli *cli)
     err = prepare(&run, &why);
     status = err != ERR_OK ? say_why(cli, err, &why) : execute(&run);
     setup_close(&setup);
+    run_close_folder(&run);
     return status;
 }

@@ -8,6 +8,7 @@
  * so they are durable before anyone hears of them.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -268,6 +269,7 @@ void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
     c->checkpoint_busy = false;
     c->checkpoint_step = step;
     if (err == ERR_OK) {
+        c->saved_step = step;
         coordinator_trace(c, actions, TRACE_CHECKPOINT, LINK_NONE)->key.step =
             step;
     } else {
@@ -667,6 +669,18 @@ void commit_journaled(struct coordinator *c, enum err err,
 
 /* --- on ------------------------------------------------------------------ */
 
+/* The disk may have failed since the last checkpoint. */
+static const char *stopped_text(struct coordinator *c)
+{
+    if (c->saved_step == c->optim.step)
+        return "stopped; the state is saved";
+    (void)snprintf(c->reason, sizeof c->reason,
+                   "stopped at step %u; the disk failed, and the state is "
+                   "saved as of step %u only",
+                   c->optim.step, c->saved_step);
+    return c->reason;
+}
+
 static void finish(struct coordinator *c, struct actions *actions)
 {
     const bool done = optim_next(&c->optim).kind == ASK_DONE;
@@ -685,7 +699,7 @@ static void finish(struct coordinator *c, struct actions *actions)
     (void)coordinator_trace(c, actions, TRACE_DONE, LINK_NONE);
     action = actions_add(actions, ACTION_FINISH);
     action->err = done ? ERR_OK : ERR_CANCELLED;
-    action->reason = done ? "done" : "stopped; the state is saved";
+    action->reason = done ? "done" : stopped_text(c);
     c->phase = COORDINATOR_DONE;
 }
 

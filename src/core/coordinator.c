@@ -190,6 +190,7 @@ static enum err load_checkpoint(struct coordinator *c,
     if (err != ERR_OK)
         return why_set(why, err, "checkpoint: it is not of this optimiser");
     c->checkpoint_step = checkpoint->step;
+    c->saved_step = checkpoint->step;
     return ERR_OK;
 }
 

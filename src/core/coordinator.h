@@ -391,6 +391,7 @@ struct coordinator {
     uint8_t *state;           /* Optimiser state, before encoding. */
     bool checkpoint_busy;     /* CHECKPOINTED is to come. */
     uint32_t checkpoint_step; /* Last durable, or tried for the last time. */
+    uint32_t saved_step;      /* Last durable: a resume goes on from it. */
     time_us checkpoint_at;    /* When the last one was asked for. */
     bool resumed;             /* Began from what was on disk. */
     bool rollback;            /* ... with steps that cannot be redone. */

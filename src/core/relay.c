@@ -406,11 +406,6 @@ static void send_home(struct relay *relay, struct actions *actions)
     relay->unanswered_at = TIME_NEVER;
 }
 
-static time_us sooner(time_us a, time_us b)
-{
-    return a < b ? a : b;
-}
-
 static void redial(struct relay *relay, struct actions *actions)
 {
     if (relay->phase == RELAY_SERVING) {
@@ -420,7 +415,8 @@ static void redial(struct relay *relay, struct actions *actions)
     vigil_end(&relay->vigil);
     relay->phase = RELAY_DIALLING;
     relay->dial_at = relay->now + relay->retry_us;
-    relay->retry_us = sooner(relay->retry_us * 2, relay->options.retry_max_us);
+    relay->retry_us =
+        time_sooner(relay->retry_us * 2, relay->options.retry_max_us);
 }
 
 static void dial(struct relay *relay, struct actions *actions)
@@ -501,10 +497,10 @@ static time_us next_time(const struct relay *relay)
     case RELAY_DIALLING:
         return relay->dial_at;
     case RELAY_GREETING:
-        return sooner(relay->hello_at, relay->greet_until);
+        return time_sooner(relay->hello_at, relay->greet_until);
     case RELAY_SERVING:
-        return sooner(sooner(relay->hold_until, silent_at(relay)),
-                      relay->vigil.due);
+        return time_sooner(time_sooner(relay->hold_until, silent_at(relay)),
+                           relay->vigil.due);
     case RELAY_DONE:
         break;
     }

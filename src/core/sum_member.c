@@ -291,20 +291,15 @@ static void on_time(struct sum_member *member, struct sum_actions *actions)
         withdraw(member, ERR_TIMEOUT, actions);
 }
 
-static time_us sooner(time_us a, time_us b)
-{
-    return a < b ? a : b;
-}
-
 static time_us next_time(const struct sum_member *member)
 {
     switch (member->phase) {
     case SUM_DIALLING:
-        return sooner(member->dial_at, member->deadline_at);
+        return time_sooner(member->dial_at, member->deadline_at);
     case SUM_GREETING:
-        return sooner(member->hello_at, member->deadline_at);
+        return time_sooner(member->hello_at, member->deadline_at);
     case SUM_IN:
-        return sooner(member->beat_at, member->deadline_at);
+        return time_sooner(member->beat_at, member->deadline_at);
     case SUM_LEAVING:
         return member->leave_until;
     case SUM_DONE:

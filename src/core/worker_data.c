@@ -20,8 +20,6 @@
 #include "core/bugs.h"
 #include "core/worker_parts.h"
 
-#define NEED_RESEND_US (200 * MS_US)
-
 enum err worker_data_room(struct worker *worker, const struct job *job)
 {
     enum err err = chunkset_init(&worker->held, job_strips(job));

@@ -198,21 +198,16 @@ void chaos_run_time(struct chaos_run *run, time_us now)
     }
 }
 
-static time_us sooner(time_us a, time_us b)
-{
-    return a < b ? a : b;
-}
-
 time_us chaos_run_next(const struct chaos_run *run)
 {
-    time_us next = sooner(sooner(run->kill_at, run->stop_at),
-                          sooner(run->join_at, run->coordinator_at));
+    time_us next = time_sooner(time_sooner(run->kill_at, run->stop_at),
+                               time_sooner(run->join_at, run->coordinator_at));
 
     for (uint32_t i = 0; i < run->crew->count; i++) {
         const struct crew_member *member = &run->crew->members[i];
 
         if (member->resume_at != 0)
-            next = sooner(next, member->resume_at);
+            next = time_sooner(next, member->resume_at);
     }
     return next;
 }

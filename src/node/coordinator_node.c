@@ -834,6 +834,7 @@ static void do_finish(struct node *node, const struct action *action)
     struct run_result result = {
         .err = action->err,
         .steps = node->core.optim.step,
+        .saved = node->core.saved_step,
         .objective = node->core.optim.objective,
         .evaluations = node->core.optim.evaluations,
         .converged =

@@ -73,7 +73,7 @@ static enum err run_owner(const struct join_options *options,
     memcpy(enrol.name, node.name, NAME_SIZE);
     err = enrol_run(&enrol, &owned, why);
     if (err == ERR_OK) {
-        log_line("%u private rows are ready; they stay here", owned.data.rows);
+        log_note("%u private rows are ready; they stay here", owned.data.rows);
         node.owned = &owned;
         err = worker_node_run(&node, why);
     }

@@ -235,6 +235,14 @@ static enum err get_parts(struct reader *in, struct parts *parts)
     return err == ERR_OK ? parts_cut(parts, chunk_rows) : err;
 }
 
+void parts_remove(const char *folder)
+{
+    char path[PATH_SIZE];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, PARTS_FILE);
+    file_remove(path);
+}
+
 enum err parts_load(struct parts *parts, const char *folder, struct why *why)
 {
     struct parts made = {0};

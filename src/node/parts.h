@@ -50,6 +50,7 @@ struct roll_schema parts_schema(const struct parts *parts, uint32_t home,
 /* In the run's folder.  Errors with a sentence. */
 MUST_CHECK enum err parts_save(const struct parts *parts, const char *folder,
                                struct why *why);
+void parts_remove(const char *folder);
 MUST_CHECK enum err parts_load(struct parts *parts, const char *folder,
                                struct why *why);
 

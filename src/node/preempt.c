@@ -40,7 +40,7 @@ static void looked(void *context)
 
     complain(preempt);
     if (preempt->is_told) {
-        log_line("this machine is to be taken away; leaving");
+        log_note("this machine is to be taken away; leaving");
         preempt->told(preempt->context);
         return;
     }

@@ -9,8 +9,8 @@
 #include "os/file.h"
 #include "os/memory_file.h"
 
-#define RESULT_MAGIC UINT64_C(0x32544c5352545355) /* "USTRSLT2" */
-#define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 8 + 8 + 1 + 4)
+#define RESULT_MAGIC UINT64_C(0x33544c5352545355) /* "USTRSLT3" */
+#define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + 8 + 1 + 4)
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
      DIMS_MAX * sizeof(double) + DIGEST_BYTES)
@@ -35,6 +35,7 @@ static void result_encode(const struct run_result *result, struct writer *out)
     put_u32(out, (uint32_t)result->err);
     put_bytes(out, result->reason, REASON_SIZE);
     put_u32(out, result->steps);
+    put_u32(out, result->saved);
     put_f64(out, result->objective);
     put_u64(out, result->evaluations);
     put_u8(out, result->converged);
@@ -80,6 +81,7 @@ static enum err result_decode(struct reader *in, struct run_result *result)
     get_bytes(in, made.reason, REASON_SIZE);
     made.reason[REASON_SIZE - 1] = '\0';
     made.steps = get_u32(in);
+    made.saved = get_u32(in);
     made.objective = get_f64(in);
     made.evaluations = get_u64(in);
     made.converged = get_u8(in) != 0;

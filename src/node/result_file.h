@@ -17,9 +17,10 @@
 #define RESULT_FILE "result"
 
 struct run_result {
-    enum err err; /* ERR_OK: finished; ERR_CANCELLED: stopped, state saved. */
+    enum err err; /* ERR_OK: finished; ERR_CANCELLED: stopped. */
     char reason[REASON_SIZE];
     uint32_t steps;
+    uint32_t saved; /* Fewer than steps: the disk failed. */
     double objective;
     uint64_t evaluations;
     bool converged;                 /* Or no step makes it better. */

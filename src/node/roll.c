@@ -228,7 +228,7 @@ static void on_offer(struct roll *roll, struct peer *peer,
     }
     trust(roll, peer);
     parts = count_parts(roll);
-    log_line("%s has %u rows of %u columns; %u of %u files are here",
+    log_note("%s has %u rows of %u columns; %u of %u files are here",
              peer->name, peer->rows, peer->cols, parts, roll->options.count);
     if (parts == roll->options.count)
         end(roll, ERR_OK);

@@ -277,7 +277,7 @@ static void check_notice(struct supervisor *s)
         log_line("nobody looks for the spot notice any more");
         return;
     }
-    log_line("this machine is to be taken away; saving the state");
+    log_note("this machine is to be taken away; saving the state");
     if (!s->stopping && !s->over)
         stop(s, WAIT_SIGTERM);
 }
@@ -332,20 +332,15 @@ static void check_time(struct supervisor *s, time_us now)
     }
 }
 
-static time_us sooner(time_us a, time_us b)
-{
-    return a < b ? a : b;
-}
-
 static time_us next_time(const struct supervisor *s)
 {
-    time_us next = sooner(s->tick_at, chaos_run_next(&s->chaos));
+    time_us next = time_sooner(s->tick_at, chaos_run_next(&s->chaos));
 
     if (s->restart_at != 0)
-        next = sooner(next, s->restart_at);
+        next = time_sooner(next, s->restart_at);
     if (s->stopping)
-        next = sooner(next, s->stop_until);
-    return sooner(next, s->max_time_at);
+        next = time_sooner(next, s->stop_until);
+    return time_sooner(next, s->max_time_at);
 }
 
 static void serve(struct supervisor *s)

@@ -120,6 +120,24 @@ static enum err open_folder(const struct train_options *options,
     return ERR_OK;
 }
 
+bool train_forget(const char *out)
+{
+    char path[PATH_SIZE];
+    int lock;
+
+    path_in(out, JOURNAL_FILE, path);
+    if (file_exists(path))
+        return false;
+    path_in(out, LOCK_FILE, path);
+    if (file_lock(path, &lock, NULL) != ERR_OK)
+        return false;
+    result_remove(out);
+    parts_remove(out);
+    file_remove(path);
+    file_unlock(lock);
+    return true;
+}
+
 static enum err write_address(const struct train_door *door, struct why *why)
 {
     char path[PATH_SIZE], text[NET_TEXT_SIZE + 1];
@@ -638,6 +656,7 @@ static enum err report_from_disk(struct train *train,
                dims * sizeof *result->weights);
     result->dims = dims;
     result->steps = core.optim.step;
+    result->saved = core.optim.step;
     result->objective = core.optim.objective;
     result->evaluations = core.optim.evaluations;
     coordinator_close(&core);
@@ -666,6 +685,7 @@ static enum err report(struct train *train, struct train_result *result,
     if (spoke) {
         result->finished = last.err == ERR_OK;
         result->steps = last.steps;
+        result->saved = last.saved;
         result->objective = last.objective;
         result->evaluations = last.evaluations;
         result->converged = last.converged;

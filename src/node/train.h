@@ -118,7 +118,8 @@ struct train_worker {
 };
 
 struct train_result {
-    bool finished;  /* false: stopped or preempted, state saved. */
+    bool finished;  /* false: stopped or preempted, state saved ... */
+    uint32_t saved; /* ... as of this step: earlier if the disk failed. */
     int signal;     /* The signal that ended it, 0 = none. */
     bool timed_out; /* max_time_us ended it, nobody else. */
     struct digest hash;
@@ -155,6 +156,10 @@ const struct token *train_door_token(const struct train_door *door);
 
 MUST_CHECK enum err train_run(const struct train_options *options,
                               struct train_result *result, struct why *why);
+
+/* Remove what a run made in `out` that did not come as far as its journal.
+ * False: it did, or another run is going on there. */
+bool train_forget(const char *out);
 
 /* Frees what it points to; fine if that is nothing. */
 void train_result_close(struct train_result *result);

@@ -271,7 +271,7 @@ static void other_way(struct node *node)
 static void say_unreached(struct node *node, const char *why)
 {
     if (!node->known && node->options->give_up_us != TIME_NEVER)
-        log_line("%s; trying again for %d s", why,
+        log_note("%s; trying again for %d s", why,
                  (int)(node->options->give_up_us / SECOND_US));
     node->known = true;
 }

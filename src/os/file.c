@@ -194,6 +194,11 @@ void file_remove(const char *path)
     (void)unlink(path);
 }
 
+void file_remove_folder(const char *path)
+{
+    (void)rmdir(path);
+}
+
 static enum err check_private(const struct stat *info, const char *path,
                               struct why *why)
 {

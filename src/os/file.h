@@ -32,6 +32,8 @@ bool file_exists(const char *path);
 bool file_absolute(const char *path, char *out, size_t capacity);
 /* Fine if there is none. */
 void file_remove(const char *path);
+/* If it is empty. */
+void file_remove_folder(const char *path);
 
 /* ERR_DENIED with a sentence unless the file is a plain one, ours and closed
  * to everyone else (S4). */

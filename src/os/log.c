@@ -49,17 +49,34 @@ static bool too_many(void)
     return false;
 }
 
-void log_line(const char *format, ...)
+static void say(const char *format, va_list args)
 {
     char text[LINE_SIZE], line[LINE_SIZE + NAME_BYTES + 16];
-    va_list args;
 
-    if (log_state.quiet || too_many())
+    if (too_many())
         return;
-    va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     (void)snprintf(line, sizeof line, "muster: %s%s\n", log_state.name, text);
     if (transfer_write_all(STDERR_FILENO, line, strlen(line)) != ERR_OK)
         log_state.dropped++;
+}
+
+void log_line(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void log_note(const char *format, ...)
+{
+    va_list args;
+
+    if (log_state.quiet)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
 }

@@ -12,8 +12,10 @@
 
 /* Who speaks in this process; "" = nobody in particular. */
 void log_name(const char *name);
-/* Say nothing (a screen is being drawn, or --quiet). */
-void log_quiet(bool quiet);
+/* What somebody should know or see to. */
 __attribute__((format(printf, 1, 2))) void log_line(const char *format, ...);
+/* Progress: not with log_quiet (--quiet). */
+__attribute__((format(printf, 1, 2))) void log_note(const char *format, ...);
+void log_quiet(bool quiet);
 
 #endif /* OS_LOG_H */

@@ -2,9 +2,9 @@
  * steal.c - steps of the schedule `steal`, where work moves.
  *
  * The rules are the coordinator's (core/balance.c) and the worker's
- * (core/worker.c) with all that concerns messages, faults and gradients left
- * out.  Messages still are events of no length, in the order in which the two
- * would send them: at equal times the order decides who steals what.
+ * (core/worker_pieces.c) with all that concerns messages, faults and gradients
+ * left out.  Messages still are events of no length, in the order in which the
+ * two would send them: at equal times the order decides who steals what.
  */
 #include <string.h>
 

@@ -7,6 +7,7 @@ and ends with its hash, which is handed over in memory.  A run that is killed
 there goes on from the last good checkpoint once there is room again.
 """
 
+import re
 import signal
 import subprocess
 import sys
@@ -48,6 +49,24 @@ def goes_on(tap, wanted):
            f"{code} {text} {err}")
     tap.ok(result.get("disk_alarms", 0) > 0, "the result says so", text)
     tap.ok("disk trouble; training goes on" in err, "and so does the log", err)
+
+
+def stopped(tap, wanted):
+    """The last words say which step is saved, and that one is."""
+    process = begin("disk/stopped")
+    wait_step("disk/stopped", 40)
+    process.send_signal(signal.SIGTERM)
+    code, text, err = finish(process)
+    words = re.search(r"stopped at step (\d+); the disk failed, and the state "
+                      r"is saved as of step (\d+) only", err)
+    tap.ok(code == 75 and words and int(words[2]) < int(words[1]) ==
+           result_of(text)["steps"], "stopped there: what is saved is said",
+           f"{code} {text} {err}")
+    (DISK / "fill").unlink()
+    code, text, err = run(*train_args("disk/stopped", "-n", "2", "--resume",
+                                      "disk/stopped", steps=STEPS))
+    tap.ok(code == 0 and result_of(text).get("hash") == wanted,
+           "and it goes on from that", f"{text} {err}")
 
 
 def resumed(tap, wanted):
@@ -99,6 +118,7 @@ def main():
     try:
         goes_on(tap, wanted)
         (DISK / "fill").unlink()
+        stopped(tap, wanted)
         resumed(tap, wanted)
         killed(tap, wanted)
     except AssertionError as error:

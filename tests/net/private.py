@@ -313,6 +313,7 @@ def strangers(tap):
     tap.ok(result["exit"] != 0 and "nothing was begun" in result["error"],
            "... and ends it", result)
     tap.ok("nothing was begun" in finish(first)[2], "the owner is told")
+    tap.ok(not Path("closed").exists(), "and no folder is left")
     process = begin("open", 2, *SLOW)
     joined = owners(address_of("open"), ["a.svm", "b.svm"])
     wait_step("open", 2)

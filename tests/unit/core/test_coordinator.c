@@ -440,6 +440,24 @@ static void test_stop_saves_and_ends(void **state)
     close_play(&play);
 }
 
+/* No checkpoint without a journal (STORE-2), and no word of one. */
+static void test_stopped_on_a_broken_disk(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 1, 0);
+    answer(&play, 0, 0, play.key, 1);
+    step(&play, (struct event){.kind = EVENT_JOURNALED, .err = ERR_IO});
+    step(&play, (struct event){.kind = EVENT_STOP});
+    answer(&play, 0, 0, play.coordinator.key, 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_CHECKPOINT), 0);
+    assert_string_equal(stage_find_action(&play.actions, ACTION_FINISH)->reason,
+                        "stopped at step 2; the disk failed, and the state is "
+                        "saved as of step 0 only");
+    close_play(&play);
+}
+
 /* INV-6 */
 static void test_replaced_coordinator_stops(void **state)
 {
@@ -717,6 +735,7 @@ int main(void)
         cmocka_unit_test(test_approximate_steps_wait_for_the_disk),
         cmocka_unit_test(test_every_step_is_saved),
         cmocka_unit_test(test_stop_saves_and_ends),
+        cmocka_unit_test(test_stopped_on_a_broken_disk),
         cmocka_unit_test(test_replaced_coordinator_stops),
         cmocka_unit_test(test_other_arithmetic_is_refused),
         cmocka_unit_test(test_private_and_coded),

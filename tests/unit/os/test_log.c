@@ -86,6 +86,7 @@ static void test_a_long_line_is_cut(void **state)
     mem_free(text);
 }
 
+/* -q is for progress, not for trouble. */
 static void test_silence(void **state)
 {
     char *text;
@@ -93,10 +94,12 @@ static void test_silence(void **state)
     (void)state;
     listen_in();
     log_quiet(true);
-    log_line("nobody hears this");
+    log_note("nobody hears this");
+    log_line("but %s", "that");
     log_quiet(false);
+    log_note("and this");
     text = heard();
-    assert_string_equal(text, "");
+    assert_string_equal(text, "muster: but that\nmuster: and this\n");
     mem_free(text);
 }
 
