@@ -5,6 +5,7 @@
 #
 # Options are libFuzzer's; without any each target gets 1,000,000 runs.  What
 # is found new lies in build/fuzz/found/TARGET, what fails in build/fuzz.
+# TARGET `seeds` writes the codec's messages anew, as this release does.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,7 +18,7 @@ libs="$(pkg-config --libs openblas libuv openssl libcurl zlib libzstd)
       -llapacke -lm"
 ccache=$(command -v ccache || true)
 
-[ $# -gt 0 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 target=$1
 shift
 [ $# -gt 0 ] || set -- -runs=1000000
@@ -27,6 +28,8 @@ all) targets=$(ls tests/fuzz/fuzz_*.c | sed 's/.*fuzz_\(.*\)\.c/\1/') ;;
 esac
 
 mkdir -p $dir/obj
+header=$(find src include -name '*.h' -newer $dir/all.a 2>/dev/null | head -1)
+[ -z "$header" ] || rm -f $dir/obj/*.o
 for source in src/base/*.c src/os/*.c src/math/*.c src/model/*.c src/data/*.c \
     src/code/*.c src/optim/*.c src/plan/*.c src/core/*.c src/wire/*.c \
     src/node/peer_basket.c src/node/peer_desk.c; do
@@ -37,6 +40,11 @@ done
 rm -f $dir/all.a
 ar rc $dir/all.a $dir/obj/*.o
 
+if [ "$target" = seeds ]; then
+    clang $flags -fsanitize=address -Itests/unit tests/fuzz/seeds.c \
+        tests/unit/wire/random_msg.c $dir/all.a $libs -o $dir/seeds
+    exec $dir/seeds tests/fuzz/corpus/codec
+fi
 for name in $targets; do
     corpus=tests/fuzz/corpus/$name
     mkdir -p $dir/found/$name

@@ -300,6 +300,8 @@ void get_round_vectors(struct reader *in, struct codec_room *room,
 void find_round_vectors(struct reader *in, struct codec_room *room,
                         struct msg_round *round)
 {
+    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
+
     get_pad(in);
     if (in->ok)
         round->weights =
@@ -309,7 +311,8 @@ void find_round_vectors(struct reader *in, struct codec_room *room,
             (const double *)(const void *)get_weights(in, round->dims);
     if (!in->ok)
         return;
-    if (room->scaled != evaluation_dims(round->kind, round->dims) ||
+    /* A product has none: nothing follows its weights, to be skipped. */
+    if (sum_dims == 0 || room->scaled != sum_dims ||
         room->scale != round->key.scale) {
         get_round_exponents(in, room, round);
         return;

@@ -16,6 +16,7 @@
 #include "wire/bundle.h"
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
+#include "wire/sum_codec.h"
 
 #define FUZZ_DIMS     70u
 #define FUZZ_SUM_DIMS (FUZZ_DIMS * (FUZZ_DIMS + 1) / 2) /* HESSIAN. */
@@ -51,6 +52,87 @@ static void call_roll(const uint8_t *data, size_t size)
     CHECK(roll_codec_encode(&msg, again) == size);
     CHECK(memcmp(again, data, size) == 0);
     mem_free(again);
+}
+
+/* Messages of a group: the same oracle. */
+static void call_group(const uint8_t *data, size_t size)
+{
+    struct sum_msg msg;
+    uint8_t *again;
+
+    if (sum_codec_decode(data, size, &msg) != ERR_OK)
+        return;
+    again = mem_new(sum_codec_bound(&msg), 1);
+    CHECK(again != NULL);
+    CHECK(sum_codec_encode(&msg, again) == size);
+    CHECK(memcmp(again, data, size) == 0);
+    mem_free(again);
+}
+
+/* A ROUND whose vectors are any bytes, on a board that holds just them. */
+static void find_vectors(struct codec_room *room, const uint8_t *data,
+                         size_t size, struct msg_round *round)
+{
+    const size_t bytes = codec_laid_bound(
+        round->dims, evaluation_dims(round->kind, round->dims));
+    uint8_t *board = mem_new(bytes, 1);
+
+    CHECK(board != NULL);
+    memcpy(board, data, size < bytes ? size : bytes);
+    CHECK(codec_find_vectors(board, bytes - 1, room, round) == ERR_FORMAT);
+    codec_room_forget(room);
+    if (codec_find_vectors(board, bytes, room, round) == ERR_OK) {
+        CHECK((const uint8_t *)round->weights == board);
+        codec_copy_vectors(room, round);
+        CHECK(memcmp(round->weights, board,
+                     round->dims * sizeof *round->weights) == 0);
+    }
+    codec_room_forget(room);
+    mem_free(board);
+}
+
+/* Messages with vectors elsewhere: the same oracle again. */
+static void call_posted(struct codec_room *room, const uint8_t *data,
+                        size_t size)
+{
+    struct posted where;
+    struct msg msg;
+    uint8_t *again;
+
+    if (codec_decode_posted(data, size, room, &msg, &where) != ERR_OK)
+        return;
+    again = mem_new(codec_posted_bound(&msg), 1);
+    CHECK(again != NULL);
+    CHECK(codec_encode_posted(&msg, &where, again) == size);
+    CHECK(memcmp(again, data, size) == 0);
+    mem_free(again);
+    if (msg.kind == MSG_ROUND)
+        find_vectors(room, data, size, &msg.round);
+}
+
+/* In place the same bytes are taken, and as the same message; of a scale that
+ * is known exponents are not looked at. */
+static void read_here(struct codec_room *room, bool good, const uint8_t *data,
+                      size_t size)
+{
+    uint8_t *inbox = mem_new(size, 1);
+    uint8_t *again;
+    struct msg msg;
+
+    CHECK(inbox != NULL);
+    memcpy(inbox, data, size);
+    codec_room_forget(room);
+    CHECK((codec_decode_here(inbox, size, room, &msg) == ERR_OK) == good);
+    if (good && msg.kind == MSG_ROUND) {
+        CHECK(codec_decode_here(inbox, size, room, &msg) == ERR_OK);
+        CHECK((const uint8_t *)msg.round.weights > inbox);
+        again = mem_new(codec_bound(&msg), 1);
+        CHECK(again != NULL);
+        CHECK(codec_encode(&msg, again) == size);
+        CHECK(memcmp(again, data, size) == 0);
+        mem_free(again);
+    }
+    mem_free(inbox);
 }
 
 /* Left packed: what is accepted more are sums that do not unpack, no more. */
@@ -91,8 +173,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         walk_bundle(data, size);
     if (roll_codec_is(data, size))
         call_roll(data, size);
+    call_group(data, size);
+    if (codec_is_posted(data, size))
+        call_posted(&room, data, size);
     good = codec_decode(data, size, &room, &msg) == ERR_OK;
     keep_packed(&room, good, data, size);
+    read_here(&room, good, data, size);
     if (!good || greeting_foreign(&msg) != NULL)
         return 0;
     again = mem_new(codec_bound(&msg), 1);

@@ -3,12 +3,15 @@
  * time, in any order (P9, P11, P12).
  *
  * The input chooses a code, and whether answers are compared or relays may
- * come, then what happens: time passes, peers greet, beat, leave, fall silent,
- * answer the open round rightly or with a field of it changed, alone or in a
- * relay's sum, or send bytes of the input as they are; the disk answers or
- * fails, the judge agrees or does not. Oracles: the machine's own checks
- * (INV-n) after every event, weights that stay finite, and no word to a peer
- * that never greeted.
+ * come, whether workers fetch data from each other or from where all can, and
+ * whether receipts are hashed late; then what happens: time passes, peers
+ * greet, beat, leave, fall silent, say what they have, serve and lack, answer
+ * the open round rightly or with a field of it changed, alone or in a relay's
+ * sum, or send bytes of the input as they are; the disk answers or fails, the
+ * judge agrees or does not, the weights are hashed, the run is stopped.
+ * Oracles: the machine's own checks (INV-n) after every event, weights that
+ * stay finite and, while they are hashed, the same (INV-5), no word to a peer
+ * that never greeted, and the rules of peers (PEER-n, src/core/peers.c).
  */
 #include <math.h>
 #include <string.h>
@@ -23,6 +26,7 @@
 #define DIMS       8u
 #define LINKS      6u
 #define LEAVES     8u
+#define CHUNKS     16u
 #define EVENTS_MAX 400u
 
 struct scene {
@@ -37,6 +41,8 @@ struct scene {
     uint32_t checkpoint_step;
     struct tally *judged;              /* A tally is owed here, ... */
     uint32_t judged_first, judged_end; /* ... of these chunks. */
+    bool hashing;                      /* RECEIPT is owed, ... */
+    struct digest hashed;              /* ... of these weights. */
     bool over;
 };
 
@@ -50,6 +56,18 @@ static enum err scale(void *context, const struct evaluation *what,
         exponent[j] = 20;
     }
     return ERR_OK;
+}
+
+/* Bits of the input's first byte that neither code nor kind take. */
+static void choose_data(uint32_t pick, struct coordinator_options *options)
+{
+    static const struct digest digests[CHUNKS];
+
+    options->late_receipts = pick % 2 != 0;
+    options->job.keyed = pick / 2 != 0;
+    options->chunk_digests = options->job.keyed ? digests : NULL;
+    options->peers = pick / 2 == 1 || pick / 2 == 3;
+    options->place = pick / 2 == 2 ? "http://there/data" : NULL;
 }
 
 static struct coordinator_options options_of(struct feed *feed)
@@ -71,7 +89,7 @@ static struct coordinator_options options_of(struct feed *feed)
                 .dims = DIMS,
                 .outputs = 1,
                 .sum_dims = DIMS,
-                .chunks = 16,
+                .chunks = CHUNKS,
                 .beat_us = 50 * MS_US,
                 .dead_us = 2 * SECOND_US},
         .slots = 4,
@@ -93,8 +111,104 @@ static struct coordinator_options options_of(struct feed *feed)
         .leaves_max = kind == 3 ? LEAVES : 0,
     };
 
+    choose_data(pick / 32, &options);
     FUZZ_REQUIRE(preset_spec(&preset, &options.code, NULL) == ERR_OK);
     return options;
+}
+
+/* --- peers ---------------------------------------------------------------
+ */
+
+static bool is_here(const struct member *member)
+{
+    return member->state != MEMBER_NONE;
+}
+
+static const struct peer_pair *pair_of(const struct peer *fetcher, uint32_t id)
+{
+    for (uint32_t i = 0; i < fetcher->source_count; i++) {
+        if (fetcher->sources[i].id == id)
+            return &fetcher->sources[i];
+    }
+    return NULL;
+}
+
+/* PEER-1, and PEER-3 of a pair. */
+static void check_fetch(const struct scene *scene, const struct action *action)
+{
+    const struct msg_fetch *fetch = &action->msg.fetch;
+    const struct member *members = scene->machine.members;
+    const struct member *fetcher = &members[action->link];
+    const struct member *source;
+
+    FUZZ_REQUIRE(fetch->first < fetch->end && fetch->end <= CHUNKS);
+    if (fetch->peer == 0) {
+        FUZZ_REQUIRE(scene->machine.options.place != NULL ||
+                     scene->machine.options.job.keyed);
+        return;
+    }
+    FUZZ_REQUIRE(scene->machine.options.peers);
+    FUZZ_REQUIRE(fetch->source < LINKS && fetch->source != action->link);
+    source = &members[fetch->source];
+    FUZZ_REQUIRE(action->msg.leaf == 0 && !fetcher->relay && !source->relay);
+    FUZZ_REQUIRE(is_here(source) && is_here(fetcher) && !source->suspect);
+    FUZZ_REQUIRE(source->peer.id == fetch->peer && fetch->port != 0);
+    FUZZ_REQUIRE(source->peer.port == fetch->port && !source->peer.mute);
+    FUZZ_REQUIRE(!source->peer.local || fetcher->peer.local);
+    FUZZ_REQUIRE(pair_of(&fetcher->peer, fetch->peer) != NULL);
+    FUZZ_REQUIRE(!pair_of(&fetcher->peer, fetch->peer)->failed);
+    FUZZ_REQUIRE(chunkset_has_range(&source->held, fetch->first, fetch->end));
+    FUZZ_REQUIRE(chunkset_has_range(&fetcher->held, fetch->first, fetch->end));
+}
+
+/* Who fetches from whom is the same from both sides. */
+static void check_pairs(const struct scene *scene)
+{
+    const struct member *members = scene->machine.members;
+    uint32_t fetchers[LINKS] = {0};
+
+    for (uint32_t link = 0; link < LINKS; link++) {
+        const struct peer *peer = &members[link].peer;
+        uint32_t failures = 0;
+
+        FUZZ_REQUIRE(is_here(&members[link]) || peer->id == 0);
+        for (uint32_t i = 0; i < peer->source_count; i++) {
+            uint32_t of = 0;
+
+            while (of < LINKS && members[of].peer.id != peer->sources[i].id)
+                of++;
+            FUZZ_REQUIRE(of < LINKS && of != link);
+            fetchers[of]++;
+            failures += peer->sources[i].failed;
+        }
+        FUZZ_REQUIRE(peer->failures == failures);
+    }
+    for (uint32_t link = 0; link < LINKS; link++)
+        FUZZ_REQUIRE(members[link].peer.fetchers == fetchers[link]);
+}
+
+/* PEER-2: what somebody lacks is not left to another peer. */
+static void check_direct(const struct scene *scene, uint32_t link,
+                         const struct msg_need *need)
+{
+    for (uint32_t i = 0; i < scene->actions.count; i++) {
+        const struct action *action = &scene->actions.list[i];
+
+        if (action->kind == ACTION_SEND && action->link == link &&
+            action->msg.kind == MSG_FETCH && action->msg.leaf == 0)
+            FUZZ_REQUIRE(action->msg.fetch.peer == 0 ||
+                         action->msg.fetch.end <= need->first ||
+                         action->msg.fetch.first >= need->end);
+    }
+}
+
+/* --- the driver ----------------------------------------------------------
+ */
+
+static void check_ship(const struct scene *scene, const struct action *action)
+{
+    FUZZ_REQUIRE(action->link < LINKS && scene->greeted[action->link]);
+    FUZZ_REQUIRE(action->first < action->end && action->end <= CHUNKS);
 }
 
 /* What the driver would do with the machine's wishes. */
@@ -105,6 +219,15 @@ static void obey(struct scene *scene)
 
         if (action->kind == ACTION_SEND)
             FUZZ_REQUIRE(action->link < LINKS && scene->greeted[action->link]);
+        if (action->kind == ACTION_SEND && action->msg.kind == MSG_FETCH)
+            check_fetch(scene, action);
+        if (action->kind == ACTION_SHIP)
+            check_ship(scene, action);
+        if (action->kind == ACTION_RECEIPT) {
+            FUZZ_REQUIRE(!scene->hashing);
+            scene->hashing = true;
+            scene->hashed = coordinator_hash(&scene->machine);
+        }
         if (action->kind == ACTION_CLOSE)
             scene->greeted[action->link] = false;
         if (action->kind == ACTION_JOURNAL)
@@ -125,6 +248,14 @@ static void obey(struct scene *scene)
     }
 }
 
+/* INV-5. */
+static void check_hashed(const struct scene *scene)
+{
+    const struct digest now = coordinator_hash(&scene->machine);
+
+    FUZZ_REQUIRE(digest_equal(&now, &scene->hashed));
+}
+
 static void step(struct scene *scene, struct event event)
 {
     const double *w;
@@ -132,6 +263,9 @@ static void step(struct scene *scene, struct event event)
     event.now = scene->now;
     coordinator_step(&scene->machine, &event, &scene->actions);
     obey(scene);
+    check_pairs(scene);
+    if (scene->hashing)
+        check_hashed(scene);
     w = coordinator_weights(&scene->machine);
     for (uint32_t j = 0; j < DIMS && !scene->over; j++)
         FUZZ_REQUIRE(isfinite(w[j]));
@@ -154,6 +288,10 @@ static void greet(struct scene *scene, uint32_t link)
     msg.hello.name[0] = (char)('a' + feed_below(&scene->feed, LINKS));
     msg.hello.incarnation = feed_u8(&scene->feed);
     msg.hello.resident = feed_below(&scene->feed, 4) != 0;
+    if (scene->machine.options.job.keyed) {
+        msg.hello.resident = !msg.hello.resident;
+        msg.hello.keeps = feed_below(&scene->feed, 2) != 0;
+    }
     hear(scene, link, &msg);
 }
 
@@ -197,6 +335,64 @@ static void row(struct scene *scene, uint32_t link)
     msg.row = (struct msg_row){
         .key = scene->machine.key, .dims = DIMS, .row = values};
     hear(scene, link, &msg);
+}
+
+/* --- data ----------------------------------------------------------------
+ */
+
+static void need(struct scene *scene, uint32_t link)
+{
+    struct feed *feed = &scene->feed;
+    struct msg msg = {.kind = MSG_NEED};
+
+    msg.need.first = feed_below(feed, CHUNKS);
+    msg.need.end = msg.need.first + feed_below(feed, 17 - msg.need.first);
+    msg.need.peer = feed_below(feed, 16);
+    msg.need.wrong = msg.need.peer != 0 && feed_below(feed, 2) != 0;
+    hear(scene, link, &msg);
+    if (scene->greeted[link])
+        check_direct(scene, link, &msg.need);
+}
+
+static void have(struct scene *scene, uint32_t link)
+{
+    struct feed *feed = &scene->feed;
+    uint8_t held[CHUNKS / 8], near[CHUNKS / 8];
+    struct msg msg = {.kind = MSG_HAVE};
+
+    msg.have.count = feed_below(feed, 16) == 15 ? CHUNKS - 1 : CHUNKS;
+    for (uint32_t i = 0; i < CHUNKS / 8; i++) {
+        held[i] = (uint8_t)feed_u8(feed);
+        near[i] = (uint8_t)feed_u8(feed);
+    }
+    msg.have.held = held;
+    msg.have.near = near;
+    hear(scene, link, &msg);
+}
+
+static void serving(struct scene *scene, uint32_t link)
+{
+    const uint32_t how = feed_below(&scene->feed, 8);
+    struct msg msg = {.kind = MSG_SERVING};
+
+    msg.serving.port = how == 7 ? 0 : (uint16_t)(1000 + link);
+    msg.serving.local = how >= 5;
+    hear(scene, link, &msg);
+}
+
+static void of_data(struct scene *scene, uint32_t link)
+{
+    switch (feed_below(&scene->feed, 3)) {
+    case 0:
+        have(scene, link);
+        break;
+    case 1:
+        need(scene, link);
+        break;
+    default:
+        serving(scene, link);
+        break;
+    }
 }
 
 /* --- relays ----------------------------------------------------------------
@@ -264,9 +460,28 @@ static void sum(struct scene *scene, uint32_t link)
     hear(scene, link, &msg);
 }
 
+static void watch(struct scene *scene, uint32_t link)
+{
+    struct feed *feed = &scene->feed;
+    struct silent silent[LEAVES];
+    struct msg msg = {.kind = MSG_WATCH};
+
+    msg.watch.sequence = feed_u8(feed);
+    msg.watch.whole = feed_below(feed, 2) != 0;
+    msg.watch.count = feed_below(feed, LEAVES + 1);
+    msg.watch.silent = silent;
+    for (uint32_t i = 0; i < msg.watch.count; i++)
+        silent[i] = (struct silent){.leaf = feed_below(feed, LEAVES + 3),
+                                    .silence_us = feed_u8(feed) * 10 * MS_US};
+    hear(scene, link, &msg);
+}
+
 static void by_relay(struct scene *scene, uint32_t link)
 {
-    switch (feed_below(&scene->feed, 4)) {
+    switch (feed_below(&scene->feed, 5)) {
+    case 4:
+        watch(scene, link);
+        break;
     case 0:
         relay(scene, link);
         break;
@@ -353,9 +568,34 @@ static void disk(struct scene *scene)
     }
 }
 
+/* The thread is done, or there is none. */
+static void receipt(struct scene *scene)
+{
+    const bool thread = feed_below(&scene->feed, 4) != 1;
+
+    if (!scene->hashing || scene->over)
+        return;
+    scene->hashing = false;
+    step(scene, (struct event){.kind = EVENT_RECEIPT,
+                               .digest = thread ? &scene->hashed : NULL});
+}
+
+/* Asked again for what is still on its way. */
+static void backlog(struct scene *scene, uint32_t link)
+{
+    struct msg msg = {.kind = MSG_NEED};
+
+    msg.need.end = 1 + feed_below(&scene->feed, CHUNKS);
+    if (scene->greeted[link])
+        step(scene, (struct event){.kind = EVENT_MESSAGE,
+                                   .link = link,
+                                   .backlog = 1000,
+                                   .msg = &msg});
+}
+
 static void happen(struct scene *scene)
 {
-    const uint32_t what = feed_below(&scene->feed, 14);
+    const uint32_t what = feed_below(&scene->feed, 20);
     const uint32_t link = feed_below(&scene->feed, LINKS);
 
     switch (what) {
@@ -392,6 +632,20 @@ static void happen(struct scene *scene)
     case 13:
         judge(scene);
         break;
+    case 14:
+    case 15:
+        of_data(scene, link);
+        break;
+    case 16:
+    case 17:
+        receipt(scene);
+        break;
+    case 18:
+        if (feed_below(&scene->feed, 8) == 1)
+            step(scene, (struct event){.kind = EVENT_STOP});
+        else
+            backlog(scene, link);
+        break;
     default:
         tally(scene, link);
         break;
@@ -405,6 +659,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     FUZZ_REQUIRE(actions_init(&scene.actions, 8) == ERR_OK);
     FUZZ_REQUIRE(codec_room_init(&scene.room, DIMS, DIMS, 64) == ERR_OK);
+    FUZZ_REQUIRE(codec_room_answers(&scene.room, LEAVES) == ERR_OK);
     scene.room.packed = true;
     FUZZ_REQUIRE(coordinator_init(&scene.machine, &options, NULL, NULL) ==
                  ERR_OK);

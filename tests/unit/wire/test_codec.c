@@ -209,6 +209,26 @@ static void test_rounds_are_read_where_they_are(void **state)
     assert_false(codec_peek_round(f->bytes, f->size, &key));
 }
 
+/* Found by fuzzing: a product has no exponents, so that a room without any
+ * seemed to know its scale, and whatever followed was skipped. */
+static void test_nothing_follows_a_product(void **state)
+{
+    struct fixture *f = *state;
+    struct msg sent, got;
+
+    codec_room_forget(&f->room);
+    make(f, MSG_ROUND, &sent);
+    sent.leaf = 0;
+    sent.round.kind = EVALUATE_SCORES;
+    sent.round.direction = NULL;
+    f->size = codec_encode(&sent, f->bytes);
+    assert_int_equal(codec_decode_here(f->bytes, f->size, &f->room, &got),
+                     ERR_OK);
+    f->bytes[f->size] = 0;
+    assert_int_equal(codec_decode_here(f->bytes, f->size + 1, &f->room, &got),
+                     ERR_FORMAT);
+}
+
 /* Whatever lies between head and weights is 0. */
 static void test_pads_are_zeros(void **state)
 {
@@ -476,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_packed_sums),
         cmocka_unit_test(test_fields_land_where_they_belong),
         cmocka_unit_test(test_rounds_are_read_where_they_are),
+        cmocka_unit_test(test_nothing_follows_a_product),
         cmocka_unit_test(test_pads_are_zeros),
         cmocka_unit_test(test_sums_are_packed_where_they_are),
         cmocka_unit_test(test_every_truncation_is_refused),

@@ -16,9 +16,43 @@
 
 #define MUTATIONS  20000u
 #define INPUT_MAX  16384u
-#define CORPUS_MIN 34u /* One message of each kind, and bundles. */
+#define CORPUS_MIN 60u /* One message of each kind, and bundles. */
 
-static void replay(const char *folder, const char *name)
+/* Messages that this release reads; of others the corpus may be full. */
+struct accepted {
+    bool plain[MSG_LAST + 1];
+    bool posted[MSG_LAST + 1];
+    bool roll[ROLL_NO + 1];
+    bool group[SUM_BYE + 1];
+};
+
+static void look(const uint8_t *data, size_t size, struct accepted *accepted)
+{
+    struct codec_room room;
+    struct posted where;
+    struct msg msg;
+    struct roll_msg roll;
+    struct sum_msg group;
+
+    assert_int_equal(
+        codec_room_init(&room, FUZZ_DIMS, FUZZ_SUM_DIMS, FUZZ_ITEMS), ERR_OK);
+    assert_int_equal(codec_room_answers(&room, FUZZ_ITEMS), ERR_OK);
+    if (codec_decode(data, size, &room, &msg) == ERR_OK &&
+        greeting_foreign(&msg) == NULL)
+        accepted->plain[msg.kind] = true;
+    if (codec_decode_posted(data, size, &room, &msg, &where) == ERR_OK)
+        accepted->posted[msg.kind] = true;
+    if (roll_codec_decode(data, size, &roll) == ERR_OK &&
+        (roll.kind != ROLL_OFFER || roll.offer.version == MSG_VERSION))
+        accepted->roll[roll.kind] = true;
+    if (sum_codec_decode(data, size, &group) == ERR_OK &&
+        (group.kind != SUM_HELLO || group.version == SUM_VERSION))
+        accepted->group[group.kind] = true;
+    codec_room_close(&room);
+}
+
+static void replay(const char *folder, const char *name,
+                   struct accepted *accepted)
 {
     char path[1024];
     uint8_t data[INPUT_MAX];
@@ -31,6 +65,19 @@ static void replay(const char *folder, const char *name)
     size = fread(data, 1, sizeof data, file);
     fclose(file);
     LLVMFuzzerTestOneInput(data, size);
+    look(data, size, accepted);
+}
+
+/* If not: tools/fuzz.sh seeds. */
+static void check_accepted(const struct accepted *accepted)
+{
+    for (int kind = MSG_HELLO; kind <= MSG_LAST; kind++)
+        assert_true(accepted->plain[kind]);
+    assert_true(accepted->posted[MSG_ROUND] && accepted->posted[MSG_TALLY]);
+    for (int kind = ROLL_OFFER; kind <= ROLL_NO; kind++)
+        assert_true(accepted->roll[kind]);
+    for (int kind = SUM_HELLO; kind <= SUM_BYE; kind++)
+        assert_true(accepted->group[kind]);
 }
 
 static void test_corpus(void **state)
@@ -38,6 +85,7 @@ static void test_corpus(void **state)
     const char *root = getenv("ROOT");
     char folder[512];
     struct dirent *entry;
+    struct accepted accepted = {0};
     uint32_t count = 0;
     DIR *dir;
 
@@ -52,11 +100,12 @@ static void test_corpus(void **state)
     while ((entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
-        replay(folder, entry->d_name);
+        replay(folder, entry->d_name, &accepted);
         count++;
     }
     closedir(dir);
     assert_true(count >= CORPUS_MIN);
+    check_accepted(&accepted);
 }
 
 static void damage(struct rng *rng, uint8_t *data, size_t *size)

@@ -1,0 +1,265 @@
+/*
+ * seeds.c - one message of every kind, as this release writes it, into a
+ * folder: what a search for bytes that break the codec begins with.
+ *
+ *     seeds tests/fuzz/corpus/codec
+ *
+ * Messages of an older release are refused at their first field and test
+ * nothing, so these are written anew whenever MSG_VERSION changes
+ * (tools/fuzz.sh seeds); tests/unit/wire/test_fuzz_codec.c says when.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "math/exact.h"
+#include "wire/bundle.h"
+#include "wire/codec.h"
+#include "wire/random_msg.h"
+#include "wire/roll_codec.h"
+#include "wire/sum_codec.h"
+
+#define SEED  8u
+#define BYTES 16384u
+
+static const char *folder;
+
+static void keep(const char *name, const uint8_t *bytes, size_t size)
+{
+    char path[4096];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "wb");
+    if (file == NULL || fwrite(bytes, 1, size, file) != size ||
+        fclose(file) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+/* --- coordinator, worker, relay ------------------------------------------ */
+
+static const char *const names[MSG_LAST + 1] = {
+    [MSG_HELLO] = "hello",   [MSG_WELCOME] = "welcome",
+    [MSG_REJECT] = "reject", [MSG_BEAT] = "beat",
+    [MSG_ECHO] = "echo",     [MSG_DATA] = "data",
+    [MSG_NEED] = "need",     [MSG_ROUND] = "round",
+    [MSG_WORK] = "work",     [MSG_DROP] = "drop",
+    [MSG_CANCEL] = "cancel", [MSG_TALLY] = "tally",
+    [MSG_ROW] = "row",       [MSG_REFUSE] = "refuse",
+    [MSG_LEAVE] = "leave",   [MSG_BYE] = "bye",
+    [MSG_ASK] = "ask",       [MSG_STATUS] = "status",
+    [MSG_CHUNKS] = "chunks", [MSG_HAVE] = "have",
+    [MSG_FETCH] = "fetch",   [MSG_RELAY] = "relay",
+    [MSG_TASK] = "task",     [MSG_ALONE] = "alone",
+    [MSG_SUM] = "sum",       [MSG_GONE] = "gone",
+    [MSG_PULSE] = "pulse",   [MSG_WATCH] = "watch",
+    [MSG_SERVE] = "serve",   [MSG_SERVING] = "serving",
+};
+
+/* Small ones: what is long is long of repetition. */
+static void shorten(struct msg *msg, struct random_room *room)
+{
+    for (uint32_t j = 0; j < RANDOM_SUM_DIMS; j++)
+        room->exponent[j] = (int16_t)(20 + j % 3);
+    for (uint32_t j = 2; j < RANDOM_DIMS; j++)
+        room->sum[j] = (int64_t)j - 9;
+    if (msg->kind == MSG_PULSE && msg->pulse.count > 2)
+        msg->pulse.count = 2;
+}
+
+static void keep_msg(const char *name, const struct msg *msg)
+{
+    static uint8_t bytes[BYTES];
+
+    if (codec_bound(msg) > sizeof bytes)
+        exit(1);
+    keep(name, bytes, codec_encode(msg, bytes));
+}
+
+static void keep_posted(const char *name, const struct msg *msg)
+{
+    static uint8_t bytes[BYTES];
+    const struct posted where = {.place = 2, .sequence = 5};
+
+    keep(name, bytes, codec_encode_posted(msg, &where, bytes));
+}
+
+static void keep_rounds(struct rng *rng, struct random_room *room)
+{
+    static const char *const kinds[] = {"round",         "round_hessvec",
+                                        "round_hessian", "round_local",
+                                        "round_scores",  "round_back"};
+    struct msg msg;
+
+    random_msg(rng, MSG_ROUND, room, &msg);
+    shorten(&msg, room);
+    msg.leaf = 0;
+    for (int kind = 0; kind <= EVALUATE_BACK; kind++) {
+        msg.round.kind = (enum evaluation_kind)kind;
+        msg.round.parts = evaluation_is_product(msg.round.kind) ? 3 : 0;
+        msg.round.direction =
+            msg.round.kind == EVALUATE_HESSVEC ? room->direction : NULL;
+        keep_msg(kinds[kind], &msg);
+    }
+    msg.round.kind = EVALUATE_GRADIENT;
+    msg.round.parts = 0;
+    keep_posted("posted_round", &msg);
+}
+
+static void keep_messages(void)
+{
+    static struct random_room room;
+    struct rng rng;
+    struct msg msg;
+
+    rng_init(&rng, SEED);
+    for (int kind = MSG_HELLO; kind <= MSG_LAST; kind++) {
+        random_msg(&rng, (enum msg_kind)kind, &room, &msg);
+        shorten(&msg, &room);
+        msg.leaf = kind == MSG_TASK || kind == MSG_GONE ? 7 : 0;
+        keep_msg(names[kind], &msg);
+        if (kind == MSG_TALLY)
+            keep_posted("posted_tally", &msg);
+        if (kind == MSG_HELLO) {
+            msg.leaf = 7;
+            keep_msg("leaf_hello", &msg);
+        }
+        if (kind == MSG_FETCH) {
+            msg.fetch.peer = 3;
+            (void)snprintf(msg.fetch.host, sizeof msg.fetch.host, "10.0.0.9");
+            keep_msg("fetch_peer", &msg);
+        }
+    }
+    keep_rounds(&rng, &room);
+}
+
+static void keep_bundle(void)
+{
+    static struct bundle bundle;
+    const struct msg msg = {.kind = MSG_LEAVE};
+    uint8_t bytes[512];
+    const size_t size = codec_encode(&msg, bytes);
+
+    if (!bundle_add(&bundle, bytes, size) || !bundle_add(&bundle, bytes, size))
+        exit(1);
+    keep("bundle", bundle.bytes, bundle.size);
+    keep("bundle_cut", bundle.bytes, bundle.size - 1);
+}
+
+/* --- owners of private data ---------------------------------------------- */
+
+static void keep_roll(const char *name, const struct roll_msg *msg)
+{
+    uint8_t bytes[2048];
+
+    if (roll_codec_bound(msg) > sizeof bytes)
+        exit(1);
+    keep(name, bytes, roll_codec_encode(msg, bytes));
+}
+
+static void keep_rolls(void)
+{
+    static const double numbers[8] = {-1, .5, 3, 4, 5, 6, 7, 8};
+    static const double sizes[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static const int16_t scales[8] = {1, 2, 3};
+    static const int64_t sums[8] = {1, 2, INT64_MAX};
+    const uint8_t *labels = (const uint8_t *)numbers;
+    const struct roll_msg offer = {.kind = ROLL_OFFER,
+                                   .offer = {.version = MSG_VERSION,
+                                             .name = "h1",
+                                             .rows = 9,
+                                             .cols = 6,
+                                             .label_count = 3,
+                                             .labels = labels}};
+    const struct roll_msg schema = {.kind = ROLL_SCHEMA,
+                                    .schema = {.rows = 300,
+                                               .cols = 7,
+                                               .intercept = true,
+                                               .chunk_rows = 64,
+                                               .model = 2,
+                                               .first = 1,
+                                               .end = 3,
+                                               .chunks = 5,
+                                               .label_count = 3,
+                                               .labels = labels}};
+    const struct roll_msg large = {.kind = ROLL_SIZES,
+                                   .sizes = {.label = 1,
+                                             .norm = 2,
+                                             .weight = 1,
+                                             .dims = 8,
+                                             .x_max = (const uint8_t *)sizes}};
+    const struct roll_msg scale = {.kind = ROLL_SCALES,
+                                   .scales = {.dims = 8,
+                                              .u = (const uint8_t *)scales,
+                                              .v = (const uint8_t *)scales}};
+    const struct roll_msg sum = {.kind = ROLL_SUMS,
+                                 .sums = {.dims = 8,
+                                          .u = (const uint8_t *)sums,
+                                          .v = (const uint8_t *)sums}};
+    const struct roll_msg no = {.kind = ROLL_NO, .no = {.reason = "no room"}};
+
+    keep_roll("roll_offer", &offer);
+    keep_roll("roll_schema", &schema);
+    keep_roll("roll_sizes", &large);
+    keep_roll("roll_scales", &scale);
+    keep_roll("roll_sums", &sum);
+    keep_roll("roll_no", &no);
+}
+
+/* --- groups -------------------------------------------------------------- */
+
+static void keep_group(void)
+{
+    static const char *const kinds[] = {
+        "group_hello",  "group_welcome",  "group_reject",    "group_beat",
+        "group_echo",   "group_give",     "group_total",     "group_missed",
+        "group_refuse", "group_withdraw", "group_withdrawn", "group_leave",
+        "group_bye"};
+    static const double values[2] = {1, -2};
+    uint8_t bytes[2048];
+
+    for (int kind = SUM_HELLO; kind <= SUM_BYE; kind++) {
+        struct sum_msg msg = {.kind = (enum sum_kind)kind,
+                              .version = SUM_VERSION,
+                              .name = "m1",
+                              .incarnation = 7,
+                              .group = 9,
+                              .call = 11,
+                              .next = 13,
+                              .beat_us = 50000,
+                              .dead_us = 2000000,
+                              .size_max = 64,
+                              .serial = 17,
+                              .contributed = 2,
+                              .members = 2,
+                              .reason = "why"};
+
+        if (kind == SUM_GIVE || kind == SUM_TOTAL) {
+            msg.shape = (struct sum_shape){EXACT_F64, 2};
+            msg.bytes = (const uint8_t *)values;
+            msg.size = sizeof values;
+        }
+        if (kind == SUM_TOTAL) {
+            msg.who = "a,b";
+            msg.who_size = 3;
+        }
+        keep(kinds[kind - SUM_HELLO], bytes, sum_codec_encode(&msg, bytes));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        (void)fprintf(stderr, "seeds FOLDER\n");
+        return 2;
+    }
+    folder = argv[1];
+    keep_messages();
+    keep_bundle();
+    keep_rolls();
+    keep_group();
+    return 0;
+}
