@@ -397,6 +397,7 @@ void trace_file_event(struct trace_file *file, const struct trace *trace)
     case TRACE_PEER:
         instant(file, pid, trace);
         break;
+    case TRACE_SUM:
     case TRACE_TALLY:
         break; /* Its compute stint says more. */
     }

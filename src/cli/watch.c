@@ -122,6 +122,7 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_AWAY:
     case TRACE_HOME:
     case TRACE_PEER:
+    case TRACE_SUM:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

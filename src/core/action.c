@@ -41,6 +41,25 @@ struct action *actions_add(struct actions *actions, enum action_kind kind)
     return action;
 }
 
+struct trace trace_tally(const struct trace *sum,
+                         const struct trace_answer *answer, const char *name)
+{
+    struct trace tally = {
+        .now = sum->now,
+        .kind = TRACE_TALLY,
+        .link = answer->link,
+        .key = sum->key,
+        .a = answer->piece,
+        .b = answer->chunks,
+        .answer = {.compute_us = answer->compute_us,
+                   .delay_factor = answer->delay_factor},
+    };
+
+    CHECK(sum->kind == TRACE_SUM);
+    memcpy(tally.name, name, strnlen(name, NAME_SIZE - 1));
+    return tally;
+}
+
 const char *trace_name(enum trace_kind kind)
 {
 #define TRACE_CASE(code, text)                                                 \

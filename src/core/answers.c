@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/check.h"
 #include "core/bugs.h"
 #include "core/coordinator_parts.h"
 #include "core/product.h"
@@ -69,21 +70,27 @@ static bool planted_double(const struct coordinator *c, uint32_t id,
            (BUG(BUG_MERGE_OVERLAP) && expected);
 }
 
-/* What the answer cost, for reports; its key may be of an older step. */
-static void trace_answer(const struct coordinator *c, uint32_t link,
-                         int64_t compute_us, struct trace *trace)
+/* How slow it was on purpose, in a step that may be an older one. */
+static double delay_factor(const struct coordinator *c, uint32_t link,
+                           uint32_t step)
 {
     const struct member *member;
 
-    trace->answer.compute_us = compute_us;
     if (link == LINK_NONE) /* A leaf that has gone since. */
-        return;
+        return 0;
     member = &c->members[link];
-    if (member->state == MEMBER_ACTIVE)
-        trace->answer.delay_factor =
-            delay_draw(&c->options.delay, trace->key.step, member->slot,
-                       member->name)
-                .factor;
+    return member->state != MEMBER_ACTIVE
+               ? 0
+               : delay_draw(&c->options.delay, step, member->slot, member->name)
+                     .factor;
+}
+
+/* What the answer cost, for reports. */
+static void trace_answer(const struct coordinator *c, uint32_t link,
+                         int64_t compute_us, struct trace *trace)
+{
+    trace->answer.compute_us = compute_us;
+    trace->answer.delay_factor = delay_factor(c, link, trace->key.step);
 }
 
 static void trace_merged(struct coordinator *c, uint32_t link,
@@ -297,10 +304,18 @@ static bool answer_ok(const struct coordinator *c, const struct answer *answer)
            answer->end == c->code.pieces[answer->piece].end;
 }
 
+/* Whose they are, to c->answerer. */
+static void find_answerers(struct coordinator *c, uint32_t relay,
+                           const struct msg_sum *msg)
+{
+    for (uint32_t i = 0; i < msg->count; i++)
+        c->answerer[i] = leaves_member(c, relay, msg->answers[i].leaf);
+}
+
 /* Lay it out as one tally; false if it is none of this round's. */
 static bool lay_out_sum(struct coordinator *c, const struct msg_sum *msg)
 {
-    if (msg->dims != c->total.dims || msg->count > ANSWERS_MAX ||
+    if (msg->dims != c->total.dims ||
         c->ballots != NULL) /* It was told not to merge what is compared. */
         return false;
     tally_blank(&c->arrived);
@@ -322,24 +337,42 @@ static bool lay_out_sum(struct coordinator *c, const struct msg_sum *msg)
     return BUG(BUG_SKIP_FINITE) || tally_in_bound(&c->arrived);
 }
 
+static struct trace_answer merged_answer(const struct coordinator *c,
+                                         uint32_t link, uint32_t step,
+                                         const struct answer *answer)
+{
+    return (struct trace_answer){
+        .link = link == LINK_NONE ? -1 : (int32_t)link,
+        .piece = answer->piece,
+        .chunks = answer->end - answer->first,
+        .compute_us = answer->compute_us,
+        .delay_factor = delay_factor(c, link, step),
+    };
+}
+
 /* TALLY-1: all of it, or, if one piece is in already, nothing. */
 static bool merge_sum(struct coordinator *c, uint32_t relay,
                       const struct msg_sum *msg, struct actions *actions)
 {
+    uint32_t count = 0;
+    struct trace *trace;
+
     if (tally_merge(&c->total, &c->arrived) != ERR_OK) {
         c->stats.duplicates++;
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, relay);
         return false;
     }
     for (uint32_t i = 0; i < msg->count; i++) {
-        const struct answer *answer = &msg->answers[i];
-
-        if (!answer->counted)
+        if (!msg->answers[i].counted)
             continue;
-        piece_arrived(c, answer->piece);
-        trace_merged(c, c->answerer[i], &msg->key, answer->piece,
-                     answer->compute_us, actions);
+        piece_arrived(c, msg->answers[i].piece);
+        c->merged[count++] =
+            merged_answer(c, c->answerer[i], msg->key.step, &msg->answers[i]);
     }
+    trace = coordinator_trace(c, actions, TRACE_SUM, relay);
+    trace->key = msg->key;
+    trace->a = count;
+    trace->answers = c->merged;
     return true;
 }
 
@@ -360,37 +393,27 @@ static void credit_answer(struct coordinator *c, uint32_t link,
 static void credit_sum(struct coordinator *c, const struct msg_sum *msg)
 {
     for (uint32_t i = 0; i < msg->count; i++) {
-        if (member_here(c, c->answerer[i]))
+        if (member_here(c, c->answerer[i]) && answer_ok(c, &msg->answers[i]))
             credit_answer(c, c->answerer[i], &msg->answers[i]);
     }
 }
 
 /* Whose answer in the sum has other chunks than its piece?  A relay does not
  * know the pieces: that is the worker's doing.  LINK_NONE: nobody's here. */
-static uint32_t misfit(const struct coordinator *c, uint32_t relay,
-                       const struct msg_sum *msg)
+static uint32_t misfit(const struct coordinator *c, const struct msg_sum *msg)
 {
     for (uint32_t i = 0; i < msg->count; i++) {
-        const uint32_t link = leaves_member(c, relay, msg->answers[i].leaf);
-
-        if (!answer_ok(c, &msg->answers[i]) && link != LINK_NONE &&
-            member_here(c, link))
-            return link;
+        if (!answer_ok(c, &msg->answers[i]) && member_here(c, c->answerer[i]))
+            return c->answerer[i];
     }
     return LINK_NONE;
 }
 
 /* The sum cannot be used; its pieces are given out again. */
-static void drop_sum(struct coordinator *c, uint32_t relay,
-                     const struct msg_sum *msg, uint32_t culprit,
-                     struct actions *actions)
+static void drop_sum(struct coordinator *c, const struct msg_sum *msg,
+                     uint32_t culprit, struct actions *actions)
 {
-    for (uint32_t i = 0; i < msg->count; i++) {
-        const uint32_t link = leaves_member(c, relay, msg->answers[i].leaf);
-
-        if (member_here(c, link) && answer_ok(c, &msg->answers[i]))
-            credit_answer(c, link, &msg->answers[i]);
-    }
+    credit_sum(c, msg);
     trust_strike(c, culprit, POISON_SHAPE, actions);
     balance_round(c, actions);
 }
@@ -401,13 +424,15 @@ void answers_sum(struct coordinator *c, uint32_t link,
     uint32_t culprit;
     bool merged;
 
+    CHECK(msg->count <= ANSWERS_MAX);
     if (!key_current(c, &msg->key)) {
         stale(c, link, &msg->key, actions);
         return;
     }
-    culprit = misfit(c, link, msg);
+    find_answerers(c, link, msg);
+    culprit = misfit(c, msg);
     if (culprit != LINK_NONE) {
-        drop_sum(c, link, msg, culprit, actions);
+        drop_sum(c, msg, culprit, actions);
         return;
     }
     if (!lay_out_sum(c, msg)) {
@@ -418,8 +443,6 @@ void answers_sum(struct coordinator *c, uint32_t link,
         leaves_down(c, link, actions);
         return;
     }
-    for (uint32_t i = 0; i < msg->count; i++)
-        c->answerer[i] = leaves_member(c, link, msg->answers[i].leaf);
     merged = merge_sum(c, link, msg, actions);
     credit_sum(c, msg);
     if (round_enough(c)) {

@@ -92,6 +92,8 @@ static enum err make_members(struct coordinator *c)
     c->present = mem_new(links, sizeof *c->present);
     c->answerer = mem_new(c->options.leaves_max > 0 ? ANSWERS_MAX : 0,
                           sizeof *c->answerer);
+    c->merged =
+        mem_new(c->options.leaves_max > 0 ? ANSWERS_MAX : 0, sizeof *c->merged);
     c->slot_link = mem_new(links, sizeof *c->slot_link);
     c->slot_in = mem_new(links, sizeof *c->slot_in);
     c->slot_todo = mem_new(links, sizeof *c->slot_todo);
@@ -100,9 +102,9 @@ static enum err make_members(struct coordinator *c)
     c->slot_early = mem_new(links, sizeof *c->slot_early);
     c->decode = mem_new(links, sizeof *c->decode);
     if (c->members == NULL || c->present == NULL || c->answerer == NULL ||
-        c->slot_link == NULL || c->slot_in == NULL || c->slot_todo == NULL ||
-        c->slot_alive == NULL || c->slot_age == NULL || c->slot_early == NULL ||
-        c->decode == NULL)
+        c->merged == NULL || c->slot_link == NULL || c->slot_in == NULL ||
+        c->slot_todo == NULL || c->slot_alive == NULL || c->slot_age == NULL ||
+        c->slot_early == NULL || c->decode == NULL)
         return ERR_NOMEM;
     for (uint32_t link = 0; link < links; link++) {
         const enum err err =
@@ -346,6 +348,7 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->members);
     mem_free(c->present);
     mem_free(c->answerer);
+    mem_free(c->merged);
     mem_free(c->slot_link);
     mem_free(c->slot_in);
     mem_free(c->slot_todo);

@@ -366,7 +366,8 @@ struct coordinator {
     bool late;          /* The code's deadline has passed in this round. */
     bool *slot_alive;   /* Scratch for code_feasible. */
     uint32_t *ids;      /* Scratch for code_work. */
-    uint32_t *answerer; /* Scratch of a SUM: links, ANSWERS_MAX of them. */
+    uint32_t *answerer; /* Scratch of a SUM: links, ANSWERS_MAX of them, ... */
+    struct trace_answer *merged; /* ... and what its TRACE_SUM tells. */
     struct item *items; /* Message bodies of one step; reset by step. */
     uint32_t items_used, items_capacity;
     void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */

@@ -52,11 +52,14 @@ static uint32_t mirrored_slot(const struct coordinator *c, uint32_t slot)
 static uint32_t add_mirrored(const struct coordinator *c, uint32_t slot,
                              uint32_t count)
 {
-    const uint32_t other = mirrored_slot(c, slot);
-    const struct group *group = round_group(c, slot);
+    const struct group *group;
+    uint32_t other;
 
-    if (c->ballots == NULL || c->code.spec.schedule != SCHED_STEAL ||
-        other == slot)
+    if (c->ballots == NULL || c->code.spec.schedule != SCHED_STEAL)
+        return count; /* Before groups are looked for: there may be many. */
+    group = round_group(c, slot);
+    other = mirrored_slot(c, slot);
+    if (other == slot)
         return count;
     for (uint32_t id = group->piece_first; id < group->piece_end; id++) {
         if (c->code.pieces[id].owner == other && verify_wanted(c, id) > 1)
@@ -210,8 +213,10 @@ void round_open(struct coordinator *c, struct actions *actions)
         round_open_slot(c, slot, actions);
     }
     work_contested(c, actions);
-    for (uint32_t slot = 0; slot < c->code.slots; slot++)
-        work_reserve(c, slot, actions);
+    if (c->code.spec.schedule !=
+        SCHED_ALL) /* They hold what they begin with. */
+        for (uint32_t slot = 0; slot < c->code.slots; slot++)
+            work_reserve(c, slot, actions);
     balance_round(c, actions);
 }
 

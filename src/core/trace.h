@@ -41,11 +41,20 @@
     X(TRACE_JUDGED, "judged") /* computed here; chunks [a, b) */               \
     X(TRACE_AWAY, "away")     /* owner of rows a.. (b of them) is; value: */   \
     X(TRACE_HOME, "home")     /* ... is back */                                \
-    X(TRACE_PEER, "peer")     /* did not give chunk a; b = 1: wrong bytes */
+    X(TRACE_PEER, "peer")     /* did not give chunk a; b = 1: wrong bytes */   \
+    X(TRACE_SUM, "sum")       /* a relay's, merged: stands for a TALLYs */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };
 #undef TRACE_ENUM
+
+/* What was merged of one worker, in a SUM; see trace_tally(). */
+struct trace_answer {
+    int32_t link; /* As in struct trace. */
+    uint32_t piece, chunks;
+    int64_t compute_us;
+    double delay_factor; /* Slow on purpose: times the compute time. */
+};
 
 struct trace {
     time_us now;
@@ -63,14 +72,23 @@ struct trace {
         char fetcher[NAME_SIZE]; /* PEER: to whom. */
         struct {                 /* TALLY: of the answer. */
             int64_t compute_us;
-            double delay_factor; /* Slow on purpose: times the compute time. */
+            double delay_factor;
         } answer;
-        struct { /* PULSE. */
+        const struct trace_answer *answers; /* SUM: a of them; the machine's,
+                                               copy them. */
+        struct {                            /* PULSE. */
             struct vitals vitals;
             int64_t ahead_us, error_us, trip_us; /* As in msg_pulse. */
         } pulse;
     };
 };
+
+/* Subscribers know no SUM: drivers give them, in its place, the TALLY of each
+ * of its answers.  `name`: of the worker on the answer's link; "" if it is -1.
+ * One event for all of them is what keeps a coordinator's work that of its
+ * relays, whatever is behind them. */
+struct trace trace_tally(const struct trace *sum,
+                         const struct trace_answer *answer, const char *name);
 
 const char *trace_name(enum trace_kind kind);
 /* A SWITCH as a sentence; TRACE_TEXT is room enough.  Returns `out`. */

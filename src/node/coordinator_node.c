@@ -20,6 +20,7 @@
 #include "node/result_file.h"
 #include "node/session.h"
 #include "node/status.h"
+#include "node/trace_pipe.h"
 #include "node/why_slow.h"
 #include "os/clock.h"
 #include "os/folder.h"
@@ -30,13 +31,8 @@
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
 
-#define ACTIONS_FIRST 256u
-#define JOURNALED_MAX (4 * RECORDS_MAX)
-#define TRACE_BATCH   256u
-#define TRACE_BACKLOG                                                          \
-    (256u << 10) /* Beyond it the frequent kinds are lost.                     \
-                  */
-#define TRACE_LAG_US      (2 * MS_US)
+#define ACTIONS_FIRST     256u
+#define JOURNALED_MAX     (4 * RECORDS_MAX)
 #define FINISH_US         (500 * MS_US)
 #define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
@@ -49,7 +45,7 @@ struct node {
     struct timer *timer; /* The core's. */
     struct alerts *alerts;
     struct link_hub *hub;
-    struct outlet *outlet;     /* NULL: no trace. */
+    struct trace_writer traces;
     struct session **sessions; /* By the core's link; NULL = free. */
     struct session *relays;    /* Those of relays. */
     bool in_bundle;            /* More of it is to come before we answer. */
@@ -62,14 +58,7 @@ struct node {
     size_t sum_max;                    /* The same, of a relay. */
     enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
     uint32_t journaled_count;
-    struct trace *traces; /* Not sent yet. */
-    uint32_t trace_count;
-    bool trace_urgent; /* One of them cannot wait. */
-    bool trace_waits;  /* `lagging` will send them. */
-    time_us trace_at;  /* When some were sent last. */
-    struct timer *lagging;
-    time_us now;          /* Of the event at hand. */
-    uint64_t stints_lost; /* Since the last one that was not. */
+    time_us now; /* Of the event at hand. */
 
     struct folder folder; /* Journal. */
     struct folder checkpoint_folder;
@@ -652,73 +641,12 @@ static void log_owner(const struct trace *trace)
                  trace->key.step, first, last, trace->name);
 }
 
-static bool frequent(enum trace_kind kind)
-{
-    return kind == TRACE_TALLY || kind == TRACE_STALE ||
-           kind == TRACE_DUPLICATE || kind == TRACE_STINT;
-}
-
-/* What happens in every step can wait a little, so that the supervisor does not
- * wake at every answer; unless it is to do something at a step. */
-static bool can_wait(const struct node *node, enum trace_kind kind)
-{
-    return frequent(kind) || (node->options->chaos == NULL &&
-                              (kind == TRACE_STEP || kind == TRACE_COMMIT));
-}
-
-static void flush_traces(struct node *node)
-{
-    if (node->trace_count > 0 && node->outlet != NULL)
-        (void)outlet_send(node->outlet, node->traces,
-                          node->trace_count * sizeof *node->traces);
-    node->trace_count = 0;
-    node->trace_urgent = false;
-    node->trace_at = node->now;
-}
-
-static void traces_due(void *context)
-{
-    struct node *node = context;
-
-    node->trace_waits = false;
-    flush_traces(node);
-}
-
-static void send_traces(struct node *node)
-{
-    const time_us due = node->trace_at + TRACE_LAG_US;
-
-    if (node->trace_count == 0)
-        return;
-    if (node->trace_urgent || node->finished || node->now >= due) {
-        flush_traces(node);
-        return;
-    }
-    if (!node->trace_waits)
-        timer_at(node->lagging, due);
-    node->trace_waits = true;
-}
-
 static void do_trace(struct node *node, const struct trace *trace)
 {
     log_trust(trace);
     log_peer(trace);
     log_owner(trace);
-    if (node->outlet == NULL)
-        return;
-    if (frequent(trace->kind) && outlet_queued(node->outlet) > TRACE_BACKLOG) {
-        node->stints_lost += trace->kind == TRACE_STINT;
-        return;
-    }
-    if (node->trace_count == TRACE_BATCH)
-        flush_traces(node);
-    node->traces[node->trace_count] = *trace;
-    if (trace->kind == TRACE_STINT) {
-        node->traces[node->trace_count].a = node->stints_lost;
-        node->stints_lost = 0;
-    }
-    node->trace_count++;
-    node->trace_urgent = node->trace_urgent || !can_wait(node, trace->kind);
+    trace_writer_add(&node->traces, trace);
 }
 
 /* A step at which the supervisor kills or starts somebody does not open before
@@ -727,11 +655,10 @@ static void wait_for_chaos(struct node *node, const struct trace *trace)
 {
     const struct chaos *chaos = node->options->chaos;
 
-    if (chaos == NULL || node->outlet == NULL || trace->kind != TRACE_STEP ||
+    if (chaos == NULL || trace->kind != TRACE_STEP ||
         !chaos_acts(chaos, trace->key.step))
         return;
-    flush_traces(node);
-    if (outlet_queued(node->outlet) == 0)
+    if (trace_writer_flush(&node->traces))
         wait_take(node->options->pass_fd);
 }
 
@@ -930,7 +857,7 @@ static void begin_end(struct node *node)
             session_drop(node, node->sessions[i]);
     }
     timer_at(node->timer, TIME_NEVER);
-    farewell_begin(&node->farewell, node->hub, node->outlet, patience);
+    farewell_begin(&node->farewell, node->hub, node->traces.outlet, patience);
 }
 
 /* Did this step of the machine end a round?  Its decoding, the optimiser and
@@ -983,7 +910,7 @@ static void feed(struct node *node, const struct event *event)
                 node->journaled_count * sizeof *node->journaled);
         step(node, &done);
     }
-    send_traces(node);
+    trace_writer_look(&node->traces, node->now, node->finished);
     if (!node->in_bundle)
         flush_relays(node);
     if (node->finished)
@@ -1067,9 +994,8 @@ static enum err make_room(struct node *node)
         checkpoint_bytes(coordinator_state_bytes(&node->core));
     node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);
     node->sessions = mem_new(core->links_max, sizeof *node->sessions);
-    node->traces = mem_new(TRACE_BATCH, sizeof *node->traces);
-    if (err == ERR_OK && (node->checkpoint_bytes == NULL ||
-                          node->sessions == NULL || node->traces == NULL))
+    if (err == ERR_OK &&
+        (node->checkpoint_bytes == NULL || node->sessions == NULL))
         err = ERR_NOMEM;
     return err == ERR_OK ? berth_room(node) : err;
 }
@@ -1101,8 +1027,6 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = farewell_open(&node->farewell, node->loop);
     if (err == ERR_OK)
-        err = timer_new(node->loop, traces_due, node, &node->lagging);
-    if (err == ERR_OK)
         err = alerts_new(node->loop, false, on_alert, node, &node->alerts);
     if (err == ERR_OK)
         err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
@@ -1110,8 +1034,9 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK && node->core.options.job.dims >= HASH_DIMS)
         err = task_new(node->loop, hash_weights, weights_hashed, node,
                        &node->hash);
-    if (err == ERR_OK && options->trace_fd >= 0)
-        err = outlet_new(node->loop, options->trace_fd, &node->outlet);
+    if (err == ERR_OK)
+        err = trace_writer_open(&node->traces, node->loop, options->trace_fd,
+                                options->chaos != NULL);
     if (err == ERR_OK)
         err = open_judge(node);
     if (err == ERR_OK)
@@ -1136,11 +1061,10 @@ static void node_close(struct node *node)
     watch_free(node->bell);
     judge_free(node->judge);
     link_hub_free(node->hub);
-    outlet_free(node->outlet);
+    trace_writer_close(&node->traces);
     alerts_free(node->alerts);
     timer_free(node->timer);
     farewell_close(&node->farewell);
-    timer_free(node->lagging);
     loop_free(node->loop);
     coordinator_close(&node->core);
     actions_close(&node->actions);
@@ -1152,7 +1076,6 @@ static void node_close(struct node *node)
     mem_free(node->checkpoint_bytes);
     mem_free(node->sessions);
     mem_free(node->berth_index);
-    mem_free(node->traces);
 }
 
 enum err coordinator_node_run(const struct coordinator_node_options *options,

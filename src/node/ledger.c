@@ -166,6 +166,7 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_AWAY:
     case TRACE_HOME:
     case TRACE_PEER:
+    case TRACE_SUM:
         break;
     }
 }

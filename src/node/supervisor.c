@@ -16,7 +16,7 @@
 #define BACKOFF_US      (100 * MS_US)
 #define REGATHER_US     (80 * MS_US)
 #define REGATHER_FAR_US SECOND_US
-#define READ_TRACES     64u
+#define READ_BYTES      (16u << 10)
 #define RELAY_LIVES_MAX 100u
 
 static void end(struct supervisor *s, enum err err)
@@ -38,8 +38,10 @@ static bool is_local(struct supervisor *s, const char *name)
     return crew_find(&s->crew, name) != NULL;
 }
 
-static void on_trace(struct supervisor *s, const struct trace *trace)
+static void on_trace(void *context, const struct trace *trace)
 {
+    struct supervisor *s = context;
+
     ledger_trace(&s->ledger, trace, is_local(s, trace->name));
     if (trace->kind == TRACE_COMMIT)
         s->death_count = 0;
@@ -51,37 +53,17 @@ static void on_trace(struct supervisor *s, const struct trace *trace)
         wait_give(s->pass_fd);
 }
 
-/* Records come whole or in parts, never mixed: one process writes them. */
-static void take_bytes(struct supervisor *s, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        const size_t missing = sizeof s->partial - s->partial_size;
-        const size_t take = size < missing ? size : missing;
-        struct trace trace;
-
-        memcpy(s->partial + s->partial_size, data, take);
-        s->partial_size += take;
-        data += take;
-        size -= take;
-        if (s->partial_size < sizeof s->partial)
-            return;
-        memcpy(&trace, s->partial, sizeof trace);
-        s->partial_size = 0;
-        on_trace(s, &trace);
-    }
-}
-
 /* At most one buffer, so that signals are looked at in between. */
 static bool read_traces(struct supervisor *s)
 {
-    uint8_t data[READ_TRACES * sizeof(struct trace)];
+    uint8_t data[READ_BYTES];
     bool ended = false;
     size_t size;
 
     if (s->trace_fd < 0)
         return false;
     size = wait_read(s->trace_fd, data, sizeof data, &ended);
-    take_bytes(s, data, size);
+    trace_reader_bytes(&s->traces, data, size);
     if (ended)
         wait_close(&s->trace_fd);
     return size > 0;
@@ -112,7 +94,7 @@ static enum err start_coordinator(struct supervisor *s)
     }
     s->coordinator.trace_fd = writer;
     s->coordinator.pass_fd = s->pass_fd;
-    s->partial_size = 0;
+    trace_reader_begin(&s->traces);
     s->restart_at = 0;
     /* The living dial again at once; do not wait for the dead.  Who is missed
      * joins a step later, which is cheap where the data is at hand. */
@@ -461,6 +443,8 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     s->tick_at = now + TICK_US;
     err = crew_init(&s->crew, &s->relays);
     if (err == ERR_OK)
+        err = trace_reader_init(&s->traces, on_trace, s);
+    if (err == ERR_OK)
         err = waiter_open(&s->waiter, why);
     if (err == ERR_OK) {
         chaos_run_init(&s->chaos, &s->options->chaos, &s->crew, join_one, s);
@@ -473,6 +457,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     }
     end_notice(s);
     crew_close(&s->crew);
+    trace_reader_close(&s->traces);
     wait_close(&s->trace_fd);
     wait_close(&s->pass_fd);
     waiter_close(&s->waiter);

@@ -21,6 +21,7 @@
 #include "node/chaos_run.h"
 #include "node/crew.h"
 #include "node/ledger.h"
+#include "node/trace_pipe.h"
 #include "node/train.h"
 #include "os/wait.h"
 
@@ -42,8 +43,7 @@ struct supervisor {
     int lock_fd;  /* Of the run folder. */
     int trace_fd; /* -1 = none. */
     int pass_fd;  /* What the coordinator waits for at some steps; -1 = none. */
-    uint8_t partial[sizeof(struct trace)];
-    size_t partial_size;
+    struct trace_reader traces;
 
     time_us restart_at; /* Of the coordinator; 0 = not waiting. */
     time_us deaths[SUPERVISOR_DEATHS_MAX];

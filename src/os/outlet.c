@@ -50,13 +50,12 @@ static void parcel_written(uv_write_t *request, int status)
     mem_free(parcel);
 }
 
-bool outlet_send(struct outlet *outlet, const void *data, size_t size)
+/* What does not fit into the pipe now. */
+static bool send_later(struct outlet *outlet, const void *data, size_t size)
 {
     struct parcel *parcel;
     uv_buf_t buffer;
 
-    if (outlet->broken)
-        return false;
     parcel = mem_new(1, sizeof *parcel + size);
     if (parcel == NULL)
         return false;
@@ -71,6 +70,25 @@ bool outlet_send(struct outlet *outlet, const void *data, size_t size)
         return false;
     }
     return true;
+}
+
+/* Nearly always the pipe has room, and nothing is copied. */
+bool outlet_send(struct outlet *outlet, const void *data, size_t size)
+{
+    uv_buf_t buffer;
+    int sent;
+
+    if (outlet->broken)
+        return false;
+    buffer = uv_buf_init((char *)(uintptr_t)data, (unsigned)size);
+    sent = uv_try_write((uv_stream_t *)&outlet->uv, &buffer, 1);
+    if (sent == UV_EAGAIN)
+        sent = 0;
+    outlet->broken = sent < 0;
+    if (outlet->broken || (size_t)sent == size)
+        return !outlet->broken;
+    return send_later(outlet, (const uint8_t *)data + sent,
+                      size - (size_t)sent);
 }
 
 size_t outlet_queued(const struct outlet *outlet)

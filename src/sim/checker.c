@@ -317,6 +317,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_AWAY:
     case TRACE_HOME:
     case TRACE_PEER:
+    case TRACE_SUM:
         break;
     }
 }

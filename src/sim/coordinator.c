@@ -140,7 +140,7 @@ static void keep_point(struct world *world, const struct trace *trace)
         .t_s = t_s, .step = world->checker.committed, .loss = trace->value};
 }
 
-static void on_trace(struct world *world, const struct trace *trace)
+static void show_trace(struct world *world, const struct trace *trace)
 {
     world_mix(world, (uint64_t)trace->kind << 32 ^ trace->key.step ^
                          trace->key.view << 16);
@@ -172,6 +172,24 @@ static void on_trace(struct world *world, const struct trace *trace)
     if (trace->kind == TRACE_COMMIT) {
         world->last_commit_at = world->now;
         keep_point(world, trace);
+    }
+}
+
+/* As the supervisor does: answer by answer. */
+static void on_trace(struct world *world, const struct trace *trace)
+{
+    const struct member *members = world->coordinator.machine.members;
+
+    if (trace->kind != TRACE_SUM) {
+        show_trace(world, trace);
+        return;
+    }
+    for (uint64_t i = 0; i < trace->a; i++) {
+        const struct trace_answer *answer = &trace->answers[i];
+        const struct trace tally = trace_tally(
+            trace, answer, answer->link < 0 ? "" : members[answer->link].name);
+
+        show_trace(world, &tally);
     }
 }
 

@@ -110,6 +110,7 @@ static void sum(struct play *play, const uint32_t *pieces, uint32_t count,
             .piece = pieces[i],
             .first = play->coordinator.code.pieces[pieces[i]].first,
             .end = play->coordinator.code.pieces[pieces[i]].end,
+            .compute_us = 1000 + pieces[i],
             .counted = true,
         };
     msg.sum.key = play->key;
@@ -118,6 +119,19 @@ static void sum(struct play *play, const uint32_t *pieces, uint32_t count,
     msg.sum.dims = 8;
     msg.sum.sum = values;
     say(play, RELAY_LINK, &msg);
+}
+
+/* The one TRACE_SUM there is. */
+static const struct trace *sum_trace(const struct play *play)
+{
+    assert_int_equal(stage_count_trace(&play->actions, TRACE_SUM), 1);
+    assert_int_equal(stage_count_trace(&play->actions, TRACE_TALLY), 0);
+    for (uint32_t i = 0;; i++) {
+        const struct action *action = &play->actions.list[i];
+
+        if (action->kind == ACTION_TRACE && action->trace.kind == TRACE_SUM)
+            return &action->trace;
+    }
 }
 
 static void tally(struct play *play, uint32_t link, uint32_t leaf,
@@ -158,6 +172,39 @@ static void test_weights_go_out_once(void **state)
     close_play(&play);
 }
 
+/* One event for all; a driver makes of it what each worker's would have been.
+ */
+static void test_a_sum_is_told_once(void **state)
+{
+    static const uint32_t pieces[] = {3, 1};
+    struct play play;
+    const struct trace *told;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    sum(&play, pieces, 2, 6);
+    told = sum_trace(&play);
+    assert_string_equal(told->name, ""); /* A relay is not a worker. */
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trace_answer *answer = &told->answers[i];
+        const struct member *member = &play.coordinator.members[answer->link];
+        const struct trace one = trace_tally(told, answer, member->name);
+
+        assert_int_equal(member->leaf, 100 + pieces[i]);
+        assert_int_equal(one.kind, TRACE_TALLY);
+        assert_int_equal(one.now, told->now);
+        assert_int_equal(one.link, answer->link);
+        assert_string_equal(one.name, member->name);
+        assert_memory_equal(&one.key, &play.key, sizeof one.key);
+        assert_int_equal(one.a, pieces[i]);
+        assert_int_equal(one.b,
+                         play.coordinator.code.pieces[pieces[i]].end -
+                             play.coordinator.code.pieces[pieces[i]].first);
+        assert_int_equal(one.answer.compute_us, 1000 + pieces[i]);
+    }
+    close_play(&play);
+}
+
 static void test_a_sum_counts_for_all(void **state)
 {
     static const uint32_t pieces[] = {1, 2, 3};
@@ -166,7 +213,7 @@ static void test_a_sum_counts_for_all(void **state)
     (void)state;
     open_play(&play, "uncoded", 4, 0, 1);
     sum(&play, pieces, 3, 6);
-    assert_int_equal(stage_count_trace(&play.actions, TRACE_TALLY), 3);
+    assert_int_equal(sum_trace(&play)->a, 3);
     assert_int_equal(play.coordinator.pieces_in, 3);
     assert_int_equal(play.coordinator.slots_in, 3);
     tally(&play, 0, 0, 0, 4);
@@ -429,7 +476,14 @@ static void test_a_sum_of_a_leaf_that_has_gone(void **state)
     step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = RELAY_LINK});
     relay(&play, RELAY_LINK);
     sum(&play, pieces, 2, 9);
-    assert_int_equal(stage_count_trace(&play.actions, TRACE_TALLY), 2);
+    assert_int_equal(sum_trace(&play)->a, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct trace tally_of =
+            trace_tally(sum_trace(&play), &sum_trace(&play)->answers[i], "");
+
+        assert_int_equal(tally_of.link, -1);
+        assert_int_equal(tally_of.a, pieces[i]);
+    }
     assert_int_equal(play.coordinator.pieces_in, 2);
     assert_int_equal(play.coordinator.alive, 1);
     close_play(&play);
@@ -611,6 +665,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weights_go_out_once),
+        cmocka_unit_test(test_a_sum_is_told_once),
         cmocka_unit_test(test_a_sum_counts_for_all),
         cmocka_unit_test(test_an_overlapping_sum_is_dropped_whole),
         cmocka_unit_test(test_a_sum_of_another_key_is_stale),
