@@ -19,9 +19,10 @@ if $compiler -std=c17 -D_POSIX_C_SOURCE=200809L -O2 -ffp-contract=off \
     -o once "$ROOT"/tests/lib/once.c "$src"/base/[!h]*.c "$src"/os/pages.c \
     "$src"/data/dataset.c "$src"/data/gen.c "$src"/data/digits.c \
     "$src"/data/storage.c "$src"/model/bounds.c "$src"/model/model.c \
-    "$src"/model/pairs.c "$src"/model/problem.c "$src"/optim/*.c \
+    "$src"/model/pairs.c "$src"/model/problem.c "$src"/model/rate.c \
+    "$src"/model/wide.c "$src"/optim/*.c \
     "$src"/math/kernel*.c "$src"/math/dense_portable.c \
-    "$src"/math/sparse.c "$src"/math/sparse_ref.c "$src"/math/softmax*.c \
+    "$src"/math/sparse*[!2].c "$src"/math/softmax*.c \
     "$src"/math/survey.c "$src"/math/survey_portable.c \
     "$src"/math/evaluation.c "$src"/math/tally.c "$src"/math/vec.c -lm
 then echo "ok 1 - cross-compiles"
