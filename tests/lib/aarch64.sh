@@ -22,7 +22,7 @@ if $compiler -std=c17 -D_POSIX_C_SOURCE=200809L -O2 -ffp-contract=off \
     "$src"/model/pairs.c "$src"/model/problem.c "$src"/model/rate.c \
     "$src"/model/wide.c "$src"/optim/*.c \
     "$src"/math/kernel*.c "$src"/math/dense_portable.c \
-    "$src"/math/sparse*[!2].c "$src"/math/softmax*.c \
+    "$src"/math/sparse.c "$src"/math/sparse_[!a]*.c "$src"/math/softmax*.c \
     "$src"/math/survey.c "$src"/math/survey_portable.c \
     "$src"/math/evaluation.c "$src"/math/tally.c "$src"/math/vec.c -lm
 then echo "ok 1 - cross-compiles"
