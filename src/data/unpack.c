@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "base/mem.h"
+#include "os/file.h"
 #include "os/input.h"
 
 enum {
@@ -33,18 +34,6 @@ struct unpacker {
     uint8_t packed[PACKED_BLOCK];
 };
 
-static enum err say_errno(struct why *why, int code)
-{
-    if (code == ENOENT)
-        return why_set(why, ERR_NOTFOUND, "no such file; check the name");
-    if (code == EACCES)
-        return why_set(why, ERR_DENIED,
-                       "not readable; check the file's permissions");
-    if (code == EISDIR)
-        return why_set(why, ERR_IO, "is a directory; name a file in it");
-    return why_set(why, ERR_IO, "cannot be read: %s", strerror(code));
-}
-
 static enum err say_nomem(struct why *why)
 {
     return why_set(why, ERR_NOMEM, "out of memory");
@@ -61,7 +50,7 @@ enum err unpacker_open(const char *path, struct unpacker **in, struct why *why)
         const int code = errno;
 
         mem_free(made);
-        return say_errno(why, code);
+        return file_read_words(why, code);
     }
     made->watched = input_look(fileno(made->file), &made->identity);
     *in = made;
@@ -119,7 +108,7 @@ static enum err load_packed(struct unpacker *in, struct why *why)
     errno = 0;
     in->end = fread(in->packed, 1, sizeof in->packed, in->file);
     if (in->end == 0 && ferror(in->file))
-        return say_errno(why, errno);
+        return file_read_words(why, errno);
     return ERR_OK;
 }
 

@@ -58,7 +58,7 @@ struct node {
     size_t chunk_max; /* Bytes of a chunk or strip, as it travels. */
     /* The round that is computed from, as it came: its weights are read there,
      * and no other is read from the link before that is over. */
-    uint8_t *inbox;          /* message_max bytes. */
+    uint8_t *inbox;          /* message_max bytes; NULL: none came yet. */
     struct codec_room kept;  /* Of its exponents. */
     struct round_key coming; /* The link waits for `inbox` with this. */
     bool awaited;            /* ... if it does. */
@@ -170,12 +170,28 @@ static bool make_room(struct node *node)
     return !node->awaited;
 }
 
+/* With the first that comes this way: to most local workers none does. */
+static bool has_inbox(struct node *node)
+{
+    const struct job *job = &node->core.job;
+
+    if (node->inbox != NULL)
+        return true;
+    if (codec_room_init(&node->kept, job->dims, job->sum_dims, job->chunks) ==
+        ERR_OK)
+        node->inbox = mem_new(node->message_max, 1);
+    if (node->inbox == NULL)
+        codec_room_close(&node->kept);
+    return node->inbox != NULL;
+}
+
 static enum link_room on_room(void *context, struct link *link,
                               const uint8_t *begin, size_t size, uint8_t **room)
 {
     struct node *node = context;
 
-    if (link != node->link || !codec_peek_round(begin, size, &node->coming))
+    if (link != node->link || !node->open ||
+        !codec_peek_round(begin, size, &node->coming) || !has_inbox(node))
         return LINK_ROOM_OWN;
     if (!make_room(node))
         return LINK_ROOM_LATER;
@@ -727,10 +743,7 @@ static enum err open_room(struct node *node, const struct job *job)
     node->message_max = codec_message_max(job->dims, job->sum_dims, job->chunks,
                                           node->chunk_max);
     outbox_init(&node->outbox, job->sum_dims);
-    node->inbox = mem_new(node->message_max, 1);
-    return node->inbox != NULL ? codec_room_init(&node->kept, job->dims,
-                                                 job->sum_dims, job->chunks)
-                               : ERR_NOMEM;
+    return ERR_OK;
 }
 
 static void do_open(struct node *node, const struct job *job)

@@ -140,7 +140,7 @@ enum err depot_open(const char *folder, uint64_t bytes_max,
     made->fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (made->fd < 0) {
         mem_free(made);
-        return file_failed(why, folder, errno);
+        return file_write_failed(why, folder, errno);
     }
     err = make_room(made, 0);
     if (err != ERR_OK) {

@@ -45,9 +45,52 @@ static enum err error_code(int error)
     }
 }
 
-enum err file_failed(struct why *why, const char *path, int error)
+enum err file_read_words(struct why *why, int error)
 {
-    return why_set(why, error_code(error), "%s: %s", path, strerror(error));
+    const enum err err = error_code(error);
+
+    if (err == ERR_NOTFOUND)
+        return why_set(why, err, "no such file; check the name");
+    if (err == ERR_DENIED)
+        return why_set(why, err, "not readable; check the file's permissions");
+    if (error == EISDIR)
+        return why_set(why, err, "is a directory; name a file in it");
+    return why_set(why, err, "cannot be read: %s", strerror(error));
+}
+
+enum err file_read_failed(struct why *why, const char *path, int error)
+{
+    return why_in(why, file_read_words(why, error), "%s", path);
+}
+
+/* What helps; "" if nothing is known to. */
+static const char *write_remedy(int error)
+{
+    switch (error) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENOTDIR:
+        return "; choose another place";
+    case ENOSPC:
+    case EDQUOT:
+        return "; free some, or choose another place";
+    default:
+        return "";
+    }
+}
+
+enum err file_write_failed(struct why *why, const char *path, int error)
+{
+    const enum err err = error_code(error);
+
+    if (error == ENOENT)
+        return why_set(why, err, "%s: its folder is not there; make it first",
+                       path);
+    if (error == EISDIR)
+        return why_set(why, err, "%s: is a directory; name a file in it", path);
+    return why_set(why, err, "%s: cannot be written: %s%s", path,
+                   strerror(error), write_remedy(error));
 }
 
 static enum err read_open(int fd, const char *path, size_t max, uint8_t **data,
@@ -60,7 +103,7 @@ static enum err read_open(int fd, const char *path, size_t max, uint8_t **data,
     if (err == ERR_NOMEM)
         return why_set(why, err, "%s: out of memory", path);
     if (err != ERR_OK)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     return ERR_OK;
 }
 
@@ -71,7 +114,7 @@ enum err file_read(const char *path, size_t max, uint8_t **data, size_t *size,
     enum err err;
 
     if (fd < 0)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     err = read_open(fd, path, max, data, size, why);
     (void)close(fd);
     return err;
@@ -125,16 +168,16 @@ enum err file_write_atomic(const char *path, const void *data, size_t size,
 
     if (snprintf(temporary, sizeof temporary, "%s.tmp.%016" PRIx64, path,
                  random_u64()) >= (int)sizeof temporary)
-        return file_failed(why, path, ENAMETOOLONG);
+        return file_write_failed(why, path, ENAMETOOLONG);
     error = write_synced(temporary, data, size, mode);
     if (error == 0 && rename(temporary, path) != 0)
         error = errno;
     if (error != 0) {
         (void)unlink(temporary);
-        return file_failed(why, path, error);
+        return file_write_failed(why, path, error);
     }
     error = sync_parent(path);
-    return error == 0 ? ERR_OK : file_failed(why, path, error);
+    return error == 0 ? ERR_OK : file_write_failed(why, path, error);
 }
 
 static int make_one(const char *path)
@@ -156,19 +199,19 @@ enum err file_make_folder(const char *path, struct why *why)
     int error;
 
     if (path[0] == '\0')
-        return file_failed(why, path, ENOENT);
+        return file_write_failed(why, path, ENOENT);
     if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
-        return file_failed(why, path, ENAMETOOLONG);
+        return file_write_failed(why, path, ENAMETOOLONG);
     for (char *slash = strchr(part + 1, '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         error = make_one(part);
         *slash = '/';
         if (error != 0)
-            return file_failed(why, path, error);
+            return file_write_failed(why, path, error);
     }
     error = make_one(part);
-    return error == 0 ? ERR_OK : file_failed(why, path, error);
+    return error == 0 ? ERR_OK : file_write_failed(why, path, error);
 }
 
 bool file_absolute(const char *path, char *out, size_t capacity)
@@ -221,7 +264,7 @@ enum err file_check_private(const char *path, struct why *why)
     struct stat info;
 
     if (lstat(path, &info) != 0)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     return check_private(&info, path, why);
 }
 
@@ -236,9 +279,9 @@ enum err file_read_private(const char *path, size_t max, uint8_t **data,
     if (fd < 0 && errno == ELOOP)
         return why_set(why, ERR_DENIED, "%s: not a plain file", path);
     if (fd < 0)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     if (fstat(fd, &info) != 0)
-        err = file_failed(why, path, errno);
+        err = file_read_failed(why, path, errno);
     if (err == ERR_OK)
         err = check_private(&info, path, why);
     if (err == ERR_OK)
@@ -252,7 +295,7 @@ enum err file_lock(const char *path, int *fd, struct why *why)
     const int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
     if (made < 0)
-        return file_failed(why, path, errno);
+        return file_write_failed(why, path, errno);
     if (flock(made, LOCK_EX | LOCK_NB) != 0) {
         (void)close(made);
         return why_set(why, ERR_EXISTS, "%s: held by another process", path);

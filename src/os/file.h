@@ -49,7 +49,10 @@ MUST_CHECK enum err file_read_private(const char *path, size_t max,
 MUST_CHECK enum err file_lock(const char *path, int *fd, struct why *why);
 void file_unlock(int fd);
 
-/* The sentence for a failed system call on `path`. */
-enum err file_failed(struct why *why, const char *path, int error);
+/* The sentence for a system call on `path` that failed: what to do about it,
+ * too, where that is known. */
+enum err file_read_words(struct why *why, int error); /* All but the path. */
+enum err file_read_failed(struct why *why, const char *path, int error);
+enum err file_write_failed(struct why *why, const char *path, int error);
 
 #endif /* OS_FILE_H */

@@ -192,7 +192,7 @@ enum err folder_open(struct folder *folder, const char *path, struct why *why)
     *folder = (struct folder){
         .disk = {.ops = &folder_ops}, .fd = fd, .append_fd = -1};
     if (fd < 0)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     return ERR_OK;
 }
 

@@ -142,7 +142,7 @@ static enum err say_curl(const struct fetch *fetch, CURLcode code,
     long status = 0;
 
     if (fetch->error != 0)
-        return file_failed(why, fetch->part, fetch->error);
+        return file_write_failed(why, fetch->part, fetch->error);
     (void)curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
     if (code == CURLE_HTTP_RETURNED_ERROR)
         return say_status(fetch, status, why);
@@ -229,7 +229,7 @@ static enum err hash_file(const char *path, struct http_report *report,
 
         if (fd >= 0)
             (void)close(fd);
-        return file_failed(why, path, error);
+        return file_read_failed(why, path, error);
     }
     (void)close(fd);
     return ERR_OK;
@@ -260,7 +260,7 @@ static enum err fetch_part(struct fetch *fetch, struct http_report *report,
     fetch->fd =
         open(fetch->part, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (fetch->fd < 0 || fstat(fetch->fd, &info) != 0)
-        return file_failed(why, fetch->part, errno);
+        return file_write_failed(why, fetch->part, errno);
     fetch->start = (uint64_t)info.st_size;
     /* Not curl's own way to resume, which fails if the server sends all. */
     (void)snprintf(fetch->range, sizeof fetch->range, "%llu-",
@@ -270,7 +270,7 @@ static enum err fetch_part(struct fetch *fetch, struct http_report *report,
     if (fstat(fetch->fd, &info) == 0 && info.st_size == 0 && err != ERR_OK)
         (void)unlink(fetch->part);
     if (close(fetch->fd) != 0 && err == ERR_OK)
-        err = file_failed(why, fetch->part, errno);
+        err = file_write_failed(why, fetch->part, errno);
     return err;
 }
 
@@ -285,7 +285,7 @@ enum err http_download(const struct http_options *options,
     (void)pthread_once(&once, init_once);
     if (snprintf(fetch.part, sizeof fetch.part, "%s.part", options->path) >=
         (int)sizeof fetch.part)
-        return file_failed(why, options->path, ENAMETOOLONG);
+        return file_write_failed(why, options->path, ENAMETOOLONG);
     err = fetch_part(&fetch, &made, why);
     if (err == ERR_STALE) {
         (void)unlink(fetch.part);
@@ -301,7 +301,7 @@ enum err http_download(const struct http_options *options,
     if (err != ERR_OK)
         return err;
     if (rename(fetch.part, options->path) != 0)
-        return file_failed(why, options->path, errno);
+        return file_write_failed(why, options->path, errno);
     *report = made;
     return ERR_OK;
 }

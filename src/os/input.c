@@ -13,7 +13,7 @@ enum err input_open(struct input *input, const char *path, struct why *why)
     struct input_identity identity;
 
     if (fd < 0)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     if (!input_look(fd, &identity)) {
         (void)close(fd);
         return ERR_UNSUPPORTED;

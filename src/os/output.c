@@ -37,7 +37,7 @@ static enum err open_file(struct output **output, const char *path, bool live,
     if (snprintf(made->path, sizeof made->path, "%s", path) >=
         (int)sizeof made->path) {
         mem_free(made);
-        return file_failed(why, path, ENAMETOOLONG);
+        return file_write_failed(why, path, ENAMETOOLONG);
     }
     if (!live)
         (void)snprintf(made->temporary, sizeof made->temporary,
@@ -49,7 +49,7 @@ static enum err open_file(struct output **output, const char *path, bool live,
         const int error = errno;
 
         mem_free(made);
-        return file_failed(why, path, error);
+        return file_write_failed(why, path, error);
     }
     *output = made;
     return ERR_OK;
@@ -113,7 +113,7 @@ enum err output_commit(struct output *output, struct why *why)
         output->error = errno;
     if (output->error != 0) {
         drop_temporary(output);
-        err = file_failed(why, output->path, output->error);
+        err = file_write_failed(why, output->path, output->error);
     }
     mem_free(output);
     return err;

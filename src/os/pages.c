@@ -57,13 +57,13 @@ static enum err map_fd(struct file_map *map, int fd, const char *path,
     void *data;
 
     if (fstat(fd, &stat) != 0)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     if (!S_ISREG(stat.st_mode) || stat.st_size <= 0)
         return why_set(why, ERR_FORMAT, "%s: not a plain file with bytes in it",
                        path);
     data = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     *map = (struct file_map){.data = data, .size = (size_t)stat.st_size};
     return ERR_OK;
 }
@@ -74,7 +74,7 @@ enum err file_map_open(struct file_map *map, const char *path, struct why *why)
     enum err err;
 
     if (fd < 0)
-        return file_failed(why, path, errno);
+        return file_read_failed(why, path, errno);
     err = map_fd(map, fd, path, why);
     (void)close(fd);
     return err;

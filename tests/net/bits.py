@@ -11,20 +11,17 @@ from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 from cluster import Tap, train, write_rows
+from ways import WAYS
 
 DATA = ["gen:gmm:6000,40", "--steps", 40, "--seed", 3, "--chunk-rows", 64]
 CASES = {
-    "2 workers": ["-n", 2],
+    **WAYS,
     "8 workers": ["-n", 8],
-    "2 threads": ["-n", 2, "--threads", 2],
     "1 process, 2 threads": ["--threads", 2],
     "portable": ["-n", 2, "--isa", "portable"],
     "avx2": ["-n", 2, "--isa", "avx2"],
     "avx512": ["-n", 2, "--isa", "avx512"],
-    "uncoded": ["-n", 4, "--code", "uncoded"],
-    "frc": ["-n", 4, "--code", "frc", "--stragglers", 1],
     "rep of five": ["-n", 5, "--code", "rep", "--stragglers", 1],
-    "steal of five": ["-n", 5, "--code", "steal", "--stragglers", 2],
     "stream": ["-n", 5, "--code", "stream", "--stragglers", 2],
     "stream in pieces, shuffled": [
         "-n", 5, "--code", "stream", "--stragglers", 2, "--pieces", 6,
@@ -39,26 +36,14 @@ CASES = {
         "ratio"],
     "a slow worker": ["-n", 4, "--delay", "worker:w1=3"],
     "shuffled arrival": ["-n", 8, "--code", "uncoded", "--delay", "exp:0.002"],
-    "killed worker": ["-n", 4, "--chaos", "kill:w1@7"],
-    "killed worker, uncoded": ["-n", 4, "--code", "uncoded", "--chaos",
-                               "kill:w1@7"],
     "all but one killed": ["-n", 4, "--chaos",
                            "kill:w1@7,kill:w2@7,kill:w3@12"],
-    "killed coordinator": ["-n", 4, "--chaos", "kill:coordinator@9"],
-    "coordinator killed twice, workers too": [
-        "-n", 4, "--chaos",
-        "kill:coordinator@9,kill:w0@9,kill:w3@15,kill:coordinator@25"],
     "joins": ["-n", 2, "--chaos", "join@5,join@9,join@9"],
     "leaves": ["-n", 4, "--chaos", "leave:w1@8,leave:w2@20"],
-    "stopped and continued": ["-n", 4, "--chaos", "stop:w2@6+4"],
     "sockets": ["-n", 4, "--bulk", "tcp"],
     "shared memory": ["-n", 4, "--bulk", "shm"],
     "sockets, killed": ["-n", 4, "--bulk", "tcp", "--chaos",
                         "kill:w1@5,kill:coordinator@9,join@12"],
-    "everything at once": [
-        "-n", 6, "--respawn", "--delay", "worker:w5=2", "--chaos",
-        "kill:w1@4,join@6,stop:w2@8+3,leave:w3@12,kill:coordinator@14,"
-        "kill:w0@20"],
 }
 
 # Every optimiser, model and storage: one process against a cluster that loses

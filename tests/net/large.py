@@ -12,31 +12,15 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 from cluster import MUSTER, Tap, train
+from ways import WAYS
 
 DATA = ["gen:gmm:32,40000", "--chunk-rows", 2, "--lr", "1e-3"]
 GD = ["--optim", "gd", "--steps", 24]
 CASES = {
-    "uncoded": ["-n", 4, "--code", "uncoded"],
-    "steal": ["-n", 4, "--code", "steal", "--threads", 2],
-    "frc": ["-n", 4, "--code", "frc", "--stragglers", 1],
-    "one worker": ["-n", 1],
-    "more workers than processors": ["-n", 9, "--code", "steal"],
-    "killed workers": ["-n", 4, "--chaos", "kill:w1@3,kill:w2@9"],
-    "killed workers, uncoded": ["-n", 4, "--code", "uncoded", "--chaos",
-                                "kill:w1@3,kill:w2@9"],
-    "killed coordinator": ["-n", 4, "--chaos", "kill:coordinator@7"],
-    "killed coordinators and workers": [
-        "-n", 4, "--chaos",
-        "kill:coordinator@5,kill:w0@5,kill:w3@11,kill:coordinator@17"],
-    "stopped and continued": ["-n", 4, "--chaos", "stop:w2@4+3,stop:w1@12+3"],
-    "joins and leaves": ["-n", 3, "--chaos", "join@4,leave:w1@9,join@12"],
-    "slow answers": ["-n", 4, "--delay", "exp:0.01"],
+    **WAYS,
     "relays": ["-n", 4, "--fanout", 2],
     "relays, killed": ["-n", 4, "--fanout", 2, "--chaos", "kill:w1@5"],
     "answers compared": ["-n", 4, "--verify"],
-    "everything at once": [
-        "-n", 6, "--respawn", "--delay", "worker:w5=2", "--chaos",
-        "kill:w1@4,join@6,stop:w2@8+3,leave:w3@12,kill:coordinator@14"],
 }
 # Answers that the kernel does not take at once: pieces wait for those before.
 LONGER = ["gen:gmm:16,600000", "--chunk-rows", 1, "--lr", "1e-3", "--optim",

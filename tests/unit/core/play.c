@@ -36,6 +36,26 @@ void play_hello(struct play *play, uint32_t link, const char *name,
     play_say(play, link, &msg);
 }
 
+void play_hello_far(struct play *play, uint32_t link, bool keeps)
+{
+    struct msg msg = {.kind = MSG_HELLO};
+
+    msg.hello.version = MSG_VERSION;
+    msg.hello.incarnation = link + 1;
+    msg.hello.keeps = keeps;
+    (void)snprintf(msg.hello.name, NAME_SIZE, "far-%u", link);
+    play_say(play, link, &msg);
+}
+
+void play_have(struct play *play, uint32_t link, uint8_t held, uint8_t near)
+{
+    const uint32_t chunks = play->coordinator.options.job.chunks;
+    const struct msg msg = {.kind = MSG_HAVE, .have = {chunks, &held, &near}};
+
+    CHECK(chunks <= 8);
+    play_say(play, link, &msg);
+}
+
 void play_begin(struct play *play, const struct coordinator_options *options)
 {
     struct why why;

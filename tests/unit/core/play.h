@@ -22,6 +22,10 @@ void play_step(struct play *play, struct event event);
 void play_say(struct play *play, uint32_t link, const struct msg *msg);
 void play_hello(struct play *play, uint32_t link, const char *name,
                 uint64_t incarnation);
+/* A worker without data, far-LINK: HAVE will follow if it `keeps` chunks. */
+void play_hello_far(struct play *play, uint32_t link, bool keeps);
+/* Of chunks 0.. to 7, as bits. */
+void play_have(struct play *play, uint32_t link, uint8_t held, uint8_t near);
 /* A tally of the piece with these sums, valid as long as they are. */
 struct msg play_tally(const struct play *play, uint32_t piece,
                       const int64_t *sum);

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -36,28 +35,9 @@ static struct coordinator_options replicated(uint32_t slots)
     return options;
 }
 
-static void hello(struct play *play, uint32_t link)
-{
-    struct msg msg = {.kind = MSG_HELLO};
-
-    msg.hello.version = MSG_VERSION;
-    msg.hello.incarnation = link + 1;
-    msg.hello.keeps = true;
-    (void)snprintf(msg.hello.name, NAME_SIZE, "far-%u", link);
-    play_say(play, link, &msg);
-}
-
 static void serving(struct play *play, uint32_t link, uint16_t port, bool local)
 {
     const struct msg msg = {.kind = MSG_SERVING, .serving = {port, local}};
-
-    play_say(play, link, &msg);
-}
-
-static void have(struct play *play, uint32_t link, uint8_t held)
-{
-    const uint8_t near = 0;
-    const struct msg msg = {.kind = MSG_HAVE, .have = {CHUNKS, &held, &near}};
 
     play_say(play, link, &msg);
 }
@@ -121,12 +101,12 @@ static void open_play(struct play *play, uint32_t slots)
 
     play_begin(play, &options);
     for (uint32_t link = 0; link < slots; link++) {
-        hello(play, link);
+        play_hello_far(play, link, true);
         assert_int_equal(stage_count_msg(&play->actions, MSG_SERVE), 1);
         serving(play, link, (uint16_t)(1000 + link), false);
     }
     for (uint32_t link = 0; link < slots; link++)
-        have(play, link, 0);
+        play_have(play, link, 0, 0);
     play_step(play, (struct event){.kind = EVENT_JOURNALED});
 }
 
@@ -255,7 +235,7 @@ static void test_death(void **state)
     play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
     assert_int_equal(play.coordinator.members[1].peer.failures, 0);
     assert_int_equal(play.coordinator.members[1].peer.source_count, 0);
-    hello(&play, 0);
+    play_hello_far(&play, 0, true);
     serving(&play, 0, 1000, false);
     assert_int_not_equal(id_of(&play, 0), id);
     failed(&play, 1, 1, id, false);
@@ -272,9 +252,9 @@ static void test_need(void **state)
     (void)state;
     open_play(&play, 2);
     play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
-    hello(&play, 2);
+    play_hello_far(&play, 2, true);
     serving(&play, 2, 1002, false);
-    have(&play, 2, 0);
+    play_have(&play, 2, 0, 0);
     for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
         const struct msg need = {.kind = MSG_NEED,
                                  .need = {chunk, chunk + 1, 0, false}};
@@ -294,16 +274,16 @@ static void test_who_is_left_out(void **state)
     (void)state;
     play_begin(&play, &options);
     for (uint32_t link = 0; link < 3; link++)
-        hello(&play, link);
+        play_hello_far(&play, link, true);
     serving(&play, 0, 1000, true); /* Loopback: for its like only. */
     serving(&play, 1, 0, true);    /* Cannot be reached, but can fetch. */
     for (uint32_t link = 0; link < 3; link++)
-        have(&play, link, 0);
+        play_have(&play, link, 0, 0);
     /* The third may still say it: it is waited for, but not for long. */
     assert_int_equal(play.coordinator.phase, COORDINATOR_GATHERING);
     play.now += SECOND_US;
     for (uint32_t link = 0; link < 3; link++)
-        have(&play, link, 0); /* Nobody is suspect. */
+        play_have(&play, link, 0, 0); /* Nobody is suspect. */
     play_step(&play, (struct event){.kind = EVENT_TIME});
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(shipped(&play, 0), ALL);
@@ -326,7 +306,7 @@ static void test_no_peers(void **state)
         options.job.keyed = i != 2;
         options.chunk_digests = i == 2 ? NULL : digests;
         play_begin(&play, &options);
-        hello(&play, 0);
+        play_hello_far(&play, 0, true);
         assert_int_equal(stage_count_msg(&play.actions, MSG_SERVE), 0);
         serving(&play, 0, 1000, false);
         assert_int_equal(id_of(&play, 0), 0);

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -21,24 +20,6 @@
 /* --- the coordinator ------------------------------------------------------ */
 
 static const struct digest digests[CHUNKS];
-
-static void hello(struct play *play, uint32_t link, bool keeps)
-{
-    struct msg msg = {.kind = MSG_HELLO};
-
-    msg.hello.version = MSG_VERSION;
-    msg.hello.incarnation = link + 1;
-    msg.hello.keeps = keeps;
-    (void)snprintf(msg.hello.name, NAME_SIZE, "far-%u", link);
-    play_say(play, link, &msg);
-}
-
-static void have(struct play *play, uint32_t link, uint8_t held, uint8_t near)
-{
-    const struct msg msg = {.kind = MSG_HAVE, .have = {CHUNKS, &held, &near}};
-
-    play_say(play, link, &msg);
-}
 
 static void need(struct play *play, uint32_t link, uint32_t first, uint32_t end)
 {
@@ -95,9 +76,9 @@ static void test_round_goes_ahead_of_the_data(void **state)
 
     (void)state;
     open_play(&play, NULL);
-    hello(&play, 0, false);
+    play_hello_far(&play, 0, false);
     assert_int_equal(stage_count_msg(&play.actions, MSG_CHUNKS), 1);
-    hello(&play, 1, false);
+    play_hello_far(&play, 1, false);
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(sent(&play, 0, false), 3);
     assert_int_equal(sent(&play, 1, false), 12);
@@ -114,11 +95,11 @@ static void test_data_finds_its_slot(void **state)
 
     (void)state;
     open_play(&play, NULL);
-    hello(&play, 0, true);
-    hello(&play, 1, true);
+    play_hello_far(&play, 0, true);
+    play_hello_far(&play, 1, true);
     assert_int_equal(play.coordinator.phase, COORDINATOR_GATHERING);
-    have(&play, 0, 0, 12);
-    have(&play, 1, 3, 0);
+    play_have(&play, 0, 0, 12);
+    play_have(&play, 1, 3, 0);
     assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(stage_count(&play.actions, ACTION_SHIP), 0);
@@ -136,9 +117,9 @@ static void test_silence_about_data(void **state)
 
     (void)state;
     open_play(&play, NULL);
-    hello(&play, 0, true);
-    hello(&play, 1, true);
-    have(&play, 1, 0, 0);
+    play_hello_far(&play, 0, true);
+    play_hello_far(&play, 1, true);
+    play_have(&play, 1, 0, 0);
     assert_int_equal(play.coordinator.phase, COORDINATOR_GATHERING);
     play.now += 600 * MS_US;
     play_step(&play, (struct event){.kind = EVENT_TIME});
@@ -146,7 +127,7 @@ static void test_silence_about_data(void **state)
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(sent(&play, 0, false), 0);
     assert_int_equal(sent(&play, 1, false), 12);
-    have(&play, 0, 1, 0);
+    play_have(&play, 0, 1, 0);
     assert_int_equal(sent(&play, 0, false), 2);
     play_close(&play);
 }
@@ -160,8 +141,8 @@ static void test_beats_alone_end_the_wait_for_have(void **state)
 
     (void)state;
     open_play(&play, NULL);
-    hello(&play, 0, true);
-    hello(&play, 1, true);
+    play_hello_far(&play, 0, true);
+    play_hello_far(&play, 1, true);
     for (uint32_t i = 0; i < 12; i++) {
         play.now += 50 * MS_US;
         beat.beat.sequence++;
@@ -178,12 +159,12 @@ static void test_what_is_not_near_any_more_is_sent(void **state)
 
     (void)state;
     open_play(&play, NULL);
-    hello(&play, 0, true);
-    have(&play, 0, 0, 15);
-    hello(&play, 1, false);
+    play_hello_far(&play, 0, true);
+    play_have(&play, 0, 0, 15);
+    play_hello_far(&play, 1, false);
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(sent(&play, 0, true), 3);
-    have(&play, 0, 1, 13);
+    play_have(&play, 0, 1, 13);
     assert_int_equal(sent(&play, 0, false), 0);
     need(&play, 0, 1, 2);
     assert_int_equal(sent(&play, 0, false), 2);
@@ -198,18 +179,18 @@ static void test_shared_data_is_not_sent(void **state)
 
     (void)state;
     open_play(&play, "/mnt/all/data");
-    hello(&play, 0, true);
+    play_hello_far(&play, 0, true);
     assert_int_equal(stage_find(&play.actions, MSG_CHUNKS)->chunks.place_size,
                      13);
-    hello(&play, 1, true);
-    have(&play, 1, 0, 15);
+    play_hello_far(&play, 1, true);
+    play_have(&play, 1, 0, 15);
     play.now += SECOND_US;
     play_step(&play, (struct event){.kind = EVENT_TIME});
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     need(&play, 0, 0, 1); /* CHUNKS never came. */
     assert_int_equal(stage_count_msg(&play.actions, MSG_CHUNKS), 1);
     assert_int_equal(stage_count(&play.actions, ACTION_SHIP), 0);
-    have(&play, 0, 0, 15);
+    play_have(&play, 0, 0, 15);
     assert_int_equal(sent(&play, 0, true), 3);
     assert_int_equal(play.coordinator.stats.shipped, 0);
     play_close(&play);
@@ -224,7 +205,7 @@ static void test_have_of_another_job(void **state)
 
     (void)state;
     open_play(&play, NULL);
-    hello(&play, 0, true);
+    play_hello_far(&play, 0, true);
     play_say(&play, 0, &msg);
     assert_int_equal(play.coordinator.members[0].held.members, 0);
     assert_true(play.coordinator.members[0].counting);

@@ -3,6 +3,7 @@
  */
 #include "os/file.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,6 +58,33 @@ static void test_errors_name_the_path(void **state)
     assert_int_equal(file_make_folder("file.b", &why), ERR_NOTFOUND);
     assert_int_equal(file_make_folder("file.b/c", &why), ERR_NOTFOUND);
     file_remove("file.b");
+}
+
+/* What it was for, and what to do; each once. */
+static void test_errors_say_what_to_do(void **state)
+{
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(file_read_failed(&why, "a", ENOENT), ERR_NOTFOUND);
+    assert_string_equal(why.text, "a: no such file; check the name");
+    assert_int_equal(file_read_failed(&why, "a", EACCES), ERR_DENIED);
+    assert_string_equal(why.text,
+                        "a: not readable; check the file's permissions");
+    assert_int_equal(file_read_failed(&why, "a", EIO), ERR_IO);
+    assert_string_equal(why.text, "a: cannot be read: Input/output error");
+    assert_int_equal(file_write_failed(&why, "a/b", ENOENT), ERR_NOTFOUND);
+    assert_string_equal(why.text,
+                        "a/b: its folder is not there; make it first");
+    assert_int_equal(file_write_failed(&why, "a", EISDIR), ERR_IO);
+    assert_string_equal(why.text, "a: is a directory; name a file in it");
+    assert_int_equal(file_write_failed(&why, "a", EACCES), ERR_DENIED);
+    assert_string_equal(
+        why.text,
+        "a: cannot be written: Permission denied; choose another place");
+    assert_int_equal(file_write_failed(&why, "a", ENOSPC), ERR_IO);
+    assert_string_equal(why.text, "a: cannot be written: No space left on "
+                                  "device; free some, or choose another place");
 }
 
 static void test_folders(void **state)
@@ -137,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_and_read),
         cmocka_unit_test(test_errors_name_the_path),
+        cmocka_unit_test(test_errors_say_what_to_do),
         cmocka_unit_test(test_folders),
         cmocka_unit_test(test_private),
         cmocka_unit_test(test_read_private),
