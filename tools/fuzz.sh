@@ -5,7 +5,7 @@
 #
 # Options are libFuzzer's; without any each target gets 1,000,000 runs.  What
 # is found new lies in build/fuzz/found/TARGET, what fails in build/fuzz.
-# TARGET `seeds` writes the codec's messages anew, as this release does.
+# TARGET `seeds` writes messages and cache pages anew, as this release does.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -43,7 +43,7 @@ ar rc $dir/all.a $dir/obj/*.o
 if [ "$target" = seeds ]; then
     clang $flags -fsanitize=address -Itests/unit tests/fuzz/seeds.c \
         tests/unit/wire/random_msg.c $dir/all.a $libs -o $dir/seeds
-    exec $dir/seeds tests/fuzz/corpus/codec
+    exec $dir/seeds tests/fuzz/corpus
 fi
 for name in $targets; do
     corpus=tests/fuzz/corpus/$name

@@ -605,6 +605,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     FUZZ_REQUIRE(err != ERR_OK || !scene.ended);
     scene.known = err == ERR_OK;
+    fuzz_reached = err == ERR_OK;
     if (err == ERR_OK)
         roll_dismiss(roll);
     else

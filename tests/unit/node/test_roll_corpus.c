@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("roll", 4);
+    return corpus_test("roll", 4, 1);
 }
