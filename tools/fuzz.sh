@@ -5,7 +5,7 @@
 #
 # Options are libFuzzer's; without any each target gets 1,000,000 runs.  What
 # is found new lies in build/fuzz/found/TARGET, what fails in build/fuzz.
-# TARGET `seeds` writes the codec's messages anew, as this release does.
+# TARGET `seeds` writes messages and cache pages anew, as this release does.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -32,7 +32,7 @@ header=$(find src include -name '*.h' -newer $dir/all.a 2>/dev/null | head -1)
 [ -z "$header" ] || rm -f $dir/obj/*.o
 for source in src/base/*.c src/os/*.c src/math/*.c src/model/*.c src/data/*.c \
     src/code/*.c src/optim/*.c src/plan/*.c src/core/*.c src/wire/*.c \
-    src/node/peer_basket.c src/node/peer_desk.c; do
+    src/node/peer_basket.c src/node/peer_desk.c src/node/parts.c; do
     object=$dir/obj/$(echo "$source" | tr / -).o
     [ "$object" -nt "$source" ] ||
         $ccache clang $flags -c "$source" -o "$object"
@@ -43,7 +43,7 @@ ar rc $dir/all.a $dir/obj/*.o
 if [ "$target" = seeds ]; then
     clang $flags -fsanitize=address -Itests/unit tests/fuzz/seeds.c \
         tests/unit/wire/random_msg.c $dir/all.a $libs -o $dir/seeds
-    exec $dir/seeds tests/fuzz/corpus/codec
+    exec $dir/seeds tests/fuzz/corpus
 fi
 for name in $targets; do
     corpus=tests/fuzz/corpus/$name

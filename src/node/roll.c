@@ -152,6 +152,10 @@ static uint32_t count_parts(const struct roll *roll)
     return count;
 }
 
+static const char too_many[] =
+    "this run has begun, with other files; wait for the next, or raise the "
+    "number that --data-private has there";
+
 static const char *objection(const struct roll *roll, const struct peer *peer,
                              const struct roll_offer *offer)
 {
@@ -164,8 +168,7 @@ static const char *objection(const struct roll *roll, const struct peer *peer,
         return "the token is another worker's; use its name";
     if (roll->stage != STAGE_OFFERS &&
         parts_find(roll->parts, &offer->part) == roll->parts->count)
-        return "this run has begun, with other files; wait for the next, or "
-               "raise the number that --data-private has there";
+        return too_many;
     return NULL;
 }
 
@@ -174,9 +177,12 @@ static void progress(struct roll *roll)
     timer_at(roll->timer, clock_now_us() + roll->options.patience_us);
 }
 
+/* What has come in the same turn of the loop is still told: a failure stands,
+ * whatever that is. */
 static void end(struct roll *roll, enum err err)
 {
-    roll->err = err;
+    if (roll->err == ERR_OK)
+        roll->err = err;
     loop_stop(roll->loop);
 }
 
@@ -226,8 +232,12 @@ static void on_offer(struct roll *roll, struct peer *peer,
         say_schema(roll, peer, false);
         return;
     }
-    trust(roll, peer);
     parts = count_parts(roll);
+    if (parts > roll->options.count) {
+        turn_away(roll, peer, too_many);
+        return;
+    }
+    trust(roll, peer);
     log_note("%s has %u rows of %u columns; %u of %u files are here",
              peer->name, peer->rows, peer->cols, parts, roll->options.count);
     if (parts == roll->options.count)
@@ -626,8 +636,12 @@ void roll_free(struct roll *roll)
 enum err roll_gather(struct roll *roll, struct parts *parts, struct why *why)
 {
     struct parts made = {0};
-    enum err err = serve(roll, why);
+    enum err err;
 
+    /* Somebody may be gone again in the turn in which the last one came. */
+    do
+        err = serve(roll, why);
+    while (err == ERR_OK && count_parts(roll) < roll->options.count);
     if (err == ERR_OK)
         err = unite(roll, &made);
     if (err == ERR_TOOBIG)

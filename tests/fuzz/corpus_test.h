@@ -18,7 +18,8 @@
 
 struct corpus {
     const char *name; /* Folder below tests/fuzz/corpus. */
-    int least;        /* Inputs that must be there. */
+    int least;        /* Inputs that must be there, and ... */
+    int reaching;     /* ... get to what the target is about. */
 };
 
 static inline void corpus_replay(void **state)
@@ -36,11 +37,12 @@ static inline void corpus_replay(void **state)
         skip();
     }
     assert_true(fed >= corpus->least);
+    assert_true(replay_reached >= corpus->reaching);
 }
 
-static inline int corpus_test(const char *name, int least)
+static inline int corpus_test(const char *name, int least, int reaching)
 {
-    struct corpus corpus = {name, least};
+    struct corpus corpus = {name, least, reaching};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(corpus_replay, &corpus),
     };

@@ -41,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(page + CACHE_PAGE - DIGEST_BYTES, digest.bytes, DIGEST_BYTES);
     if (cache_header_decode(page, &header) != ERR_OK)
         return 0;
+    fuzz_reached = true;
     check(&header);
     /* Flags may be written in many ways, and what follows is free. */
     cache_header_encode(&header, again);

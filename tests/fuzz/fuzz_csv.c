@@ -96,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_blocks(data, size, CSV_MAX, &whole);
     read_blocks(data, size, 1 + size % 37, &cut);
     compare(&whole, &cut);
+    fuzz_reached = whole.err == ERR_OK;
     compare_frame(data, size, false, &whole);
     compare_frame(data, size, true, &whole);
     sparse_close(&whole.rows);

@@ -215,6 +215,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_REQUIRE(text_open_memory(&source, data, size) == ERR_OK);
     err = libsvm_read(&source, &sparse, &why);
     FUZZ_REQUIRE((err == ERR_OK) == naive_read(copy, size));
+    fuzz_reached = err == ERR_OK;
     if (err == ERR_OK)
         compare(&sparse);
     else

@@ -63,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     err = model_file_decode(&model, (const char *)data, size, &why);
     FUZZ_REQUIRE((err == ERR_OK) == (why.text[0] == '\0'));
     if (err == ERR_OK) {
+        fuzz_reached = true;
         check(&model);
         write_and_read(&model);
     }

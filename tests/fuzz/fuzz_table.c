@@ -126,6 +126,7 @@ static void read_rows(const uint8_t *data, size_t size, uint64_t column)
               : npy_stage(in, NULL, 0, column, pool_serial(), &stage, &why);
     FUZZ_REQUIRE((err == ERR_OK) == (why.text[0] == '\0'));
     if (err == ERR_OK) {
+        fuzz_reached = true;
         FUZZ_REQUIRE(stage_unpack(&stage, &rows) == ERR_OK);
         FUZZ_REQUIRE(!idx || rows.rows == count);
         if (!unpacker_is_packed(data, size))

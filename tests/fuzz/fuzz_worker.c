@@ -611,6 +611,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0;
          i < EVENTS_MAX && feed_more(&scene.feed) && !scene.over; i++)
         happen(&scene);
+    fuzz_reached = scene.machine.chunks_done > 0;
     worker_close(&scene.machine);
     codec_room_close(&scene.room);
     actions_close(&scene.actions);

@@ -11,17 +11,23 @@
 
 #include "fuzz.h"
 
+static int replay_reached __attribute__((unused)); /* Inputs that did. */
+
 static inline int replay_file(const char *path)
 {
     static uint8_t data[1 << 20];
     FILE *file = fopen(path, "rb");
     size_t size;
+    int result;
 
     if (file == NULL)
         return -1;
     size = fread(data, 1, sizeof data, file);
     (void)fclose(file);
-    return LLVMFuzzerTestOneInput(data, size);
+    fuzz_reached = false;
+    result = LLVMFuzzerTestOneInput(data, size);
+    replay_reached += fuzz_reached;
+    return result;
 }
 
 /* How many files were fed; -1 if the folder cannot be read. */

@@ -1,18 +1,21 @@
 /*
- * seeds.c - one message of every kind, as this release writes it, into a
- * folder: what a search for bytes that break the codec begins with.
+ * seeds.c - one message of every kind, and the first page of cached data sets,
+ * as this release writes them: what a search for bytes that break their
+ * readers begins with.
  *
- *     seeds tests/fuzz/corpus/codec
+ *     seeds tests/fuzz/corpus
  *
- * Messages of an older release are refused at their first field and test
- * nothing, so these are written anew whenever MSG_VERSION changes
- * (tools/fuzz.sh seeds); tests/unit/wire/test_fuzz_codec.c says when.
+ * What an older release wrote is refused at its first field and tests nothing,
+ * so these are written anew whenever a version changes (tools/fuzz.sh seeds);
+ * the tests of the corpora say when.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/pool.h"
+#include "data/cache.h"
 #include "math/exact.h"
 #include "wire/bundle.h"
 #include "wire/codec.h"
@@ -25,18 +28,24 @@
 
 static const char *folder;
 
-static void keep(const char *name, const uint8_t *bytes, size_t size)
+static void keep_in(const char *corpus, const char *name, const uint8_t *bytes,
+                    size_t size)
 {
     char path[4096];
     FILE *file;
 
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    (void)snprintf(path, sizeof path, "%s/%s/%s", folder, corpus, name);
     file = fopen(path, "wb");
     if (file == NULL || fwrite(bytes, 1, size, file) != size ||
         fclose(file) != 0) {
         perror(path);
         exit(1);
     }
+}
+
+static void keep(const char *name, const uint8_t *bytes, size_t size)
+{
+    keep_in("codec", name, bytes, size);
 }
 
 /* --- coordinator, worker, relay ------------------------------------------ */
@@ -250,10 +259,61 @@ static void keep_group(void)
     }
 }
 
+/* --- cached data ---------------------------------------------------------- */
+
+/* The page without its digest and the zeros before that. */
+static void keep_page(const char *name, const char *file)
+{
+    static uint8_t page[CACHE_PAGE];
+    size_t size = CACHE_PAGE - DIGEST_BYTES;
+    FILE *from = fopen(file, "rb");
+
+    if (from == NULL || fread(page, 1, sizeof page, from) != sizeof page)
+        exit(1);
+    (void)fclose(from);
+    while (size > 0 && page[size - 1] == 0)
+        size--;
+    keep_in("cache", name, page, size);
+}
+
+static void keep_cached(const char *name, const struct dataset_shape *shape)
+{
+    static const struct digest key;
+    char path[4096];
+    struct dataset data = {0};
+    struct why why = {0};
+
+    (void)snprintf(path, sizeof path, "%s/cache/%s", folder, name);
+    if (dataset_init_shape(&data, shape) != ERR_OK)
+        exit(1);
+    chunkset_fill(&data.present); /* All rows are zeros. */
+    if (cache_write(path, &key, &data, pool_serial(), &why) != ERR_OK) {
+        (void)fprintf(stderr, "%s: %s\n", path, why.text);
+        exit(1);
+    }
+    dataset_close(&data);
+    keep_page(name, path);
+}
+
+static void keep_pages(void)
+{
+    const struct dataset_shape dense = {.rows = 5, .cols = 3, .chunk_rows = 2};
+    struct dataset_shape bytes = dense;
+    struct dataset_shape sparse = dense;
+
+    bytes.storage = STORAGE_I8;
+    bytes.weighted = true;
+    sparse.storage = STORAGE_CSR;
+    sparse.entries = 4;
+    keep_cached("page_dense", &dense);
+    keep_cached("page_bytes", &bytes);
+    keep_cached("page_sparse", &sparse);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
-        (void)fprintf(stderr, "seeds FOLDER\n");
+        (void)fprintf(stderr, "seeds CORPORA\n");
         return 2;
     }
     folder = argv[1];
@@ -261,5 +321,6 @@ int main(int argc, char **argv)
     keep_bundle();
     keep_rolls();
     keep_group();
+    keep_pages();
     return 0;
 }

@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("coordinator", 20);
+    return corpus_test("coordinator", 100, 40);
 }

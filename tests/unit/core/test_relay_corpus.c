@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("relay", 10);
+    return corpus_test("relay", 60, 20);
 }

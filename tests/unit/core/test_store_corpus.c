@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("store", 20);
+    return corpus_test("store", 20, 4);
 }

@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("worker", 20);
+    return corpus_test("worker", 80, 30);
 }

@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("cache", 4);
+    return corpus_test("cache", 4, 3);
 }

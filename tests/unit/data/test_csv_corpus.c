@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("csv", 14);
+    return corpus_test("csv", 14, 10);
 }

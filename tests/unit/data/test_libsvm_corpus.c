@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("libsvm", 20);
+    return corpus_test("libsvm", 20, 7);
 }

@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("table", 30);
+    return corpus_test("table", 30, 12);
 }
