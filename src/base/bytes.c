@@ -4,10 +4,6 @@
 
 #include "base/check.h"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "numbers are copied as they lie: little-endian only"
-#endif
-
 struct writer writer_on(void *data, size_t capacity)
 {
     return (struct writer){.data = data, .capacity = capacity, .ok = true};
@@ -26,8 +22,6 @@ uint8_t *put_room(struct writer *out, size_t size)
     return room;
 }
 
-/* Inline, so that a number is one move: a coordinator reads thousands of them
- * in a step. */
 static inline void put_le(struct writer *out, uint64_t value, size_t size)
 {
     uint8_t *room = put_room(out, size);
@@ -89,63 +83,6 @@ void put_text(struct writer *out, const char *text)
 struct reader reader_on(const void *data, size_t size)
 {
     return (struct reader){.data = data, .size = size, .ok = true};
-}
-
-const uint8_t *get_view(struct reader *in, size_t size)
-{
-    const uint8_t *view;
-
-    if (!in->ok || size > in->size - in->at) {
-        in->ok = false;
-        return NULL;
-    }
-    view = in->data + in->at;
-    in->at += size;
-    return view;
-}
-
-static inline uint64_t get_le(struct reader *in, size_t size)
-{
-    const uint8_t *view = get_view(in, size);
-    uint64_t value = 0;
-
-    if (view != NULL)
-        memcpy(&value, view, size);
-    return value;
-}
-
-uint8_t get_u8(struct reader *in)
-{
-    return (uint8_t)get_le(in, 1);
-}
-
-uint16_t get_u16(struct reader *in)
-{
-    return (uint16_t)get_le(in, 2);
-}
-
-uint32_t get_u32(struct reader *in)
-{
-    return (uint32_t)get_le(in, 4);
-}
-
-uint64_t get_u64(struct reader *in)
-{
-    return get_le(in, 8);
-}
-
-int64_t get_i64(struct reader *in)
-{
-    return (int64_t)get_le(in, 8);
-}
-
-double get_f64(struct reader *in)
-{
-    const uint64_t bits = get_le(in, 8);
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
 }
 
 void skip_rest(struct reader *in)

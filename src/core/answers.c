@@ -177,13 +177,11 @@ static void credit_slot(struct coordinator *c, uint32_t link, uint32_t id)
 static bool note_answered(struct coordinator *c, uint32_t link, uint32_t id)
 {
     struct member *member = &c->members[link];
-    const bool asked = work_has(&c->pieces[id], link);
 
-    work_take(c, id, link);
     member->answered++;
     member->answers++;
     member->answered_at = c->now;
-    return asked;
+    return work_take(c, id, link);
 }
 
 static void credit(struct coordinator *c, uint32_t link, uint32_t id)
@@ -288,7 +286,7 @@ void answers_tally(struct coordinator *c, uint32_t link,
             take_tally(c, link, msg, actions);
             return;
         }
-        work_take(c, msg->piece, link);
+        (void)work_take(c, msg->piece, link);
         kind = POISON_BOUND;
     }
     trust_strike(c, link, kind, actions);
@@ -383,7 +381,7 @@ static void credit_answer(struct coordinator *c, uint32_t link,
 {
     c->members[link].heard_at = c->now;
     if (!c->pieces[answer->piece].in) {
-        work_take(c, answer->piece, link);
+        (void)work_take(c, answer->piece, link);
         return;
     }
     credit(c, link, answer->piece);
@@ -479,7 +477,7 @@ static void keep_row(struct coordinator *c, uint32_t slot, const double *row)
 static void unassign_coded(struct coordinator *c, uint32_t link)
 {
     for (uint32_t id = c->code.plain_count; id < c->code.piece_count; id++)
-        work_take(c, id, link);
+        (void)work_take(c, id, link);
 }
 
 /* Chunks behind a row; whatever a block is the sum of, it is one block. */
@@ -613,11 +611,11 @@ void answers_refuse(struct coordinator *c, uint32_t link,
         return;
     }
     if (verify_refused(c, link, msg->piece, actions)) {
-        work_take(c, msg->piece, link);
+        (void)work_take(c, msg->piece, link);
         balance_round(c, actions);
         return;
     }
-    work_take(c, msg->piece, link);
+    (void)work_take(c, msg->piece, link);
     if (c->options.follow) {
         grow_scale(c, actions);
         return;

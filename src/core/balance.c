@@ -97,7 +97,7 @@ static void take_from(struct coordinator *c, uint32_t victim, uint32_t id,
                       struct actions *actions)
 {
     work_drop(c, victim, id, actions);
-    work_take(c, id, victim);
+    (void)work_take(c, id, victim);
 }
 
 void balance_steal(struct coordinator *c, uint32_t link,
@@ -171,7 +171,7 @@ static bool hedge(struct coordinator *c, uint32_t id, struct actions *actions)
         return false;
     /* A list full of suspects makes room by forgetting one of them. */
     if (c->pieces[id].assignee_count == c->assignees_max)
-        work_take(c, id, c->pieces[id].assignee[0]);
+        (void)work_take(c, id, c->pieces[id].assignee[0]);
     CHECK(work_give(c, id, helper));
     c->stats.hedged++;
     coordinator_trace(c, actions, TRACE_HEDGED, helper)->a = id;
@@ -249,6 +249,8 @@ void balance_round(struct coordinator *c, struct actions *actions)
         for (uint32_t id = 0; id < c->code.plain_count; id++)
             hedge_piece(c, id, actions);
     }
+    if (c->code.spec.schedule != SCHED_STEAL)
+        return;
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
         if (c->slot_link[slot] != LINK_NONE)
             balance_steal(c, c->slot_link[slot], actions);

@@ -189,7 +189,8 @@ const struct group *round_group(const struct coordinator *c, uint32_t slot);
 bool work_has(const struct piece_state *piece, uint32_t link);
 /* False: it has the piece, or the piece has as many as it may. */
 bool work_give(struct coordinator *c, uint32_t id, uint32_t link);
-void work_take(struct coordinator *c, uint32_t id, uint32_t link);
+/* False: it was not given the piece. */
+bool work_take(struct coordinator *c, uint32_t id, uint32_t link);
 /* Take all that `link` was to answer. */
 void work_forget(struct coordinator *c, uint32_t link);
 /* Give it these pieces to begin the round with, and say so. */

@@ -419,6 +419,8 @@ void roster_watch(struct coordinator *c, struct actions *actions)
         const struct member *member = &c->members[link];
         const time_us silence = c->now - member_heard_at(c, member);
 
+        if (silence < c->options.suspect_us)
+            continue; /* As nearly always; limits are no lower. */
         if (silence >= dead_limit(c, member)) {
             coordinator_hang_up(c, actions, link);
             roster_remove(c, link, TRACE_DIED, actions);

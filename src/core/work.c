@@ -32,7 +32,7 @@ bool work_give(struct coordinator *c, uint32_t id, uint32_t link)
     return true;
 }
 
-void work_take(struct coordinator *c, uint32_t id, uint32_t link)
+bool work_take(struct coordinator *c, uint32_t id, uint32_t link)
 {
     struct piece_state *piece = &c->pieces[id];
 
@@ -44,14 +44,15 @@ void work_take(struct coordinator *c, uint32_t id, uint32_t link)
         c->members[link].outstanding--;
         slow_owes(&c->members[link].slow, c->members[link].outstanding > 0,
                   c->now);
-        return;
+        return true;
     }
+    return false;
 }
 
 void work_forget(struct coordinator *c, uint32_t link)
 {
     for (uint32_t id = 0; c->pieces != NULL && id < c->code.piece_count; id++)
-        work_take(c, id, link);
+        (void)work_take(c, id, link);
     c->members[link].outstanding = 0;
     slow_owes(&c->members[link].slow, false, c->now);
     c->members[link].in_round = false;
@@ -208,47 +209,53 @@ static void send_round(struct coordinator *c, uint32_t link,
         ship_items(c, link, items, count, actions);
 }
 
-/* The same as a round opens.  What a relay is to repeat it must be able to
+/* What a leaf was given is not what its relay could repeat. */
+static void spoil_repeat(struct coordinator *c, const struct member *member)
+{
+    if (member->via > 0)
+        c->members[member->via - 1].repeat_view = 0;
+}
+
+/* As a round opens: does its relay repeat what the leaf began the last one
+ * with? */
+static bool repeated(struct coordinator *c, struct member *member,
+                     struct actions *actions)
+{
+    const struct member *relay;
+
+    if (member->via == 0)
+        return false;
+    relay = &c->members[member->via - 1];
+    send_cast(c, member->via - 1, true, actions);
+    if (relay->repeats)
+        note_round(c, member, relay->assignment);
+    return relay->repeats;
+}
+
+/* The whole round, as it opens.  What a relay is to repeat it must be able to
  * keep, and its leaf to begin without data. */
 static void open_round(struct coordinator *c, uint32_t link,
-                       const struct item *items, uint32_t count,
+                       const uint32_t *ids, uint32_t count,
                        struct actions *actions)
 {
-    struct member *member = &c->members[link];
-    struct member *relay =
-        member->via > 0 ? &c->members[member->via - 1] : NULL;
+    const struct member *member = &c->members[link];
     const uint64_t sent = c->stats.shipped + c->stats.fetched;
+    struct item *items = take_items(c, count);
 
-    if (relay != NULL) {
-        send_cast(c, member->via - 1, true, actions);
-        if (relay->repeats) {
-            note_round(c, member, relay->assignment);
-            return;
-        }
-    }
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = item_of(c, ids[i], member);
     send_round(c, link, items, count, actions);
-    if (relay != NULL &&
-        (count > REPEAT_MAX || c->stats.shipped + c->stats.fetched != sent))
-        relay->repeat_view = 0;
+    if (count > REPEAT_MAX || c->stats.shipped + c->stats.fetched != sent)
+        spoil_repeat(c, member);
 }
 
 void work_open(struct coordinator *c, uint32_t link, const uint32_t *ids,
                uint32_t count, struct actions *actions)
 {
-    struct item *items = take_items(c, count);
-
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         CHECK(work_give(c, ids[i], link));
-        items[i] = item_of(c, ids[i], &c->members[link]);
-    }
-    open_round(c, link, items, count, actions);
-}
-
-/* What a leaf has been given since is not what the round opened with. */
-static void spoil_repeat(struct coordinator *c, const struct member *member)
-{
-    if (member->via > 0)
-        c->members[member->via - 1].repeat_view = 0;
+    if (!repeated(c, &c->members[link], actions))
+        open_round(c, link, ids, count, actions);
 }
 
 /* One more piece for a worker, whether or not it is in the round yet. */
