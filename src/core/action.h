@@ -26,8 +26,10 @@ enum event_kind {
     EVENT_LINK_UP,   /* Worker, relay: connected to the one above. */
     EVENT_LINK_DOWN, /* Socket error or end; coordinator, relay: of `link`. */
     EVENT_MESSAGE,
-    EVENT_COMPUTED,     /* Worker: the piece is in the tally, or not (err). */
-    EVENT_JOURNALED,    /* Coordinator: the record is written (err). */
+    EVENT_TALLIES,   /* Coordinator: `arrivals`, as that many MESSAGEs in a row,
+                        but that their sums are added up in one pass. */
+    EVENT_COMPUTED,  /* Worker: the piece is in the tally, or not (err). */
+    EVENT_JOURNALED, /* Coordinator: the record is written (err). */
     EVENT_CHECKPOINTED, /* Coordinator: `step` is durable (err). */
     EVENT_LEAVE,        /* Worker: SIGTERM or spot notice. */
     EVENT_STOP,         /* Coordinator: end at the next step boundary. */
@@ -40,22 +42,33 @@ enum event_kind {
     EVENT_SERVING, /* Worker: peers reach it at `port`; 0: they do not. */
 };
 
+/* A TALLY that came before others, and waited for them. */
+struct arrival {
+    time_us at; /* No earlier than the one before. */
+    uint32_t link;
+    const struct msg *msg;
+};
+
+#define ARRIVALS_MAX 64u
+
 struct event {
     enum event_kind kind;
-    time_us now;
-    uint32_t link;         /* Coordinator, relay: who. */
-    const struct msg *msg; /* EVENT_MESSAGE. */
-    enum err err;          /* COMPUTED, JOURNALED, CHECKPOINTED. */
-    int64_t compute_us;    /* COMPUTED. */
-    const int64_t *sum;    /* COMPUTED: the sums are here, not in the tally,
-                              until they are sent or the next COMPUTE; NULL:
-                              they are in the tally. */
-    uint32_t step;         /* CHECKPOINTED. */
-    uint64_t backlog;      /* MESSAGE, TIME: bytes of bulk on their way to the
-                              other side; late then, not lost. */
-    uint32_t chunk, end;   /* FETCHED: [chunk, end), all of one fate. */
-    uint32_t peer;         /* FETCHED: as in the FETCH. */
-    uint16_t port;         /* SERVING. */
+    time_us now;                    /* TALLIES: of the first. */
+    uint32_t link;                  /* Coordinator, relay: who. */
+    const struct msg *msg;          /* EVENT_MESSAGE. */
+    const struct arrival *arrivals; /* TALLIES: */
+    uint32_t arrival_count;         /* ... ARRIVALS_MAX at most. */
+    enum err err;                   /* COMPUTED, JOURNALED, CHECKPOINTED. */
+    int64_t compute_us;             /* COMPUTED. */
+    const int64_t *sum;  /* COMPUTED: the sums are here, not in the tally,
+                            until they are sent or the next COMPUTE; NULL:
+                            they are in the tally. */
+    uint32_t step;       /* CHECKPOINTED. */
+    uint64_t backlog;    /* MESSAGE, TIME: bytes of bulk on their way to the
+                            other side; late then, not lost. */
+    uint32_t chunk, end; /* FETCHED: [chunk, end), all of one fate. */
+    uint32_t peer;       /* FETCHED: as in the FETCH. */
+    uint16_t port;       /* SERVING. */
     const struct digest *digest; /* RECEIPT: of the weights; NULL: not hashed,
                                     the machine is to do it. */
     const struct chunkset *near; /* RECALLED. */

@@ -121,7 +121,9 @@ static bool lay_out(struct coordinator *c, const struct msg_tally *msg)
     chunkset_clear(&c->arrived.chunks);
     chunkset_add_range(&c->arrived.chunks, msg->first, msg->end);
     c->arrived.loss = msg->loss;
-    c->absorbed = counts_at_once(c, msg);
+    c->absorbed = c->ahead || counts_at_once(c, msg);
+    if (c->ahead)
+        return true;
     if (msg->sum == NULL)
         return c->absorbed
                    ? tally_absorb_packed(&c->total, &c->arrived, &msg->packed)
@@ -210,6 +212,12 @@ static bool tally_shape_ok(const struct coordinator *c,
     return msg->dims == c->total.dims && msg->piece < c->code.plain_count &&
            msg->first == c->code.pieces[msg->piece].first &&
            msg->end == c->code.pieces[msg->piece].end;
+}
+
+bool answers_countable(const struct coordinator *c, const struct msg_tally *msg)
+{
+    return key_current(c, &msg->key) && tally_shape_ok(c, msg) &&
+           msg->sum != NULL && counts_at_once(c, msg);
 }
 
 /* For the choice of code: how quick is it? */

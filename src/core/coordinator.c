@@ -516,6 +516,26 @@ static void on_message(struct coordinator *c, uint32_t link,
         view_gather(c, actions);
 }
 
+/* Each at the time it came: reports and the choice of code see no difference
+ * to answers that were told at once. */
+static void on_tallies(struct coordinator *c, const struct event *event,
+                       struct actions *actions)
+{
+    const uint64_t added =
+        together_add(c, event->arrivals, event->arrival_count);
+
+    for (uint32_t i = 0; i < event->arrival_count; i++) {
+        const struct arrival *arrival = &event->arrivals[i];
+
+        CHECK(arrival->link < c->options.links_max);
+        CHECK(arrival->at >= c->now);
+        c->now = arrival->at;
+        c->ahead = (added >> i & 1) != 0;
+        on_message(c, arrival->link, arrival->msg, actions);
+        c->ahead = false;
+    }
+}
+
 static void on_time(struct coordinator *c, struct actions *actions)
 {
     c->looked_at = c->now;
@@ -601,6 +621,9 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_MESSAGE:
         CHECK(event->link < c->options.links_max);
         on_message(c, event->link, event->msg, actions);
+        break;
+    case EVENT_TALLIES:
+        on_tallies(c, event, actions);
         break;
     case EVENT_JOURNALED:
         commit_journaled(c, event->err, actions);

@@ -342,7 +342,9 @@ struct coordinator {
     struct follow follow; /* Unused unless options.follow. */
     struct tally total;   /* Merged so far. */
     struct tally arrived; /* One message ... */
-    bool absorbed;        /* ... that is in `total` already. */
+    bool absorbed;        /* ... that is in `total` already, ... */
+    bool ahead;           /* ... and was before it was looked at: it is one
+                             of several (together.c). */
     uint32_t row_dims;    /* Of a coded answer in this round. */
     double *rows;         /* Coded answers, folded if the code allows it
                              (code.h): vectors of row_dims + 1. */
@@ -421,6 +423,11 @@ void coordinator_close(struct coordinator *coordinator);
 /* Advance by one event.  `actions` is emptied first. */
 void coordinator_step(struct coordinator *coordinator,
                       const struct event *event, struct actions *actions);
+
+/* How many answers the round at hand still waits for, if it cannot end without
+ * any of them and nobody is given anything else to do when one comes: they may
+ * as well be told together (EVENT_TALLIES).  0: tell each at once. */
+uint32_t coordinator_awaits(const struct coordinator *coordinator);
 
 /* The hash people see: of the job.cols weights, not of their padding. */
 struct digest coordinator_hash(const struct coordinator *coordinator);

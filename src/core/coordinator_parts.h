@@ -229,6 +229,9 @@ void balance_steal(struct coordinator *c, uint32_t link,
 /* answers.c */
 void answers_tally(struct coordinator *c, uint32_t link,
                    const struct msg_tally *msg, struct actions *actions);
+/* Would it count, if its sums are good, whatever came of others before it? */
+bool answers_countable(const struct coordinator *c,
+                       const struct msg_tally *msg);
 void answers_sum(struct coordinator *c, uint32_t link,
                  const struct msg_sum *msg, struct actions *actions);
 void answers_row(struct coordinator *c, uint32_t link,
@@ -241,6 +244,12 @@ void answers_judged(struct coordinator *c, uint32_t id,
 /* Chunks of the piece do not fit, as far as anyone can tell. */
 void answers_no_range(struct coordinator *c, uint32_t id,
                       struct actions *actions);
+
+/* together.c */
+/* Add up the sums of those that will count; bit i of what is returned: number i
+ * is in `total`, and is to be told as such. */
+uint64_t together_add(struct coordinator *c, const struct arrival *arrivals,
+                      uint32_t count);
 
 /* shipping.c */
 #define SHIPPING_COUNT_US (500 * MS_US) /* A worker's look at its disk. */

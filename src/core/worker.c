@@ -255,6 +255,7 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_COMING:
         worker_coming(worker, event->key, actions);
         break;
+    case EVENT_TALLIES:
     case EVENT_JOURNALED:
     case EVENT_CHECKPOINTED:
     case EVENT_STOP:

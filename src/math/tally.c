@@ -25,6 +25,7 @@
 #define EXPONENT_MAX GRID_EXPONENT_MAX
 #define LOSS_LIMIT   0x1p60
 #define TAKE_BLOCK   1024u
+#define MANY_BLOCK   256u /* Coordinates of several sums at a time. */
 #define DIGEST_NAME  "muster tally 1"
 
 static_assert(DBL_MANT_DIG == 53, "grid arithmetic is IEEE binary64");
@@ -277,23 +278,25 @@ enum err tally_merge(struct tally *into, const struct tally *from)
 
 /* Each chunk's loss is below the limit, so their sum is below so many of it;
  * half a unit of rounding is far below the gap that leaves. */
-static bool losses_in_bound(tally_loss loss, const struct chunkset *chunks)
+static bool losses_in_bound(tally_loss loss, uint32_t chunk_count,
+                            uint32_t members)
 {
-    const double most = loss_limit(chunks->count) * (double)chunks->members;
+    const double most = loss_limit(chunk_count) * (double)members;
 
     return fabs(loss_value(loss)) <= most;
 }
 
 static bool loss_in_bound(const struct tally *tally)
 {
-    return losses_in_bound(tally->loss, &tally->chunks);
+    return losses_in_bound(tally->loss, tally->chunks.count,
+                           tally->chunks.members);
 }
 
 bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss,
                           const struct chunkset *chunks)
 {
     return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(sum, dims) &&
-           losses_in_bound(loss, chunks);
+           losses_in_bound(loss, chunks->count, chunks->members);
 }
 
 bool tally_in_bound(const struct tally *tally)
@@ -322,8 +325,8 @@ bool tally_take(struct tally *tally, const int64_t *sum)
 }
 
 /* Block by block, as tally_take; `old` NULL: there is nothing to add to. */
-static bool join(const int64_t *old, const int64_t *sum, int64_t *out,
-                 uint32_t dims)
+bool tally_join_portable(const int64_t *old, const int64_t *sum, int64_t *out,
+                         uint32_t dims)
 {
     int64_t block[TAKE_BLOCK];
     bool good = true;
@@ -342,8 +345,13 @@ static bool join(const int64_t *old, const int64_t *sum, int64_t *out,
 }
 
 #ifndef __x86_64__
-#define tally_join_avx512 join
+#define tally_join_avx512 tally_join_portable
 #endif
+
+static tally_join best_join(void)
+{
+    return isa_runs(ISA_AVX512) ? tally_join_avx512 : tally_join_portable;
+}
 
 /* Where the two are added up is where `from` would have been copied to: if all
  * is well the two change places, else nothing has happened. */
@@ -354,13 +362,93 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
     CHECK(into->dims == from->dims);
     CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
     if (!loss_in_bound(from) ||
-        !(isa_runs(ISA_AVX512) ? tally_join_avx512 : join)(
-            into->blank ? NULL : into->sum, sum, place, into->dims))
+        !best_join()(into->blank ? NULL : into->sum, sum, place, into->dims))
         return false;
     from->sum = into->sum;
     into->sum = place;
     add_marks(into, from);
     return true;
+}
+
+/* A block of `out` is in the first cache until all have been added to it. */
+uint64_t tally_join_many(tally_join join, const int64_t *old,
+                         const int64_t *const *sums, uint32_t count,
+                         int64_t *out, uint32_t dims)
+{
+    uint64_t bad = 0;
+
+    for (uint32_t j = 0; j < dims; j += MANY_BLOCK) {
+        const uint32_t left = dims - j;
+        const uint32_t some = left < MANY_BLOCK ? left : MANY_BLOCK;
+        const int64_t *so_far = old == NULL ? NULL : old + j;
+
+        for (uint32_t i = 0; i < count; i++) {
+            if (!join(so_far, sums[i] + j, out + j, some))
+                bad |= UINT64_C(1) << i;
+            so_far = out + j;
+        }
+    }
+    return bad;
+}
+
+/* One pass over those that are still good; true if they all are after it. */
+static bool join_good(const struct tally *into, int64_t *out,
+                      struct tally_claim *claims, uint32_t count)
+{
+    const int64_t *sums[TALLY_CLAIMS_MAX];
+    struct tally_claim *of[TALLY_CLAIMS_MAX];
+    uint32_t good = 0;
+    uint64_t bad;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (!claims[i].good)
+            continue;
+        sums[good] = claims[i].sum;
+        of[good++] = &claims[i];
+    }
+    bad = tally_join_many(best_join(), into->blank ? NULL : into->sum, sums,
+                          good, out, into->dims);
+    for (uint32_t i = 0; i < good; i++)
+        of[i]->good = (bad >> i & 1) == 0;
+    return bad == 0;
+}
+
+static bool any_good(const struct tally_claim *claims, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (claims[i].good)
+            return true;
+    }
+    return false;
+}
+
+/* As in tally_absorb the two change places at the end. */
+void tally_absorb_many(struct tally *into, struct tally *room,
+                       struct tally_claim *claims, uint32_t count)
+{
+    int64_t *const place = room->sum;
+
+    CHECK(count <= TALLY_CLAIMS_MAX);
+    CHECK(into->dims == room->dims);
+    for (uint32_t i = 0; i < count; i++)
+        claims[i].good = losses_in_bound(claims[i].loss, into->chunks.count,
+                                         claims[i].end - claims[i].first);
+    do {
+        if (!any_good(claims, count))
+            return;
+    } while (!join_good(into, place, claims, count));
+    room->sum = into->sum;
+    into->sum = place;
+    into->blank = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!claims[i].good)
+            continue;
+        CHECK(chunkset_misses_range(&into->chunks, claims[i].first,
+                                    claims[i].end));
+        chunkset_add_range(&into->chunks, claims[i].first, claims[i].end);
+        into->loss =
+            (tally_loss)((loss_word)into->loss + (loss_word)claims[i].loss);
+    }
 }
 
 /* --- packed sums --------------------------------------------------------- */
@@ -402,7 +490,7 @@ static void take_out(struct tally *tally, const struct packed *packed,
  * if they are no good: nothing is added, and a blank tally is still blank. */
 static bool put_in(struct tally *tally, const struct packed *packed)
 {
-    const bool wide = isa_runs(ISA_AVX512);
+    const tally_join join = best_join();
     struct unpacker unpacker = unpacker_on(packed);
     struct slice slice;
 
@@ -413,8 +501,7 @@ static bool put_in(struct tally *tally, const struct packed *packed)
         int64_t *const sum = tally->sum + slice.first;
 
         if (unpacked &&
-            (wide ? tally_join_avx512 : join)(tally->blank ? NULL : sum,
-                                              slice.sum, sum, slice.count))
+            join(tally->blank ? NULL : sum, slice.sum, sum, slice.count))
             continue;
         if (!tally->blank)
             take_out(tally, packed, slice.first + (unpacked ? slice.count : 0));

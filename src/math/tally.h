@@ -91,9 +91,30 @@ MUST_CHECK bool tally_take(struct tally *tally, const int64_t *sum);
 MUST_CHECK bool tally_absorb(struct tally *into, struct tally *from,
                              const int64_t *sum);
 
-/* The same two with sums that are packed still, dims of them; a few at a time
- * are unpacked and added.  False also if no writer packs like that; then, too,
- * `into` is as it was, and a tally that took them is not to be used. */
+/* What somebody says is the tally of chunks [first, end): dims sums, and a
+ * loss. */
+struct tally_claim {
+    const int64_t *sum;
+    uint32_t first, end;
+    tally_loss loss;
+    bool good; /* Found by tally_absorb_many. */
+};
+
+#define TALLY_CLAIMS_MAX 64u
+
+/* tally_absorb of several in one pass, so that `into` is read and written once:
+ * those that are good count, the others are as if they had not been there.
+ * Claims are disjoint from each other and from `into`.  What lay in the sums of
+ * `room` is lost.  A claim that proves bad when some of it was added costs a
+ * second pass over the others, not a look back at it: what its sums were may
+ * not be known any more. */
+void tally_absorb_many(struct tally *into, struct tally *room,
+                       struct tally_claim *claims, uint32_t count);
+
+/* tally_take and tally_absorb of sums that are packed still, dims of them; a
+ * few at a time are unpacked and added.  False also if no writer packs like
+ * that; then, too, `into` is as it was, and a tally that took them is not to be
+ * used. */
 MUST_CHECK bool tally_take_packed(struct tally *tally,
                                   const struct packed *packed);
 MUST_CHECK bool tally_absorb_packed(struct tally *into,

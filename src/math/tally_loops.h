@@ -29,6 +29,17 @@ bool tally_set_avx512(const double *gradient, const int16_t *exponent,
  * all |sum_j| < 2^62.  Each sum_j is read once. */
 bool tally_join_avx512(const int64_t *old, const int64_t *sum, int64_t *out,
                        uint32_t dims);
+bool tally_join_portable(const int64_t *old, const int64_t *sum, int64_t *out,
+                         uint32_t dims);
+
+typedef bool (*tally_join)(const int64_t *old, const int64_t *sum, int64_t *out,
+                           uint32_t dims);
+
+/* out = old + all of `sums`; bit i of what is returned: number i is out of
+ * bound, and `out` is of no use.  `out` is not `old`. */
+uint64_t tally_join_many(tally_join join, const int64_t *old,
+                         const int64_t *const *sums, uint32_t count,
+                         int64_t *out, uint32_t dims);
 
 /* gradient_j = sum_j 2^-exponent[j], rounded once; returns whether all
  * |sum_j| < 2^62. */

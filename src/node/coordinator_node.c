@@ -21,12 +21,14 @@
 #include "node/session.h"
 #include "node/status.h"
 #include "node/trace_pipe.h"
+#include "node/tray.h"
 #include "node/why_slow.h"
 #include "os/clock.h"
 #include "os/folder.h"
 #include "os/link.h"
 #include "os/log.h"
 #include "os/loop.h"
+#include "os/threads.h"
 #include "os/wait.h"
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
@@ -53,6 +55,7 @@ struct node {
     struct posting posting;
     uint32_t *berth_index; /* Of the last session of each berth. */
     struct watch *bell;    /* NULL: no notes. */
+    struct tray tray;
     struct envelope envelope;
     size_t message_max;
     size_t sum_max;                    /* The same, of a relay. */
@@ -72,6 +75,7 @@ struct node {
     bool receipt;               /* The core is to be told RECEIPT. */
     struct task *hash;          /* NULL: too few weights for a thread. */
     struct digest hashed;       /* Its thread's while busy. */
+    bool hash_waits;            /* To be told after what is on the tray. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
     struct door door;
 
@@ -82,6 +86,7 @@ struct node {
 };
 
 static void feed(struct node *node, const struct event *event);
+static void tell(struct node *node, const struct event *event);
 
 /* Sessions. */
 
@@ -347,25 +352,48 @@ static void no_message(struct node *node, struct session *session)
     session_break(node, session);
 }
 
+/* Tell the core what is on the tray; before anything else is. */
+static void empty_tray(struct node *node)
+{
+    const struct event event = {.kind = EVENT_TALLIES,
+                                .arrivals = node->tray.arrivals,
+                                .arrival_count = node->tray.count};
+    const struct event hashed = {.kind = EVENT_RECEIPT,
+                                 .digest = &node->hashed};
+
+    if (node->tray.count == 0)
+        return;
+    tell(node, &event);
+    tray_clear(&node->tray, node->posting.board);
+    if (!node->hash_waits)
+        return;
+    node->hash_waits = false;
+    tell(node, &hashed);
+}
+
 /* A TALLY whose sums lie on the board; the core reads each of them once. */
 static void on_posted(struct node *node, struct session *session,
                       const uint8_t *data, size_t size)
 {
-    const uint32_t berth = session->berth;
-    struct posted where;
-    struct msg msg;
-    const enum err err = posting_tally(&node->posting, berth, &node->room, data,
-                                       size, &msg, &where);
-    const struct event event = {
-        .kind = EVENT_MESSAGE, .msg = &msg, .link = session->index};
+    struct tray_item item = {.berth = session->berth};
+    const enum err err = posting_tally(&node->posting, item.berth, &node->room,
+                                       data, size, &item.msg, &item.where);
 
     if (err == ERR_FORMAT)
         no_message(node, session);
-    if (err != ERR_OK)
+    if (err != ERR_OK || node->finished)
         return;
-    feed(node, &event);
-    board_answer_release(node->posting.board, berth, where.place,
-                         where.sequence);
+    tray_put(&node->tray, session->index, clock_now_us(), &item);
+    if (tray_due(&node->tray, coordinator_awaits(&node->core)))
+        empty_tray(node);
+}
+
+/* Those that are there are told together; those that are not are waited for
+ * only where that pays. */
+static void notes_taken(struct node *node)
+{
+    if (!node->tray.waits)
+        empty_tray(node);
 }
 
 /* A note that nobody claims is of a life that is over. */
@@ -375,10 +403,14 @@ static void take_note(struct node *node, uint32_t berth)
     const size_t size =
         board_note_take(node->posting.board, berth, BOARD_COORDINATOR, note);
     const uint32_t index = node->berth_index[berth];
-    struct session *session =
-        index != SESSION_NO_INDEX ? node->sessions[index] : NULL;
+    struct session *session;
 
-    if (size == 0 || session == NULL || session->berth != berth)
+    if (size == 0)
+        return;
+    if (tray_blocks(&node->tray, berth))
+        empty_tray(node);
+    session = index != SESSION_NO_INDEX ? node->sessions[index] : NULL;
+    if (session == NULL || session->berth != berth)
         return;
     if (codec_is_posted(note, size))
         on_posted(node, session, note, size);
@@ -394,6 +426,7 @@ static void take_notes(void *context)
     board_bell_hush(board, 0, BOARD_COORDINATOR);
     for (uint32_t i = 0; i < board_shape(board)->berths; i++)
         take_note(node, i);
+    notes_taken(node);
 }
 
 static void on_single(struct node *node, struct link *link, enum plane plane,
@@ -403,14 +436,15 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
 
-    if (session != NULL && session->berth != BOARD_NONE) {
+    if (session != NULL && session->berth != BOARD_NONE)
         take_note(node, session->berth); /* It was left before. */
-        session = link_user(link);
-    }
+    empty_tray(node);
+    session = link_user(link);
     if (session == NULL)
         return;
     if (plane == PLANE_BULK && codec_is_posted(data, size)) {
         on_posted(node, session, data, size);
+        notes_taken(node);
         return;
     }
     if (plane == PLANE_CONTROL && session->index == SESSION_NO_INDEX &&
@@ -734,7 +768,10 @@ static void weights_hashed(void *context)
     struct node *node = context;
     const struct event event = {.kind = EVENT_RECEIPT, .digest = &node->hashed};
 
-    feed(node, &event);
+    /* It comes in most rounds when some have answered, and can wait. */
+    node->hash_waits = node->tray.count > 0;
+    if (!node->hash_waits)
+        tell(node, &event);
 }
 
 static void judged(void *context)
@@ -876,16 +913,17 @@ static void step(struct node *node, const struct event *event)
 {
     struct event timed = *event;
 
-    timed.now = clock_now_us();
-    node->now = timed.now;
+    node->now = clock_now_us();
+    timed.now =
+        event->kind == EVENT_TALLIES ? event->arrivals[0].at : node->now;
     coordinator_step(&node->core, &timed, &node->actions);
     if (commits(&node->actions))
-        own_stint(node, STINT_COMMIT, timed.now);
+        own_stint(node, STINT_COMMIT, node->now);
     for (uint32_t i = 0; i < node->actions.count; i++)
         carry_out(node, &node->actions.list[i]);
 }
 
-static void feed(struct node *node, const struct event *event)
+static void tell(struct node *node, const struct event *event)
 {
     if (node->finished)
         return;
@@ -915,6 +953,12 @@ static void feed(struct node *node, const struct event *event)
         flush_relays(node);
     if (node->finished)
         begin_end(node);
+}
+
+static void feed(struct node *node, const struct event *event)
+{
+    empty_tray(node);
+    tell(node, event);
 }
 
 static void on_time(void *context)
@@ -962,6 +1006,7 @@ static enum err berth_room(struct node *node)
         return ERR_NOMEM;
     for (uint32_t i = 0; i < berths; i++)
         node->berth_index[i] = SESSION_NO_INDEX;
+    node->tray.waits = berths >= threads_available();
     return ERR_OK;
 }
 

@@ -208,6 +208,8 @@ static void draw_roads(struct sim_options *options, uint64_t seed)
     options->shared = rng_chance(&rng, 0.25);
     options->peers = rng_chance(&rng, 0.4);
     options->in_place = rng_chance(&rng, 0.5) ? 0 : rng_unit(&rng);
+    options->tray =
+        rng_chance(&rng, 0.5) ? 0 : 2 + (uint32_t)rng_below(&rng, 7);
 }
 
 static void draw_times(struct sim_options *options, struct rng *rng)

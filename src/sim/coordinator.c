@@ -153,6 +153,8 @@ static void show_trace(struct world *world, const struct trace *trace)
                    trace->key.step, trace->key.attempt, trace->a, trace->b);
     if (world->options->watch != NULL)
         world->options->watch(world->options->watch_context, trace);
+    if (world->coordinator.tray.telling && trace->link >= 0)
+        sim_tray_show(world, (uint32_t)trace->link);
     checker_trace(&world->checker, trace, world->msg, world->msg_conn,
                   world->msg_poisoned);
     if (trace->kind == TRACE_STEP) {
@@ -369,11 +371,11 @@ static void go_away(struct world *world)
         disk_model_drop_unsynced(&coordinator->disk);
 }
 
-static void step(struct world *world, struct event event)
+static void tell(struct world *world, struct event event)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
 
-    event.now = world->now;
+    event.now = event.kind == EVENT_TALLIES ? event.arrivals[0].at : world->now;
     coordinator_step(&coordinator->machine, &event, &world->actions);
     for (uint32_t i = 0; i < world->actions.count; i++)
         obey(world, &world->actions.list[i]);
@@ -385,9 +387,37 @@ static void step(struct world *world, struct event event)
         return;
     coordinator->receipt = false;
     if (world->options->seed % 4 == 0)
-        step(world, (struct event){.kind = EVENT_RECEIPT});
+        tell(world, (struct event){.kind = EVENT_RECEIPT});
     else
         hash_later(world);
+}
+
+static void empty_tray(struct world *world)
+{
+    struct sim_tray *tray = &world->coordinator.tray;
+    const struct msg *msg = world->msg;
+    const uint32_t conn = world->msg_conn;
+    const bool poisoned = world->msg_poisoned;
+
+    if (tray->count == 0)
+        return;
+    tray->telling = true;
+    tell(world, (struct event){.kind = EVENT_TALLIES,
+                               .arrivals = tray->arrivals,
+                               .arrival_count = tray->count});
+    tray->telling = false;
+    tray->count = 0;
+    world->msg = msg;
+    world->msg_conn = conn;
+    world->msg_poisoned = poisoned;
+}
+
+/* Nothing overtakes what is on the tray. */
+static void step(struct world *world, struct event event)
+{
+    empty_tray(world);
+    if (world->coordinator.process.running && !world->coordinator.done)
+        tell(world, event);
 }
 
 /* INV-5: not one weight has changed since. */
@@ -451,6 +481,7 @@ static void end_life(struct world *world, bool power)
     coordinator->process.unplugged = power;
     coordinator->job_count = 0;
     coordinator->disk_busy = false;
+    coordinator->tray.count = 0;
     for (uint32_t link = 0; link < coordinator->door.links; link++) {
         const uint32_t conn = coordinator->door.link_conn[link];
 
@@ -523,18 +554,24 @@ static void on_packet(struct world *world, const struct happening *happening)
     }
     world->msg_conn = happening->conn;
     world->msg_poisoned = happening->packet->poisoned;
-    step(world,
-         (struct event){.kind = EVENT_MESSAGE, .link = link, .msg = &msg});
+    if (!sim_tray_put(world, link)) {
+        empty_tray(world); /* Which may have closed the connection. */
+        if (world->conns[happening->conn].open[TO_COORDINATOR])
+            step(world, (struct event){
+                            .kind = EVENT_MESSAGE, .link = link, .msg = &msg});
+    } else if (sim_tray_due(world)) {
+        empty_tray(world);
+    }
     world->msg = NULL;
     world->msg_conn = CONN_NONE;
 }
 
 static void on_link_down(struct world *world, const struct happening *happening)
 {
-    const struct conn *conn = &world->conns[happening->conn];
-    const uint32_t link = conn->link;
+    const uint32_t link = world->conns[happening->conn].link;
 
-    if (!conn->open[TO_COORDINATOR])
+    empty_tray(world); /* It answered before it went. */
+    if (!world->conns[happening->conn].open[TO_COORDINATOR])
         return;
     network_drop_end(world, happening->conn, TO_COORDINATOR);
     step(world, (struct event){.kind = EVENT_LINK_DOWN, .link = link});
@@ -686,7 +723,7 @@ enum err sim_coordinator_init(struct world *world, struct why *why)
         coordinator->leaves = coordinator->door.links;
     if (network_door(&coordinator->door, coordinator->door.links) != ERR_OK)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
-    if (!digest_chunks(world))
+    if (!digest_chunks(world) || sim_tray_init(world) != ERR_OK)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     disk_model_init(&coordinator->disk);
     fill_options(world);
@@ -706,5 +743,6 @@ void sim_coordinator_close(struct world *world)
         mem_free(coordinator->jobs[i].bytes);
     mem_free(coordinator->jobs);
     mem_free(coordinator->door.link_conn);
+    sim_tray_close(world);
     disk_model_close(&coordinator->disk);
 }

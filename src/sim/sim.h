@@ -116,6 +116,8 @@ struct sim_options {
     bool peers;              /* They fetch it from each other, too. */
     double in_place;         /* Share of workers that read weights where they
                                 arrived. */
+    uint32_t tray;           /* So many answers at most are told together; 0:
+                                each at once. */
     /* Private data: worker i has home i % home_count, and nothing else.  The
      * code is of placement `homes`. */
     const struct home *homes;

@@ -177,6 +177,23 @@ struct disk_job {
     size_t size, capacity;
 };
 
+/* src/sim/tray.c. */
+#define SIM_TRAY_MAX 8u
+
+struct sim_tray_item {
+    struct msg msg;
+    int64_t *sum;
+    uint32_t conn; /* As msg_conn and msg_poisoned of the world. */
+    bool poisoned;
+};
+
+struct sim_tray {
+    uint32_t count;
+    bool telling; /* What is on it, right now. */
+    struct sim_tray_item items[SIM_TRAY_MAX];
+    struct arrival arrivals[SIM_TRAY_MAX];
+};
+
 struct sim_coordinator {
     struct process process;
     struct coordinator machine;
@@ -186,6 +203,7 @@ struct sim_coordinator {
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
     enum err job_err;     /* Of the job carried out, until it is told. */
+    struct sim_tray tray; /* It is to be told TALLIES. */
     bool receipt;         /* The machine is to be told RECEIPT, ... */
     struct digest hashed; /* ... when this is known. */
     enum err judge_err;   /* Likewise of the piece it computed. */
@@ -314,6 +332,13 @@ void network_free_packet(struct world *world, struct packet *packet);
 /* --- coordinator.c --- */
 MUST_CHECK enum err sim_coordinator_init(struct world *world, struct why *why);
 void sim_coordinator_close(struct world *world);
+MUST_CHECK enum err sim_tray_init(struct world *world);
+void sim_tray_close(struct world *world);
+/* The message being handled waits on the tray; false: it is none that does. */
+bool sim_tray_put(struct world *world, uint32_t link);
+bool sim_tray_due(const struct world *world);
+/* The checker is to look at the one of that link. */
+void sim_tray_show(struct world *world, uint32_t link);
 void sim_coordinator_start(struct world *world);
 void sim_coordinator_crash(struct world *world, bool power, time_us away_us);
 void sim_coordinator_on(struct world *world, const struct happening *happening);

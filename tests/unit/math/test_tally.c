@@ -11,9 +11,12 @@
 #include <cmocka.h>
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
+#include "math/kernel.h"
 #include "math/tally.h"
+#include "math/tally_loops.h"
 
 #define DIMS   37u
 #define CHUNKS 24u
@@ -525,6 +528,159 @@ static void test_absorb(void **state)
     tally_close(&from);
 }
 
+enum { MANY_DIMS = 1300, MANY = 9 };
+
+static int64_t many[MANY][MANY_DIMS];
+
+static void draw_many(uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed);
+    for (uint32_t i = 0; i < MANY; i++) {
+        for (uint32_t j = 0; j < MANY_DIMS; j++)
+            many[i][j] = (int64_t)rng_next(&rng) >> 2; /* Just in bound. */
+    }
+}
+
+/* One pass over several: the same bits as one after the other, from nothing and
+ * from something, whatever loop does it. */
+static void test_join_many(void **state)
+{
+    static int64_t want[MANY_DIMS], got[MANY_DIMS], old[MANY_DIMS];
+    const tally_join loops[] = {
+        tally_join_portable,
+#ifdef __x86_64__
+        isa_runs(ISA_AVX512) ? tally_join_avx512 : tally_join_portable,
+#endif
+    };
+    const int64_t *sums[MANY];
+
+    (void)state;
+    draw_many(1);
+    for (uint32_t i = 0; i < MANY; i++)
+        sums[i] = many[i];
+    for (uint32_t j = 0; j < MANY_DIMS; j++)
+        old[j] = INT64_MAX - j;
+    for (size_t l = 0; l < sizeof loops / sizeof *loops; l++) {
+        for (uint32_t dims = MANY_DIMS; dims > 0; dims = dims * 2 / 3) {
+            for (uint32_t j = 0; j < dims; j++) {
+                want[j] = old[j];
+                for (uint32_t i = 0; i < MANY; i++)
+                    want[j] =
+                        (int64_t)((uint64_t)want[j] + (uint64_t)sums[i][j]);
+            }
+            assert_int_equal(
+                tally_join_many(loops[l], old, sums, MANY, got, dims), 0);
+            assert_memory_equal(got, want, dims * sizeof *got);
+            for (uint32_t j = 0; j < dims; j++)
+                want[j] = (int64_t)((uint64_t)want[j] - (uint64_t)old[j]);
+            assert_int_equal(
+                tally_join_many(loops[l], NULL, sums, MANY, got, dims), 0);
+            assert_memory_equal(got, want, dims * sizeof *got);
+            /* The last of one, the first of another. */
+            many[3][dims - 1] ^= INT64_MIN;
+            many[8][0] = INT64_C(1) << 62;
+            assert_int_equal(
+                tally_join_many(loops[l], old, sums, MANY, got, dims),
+                1u << 3 | 1u << 8);
+            draw_many(1);
+        }
+    }
+}
+
+/* All claims at once against one by one, number i being good if bit i of `bad`
+ * is 0; the bad sum at coordinate `at`. */
+static void check_many(uint32_t bad, uint32_t at, bool blank)
+{
+    struct tally into = {0}, room = {0}, one = {0}, from = {0};
+    struct tally_claim claims[MANY];
+    struct digest want, got;
+
+    assert_int_equal(tally_init(&into, MANY_DIMS, 2 * MANY + 1), ERR_OK);
+    assert_int_equal(tally_init(&room, MANY_DIMS, 2 * MANY + 1), ERR_OK);
+    assert_int_equal(tally_init(&one, MANY_DIMS, 2 * MANY + 1), ERR_OK);
+    assert_int_equal(tally_init(&from, MANY_DIMS, 2 * MANY + 1), ERR_OK);
+    draw_many(bad + at);
+    tally_clear(&room);
+    if (blank) {
+        tally_blank(&into);
+        tally_blank(&one);
+    } else {
+        chunkset_add(&room.chunks, 2 * MANY);
+        memcpy(room.sum, many[4], sizeof many[4]);
+        assert_int_equal(tally_merge(&into, &room), ERR_OK);
+        assert_int_equal(tally_merge(&one, &room), ERR_OK);
+    }
+    for (uint32_t i = 0; i < MANY; i++) {
+        if ((bad >> i & 1) != 0)
+            many[i][at] = i % 2 == 0 ? INT64_C(1) << 62 : INT64_MIN;
+        claims[i] = (struct tally_claim){
+            .sum = many[i], .first = 2 * i, .end = 2 * i + 2, .loss = i};
+        chunkset_clear(&from.chunks);
+        chunkset_add_range(&from.chunks, 2 * i, 2 * i + 2);
+        from.loss = i;
+        assert_int_equal(tally_absorb(&one, &from, many[i]),
+                         (bad >> i & 1) == 0);
+    }
+    tally_absorb_many(&into, &room, claims, MANY);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(claims[i].good, (bad >> i & 1) == 0);
+    assert_int_equal(into.blank, one.blank);
+    tally_fill(&into);
+    tally_fill(&one);
+    want = tally_digest(&one);
+    got = tally_digest(&into);
+    assert_true(digest_equal(&got, &want));
+    tally_close(&into);
+    tally_close(&room);
+    tally_close(&one);
+    tally_close(&from);
+}
+
+static void test_absorb_many(void **state)
+{
+    static const uint32_t places[] = {0, 255, 256, 700, MANY_DIMS - 1};
+
+    (void)state;
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        for (uint32_t bad = 0; bad < 1u << MANY; bad += bad < 20 ? 1 : 7) {
+            check_many(bad, places[p], true);
+            check_many(bad, places[p], false);
+        }
+        check_many((1u << MANY) - 1, places[p], true);
+        check_many((1u << MANY) - 1, places[p], false);
+    }
+}
+
+/* A loss beyond what so few chunks can have spoils its claim alone. */
+static void test_absorb_many_losses(void **state)
+{
+    struct tally into = {0}, room = {0};
+    struct tally_claim claims[2];
+
+    (void)state;
+    draw_many(2);
+    assert_int_equal(tally_init(&into, MANY_DIMS, 4), ERR_OK);
+    assert_int_equal(tally_init(&room, MANY_DIMS, 4), ERR_OK);
+    tally_blank(&into);
+    claims[0] = (struct tally_claim){.sum = many[0],
+                                     .first = 0,
+                                     .end = 1,
+                                     .loss = (tally_loss)1
+                                             << (61 + TALLY_LOSS_FRACTION)};
+    claims[1] = (struct tally_claim){
+        .sum = many[1], .first = 1, .end = 4, .loss = claims[0].loss};
+    tally_absorb_many(&into, &room, claims, 2);
+    assert_false(claims[0].good);
+    assert_true(claims[1].good);
+    assert_int_equal(into.chunks.members, 3);
+    assert_true(into.loss == claims[1].loss);
+    assert_memory_equal(into.sum, many[1], sizeof many[1]);
+    tally_close(&into);
+    tally_close(&room);
+}
+
 enum { PACKED_DIMS = 2500 };
 
 /* Packed sums of one chunk, and where they come from. */
@@ -645,6 +801,9 @@ int main(void)
         cmocka_unit_test(test_blank_stands_for_zeros),
         cmocka_unit_test(test_put_and_taken_back),
         cmocka_unit_test(test_absorb),
+        cmocka_unit_test(test_join_many),
+        cmocka_unit_test(test_absorb_many),
+        cmocka_unit_test(test_absorb_many_losses),
         cmocka_unit_test(test_absorb_packed),
         cmocka_unit_test(test_absorb_unpackable),
     };
