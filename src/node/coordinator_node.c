@@ -731,7 +731,7 @@ static void wait_for_chaos(struct node *node, const struct trace *trace)
         !chaos_acts(chaos, trace->key.step))
         return;
     flush_traces(node);
-    if (outlet_queued(node->outlet) == 0)
+    if (outlet_drain(node->outlet))
         wait_take(node->options->pass_fd);
 }
 
