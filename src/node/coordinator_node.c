@@ -692,7 +692,7 @@ static void wait_for_chaos(struct node *node, const struct trace *trace)
     if (chaos == NULL || trace->kind != TRACE_STEP ||
         !chaos_acts(chaos, trace->key.step))
         return;
-    if (trace_writer_flush(&node->traces))
+    if (trace_writer_drain(&node->traces))
         wait_take(node->options->pass_fd);
 }
 

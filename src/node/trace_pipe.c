@@ -25,12 +25,21 @@ static size_t answers_bytes(const struct trace *trace)
 
 /* --- the coordinator's end ------------------------------------------------ */
 
+static void flush(struct trace_writer *writer)
+{
+    if (writer->size > 0)
+        (void)outlet_send(writer->outlet, writer->batch, writer->size);
+    writer->size = 0;
+    writer->urgent = false;
+    writer->sent_at = writer->now;
+}
+
 static void lag_is_over(void *context)
 {
     struct trace_writer *writer = context;
 
     writer->waits = false;
-    (void)trace_writer_flush(writer);
+    flush(writer);
 }
 
 enum err trace_writer_open(struct trace_writer *writer, struct loop *loop,
@@ -92,23 +101,19 @@ void trace_writer_add(struct trace_writer *writer, const struct trace *trace)
         writer->stints_lost = 0;
     }
     if (writer->size + sizeof copy + answers > sizeof(struct trace_record))
-        (void)trace_writer_flush(writer);
+        flush(writer);
     put(writer, &copy, sizeof copy);
     if (answers > 0)
         put(writer, trace->answers, answers);
     writer->urgent = writer->urgent || !can_wait(writer, trace->kind);
 }
 
-bool trace_writer_flush(struct trace_writer *writer)
+bool trace_writer_drain(struct trace_writer *writer)
 {
     if (writer->outlet == NULL)
         return false;
-    if (writer->size > 0)
-        (void)outlet_send(writer->outlet, writer->batch, writer->size);
-    writer->size = 0;
-    writer->urgent = false;
-    writer->sent_at = writer->now;
-    return outlet_queued(writer->outlet) == 0;
+    flush(writer);
+    return outlet_drain(writer->outlet);
 }
 
 void trace_writer_look(struct trace_writer *writer, time_us now, bool all)
@@ -119,7 +124,7 @@ void trace_writer_look(struct trace_writer *writer, time_us now, bool all)
     if (writer->size == 0)
         return;
     if (writer->urgent || all || now >= due) {
-        (void)trace_writer_flush(writer);
+        flush(writer);
         return;
     }
     if (!writer->waits)

@@ -46,8 +46,9 @@ void trace_writer_close(struct trace_writer *writer);
 void trace_writer_add(struct trace_writer *writer, const struct trace *trace);
 /* After the actions of an event: send what is due, or `all`. */
 void trace_writer_look(struct trace_writer *writer, time_us now, bool all);
-/* Everything, now; true if the reader has it, or can have it. */
-bool trace_writer_flush(struct trace_writer *writer);
+/* Everything, now, if the reader takes its time, too; false if there is none.
+ */
+bool trace_writer_drain(struct trace_writer *writer);
 
 typedef void (*trace_take)(void *context, const struct trace *trace);
 

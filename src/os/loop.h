@@ -65,6 +65,8 @@ MUST_CHECK enum err outlet_new(struct loop *loop, int fd,
 /* False if out of memory or the reader is gone. */
 bool outlet_send(struct outlet *outlet, const void *data, size_t size);
 size_t outlet_queued(const struct outlet *outlet);
+/* Wait until all is written; false if the reader is gone. */
+bool outlet_drain(struct outlet *outlet);
 void outlet_free(struct outlet *outlet);
 
 #endif /* OS_LOOP_H */

@@ -6,6 +6,8 @@
 #include "os/loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -166,6 +168,72 @@ static void test_outlet(void **state)
     loop_free(f.loop);
 }
 
+struct tap {
+    int reader;
+    uint64_t received;
+};
+
+static void *drink(void *context)
+{
+    struct tap *tap = context;
+    uint8_t got[1000];
+    ssize_t size;
+
+    while ((size = read(tap->reader, got, sizeof got)) != 0)
+        tap->received += size > 0 ? (uint64_t)size : 0;
+    return NULL;
+}
+
+/* No loop runs, and more is sent than a pipe holds. */
+static void test_outlet_is_drained(void **state)
+{
+    struct fixture f = {0};
+    struct outlet *outlet;
+    struct tap tap = {0};
+    uint8_t data[1000] = {0};
+    pthread_t thread;
+    int writer;
+
+    (void)state;
+    assert_int_equal(loop_new(&f.loop), ERR_OK);
+    assert_int_equal(wait_pipe(&tap.reader, &writer, NULL), ERR_OK);
+    assert_int_equal(fcntl(tap.reader, F_SETFL, 0), 0); /* It may block. */
+    assert_int_equal(outlet_new(f.loop, writer, &outlet), ERR_OK);
+    for (int i = 0; i < 3000; i++)
+        assert_true(outlet_send(outlet, data, sizeof data));
+    assert_true(outlet_queued(outlet) > 0);
+    assert_int_equal(pthread_create(&thread, NULL, drink, &tap), 0);
+    assert_true(outlet_drain(outlet));
+    assert_int_equal(outlet_queued(outlet), 0);
+    outlet_free(outlet); /* Ends the other side. */
+    loop_free(f.loop);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(tap.received, 3000 * sizeof data);
+    wait_close(&tap.reader);
+}
+
+/* A reader that is gone is not waited for. */
+static void test_outlet_of_nobody(void **state)
+{
+    struct fixture f = {0};
+    struct outlet *outlet;
+    uint8_t data[1000] = {0};
+    int reader, writer;
+
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(loop_new(&f.loop), ERR_OK);
+    assert_int_equal(wait_pipe(&reader, &writer, NULL), ERR_OK);
+    assert_int_equal(outlet_new(f.loop, writer, &outlet), ERR_OK);
+    for (int i = 0; i < 3000; i++)
+        assert_true(outlet_send(outlet, data, sizeof data));
+    wait_close(&reader);
+    assert_false(outlet_drain(outlet));
+    assert_int_equal(outlet_queued(outlet), 0);
+    outlet_free(outlet);
+    loop_free(f.loop);
+}
+
 static int answer(void *context)
 {
     return *(const int *)context;
@@ -265,6 +333,8 @@ int main(void)
         cmocka_unit_test(test_timer_is_not_early),
         cmocka_unit_test(test_task),
         cmocka_unit_test(test_alerts),
+        cmocka_unit_test(test_outlet_is_drained),
+        cmocka_unit_test(test_outlet_of_nobody),
         cmocka_unit_test(test_outlet),
         cmocka_unit_test(test_nobody_reads),
         cmocka_unit_test(test_children),
