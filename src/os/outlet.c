@@ -75,12 +75,12 @@ static bool send_later(struct outlet *outlet, const void *data, size_t size)
 /* Nearly always the pipe has room, and nothing is copied. */
 bool outlet_send(struct outlet *outlet, const void *data, size_t size)
 {
-    uv_buf_t buffer;
+    uv_buf_t buffer = {.len = size};
     int sent;
 
     if (outlet->broken)
         return false;
-    buffer = uv_buf_init((char *)(uintptr_t)data, (unsigned)size);
+    memcpy(&buffer.base, &data, sizeof data); /* libuv only reads there. */
     sent = uv_try_write((uv_stream_t *)&outlet->uv, &buffer, 1);
     if (sent == UV_EAGAIN)
         sent = 0;
