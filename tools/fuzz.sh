@@ -32,7 +32,8 @@ header=$(find src include -name '*.h' -newer $dir/all.a 2>/dev/null | head -1)
 [ -z "$header" ] || rm -f $dir/obj/*.o
 for source in src/base/*.c src/os/*.c src/math/*.c src/model/*.c src/data/*.c \
     src/code/*.c src/optim/*.c src/plan/*.c src/core/*.c src/wire/*.c \
-    src/node/peer_basket.c src/node/peer_desk.c src/node/parts.c; do
+    src/node/peer_basket.c src/node/peer_desk.c src/node/parts.c \
+    src/node/outbox.c src/node/posting.c; do
     object=$dir/obj/$(echo "$source" | tr / -).o
     [ "$object" -nt "$source" ] ||
         $ccache clang $flags -c "$source" -o "$object"

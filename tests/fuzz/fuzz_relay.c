@@ -5,9 +5,9 @@
  * The input chooses what happens: time passes, workers and relays greet below,
  * fall silent, answer rightly, out of bound or out of shape, or send bytes of
  * the input as they are; above, rounds open and are called off, pieces are
- * given, taken back and set apart, the connection breaks.  An answer to piece p
- * is p + 1, so that every sum that goes up can be checked against the answers
- * it says it is of.
+ * given, repeated, taken back and set apart, the connection breaks.  An answer
+ * to piece p is p + 1, so that every sum that goes up can be checked against
+ * the answers it says it is of.
  * Oracles: no chunk twice in a sum, the value of a sum, no word to a link that
  * is down or has not greeted, the machine's own checks.
  */
@@ -146,6 +146,7 @@ static void open_round(struct scene *scene)
     static const int16_t exponent[DIMS] = {0};
     struct feed *feed = &scene->feed;
     struct msg msg = {.kind = MSG_ROUND};
+    uint32_t how;
 
     scene->view += feed_below(feed, 8) == 1;
     scene->step += feed_below(feed, 2);
@@ -153,12 +154,16 @@ static void open_round(struct scene *scene)
         .key = {.job = 77,
                 .view = scene->view - feed_below(feed, 8) / 7,
                 .step = scene->step - feed_below(feed, 8) / 7},
-        .coded = feed_below(feed, 8) == 1,
         .kind = EVALUATE_GRADIENT,
         .dims = DIMS,
         .weights = weights,
         .exponent = exponent,
     };
+    how = feed_u8(feed);
+    msg.round.coded = how % 8 == 1;
+    msg.round.repeat = how / 8 % 2 != 0;
+    msg.round.patient = how / 16 % 4 == 3;
+    msg.round.single = how / 64 % 4 == 3;
     from_above(scene, &msg);
 }
 

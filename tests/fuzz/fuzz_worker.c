@@ -7,12 +7,14 @@
  * input come as they are; computing ends, fails, or is called off.  Weights
  * come in the message, lie on a board that is written anew at any time, or in
  * an inbox that the next ROUND is read into as soon as the machine let go of
- * the last (ROOM-1); chunks come, are near or with peers, and are fetched or
- * not.  A round's weights are its number, and a sum is what was found there
- * when the computation ended, so that an answer from other weights shows.
- * Oracles: that, the machine's own checks (WORK-n), one computation at a time,
- * chunks of the job only and only such as are here, nothing fetched or stored
- * twice, and an end of every computation that was begun.
+ * the last (ROOM-1); sums are computed in an outbox, packed and sent from there
+ * while the link takes its time (ROOM-3); chunks come, are near or with peers,
+ * and are fetched or not.  A round's weights are its number, and a sum is what
+ * was found there when the computation ended, so that an answer from other
+ * weights shows. Oracles: that, the machine's own checks (WORK-n), one
+ * computation at a time, chunks of the job only and only such as are here,
+ * nothing fetched or stored twice, and an end of every computation that was
+ * begun.
  */
 #include <math.h>
 #include <string.h>
@@ -20,6 +22,8 @@
 #include "core/worker.h"
 #include "feed.h"
 #include "fuzz.h"
+#include "math/pack.h"
+#include "node/outbox.h"
 #include "wire/codec.h"
 
 #define DIMS       8u
@@ -28,6 +32,7 @@
 #define EVENTS_MAX 400u
 #define INBOX      UINT64_MAX /* `kept` of a round that lies there. */
 #define GARBAGE    (-1.0)     /* What a half-read message leaves there. */
+#define SENDING    4u
 
 /* A ROUND on its way to the inbox, and all bulk behind it. */
 struct coming {
@@ -35,6 +40,13 @@ struct coming {
     bool arriving; /* It is being read into it. */
     struct msg msg;
     struct item items[ITEMS];
+};
+
+/* An answer that the link has not sent yet. */
+struct sending {
+    struct blob *tail;
+    size_t size;
+    uint8_t bytes[256]; /* As they were. */
 };
 
 struct scene {
@@ -56,6 +68,13 @@ struct scene {
     uint64_t reading;
     struct action compute; /* What is computed. */
     int64_t lent[DIMS];    /* Sums outside the machine. */
+    struct outbox outbox;
+    struct envelope envelope;
+    uint32_t boxes_max;
+    int64_t *box; /* Sums are computed here; NULL: not in the outbox. */
+    bool stalled; /* No box is free yet. */
+    struct sending sending[SENDING];
+    uint32_t sending_count;
 
     bool recalling;
     uint32_t fetching[CHUNKS]; /* Owed; of this peer + 1. */
@@ -85,6 +104,59 @@ static void check_answer(const struct msg *msg)
                      msg->need.end <= CHUNKS);
 }
 
+/* --- the outbox ---------------------------------------------------------- */
+
+/* Unless they end up in a row. */
+static void lend_box(struct scene *scene)
+{
+    scene->box = NULL;
+    scene->stalled = false;
+    if (!scene->in_place || scene->machine.coded)
+        return;
+    FUZZ_REQUIRE(outbox_open(&scene->outbox, scene->boxes_max, &scene->box));
+    scene->stalled = scene->box == NULL;
+}
+
+/* The link has sent it: nobody wrote to it meanwhile. */
+static void sent(struct scene *scene)
+{
+    struct sending *sending = &scene->sending[0];
+
+    if (scene->sending_count == 0)
+        return;
+    FUZZ_REQUIRE(memcmp(sending->tail->bytes, sending->bytes, sending->size) ==
+                 0);
+    blob_drop(sending->tail);
+    scene->sending_count--;
+    memmove(sending, sending + 1, scene->sending_count * sizeof *sending);
+    if (scene->stalled)
+        lend_box(scene);
+}
+
+/* What goes out of a box is what was computed in it. */
+static void send_from_box(struct scene *scene, const struct msg *msg)
+{
+    struct sending *sending = &scene->sending[scene->sending_count];
+    const struct envelope *envelope = &scene->envelope;
+    int64_t sum[DIMS];
+    size_t used;
+
+    if (!outbox_owns(&scene->outbox, msg))
+        return;
+    FUZZ_REQUIRE(scene->sending_count < SENDING);
+    FUZZ_REQUIRE(outbox_fill(&scene->outbox, &scene->envelope, msg));
+    FUZZ_REQUIRE(unpack_i64(envelope->tail->bytes, envelope->tail_size, DIMS,
+                            sum, &used) == ERR_OK);
+    FUZZ_REQUIRE(used == envelope->tail_size && used <= sizeof sending->bytes);
+    FUZZ_REQUIRE((double)sum[0] == number_of(&msg->tally.key));
+    sending->tail = blob_hold(envelope->tail);
+    sending->size = used;
+    memcpy(sending->bytes, envelope->tail->bytes, used);
+    scene->sending_count++;
+}
+
+/* ------------------------------------------------------------------------- */
+
 static void begin_compute(struct scene *scene, const struct action *action)
 {
     FUZZ_REQUIRE(!scene->computing);
@@ -95,6 +167,7 @@ static void begin_compute(struct scene *scene, const struct action *action)
     scene->called_off = false;
     scene->reading = action->kept;
     scene->compute = *action;
+    lend_box(scene);
 }
 
 static void begin_fetch(struct scene *scene, const struct action *action)
@@ -134,6 +207,9 @@ static void hang_up(struct scene *scene)
     scene->linked = false;
     scene->coming.waits = false;
     scene->coming.arriving = false;
+    outbox_abandon(&scene->outbox);
+    while (scene->sending_count > SENDING - OUTBOXES) /* Old links end. */
+        sent(scene);
 }
 
 static void obey(struct scene *scene)
@@ -145,6 +221,7 @@ static void obey(struct scene *scene)
         if (action->kind == ACTION_SEND) {
             FUZZ_REQUIRE(scene->linked);
             check_answer(&action->msg);
+            send_from_box(scene, &action->msg);
         }
         if (action->kind == ACTION_CONNECT) {
             FUZZ_REQUIRE(!scene->linked);
@@ -157,6 +234,7 @@ static void obey(struct scene *scene)
         if (action->kind == ACTION_CANCEL) {
             FUZZ_REQUIRE(scene->computing);
             scene->called_off = true;
+            scene->stalled = false;
         }
         if (action->kind == ACTION_FINISH)
             scene->over = true;
@@ -510,6 +588,11 @@ static const int64_t *add_up(struct scene *scene, bool lend)
     const int64_t found = (int64_t)scene->compute.what.w[0]
                           << (uint32_t)scene->compute.exponent[0];
 
+    if (scene->box != NULL) {
+        memset(scene->box, 0, DIMS * sizeof *scene->box);
+        scene->box[0] = found;
+        return scene->box;
+    }
     if (lend && !scene->machine.coded) {
         scene->lent[0] = found;
         return scene->lent;
@@ -524,7 +607,7 @@ static void computed(struct scene *scene)
     const uint32_t how = feed_u8(&scene->feed);
     struct event event = {.kind = EVENT_COMPUTED, .compute_us = 100};
 
-    if (!scene->computing)
+    if (!scene->computing || scene->stalled)
         return;
     scene->computing = false;
     if (scene->called_off)
@@ -579,7 +662,10 @@ static void happen(struct scene *scene)
         of_data(scene);
         break;
     case 14:
-        arrive(scene);
+        if (feed_below(&scene->feed, 2) != 0)
+            sent(scene);
+        else
+            arrive(scene);
         break;
     default:
         computed(scene);
@@ -604,6 +690,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     scene.keyed = pick / 2 % 2 != 0;
     scene.in_place = pick / 4 % 2 != 0;
+    scene.boxes_max = 1 + pick / 16 % 2;
+    outbox_init(&scene.outbox, DIMS);
     FUZZ_REQUIRE(actions_init(&scene.actions, 8) == ERR_OK);
     FUZZ_REQUIRE(codec_room_init(&scene.room, DIMS, DIMS, 64) == ERR_OK);
     worker_init(&scene.machine, &options);
@@ -613,6 +701,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         happen(&scene);
     fuzz_reached = scene.machine.chunks_done > 0;
     worker_close(&scene.machine);
+    while (scene.sending_count > 0)
+        sent(&scene);
+    outbox_close(&scene.outbox);
+    envelope_close(&scene.envelope);
     codec_room_close(&scene.room);
     actions_close(&scene.actions);
     return 0;
