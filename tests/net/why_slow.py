@@ -114,7 +114,7 @@ def test_narrow(tap):
                              for w in (status("c", "--token-file", "c.token") or
                                        {"workers": []})["workers"]),
                  "an answer from far away")
-        proxy.narrow(150000)
+        proxy.narrow(60000)
         said = behind("c", "far", 4, "--token-file", "c.token")
         tap.equal(said["cause"], "network", "a narrow road: network")
         run("stop", "c", "--token-file", "c.token")
