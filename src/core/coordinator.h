@@ -178,6 +178,7 @@ struct peer_pair {
 
 /* A member as one among its peers. */
 struct peer {
+    bool alone;        /* Said so: never a peer. */
     bool invited;      /* Was sent SERVE, and has not answered. */
     uint32_t id;       /* For its session; 0: it did not say SERVING. */
     uint16_t port;     /* 0: it only fetches. */

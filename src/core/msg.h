@@ -54,7 +54,7 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  8u
+#define MSG_VERSION  9u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -122,6 +122,7 @@ struct msg_hello {
     uint64_t job;             /* It has data and a place in; 0 = none yet. */
     uint64_t view_seen;       /* Highest view of it ever obeyed; fences us. */
     bool keeps;               /* Will say HAVE: send it no data before. */
+    bool alone;         /* Neither fetches from other workers nor serves. */
     bool owns;          /* Has private rows, of a job of this `data`, ... */
     struct digest part; /* ... which are these. */
 };

@@ -59,7 +59,7 @@ void peers_invite(struct coordinator *c, uint32_t link, struct actions *actions)
 
     /* A worker of that name could not be told from the key's owner. */
     if (!peers_on(c) || member->resident || member->via > 0 ||
-        strcmp(member->name, "cluster") == 0)
+        member->peer.alone || strcmp(member->name, "cluster") == 0)
         return;
     member->peer.invited = member->peer.id == 0;
     (void)coordinator_send(c, actions, link, MSG_SERVE);
@@ -130,7 +130,8 @@ void peers_serving(struct coordinator *c, uint32_t link,
     struct member *member = &c->members[link];
 
     member->peer.invited = false;
-    if (!peers_on(c) || member->resident || member->via > 0)
+    if (!peers_on(c) || member->resident || member->via > 0 ||
+        member->peer.alone)
         return;
     if (member->peer.id == 0)
         member->peer.id = ++c->peer_ids;

@@ -103,6 +103,7 @@ static void admit(struct coordinator *c, uint32_t link,
         .counting =
             hello->keeps && !hello->resident && !c->options.job.products,
         .counting_until = c->now + SHIPPING_COUNT_US,
+        .peer.alone = hello->alone,
         .block = member->block,
         .via = member->via,
         .leaf = member->leaf,

@@ -32,6 +32,7 @@ struct worker_options {
     bool resident;      /* All chunks are here already (forked locally). */
     struct digest data; /* Of what is resident. */
     bool keeps;         /* Has a disk of its own for chunks. */
+    bool alone;         /* Has nothing to do with other workers. */
     bool owns;          /* Has private rows, of a job of digest `data`: ... */
     struct digest part; /* ... these, which are ... */
     uint32_t own_first, own_end; /* ... so many of its chunks. */

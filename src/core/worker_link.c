@@ -117,6 +117,7 @@ void worker_link_greet(struct worker *worker, struct actions *actions)
     hello->job = worker->open ? worker->job.id : 0;
     hello->view_seen = worker->view_seen;
     hello->keeps = worker_data_keeps(worker);
+    hello->alone = worker->options.alone;
     hello->owns = worker->options.owns;
     hello->part = worker->options.part;
     worker->hello_at = worker->now + HELLO_RESEND_US;

@@ -1024,6 +1024,7 @@ static enum err open_core(struct node *node, struct why *why)
         .resident = options->resident != NULL || options->user != NULL,
         .keeps = options->resident == NULL && options->user == NULL &&
                  options->owned == NULL,
+        .alone = options->supply.alone,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,

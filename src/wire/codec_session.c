@@ -16,6 +16,7 @@ void put_hello(struct writer *out, const struct msg_hello *hello)
     put_u64(out, hello->job);
     put_u64(out, hello->view_seen);
     put_bool(out, hello->keeps);
+    put_bool(out, hello->alone);
     put_bool(out, hello->owns);
     put_digest(out, &hello->part);
 }
@@ -34,6 +35,7 @@ void get_hello(struct reader *in, struct msg_hello *hello)
     hello->job = get_u64(in);
     hello->view_seen = get_u64(in);
     hello->keeps = get_bool(in);
+    hello->alone = get_bool(in);
     hello->owns = get_bool(in);
     get_digest(in, &hello->part);
 }

@@ -10,7 +10,7 @@ import subprocess
 
 HELLO, REJECT = 1, 3
 MAGIC = b"MUSTER-1"
-VERSION = 8
+VERSION = 9
 DEADLINE_S = 20
 
 
@@ -23,7 +23,7 @@ def hello(version=VERSION, name="intruder", arithmetic=b"\0" * 32,
     """`rest`: private data, none; another release may say what it likes."""
     return (bytes([HELLO]) + struct.pack("<IH", version, len(name)) +
             name.encode() + struct.pack("<QI", 12345, 1) + arithmetic +
-            bytes([resident]) + data + struct.pack("<QQ?", job, 0, False) + rest)
+            bytes([resident]) + data + struct.pack("<QQ??", job, 0, False, False) + rest)
 
 
 def reject_text(message):

@@ -133,6 +133,32 @@ static void test_one_copy(void **state)
     play_close(&play);
 }
 
+/* Who says that it will not serve is not asked to, nor waited for. */
+static void test_alone(void **state)
+{
+    const struct coordinator_options options = replicated(2);
+    struct msg hermit = {.kind = MSG_HELLO};
+    struct play play;
+
+    (void)state;
+    hermit.hello = (struct msg_hello){
+        .version = MSG_VERSION, .incarnation = 2, .alone = true};
+    memcpy(hermit.hello.name, "hermit", sizeof "hermit");
+    play_begin(&play, &options);
+    play_hello_far(&play, 0, true);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_SERVE), 1);
+    serving(&play, 0, 1000, false);
+    play_have(&play, 0, ALL, 0);
+    play_say(&play, 1, &hermit);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_SERVE), 0);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
+    serving(&play, 1, 1001, false); /* It should not, and is no peer for it. */
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
+    assert_int_equal(shipped(&play, 1), ALL);
+    assert_int_equal(named(&play, 1, 0), 0);
+    play_close(&play);
+}
+
 /* PEER-2, PEER-3: what did not come is sent from here, and the pair is over. */
 static void test_failure(void **state)
 {
@@ -458,6 +484,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_copy),
+        cmocka_unit_test(test_alone),
         cmocka_unit_test(test_failure),
         cmocka_unit_test(test_failure_behind_a_backlog),
         cmocka_unit_test(test_muted),

@@ -126,6 +126,7 @@ static void random_hello(struct rng *rng, struct msg_hello *hello)
     hello->job = random_u64(rng);
     hello->view_seen = random_u64(rng);
     hello->keeps = rng_chance(rng, 0.5);
+    hello->alone = rng_chance(rng, 0.5);
     hello->owns = rng_chance(rng, 0.5);
     random_digest(rng, &hello->part);
 }
