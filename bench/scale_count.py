@@ -4,9 +4,10 @@ relays: what bench/scale.py measures as time, counted by callgrind, so that it
 is the same on a busy machine.
 
 The coordinator runs under valgrind, which writes down the counts of each step
-by itself; relays and workers join it from outside, as fast as ever.  What
-timers bring about, ticks, is told apart: the steps of a program that runs fifty
-times as slowly have fifty times as many.
+by itself; relays and workers join it from outside, as fast as ever.  The least
+of the steps is what a step costs.  The mean also has what comes by the second,
+ticks, pulses and checkpoints, and sums that relays sent in two parts because
+somebody was late: of all these a step that takes fifty times as long has more.
 
 `scale_count.py FOLDER` leaves the counts there, for callgrind_annotate.
 """
@@ -25,7 +26,6 @@ COUNTS = [int(n) for n in os.environ.get("COUNTS", "8,64,256").split(",")]
 RELAYS = 8
 FIRST = 30  # Steps that are not counted.
 STEP = "round_open"
-TICK = "on_time"
 
 
 def wait_for(ready, what, seconds=300):
@@ -70,20 +70,11 @@ def number_of(path):
     return int(path.rsplit(".", 1)[1])
 
 
-def counts_of(path):
-    """Of one step: instructions in all, and in ticks."""
-    names, callee, total, ticks = {}, "", 0, 0
+def count_of(path):
+    """Instructions of one step."""
     with open(path) as file:
-        for line in file:
-            word, _, rest = line.partition("=")
-            if word in ("fn", "cfn"):
-                short, _, name = rest.strip().partition(" ")
-                callee = names.setdefault(short, name)
-            elif word == "calls" and callee == TICK:
-                ticks = max(ticks, int(next(file).split()[1]))
-            elif line.startswith("totals:"):
-                total = int(line.split()[1])
-    return total - ticks, ticks
+        return next(int(line.split()[1]) for line in file
+                    if line.startswith("totals:"))
 
 
 def start(n, out, count):
@@ -115,8 +106,8 @@ def measure(n, fanout, kept):
             process.kill()
             process.wait()
         parts = sorted(glob.glob(f"{count}.*.*"), key=number_of)
-        seen = [counts_of(path) for path in parts[FIRST:]]
-    return [sum(column) / len(seen) for column in zip(*seen)]
+        seen = [count_of(path) for path in parts[FIRST:]]
+    return min(seen), sum(seen) / len(seen)
 
 
 def main():
@@ -126,13 +117,14 @@ def main():
     ways = [("fan-out 8", 8), (f"{RELAYS} relays", None)]
     base = {}
     print(f"{COLS} weights; thousands of instructions of the coordinator in a "
-          "step, and of ticks")
+          "step: the least, and the mean")
     for name, fanout in ways:
         for n in COUNTS:
-            spent, timed = measure(n, fanout, kept)
-            least = base.setdefault(name, spent)
-            print(f"{name:>12}{n:>6}{spent / 1e3:>10.0f}{spent / least:>6.2f}"
-                  f"{timed / 1e3:>10.0f}", flush=True)
+            counts = measure(n, fanout, kept)
+            first = base.setdefault(name, counts)
+            print(f"{name:>12}{n:>6}" + "".join(
+                f"{count / 1e3:>9.0f} ({count / least:.2f})"
+                for count, least in zip(counts, first)), flush=True)
 
 
 main()
