@@ -88,15 +88,12 @@ static void post(struct wire *wire, int way, const struct sum_msg *msg)
     road->count++;
 }
 
-static bool collect(struct road *road, struct letter *letter)
+static void collect(struct road *road, struct letter *letter)
 {
-    if (road->count == 0)
-        return false;
     *letter = road->letters[0];
     road->count--;
     memmove(road->letters, road->letters + 1,
             road->count * sizeof *road->letters);
-    return true;
 }
 
 static void clear(struct wire *wire)
@@ -330,18 +327,21 @@ static void dialled(struct person *person)
 static void member_acts(void)
 {
     struct person *person = &scene.people[feed_below(&scene.feed, MEMBERS)];
+    const uint32_t what = feed_below(&scene.feed, 8);
 
-    switch (feed_below(&scene.feed, 8)) {
+    /* What a member does next, mostly. */
+    if (what < 5 && person->dialling && !person->over) {
+        dialled(person);
+        return;
+    }
+    switch (what) {
     case 0:
     case 1:
     case 2:
+    case 3:
         give(person);
         break;
-    case 3:
     case 4:
-        if (!person->over)
-            dialled(person);
-        break;
     case 5:
         member_step(person, (struct sum_event){.kind = SUM_EVENT_TIME});
         break;
@@ -359,24 +359,41 @@ static void member_acts(void)
 
 /* --- between them --------------------------------------------------------- */
 
+/* The roads with something to carry that somebody still waits for. */
+static uint32_t busy_roads(uint32_t *list)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < 4 * STRANGERS; i++) {
+        const struct wire *wire = &scene.wires[i / 4];
+        const int way = i / 2 % 2 ? TO_MEMBER : TO_HOST;
+
+        if ((way == TO_HOST ? wire->host_end : wire->member_end) &&
+            wire->roads[way][i % 2].count > 0)
+            list[count++] = i;
+    }
+    return count;
+}
+
 static void carry(void)
 {
-    const uint32_t pick = feed_u8(&scene.feed);
-    const uint32_t link = pick % STRANGERS;
-    struct wire *wire = &scene.wires[link];
-    struct person *person = &scene.people[link / 2];
-    const int way = pick / STRANGERS % 2 ? TO_MEMBER : TO_HOST;
+    uint32_t list[4 * STRANGERS];
+    const uint32_t busy = busy_roads(list);
     struct letter letter;
     struct sum_msg msg;
+    uint32_t at;
 
-    if (!(way == TO_HOST ? wire->host_end : wire->member_end) ||
-        !collect(&wire->roads[way][pick / (2 * STRANGERS) % 2], &letter))
+    if (busy == 0)
         return;
+    at = list[feed_below(&scene.feed, busy)];
+    collect(
+        &scene.wires[at / 4].roads[at / 2 % 2 ? TO_MEMBER : TO_HOST][at % 2],
+        &letter);
     FUZZ_REQUIRE(sum_codec_decode(letter.bytes, letter.size, &msg) == ERR_OK);
-    if (way == TO_HOST)
-        host_hears(link, &msg);
-    else if (!person->over)
-        member_step(person,
+    if (at / 2 % 2 == 0)
+        host_hears(at / 4, &msg);
+    else if (!scene.people[at / 8].over)
+        member_step(&scene.people[at / 8],
                     (struct sum_event){.kind = SUM_EVENT_MESSAGE, .msg = &msg});
 }
 
