@@ -3,6 +3,7 @@
 compared elsewhere."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,14 @@ from cluster import Tap  # noqa: E402
 TIMEOUT_S = 600
 
 
+def end_group(leader):
+    """Whatever the script left running in the background."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def run_script(script):
     """Returns what valgrind found."""
     with tempfile.TemporaryDirectory() as folder:
@@ -23,13 +32,17 @@ def run_script(script):
         logs.mkdir()
         work.mkdir()
         env = dict(os.environ, MUSTER=str(memcheck.wrapper(folder, logs)))
+        shell = subprocess.Popen(
+            ["sh", str(script)], cwd=work, env=env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
         try:
-            subprocess.run(["sh", str(script)], cwd=work, env=env,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, timeout=TIMEOUT_S,
-                           check=False)
+            shell.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             return f"still running after {TIMEOUT_S} s"
+        finally:
+            end_group(shell.pid)
+            shell.wait()
         return memcheck.findings(logs)
 
 
