@@ -30,7 +30,7 @@ struct muster_group {
     struct group *member;
     struct group_host *host; /* NULL: hosted elsewhere. */
     struct token token;
-    bool sealed; /* The token is in use. */
+    const struct token *given; /* `token`; NULL: none. */
 };
 
 static bool version_known(uint32_t version)
@@ -56,26 +56,13 @@ static enum err check(const struct muster_group_options *o, struct why *why)
     return ERR_OK;
 }
 
-static enum err open_token(struct muster_group *group, const char *path,
-                           bool host, struct why *why)
-{
-    enum err err;
-
-    if (path == NULL)
-        return ERR_OK;
-    token_guard_process();
-    err = token_load(path, host, &group->token, why);
-    group->sealed = err == ERR_OK;
-    return err;
-}
-
 static enum err be_member(struct muster_group *group,
                           const struct muster_group_options *o,
                           const struct net_address *address, struct why *why)
 {
     struct group_options options = {
         .address = *address,
-        .token = group->sealed ? &group->token : NULL,
+        .token = group->given,
         .give_up_us =
             (o->give_up_s > 0 ? o->give_up_s : GIVE_UP_DEFAULT) * SECOND_US,
     };
@@ -93,9 +80,10 @@ static enum err host(struct muster_group *group,
         .least = o->least > 0 ? o->least : 1,
         .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
     };
-    enum err err = open_token(group, o->token_file, true, why);
+    enum err err =
+        token_given(o->token_file, true, &group->token, &group->given, why);
 
-    options.token = group->sealed ? &group->token : NULL;
+    options.token = group->given;
     if (err == ERR_OK)
         err = group_host_open(&options, &group->host, why);
     if (err == ERR_OK)
@@ -117,7 +105,8 @@ static enum err join(struct muster_group *group,
         err = why_set(why, ERR_FORMAT, "%.200s: which port? write HOST:PORT",
                       address);
     if (err == ERR_OK)
-        err = open_token(group, o->token_file, false, why);
+        err = token_given(o->token_file, false, &group->token, &group->given,
+                          why);
     return err == ERR_OK ? be_member(group, o, &where, why) : err;
 }
 

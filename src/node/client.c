@@ -149,14 +149,13 @@ enum err client_ask(const char *where, const char *token_file,
     struct client client = {.what = what, .why = why};
     struct net_address address;
     struct token token = {0};
+    const struct token *given;
     enum err err = find(where, &address, why);
 
-    if (err == ERR_OK && token_file != NULL) {
-        token_guard_process();
-        err = token_load(token_file, false, &token, why);
-    }
     if (err == ERR_OK)
-        err = ask(&client, &address, token_file != NULL ? &token : NULL);
+        err = token_given(token_file, false, &token, &given, why);
+    if (err == ERR_OK)
+        err = ask(&client, &address, given);
     token_close(&token);
     if (err == ERR_OK)
         *json = client.json;

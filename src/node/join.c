@@ -127,15 +127,11 @@ static enum err run_with(const struct join_options *options,
 enum err join_run(const struct join_options *options, struct why *why)
 {
     struct token token = {0};
-    enum err err = ERR_OK;
+    const struct token *given;
+    enum err err = token_given(options->token_file, false, &token, &given, why);
 
-    if (options->token_file != NULL) {
-        token_guard_process();
-        err = token_load(options->token_file, false, &token, why);
-    }
     if (err == ERR_OK)
-        err =
-            run_with(options, options->token_file != NULL ? &token : NULL, why);
+        err = run_with(options, given, why);
     token_close(&token);
     return err;
 }

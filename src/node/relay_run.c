@@ -55,15 +55,11 @@ static enum err run_with(const struct relay_run_options *options,
 enum err relay_run(const struct relay_run_options *options, struct why *why)
 {
     struct token token = {0};
-    enum err err = ERR_OK;
+    const struct token *given;
+    enum err err = token_given(options->token_file, true, &token, &given, why);
 
-    if (options->token_file != NULL) {
-        token_guard_process();
-        err = token_load(options->token_file, true, &token, why);
-    }
     if (err == ERR_OK)
-        err =
-            run_with(options, options->token_file != NULL ? &token : NULL, why);
+        err = run_with(options, given, why);
     token_close(&token);
     return err;
 }

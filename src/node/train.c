@@ -48,8 +48,8 @@
 
 struct train_door {
     const char *out;
-    bool has_token;
     struct token token;
+    const struct token *given; /* `token`; NULL: none. */
     struct net_listener listener;
     int lock; /* -1 = not held. */
 };
@@ -173,13 +173,9 @@ static enum err open_door(const struct train_options *options,
                           struct train_door *door, struct why *why)
 {
     struct net_address wanted;
-    enum err err = ERR_OK;
+    enum err err =
+        token_given(options->token_file, true, &door->token, &door->given, why);
 
-    if (options->token_file != NULL) {
-        token_guard_process();
-        err = token_load(options->token_file, true, &door->token, why);
-        door->has_token = err == ERR_OK;
-    }
     if (err == ERR_OK)
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
                         why);
@@ -246,7 +242,7 @@ const char *train_door_address(const struct train_door *door,
 
 const struct token *train_door_token(const struct train_door *door)
 {
-    return door->has_token ? &door->token : NULL;
+    return door->given;
 }
 
 /* Relays of all levels: nobody has more than `fanout` children. */

@@ -74,15 +74,8 @@ static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
 {
     double value;
 
-    switch (optim_try(opt, sum, loss_sum, &value)) {
-    case SEARCH_ON:
+    if (!optim_try(opt, sum, loss_sum, search_failed, &value))
         return false;
-    case SEARCH_FAIL:
-        search_failed(opt);
-        return false;
-    case SEARCH_ACCEPT:
-        break;
-    }
     quasi_keep_pair(opt);
     optim_take_trial(opt, value);
     opt->step++;

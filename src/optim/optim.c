@@ -375,8 +375,8 @@ static bool is_idle(const struct optim *opt, double value)
            !(vec_norm(opt->work, opt->dims) < opt->gradient_norm);
 }
 
-enum search_verdict optim_try(struct optim *opt, const double *sum,
-                              double loss_sum, double *value)
+bool optim_try(struct optim *opt, const double *sum, double loss_sum,
+               void (*failed)(struct optim *opt), double *value)
 {
     enum search_verdict verdict;
 
@@ -385,8 +385,11 @@ enum search_verdict optim_try(struct optim *opt, const double *sum,
                           vec_dot(opt->work, opt->direction, opt->dims));
     if (verdict == SEARCH_ON)
         optim_place_trial(opt);
-    return verdict == SEARCH_ACCEPT && is_idle(opt, *value) ? SEARCH_FAIL
-                                                            : verdict;
+    if (verdict == SEARCH_ACCEPT && is_idle(opt, *value))
+        verdict = SEARCH_FAIL;
+    if (verdict == SEARCH_FAIL)
+        failed(opt);
+    return verdict == SEARCH_ACCEPT;
 }
 
 void optim_take_trial(struct optim *opt, double value)

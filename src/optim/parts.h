@@ -57,10 +57,11 @@ void optim_place_trial(struct optim *opt);
 /* Search along `direction`, or along -gradient if it does not descend (true
  * then).  Stalls if the gradient is zero. */
 bool optim_begin_search(struct optim *opt, double step, bool armijo);
-/* The sums at the trial: its gradient into work, its value, and what the
- * search makes of them.  SEARCH_ON: the next trial is placed. */
-enum search_verdict optim_try(struct optim *opt, const double *sum,
-                              double loss_sum, double *value);
+/* The sums at the trial: its gradient into work, its value.  True if the search
+ * accepts it; if not, the next trial is placed, or `failed` does what is left
+ * to do. */
+bool optim_try(struct optim *opt, const double *sum, double loss_sum,
+               void (*failed)(struct optim *opt), double *value);
 /* The trial was accepted: b, gradient (from work) and objective are its. */
 void optim_take_trial(struct optim *opt, double value);
 

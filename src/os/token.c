@@ -41,11 +41,6 @@ void token_wipe(void *bytes, size_t size)
     OPENSSL_cleanse(bytes, size);
 }
 
-void token_guard_process(void)
-{
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-}
-
 static bool hkdf(const uint8_t key[TOKEN_KEY_BYTES], char *info, uint8_t *out)
 {
     static char digest[] = "SHA256";
@@ -161,6 +156,21 @@ enum err token_load(const char *path, bool coordinator, struct token *token,
     token_close(&made);
     OPENSSL_cleanse(text, size);
     mem_free(text);
+    return err;
+}
+
+enum err token_given(const char *path, bool coordinator, struct token *token,
+                     const struct token **given, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    *given = NULL;
+    if (path == NULL)
+        return ERR_OK;
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    err = token_load(path, coordinator, token, why);
+    if (err == ERR_OK)
+        *given = token;
     return err;
 }
 

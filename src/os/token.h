@@ -37,6 +37,12 @@ MUST_CHECK enum err token_new(const char *path, const char *name,
  * do.  Wipe with token_close. */
 MUST_CHECK enum err token_load(const char *path, bool coordinator,
                                struct token *token, struct why *why);
+/* The same of the file that a user named, and *given is `token`; or NULL, if
+ * `path` is.  This process's memory is then kept out of core files and of other
+ * processes' reach. */
+MUST_CHECK enum err token_given(const char *path, bool coordinator,
+                                struct token *token, const struct token **given,
+                                struct why *why);
 void token_close(struct token *token);
 /* What held a key, or a part of one. */
 void token_wipe(void *bytes, size_t size);
@@ -46,8 +52,5 @@ bool token_is_cluster(const struct token *token);
  * is not a name. */
 bool token_key_of(const struct token *cluster, const char *name,
                   uint8_t key[TOKEN_KEY_BYTES]);
-
-/* Keep this process's memory out of core files and other processes' reach. */
-void token_guard_process(void);
 
 #endif /* OS_TOKEN_H */

@@ -421,26 +421,31 @@ void disk_model_drop_unsynced(struct disk_model *model)
     collect_files(model);
 }
 
+static bool look(const struct disk_model *model, const char *name, bool durable,
+                 const uint8_t **data, size_t *size)
+{
+    const int at = find_name(model, name);
+    const int file = at < 0    ? -1
+                     : durable ? model->names[at].durable
+                               : model->names[at].seen;
+    const struct disk_bytes *bytes;
+
+    if (file < 0)
+        return false;
+    bytes = durable ? &model->files[file].durable : &model->files[file].seen;
+    *data = bytes->data;
+    *size = bytes->size;
+    return true;
+}
+
 bool disk_model_durable(const struct disk_model *model, const char *name,
                         const uint8_t **data, size_t *size)
 {
-    const int at = find_name(model, name);
-
-    if (at < 0 || model->names[at].durable < 0)
-        return false;
-    *data = model->files[model->names[at].durable].durable.data;
-    *size = model->files[model->names[at].durable].durable.size;
-    return true;
+    return look(model, name, true, data, size);
 }
 
 bool disk_model_seen(const struct disk_model *model, const char *name,
                      const uint8_t **data, size_t *size)
 {
-    const int at = find_name(model, name);
-
-    if (at < 0 || model->names[at].seen < 0)
-        return false;
-    *data = model->files[model->names[at].seen].seen.data;
-    *size = model->files[model->names[at].seen].seen.size;
-    return true;
+    return look(model, name, false, data, size);
 }
