@@ -81,7 +81,7 @@ def start(n, out, count):
     return subprocess.Popen(
         ["valgrind", "--tool=callgrind", "-q", f"--dump-before={STEP}",
          f"--callgrind-out-file={count}.%p", MUSTER, "train",
-         f"gen:gmm:1024,{COLS}", "--chunk-rows", "4", "--steps",
+         f"gen:gmm:256,{COLS}", "--chunk-rows", "1", "--steps",
          str(FIRST + STEPS), "--code", "uncoded", "--workers", f"{n}:{n}",
          "--listen", "127.0.0.1:0", "--out", out, "--lr", "0.001", "--optim",
          "gd", "--format", "json"],
