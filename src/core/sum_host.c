@@ -311,13 +311,13 @@ static void on_withdraw(struct sum_host *host, uint32_t index, uint64_t call,
 {
     struct sum_seat *seat = &host->seats[index];
 
-    if (call < host->call || (seat->was_in && seat->in_serial == seat->serial))
-        return; /* Too late: GIVE came before it, and was answered. */
-    if (seat->given || seat->early) {
-        host->given -= seat->given;
-        seat->given = seat->early = false;
-        sum_actions_add(actions, SUM_ACTION_DROP)->seat = index;
-    }
+    /* Too late: GIVE came before it, and was answered, by REFUSE perhaps.  One
+     * answer to each: a second would be taken for that of the next vector. */
+    if (call < host->call || (!seat->given && !seat->early))
+        return;
+    host->given -= seat->given;
+    seat->given = seat->early = false;
+    sum_actions_add(actions, SUM_ACTION_DROP)->seat = index;
     send(actions, seat->link, SUM_WITHDRAWN)->call = call;
 }
 

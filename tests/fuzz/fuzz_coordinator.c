@@ -593,10 +593,24 @@ static void backlog(struct scene *scene, uint32_t link)
                                    .msg = &msg});
 }
 
+/* One that greeted, if there is one: from others hardly anything is heard. */
+static uint32_t choose_link(struct scene *scene, bool any)
+{
+    const uint32_t pick = feed_u8(&scene->feed);
+    uint32_t greeted[LINKS];
+    uint32_t count = 0;
+
+    for (uint32_t link = 0; link < LINKS; link++) {
+        if (scene->greeted[link])
+            greeted[count++] = link;
+    }
+    return any || count == 0 ? pick % LINKS : greeted[pick % count];
+}
+
 static void happen(struct scene *scene)
 {
     const uint32_t what = feed_below(&scene->feed, 20);
-    const uint32_t link = feed_below(&scene->feed, LINKS);
+    const uint32_t link = choose_link(scene, what == 1 || what == 12);
 
     switch (what) {
     case 0:

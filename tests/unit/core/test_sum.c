@@ -736,6 +736,27 @@ static void test_called_in_vector_is_not_withdrawn(void **state)
     table_close(&t);
 }
 
+/* Found by fuzzing: b cancels as its vector is refused.  A second answer, to
+ * the WITHDRAW, would reach it when it waits for the next vector, and tell it
+ * that one is not in. */
+static void test_refused_vector_is_answered_once(void **state)
+{
+    const struct sum_msg other = {
+        .kind = SUM_GIVE, .call = 1, .serial = 1, .shape = {1, 2}};
+    const struct sum_msg withdraw = {.kind = SUM_WITHDRAW, .call = 1};
+    struct table t;
+
+    (void)state;
+    table_open(&t);
+    table_step(&t, 1, &other);
+    assert_non_null(told(&t, 1, SUM_REFUSE));
+    table_step(&t, 1, &withdraw);
+    assert_null(told(&t, 1, SUM_WITHDRAWN));
+    table_give(&t, 1, 1, 2);
+    assert_int_equal(told(&t, 1, SUM_TOTAL)->serial, 2);
+    table_close(&t);
+}
+
 /* b comes late for call 1 in the moment in which call 2 may close: what it is
  * told of call 1 must name those of call 1. */
 static void test_old_total_names_its_own(void **state)
@@ -773,6 +794,7 @@ int main(void)
         cmocka_unit_test(test_early_vector_is_called_in),
         cmocka_unit_test(test_late_vector_is_called_in),
         cmocka_unit_test(test_called_in_vector_is_not_withdrawn),
+        cmocka_unit_test(test_refused_vector_is_answered_once),
         cmocka_unit_test(test_old_total_names_its_own),
     };
 

@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("sum", 1, 1);
+    return corpus_test("sum", 40, 20);
 }

@@ -10,5 +10,5 @@
 
 int main(void)
 {
-    return corpus_test("roll", 4, 1);
+    return corpus_test("roll", 60, 8);
 }
