@@ -22,7 +22,8 @@ static const struct command commands[] = {
      "The result is the same to the bit, whoever was slow, died or joined.",
      "  muster train data.svm model.txt\n"
      "  muster train data.svm -n 8 --delay worker:w3=5 --chaos kill:w1@20\n"
-     "  muster train data.svm --listen :7731 --workers 3:16\n"
+     "  muster train data.svm --listen 0.0.0.0:7731 --workers 3:16 "
+     "--token-file cluster.token\n"
      "  muster train -s 0 -c 1 -v 5 data.svm\n"
      "  muster train data.svm best.txt --grid \"c=0.01,0.1,1\" --metric auc\n",
      train_command},
@@ -49,7 +50,7 @@ static const struct command commands[] = {
      "Workers join the relay as they would the coordinator, which they need "
      "not\n"
      "reach; it sees one connection for all of them.",
-     "  muster relay trainer.example:7731 --listen :7732 --token-file "
+     "  muster relay trainer.example:7731 --listen 0.0.0.0:7732 --token-file "
      "cluster.token\n",
      relay_command},
     {"data", POSITIONAL(CMD_DATA, OPT_DATA_ACTION, OPT_WHAT),

@@ -45,7 +45,8 @@ static const struct option table[OPTIONS] = {
     [OPT_SAVE] = {.name = "save",
                   .kind = VALUE_TEXT,
                   .value = "FILE",
-                  .help = "write the model there, in LIBLINEAR's text form",
+                  .help = "write the model there, in LIBLINEAR's text form; "
+                          "--save FILE is the same, also without DATA",
                   .commands = CMD_TRAIN},
     [OPT_ADDRESS] = {.name = "address",
                      .kind = VALUE_TEXT,
