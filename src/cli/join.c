@@ -5,6 +5,7 @@
 #include "cli/address.h"
 #include "cli/cli.h"
 #include "cli/input.h"
+#include "node/ways.h"
 #include "node/worker_node.h"
 #include "os/confine.h"
 #include "os/depot.h"
@@ -27,6 +28,15 @@ static const char *depot_of(const struct options *options, char path[PATH_SIZE])
     if (given != NULL)
         return strcmp(given, "none") == 0 ? NULL : given;
     return depot_default(path, PATH_SIZE) ? path : NULL;
+}
+
+/* Before it says that it is on its way. */
+static enum err check_ways(const char *text, struct why *why)
+{
+    struct net_address addresses[WAYS_MAX];
+    uint32_t count;
+
+    return ways_parse(text, addresses, &count, why);
 }
 
 int join_command(struct cli *cli)
@@ -78,6 +88,8 @@ int join_command(struct cli *cli)
                         "w1.token --name w1 --from cluster.token`; here: "
                         "--token-file w1.token",
                         &why);
+    if (err == ERR_OK)
+        err = check_ways(join.address, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     say_note(cli, "muster: joining %s; SIGTERM leaves in good order",

@@ -105,7 +105,9 @@ int report_command(struct cli *cli)
                          "which run? write `muster report FOLDER`, the --out "
                          "of a `muster train` with workers");
     if (!file_exists(folder))
-        return say_error(cli, EXIT_FAILED, "%.200s: there is no such folder",
+        return say_error(cli, EXIT_FAILED,
+                         "%.200s: there is no such folder; name the --out of a "
+                         "`muster train` with workers",
                          folder);
     (void)snprintf(path, sizeof path, "%.900s%s", out != NULL ? out : folder,
                    out != NULL ? "" : "/report.html");

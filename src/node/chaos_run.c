@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "os/log.h"
 #include "os/process.h"
 
 #define STOP_MOST_US        (10 * SECOND_US) /* Nothing waits for ever. */
@@ -69,8 +70,12 @@ static void carry_out(struct chaos_run *run, const struct chaos_event *event,
         run->join(run->context);
         return;
     }
+    if (member == NULL && event->kind != CHAOS_LIE)
+        log_line("--chaos: step %u: this machine has no worker named %s; "
+                 "nothing happens to it",
+                 event->step, event->name);
     if (member == NULL || member->process.pid == 0)
-        return; /* Gone already, or another machine's. */
+        return; /* Another machine's, or gone already. */
     switch (event->kind) {
     case CHAOS_KILL:
         process_kill(member->process.pid);
