@@ -11,11 +11,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent /
-                       "net" / "lib"))
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "net" / "lib"))
 
 OPTIONS = ["-q", "--leak-check=full", "--show-leak-kinds=definite",
-           "--errors-for-leak-kinds=definite"]
+           "--errors-for-leak-kinds=definite",
+           f"--suppressions={HERE / 'memcheck.supp'}"]
 
 
 def skip_without_valgrind():
