@@ -262,11 +262,20 @@ static const uint8_t *get_weights(struct reader *in, uint32_t dims)
     return view;
 }
 
+/* Those of the last round, if they go by the same name: most rounds have them,
+ * and reading them is a good part of reading a round. */
 static void get_round_exponents(struct reader *in, struct codec_room *room,
                                 struct msg_round *round)
 {
     const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
 
+    /* A product has none: nothing follows its weights, to be skipped. */
+    if (sum_dims > 0 && room->scaled == sum_dims &&
+        room->scale == round->key.scale) {
+        round->exponent = room->exponent;
+        skip_rest(in);
+        return;
+    }
     room->scaled = 0;
     get_packed_exponents(in, room->exponent, sum_dims);
     room->scaled = in->ok ? sum_dims : 0;
@@ -300,8 +309,6 @@ void get_round_vectors(struct reader *in, struct codec_room *room,
 void find_round_vectors(struct reader *in, struct codec_room *room,
                         struct msg_round *round)
 {
-    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
-
     get_pad(in);
     if (in->ok)
         round->weights =
@@ -309,16 +316,8 @@ void find_round_vectors(struct reader *in, struct codec_room *room,
     if (in->ok && round->kind == EVALUATE_HESSVEC)
         round->direction =
             (const double *)(const void *)get_weights(in, round->dims);
-    if (!in->ok)
-        return;
-    /* A product has none: nothing follows its weights, to be skipped. */
-    if (sum_dims == 0 || room->scaled != sum_dims ||
-        room->scale != round->key.scale) {
+    if (in->ok)
         get_round_exponents(in, room, round);
-        return;
-    }
-    round->exponent = room->exponent;
-    skip_rest(in);
 }
 
 void put_work(struct writer *out, const struct msg_work *work)

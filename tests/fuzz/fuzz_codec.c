@@ -176,6 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     call_group(data, size);
     if (codec_is_posted(data, size))
         call_posted(&room, data, size);
+    codec_room_forget(&room);
     good = codec_decode(data, size, &room, &msg) == ERR_OK;
     keep_packed(&room, good, data, size);
     read_here(&room, good, data, size);

@@ -170,8 +170,6 @@ static void test_fields_land_where_they_belong(void **state)
     assert_true(digest_equal(&sent.hello.data, &got.hello.data));
 }
 
-/* DATA, STATUS and CHUNKS end where the bytes end: shorter ones are other
- * messages. */
 /* Read in place: the same numbers, and those of a scale that is known are not
  * read again. */
 static void test_rounds_are_read_where_they_are(void **state)
@@ -207,6 +205,32 @@ static void test_rounds_are_read_where_they_are(void **state)
     }
     make(f, MSG_WORK, &sent);
     assert_false(codec_peek_round(f->bytes, f->size, &key));
+}
+
+/* The same of rounds that are copied. */
+static void test_a_known_scale_is_not_read_again(void **state)
+{
+    struct fixture *f = *state;
+    struct msg sent, got;
+
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        make(f, MSG_ROUND, &sent);
+        if (evaluation_is_product(sent.round.kind))
+            continue;
+        codec_room_forget(&f->room);
+        assert_int_equal(codec_decode(f->bytes, f->size, &f->room, &got),
+                         ERR_OK);
+        assert_memory_equal(got.round.exponent, f->random.exponent, 2);
+        f->random.exponent[0] = 1023;
+        f->size = codec_encode(&sent, f->bytes);
+        assert_int_equal(codec_decode(f->bytes, f->size, &f->room, &got),
+                         ERR_OK);
+        assert_memory_not_equal(got.round.exponent, f->random.exponent, 2);
+        sent.round.key.scale++;
+        f->size = codec_encode(&sent, f->bytes);
+        assert_int_equal(codec_decode(f->bytes, f->size, &f->room, &got),
+                         ERR_FORMAT);
+    }
 }
 
 /* Found by fuzzing: a product has no exponents, so that a room without any
@@ -288,6 +312,8 @@ static void test_sums_are_packed_where_they_are(void **state)
     mem_free(place);
 }
 
+/* DATA, STATUS and CHUNKS end where the bytes end: shorter ones are other
+ * messages. */
 static void test_every_truncation_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -496,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_packed_sums),
         cmocka_unit_test(test_fields_land_where_they_belong),
         cmocka_unit_test(test_rounds_are_read_where_they_are),
+        cmocka_unit_test(test_a_known_scale_is_not_read_again),
         cmocka_unit_test(test_nothing_follows_a_product),
         cmocka_unit_test(test_pads_are_zeros),
         cmocka_unit_test(test_sums_are_packed_where_they_are),
