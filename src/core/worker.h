@@ -138,6 +138,9 @@ struct worker {
 
 void worker_init(struct worker *worker, const struct worker_options *options);
 void worker_close(struct worker *worker);
+/* ROOM-1: is a piece computed, or its answer held, so that the round it is of
+ * stays where it was read in place? */
+bool worker_stays(const struct worker *worker);
 
 /* Advance by one event.  `actions` is emptied first. */
 void worker_step(struct worker *worker, const struct event *event,

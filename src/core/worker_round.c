@@ -177,15 +177,21 @@ static bool obeys(const struct worker *worker, const struct round_key *key)
            key_order(key, &worker->key) >= 0;
 }
 
+bool worker_stays(const struct worker *worker)
+{
+    return worker->computing || worker->holding;
+}
+
 /* The round gives way to the one that is arriving, as it would to the whole
- * message.  What is being computed is finished if it is of the same round, or
- * if that message will not be obeyed.  Not so if it was called off: it is of an
- * older round, and keeps nothing of this one from being overwritten. */
+ * message.  What is being computed, or held, is finished if it is of the same
+ * round, or if that message will not be obeyed.  Not so if it was called off:
+ * it is of an older round, and keeps nothing of this one from being
+ * overwritten. */
 void worker_coming(struct worker *worker, const struct round_key *key,
                    struct actions *actions)
 {
     if (!worker->in_round || !worker->kept_scale ||
-        (worker->computing && !worker->cancelling &&
+        (worker_stays(worker) && !worker->cancelling &&
          (is_again(worker, key) || !obeys(worker, key))))
         return;
     worker_round_end(worker, actions);

@@ -157,7 +157,7 @@ static void on_posted(struct node *node, const uint8_t *data, size_t size)
  * from that. */
 static bool inbox_used(const struct node *node)
 {
-    return node->core.computing && node->reading == INBOX;
+    return worker_stays(&node->core) && node->reading == INBOX;
 }
 
 static bool make_room(struct node *node)

@@ -552,6 +552,7 @@ static bool must_wait(struct world *world, uint32_t index,
 {
     struct sim_worker *worker = &world->workers[index];
     const struct computation *computation = &worker->computation;
+    time_us until;
 
     if (world->now < worker->inbox.full_until)
         return true;
@@ -559,11 +560,11 @@ static bool must_wait(struct world *world, uint32_t index,
         return false;
     step(world, index,
          (struct event){.kind = EVENT_COMING, .key = &msg->round.key});
-    if (!computation->active || !computation->in_place)
+    if (!worker_stays(&worker->machine) || !computation->in_place)
         return false;
-    worker->inbox.full_until = computation->ends_at > world->now
-                                   ? computation->ends_at
-                                   : world->now + 1;
+    until = worker->machine.holding ? worker->machine.release_at
+                                    : computation->ends_at;
+    worker->inbox.full_until = until > world->now ? until : world->now + 1;
     return true;
 }
 

@@ -302,7 +302,8 @@ static uint32_t fill(struct feed *feed, bool coded, struct item *items)
 
 static bool inbox_used(const struct scene *scene)
 {
-    return scene->computing && scene->reading == INBOX;
+    return (scene->computing || scene->machine.holding) &&
+           scene->reading == INBOX;
 }
 
 /* Its first bytes are here: may the rest be read? */
@@ -620,8 +621,6 @@ static void computed(struct scene *scene)
         scene->reading != scene->posted)
         event.err = ERR_STALE;
     step(scene, event);
-    if (scene->coming.waits && !inbox_used(scene))
-        make_room(scene);
 }
 
 static void happen(struct scene *scene)
@@ -697,8 +696,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     worker_init(&scene.machine, &options);
     step(&scene, (struct event){.kind = EVENT_START});
     for (uint32_t i = 0;
-         i < EVENTS_MAX && feed_more(&scene.feed) && !scene.over; i++)
+         i < EVENTS_MAX && feed_more(&scene.feed) && !scene.over; i++) {
         happen(&scene);
+        if (scene.coming.waits && !inbox_used(&scene))
+            make_room(&scene);
+    }
     fuzz_reached = scene.machine.chunks_done > 0;
     worker_close(&scene.machine);
     while (scene.sending_count > 0)

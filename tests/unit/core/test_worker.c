@@ -195,6 +195,38 @@ static void test_an_idle_round_gives_way(void **state)
     close_play(&play);
 }
 
+/* ROOM-1, seed 25518: the same round, sent again and again by a coordinator
+ * that lost patience, took away the answer that was held on purpose; it was
+ * computed anew each time, and never sent. */
+static void test_a_held_answer_does_not_give_way(void **state)
+{
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true);
+    msg = make_round(&play, key_of(1, 0), two, 1);
+    msg.round.kept = 9;
+    msg.round.kept_scale = true;
+    msg.round.delay_s = 0.5;
+    hear(&play, &msg);
+    computed(&play, ERR_OK);
+    coming(&play, key_of(1, 0));
+    assert_true(worker_stays(&play.worker));
+    coming(&play, key_of(0, 9)); /* It will not be obeyed. */
+    assert_true(worker_stays(&play.worker));
+    play.now += 600 * MS_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    assert_false(worker_stays(&play.worker));
+
+    hear(&play, &msg);
+    computed(&play, ERR_OK);
+    coming(&play, key_of(1, 1)); /* Another one: it gives way at once. */
+    assert_false(worker_stays(&play.worker));
+    close_play(&play);
+}
+
 /* The last piece of one who leaves is finished, whatever comes. */
 static void test_who_leaves_does_not_give_way(void **state)
 {
@@ -575,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_a_round_gives_way),
         cmocka_unit_test(test_an_idle_round_gives_way),
         cmocka_unit_test(test_who_leaves_does_not_give_way),
+        cmocka_unit_test(test_a_held_answer_does_not_give_way),
         cmocka_unit_test(test_a_round_behind_a_called_off_one_gives_way),
         cmocka_unit_test(test_lower_view_is_ignored),
         cmocka_unit_test(test_cancel_may_come_first),
