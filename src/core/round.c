@@ -173,6 +173,7 @@ void round_again(struct coordinator *c, struct actions *actions)
 
 void round_open(struct coordinator *c, struct actions *actions)
 {
+    const bool reserves = c->code.spec.schedule != SCHED_ALL;
     const struct ask ask = optim_next(&c->optim);
     uint32_t first;
     enum err err;
@@ -213,10 +214,9 @@ void round_open(struct coordinator *c, struct actions *actions)
         round_open_slot(c, slot, actions);
     }
     work_contested(c, actions);
-    if (c->code.spec.schedule !=
-        SCHED_ALL) /* They hold what they begin with. */
-        for (uint32_t slot = 0; slot < c->code.slots; slot++)
-            work_reserve(c, slot, actions);
+    /* Where all begin with all that they hold, nothing is left to reserve. */
+    for (uint32_t slot = 0; slot < c->code.slots && reserves; slot++)
+        work_reserve(c, slot, actions);
     balance_round(c, actions);
 }
 
