@@ -94,6 +94,10 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->kind = msg->kind;
     worker->sum_dims = sum_dims;
     worker->in_round = true;
+    /* The same round again, read in place: what it lacks was promised before.
+     */
+    if (!key_equal(&msg->key, &worker->key))
+        worker->need_at = worker->now + NEED_RESEND_US;
     worker->key = msg->key;
     worker->coded = msg->coded;
     worker->coded_failed = false;
@@ -102,7 +106,6 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->delay_factor = msg->delay_factor;
     worker->delayed = false;
     worker->compute_us = 0;
-    worker->need_at = worker->now + NEED_RESEND_US;
     /* A product that was called off may still be writing to it. */
     if (msg->coded && !evaluation_is_product(msg->kind))
         memset(worker->row, 0, (sum_dims + 1) * sizeof *worker->row);

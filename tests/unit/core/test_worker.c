@@ -227,6 +227,26 @@ static void test_a_held_answer_does_not_give_way(void **state)
     close_play(&play);
 }
 
+/* Seed 89918: the same round again, read in place, put off the question for
+ * chunks that had been lost, each time it came. */
+static void test_needs_are_told_although_the_round_comes_again(void **state)
+{
+    struct play play;
+    uint32_t asked = 0;
+
+    (void)state;
+    open_play(&play, false);
+    for (uint32_t i = 0; i < 4; i++) {
+        coming(&play, key_of(1, 0));
+        give_kept(&play, key_of(1, 0), 1);
+        play.now += 150 * MS_US;
+        step(&play, (struct event){.kind = EVENT_TIME});
+        asked += stage_count_msg(&play.actions, MSG_NEED);
+    }
+    assert_int_equal(asked, 2);
+    close_play(&play);
+}
+
 /* The last piece of one who leaves is finished, whatever comes. */
 static void test_who_leaves_does_not_give_way(void **state)
 {
@@ -608,6 +628,7 @@ int main(void)
         cmocka_unit_test(test_an_idle_round_gives_way),
         cmocka_unit_test(test_who_leaves_does_not_give_way),
         cmocka_unit_test(test_a_held_answer_does_not_give_way),
+        cmocka_unit_test(test_needs_are_told_although_the_round_comes_again),
         cmocka_unit_test(test_a_round_behind_a_called_off_one_gives_way),
         cmocka_unit_test(test_lower_view_is_ignored),
         cmocka_unit_test(test_cancel_may_come_first),
