@@ -38,7 +38,7 @@ void get_chunks(struct reader *in, struct msg_chunks *chunks)
     chunks->place_size = in->size - in->at;
     must(in, chunks->place_size < PLACE_SIZE);
     chunks->place = (const char *)get_view(in, chunks->place_size);
-    for (size_t i = 0; in->ok && i < chunks->place_size; i++)
+    for (size_t i = 0; chunks->place != NULL && i < chunks->place_size; i++)
         must(in, !control_character(chunks->place[i]));
 }
 
