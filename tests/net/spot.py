@@ -46,10 +46,11 @@ def joined(out):
 
 
 def worker(tap, kind, wanted):
-    """A joiner is told, and the run goes on without it."""
+    """A joiner is told, and the run goes on without it: a run that takes much
+    longer than the four looks that it may need."""
     out = f"worker-{kind}"
     one, flags = place(kind)
-    process = start(*train_args(out, "-n", "1", "--delay", "exp:0.01",
+    process = start(*train_args(out, "-n", "1", "--delay", "exp:0.04",
                                 "--listen", "127.0.0.1:0", steps=STEPS))
     joiner = start("join", address_of(out), "--name", "spot", *flags)
     try:
