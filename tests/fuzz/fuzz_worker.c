@@ -302,8 +302,7 @@ static uint32_t fill(struct feed *feed, bool coded, struct item *items)
 
 static bool inbox_used(const struct scene *scene)
 {
-    return (scene->computing || scene->machine.holding) &&
-           scene->reading == INBOX;
+    return worker_stays(&scene->machine) && scene->reading == INBOX;
 }
 
 /* Its first bytes are here: may the rest be read? */
