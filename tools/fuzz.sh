@@ -43,7 +43,8 @@ ar rc $dir/all.a $dir/obj/*.o
 
 if [ "$target" = seeds ]; then
     clang $flags -fsanitize=address -Itests/unit tests/fuzz/seeds.c \
-        tests/unit/wire/random_msg.c $dir/all.a $libs -o $dir/seeds
+        tests/unit/wire/random_msg.c tests/unit/wire/sample_msg.c \
+        $dir/all.a $libs -o $dir/seeds
     exec $dir/seeds tests/fuzz/corpus
 fi
 for name in $targets; do

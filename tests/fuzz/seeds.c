@@ -16,12 +16,10 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "data/cache.h"
-#include "math/exact.h"
 #include "wire/bundle.h"
 #include "wire/codec.h"
 #include "wire/random_msg.h"
-#include "wire/roll_codec.h"
-#include "wire/sum_codec.h"
+#include "wire/sample_msg.h"
 
 #define SEED  8u
 #define BYTES 16384u
@@ -160,62 +158,18 @@ static void keep_bundle(void)
 
 /* --- owners of private data ---------------------------------------------- */
 
-static void keep_roll(const char *name, const struct roll_msg *msg)
-{
-    uint8_t bytes[2048];
-
-    if (roll_codec_bound(msg) > sizeof bytes)
-        exit(1);
-    keep(name, bytes, roll_codec_encode(msg, bytes));
-}
-
 static void keep_rolls(void)
 {
-    static const double numbers[8] = {-1, .5, 3, 4, 5, 6, 7, 8};
-    static const double sizes[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    static const int16_t scales[8] = {1, 2, 3};
-    static const int64_t sums[8] = {1, 2, INT64_MAX};
-    const uint8_t *labels = (const uint8_t *)numbers;
-    const struct roll_msg offer = {.kind = ROLL_OFFER,
-                                   .offer = {.version = MSG_VERSION,
-                                             .name = "h1",
-                                             .rows = 9,
-                                             .cols = 6,
-                                             .label_count = 3,
-                                             .labels = labels}};
-    const struct roll_msg schema = {.kind = ROLL_SCHEMA,
-                                    .schema = {.rows = 300,
-                                               .cols = 7,
-                                               .intercept = true,
-                                               .chunk_rows = 64,
-                                               .model = 2,
-                                               .first = 1,
-                                               .end = 3,
-                                               .chunks = 5,
-                                               .label_count = 3,
-                                               .labels = labels}};
-    const struct roll_msg large = {.kind = ROLL_SIZES,
-                                   .sizes = {.label = 1,
-                                             .norm = 2,
-                                             .weight = 1,
-                                             .dims = 8,
-                                             .x_max = (const uint8_t *)sizes}};
-    const struct roll_msg scale = {.kind = ROLL_SCALES,
-                                   .scales = {.dims = 8,
-                                              .u = (const uint8_t *)scales,
-                                              .v = (const uint8_t *)scales}};
-    const struct roll_msg sum = {.kind = ROLL_SUMS,
-                                 .sums = {.dims = 8,
-                                          .u = (const uint8_t *)sums,
-                                          .v = (const uint8_t *)sums}};
-    const struct roll_msg no = {.kind = ROLL_NO, .no = {.reason = "no room"}};
+    static const char *const kinds[] = {"roll_offer", "roll_schema",
+                                        "roll_sizes", "roll_scales",
+                                        "roll_sums",  "roll_no"};
+    uint8_t bytes[2048];
 
-    keep_roll("roll_offer", &offer);
-    keep_roll("roll_schema", &schema);
-    keep_roll("roll_sizes", &large);
-    keep_roll("roll_scales", &scale);
-    keep_roll("roll_sums", &sum);
-    keep_roll("roll_no", &no);
+    for (int kind = ROLL_OFFER; kind <= ROLL_NO; kind++) {
+        const struct roll_msg msg = sample_roll((enum roll_kind)kind);
+
+        keep(kinds[kind - ROLL_OFFER], bytes, roll_codec_encode(&msg, bytes));
+    }
 }
 
 /* --- groups -------------------------------------------------------------- */
@@ -231,30 +185,8 @@ static void keep_group(void)
     uint8_t bytes[2048];
 
     for (int kind = SUM_HELLO; kind <= SUM_BYE; kind++) {
-        struct sum_msg msg = {.kind = (enum sum_kind)kind,
-                              .version = SUM_VERSION,
-                              .name = "m1",
-                              .incarnation = 7,
-                              .group = 9,
-                              .call = 11,
-                              .next = 13,
-                              .beat_us = 50000,
-                              .dead_us = 2000000,
-                              .size_max = 64,
-                              .serial = 17,
-                              .contributed = 2,
-                              .members = 2,
-                              .reason = "why"};
+        const struct sum_msg msg = sample_sum((enum sum_kind)kind, values);
 
-        if (kind == SUM_GIVE || kind == SUM_TOTAL) {
-            msg.shape = (struct sum_shape){EXACT_F64, 2};
-            msg.bytes = (const uint8_t *)values;
-            msg.size = sizeof values;
-        }
-        if (kind == SUM_TOTAL) {
-            msg.who = "a,b";
-            msg.who_size = 3;
-        }
         keep(kinds[kind - SUM_HELLO], bytes, sum_codec_encode(&msg, bytes));
     }
 }

@@ -14,71 +14,15 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "wire/sample_msg.h"
 
-enum { SIZE = 1024, DIMS = 8, DAMAGES = 20000 };
-
-static const double labels[] = {-1, 0.5, 3};
-static const double sizes[DIMS] = {0, 1, 2.5, 3, 4, 5, 6, 1e300};
-static const int16_t scales[2 * DIMS] = {-1022, 0, 7, 1022};
-static const int64_t sums[2 * DIMS] = {0, 1, INT64_MAX};
-
-static struct roll_msg message(enum roll_kind kind)
-{
-    struct roll_msg msg = {.kind = kind};
-
-    switch (kind) {
-    case ROLL_OFFER:
-        msg.offer = (struct roll_offer){.version = MSG_VERSION,
-                                        .name = "h1",
-                                        .rows = 100,
-                                        .cols = 6,
-                                        .label_count = 3,
-                                        .labels = (const uint8_t *)labels};
-        msg.offer.part.bytes[3] = 9;
-        break;
-    case ROLL_SCHEMA:
-        msg.schema = (struct roll_schema){.known = true,
-                                          .rows = 300,
-                                          .cols = 7,
-                                          .intercept = true,
-                                          .chunk_rows = 64,
-                                          .model = 2,
-                                          .first = 1,
-                                          .end = 3,
-                                          .chunks = 5,
-                                          .label_count = 3,
-                                          .labels = (const uint8_t *)labels};
-        break;
-    case ROLL_SIZES:
-        msg.sizes = (struct roll_sizes){.label = 1,
-                                        .norm = 2,
-                                        .weight = 1,
-                                        .dims = DIMS,
-                                        .x_max = (const uint8_t *)sizes};
-        break;
-    case ROLL_SCALES:
-        msg.scales =
-            (struct roll_scales){.dims = DIMS,
-                                 .u = (const uint8_t *)scales,
-                                 .v = (const uint8_t *)(scales + DIMS)};
-        break;
-    case ROLL_SUMS:
-        msg.sums = (struct roll_sums){.dims = DIMS,
-                                      .u = (const uint8_t *)sums,
-                                      .v = (const uint8_t *)(sums + DIMS)};
-        break;
-    case ROLL_NO:
-        (void)strcpy(msg.no.reason, "no room");
-        break;
-    }
-    return msg;
-}
+enum { SIZE = 1024, DIMS = SAMPLE_ROLL_DIMS, DAMAGES = 20000 };
 
 static void test_round_trip(void **state)
 {
     (void)state;
     for (int kind = ROLL_OFFER; kind <= ROLL_NO; kind++) {
-        const struct roll_msg msg = message((enum roll_kind)kind);
+        const struct roll_msg msg = sample_roll((enum roll_kind)kind);
         uint8_t bytes[SIZE], again[SIZE];
         struct roll_msg read = {0};
         const size_t size = roll_codec_encode(&msg, bytes);
@@ -112,25 +56,25 @@ static void test_nonsense(void **state)
     static const double negative[DIMS] = {-1};
     static const int64_t below[2 * DIMS] = {-1};
     static const int16_t beyond[2 * DIMS] = {1023};
-    struct roll_msg msg = message(ROLL_OFFER);
+    struct roll_msg msg = sample_roll(ROLL_OFFER);
 
     (void)state;
     msg.offer.label_count = 2;
     msg.offer.labels = (const uint8_t *)backwards;
     assert_int_equal(recode(&msg), ERR_FORMAT);
-    msg = message(ROLL_OFFER);
+    msg = sample_roll(ROLL_OFFER);
     msg.offer.rows = 0;
     assert_int_equal(recode(&msg), ERR_FORMAT);
-    msg = message(ROLL_SCHEMA);
+    msg = sample_roll(ROLL_SCHEMA);
     msg.schema.end = 6;
     assert_int_equal(recode(&msg), ERR_FORMAT);
-    msg = message(ROLL_SIZES);
+    msg = sample_roll(ROLL_SIZES);
     msg.sizes.x_max = (const uint8_t *)negative;
     assert_int_equal(recode(&msg), ERR_FORMAT);
-    msg = message(ROLL_SUMS);
+    msg = sample_roll(ROLL_SUMS);
     msg.sums.u = (const uint8_t *)below;
     assert_int_equal(recode(&msg), ERR_FORMAT);
-    msg = message(ROLL_SCALES);
+    msg = sample_roll(ROLL_SCALES);
     msg.scales.v = (const uint8_t *)beyond;
     assert_int_equal(recode(&msg), ERR_FORMAT);
 }
@@ -143,7 +87,7 @@ static void test_damage(void **state)
     rng_init(&rng, 5);
     for (int i = 0; i < DAMAGES; i++) {
         const struct roll_msg msg =
-            message((enum roll_kind)(ROLL_OFFER + i % 6));
+            sample_roll((enum roll_kind)(ROLL_OFFER + i % 6));
         uint8_t bytes[SIZE], again[SIZE * 20];
         struct roll_msg read;
         const size_t size = roll_codec_encode(&msg, bytes);

@@ -13,35 +13,9 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "math/exact.h"
+#include "wire/sample_msg.h"
 
 enum { SIZE = 1024 };
-
-static struct sum_msg message(enum sum_kind kind, const double *values)
-{
-    struct sum_msg msg = {.kind = kind,
-                          .version = SUM_VERSION,
-                          .name = "m1",
-                          .incarnation = 7,
-                          .group = 9,
-                          .call = 11,
-                          .next = 13,
-                          .beat_us = 50000,
-                          .dead_us = 2000000,
-                          .size_max = 64,
-                          .patience_us = 5,
-                          .serial = 17,
-                          .reason = "why"};
-
-    if (kind == SUM_GIVE || kind == SUM_TOTAL) {
-        msg.shape = (struct sum_shape){EXACT_F64, 2};
-        msg.bytes = (const uint8_t *)values;
-        msg.size = 2 * sizeof *values;
-    }
-    if (kind == SUM_TOTAL)
-        msg.who = "a,b", msg.who_size = 3;
-    return msg;
-}
 
 static void test_round_trip(void **state)
 {
@@ -49,7 +23,7 @@ static void test_round_trip(void **state)
 
     (void)state;
     for (int kind = SUM_HELLO; kind <= SUM_BYE; kind++) {
-        const struct sum_msg msg = message((enum sum_kind)kind, values);
+        const struct sum_msg msg = sample_sum((enum sum_kind)kind, values);
         uint8_t bytes[SIZE], again[SIZE];
         struct sum_msg read = {0};
         const size_t size = sum_codec_encode(&msg, bytes);
@@ -70,7 +44,7 @@ static void test_round_trip(void **state)
 static void test_lies(void **state)
 {
     const double values[2] = {1, 2};
-    struct sum_msg msg = message(SUM_GIVE, values);
+    struct sum_msg msg = sample_sum(SUM_GIVE, values);
     uint8_t bytes[SIZE];
     struct sum_msg read;
 

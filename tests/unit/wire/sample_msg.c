@@ -1,0 +1,93 @@
+#include "wire/sample_msg.h"
+
+#include <string.h>
+
+#include "math/exact.h"
+
+struct sum_msg sample_sum(enum sum_kind kind, const double *values)
+{
+    struct sum_msg msg = {.kind = kind,
+                          .version = SUM_VERSION,
+                          .name = "m1",
+                          .incarnation = 7,
+                          .group = 9,
+                          .call = 11,
+                          .next = 13,
+                          .beat_us = 50000,
+                          .dead_us = 2000000,
+                          .size_max = 64,
+                          .patience_us = 5,
+                          .serial = 17,
+                          .contributed = 2,
+                          .members = 2,
+                          .reason = "why"};
+
+    if (kind == SUM_GIVE || kind == SUM_TOTAL) {
+        msg.shape = (struct sum_shape){EXACT_F64, 2};
+        msg.bytes = (const uint8_t *)values;
+        msg.size = 2 * sizeof *values;
+    }
+    if (kind == SUM_TOTAL) {
+        msg.who = "a,b";
+        msg.who_size = 3;
+    }
+    return msg;
+}
+
+static const double labels[] = {-1, 0.5, 3};
+static const double sizes[SAMPLE_ROLL_DIMS] = {0, 1, 2.5, 3, 4, 5, 6, 1e300};
+static const int16_t scales[2 * SAMPLE_ROLL_DIMS] = {-1022, 0, 7, 1022};
+static const int64_t sums[2 * SAMPLE_ROLL_DIMS] = {0, 1, INT64_MAX};
+
+struct roll_msg sample_roll(enum roll_kind kind)
+{
+    struct roll_msg msg = {.kind = kind};
+
+    switch (kind) {
+    case ROLL_OFFER:
+        msg.offer = (struct roll_offer){.version = MSG_VERSION,
+                                        .name = "h1",
+                                        .rows = 100,
+                                        .cols = 6,
+                                        .label_count = 3,
+                                        .labels = (const uint8_t *)labels};
+        msg.offer.part.bytes[3] = 9;
+        break;
+    case ROLL_SCHEMA:
+        msg.schema = (struct roll_schema){.known = true,
+                                          .rows = 300,
+                                          .cols = 7,
+                                          .intercept = true,
+                                          .chunk_rows = 64,
+                                          .model = 2,
+                                          .first = 1,
+                                          .end = 3,
+                                          .chunks = 5,
+                                          .label_count = 3,
+                                          .labels = (const uint8_t *)labels};
+        break;
+    case ROLL_SIZES:
+        msg.sizes = (struct roll_sizes){.label = 1,
+                                        .norm = 2,
+                                        .weight = 1,
+                                        .dims = SAMPLE_ROLL_DIMS,
+                                        .x_max = (const uint8_t *)sizes};
+        break;
+    case ROLL_SCALES:
+        msg.scales = (struct roll_scales){
+            .dims = SAMPLE_ROLL_DIMS,
+            .u = (const uint8_t *)scales,
+            .v = (const uint8_t *)(scales + SAMPLE_ROLL_DIMS)};
+        break;
+    case ROLL_SUMS:
+        msg.sums =
+            (struct roll_sums){.dims = SAMPLE_ROLL_DIMS,
+                               .u = (const uint8_t *)sums,
+                               .v = (const uint8_t *)(sums + SAMPLE_ROLL_DIMS)};
+        break;
+    case ROLL_NO:
+        (void)strcpy(msg.no.reason, "no room");
+        break;
+    }
+    return msg;
+}
