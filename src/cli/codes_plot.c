@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "os/file.h"
+#include "os/output.h"
 
 #define SQUARE     14u
 #define MARGIN     60u
@@ -109,7 +109,7 @@ enum err codes_plot(const struct code *code, const char *path, struct why *why)
             add_entry(&text, slot, table->span[i], table->value[i] / most);
     }
     add(&text, "</svg>\n");
-    err = file_write_atomic(path, text.bytes, text.size, 0644, why);
+    err = output_save(path, text.bytes, text.size, why);
     mem_free(text.bytes);
     return err;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/files.h"
 #include "math/golden.h"
 #include "os/log.h"
 
@@ -180,7 +181,7 @@ static bool wants_json(int argc, char *const *argv)
 static int run_command(struct cli *cli, int argc, char *const *argv)
 {
     struct why why = {0};
-    const enum err err =
+    enum err err =
         options_parse(&cli->options, &cli->command->shape, argc, argv, &why);
 
     if (err != ERR_OK)
@@ -198,7 +199,8 @@ static int run_command(struct cli *cli, int argc, char *const *argv)
         config_print(cli);
         return EXIT_DONE;
     }
-    return cli->command->run(cli);
+    err = files_check(&cli->options, &why);
+    return err != ERR_OK ? say_why(cli, err, &why) : cli->command->run(cli);
 }
 
 static const char *as_command(const char *word)

@@ -5,7 +5,7 @@
  *     .npy           <f8, shape (features) or (classes, features)
  *     .safetensors   one tensor "weight", the rest as metadata
  *     .csv           feature,weight: features counted from 1, "intercept" last
- *     else           LIBLINEAR's text
+ *     .txt, .model   LIBLINEAR's text; so is a name without an ending
  *
  * The intercept, if any, is the last weight of each vector.
  */
@@ -19,6 +19,7 @@
 #include "cli/model_load.h"
 #include "cli/page.h"
 #include "os/file.h"
+#include "os/output.h"
 
 #define MODEL_BYTES_MAX (UINT64_C(1) << 32)
 #define LARGEST         5u /* Weights shown. */
@@ -282,40 +283,58 @@ static void put_csv(struct page *page, const struct model_file *model)
     }
 }
 
-static enum err put_text_form(struct page *page, const struct model_file *model)
+static void put_liblinear(struct page *page, const struct model_file *model)
 {
     char *text;
     size_t size;
-    const enum err err = model_file_encode(model, &text, &size);
 
-    if (err != ERR_OK)
-        return err;
+    if (model_file_encode(model, &text, &size) != ERR_OK) {
+        page->failed = true;
+        return;
+    }
     page_add(page, text, size);
     mem_free(text);
-    return ERR_OK;
+}
+
+static const struct {
+    const char *ending;
+    void (*put)(struct page *page, const struct model_file *model);
+} forms[] = {
+    {"", put_liblinear},       {".txt", put_liblinear},
+    {".model", put_liblinear}, {".npy", put_npy},
+    {".csv", put_csv},         {".safetensors", put_safetensors},
+};
+
+static const char *ending_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash == NULL ? path : slash + 1, '.');
+
+    return dot == NULL ? "" : dot;
 }
 
 static enum err convert(const struct model_file *model, const char *path,
                         struct why *why)
 {
-    const char *dot = strrchr(path, '.');
-    const char *form = dot == NULL ? "" : dot;
+    const char *ending = ending_of(path);
     struct page page = {0};
     enum err err = ERR_OK;
+    size_t form = 0;
 
-    if (strcmp(form, ".npy") == 0)
-        put_npy(&page, model);
-    else if (strcmp(form, ".safetensors") == 0)
-        put_safetensors(&page, model);
-    else if (strcmp(form, ".csv") == 0)
-        put_csv(&page, model);
+    while (form < sizeof forms / sizeof *forms &&
+           strcmp(forms[form].ending, ending) != 0)
+        form++;
+    if (form == sizeof forms / sizeof *forms)
+        return why_set(why, ERR_UNKNOWN,
+                       "%.200s: models are not written as %.32s; there are "
+                       ".npy, .safetensors, .csv, and LIBLINEAR's text as "
+                       ".txt, .model or a name without an ending",
+                       path, ending);
+    forms[form].put(&page, model);
+    if (page.failed)
+        err = why_set(why, ERR_NOMEM, "%.200s: %s", path, err_text(ERR_NOMEM));
     else
-        err = put_text_form(&page, model);
-    if (err != ERR_OK || page.failed)
-        err = why_set(why, err == ERR_OK ? ERR_NOMEM : err, "%.200s: %s", path,
-                      err_text(err == ERR_OK ? ERR_NOMEM : err));
-    else
-        err = file_write_atomic(path, page.data, page.size, 0644, why);
+        err = output_save(path, page.data, page.size, why);
     page_close(&page);
     return err;
 }

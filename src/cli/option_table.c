@@ -93,7 +93,8 @@ static const struct option table[OPTIONS] = {
                        .kind = VALUE_TEXT,
                        .value = "OUT",
                        .help = "the file to write, by its ending: .npy, "
-                               ".safetensors, .csv, else LIBLINEAR text",
+                               ".safetensors, .csv; .txt, .model or none for "
+                               "LIBLINEAR text; - is standard output",
                        .commands = CMD_MODEL},
     [OPT_CODE_NAME] = {.name = "code-name",
                        .kind = VALUE_TEXT,
@@ -913,6 +914,11 @@ static const struct option table[OPTIONS] = {
                    .kind = VALUE_FLAG,
                    .help = "no progress",
                    .commands = CMD_ALL},
+    [OPT_FORCE] = {.name = "force",
+                   .section = output,
+                   .kind = VALUE_FLAG,
+                   .help = "write the model over a file that is no model",
+                   .commands = CMD_TRAIN},
     [OPT_CONFIG] = {.name = "config",
                     .section = output,
                     .kind = VALUE_TEXT,

@@ -170,6 +170,7 @@ enum option_id {
     /* Output. */
     OPT_FORMAT,
     OPT_QUIET,
+    OPT_FORCE,
     OPT_CONFIG,
     OPT_PRINT_CONFIG,
     OPT_HELP,

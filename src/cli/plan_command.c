@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 #include "cli/code_options.h"
 #include "cli/delay_load.h"
-#include "os/file.h"
+#include "os/output.h"
 #include "plan/fit.h"
 #include "plan/plan.h"
 
@@ -275,7 +275,7 @@ static enum err write_trace(const struct delay_trace *trace, const char *path,
 
     if (text == NULL)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
-    err = file_write_atomic(path, text, strlen(text), 0644, why);
+    err = output_save(path, text, strlen(text), why);
     mem_free(text);
     return err;
 }

@@ -24,6 +24,7 @@
 #include "math/softmax.h"
 #include "model/metrics.h"
 #include "os/file.h"
+#include "os/output.h"
 
 #define BLOCK_ROWS 256u /* Probabilities worked out at a time. */
 
@@ -388,7 +389,7 @@ static enum err write_out(const struct predict *predict, const char *out,
     if (page.failed)
         err = why_set(why, ERR_NOMEM, "out of memory");
     else if (out != NULL)
-        err = file_write_atomic(out, page.data, page.size, 0644, why);
+        err = output_save(out, page.data, page.size, why);
     else if (page.size > 0)
         (void)fwrite(page.data, 1, page.size, stdout);
     page_close(&page);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "os/file.h"
+#include "os/output.h"
 #include "plan/delay.h"
 
 #define QUICK_SHARE .05 /* Of all times: as long as the work takes. */
@@ -183,9 +183,8 @@ enum err recorder_write(struct recorder *recorder, const char *path,
     if (err == ERR_OK) {
         take_off(&recorder->times, work_s);
         text = delay_trace_text(&recorder->times);
-        err = text == NULL
-                  ? ERR_NOMEM
-                  : file_write_atomic(path, text, strlen(text), 0644, why);
+        err = text == NULL ? ERR_NOMEM
+                           : output_save(path, text, strlen(text), why);
     }
     if (err == ERR_NOMEM)
         (void)why_set(why, err, "%s", err_text(err));

@@ -35,11 +35,11 @@ static int write_data(const char *text, size_t size, void *context)
 }
 
 static enum err write_page(const json_t *data, const char *path,
-                           struct why *why)
+                           enum output_way way, struct why *why)
 {
     const char *mark = strstr(report_html, MARK);
     struct output *out;
-    const enum err err = output_open(&out, path, why);
+    const enum err err = output_open(&out, path, way, 0644, why);
 
     CHECK(mark != NULL);
     if (err != ERR_OK)
@@ -114,7 +114,7 @@ int report_command(struct cli *cli)
     err = report_data(folder, &data, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
-    err = write_page(data, path, &why);
+    err = write_page(data, path, out != NULL ? OUTPUT_WHOLE : OUTPUT_OWN, &why);
     if (err == ERR_OK)
         show(cli, data, path);
     json_decref(data);

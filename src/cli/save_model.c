@@ -6,6 +6,7 @@
 #include "cli/setup.h"
 #include "model/file.h"
 #include "os/file.h"
+#include "os/output.h"
 
 enum err save_model(const struct setup *setup, const double *w,
                     const char *path, struct why *why)
@@ -43,7 +44,7 @@ enum err save_model(const struct setup *setup, const double *w,
     if (err != ERR_OK)
         return why_set(why, err, "%.200s: the model is not finite: %s", path,
                        err_text(err));
-    err = file_write_atomic(path, text, size, 0644, why);
+    err = output_save(path, text, size, why);
     mem_free(text);
     return err;
 }

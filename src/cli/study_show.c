@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/metrics_show.h"
 #include "cli/study.h"
-#include "os/file.h"
+#include "os/output.h"
 
 #define CSV_LINE_BYTES 256u
 
@@ -219,7 +219,7 @@ enum err study_write_csv(const struct setup *setup, const struct study *studies,
         setup->has_test ? metric_name(setup->metric) : "metric");
     for (uint32_t i = 0; i < count; i++)
         used += put_lines(&studies[i], text + used);
-    err = file_write_atomic(path, text, used, 0644, why);
+    err = output_save(path, text, used, why);
     mem_free(text);
     return err;
 }

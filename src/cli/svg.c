@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "os/file.h"
+#include "os/output.h"
 
 #define GRID  "#e5e7eb"
 #define INK   "#374151"
@@ -186,9 +186,8 @@ enum err svg_write(struct svg *svg, const char *path, struct why *why)
     enum err err;
 
     svg_add(svg, "</svg>\n");
-    err = svg->failed
-              ? why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM))
-              : file_write_atomic(path, svg->text, svg->used, 0644, why);
+    err = svg->failed ? why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM))
+                      : output_save(path, svg->text, svg->used, why);
     mem_free(svg->text);
     *svg = (struct svg){0};
     return err;

@@ -412,7 +412,7 @@ enum err trace_file_open(struct trace_file *file, const char *path,
                                 .clock_error_us = -1};
     if (path == NULL)
         return ERR_OK;
-    if (output_open_live(&file->out, path, why) != ERR_OK)
+    if (output_open(&file->out, path, OUTPUT_LIVE, 0644, why) != ERR_OK)
         return why_in(why, ERR_IO, "--trace");
     name_process(file, COORDINATOR, "coordinator");
     name_thread(file, COORDINATOR, TRACK_STEPS, "steps");

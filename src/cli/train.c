@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/address.h"
 #include "cli/card.h"
+#include "cli/files.h"
 #include "cli/habit.h"
 #include "cli/run.h"
 #include "cli/trial.h"
@@ -97,6 +98,8 @@ static enum err prepare(struct run *run, struct why *why)
         err = demo_settings(options, run->screen.mode == SCREEN_BLOCK, why);
     if (err == ERR_OK && resume)
         err = run_choose_folder(run, why);
+    if (err == ERR_OK && resume)
+        err = files_check(options, why); /* It has just read them. */
     if (err == ERR_OK)
         err = habit_settings(options, why);
     if (err == ERR_OK && option_given(options, OPT_GRID))

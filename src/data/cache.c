@@ -571,7 +571,7 @@ enum err cache_write(const char *path, const struct digest *key,
     const struct cache_header header = describe(key, data, pool);
     uint8_t page[CACHE_PAGE];
     struct output *output = NULL;
-    enum err err = output_open(&output, path, why);
+    enum err err = output_open(&output, path, OUTPUT_OWN, 0644, why);
 
     if (err != ERR_OK)
         return err;

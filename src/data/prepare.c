@@ -92,7 +92,7 @@ static enum err write_part(struct kitchen *kitchen, const char *suffix,
                    suffix);
     part->rows = count;
     CHECK(rows->start != NULL);
-    err = output_open(&output, part->path, kitchen->why);
+    err = output_open(&output, part->path, OUTPUT_WHOLE, 0644, kitchen->why);
     if (err != ERR_OK)
         return err;
     for (uint32_t i = 0; i < count; i++) {

@@ -1,16 +1,11 @@
 /*
- * file.c - reading and replacing whole files.
- *
- * Replacing is: write PATH.tmp.RANDOM, sync it, rename it over PATH, sync the
- * folder.  A crash in between leaves the old file and at most a stray one.
+ * file.c - whole files by name.
  */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/random.h"
+#include "os/output.h"
 #include "os/transfer.h"
 
 #define PATH_SIZE 4096u
@@ -120,64 +115,16 @@ enum err file_read(const char *path, size_t max, uint8_t **data, size_t *size,
     return err;
 }
 
-/* `path`'s folder, opened. */
-static int open_parent(const char *path)
-{
-    char copy[PATH_SIZE];
-
-    if (snprintf(copy, sizeof copy, "%s", path) >= (int)sizeof copy) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    return open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-static int write_synced(const char *path, const void *data, size_t size,
-                        unsigned mode)
-{
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    int error = 0;
-
-    if (fd < 0)
-        return errno;
-    if (transfer_write_all(fd, data, size) != ERR_OK || fsync(fd) != 0)
-        error = errno;
-    if (close(fd) != 0 && error == 0)
-        error = errno;
-    return error;
-}
-
-static int sync_parent(const char *path)
-{
-    const int fd = open_parent(path);
-    int error = 0;
-
-    if (fd < 0)
-        return errno;
-    if (fsync(fd) != 0)
-        error = errno;
-    (void)close(fd);
-    return error;
-}
-
 enum err file_write_atomic(const char *path, const void *data, size_t size,
                            unsigned mode, struct why *why)
 {
-    char temporary[PATH_SIZE];
-    int error;
+    struct output *output;
+    const enum err err = output_open(&output, path, OUTPUT_OWN, mode, why);
 
-    if (snprintf(temporary, sizeof temporary, "%s.tmp.%016" PRIx64, path,
-                 random_u64()) >= (int)sizeof temporary)
-        return file_write_failed(why, path, ENAMETOOLONG);
-    error = write_synced(temporary, data, size, mode);
-    if (error == 0 && rename(temporary, path) != 0)
-        error = errno;
-    if (error != 0) {
-        (void)unlink(temporary);
-        return file_write_failed(why, path, error);
-    }
-    error = sync_parent(path);
-    return error == 0 ? ERR_OK : file_write_failed(why, path, error);
+    if (err != ERR_OK)
+        return err;
+    output_write(output, data, size);
+    return output_commit(output, why);
 }
 
 static int make_one(const char *path)

@@ -18,8 +18,9 @@
 MUST_CHECK enum err file_read(const char *path, size_t max, uint8_t **data,
                               size_t *size, struct why *why);
 
-/* Replace the file, durably and in one step: readers see the old or the new.
- * New files get `mode`, 0600 or 0644. */
+/* A file whose name we chose: replaced durably and in one step, whatever was
+ * there, with `mode`, 0600 or 0644.  What users name is written by
+ * os/output.h. */
 MUST_CHECK enum err file_write_atomic(const char *path, const void *data,
                                       size_t size, unsigned mode,
                                       struct why *why);

@@ -1,11 +1,13 @@
+#define _XOPEN_SOURCE 700 /* fchown */
 #include "os/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -14,6 +16,8 @@
 #include "os/transfer.h"
 
 #define PATH_SIZE 4096u
+#define LINKS_MAX 40u
+#define MODE_BITS 0777u
 
 enum { BUFFER_SIZE = 1 << 18 };
 
@@ -22,48 +26,191 @@ struct output {
     int error; /* errno of the first failure. */
     uint64_t size;
     size_t used;
-    char path[PATH_SIZE];
+    char path[PATH_SIZE];           /* Links followed. */
     char temporary[PATH_SIZE + 32]; /* "": none. */
     uint8_t buffer[BUFFER_SIZE];
 };
 
-static enum err open_file(struct output **output, const char *path, bool live,
-                          struct why *why)
+/* Where the bytes for "-" go, once standard output is taken. */
+static int stdout_fd = STDOUT_FILENO;
+
+bool output_is_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 ||
+           strcmp(path, "/dev/fd/1") == 0 ||
+           strcmp(path, "/proc/self/fd/1") == 0;
+}
+
+enum err output_take_stdout(struct why *why)
+{
+    int fd;
+
+    if (stdout_fd != STDOUT_FILENO)
+        return ERR_OK;
+    fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return file_write_failed(why, "standard output", errno);
+    stdout_fd = fd;
+    return ERR_OK;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool output_is_input(const char *input, const char *path)
+{
+    struct stat in, out;
+
+    if (stat(path, &out) != 0 || !S_ISREG(out.st_mode))
+        return false;
+    return (strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &in)
+                                    : stat(input, &in)) == 0 &&
+           same_file(&in, &out);
+}
+
+/* The descriptor of ours that goes there already, or -1.  Whoever opened that,
+ * the shell, say, would not see a file put in its place. */
+static int open_stream(const struct stat *info)
+{
+    const int mine[] = {stdout_fd, STDERR_FILENO};
+    struct stat one;
+
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++) {
+        if (fstat(mine[i], &one) == 0 && same_file(&one, info))
+            return mine[i];
+    }
+    return -1;
+}
+
+/* The system's names of open files lead to the file itself. */
+static bool is_descriptor(const char *path)
+{
+    return strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* One link on: what it says counts from the folder that it is in. */
+static int follow_once(char path[PATH_SIZE])
+{
+    char copy[PATH_SIZE], target[PATH_SIZE], joined[2 * PATH_SIZE];
+    const ssize_t size = readlink(path, target, sizeof target - 1);
+    int length;
+
+    if (size < 0)
+        return errno;
+    target[size] = '\0';
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    length = target[0] == '/' ? snprintf(joined, sizeof joined, "%s", target)
+                              : snprintf(joined, sizeof joined, "%s/%s",
+                                         dirname(copy), target);
+    if (length >= (int)PATH_SIZE)
+        return ENAMETOOLONG;
+    memcpy(path, joined, (size_t)length + 1);
+    return 0;
+}
+
+/* To what is not a link, there or not. */
+static int follow_links(char path[PATH_SIZE])
+{
+    struct stat info;
+
+    for (uint32_t i = 0; lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+         i++) {
+        const int error = i == LINKS_MAX ? ELOOP : follow_once(path);
+
+        if (error != 0)
+            return error;
+    }
+    return 0;
+}
+
+/* As the file that is replaced; nobody gains a right by it. */
+static int take_after(int fd, const struct stat *old)
+{
+    const mode_t mode = old->st_mode & MODE_BITS;
+    const mode_t others = mode & 07;
+
+    if (fchown(fd, old->st_uid, old->st_gid) == 0 ||
+        fchown(fd, (uid_t)-1, old->st_gid) == 0)
+        return fchmod(fd, mode) == 0 ? 0 : errno;
+    return fchmod(fd, (mode & 0707) | (others << 3)) == 0 ? 0 : errno;
+}
+
+static int open_beside(struct output *output, unsigned mode,
+                       const struct stat *old)
+{
+    int error;
+
+    (void)snprintf(output->temporary, sizeof output->temporary,
+                   "%s.tmp.%016" PRIx64, output->path, random_u64());
+    output->fd =
+        open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (output->fd < 0)
+        return errno;
+    error = old != NULL ? take_after(output->fd, old) : 0;
+    if (error != 0) {
+        (void)close(output->fd);
+        (void)unlink(output->temporary);
+    }
+    return error;
+}
+
+static int open_through(struct output *output, int flags, unsigned mode)
+{
+    output->fd = open(output->path, O_WRONLY | O_CLOEXEC | flags, mode);
+    return output->fd < 0 ? errno : 0;
+}
+
+static int open_copy(struct output *output, int fd)
+{
+    output->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return output->fd < 0 ? errno : 0;
+}
+
+static int open_named(struct output *output, enum output_way way, unsigned mode)
+{
+    struct stat info;
+    const bool there = stat(output->path, &info) == 0;
+    const int stream = output_is_stdout(output->path) ? stdout_fd
+                       : there                        ? open_stream(&info)
+                                                      : -1;
+    int error;
+
+    if (stream >= 0)
+        return open_copy(output, stream);
+    if (there && S_ISDIR(info.st_mode))
+        return EISDIR;
+    if (there && (!S_ISREG(info.st_mode) || is_descriptor(output->path)))
+        return open_through(output, O_APPEND, mode);
+    if (way == OUTPUT_LIVE)
+        return open_through(output, O_CREAT | O_TRUNC, mode);
+    error = follow_links(output->path);
+    if (error == 0 && there && access(output->path, W_OK) != 0)
+        error = errno;
+    return error != 0 ? error : open_beside(output, mode, there ? &info : NULL);
+}
+
+enum err output_open(struct output **output, const char *path,
+                     enum output_way way, unsigned mode, struct why *why)
 {
     struct output *made = mem_new(1, sizeof *made);
+    int error;
 
     if (made == NULL)
         return why_set(why, ERR_NOMEM, "%s: out of memory", path);
     if (snprintf(made->path, sizeof made->path, "%s", path) >=
-        (int)sizeof made->path) {
-        mem_free(made);
-        return file_write_failed(why, path, ENAMETOOLONG);
-    }
-    if (!live)
-        (void)snprintf(made->temporary, sizeof made->temporary,
-                       "%s.tmp.%016" PRIx64, path, random_u64());
-    made->fd =
-        open(live ? made->path : made->temporary,
-             O_WRONLY | O_CREAT | O_CLOEXEC | (live ? O_TRUNC : O_EXCL), 0644);
-    if (made->fd < 0) {
-        const int error = errno;
-
+        (int)sizeof made->path)
+        error = ENAMETOOLONG;
+    else
+        error = way == OUTPUT_OWN ? open_beside(made, mode, NULL)
+                                  : open_named(made, way, mode);
+    if (error != 0) {
         mem_free(made);
         return file_write_failed(why, path, error);
     }
     *output = made;
     return ERR_OK;
-}
-
-enum err output_open(struct output **output, const char *path, struct why *why)
-{
-    return open_file(output, path, false, why);
-}
-
-enum err output_open_live(struct output **output, const char *path,
-                          struct why *why)
-{
-    return open_file(output, path, true, why);
 }
 
 static void write_out(struct output *output, const void *data, size_t size)
@@ -99,22 +246,57 @@ static void drop_temporary(const struct output *output)
         (void)unlink(output->temporary);
 }
 
+/* What is no file has nothing to be synced to. */
+static int sync_file(int fd)
+{
+    if (fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP)
+        return 0;
+    return errno;
+}
+
+static int sync_parent(const char *path)
+{
+    char copy[PATH_SIZE];
+    int error = 0, fd;
+
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    if (fsync(fd) != 0)
+        error = errno;
+    (void)close(fd);
+    return error;
+}
+
+static int take_place(const struct output *output)
+{
+    if (output->temporary[0] == '\0')
+        return 0;
+    if (rename(output->temporary, output->path) != 0) {
+        const int error = errno;
+
+        drop_temporary(output);
+        return error;
+    }
+    return sync_parent(output->path);
+}
+
 enum err output_commit(struct output *output, struct why *why)
 {
     enum err err = ERR_OK;
 
     write_out(output, output->buffer, output->used);
-    if (output->error == 0 && fsync(output->fd) != 0)
-        output->error = errno;
+    if (output->error == 0)
+        output->error = sync_file(output->fd);
     if (close(output->fd) != 0 && output->error == 0)
         output->error = errno;
-    if (output->error == 0 && output->temporary[0] != '\0' &&
-        rename(output->temporary, output->path) != 0)
-        output->error = errno;
-    if (output->error != 0) {
+    if (output->error != 0)
         drop_temporary(output);
+    else
+        output->error = take_place(output);
+    if (output->error != 0)
         err = file_write_failed(why, output->path, output->error);
-    }
     mem_free(output);
     return err;
 }
@@ -126,4 +308,16 @@ void output_abort(struct output *output)
     (void)close(output->fd);
     drop_temporary(output);
     mem_free(output);
+}
+
+enum err output_save(const char *path, const void *data, size_t size,
+                     struct why *why)
+{
+    struct output *output;
+    const enum err err = output_open(&output, path, OUTPUT_WHOLE, 0644, why);
+
+    if (err != ERR_OK)
+        return err;
+    output_write(output, data, size);
+    return output_commit(output, why);
 }

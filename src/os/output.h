@@ -1,11 +1,20 @@
 /*
- * output.h - a file written piece by piece that appears whole or not at all.
+ * output.h - the one way by which a file is written, whole or not at all.
  *
- * Like file_write_atomic, for what does not fit into one buffer.
+ * What users name is written as they mean it:
+ *     a file, or nothing   beside it, then renamed over it: readers see the old
+ *                          or the new.  Mode and owner stay those of the old.
+ *     a symbolic link      its target so; the link stays.
+ *     a device, a pipe     written through; so is what our own standard output
+ *                          or standard error goes to.
+ *     "-", /dev/stdout     standard output (output_take_stdout).
+ * A file that is not writable is not replaced, though its folder would allow
+ * it.
  */
 #ifndef OS_OUTPUT_H
 #define OS_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,13 +22,18 @@
 
 struct output;
 
-/* A new file beside `path`, of mode 0644, that becomes `path` at the end. */
+enum output_way {
+    OUTPUT_WHOLE, /* As above. */
+    OUTPUT_LIVE,  /* Straight into the file, which is emptied: readers see it
+                     grow, and what was written stays whatever happens. */
+    OUTPUT_OWN,   /* A name that we chose: whatever has it is replaced, links
+                     are not followed. */
+};
+
+/* New files get `mode`, 0600 or 0644. */
 MUST_CHECK enum err output_open(struct output **output, const char *path,
+                                enum output_way way, unsigned mode,
                                 struct why *why);
-/* The same straight into `path`, which is emptied: readers see it grow, and
- * what was written stays whatever happens. */
-MUST_CHECK enum err output_open_live(struct output **output, const char *path,
-                                     struct why *why);
 /* Appends; the first failure is kept and told by output_commit. */
 void output_write(struct output *output, const void *data, size_t size);
 uint64_t output_size(const struct output *output);
@@ -27,5 +41,18 @@ uint64_t output_size(const struct output *output);
 MUST_CHECK enum err output_commit(struct output *output, struct why *why);
 /* Drop what was written; accepts NULL. */
 void output_abort(struct output *output);
+
+/* All of it at once, the way OUTPUT_WHOLE, mode 0644. */
+MUST_CHECK enum err output_save(const char *path, const void *data, size_t size,
+                                struct why *why);
+
+/* "-", or another name of standard output. */
+bool output_is_stdout(const char *path);
+/* From now on standard output is for what is written to "-" alone: everything
+ * else that is printed goes to standard error.  Before anything is printed. */
+MUST_CHECK enum err output_take_stdout(struct why *why);
+
+/* Are both there, and the same file?  "-" as the first is standard input. */
+bool output_is_input(const char *input, const char *path);
 
 #endif /* OS_OUTPUT_H */

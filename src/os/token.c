@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "os/file.h"
+#include "os/output.h"
 #include "os/random.h"
 
 #define TOKEN_MAGIC    "muster-token-1"
@@ -179,13 +180,18 @@ static enum err write_token(const char *path, const struct token *token,
 {
     char line[sizeof TOKEN_MAGIC + TOKEN_NAME_SIZE + HEX_DIGITS + 4];
     int at = snprintf(line, sizeof line, "%s %s ", TOKEN_MAGIC, token->name);
+    struct output *output;
     enum err err;
 
     for (uint32_t i = 0; i < TOKEN_KEY_BYTES; i++)
         at += snprintf(line + at, sizeof line - (size_t)at, "%02x",
                        token->key[i]);
     at += snprintf(line + at, sizeof line - (size_t)at, "\n");
-    err = file_write_atomic(path, line, (size_t)at, 0600, why);
+    err = output_open(&output, path, OUTPUT_WHOLE, 0600, why);
+    if (err == ERR_OK) {
+        output_write(output, line, (size_t)at);
+        err = output_commit(output, why);
+    }
     OPENSSL_cleanse(line, sizeof line);
     return err;
 }

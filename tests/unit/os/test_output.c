@@ -1,6 +1,7 @@
 /*
  * A file appears whole when it is committed, and not at all if it is dropped
- * or something fails; nothing is left beside it.
+ * or something fails; nothing is left beside it.  What is no file is written
+ * through, and links and modes stay.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,7 +50,8 @@ static void test_pieces(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * i >> 3);
-    assert_int_equal(output_open(&output, PATH, &why), ERR_OK);
+    assert_int_equal(output_open(&output, PATH, OUTPUT_OWN, 0644, &why),
+                     ERR_OK);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         output_write(output, bytes, pieces[i]);
         size += pieces[i];
@@ -73,7 +76,8 @@ static void test_dropped(void **state)
     struct why why = {0};
 
     (void)state;
-    assert_int_equal(output_open(&output, PATH, &why), ERR_OK);
+    assert_int_equal(output_open(&output, PATH, OUTPUT_OWN, 0644, &why),
+                     ERR_OK);
     output_write(output, "x", 1);
     assert_int_equal(files_in_folder(), 1); /* Under another name. */
     output_abort(output);
@@ -88,19 +92,162 @@ static void test_failures(void **state)
     struct why why = {0};
 
     (void)state;
-    assert_int_equal(output_open(&output, FOLDER "/none/file", &why),
-                     ERR_NOTFOUND);
+    assert_int_equal(
+        output_open(&output, FOLDER "/none/file", OUTPUT_OWN, 0644, &why),
+        ERR_NOTFOUND);
     assert_non_null(strstr(why.text, FOLDER "/none/file"));
     memset(name, 'a', sizeof name - 1);
-    assert_int_not_equal(output_open(&output, name, &why), ERR_OK);
+    assert_int_not_equal(output_open(&output, name, OUTPUT_OWN, 0644, &why),
+                         ERR_OK);
     /* A folder is in the way. */
     assert_int_equal(mkdir(PATH, 0700), 0);
-    assert_int_equal(output_open(&output, PATH, &why), ERR_OK);
+    assert_int_equal(output_open(&output, PATH, OUTPUT_OWN, 0644, &why),
+                     ERR_OK);
     output_write(output, "x", 1);
     assert_int_not_equal(output_commit(output, &why), ERR_OK);
     assert_non_null(strstr(why.text, PATH));
     assert_int_equal(files_in_folder(), 1);
     assert_int_equal(rmdir(PATH), 0);
+}
+
+static void put(const char *path, enum output_way way, const char *text)
+{
+    struct output *output = NULL;
+    struct why why = {0};
+
+    assert_int_equal(output_open(&output, path, way, 0644, &why), ERR_OK);
+    output_write(output, text, strlen(text));
+    assert_int_equal(output_commit(output, &why), ERR_OK);
+}
+
+static struct stat look(const char *path)
+{
+    struct stat info;
+
+    assert_int_equal(lstat(path, &info), 0);
+    return info;
+}
+
+/* The file's mode stays, and of what was there nothing does. */
+static void test_mode_stays(void **state)
+{
+    (void)state;
+    put(PATH, OUTPUT_WHOLE, "a longer text");
+    assert_int_equal(chmod(PATH, 0640), 0);
+    put(PATH, OUTPUT_WHOLE, "short");
+    assert_int_equal(look(PATH).st_mode & 0777, 0640);
+    assert_int_equal(look(PATH).st_size, 5);
+    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(unlink(PATH), 0);
+}
+
+/* A chain of links, one of them from another folder, to a file that is there
+ * or not: the links stay. */
+static void test_links_stay(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("second", PATH), 0);
+    assert_int_equal(symlink("../" FOLDER "/target", FOLDER "/second"), 0);
+    put(PATH, OUTPUT_WHOLE, "one");
+    put(PATH, OUTPUT_WHOLE, "three");
+    assert_true(S_ISLNK(look(PATH).st_mode));
+    assert_true(S_ISLNK(look(FOLDER "/second").st_mode));
+    assert_int_equal(look(FOLDER "/target").st_size, 5);
+    /* A name that we chose is not followed. */
+    put(PATH, OUTPUT_OWN, "four");
+    assert_true(S_ISREG(look(PATH).st_mode));
+    assert_int_equal(look(FOLDER "/target").st_size, 5);
+    assert_int_equal(unlink(PATH), 0);
+    assert_int_equal(unlink(FOLDER "/second"), 0);
+    assert_int_equal(unlink(FOLDER "/target"), 0);
+}
+
+static void test_links_in_a_circle(void **state)
+{
+    struct output *output = NULL;
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(symlink("file", PATH), 0);
+    assert_int_not_equal(output_open(&output, PATH, OUTPUT_WHOLE, 0644, &why),
+                         ERR_OK);
+    assert_int_equal(unlink(PATH), 0);
+}
+
+/* Written through: both ends are ours, so that nobody waits. */
+static void test_pipe_stays(void **state)
+{
+    char got[8] = {0};
+    int fd;
+
+    (void)state;
+    assert_int_equal(mkfifo(PATH, 0600), 0);
+    fd = open(PATH, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    put(PATH, OUTPUT_WHOLE, "through");
+    assert_int_equal(read(fd, got, sizeof got), 7);
+    assert_string_equal(got, "through");
+    put(PATH, OUTPUT_LIVE, "live");
+    assert_int_equal(read(fd, got, sizeof got), 4);
+    assert_int_equal(close(fd), 0);
+    assert_true(S_ISFIFO(look(PATH).st_mode));
+    assert_int_equal(unlink(PATH), 0);
+}
+
+static void test_device_stays(void **state)
+{
+    (void)state;
+    put("/dev/null", OUTPUT_WHOLE, "nothing");
+    put("/dev/null", OUTPUT_LIVE, "nothing");
+    assert_true(S_ISCHR(look("/dev/null").st_mode));
+}
+
+static void test_folder_is_no_file(void **state)
+{
+    struct output *output = NULL;
+    struct why why = {0};
+
+    (void)state;
+    assert_int_not_equal(output_open(&output, FOLDER, OUTPUT_WHOLE, 0644, &why),
+                         ERR_OK);
+    assert_non_null(strstr(why.text, "is a directory"));
+}
+
+static void test_same_file(void **state)
+{
+    (void)state;
+    put(PATH, OUTPUT_WHOLE, "x");
+    assert_int_equal(link(PATH, FOLDER "/again"), 0);
+    assert_true(output_is_input(PATH, FOLDER "/../" FOLDER "/file"));
+    assert_true(output_is_input(PATH, FOLDER "/again"));
+    assert_false(output_is_input(PATH, FOLDER "/none"));
+    assert_false(output_is_input("/dev/null", "/dev/null"));
+    assert_int_equal(unlink(FOLDER "/again"), 0);
+    assert_int_equal(unlink(PATH), 0);
+}
+
+/* What was printed before and after goes elsewhere; "-" and the other names of
+ * it arrive where standard output went. */
+static void test_stdout_taken(void **state)
+{
+    const int kept = dup(STDOUT_FILENO);
+    const int fd = open(PATH, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    char got[16] = {0};
+
+    (void)state;
+    assert_true(kept >= 0 && fd >= 0);
+    assert_int_equal(dup2(fd, STDOUT_FILENO), STDOUT_FILENO);
+    assert_int_equal(output_take_stdout(NULL), ERR_OK);
+    put("-", OUTPUT_WHOLE, "a");
+    put("/dev/stdout", OUTPUT_WHOLE, "b");
+    put(PATH, OUTPUT_WHOLE, "c"); /* Where it goes, by name. */
+    assert_int_equal(output_take_stdout(NULL), ERR_OK);
+    assert_int_equal(pread(fd, got, sizeof got, 0), 3);
+    assert_string_equal(got, "abc");
+    assert_int_equal(dup2(kept, STDOUT_FILENO), STDOUT_FILENO);
+    assert_int_equal(close(kept), 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(PATH), 0);
 }
 
 static int make_folder(void **state)
@@ -121,6 +268,14 @@ int main(void)
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_mode_stays),
+        cmocka_unit_test(test_links_stay),
+        cmocka_unit_test(test_links_in_a_circle),
+        cmocka_unit_test(test_pipe_stays),
+        cmocka_unit_test(test_device_stays),
+        cmocka_unit_test(test_folder_is_no_file),
+        cmocka_unit_test(test_same_file),
+        cmocka_unit_test(test_stdout_taken), /* Last: it stays taken. */
     };
 
     return cmocka_run_group_tests_name("output", tests, make_folder,

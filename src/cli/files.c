@@ -1,0 +1,154 @@
+#include "cli/files.h"
+
+#include <string.h>
+
+#include "os/input.h"
+#include "os/output.h"
+
+enum role { READ, WRITE, WRITE_MODEL };
+
+/* What a model begins with, ours and LIBLINEAR's. */
+static const char model_head[] = "solver_type ";
+
+struct named {
+    enum option_id id;
+    uint32_t commands;
+    enum role role;
+    const char *prefix;    /* The file's name comes after it; NULL: none. */
+    enum option_id action; /* Only if this option ... */
+    const char *when;      /* ... has this value; NULL: always. */
+};
+
+enum { EVERY = CMD_ALL };
+
+static const struct named list[] = {
+    {OPT_DATA, EVERY, READ, NULL, 0, NULL},
+    {OPT_LABELS, EVERY, READ, NULL, 0, NULL},
+    {OPT_TEST, EVERY, READ, NULL, 0, NULL},
+    {OPT_TEST_LABELS, EVERY, READ, NULL, 0, NULL},
+    {OPT_VALID, EVERY, READ, NULL, 0, NULL},
+    {OPT_MODEL_FILE, EVERY, READ, NULL, 0, NULL},
+    {OPT_CONFIG, EVERY, READ, NULL, 0, NULL},
+    {OPT_TOKEN_FILE, EVERY, READ, NULL, 0, NULL},
+    {OPT_FROM, CMD_TOKEN, READ, NULL, 0, NULL},
+    {OPT_CA, EVERY, READ, NULL, 0, NULL},
+    {OPT_DATA_SHARED, EVERY, READ, NULL, 0, NULL},
+    {OPT_DELAY, EVERY, READ, "trace:", 0, NULL},
+    {OPT_CODE, EVERY, READ, "matrix:", 0, NULL},
+    {OPT_CODE_NAME, EVERY, READ, "matrix:", 0, NULL},
+    {OPT_PLAN_FROM, EVERY, WRITE, NULL, OPT_PLAN_ACTION, "generate"},
+    {OPT_SAVE, EVERY, WRITE_MODEL, NULL, 0, NULL},
+    {OPT_PREDICTIONS, EVERY, WRITE, NULL, 0, NULL},
+    {OPT_CONVERTED, EVERY, WRITE, NULL, 0, NULL},
+    {OPT_RECORD, EVERY, WRITE, NULL, 0, NULL},
+    {OPT_TRACE, EVERY, WRITE, NULL, 0, NULL},
+    {OPT_CSV, EVERY, WRITE, NULL, 0, NULL},
+    {OPT_PLOT, EVERY, WRITE, NULL, 0, NULL},
+    {OPT_OUT, CMD_REPORT, WRITE, NULL, 0, NULL},
+    {OPT_OUT, CMD_DATA, WRITE, NULL, OPT_DATA_ACTION, "get"},
+    {OPT_FILE, CMD_TOKEN, WRITE, NULL, 0, NULL},
+};
+
+#define ROWS (sizeof list / sizeof *list)
+
+/* The file's name; NULL if this command was given none. */
+static const char *name_in(const struct options *options,
+                           const struct named *row)
+{
+    const char *text, *action;
+
+    if ((row->commands & (uint32_t)options->shape.command) == 0 ||
+        !option_takes(options, row->id))
+        return NULL;
+    action = row->when == NULL ? NULL : option_text(options, row->action);
+    if (row->when != NULL && (action == NULL || strcmp(action, row->when) != 0))
+        return NULL;
+    text = option_text(options, row->id);
+    if (text != NULL && row->prefix != NULL)
+        text = strncmp(text, row->prefix, strlen(row->prefix)) == 0
+                   ? text + strlen(row->prefix)
+                   : NULL;
+    return text;
+}
+
+static enum err check_pair(const struct named *written, const char *path,
+                           const struct named *other, const char *name,
+                           struct why *why)
+{
+    const bool read = other->role == READ;
+
+    if (!read && (other <= written ||
+                  (strcmp(name, path) != 0 &&
+                   !(output_is_stdout(name) && output_is_stdout(path)) &&
+                   !output_is_input(name, path))))
+        return ERR_OK;
+    if (read && !output_is_input(name, path))
+        return ERR_OK;
+    if (read)
+        return why_set(why, ERR_SHAPE,
+                       "%.200s is read by this command (%s) and would be "
+                       "written over (%s); name another file to write",
+                       path, option_table()[other->id].name,
+                       option_table()[written->id].name);
+    return why_set(why, ERR_SHAPE,
+                   "--%s and --%s would both be written to %.200s; name two "
+                   "files",
+                   option_table()[written->id].name,
+                   option_table()[other->id].name, path);
+}
+
+/* A file with something in it that does not begin as models do. */
+static bool is_other_file(const char *path)
+{
+    char head[sizeof model_head];
+    struct input input;
+    size_t got = 0;
+    enum err err;
+
+    if (output_is_stdout(path))
+        return false;
+    err = input_open(&input, path, NULL);
+    if (err != ERR_OK)
+        return err == ERR_DENIED;
+    if (input_read_at(&input, 0, head, sizeof model_head - 1, &got) != ERR_OK)
+        got = 1;
+    input_close(&input);
+    return got > 0 &&
+           (got < sizeof model_head - 1 || memcmp(head, model_head, got) != 0);
+}
+
+static enum err check_written(const struct options *options,
+                              const struct named *row, const char *path,
+                              struct why *why)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        const char *name = name_in(options, &list[i]);
+        const enum err err =
+            name == NULL ? ERR_OK : check_pair(row, path, &list[i], name, why);
+
+        if (err != ERR_OK)
+            return err;
+    }
+    if (row->role == WRITE_MODEL && !option_flag(options, OPT_FORCE) &&
+        is_other_file(path))
+        return why_set(why, ERR_SHAPE,
+                       "%.200s is there and is no model; the model would be "
+                       "written over it: name another file, or add --force "
+                       "(rows to measure on go with --test)",
+                       path);
+    return output_is_stdout(path) ? output_take_stdout(why) : ERR_OK;
+}
+
+enum err files_check(const struct options *options, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    for (size_t i = 0; i < ROWS && err == ERR_OK; i++) {
+        const char *path =
+            list[i].role == READ ? NULL : name_in(options, &list[i]);
+
+        if (path != NULL)
+            err = check_written(options, &list[i], path, why);
+    }
+    return err;
+}

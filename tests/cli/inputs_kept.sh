@@ -1,0 +1,31 @@
+# Nothing that is read is written over, and no file that is no model is taken
+# for one to replace.
+try() { "$MUSTER" "$@" -q 2>&1 >/dev/null; echo "exit $?"; }
+train() { try train --model logistic --optim gd --steps 2 "$@"; }
+printf '1 1:1\n-1 1:-1\n' >tr.svm
+cp tr.svm te.svm
+ln tr.svm hard.svm
+ln -s tr.svm soft.svm
+train tr.svm m.txt
+train tr.svm m.txt
+sum=$(cat tr.svm te.svm m.txt | cksum)
+train tr.svm tr.svm
+train tr.svm ./te.svm
+train tr.svm hard.svm --force
+train tr.svm --save soft.svm --force
+train tr.svm te.svm --test te.svm --force
+train tr.svm te.svm --valid te.svm --force
+train --config te.svm tr.svm te.svm
+try train - m.txt --model logistic --force <m.txt
+try predict te.svm m.txt te.svm
+try predict te.svm m.txt m.txt
+try model convert m.txt ./m.txt
+printf '# muster delays 1\n' >d.trace
+train tr.svm -n 2 --delay trace:d.trace --record d.trace
+try simulate -n 4 --no-compute --steps 3 --csv a --plot a
+try simulate -n 4 --no-compute --steps 3 --csv - --plot /dev/stdout
+[ "$sum" = "$(cat tr.svm te.svm m.txt | cksum)" ] && echo "all as before"
+train tr.svm te.svm --force
+head -n 1 te.svm
+: >empty
+train tr.svm empty
