@@ -44,16 +44,15 @@ static void begin_step(struct optim *opt)
     const double first = rate > 0 ? rate : 1 / opt->gradient_norm;
 
     quasi_find_direction(opt);
-    if (optim_begin_search(opt, opt->pairs > 0 ? 1 : first, false))
+    if (optim_begin_search(opt, opt->pairs > 0 ? 1 : first, opt->pairs > 0,
+                           false))
         opt->pairs = 0;
     opt->phase = TRIAL;
 }
 
 static bool feed_first(struct optim *opt, const double *sum, double loss_sum)
 {
-    opt->objective = optim_measure(opt, opt->b, sum, loss_sum, opt->gradient);
-    opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
-    opt->diverged = optim_is_broken(opt);
+    optim_measure_first(opt, sum, loss_sum);
     if (!opt->diverged && !optim_converged(opt))
         begin_step(opt);
     return false;

@@ -96,7 +96,7 @@ static void take_curvature(struct optim *opt)
 static void begin_trials(struct optim *opt, bool fresh)
 {
     opt->phase = TRIAL;
-    (void)optim_begin_search(opt, 1, fresh);
+    (void)optim_begin_search(opt, 1, true, fresh);
 }
 
 /* Is the Hessian at hand of another point, with nothing more to give? */
@@ -193,11 +193,8 @@ static void feed_product(struct optim *opt, const double *sum)
 
 static void feed_first(struct optim *opt, const double *sum, double loss_sum)
 {
-    opt->objective = optim_measure(opt, opt->b, sum, loss_sum, opt->gradient);
-    opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
+    optim_measure_first(opt, sum, loss_sum);
     opt->norm_first = opt->gradient_norm;
-    opt->diverged = optim_is_broken(opt);
-    opt->stalled = opt->gradient_norm == 0;
     take_curvature(opt);
 }
 

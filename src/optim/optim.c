@@ -25,6 +25,12 @@
 /* ... and so does one whose promise, relative to the objective, is less.  Far
  * below the rounding of the objective, for slopes see further than values. */
 #define GAIN_LEAST 0x1p-84
+/* Excess, relative to f, at which a run that can get no further has got far
+ * enough ... */
+#define EXCESS_SMALL 1e-6
+/* ... and, relative to f at the start, below which it is rounding: where the
+ * least f is 0 nothing else would end the run. */
+#define EXCESS_ROUNDING 0x1p-60
 
 static const struct optim_ops *const kinds[] = {
     [OPTIM_GD] = &optim_gd_ops,
@@ -161,7 +167,7 @@ static bool options_fit(const struct optim_options *o, uint32_t dims)
     return dims > 0 && (unsigned)o->kind < KINDS && rate_fits(o) &&
            kind_fits(o) && is_not_negative(o->l2) && o->rows > 0 &&
            is_not_negative(o->tol) && is_not_negative(o->gap) &&
-           o->weight_bits < DBL_MANT_DIG && isfinite(o->optimum) &&
+           is_not_negative(o->accuracy) && o->weight_bits < DBL_MANT_DIG && isfinite(o->optimum) &&
            o->l2_free_first <= o->l2_free_end && o->l2_free_end <= dims;
 }
 
@@ -236,6 +242,7 @@ enum err optim_init(struct optim *opt, const struct optim_options *options,
     made.ops = kinds[options->kind];
     made.objective = nan("");
     made.gradient_norm = HUGE_VAL;
+    made.excess = HUGE_VAL;
     made.vectors = made.ops->vectors(&made);
     if (allocate(&made) != ERR_OK) {
         optim_close(&made);
@@ -291,6 +298,15 @@ double optim_measure(const struct optim *opt, const double *w,
     return objective;
 }
 
+void optim_measure_first(struct optim *opt, const double *sum, double loss_sum)
+{
+    opt->objective = optim_measure(opt, opt->b, sum, loss_sum, opt->gradient);
+    opt->objective_first = opt->objective;
+    opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
+    opt->diverged = optim_is_broken(opt);
+    opt->stalled = opt->gradient_norm == 0;
+}
+
 bool optim_is_broken(const struct optim *opt)
 {
     return !isfinite(opt->gradient_norm) || !isfinite(opt->objective) ||
@@ -343,7 +359,8 @@ static bool is_lost(const struct optim *opt, double slope, double step)
                STEP_LEAST * vec_norm(opt->b, opt->dims);
 }
 
-bool optim_begin_search(struct optim *opt, double step, bool armijo)
+bool optim_begin_search(struct optim *opt, double step, bool measured,
+                        bool armijo)
 {
     double slope = vec_dot(opt->gradient, opt->direction, opt->dims);
     const bool descends = isfinite(slope) && slope < 0;
@@ -354,6 +371,8 @@ bool optim_begin_search(struct optim *opt, double step, bool armijo)
         slope = -(opt->gradient_norm * opt->gradient_norm);
         step = 1 / opt->gradient_norm;
     }
+    if (descends && measured)
+        opt->excess = -slope / 2;
     if (!(slope < 0) || !isfinite(step) || is_lost(opt, slope, step)) {
         opt->stalled = true;
         return true;
@@ -402,22 +421,53 @@ void optim_take_trial(struct optim *opt, double value)
 
 /* --- the loop's side ----------------------------------------------------- */
 
+static bool is_within(const struct optim *opt, double accuracy)
+{
+    return opt->gradient_norm == 0 ||
+           opt->excess <= accuracy * fabs(opt->objective) ||
+           opt->excess <= EXCESS_ROUNDING * fabs(opt->objective_first);
+}
+
 bool optim_converged(const struct optim *opt)
 {
     const struct optim_options *o = &opt->options;
 
     if (o->tol > 0 && opt->gradient_norm <= o->tol)
         return true;
+    if (o->accuracy > 0 && is_within(opt, o->accuracy))
+        return true;
     return o->gap > 0 &&
            opt->objective <= o->optimum + o->gap * fabs(o->optimum);
+}
+
+enum optim_end optim_end(const struct optim *opt)
+{
+    if (opt->diverged)
+        return OPTIM_DIVERGED;
+    if (optim_converged(opt) || (opt->stalled && is_within(opt, EXCESS_SMALL)))
+        return OPTIM_CONVERGED;
+    if (opt->stalled)
+        return OPTIM_STALLED;
+    return opt->step >= opt->options.steps ? OPTIM_STEPS : OPTIM_GOING;
+}
+
+const char *optim_end_name(enum optim_end end)
+{
+    static const char *const names[] = {
+        [OPTIM_GOING] = "going",       [OPTIM_CONVERGED] = "converged",
+        [OPTIM_STALLED] = "stalled",   [OPTIM_STEPS] = "steps",
+        [OPTIM_DIVERGED] = "diverged",
+    };
+
+    CHECK((unsigned)end < sizeof names / sizeof *names);
+    return names[end];
 }
 
 struct ask optim_next(const struct optim *opt)
 {
     struct ask ask = {.kind = ASK_DONE, .point = opt->b};
 
-    if (opt->step >= opt->options.steps || opt->diverged || opt->stalled ||
-        optim_converged(opt))
+    if (optim_end(opt) != OPTIM_GOING)
         return ask;
     ask.kind = ASK_EVALUATE;
     ask.what = opt->ops->what(opt);
@@ -460,8 +510,9 @@ const double *optim_weights(const struct optim *opt)
 /* Three points of three numbers, three flags, trials, step. */
 enum { SEARCH_BYTES = 3 * 3 * 8 + 3 + 4 + 8 };
 /* kind, dims, vectors, step, round, evaluations, objective, gradient_norm,
- * flags; phase, pairs, newest, cg_round, cg_rr, norm_first. */
-enum { STATE_HEAD = 1 + 4 * 4 + 8 + 8 + 8 + 1 + 4 * 4 + 8 + 8 };
+ * excess, objective_first, flags; phase, pairs, newest, cg_round, cg_rr,
+ * norm_first. */
+enum { STATE_HEAD = 1 + 4 * 4 + 8 + 4 * 8 + 1 + 4 * 4 + 8 + 8 };
 enum { FLAG_DIVERGED = 1, FLAG_STALLED = 2 };
 
 size_t optim_state_bytes(const struct optim *opt)
@@ -503,6 +554,8 @@ void optim_save(const struct optim *opt, struct writer *out)
     put_u64(out, opt->evaluations);
     put_f64(out, opt->objective);
     put_f64(out, opt->gradient_norm);
+    put_f64(out, opt->excess);
+    put_f64(out, opt->objective_first);
     put_u8(out, (uint8_t)flags);
     put_u32(out, opt->phase);
     put_u32(out, opt->pairs);
@@ -546,6 +599,8 @@ static void get_head(struct reader *in, struct optim *opt)
     opt->evaluations = get_u64(in);
     opt->objective = get_f64(in);
     opt->gradient_norm = get_f64(in);
+    opt->excess = get_f64(in);
+    opt->objective_first = get_f64(in);
     flags = get_u8(in);
     opt->diverged = (flags & FLAG_DIVERGED) != 0;
     opt->stalled = (flags & FLAG_STALLED) != 0;

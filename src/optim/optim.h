@@ -19,8 +19,9 @@
  *
  *     gd        b <- (1 - 2 a eta) b - (eta/N) g(b)
  *     agd       th = 2/(i+2);  v = (1-th) b + th u;
- *               b+ = v - (eta/N) g(b) - 2 a eta b;  u = b + (b+ - b)/th;  u0 =
- * 0 momentum  u <- mu u + G;  b <- b - eta u       (Polyak's heavy ball)
+ *               b+ = v - (eta/N) g(b) - 2 a eta b;  u = b + (b+ - b)/th;
+ *               u_0 = 0
+ *     momentum  u <- mu u + G;  b <- b - eta u       (Polyak's heavy ball)
  *               nesterov: b <- b - eta (G + mu u)
  *     adam      u <- c1 u + (1-c1) G;  v <- c2 v + (1-c2) G^2;
  *               b <- b - eta (u / (1-c1^t)) / (sqrt(v / (1-c2^t)) + eps)
@@ -96,6 +97,8 @@ struct optim_options {
     double tol;      /* Stop when |G| <= tol; 0 = never. */
     double gap;      /* Stop when f <= optimum + gap |optimum|; 0 = never. */
     double optimum;  /* Known least f; with gap only. */
+    double accuracy; /* lbfgs, newton: stop when `excess` is at most so much of
+                        |f|; 0 = never.  Others have no such estimate. */
     double momentum; /* mu in [0, 1); momentum. */
     double beta1, beta2; /* c1, c2 in [0, 1); adam. */
     double epsilon;      /* > 0; adam. */
@@ -117,6 +120,17 @@ struct optim_options {
     struct local local;   /* average. */
 };
 
+/* Whether and why it has ended. */
+enum optim_end {
+    OPTIM_GOING,
+    OPTIM_CONVERGED, /* tol, gap or accuracy was reached, or no step makes it
+                        better and the excess is small. */
+    OPTIM_STALLED,   /* No step makes it better, yet the excess is not small:
+                        kinks, or sums too coarse for the data. */
+    OPTIM_STEPS,     /* All steps are made. */
+    OPTIM_DIVERGED,
+};
+
 enum ask_kind { ASK_EVALUATE, ASK_DONE };
 
 /* Pointers are valid until the next feed, load or close. */
@@ -136,6 +150,11 @@ struct optim {
                              lbfgs, newton: at the model.  NaN before the
                              first. */
     double gradient_norm; /* Of the objective there; infinite before. */
+    double excess;        /* lbfgs, newton: estimate of f less its least value,
+                             -G'p/2 with p the direction at the model, so that
+                             units of columns do not matter.  Infinite before
+                             there is one, and always with other kinds. */
+    double objective_first; /* lbfgs, newton: at the start. */
     bool diverged;        /* Weights or objective are no longer finite. */
     bool stalled;         /* No step makes it better: the model is as
                              good as the arithmetic allows. */
@@ -192,8 +211,12 @@ uint32_t optim_sum_dims(const struct optim *opt);
  * the answer) or when `diverged`: the caller must look, for there is no answer
  * then; a smaller rate may help. */
 struct ask optim_next(const struct optim *opt);
-/* True if tol or gap is set and was reached. */
+/* True if tol, gap or accuracy is set and was reached. */
 bool optim_converged(const struct optim *opt);
+/* Where it stands: OPTIM_GOING until optim_next says ASK_DONE. */
+enum optim_end optim_end(const struct optim *opt);
+/* "going", "converged", "stalled", "steps", "diverged". */
+const char *optim_end_name(enum optim_end end);
 /* eta of the step to come. */
 double optim_rate(const struct optim *opt);
 /* The answer to optim_next: sums over all rows (already rescaled if some were

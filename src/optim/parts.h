@@ -44,6 +44,9 @@ void optim_spans(const struct optim *opt, struct span span[SPANS]);
 double optim_measure(const struct optim *opt, const double *w,
                      const double *sum, double loss_sum, double *gradient);
 
+/* lbfgs, newton: objective and gradient at the start. */
+void optim_measure_first(struct optim *opt, const double *sum, double loss_sum);
+
 /* decay^i and the like: by square and multiply from the lowest bit of i. */
 double optim_power(double base, uint32_t exponent);
 
@@ -55,8 +58,10 @@ bool optim_is_dense(const struct optim *opt);
 /* point <- b + search.step * direction. */
 void optim_place_trial(struct optim *opt);
 /* Search along `direction`, or along -gradient if it does not descend (true
- * then).  Stalls if the gradient is zero. */
-bool optim_begin_search(struct optim *opt, double step, bool armijo);
+ * then).  Stalls if the gradient is zero.  `measured`: the direction is that
+ * of a model of f, and its slope tells the excess. */
+bool optim_begin_search(struct optim *opt, double step, bool measured,
+                        bool armijo);
 /* The sums at the trial: its gradient into work, its value.  True if the search
  * accepts it; if not, the next trial is placed, or `failed` does what is left
  * to do. */

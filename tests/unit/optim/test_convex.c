@@ -323,6 +323,40 @@ static void test_gradient_becomes_tiny(void **state)
     }
 }
 
+/* The excess is an estimate that can be relied on, and why it ended is said. */
+static void test_accuracy_ends_it(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        struct optim_options options =
+            options_of(seed % 3 == 0 ? OPTIM_LBFGS : OPTIM_NEWTON);
+        struct convex p;
+        struct optim opt;
+        double least;
+
+        make(&p, seed % 2 == 0, 900 + seed, 2);
+        least = optimum(&p);
+        options.accuracy = 1e-10;
+        options.dense_max = seed % 3 == 1 ? 0 : OPTIM_DENSE_MAX;
+        assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+        assert_int_equal(optim_end(&opt), OPTIM_GOING);
+        advance(&opt, &p, UINT64_MAX);
+        assert_int_equal(optim_end(&opt), OPTIM_CONVERGED);
+        assert_true(opt.excess <= 1e-10 * opt.objective);
+        assert_true(opt.objective - least <= 1e-7 * least);
+        optim_close(&opt);
+        options.steps = 2;
+        assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+        advance(&opt, &p, UINT64_MAX);
+        /* Newton solves least squares in one step. */
+        assert_string_equal(optim_end_name(optim_end(&opt)),
+                            opt.excess > 1e-10 * opt.objective ? "steps"
+                                                               : "converged");
+        assert_true(optim_end(&opt) == OPTIM_STEPS || !p.logistic);
+        optim_close(&opt);
+    }
+}
+
 /* Without a stop it ends by itself, at the optimum. */
 static void test_stalls_at_the_optimum(void **state)
 {
@@ -705,6 +739,7 @@ int main(void)
         cmocka_unit_test(test_newton_converges),
         cmocka_unit_test(test_hessians_are_kept),
         cmocka_unit_test(test_gradient_becomes_tiny),
+        cmocka_unit_test(test_accuracy_ends_it),
         cmocka_unit_test(test_stalls_at_the_optimum),
         cmocka_unit_test(test_rounded_weights),
         cmocka_unit_test(test_gives_up_without_harm),
