@@ -22,6 +22,10 @@ static void shaking_failed(struct conn *conn)
         conn_fail(conn, LINK_REFUSED,
                   "the coordinator there works without a token; leave out "
                   "--token-file");
+    else if (!plain)
+        conn_fail(conn, LINK_REFUSED,
+                  "whoever answers there does not hold the key of this token, "
+                  "and was told nothing; is that address right?");
     else
         conn_fail(conn, LINK_REFUSED,
                   "the coordinator does not accept this token; it must be of "

@@ -59,19 +59,35 @@ static int server_finds(SSL *ssl, const unsigned char *id, size_t id_size,
                         SSL_SESSION **session)
 {
     struct tls *tls = SSL_get_app_data(ssl);
+    char name[TOKEN_NAME_SIZE] = "";
     uint8_t key[TOKEN_KEY_BYTES];
 
     *session = NULL;
     if (id_size == 0 || id_size >= TOKEN_NAME_SIZE ||
         memchr(id, '\0', id_size) != NULL)
         return 1; /* Not known: the handshake fails for want of a key. */
-    memcpy(tls->peer, id, id_size);
-    tls->peer[id_size] = '\0';
-    if (!token_key_of(tls->context->token, tls->peer, key))
+    memcpy(name, id, id_size);
+    if (!token_key_of(tls->context->token, name, key))
         return 1;
     *session = session_of(ssl, key);
     OPENSSL_cleanse(key, sizeof key);
+    memcpy(tls->peer, name, sizeof name);
     return 1;
+}
+
+static int believe_none(X509_STORE_CTX *store, void *context)
+{
+    (void)store;
+    (void)context;
+    return 0;
+}
+
+/* A server may pass over the key that it was offered and show a certificate
+ * instead.  The handshake ends there, before a byte of ours is sent. */
+static void refuse_certificates(SSL_CTX *ssl)
+{
+    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_cert_verify_callback(ssl, believe_none, NULL);
 }
 
 static bool configure(SSL_CTX *ssl, bool server)
@@ -83,10 +99,12 @@ static bool configure(SSL_CTX *ssl, bool server)
         return false;
     (void)SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-    if (server)
+    if (server) {
         SSL_CTX_set_psk_find_session_callback(ssl, server_finds);
-    else
+    } else {
         SSL_CTX_set_psk_use_session_callback(ssl, client_offers);
+        refuse_certificates(ssl);
+    }
     return true;
 }
 
@@ -164,8 +182,8 @@ enum tls_state tls_shake(struct tls *tls)
 
     ERR_clear_error();
     result = SSL_do_handshake(tls->ssl);
-    if (result == 1)
-        return TLS_OPEN;
+    if (result == 1) /* "Reused" is what OpenSSL calls that a key was. */
+        return SSL_session_reused(tls->ssl) == 1 ? TLS_OPEN : TLS_FAILED;
     if (SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ)
         return TLS_SHAKING;
     return TLS_FAILED;

@@ -2,9 +2,10 @@
  * tls.h - TLS 1.3 with a pre-shared key over memory buffers (os/ only).
  *
  * No certificates, no names to check, no older versions: both sides hold the
- * key (os/token.h) or the handshake fails.  The handshake adds an ephemeral
- * key exchange (PSK-DHE), so a stolen token does not open recorded traffic.
- * Bytes go in and out through buffers; os/link.c moves them.
+ * key (os/token.h) or the handshake fails.  TLS itself would let a server pass
+ * over the key and show any certificate; here that fails too.  The handshake
+ * adds an ephemeral key exchange (PSK-DHE), so a stolen token does not open
+ * recorded traffic. Bytes go in and out through buffers; os/link.c moves them.
  */
 #ifndef OS_TLS_H
 #define OS_TLS_H

@@ -3,7 +3,8 @@
 
 Ten thousand connections: silent ones, garbage, 4 GiB lengths, half frames, TLS
 noise, slowloris, wrong keys, bytes of an honest handshake played again, workers
-of another arithmetic, version or data.  The run ends with its hash, in little
+of another arithmetic, version or data.  Then servers without the key, on every
+road on which we are the one who dials.  The run ends with its hash, in little
 more memory; who is refused is told why, and so is the log, in few lines.
 """
 
@@ -17,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 from cluster import (Tap, address_of, child_named, finish,  # noqa: E402
                      peak_kib, perfect_hash, result_of, run, start, train_args,
                      wait_step)
+from rogue import rogue_servers  # noqa: E402
 from strangers import attack  # noqa: E402
 from wire import Peer, hello, record_handshake, reject_text  # noqa: E402
 
@@ -122,6 +124,7 @@ def main():
     done = run("token", "new", "cluster.token")
     tap.ok(done.returncode == 0, "token new", done.stderr)
     key = ["--token-file", "cluster.token"]
+    rogue_servers(tap, "cluster.token")
     made += under_attack(tap, "sealed", wanted, ["--listen", "0.0.0.0:0", *key],
                          key)
     tap.ok(made >= 9000, "ten thousand connections", f"{made} were made")

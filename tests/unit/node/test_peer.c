@@ -19,6 +19,7 @@
 #include "node/peer_server.h"
 #include "os/clock.h"
 #include "os/link.h"
+#include "os/rogue.h"
 #include "os/token.h"
 
 #define CHUNKS 40u
@@ -256,6 +257,29 @@ static void test_nobody_there(void **state)
     close_fixture(&f);
 }
 
+/* Whoever has taken a peer's port without having its key is told nothing. */
+static void test_rogue_peers_hear_nothing(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < ROGUE_KINDS; kind++) {
+        struct fixture f;
+        struct rogue rogue;
+        struct msg_fetch msg;
+
+        open_fixture(&f, false, "w1");
+        rogue_open(&rogue, (enum rogue_kind)kind);
+        msg = introduce(&f, "w1");
+        msg.port = rogue.port;
+        fetch(&f, &msg, 0, 3);
+        run_until(&f, 3);
+        all_are(&f, 0, 3, ERR_CLOSED);
+        rogue_close(&rogue);
+        assert_false(rogue.shook);
+        assert_int_equal(rogue.heard, 0);
+        close_fixture(&f);
+    }
+}
+
 /* The key of another worker, or of another session, opens nothing. */
 static void test_keys(void **state)
 {
@@ -390,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_gives_up),
         cmocka_unit_test(test_wrong_bytes),
         cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_rogue_peers_hear_nothing),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_bad_guests),
     };

@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "os/clock.h"
+#include "os/rogue.h"
 
 #define LIMIT_US (20 * SECOND_US)
 
@@ -674,6 +675,32 @@ static void test_unknown_names_do_not(void **state)
     assert_int_equal(f->client.how, LINK_LOST);
 }
 
+/* Certificates, older TLS, no key to speak of: whoever has not the key of the
+ * token is not told a byte, not even a greeting. */
+static void test_rogue_servers_hear_nothing(void **state)
+{
+    struct fixture *f = *state;
+    const struct token token = {.name = TOKEN_CLUSTER, .key = {1, 2, 3}};
+
+    start(f, &token, &token);
+    for (int kind = 0; kind < ROGUE_KINDS; kind++) {
+        struct net_address address = {.host = "127.0.0.1"};
+        struct rogue rogue;
+
+        rogue_open(&rogue, (enum rogue_kind)kind);
+        address.port = rogue.port;
+        f->client.downs = 0;
+        assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
+                         ERR_OK);
+        run_until(f, client_down);
+        rogue_close(&rogue);
+        assert_false(rogue.shook);
+        assert_int_equal(rogue.heard, 0);
+        assert_int_equal(f->client.ups, 0);
+        assert_int_equal(f->client.how, LINK_REFUSED);
+    }
+}
+
 static void test_another_machine_needs_a_token(void **state)
 {
     struct fixture *f = *state;
@@ -950,6 +977,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_source_of_another_kind, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_unknown_names_do_not, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_rogue_servers_hear_nothing, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_another_machine_needs_a_token,
                                         setup, teardown),
