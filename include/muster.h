@@ -165,6 +165,8 @@ MUSTER_API uint64_t muster_evaluations(const struct muster_model *model);
 MUSTER_API double muster_objective(const struct muster_model *model);
 /* 1 if tol was reached, or no further step could improve the model. */
 MUSTER_API int muster_converged(const struct muster_model *model);
+/* Of one that was stopped: the signal that did it; 0 = none. */
+MUSTER_API int muster_signal(const struct muster_model *model);
 /* SHA-256 of the weights: equal on every machine. */
 MUSTER_API const char *muster_hash(const struct muster_model *model);
 MUSTER_API void muster_free(struct muster_model *model); /* Accepts NULL. */

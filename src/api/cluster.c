@@ -160,6 +160,7 @@ static enum err report(struct train_result *result, struct muster_model *model)
     model->evaluations = result->evaluations;
     model->objective = result->objective;
     model->converged = result->converged;
+    model->signal = result->signal;
     return result->finished ? ERR_OK : ERR_CANCELLED;
 }
 
@@ -169,16 +170,15 @@ enum err train_cluster(const struct muster_options *options,
 {
     struct cluster c = {.options = options, .user = options_user(options)};
     struct train_result result = {0};
-    struct signals kept;
     enum err err = describe(&c, optim, why);
 
     if (err == ERR_OK)
         err = choose_folder(&c, why);
     if (err != ERR_OK)
         return err;
-    signals_keep(&kept);
+    signals_keep();
     err = train_run(&c.run, &result, why);
-    signals_restore(&kept);
+    signals_restore();
     if (err == ERR_OK)
         err = report(&result, model);
     train_result_close(&result);
@@ -193,7 +193,6 @@ static enum err join(const struct muster_options *given, const char *address,
     struct muster_options options;
     struct user_function user;
     struct join_options join = {.give_up_us = GIVE_UP_US};
-    struct signals kept;
     enum err err = options_read(given, &options, why);
 
     if (err == ERR_OK)
@@ -208,9 +207,9 @@ static enum err join(const struct muster_options *given, const char *address,
     join.name = options.name;
     join.threads = options.threads > 0 ? options.threads : 1;
     join.user = &user;
-    signals_keep(&kept);
+    signals_keep();
     err = join_run(&join, why);
-    signals_restore(&kept);
+    signals_restore();
     return err == ERR_TIMEOUT ? ERR_CLOSED : err;
 }
 

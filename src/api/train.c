@@ -88,6 +88,11 @@ int muster_converged(const struct muster_model *model)
     return model->converged;
 }
 
+int muster_signal(const struct muster_model *model)
+{
+    return model->signal;
+}
+
 const char *muster_hash(const struct muster_model *model)
 {
     return model->hash;

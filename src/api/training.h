@@ -19,6 +19,7 @@ struct muster_model {
     uint64_t evaluations;
     double objective;
     bool converged;
+    int signal; /* That stopped it; 0 = none. */
     char hash[DIGEST_TEXT];
 };
 

@@ -9,6 +9,7 @@
 #include "cli/files.h"
 #include "math/golden.h"
 #include "os/log.h"
+#include "os/signals.h"
 
 #define POSITIONAL(bit, ...)                                                   \
     {                                                                          \
@@ -217,6 +218,7 @@ int main(int argc, char **argv)
     struct cli cli = {.json = wants_json(argc, argv)};
     int status;
 
+    signals_unblock();
     if (argc < 2)
         return say_error(&cli, EXIT_USAGE,
                          "which command? `muster help` lists them; "

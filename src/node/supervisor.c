@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "node/result_file.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/process.h"
@@ -131,9 +133,8 @@ static void start_relay(struct supervisor *s, uint32_t index)
  * is given up: after a while they go past it. */
 static void relay_ended(struct supervisor *s, const struct crew_member *member)
 {
-    const bool died = member->end.signal != 0 || member->end.code != 0;
-
-    if (died && !s->stopping && !s->over && member->lives < RELAY_LIVES_MAX)
+    if (process_failed(&member->end) && !s->stopping && !s->over &&
+        member->lives < RELAY_LIVES_MAX)
         start_relay(s, (uint32_t)strtoul(member->process.name + 1, NULL, 10));
 }
 
@@ -172,6 +173,18 @@ static void coordinator_killed(struct supervisor *s, int number)
         now + (s->death_count > 1 ? BACKOFF_US << (s->death_count - 2) : 0);
 }
 
+/* Has the coordinator left a result? */
+static bool said_how(const struct supervisor *s)
+{
+    struct run_result result;
+    const enum err err =
+        result_read(s->options->out, s->coordinator.spare_fd, &result, NULL);
+
+    if (err == ERR_OK)
+        mem_free(result.weights);
+    return err == ERR_OK;
+}
+
 static void check_coordinator(struct supervisor *s)
 {
     struct crew_member *member = &s->crew.members[0];
@@ -182,7 +195,7 @@ static void check_coordinator(struct supervisor *s)
     while (read_traces(s))
         continue; /* Its last words; nobody writes any more. */
     wait_close(&s->trace_fd);
-    if (member->end.signal != 0)
+    if (member->end.signal != 0 || (member->end.unseen && !said_how(s)))
         coordinator_killed(s, member->end.signal);
     else
         end(s, ERR_OK); /* The result file says how. */
@@ -219,7 +232,7 @@ static void check_workers(struct supervisor *s)
             relay_ended(s, member);
             continue;
         }
-        died = member->end.signal != 0 || member->end.code != 0;
+        died = process_failed(&member->end);
         memcpy(name, member->process.name, NAME_SIZE);
         ledger_worker_ended(&s->ledger, name, died);
         if (member->end.code == CREW_STOP_CODE && !s->stopping && !s->over)
@@ -255,7 +268,7 @@ static void check_notice(struct supervisor *s)
     if (s->notice_pid == 0 || !process_ended(s->notice_pid, &end))
         return;
     s->notice_pid = 0;
-    if (end.signal != 0 || end.code != 0) {
+    if (process_failed(&end)) {
         log_line("nobody looks for the spot notice any more");
         return;
     }

@@ -1,8 +1,9 @@
 /*
  * supervisor.h - watches over the processes of a run until it ends.
  *
- * One poll() on the coordinator's trace pipe, signals and children; no loop
- * and no thread, so that a fork copies nothing that runs.
+ * One poll() on the coordinator's trace pipe and signals, and a look at the
+ * children in between; no loop and no thread, so that a fork copies nothing
+ * that runs.
  *
  *     coordinator killed   start the next life, at once the first time
  *     worker killed        the core deals with it; --respawn starts it again

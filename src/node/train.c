@@ -24,6 +24,7 @@
 #include "os/log.h"
 #include "os/memory_file.h"
 #include "os/net.h"
+#include "os/process.h"
 #include "os/random.h"
 #include "os/threads.h"
 #include "os/token.h"
@@ -727,15 +728,14 @@ void train_result_close(struct train_result *result)
     result->workers = NULL;
 }
 
-enum err train_run(const struct train_options *options,
-                   struct train_result *result, struct why *why)
+static enum err run_claimed(const struct train_options *options,
+                            struct train_result *result, struct why *why)
 {
     struct train *train = mem_new(1, sizeof *train);
     struct train_result made = {0};
     struct digest data = {{0}};
     enum err err = train != NULL ? ERR_OK : ERR_NOMEM;
 
-    CHECK(running == NULL); /* One run at a time in a process. */
     if (err != ERR_OK)
         return err;
     train->options = options;
@@ -768,5 +768,19 @@ enum err train_run(const struct train_options *options,
         train_result_close(&made);
     train_close(train);
     mem_free(train);
+    return err;
+}
+
+enum err train_run(const struct train_options *options,
+                   struct train_result *result, struct why *why)
+{
+    enum err err;
+
+    if (!process_claim())
+        return why_set(why, ERR_EXISTS,
+                       "another training with workers is going on in this "
+                       "process; wait for its end, or train without workers");
+    err = run_claimed(options, result, why);
+    process_disclaim();
     return err;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,6 +13,18 @@
 /* There only in builds that measure coverage, whose counters would be written
  * by exit() alone. */
 extern void __gcov_dump(void) __attribute__((weak));
+
+static atomic_flag claimed = ATOMIC_FLAG_INIT;
+
+bool process_claim(void)
+{
+    return !atomic_flag_test_and_set(&claimed);
+}
+
+void process_disclaim(void)
+{
+    atomic_flag_clear(&claimed);
+}
 
 /* A socket that stays open in a sibling hides a death from its peer. */
 static void drop_fds(const struct process_start *start)
@@ -55,8 +68,16 @@ enum err process_fork(const struct process_start *start, int *pid,
                       struct why *why)
 {
     const pid_t parent = getpid();
-    const pid_t made = fork();
+    sigset_t all, before;
+    pid_t made;
 
+    /* No handler of the parent may run in the child: it would speak for both.
+     */
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    made = fork();
+    if (made != 0)
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (made < 0)
         return why_set(why, ERR_NOMEM, "cannot start a process: %s",
                        strerror(errno));
@@ -75,7 +96,7 @@ bool process_ended(int pid, struct process_end *end)
     if (got == 0 || (got < 0 && errno == EINTR))
         return false;
     if (got < 0) {
-        end->code = 1; /* Somebody else reaped it. */
+        end->unseen = true;
         return true;
     }
     if (WIFSIGNALED(status))

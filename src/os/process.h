@@ -28,7 +28,19 @@ struct process_start {
 struct process_end {
     int signal; /* 0 = it ended by itself, with `code`. */
     int code;
+    bool unseen; /* A host that waits for any child has reaped it. */
 };
+
+/* Did it end otherwise than it should, as far as can be told? */
+static inline bool process_failed(const struct process_end *end)
+{
+    return end->signal != 0 || end->code != 0 || end->unseen;
+}
+
+/* One run with children at a time in a process, whatever its threads: false if
+ * there is one. */
+bool process_claim(void);
+void process_disclaim(void);
 
 /* In the child signals are as at a program's start, but SIGINT is ignored: a
  * Ctrl-C reaches the whole group, and what to do about it the parent says. */

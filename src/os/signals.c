@@ -1,37 +1,49 @@
 #define _GNU_SOURCE
 #include "os/signals.h"
 
-#include <assert.h>
+#include <pthread.h>
 #include <signal.h>
-#include <string.h>
+#include <stddef.h>
 
 static const int touched[] = {SIGINT,  SIGTERM, SIGHUP,
                               SIGUSR1, SIGCHLD, SIGPIPE};
 
 #define TOUCHED (sizeof touched / sizeof *touched)
 
-static_assert(TOUCHED * sizeof(struct sigaction) <= sizeof(struct signals),
-              "room for all actions");
+/* What they did before the first guest came; threads may be several. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct sigaction kept[TOUCHED];
+static unsigned guests;
 
-void signals_keep(struct signals *signals)
+void signals_keep(void)
 {
-    struct sigaction actions[TOUCHED];
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
 
-    memset(signals, 0, sizeof *signals);
-    for (size_t i = 0; i < TOUCHED; i++)
-        (void)sigaction(touched[i], NULL, &actions[i]);
-    memcpy(signals->kept, actions, sizeof actions);
-    (void)sigaction(SIGPIPE, &ignore, NULL);
+    pthread_mutex_lock(&mutex);
+    if (guests++ == 0) {
+        for (size_t i = 0; i < TOUCHED; i++)
+            (void)sigaction(touched[i], NULL, &kept[i]);
+        (void)sigaction(SIGPIPE, &ignore, NULL);
+    }
+    pthread_mutex_unlock(&mutex);
 }
 
-void signals_restore(const struct signals *signals)
+void signals_restore(void)
 {
-    struct sigaction actions[TOUCHED];
+    pthread_mutex_lock(&mutex);
+    if (--guests == 0) {
+        for (size_t i = 0; i < TOUCHED; i++)
+            (void)sigaction(touched[i], &kept[i], NULL);
+    }
+    pthread_mutex_unlock(&mutex);
+}
 
-    memcpy(actions, signals->kept, sizeof actions);
-    for (size_t i = 0; i < TOUCHED; i++)
-        (void)sigaction(touched[i], &actions[i], NULL);
+void signals_unblock(void)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 void signals_block_all(void)

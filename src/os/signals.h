@@ -5,15 +5,12 @@
 #ifndef OS_SIGNALS_H
 #define OS_SIGNALS_H
 
-#include <stdint.h>
-
-struct signals {
-    uint64_t kept[128]; /* Actions of the signals we touch. */
-};
-
-/* Remember what INT, TERM, HUP, USR1, CHLD and PIPE do, and ignore PIPE. */
-void signals_keep(struct signals *signals);
-void signals_restore(const struct signals *signals);
+/* Remember what INT, TERM, HUP, USR1, CHLD and PIPE do, and ignore PIPE; of
+ * several threads that do so the last to restore them restores them. */
+void signals_keep(void);
+void signals_restore(void);
+/* For a program of our own: whoever started it may have held signals back. */
+void signals_unblock(void);
 /* For a thread of our own: none of the process's signals are for it. */
 void signals_block_all(void);
 

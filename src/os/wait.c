@@ -5,84 +5,146 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/clock.h"
 
 #define PIPE_BYTES (1 << 20)
+#define LOOK_US    (10 * MS_US) /* How often children are looked at, ... */
+#define HASTE_US   MS_US        /* ... and if nothing else is waited for. */
 
-static_assert(sizeof(sigset_t) <= sizeof((struct waiter *)0)->old_mask,
-              "room for a signal mask");
+static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD};
+
+#define TAKEN (sizeof taken / sizeof *taken)
+
+static_assert(TAKEN * sizeof(struct sigaction) <=
+                  sizeof((struct waiter *)0)->kept,
+              "room for all actions");
 static_assert(WAIT_SIGTERM == SIGTERM, "one number on all Linuxes");
+
+/* For the handler, which any thread of the process may run.  One waiter is open
+ * at a time. */
+static atomic_int came, came_fd = -1, handling;
+
+static void on_signal(int number)
+{
+    const int error = errno;
+
+    atomic_fetch_add(&handling, 1);
+    atomic_store(&came, number);
+    wait_give(atomic_load(&came_fd));
+    atomic_fetch_sub(&handling, 1);
+    errno = error;
+}
+
+/* Who ignores SIGCHLD is not told how a child ended. */
+static bool reaps_unseen(const struct sigaction *action)
+{
+    return action->sa_handler == SIG_IGN ||
+           (action->sa_flags & SA_NOCLDWAIT) != 0;
+}
+
+/* A handler of the host's for its own children stays; an ignored SIGHUP, too:
+ * that is what nohup asks for. */
+static void take_over(int number, const struct sigaction *before)
+{
+    const struct sigaction ours = {.sa_handler = on_signal,
+                                   .sa_flags = SA_RESTART};
+    const struct sigaction plain = {.sa_handler = SIG_DFL};
+
+    if (number == SIGCHLD && reaps_unseen(before))
+        (void)sigaction(number, &plain, NULL);
+    else if (number != SIGCHLD &&
+             !(number == SIGHUP && before->sa_handler == SIG_IGN))
+        (void)sigaction(number, &ours, NULL);
+}
 
 enum err waiter_open(struct waiter *waiter, struct why *why)
 {
-    sigset_t wanted, old;
+    struct sigaction before[TAKEN];
 
-    sigemptyset(&wanted);
-    sigaddset(&wanted, SIGINT);
-    sigaddset(&wanted, SIGTERM);
-    sigaddset(&wanted, SIGHUP);
-    sigaddset(&wanted, SIGUSR1);
-    sigaddset(&wanted, SIGCHLD);
-    waiter->fd = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
+    waiter->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (waiter->fd < 0)
         return why_set(why, ERR_IO, "cannot watch signals: %s",
                        strerror(errno));
-    (void)sigprocmask(SIG_BLOCK, &wanted, &old);
-    memcpy(waiter->old_mask, &old, sizeof old);
+    atomic_store(&came, 0);
+    atomic_store(&came_fd, waiter->fd);
+    for (size_t i = 0; i < TAKEN; i++) {
+        (void)sigaction(taken[i], NULL, &before[i]);
+        take_over(taken[i], &before[i]);
+    }
+    memcpy(waiter->kept, before, sizeof before);
     return ERR_OK;
 }
 
 void waiter_close(struct waiter *waiter)
 {
-    sigset_t old;
+    struct sigaction before[TAKEN];
 
     if (waiter->fd <= 0)
         return;
+    memcpy(before, waiter->kept, sizeof before);
+    for (size_t i = 0; i < TAKEN; i++) {
+        (void)sigaction(taken[i], &before[i], NULL);
+        /* What of the host's ended meanwhile the kernel would have reaped. */
+        if (taken[i] == SIGCHLD && reaps_unseen(&before[i]))
+            while (waitpid(-1, NULL, WNOHANG) > 0)
+                continue;
+    }
+    /* A thread that is in the handler yet must not write to what gets the
+     * number next. */
+    atomic_store(&came_fd, -1);
+    while (atomic_load(&handling) > 0)
+        (void)sched_yield();
     (void)close(waiter->fd);
     waiter->fd = -1;
-    memcpy(&old, waiter->old_mask, sizeof old);
-    (void)sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-static int wait_ms(time_us until)
+static int wait_ms(time_us until, time_us most)
 {
     const time_us left = until - clock_now_us();
 
     if (left <= 0)
         return 0;
-    return left > 1000 * SECOND_US ? 1000000
-                                   : (int)((left + MS_US - 1) / MS_US);
+    return (int)(((left < most ? left : most) + MS_US - 1) / MS_US);
 }
 
-static void take_signals(struct waiter *waiter, struct wake *wake)
+/* One call for all children, ours or not, that reaps none.  Without any, the
+ * host has reaped ours. */
+static bool some_child_ended(void)
 {
-    struct signalfd_siginfo info;
+    siginfo_t info = {0};
 
-    while (read(waiter->fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
-            wake->child = true;
-        else
-            wake->signal = (int)info.ssi_signo;
-    }
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           info.si_pid != 0;
+}
+
+static void take_signal(struct waiter *waiter, struct wake *wake)
+{
+    uint64_t times;
+
+    if (read(waiter->fd, &times, sizeof times) == (ssize_t)sizeof times)
+        wake->signal = atomic_exchange(&came, 0);
 }
 
 struct wake waiter_wait(struct waiter *waiter, int fd, time_us until)
 {
     struct pollfd polled[2] = {{.fd = waiter->fd, .events = POLLIN},
                                {.fd = fd, .events = POLLIN}};
+    const time_us most = fd >= 0 ? LOOK_US : HASTE_US;
     struct wake wake = {0};
 
-    if (poll(polled, 2, wait_ms(until)) <= 0)
-        return wake;
-    if (polled[0].revents != 0)
-        take_signals(waiter, &wake);
-    wake.readable = polled[1].revents != 0;
+    if (poll(polled, 2, wait_ms(until, most)) > 0) {
+        take_signal(waiter, &wake);
+        wake.readable = polled[1].revents != 0;
+    }
+    wake.child = some_child_ended();
     return wake;
 }
 

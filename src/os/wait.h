@@ -14,21 +14,24 @@
 
 enum { WAIT_SIGTERM = 15 }; /* As `wake` tells it. */
 
-/* Signals that end a run arrive here while it is open. */
+/* Signals that end a run arrive here while it is open, whichever thread of the
+ * process they are given to; waiter_close leaves them as they were.  SIGCHLD is
+ * not relied on: a host may block, ignore or handle it. */
 struct waiter {
-    int fd; /* signalfd */
-    uint64_t old_mask[16];
+    int fd;             /* eventfd */
+    uint64_t kept[128]; /* What the signals did before. */
 };
 
 struct wake {
     bool readable; /* The pipe has something, or its end. */
-    bool child;    /* A child changed. */
+    bool child;    /* A child may have ended. */
     int signal;    /* SIGINT, SIGTERM, SIGHUP or SIGUSR1 came; 0 = none. */
 };
 
 MUST_CHECK enum err waiter_open(struct waiter *waiter, struct why *why);
 void waiter_close(struct waiter *waiter);
-/* Until one of them or `until`; fd -1 = no pipe. */
+/* Until one of them or `until`, but not much longer than a child may wait to be
+ * looked at; fd -1 = no pipe. */
 struct wake waiter_wait(struct waiter *waiter, int fd, time_us until);
 
 /* Passes that one process gives and another waits for, one by one. */

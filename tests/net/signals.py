@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""`muster train` under signals as its parent left them: SIGCHLD ignored, all
+blocked, SIGHUP ignored by nohup.  These survive exec."""
+
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["ROOT"], "tests/net/lib"))
+from cluster import MUSTER, SMALL, Tap, kill, perfect_hash, result_of, wait_step
+
+tap = Tap()
+WANTED = perfect_hash()
+
+
+def start(prepare, *args):
+    return subprocess.Popen([MUSTER, "train", SMALL, "--format", "json", *args],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True,
+                            preexec_fn=prepare)
+
+
+def finish(process):
+    try:
+        out, err = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        return {"error": "did not end"}, err
+    return result_of(out), err
+
+
+def ignore_children():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def block_all():
+    signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+
+
+def ignore_hangup():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+got, err = finish(start(ignore_children, "-n", "2", "--steps", "60", "--out",
+                        "ignored"))
+tap.equal(got.get("hash"), WANTED, "SIGCHLD ignored: it ends, with its hash")
+got, err = finish(start(ignore_children, "-n", "2", "--steps", "60", "--out",
+                        "killed", "--chaos", "kill:coordinator@20,kill:w1@30"))
+tap.equal((got.get("hash"), got.get("coordinator_deaths")), (WANTED, 1),
+          "... and a coordinator that is killed is started again")
+
+process = start(block_all, "-n", "2", "--steps", "1000000", "--out", "blocked")
+wait_step("blocked", 3)
+kill(process.pid, signal.SIGTERM)
+got, err = finish(process)
+tap.equal(process.returncode, 75, "all blocked: SIGTERM is still heard")
+
+process = start(ignore_hangup, "-n", "2", "--steps", "1000000", "--out", "nohup")
+step = wait_step("nohup", 3)["step"]
+kill(process.pid, signal.SIGHUP)
+tap.ok(wait_step("nohup", step + 50), "nohup: SIGHUP does not end it")
+kill(process.pid, signal.SIGTERM)
+finish(process)
+tap.equal(process.returncode, 75, "... SIGTERM does")
+tap.done()

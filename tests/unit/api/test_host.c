@@ -1,0 +1,324 @@
+/*
+ * muster_train with workers as a guest: in a process with threads, signals and
+ * children of its own.  A call that does not return fails by the runner's
+ * time limit.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "muster.h"
+
+enum { DIMS = 3, CHUNKS = 6, THREADS = 3, STOP_STEP = 3 };
+
+static int bowl(void *context, const double *w, uint32_t chunk, double *g,
+                double *loss)
+{
+    (void)context;
+    for (uint32_t j = 0; j < DIMS; j++) {
+        const double d = w[j] - (chunk + j) / 4.0;
+
+        g[j] = d;
+        *loss += d * d / 2;
+    }
+    return 0;
+}
+
+static struct muster_options asked(uint32_t workers)
+{
+    struct muster_options options = MUSTER_OPTIONS;
+
+    options.dims = DIMS;
+    options.chunks = CHUNKS;
+    options.rows = CHUNKS;
+    options.gradient = bowl;
+    options.optimiser = "gd";
+    options.rate = 0.1;
+    options.steps = 20;
+    options.workers = workers;
+    return options;
+}
+
+static void assert_same_hash(void)
+{
+    const struct muster_options alone = asked(0), with = asked(2);
+    struct muster_model *a = NULL, *b = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    assert_int_equal(muster_train(&alone, &a, why), MUSTER_OK);
+    if (muster_train(&with, &b, why) != MUSTER_OK)
+        fail_msg("%s", why);
+    assert_string_equal(muster_hash(a), muster_hash(b));
+    muster_free(a);
+    muster_free(b);
+}
+
+/* --- threads ---------------------------------------------------------------
+ */
+
+struct crowd {
+    pthread_t id[THREADS];
+    atomic_int ready;
+    atomic_bool over;
+    bool busy;
+};
+
+static void *one_of_crowd(void *argument)
+{
+    struct crowd *crowd = argument;
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+    atomic_fetch_add(&crowd->ready, 1);
+    while (!atomic_load(&crowd->over)) {
+        if (crowd->busy)
+            free(malloc(100 + (size_t)(rand() % 5000)));
+        else
+            (void)poll(NULL, 0, 1);
+    }
+    return NULL;
+}
+
+static void crowd_start(struct crowd *crowd)
+{
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(
+            pthread_create(&crowd->id[i], NULL, one_of_crowd, crowd), 0);
+    while (atomic_load(&crowd->ready) < THREADS)
+        (void)sched_yield();
+}
+
+static void crowd_end(struct crowd *crowd)
+{
+    atomic_store(&crowd->over, true);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(crowd->id[i], NULL), 0);
+}
+
+static void test_returns_beside_idle_threads(void **state)
+{
+    struct crowd crowd = {.busy = false};
+
+    (void)state;
+    crowd_start(&crowd);
+    assert_same_hash();
+    assert_same_hash();
+    crowd_end(&crowd);
+}
+
+static void test_returns_beside_busy_threads(void **state)
+{
+    struct crowd crowd = {.busy = true};
+
+    (void)state;
+    crowd_start(&crowd);
+    for (int i = 0; i < 5; i++)
+        assert_same_hash();
+    crowd_end(&crowd);
+}
+
+/* --- SIGCHLD ---------------------------------------------------------------
+ */
+
+static void reap_any(int number)
+{
+    (void)number;
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        continue;
+}
+
+static void note_it(int number)
+{
+    (void)number;
+}
+
+static void with_action(void (*handler)(int), int flags)
+{
+    const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    const struct sigaction plain = {.sa_handler = SIG_DFL};
+    struct sigaction after;
+
+    assert_int_equal(sigaction(SIGCHLD, &action, NULL), 0);
+    assert_same_hash();
+    assert_int_equal(sigaction(SIGCHLD, &plain, &after), 0);
+    assert_true(after.sa_handler == handler);
+    assert_int_equal(after.sa_flags & SA_NOCLDWAIT, flags & SA_NOCLDWAIT);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* No child is left. */
+}
+
+static void test_returns_whatever_sigchld_does(void **state)
+{
+    (void)state;
+    with_action(SIG_DFL, 0);
+    with_action(SIG_IGN, 0);
+    with_action(SIG_DFL, SA_NOCLDWAIT);
+    with_action(note_it, SA_RESTART);
+    with_action(reap_any, SA_RESTART);
+}
+
+static void test_returns_with_signals_blocked(void **state)
+{
+    sigset_t all, before, after;
+
+    (void)state;
+    sigfillset(&all);
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &all, &before), 0);
+    assert_same_hash();
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &before, &after), 0);
+    assert_int_equal(sigismember(&after, SIGCHLD), 1);
+    assert_int_equal(sigismember(&after, SIGTERM), 1);
+}
+
+/* The host's own children, one gone before and one that stays, are the host's
+ * to wait for. */
+static void test_leaves_other_children_alone(void **state)
+{
+    int status, hold[2];
+    const pid_t gone = fork();
+    pid_t stays;
+    siginfo_t info;
+
+    (void)state;
+    if (gone == 0)
+        _exit(7);
+    assert_int_equal(pipe(hold), 0);
+    stays = fork();
+    if (stays == 0) {
+        char byte;
+
+        (void)close(hold[1]);
+        _exit(read(hold[0], &byte, 1) == 0 ? 8 : 9);
+    }
+    assert_int_equal(waitid(P_PID, (id_t)gone, &info, WEXITED | WNOWAIT), 0);
+    assert_same_hash();
+    assert_int_equal(waitpid(gone, &status, 0), gone);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    (void)close(hold[1]);
+    assert_int_equal(waitpid(stays, &status, 0), stays);
+    assert_int_equal(WEXITSTATUS(status), 8);
+    (void)close(hold[0]);
+}
+
+/* --- signals that end it -----------------------------------------------------
+ */
+
+struct sender {
+    struct crowd crowd;
+    int number;
+    bool to_thread;
+};
+
+static int send_once(void *context, const struct muster_progress *progress)
+{
+    struct sender *sender = context;
+
+    if (progress->step != STOP_STEP)
+        return 0;
+    if (sender->to_thread)
+        (void)pthread_kill(sender->crowd.id[0], sender->number);
+    else
+        (void)kill(getpid(), sender->number);
+    return 0;
+}
+
+static void assert_stops(int number, bool to_thread)
+{
+    struct sender sender = {.number = number, .to_thread = to_thread};
+    struct muster_options options = asked(2);
+    struct muster_model *model = NULL;
+    struct sigaction after;
+
+    options.watch = send_once;
+    options.context = &sender;
+    options.steps = 10000000;
+    crowd_start(&sender.crowd);
+    assert_int_equal(muster_train(&options, &model, NULL), MUSTER_STOPPED);
+    assert_non_null(model);
+    assert_true(muster_steps(model) >= STOP_STEP);
+    assert_int_equal(muster_signal(model), number);
+    crowd_end(&sender.crowd);
+    muster_free(model);
+    assert_int_equal(sigaction(number, NULL, &after), 0);
+    assert_true(after.sa_handler == SIG_DFL);
+}
+
+static void test_signals_stop_it_whoever_gets_them(void **state)
+{
+    (void)state;
+    assert_stops(SIGTERM, false);
+    assert_stops(SIGTERM, true);
+    assert_stops(SIGINT, true);
+    assert_stops(SIGINT, false);
+}
+
+/* --- two at once -------------------------------------------------------------
+ */
+
+static void *train_beside(void *context)
+{
+    const struct muster_options with = asked(2), alone = asked(0);
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    *(bool *)context = muster_train(&with, &model, why) == MUSTER_FAILED &&
+                       model == NULL && strstr(why, "another training") &&
+                       muster_train(&alone, &model, why) == MUSTER_OK;
+    muster_free(model);
+    return NULL;
+}
+
+static int start_another(void *context, const struct muster_progress *progress)
+{
+    pthread_t id;
+
+    if (progress->step != 1)
+        return 0;
+    assert_int_equal(pthread_create(&id, NULL, train_beside, context), 0);
+    assert_int_equal(pthread_join(id, NULL), 0);
+    return 0;
+}
+
+static void test_second_at_once_is_refused(void **state)
+{
+    struct muster_options options = asked(2);
+    struct muster_model *model = NULL;
+    bool refused = false;
+
+    (void)state;
+    options.watch = start_another;
+    options.context = &refused;
+    assert_int_equal(muster_train(&options, &model, NULL), MUSTER_OK);
+    assert_true(refused);
+    muster_free(model);
+    assert_same_hash(); /* And afterwards it may. */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_returns_beside_idle_threads),
+        cmocka_unit_test(test_returns_beside_busy_threads),
+        cmocka_unit_test(test_returns_whatever_sigchld_does),
+        cmocka_unit_test(test_returns_with_signals_blocked),
+        cmocka_unit_test(test_leaves_other_children_alone),
+        cmocka_unit_test(test_signals_stop_it_whoever_gets_them),
+        cmocka_unit_test(test_second_at_once_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
