@@ -89,8 +89,8 @@ static void add_optimiser(struct hasher *hasher,
                       "%a memory %u dense %u cg %u free %u %u",
                       (int)optim->schedule, optim->momentum, optim->nesterov,
                       optim->beta1, optim->beta2, optim->epsilon, optim->memory,
-                      optim->dense_max, optim->cg_max, optim->l2_free_first,
-                      optim->l2_free_end));
+                      optim->dense_max, optim->cg_max, optim->l2_free,
+                      optim->l2_stride));
 }
 
 /* The data's own digest may be that of its file, which has no weights. */

@@ -26,10 +26,26 @@ static const struct type types[TYPES_MAX] = {
     [21] = {.lack = "the one-class svm"},
 };
 
+/* Does --grid try values of -c or -e? */
+static bool grid_asks(const struct options *options)
+{
+    const char *at = option_text(options, OPT_GRID);
+
+    while (at != NULL && *(at += strspn(at, " \t")) != '\0') {
+        const enum option_id id = option_find(at, strcspn(at, "= \t"));
+
+        if (id == OPT_COST || id == OPT_EPS)
+            return true;
+        at += strcspn(at, " \t");
+    }
+    return false;
+}
+
 bool habit_given(const struct options *options)
 {
     return option_given(options, OPT_SOLVER) ||
-           option_given(options, OPT_COST) || option_given(options, OPT_EPS);
+           option_given(options, OPT_COST) || option_given(options, OPT_EPS) ||
+           option_given(options, OPT_BIAS) || grid_asks(options);
 }
 
 static enum err refuse_pairs(const struct options *options, struct why *why)
@@ -38,7 +54,7 @@ static enum err refuse_pairs(const struct options *options, struct why *why)
                                               {OPT_SOLVER, OPT_LOSS},
                                               {OPT_COST, OPT_L2},
                                               {OPT_EPS, OPT_TOL},
-                                              {OPT_BIAS, OPT_INTERCEPT}};
+                                              {OPT_BIAS, OPT_NO_INTERCEPT}};
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (option_given(options, pairs[i][0]) &&
@@ -68,18 +84,24 @@ static enum err take_type(struct options *options, struct why *why)
                    (unsigned long long)number, types[number].lack);
 }
 
-static enum err take_bias(struct options *options, struct why *why)
+static enum err check_bias(const struct options *options, struct why *why)
 {
     const double bias = option_real(options, OPT_BIAS);
 
-    if (bias < 0)
+    if (bias < 0 || bias == 1)
         return ERR_OK;
-    if (bias != 1)
-        return why_set(why, ERR_SHAPE,
-                       "-B %.16g: only 1 (a constant is learnt) and -1 (none) "
-                       "are there",
-                       bias);
-    return option_set(options, OPT_INTERCEPT, "yes", ORIGIN_DEFAULT, why);
+    return why_set(why, ERR_SHAPE,
+                   "-B %.16g: only 1 (a constant is learnt) and -1 (none) are "
+                   "there",
+                   bias);
+}
+
+bool habit_intercept(const struct options *options)
+{
+    if (!habit_given(options))
+        return !option_flag(options, OPT_NO_INTERCEPT);
+    return option_given(options, OPT_BIAS) &&
+           option_real(options, OPT_BIAS) == 1;
 }
 
 /* A hinge has no second derivative for newton to follow. */
@@ -115,7 +137,7 @@ enum err habit_settings(struct options *options, struct why *why)
     if (err == ERR_OK && option_given(options, OPT_SOLVER))
         err = take_type(options, why);
     if (err == ERR_OK && option_given(options, OPT_BIAS))
-        err = take_bias(options, why);
+        err = check_bias(options, why);
     if (err == ERR_OK && habit_given(options))
         err = take_optimiser(options, why);
     return err;

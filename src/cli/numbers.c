@@ -64,6 +64,17 @@ static void take_penalty(const struct options *options, struct numbers *numbers)
     }
 }
 
+/* The constant's column is the last of each output. */
+static void free_intercept(const struct options *options,
+                           const struct dataset *data,
+                           struct optim_options *optim)
+{
+    if (habit_given(options) || !habit_intercept(options))
+        return;
+    optim->l2_free = data->cols - 1;
+    optim->l2_stride = data->stride;
+}
+
 static bool see_first(void *context, const struct optim *optim)
 {
     *(double *)context = optim->gradient_norm;
@@ -156,6 +167,7 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
     if (data->storage == STORAGE_INDEX)
         made.optim.weight_bits = SPARSE_WEIGHT_BITS;
     take_penalty(options, &made);
+    free_intercept(options, data, &made.optim);
     made.optim.optimum /= made.scale; /* Typed as objectives are shown. */
     err = check_sgd(&made.optim, why);
     if (err == ERR_OK)

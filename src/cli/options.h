@@ -79,7 +79,7 @@ enum option_id {
     OPT_TEST,
     OPT_VALID,
     OPT_METRIC,
-    OPT_INTERCEPT,
+    OPT_NO_INTERCEPT,
     OPT_L2,
     OPT_CLASS_WEIGHT,
     OPT_CHUNK_ROWS,

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/coded_data.h"
+#include "cli/habit.h"
 #include "cli/input.h"
 #include "cli/numbers.h"
 #include "cli/private.h"
@@ -710,7 +711,7 @@ enum err setup_load(struct setup *setup, struct options *options,
 {
     enum err err = golden_check(setup->isa, why);
 
-    setup->intercept = option_flag(options, OPT_INTERCEPT);
+    setup->intercept = habit_intercept(options);
     setup->hollow = private_wanted(options);
     if (err == ERR_OK)
         err = setup->hollow ? private_gather(setup, options, why)

@@ -1,8 +1,7 @@
 #include "node/sequential.h"
 
 #include "base/mem.h"
-#include "math/vec.h"
-#include "node/compute.h"
+#include "node/evaluate.h"
 
 struct sgd_row sequential_row(const struct reading_row *read)
 {
@@ -21,47 +20,6 @@ static struct sgd_row read_row(void *context, uint32_t i)
     return sequential_row(&read);
 }
 
-/* Mean loss + l2 |w|^2: the loss by the kernels, like any other's. */
-static enum err measure(const struct problem *problem, struct pool *pool,
-                        const struct optim_options *options, const double *w,
-                        double *objective)
-{
-    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
-    const uint32_t dims = problem_dims(problem);
-    const uint32_t chunks = dataset_chunks(problem->data);
-    int16_t *exponent = mem_new(dims, sizeof *exponent);
-    struct bounds bounds = {0};
-    struct compute compute = {0};
-    struct tally tally = {0};
-    const struct compute_work work = {.end = chunks,
-                                      .kind = EVALUATE_GRADIENT,
-                                      .weights = w,
-                                      .exponent = exponent,
-                                      .tally = &tally};
-    enum err err = exponent == NULL ? ERR_NOMEM : ERR_OK;
-
-    if (err == ERR_OK)
-        err = bounds_init(&bounds, problem->data->stride);
-    if (err == ERR_OK)
-        err = bounds_measure(&bounds, problem, pool);
-    if (err == ERR_OK)
-        err = bounds_exponents(&bounds, problem, &what, exponent);
-    if (err == ERR_OK || err == ERR_TOOBIG)
-        err = compute_init(&compute, problem, dims, chunks, pool);
-    if (err == ERR_OK)
-        err = tally_init(&tally, dims, chunks);
-    if (err == ERR_OK)
-        err = compute_run(&compute, &work, NULL);
-    if (err == ERR_OK)
-        *objective = tally_loss_value(&tally) / (double)options->rows +
-                     options->l2 * vec_dot(w, w, dims);
-    tally_close(&tally);
-    compute_close(&compute);
-    bounds_close(&bounds);
-    mem_free(exponent);
-    return err;
-}
-
 enum err sequential_train(const struct problem *problem, struct pool *pool,
                           const struct optim_options *options,
                           struct single_result *result, struct why *why)
@@ -76,6 +34,8 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
         .dims = data->cols,
         .shuffle = true,
         .seed = options->seed,
+        .has_free = options->l2_stride > 0,
+        .free = options->l2_free,
     };
     struct single_result made = {.dims = problem_dims(problem),
                                  .steps = options->steps};
@@ -88,7 +48,8 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
     if (err == ERR_OK)
         err = sgd_train(&sgd, read_row, &reading, made.weights);
     if (err == ERR_OK)
-        err = measure(problem, pool, options, made.weights, &made.objective);
+        err = evaluate_at(problem, pool, options, made.weights, &made.objective,
+                          NULL);
     if (err == ERR_RANGE)
         (void)why_set(why, err,
                       "the weights are too large after %u passes: sgd "

@@ -111,26 +111,20 @@ static void walk_all(struct walk *walk, double loss_sum)
 {
     struct optim *opt = walk->opt;
     double objective = loss_sum / (double)opt->options.rows;
-    struct span span[SPANS];
+    struct span span = {0};
 
-    optim_spans(opt, span);
-    for (int i = 0; i < SPANS; i++) {
-        if (span[i].from < span[i].to)
-            objective += span[i].l2 * walk_span(walk, &span[i]);
-    }
+    while (optim_span_next(opt, &span))
+        objective += span.l2 * walk_span(walk, &span);
     opt->objective = objective;
     opt->gradient_norm = sqrt(vec_sum_end(&walk->slopes));
 }
 
 static void update_all(struct walk *walk)
 {
-    struct span span[SPANS];
+    struct span span = {0};
 
-    optim_spans(walk->opt, span);
-    for (int i = 0; i < SPANS; i++) {
-        if (span[i].from < span[i].to)
-            update_block(walk, &span[i], walk->opt->gradient + span[i].from);
-    }
+    while (optim_span_next(walk->opt, &span))
+        update_block(walk, &span, walk->opt->gradient + span.from);
 }
 
 /* Where the norm of the whole gradient decides whether there is an update at
@@ -277,16 +271,13 @@ static struct evaluation from_model(const struct optim *opt)
 static bool average_feed(struct optim *opt, const double *mean,
                          double loss_mean)
 {
-    struct span span[SPANS];
+    struct span span = {0};
 
     opt->objective = loss_mean;
-    optim_spans(opt, span);
-    for (int i = 0; i < SPANS; i++) {
-        const double *const b = opt->b + span[i].from;
+    while (optim_span_next(opt, &span)) {
+        const double *const b = opt->b + span.from;
 
-        if (span[i].from < span[i].to)
-            opt->objective +=
-                span[i].l2 * vec_dot(b, b, span[i].to - span[i].from);
+        opt->objective += span.l2 * vec_dot(b, b, span.to - span.from);
     }
     opt->gradient_norm = vec_norm(mean, opt->dims);
     for (uint32_t j = 0; j < opt->dims; j++)

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "math/vec.h"
+#include "optim/parts.h"
 
 /* Tells the shuffles of parts apart; the first part's are those of one machine
  * alone. */
@@ -20,8 +21,8 @@ bool local_fits(const struct local *local, uint32_t dims)
            isfinite(local->decay) &&
            (local->decay > 0 || local->schedule != SCHEDULE_DECAY) &&
            isfinite(local->l2) && (sgd ? local->l2 > 0 : local->l2 >= 0) &&
-           local->l2_free_first <= local->l2_free_end &&
-           local->l2_free_end <= dims;
+           optim_free_fits(local->l2_free, local->l2_stride) &&
+           local->l2_free < dims;
 }
 
 uint32_t local_steps(const struct local *local, uint32_t round)
@@ -46,8 +47,8 @@ static enum err run_gd(const struct local *local, const struct local_part *part,
         .rate = local->rate,
         .decay = local->decay,
         .l2 = local->l2,
-        .l2_free_first = local->l2_free_first,
-        .l2_free_end = local->l2_free_end,
+        .l2_free = local->l2_free,
+        .l2_stride = local->l2_stride,
         .rows = part->counted,
         .steps = before + local_steps(local, round),
     };
@@ -90,6 +91,8 @@ static enum err run_sgd(const struct local *local,
         .dims = part->cols,
         .shuffle = true,
         .seed = local->seed + part->first_row * PART_STRIDE,
+        .has_free = local->l2_stride > 0,
+        .free = local->l2_free,
     };
     enum err err = part->gradient(part->context, w, sum, loss);
 

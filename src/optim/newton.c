@@ -120,17 +120,16 @@ static void feed_hessian(struct optim *opt, const double *sum)
 {
     const uint32_t dims = opt->dims;
     const double rows = (double)opt->options.rows;
-    struct span span[SPANS];
+    struct span span = {0};
     size_t at = 0;
 
     for (uint32_t i = 0; i < dims; i++) {
         for (uint32_t j = 0; j <= i; j++, at++)
             opt->factor[at] = sum[at] / rows;
     }
-    optim_spans(opt, span);
-    for (int s = 0; s < SPANS; s++) {
-        for (uint32_t i = span[s].from; i < span[s].to; i++)
-            opt->factor[(size_t)i * (i + 1) / 2 + i] += 2 * span[s].l2;
+    while (optim_span_next(opt, &span)) {
+        for (uint32_t i = span.from; i < span.to; i++)
+            opt->factor[(size_t)i * (i + 1) / 2 + i] += 2 * span.l2;
     }
     cholesky_factor(opt->factor, dims);
     quasi_find_direction(opt);
@@ -141,13 +140,12 @@ static void feed_hessian(struct optim *opt, const double *sum)
 static void curve(struct optim *opt, const double *sum)
 {
     const double rows = (double)opt->options.rows;
-    struct span span[SPANS];
+    struct span span = {0};
 
-    optim_spans(opt, span);
-    for (int s = 0; s < SPANS; s++) {
-        const double twice = 2 * span[s].l2;
+    while (optim_span_next(opt, &span)) {
+        const double twice = 2 * span.l2;
 
-        for (uint32_t j = span[s].from; j < span[s].to; j++)
+        for (uint32_t j = span.from; j < span.to; j++)
             opt->work[j] = sum[j] / rows + twice * opt->v[j];
     }
 }

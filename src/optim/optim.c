@@ -99,8 +99,8 @@ struct optim_options optim_averaged(const struct optim_options *options,
         .rate = options->rate,
         .decay = options->decay,
         .l2 = options->l2,
-        .l2_free_first = options->l2_free_first,
-        .l2_free_end = options->l2_free_end,
+        .l2_free = options->l2_free,
+        .l2_stride = options->l2_stride,
         .every = every,
         .steps = options->steps,
         .seed = options->seed,
@@ -162,13 +162,18 @@ static bool rate_fits(const struct optim_options *o)
     return o->schedule != SCHEDULE_DECAY || is_positive(o->decay);
 }
 
+bool optim_free_fits(uint32_t free, uint32_t stride)
+{
+    return stride == 0 ? free == 0 : free < stride;
+}
+
 static bool options_fit(const struct optim_options *o, uint32_t dims)
 {
     return dims > 0 && (unsigned)o->kind < KINDS && rate_fits(o) &&
            kind_fits(o) && is_not_negative(o->l2) && o->rows > 0 &&
            is_not_negative(o->tol) && is_not_negative(o->gap) &&
-           is_not_negative(o->accuracy) && o->weight_bits < DBL_MANT_DIG && isfinite(o->optimum) &&
-           o->l2_free_first <= o->l2_free_end && o->l2_free_end <= dims;
+           is_not_negative(o->accuracy) && o->weight_bits < DBL_MANT_DIG &&
+           isfinite(o->optimum) && optim_free_fits(o->l2_free, o->l2_stride);
 }
 
 double optim_power(double base, uint32_t exponent)
@@ -269,13 +274,30 @@ void optim_close(struct optim *opt)
 
 /* --- the objective ------------------------------------------------------- */
 
-void optim_spans(const struct optim *opt, struct span span[SPANS])
+/* The first free weight not before `from`; dims if there is none. */
+static uint32_t next_free(const struct optim *opt, uint32_t from)
 {
-    const struct optim_options *o = &opt->options;
+    const uint32_t stride = opt->options.l2_stride;
+    uint64_t at;
 
-    span[0] = (struct span){0, o->l2_free_first, o->l2};
-    span[1] = (struct span){o->l2_free_first, o->l2_free_end, 0};
-    span[2] = (struct span){o->l2_free_end, opt->dims, o->l2};
+    if (stride == 0)
+        return opt->dims;
+    at = (uint64_t)from - from % stride + opt->options.l2_free;
+    if (at < from)
+        at += stride;
+    return at < opt->dims ? (uint32_t)at : opt->dims;
+}
+
+bool optim_span_next(const struct optim *opt, struct span *span)
+{
+    const uint32_t from = span->to;
+    const uint32_t free = next_free(opt, from);
+
+    if (from >= opt->dims)
+        return false;
+    *span = free == from ? (struct span){from, from + 1, 0}
+                         : (struct span){from, free, opt->options.l2};
+    return true;
 }
 
 double optim_measure(const struct optim *opt, const double *w,
@@ -283,17 +305,14 @@ double optim_measure(const struct optim *opt, const double *w,
 {
     const double rows = (double)opt->options.rows;
     double objective = loss_sum / rows;
-    struct span span[SPANS];
+    struct span span = {0};
 
-    optim_spans(opt, span);
-    for (int i = 0; i < SPANS; i++) {
-        const uint32_t from = span[i].from, to = span[i].to;
-        const double twice = 2 * span[i].l2;
+    while (optim_span_next(opt, &span)) {
+        const uint32_t from = span.from, count = span.to - span.from;
 
-        vec_measure(sum + from, rows, twice, w + from, to - from,
+        vec_measure(sum + from, rows, 2 * span.l2, w + from, count,
                     gradient + from);
-        if (from < to)
-            objective += span[i].l2 * vec_dot(w + from, w + from, to - from);
+        objective += span.l2 * vec_dot(w + from, w + from, count);
     }
     return objective;
 }
@@ -305,6 +324,15 @@ void optim_measure_first(struct optim *opt, const double *sum, double loss_sum)
     opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
     opt->diverged = optim_is_broken(opt);
     opt->stalled = opt->gradient_norm == 0;
+}
+
+double optim_objective(const struct optim_options *options, uint32_t dims,
+                       const double *w, const double *sum, double loss_sum,
+                       double *gradient)
+{
+    const struct optim like = {.options = *options, .dims = dims};
+
+    return optim_measure(&like, w, sum, loss_sum, gradient);
 }
 
 bool optim_is_broken(const struct optim *opt)

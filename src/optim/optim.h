@@ -13,9 +13,9 @@
  * searches and conjugate gradients need more.  (step, round) names an
  * evaluation: round counts from 0 and goes back to 0 at each update.
  *
- * Objective: f(w) = mean loss + l2 |w|^2 (l2 = `a` of the formulas below; the
- * coordinates [l2_free_first, l2_free_end) do not count in |w|^2).  With g the
- * gradient sum, N the rows, G = g/N + 2 a w the gradient of f:
+ * Objective: f(w) = mean loss + l2 |w|^2 (l2 = `a` of the formulas below; free
+ * weights, the intercepts, do not count in |w|^2, and a = 0 for them).  With g
+ * the gradient sum, N the rows, G = g/N + 2 a w the gradient of f:
  *
  *     gd        b <- (1 - 2 a eta) b - (eta/N) g(b)
  *     agd       th = 2/(i+2);  v = (1-th) b + th u;
@@ -79,7 +79,7 @@ struct local {
     enum optim_kind kind; /* OPTIM_GD or OPTIM_SGD. */
     enum optim_schedule schedule;
     double rate, decay, l2;
-    uint32_t l2_free_first, l2_free_end;
+    uint32_t l2_free, l2_stride;
     uint32_t every; /* Steps between averages; 0: no such job. */
     uint32_t steps; /* Of the whole job. */
     uint64_t seed;  /* sgd. */
@@ -104,7 +104,9 @@ struct optim_options {
     double epsilon;      /* > 0; adam. */
     uint64_t rows;       /* N of the whole training set, > 0. */
     uint32_t steps;
-    uint32_t l2_free_first, l2_free_end; /* Weights without l2: [first, end). */
+    uint32_t l2_free, l2_stride; /* Of each l2_stride weights the one at l2_free
+                                    has no l2: the intercept of each output.
+                                    0, 0: all have it. */
     uint32_t memory;      /* 1 .. OPTIM_MEMORY_MAX; lbfgs.  newton: 0 = a new
                              Hessian for every step. */
     uint32_t dense_max;   /* newton: HESSIAN up to so many weights; 0 = never,
@@ -155,9 +157,9 @@ struct optim {
                              units of columns do not matter.  Infinite before
                              there is one, and always with other kinds. */
     double objective_first; /* lbfgs, newton: at the start. */
-    bool diverged;        /* Weights or objective are no longer finite. */
-    bool stalled;         /* No step makes it better: the model is as
-                             good as the arithmetic allows. */
+    bool diverged;          /* Weights or objective are no longer finite. */
+    bool stalled;           /* No step makes it better: the model is as
+                               good as the arithmetic allows. */
     /* Not the caller's business: see optim_weights, optim_state_bytes. */
     struct optim_ops const *ops;
     uint32_t phase;    /* Of the kind's own machine. */
@@ -233,6 +235,11 @@ bool optim_feed(struct optim *opt, const double *sum, double loss_sum);
 bool optim_reject(struct optim *opt);
 /* The model so far: dims doubles.  Changes only when optim_feed says so. */
 const double *optim_weights(const struct optim *opt);
+
+/* f(w) from sums over all rows at w, and its gradient. */
+double optim_objective(const struct optim_options *options, uint32_t dims,
+                       const double *w, const double *sum, double loss_sum,
+                       double *gradient);
 
 /* Everything optim_feed depends on, for checkpoints, between any two rounds:
  * fixed size for given options and dims. */

@@ -35,10 +35,12 @@ struct span {
     double l2;
 };
 
-enum { SPANS = 3 };
+/* May weights be left out of l2 like that?  (l2_free, l2_stride.) */
+bool optim_free_fits(uint32_t free, uint32_t stride);
 
-/* Before, in and after the free range; some are empty. */
-void optim_spans(const struct optim *opt, struct span span[SPANS]);
+/* The next span after `span` (zero: the first) of weights that are alike; false
+ * after the last.  None is empty. */
+bool optim_span_next(const struct optim *opt, struct span *span);
 
 /* Objective at w, and its gradient into `gradient`. */
 double optim_measure(const struct optim *opt, const double *w,

@@ -15,7 +15,9 @@
 struct sgd {
     const struct sgd_options *options;
     double scale;
-    double *v; /* w = scale * v. */
+    double *v;     /* w = scale * v ... */
+    uint32_t free; /* ... but that of this column, if there is one, */
+    double bias;   /* which is here. */
     uint64_t t;
 };
 
@@ -54,11 +56,17 @@ static double value_of(const struct sgd_row *row, uint32_t at)
 
 static double score(const struct sgd *sgd, const struct sgd_row *row)
 {
-    double z = 0;
+    double z = 0, bias = 0;
 
-    for (uint32_t t = 0; t < row->count; t++)
-        z += sgd->v[column_of(row, t)] * value_of(row, t);
-    return sgd->scale * z;
+    for (uint32_t t = 0; t < row->count; t++) {
+        const uint32_t j = column_of(row, t);
+
+        if (j == sgd->free)
+            bias = sgd->bias * value_of(row, t);
+        else
+            z += sgd->v[j] * value_of(row, t);
+    }
+    return sgd->scale * z + bias;
 }
 
 /* dloss/dz.  At the corner of the hinge the row still counts, as in the
@@ -100,25 +108,32 @@ static void visit(struct sgd *sgd, const struct sgd_row *row)
 {
     const struct sgd_options *o = sgd->options;
     const double eta = o->rate / (1 + (double)sgd->t);
-    double r, gain;
+    double r, push, gain;
 
     if (row->weight == 0)
         return;
     r = slope(o->loss, score(sgd, row), row->y);
     sgd->t++;
     shrink(sgd, 1 - eta);
-    gain = -(eta * o->c * row->weight * r) / sgd->scale;
+    push = -(eta * o->c * row->weight * r);
+    gain = push / sgd->scale;
     if (r == 0)
         return;
-    for (uint32_t t = 0; t < row->count; t++)
-        sgd->v[column_of(row, t)] += gain * value_of(row, t);
+    for (uint32_t t = 0; t < row->count; t++) {
+        const uint32_t j = column_of(row, t);
+
+        if (j == sgd->free)
+            sgd->bias += push * value_of(row, t);
+        else
+            sgd->v[j] += gain * value_of(row, t);
+    }
 }
 
 static bool options_fit(const struct sgd_options *o)
 {
     return (unsigned)o->loss <= LOSS_HINGE && isfinite(o->rate) &&
            o->rate > 0 && isfinite(o->c) && o->c > 0 && o->rows > 0 &&
-           o->dims > 0;
+           o->dims > 0 && (!o->has_free || o->free < o->dims);
 }
 
 const struct optim_ops optim_sgd_ops = {.name = "sgd"};
@@ -135,8 +150,11 @@ enum err sgd_train(const struct sgd_options *options, sgd_row_function row,
 enum err sgd_train_from(const struct sgd_options *options, sgd_row_function row,
                         void *context, double *w)
 {
-    struct sgd sgd = {
-        .options = options, .scale = 1, .v = w, .t = options->seen};
+    struct sgd sgd = {.options = options,
+                      .scale = 1,
+                      .v = w,
+                      .t = options->seen,
+                      .free = options->has_free ? options->free : UINT32_MAX};
     uint32_t *order;
 
     if (!options_fit(options))
@@ -144,6 +162,8 @@ enum err sgd_train_from(const struct sgd_options *options, sgd_row_function row,
     order = mem_new(options->rows, sizeof *order);
     if (order == NULL)
         return ERR_NOMEM;
+    if (options->has_free)
+        sgd.bias = w[options->free];
     for (uint32_t pass = 0; pass < options->passes; pass++) {
         sgd_order(options, options->pass_first + pass, order);
         for (uint32_t i = 0; i < options->rows; i++) {
@@ -154,5 +174,7 @@ enum err sgd_train_from(const struct sgd_options *options, sgd_row_function row,
     }
     mem_free(order);
     fold(&sgd);
+    if (options->has_free)
+        w[options->free] = sgd.bias;
     return vec_finite(w, options->dims) ? ERR_OK : ERR_RANGE;
 }

@@ -7,17 +7,19 @@
  *         eta = rate / (1 + t)
  *         w <- (1 - eta) w - eta c r x        r = dloss/dz at z = w.x
  *
- * which descends |w|^2 / 2 + c loss.  With the hinge (r = -y while y z <= 1)
+ * (a free weight, the intercept, is not shrunk: w <- w - eta c r x), which
+ * descends |w|^2 / 2 + c loss.  With the hinge (r = -y while y z <= 1)
  * it is the SVM of the reference systems: rate and c from a grid, one pass.
  * With rate 1 it is Pegasos (Shalev-Shwartz, Singer & Srebro, ICML 2007) for
  * mean loss + l2 |w|^2, where c = 1 / (2 l2).
  *
  * Arithmetic.  w is kept as scale * v, so that a row costs its entries and not
  * all columns: the shrinkage multiplies scale, and v_j gains
- * (-(eta c weight r) / scale) x_j.  z = scale * (v.x), v.x summed entry after
- * entry.  When |scale| leaves [2^-200, 2^200] it is multiplied into v; at 0
- * (eta = 1) v begins anew.  Multiply, then add, never fused: same rows, same
- * seed, same bits.
+ * (-(eta c weight r) / scale) x_j; the free weight is kept as it is.
+ * z = scale * (v.x), v.x summed entry after entry, + the free one's part.  When
+ * |scale| leaves [2^-200, 2^200] it is multiplied into v; at 0 (eta = 1) v
+ * begins anew.  Multiply, then add, never fused: same rows, same seed, same
+ * bits.
  */
 #ifndef OPTIM_SGD_H
 #define OPTIM_SGD_H
@@ -49,6 +51,8 @@ struct sgd_options {
     uint32_t dims; /* > 0, indices are less. */
     bool shuffle;  /* A new order each pass (Fisher-Yates), from `seed`. */
     uint64_t seed;
+    bool has_free; /* The weight `free` < dims is not in |w|^2. */
+    uint32_t free;
     /* Where an earlier run ended; 0, 0: there was none. */
     uint32_t pass_first;
     uint64_t seen; /* Rows visited, t. */

@@ -47,8 +47,8 @@ static void put_local(struct writer *out, const struct local *local)
     put_f64(out, local->rate);
     put_f64(out, local->decay);
     put_f64(out, local->l2);
-    put_u32(out, local->l2_free_first);
-    put_u32(out, local->l2_free_end);
+    put_u32(out, local->l2_free);
+    put_u32(out, local->l2_stride);
     put_u32(out, local->every);
     put_u32(out, local->steps);
     put_u64(out, local->seed);
@@ -62,8 +62,8 @@ static void get_local(struct reader *in, struct local *local)
     local->rate = get_f64(in);
     local->decay = get_f64(in);
     local->l2 = get_f64(in);
-    local->l2_free_first = get_u32(in);
-    local->l2_free_end = get_u32(in);
+    local->l2_free = get_u32(in);
+    local->l2_stride = get_u32(in);
     local->every = get_u32(in);
     local->steps = get_u32(in);
     local->seed = get_u64(in);

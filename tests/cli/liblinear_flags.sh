@@ -1,15 +1,18 @@
 # LIBLINEAR's flags: same optimum by either road, and refusals in a sentence.
 try() { "$MUSTER" train "$@" 2>&1 >/dev/null; echo "exit $?"; }
-"$MUSTER" train gen:gmm:500,8 -s 0 -c 0.5 -e 1e-9 -B 1 --format json >a.json
-"$MUSTER" train gen:gmm:500,8 --model logistic --l2 0.002 --intercept \
+"$MUSTER" train gen:gmm:500,8 -s 0 -c 0.5 -e 1e-9 -B 1 --format json >c.json
+"$MUSTER" train gen:gmm:500,8 -s 0 -c 0.5 -e 1e-9 --format json >a.json
+"$MUSTER" train gen:gmm:500,8 --model logistic --l2 0.002 --no-intercept \
     --optim lbfgs --steps 1000 --tol 1e-9 --format json >b.json
 python3 - <<'END'
 import json
-a, b = (json.load(open(name)) for name in ("a.json", "b.json"))
+a, b, c = (json.load(open(name + ".json")) for name in "abc")
 # |w|^2/2 + C sum = C N (mean + l2 |w|^2), and N is 500.
 print("objective", abs(a["objective"] / (0.5 * 500) / b["objective"] - 1) < 1e-12)
-for name in "model", "optim", "steps", "intercept", "l2", "cost", "solver":
-    print(name, a["config"][name])
+# A weight more, but one with the penalty.
+print("-B 1", c["objective"] < a["objective"])
+for name in "model", "optim", "steps", "bias", "l2", "cost", "solver":
+    print(name, c["config"][name])
 END
 for type in 1 2 3 7 11 12; do
     "$MUSTER" train gen:gmm:200,5 -q -s $type -c 2 -w1 2 -w-1 0.5 m 2>&1 |

@@ -18,7 +18,7 @@ END
 printf 'species\tcolour\tsize\tweight\ncat\tred\tS\t1\nfish\tred\tM\t2\n' >first.tsv
 "$MUSTER" train train.csv m --categorical all,species --steps 30 -q >/dev/null
 "$MUSTER" train train.csv m --categorical colour,size,species --pairs \
-    --scale standard --intercept --steps 50 --test train.csv -q |
+    --scale standard --steps 50 --test train.csv -q |
     grep -v -e steps -e model
 echo "--- the training table itself"
 "$MUSTER" predict train.csv m out.txt

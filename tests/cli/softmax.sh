@@ -2,7 +2,7 @@
 hash() { "$MUSTER" train "$@" --format json |
          sed -n 's/.*"hash": *"\([0-9a-f]*\)".*/\1/p'; }
 "$MUSTER" train gen:digits:2000 --model softmax --optim lbfgs --steps 40 m \
-    --intercept --format json >run.json
+    --format json >run.json
 python3 - <<'PY'
 import json
 run = json.load(open("run.json"))

@@ -3,9 +3,9 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
     echo "+1 1:$i 3:0.5"
     echo "-1 2:$i 3:-0.25"
 done >a.svm
-"$MUSTER" train a.svm model.txt --steps 20 --intercept --test a.svm \
+"$MUSTER" train a.svm model.txt --steps 20 --test a.svm \
     --format json >one.json
-"$MUSTER" train - --steps 20 --intercept --isa portable --threads 3 \
+"$MUSTER" train - --steps 20 --isa portable --threads 3 \
     --format json <a.svm >two.json
 python3 - <<'END'
 import json

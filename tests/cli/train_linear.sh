@@ -4,7 +4,7 @@ for i in 1 2 3 4 5 6 7 8; do
         echo "$((2 * i - j + 5)).5 1:$i 2:$j"
     done
 done >a.svm
-"$MUSTER" train a.svm model.txt --intercept --l2 0 --steps 4000 --format json |
+"$MUSTER" train a.svm model.txt --l2 0 --steps 4000 --format json |
     python3 -c '
 import json, sys
 result = json.load(sys.stdin)

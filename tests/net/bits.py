@@ -61,7 +61,7 @@ METHODS = {
 # Softmax regression by every optimiser, ten classes.
 SOFTMAX = {
     "gd": ["--optim", "gd"],
-    "agd": ["--optim", "agd", "--intercept"],
+    "agd": ["--optim", "agd"],
     "momentum": ["--optim", "momentum", "--lr", "0.01"],
     "adam": ["--optim", "adam", "--class-weight", "balanced"],
     "lbfgs": ["--optim", "lbfgs"],

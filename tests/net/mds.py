@@ -22,7 +22,7 @@ OTHERS = {
     "lbfgs": ["--optim", "lbfgs"],
     "momentum, svm": ["--optim", "momentum", "--lr", "0.01", "--model", "svm"],
     "gd, linear": ["--optim", "gd", "--model", "linear"],
-    "weights and intercept": ["--intercept", "--class-weight", "balanced"],
+    "weights and intercept": ["--class-weight", "balanced"],
 }
 TROUBLE = {
     "a worker is stopped": "stop:w1@4+6",

@@ -100,7 +100,7 @@ def whole(out, files, *flags, join=()):
 
 def same_as_one(tap):
     for name, files, flags in (
-            ("two labels", ["a.svm", "b.svm", "c.svm"], ["--intercept"]),
+            ("two labels", ["a.svm", "b.svm", "c.svm"], []),
             ("newton", ["b.svm", "a.svm", "c.svm"], ["--optim", "newton"]),
             ("columns that some lack", ["a.svm", "narrow.svm", "c.svm"], []),
             ("numbers", ["n0.svm", "n1.svm"], ["--model", "linear"]),
@@ -121,7 +121,7 @@ def uneven(tap):
     """Files that end within a chunk: other chunks than one machine's, so other
     bits in the last places, but always the same ones."""
     files = ["u0.svm", "u1.svm", "c.svm"]
-    flags = ["--steps", "12", "--intercept"]
+    flags = ["--steps", "12"]
     wanted = alone(files, *flags, "--optim", "lbfgs").get("objective")
     first = whole("uneven", files, *flags)
     second = whole("uneven-2", [files[1], files[2], files[0], files[1]],

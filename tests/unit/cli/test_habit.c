@@ -69,23 +69,42 @@ static void test_types(void **state)
     }
 }
 
-/* Without -s, -c or -e nothing changes; what is said stays said. */
+/* Without -s, -c, -e or -B nothing changes; what is said stays said. */
 static void test_what_is_left_alone(void **state)
 {
     (void)state;
-    assert_int_equal(settle("-v 5 -B 1"), ERR_OK);
+    assert_int_equal(settle("-v 5"), ERR_OK);
     assert_false(habit_given(&options));
     assert_string_equal(option_text(&options, OPT_OPTIM), "agd");
-    assert_true(option_flag(&options, OPT_INTERCEPT));
     assert_int_equal(settle("-c 2 --optim gd --steps 7 -B -1"), ERR_OK);
     assert_true(habit_given(&options));
     assert_string_equal(option_text(&options, OPT_OPTIM), "gd");
     assert_int_equal(option_count(&options, OPT_STEPS), 7);
-    assert_false(option_flag(&options, OPT_INTERCEPT));
     assert_null(option_text(&options, OPT_MODEL));
     /* Asked twice (a grid does) it says the same. */
     assert_int_equal(settle("-s 0 -B 1"), ERR_OK);
     assert_int_equal(habit_settings(&options, &why), ERR_OK);
+}
+
+/* A constant unless told otherwise; with LIBLINEAR's flags only by -B 1. */
+static void test_intercept(void **state)
+{
+    static const struct {
+        const char *line;
+        bool learnt;
+    } cases[] = {{"-v 5", true},          {"--no-intercept", false},
+                 {"-s 0", false},         {"-c 2", false},
+                 {"-s 0 -B -1", false},   {"-s 0 -B 1", true},
+                 {"-B 1", true},          {"--grid l2=1,c=2", true},
+                 {"--grid c=1,2", false}, {"--grid c=1,2 -B 1", true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(settle(cases[i].line), ERR_OK);
+        assert_int_equal(habit_intercept(&options), cases[i].learnt);
+    }
+    assert_int_equal(settle("-B 1"), ERR_OK);
+    assert_true(habit_given(&options)); /* And so it has the penalty. */
 }
 
 static void test_eps(void **state)
@@ -112,8 +131,8 @@ static void test_refusals(void **state)
            "-s and --model say the same thing; give one of them");
     refuse("-c 1 --l2 1", "-c and --l2 say the same thing; give one of them");
     refuse("-e 1 --tol 1", "-e and --tol say the same thing; give one of them");
-    refuse("-B 1 --intercept",
-           "-B and --intercept say the same thing; give one of them");
+    refuse("-B 1 --no-intercept",
+           "-B and --no-intercept say the same thing; give one of them");
 }
 
 int main(void)
@@ -121,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_what_is_left_alone),
+        cmocka_unit_test(test_intercept),
         cmocka_unit_test(test_eps),
         cmocka_unit_test(test_refusals),
     };

@@ -81,8 +81,8 @@ static struct local plan_of(enum optim_kind kind, uint32_t every)
         .rate = 0.3,
         .decay = 1,
         .l2 = 0.5,
-        .l2_free_first = 2,
-        .l2_free_end = 3,
+        .l2_free = 2,
+        .l2_stride = DIMS,
         .every = every,
         .steps = 10,
         .seed = 7,
@@ -143,7 +143,9 @@ static void test_sgd_goes_on_where_it_was(void **state)
                                       .rows = ROWS,
                                       .dims = DIMS,
                                       .shuffle = true,
-                                      .seed = 7};
+                                      .seed = 7,
+                                      .has_free = true,
+                                      .free = 2};
     static struct table t;
     double w[DIMS], got[DIMS];
 

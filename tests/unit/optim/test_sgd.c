@@ -105,7 +105,8 @@ static void book(const struct sgd_options *o, const struct table *t,
                 z += w[j] * (long double)x[j];
             r = book_slope(o->loss, z, y);
             for (int j = 0; j < DIMS; j++)
-                w[j] = (1 - eta) * w[j] -
+                w[j] = (o->has_free && (uint32_t)j == o->free ? 1 : 1 - eta) *
+                           w[j] -
                        eta * (long double)o->c * r * (long double)x[j];
         }
     }
@@ -127,6 +128,8 @@ static void test_follows_the_recipe(void **state)
         if (k % 5 == 0)
             options.rate = 1; /* 1 - eta = 0 at first: all is forgotten. */
         options.c = k % 3 == 0 ? 2 : 0.05;
+        options.has_free = k % 4 < 2;
+        options.free = k % DIMS;
         book(&options, &t, w);
         assert_int_equal(sgd_train(&options, row_of, &t, got), ERR_OK);
         for (int j = 0; j < DIMS; j++)

@@ -74,8 +74,8 @@ static void random_local(struct rng *rng, struct local *local)
     local->rate = rng_unit(rng);
     local->decay = rng_unit(rng);
     local->l2 = rng_unit(rng);
-    local->l2_free_first = random_u32(rng);
-    local->l2_free_end = random_u32(rng);
+    local->l2_free = random_u32(rng);
+    local->l2_stride = random_u32(rng);
     local->every = random_u32(rng);
     local->steps = random_u32(rng);
     local->seed = rng_next(rng);
