@@ -1,6 +1,7 @@
 /*
  * main.c - the table of commands, and the way from argv to one of them.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "math/golden.h"
+#include "os/limits.h"
 #include "os/log.h"
 #include "os/signals.h"
 
@@ -219,6 +221,7 @@ int main(int argc, char **argv)
     int status;
 
     signals_unblock();
+    (void)limits_files_raise(UINT64_MAX);
     if (argc < 2)
         return say_error(&cli, EXIT_USAGE,
                          "which command? `muster help` lists them; "

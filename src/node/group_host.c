@@ -9,6 +9,7 @@
 #include "core/sum.h"
 #include "node/farewell.h"
 #include "node/group.h"
+#include "node/room.h"
 #include "os/clock.h"
 #include "os/link.h"
 #include "os/loop.h"
@@ -192,6 +193,19 @@ static void feed(struct group_host *host, struct sum_event event)
     sum_host_step(&host->core, &event, &host->actions);
     for (uint32_t i = 0; i < host->actions.count; i++)
         carry_out(host, &host->actions.list[i], &event);
+}
+
+/* For the fewest there must be room, for the others there should. */
+static enum err have_files(const struct group_host_options *options,
+                           struct why *why)
+{
+    const struct room_wish all = {.who = "a group", .links = options->seats};
+    const struct room_wish few = {.who = "a group", .links = options->least};
+    uint64_t before;
+
+    if (room_make(&all, &before, NULL) == ERR_OK)
+        return ERR_OK;
+    return room_make(&few, &before, why);
 }
 
 /* --- links --------------------------------------------------------------- */
@@ -404,8 +418,10 @@ enum err group_host_open(const struct group_host_options *options,
     if (made == NULL)
         return ERR_NOMEM;
     made->options = *options;
-    err =
-        net_parse(options->listen != NULL ? options->listen : "", &wanted, why);
+    err = have_files(options, why);
+    if (err == ERR_OK)
+        err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
+                        why);
     if (err == ERR_OK)
         err = net_listen(&wanted, options->token == NULL, &made->listener, why);
     if (err == ERR_OK)

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/room.h"
 #include "node/ways.h"
 #include "node/worker_node.h"
+#include "os/limits.h"
 #include "os/log.h"
 #include "os/net.h"
 #include "os/threads.h"
@@ -126,12 +128,17 @@ static enum err run_with(const struct join_options *options,
 
 enum err join_run(const struct join_options *options, struct why *why)
 {
+    const struct room_wish wish = {.who = "a worker", .links = 2};
+    uint64_t before = UINT64_MAX;
     struct token token = {0};
     const struct token *given;
     enum err err = token_given(options->token_file, false, &token, &given, why);
 
     if (err == ERR_OK)
+        err = room_make(&wish, &before, why);
+    if (err == ERR_OK)
         err = run_with(options, given, why);
+    limits_files_restore(before);
     token_close(&token);
     return err;
 }

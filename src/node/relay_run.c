@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "node/relay_node.h"
+#include "node/room.h"
 #include "node/ways.h"
+#include "os/limits.h"
 #include "os/log.h"
 #include "wire/codec.h"
 
@@ -54,12 +56,17 @@ static enum err run_with(const struct relay_run_options *options,
 
 enum err relay_run(const struct relay_run_options *options, struct why *why)
 {
+    const struct room_wish wish = {.who = "a relay", .links = 2};
+    uint64_t before = UINT64_MAX;
     struct token token = {0};
     const struct token *given;
     enum err err = token_given(options->token_file, true, &token, &given, why);
 
     if (err == ERR_OK)
+        err = room_make(&wish, &before, why);
+    if (err == ERR_OK)
         err = run_with(options, given, why);
+    limits_files_restore(before);
     token_close(&token);
     return err;
 }

@@ -17,10 +17,12 @@
 #include "math/golden.h"
 #include "node/posting.h"
 #include "node/result_file.h"
+#include "node/room.h"
 #include "node/supervisor.h"
 #include "os/file.h"
 #include "os/folder.h"
 #include "os/interface.h"
+#include "os/limits.h"
 #include "os/log.h"
 #include "os/memory_file.h"
 #include "os/net.h"
@@ -69,6 +71,8 @@ struct train {
     struct digest *chunk_digests; /* NULL: not keyed. */
     char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
     struct board *board;          /* NULL: bulk goes over sockets. */
+    bool boardless;               /* No descriptors are left for one. */
+    uint64_t files_before;        /* For limits_files_restore. */
     int spare_fd;                 /* See coordinator_node.h. */
 };
 
@@ -256,6 +260,50 @@ static uint32_t count_relays(uint32_t local, uint32_t fanout)
         count += level;
     }
     return count;
+}
+
+/* Whoever dials the coordinator itself: the uppermost relays, or local workers
+ * without any; and those from elsewhere. */
+static uint32_t count_links(const struct train_options *options)
+{
+    const uint32_t local = options->local_workers, fanout = options->fanout;
+    uint32_t links = local;
+
+    if (fanout > 0 && local > fanout) {
+        links = crew_level(local, fanout);
+        while (fanout > 1 && links > fanout)
+            links = crew_level(links, fanout);
+        if (links < fanout)
+            links = fanout; /* At a relay there are as many. */
+    }
+    return links + (options->slots > local ? options->slots - local : 0);
+}
+
+/* Descriptors for all; the board is what can be done without. */
+static enum err make_room(struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    const uint32_t local = options->local_workers;
+    const bool relays = options->fanout > 0 && local > options->fanout;
+    char who[32];
+    struct room_wish wish = {
+        .who = who,
+        .links = count_links(options),
+        .doors = relays ? count_relays(local, options->fanout) : 0,
+        .relays = options->user == NULL && options->fanout == 0 && local > 8,
+    };
+    enum err err;
+
+    (void)snprintf(who, sizeof who, "%u worker%s", options->slots,
+                   options->slots == 1 ? "" : "s");
+    if (options->bulk != TRAIN_BULK_TCP && local > 0 && !relays)
+        wish.berths = local + BERTHS_SPARE + 1;
+    err = room_make(&wish, &train->files_before, why);
+    if (err == ERR_OK || wish.berths == 0 || options->bulk == TRAIN_BULK_SHM)
+        return err;
+    wish.berths = 0;
+    train->boardless = true;
+    return room_make(&wish, &train->files_before, why);
 }
 
 /* Sockets for relays, before the forks: whoever dials a relay that has died
@@ -549,7 +597,7 @@ static enum err open_board(struct train *train, struct why *why)
                        "relays share no memory with the coordinator; leave one "
                        "of them out");
     if (options->bulk == TRAIN_BULK_TCP || options->local_workers == 0 ||
-        train->relay_count > 0)
+        train->relay_count > 0 || train->boardless)
         return ERR_OK;
     err = optim_init(&optim, &options->optim, dims);
     if (err != ERR_OK)
@@ -718,6 +766,7 @@ static void train_close(struct train *train)
     ledger_close(&train->supervisor.ledger);
     if (train->options->door == NULL)
         train_door_close(train->door);
+    limits_files_restore(train->files_before);
 }
 
 void train_result_close(struct train_result *result)
@@ -739,9 +788,13 @@ static enum err run_claimed(const struct train_options *options,
     if (err != ERR_OK)
         return err;
     train->options = options;
-    train->spare_fd = memory_file_new();
+    train->spare_fd = -1;
+    train->files_before = UINT64_MAX;
     train->door = options->door;
-    err = notice_check(&options->notice, why);
+    err = make_room(train, why);
+    if (err == ERR_OK)
+        err = notice_check(&options->notice, why);
+    train->spare_fd = memory_file_new();
     if (err == ERR_OK && train->door == NULL)
         err = train_door_open(options, &train->door, why);
     if (err == ERR_OK)

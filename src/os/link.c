@@ -17,6 +17,8 @@
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/conn.h"
+#include "os/limits.h"
+#include "os/log.h"
 #include "os/loop_parts.h"
 #include "os/random.h"
 #include "os/sockaddr.h"
@@ -33,6 +35,8 @@
            a tenth of a processor. */
 #define CREDIT_WAIT_MS 2u
 #define ADDRESSES_MAX  16u
+#define FILES_SPARE    8u
+#define FULL_SAID_US   (10 * SECOND_US)
 #define ADDRESS_US     SECOND_US /* For one address while there are more. */
 
 /* First on every connection, and the answer to it. */
@@ -55,6 +59,7 @@ struct link_hub {
     uint32_t open; /* Connections and links that are not gone. */
     uint32_t handles;
     bool freed;
+    time_us full_at; /* When it was said last that there is no room. */
 };
 
 struct link {
@@ -443,6 +448,31 @@ static struct conn *hub_conn(struct link_hub *hub)
     return conn;
 }
 
+static void say_full(struct link_hub *hub, const char *what)
+{
+    const time_us now = clock_now_us();
+
+    if (hub->full_at != 0 && now - hub->full_at < FULL_SAID_US)
+        return;
+    hub->full_at = now;
+    log_line("somebody could not be let in: %s (%llu at most); raise the limit "
+             "with `ulimit -n`",
+             what, (unsigned long long)limits_files());
+}
+
+/* The last few descriptors are for the disk: with the lowest free number given
+ * to each, a high one says that few are left. */
+static bool too_full(struct link_hub *hub, const struct conn *conn)
+{
+    uv_os_fd_t fd;
+
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0 ||
+        (uint64_t)fd + FILES_SPARE < limits_files())
+        return false;
+    say_full(hub, "too many open files");
+    return true;
+}
+
 static void accept_one(struct link_hub *hub)
 {
     struct conn *conn = hub_conn(hub);
@@ -460,7 +490,7 @@ static void accept_one(struct link_hub *hub)
             0 ||
         uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&conn->peer, &size) !=
             0 ||
-        too_many_from(hub, conn)) {
+        too_full(hub, conn) || too_many_from(hub, conn)) {
         conn_close(conn);
         return;
     }
@@ -510,8 +540,10 @@ static void on_connection(uv_stream_t *listener, int status)
 {
     struct link_hub *hub = listener->data;
 
+    if (status == UV_EMFILE || status == UV_ENFILE)
+        say_full(hub, uv_strerror(status)); /* libuv has turned it away. */
     if (status != 0)
-        return; /* That one gave up already. */
+        return; /* Or it gave up already. */
     hub->waiting = true;
     hub_accept(hub);
 }

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Small limits of the system: a sentence before the start or a run that ends
+well, never a run that waits, or one that loses workers and receipts in
+silence."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["ROOT"], "tests/net/lib"))
+from cluster import (MUSTER, SMALL, Tap, address_of, happens, kill,
+                     perfect_hash, result_of, start, wait_for)
+
+tap = Tap()
+WANTED = perfect_hash()
+
+
+def run(files, *args, kind=resource.RLIMIT_NOFILE, hard=None, env=None):
+    """(exit code, result, stderr) of a run under a limit."""
+    def prepare():
+        resource.setrlimit(kind, (files, hard or files))
+    done = subprocess.run([MUSTER, "train", SMALL, "--steps", "60", "--format",
+                           "json", *args], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60,
+                          preexec_fn=prepare, check=False,
+                          env={**os.environ, **(env or {})})
+    return done.returncode, result_of(done.stdout), done.stderr
+
+
+def said_need(text):
+    found = re.search(r"ulimit -n (\d+)", text)
+    return int(found[1]) if found else 0
+
+
+for files, workers in ((128, 60), (64, 30), (40, 10), (20, 4), (12, 1)):
+    name = f"{workers} workers, {files} files"
+    code, result, err = run(files, "-n", str(workers), "--out",
+                            f"few{workers}")
+    need = said_need(result.get("error", "") + err)
+    tap.ok(code == 1 and need > files, f"{name}: refused in a sentence",
+           f"{code} {result} {err}")
+    code, result, err = run(need, "-n", str(workers), "--out",
+                            f"enough{workers}")
+    tap.equal((code, result.get("hash"), result.get("workers", {}).get("joined"),
+               "trouble" in err), (0, WANTED, workers, False),
+              f"... with the {need} it names all join and nothing is lost")
+
+code, result, err = run(24, "-n", "60", "--out", "raised", hard=1000)
+tap.equal((code, result.get("hash"), result.get("workers", {}).get("joined")), (0, WANTED, 60),
+          "a soft limit is raised")
+
+# More joiners than there are descriptors for.
+def few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+
+
+train = subprocess.Popen([MUSTER, "train", SMALL, "--steps", "1000000",
+                          "--format", "json", "--listen", "127.0.0.1:0",
+                          "--workers", "2:64", "--out", "crowd"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=open("crowd.err", "w", encoding="ascii"),
+                         text=True, preexec_fn=few_files)
+address = address_of("crowd")
+joiners = [start("join", address, "--name", f"j{i}", "--cache", "none")
+           for i in range(24)]
+tap.ok(happens(lambda: "too many open files" in open("crowd.err").read()),
+       "joiners beyond the limit: the coordinator says so",
+       open("crowd.err").read())
+wait_for(lambda: os.path.exists("crowd/checkpoint.1"), "two checkpoints")
+kill(train.pid, signal.SIGTERM)
+out, _ = train.communicate(timeout=60)
+result = result_of(out)
+tap.equal((train.returncode, "trouble" in open("crowd.err").read(),
+           result.get("steps", 0) > 0), (75, False, True),
+          "... and goes on with its disk and those who are in")
+for joiner in joiners:
+    joiner.kill()
+for joiner in joiners:
+    joiner.communicate()
+tap.done()
