@@ -98,7 +98,7 @@ static void make_room(struct bench *bench)
     const uint32_t dims = problem_dims(&bench->problem);
 
     bench->w = room(dims, sizeof *bench->w);
-    bench->exponent = room(dims, sizeof *bench->exponent);
+    bench->exponent = room(dims + 1, sizeof *bench->exponent);
     bench->scratch = room(problem_scratch_bytes(&bench->problem), 1);
     bench->row = room(bench->columns, sizeof *bench->row);
     bench->gradient = room(bench->columns, sizeof *bench->gradient);

@@ -108,7 +108,7 @@ static void common_make(struct data *data)
     data->chunks = (data->rows + data->chunk_rows - 1) / data->chunk_rows;
     data->y = big_new(data->rows * sizeof *data->y);
     data->w = big_new(data->dims * sizeof *data->w);
-    data->exponent = big_new(data->dims * sizeof *data->exponent);
+    data->exponent = big_new((data->dims + 1) * sizeof *data->exponent);
     for (uint32_t i = 0; i < data->rows; i++)
         data->y[i] = rng_unit_at(1, i, 0) < 0.5 ? -1 : 1;
     for (uint32_t j = 0; j < data->dims; j++) {
@@ -344,7 +344,7 @@ static void many_make(const struct data *data, uint32_t classes)
     many.classes = classes;
     many.y = big_new(data->rows * sizeof *many.y);
     many.w = big_new(dims * sizeof *many.w);
-    many.exponent = big_new(dims * sizeof *many.exponent);
+    many.exponent = big_new((dims + 1) * sizeof *many.exponent);
     for (uint32_t i = 0; i < data->rows; i++)
         many.y[i] = (double)(rng_at(5, i, 0) % classes);
     for (size_t j = 0; j < dims; j++) {

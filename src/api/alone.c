@@ -64,7 +64,8 @@ static enum follow_verdict judge(struct alone *a, const struct evaluation *what,
     if (err == ERR_TOOBIG)
         return follow_refuse(&a->follow, what->kind);
     (void)tally_gradient(&a->total, a->exponent, a->sums);
-    return follow_take(&a->follow, what->kind, a->sums);
+    return follow_take(&a->follow, what->kind, a->sums,
+                       tally_loss_value(&a->total, a->exponent));
 }
 
 /* ERR_RANGE: not finite, or beyond any scale. */
@@ -112,7 +113,8 @@ static enum err loop(struct alone *a, struct why *why)
             continue; /* A trial too far: the search comes back. */
         if (err != ERR_OK)
             return explain(a, err, why);
-        if (optim_feed(&a->optim, a->sums, tally_loss_value(&a->total)) &&
+        if (optim_feed(&a->optim, a->sums,
+                       tally_loss_value(&a->total, a->exponent)) &&
             !wants_more(a))
             return ERR_CANCELLED;
     }
@@ -140,7 +142,7 @@ static enum err open_all(struct alone *a, const struct optim_options *optim)
         err = tally_init(&a->total, dims, a->user.chunks);
     if (err == ERR_OK)
         err = optim_init(&a->optim, optim, dims);
-    a->exponent = mem_new(dims, sizeof *a->exponent);
+    a->exponent = mem_new((size_t)dims + 1, sizeof *a->exponent);
     a->sums = mem_new(dims, sizeof *a->sums);
     if (err == ERR_OK && (a->exponent == NULL || a->sums == NULL))
         err = ERR_NOMEM;

@@ -43,7 +43,7 @@ static void decode_tally(struct coordinator *c, struct outcome *out)
                          : EXACT_APPROX;
     tally_fill(&c->total);
     out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
-    out->loss = tally_loss_value(&c->total);
+    out->loss = tally_loss_value(&c->total, c->exponent);
     if (out->exactness == EXACT_BITWISE)
         return;
     for (uint32_t j = 0; j < c->total.dims; j++)
@@ -114,7 +114,7 @@ static enum err decode_rows(struct coordinator *c, struct outcome *out)
         return err;
     tally_fill(&c->total);
     out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
-    c->gradient[dims] = tally_loss_value(&c->total);
+    c->gradient[dims] = tally_loss_value(&c->total, c->exponent);
     if (code->folds > 0)
         add_rows(c, code_folds(code), code->folds, NULL);
     else
@@ -538,9 +538,10 @@ void commit_hopeless(struct coordinator *c, struct actions *actions)
 /* Where no bound is proved the sums tell whether their scale was fine enough,
  * and which one comes next.  False: the round is done again, or the job is
  * over. */
-static bool sizes_stand(struct coordinator *c, struct actions *actions)
+static bool sizes_stand(struct coordinator *c, double loss,
+                        struct actions *actions)
 {
-    switch (follow_take(&c->follow, c->what.kind, c->gradient)) {
+    switch (follow_take(&c->follow, c->what.kind, c->gradient, loss)) {
     case FOLLOW_STANDS:
         return true;
     case FOLLOW_AGAIN:
@@ -587,7 +588,7 @@ void commit_round(struct coordinator *c, struct actions *actions)
     }
     note_round(c);
     call_off(c, actions);
-    if (c->options.follow && !sizes_stand(c, actions))
+    if (c->options.follow && !sizes_stand(c, out.loss, actions))
         return;
     out.attempts = c->key.attempt;
     add_round(&c->outcome, &out);

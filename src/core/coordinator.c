@@ -134,7 +134,7 @@ static enum err make_vectors(struct coordinator *c)
         return err;
     c->scores =
         mem_new(job->products ? block_pad(job->rows) : 0, sizeof *c->scores);
-    c->exponent = mem_new(job->sum_dims, sizeof *c->exponent);
+    c->exponent = mem_new((size_t)job->sum_dims + 1, sizeof *c->exponent);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
     c->state = mem_new(state_size, 1);
     c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);

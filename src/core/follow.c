@@ -10,6 +10,7 @@
 
 #define CHUNK_BITS      51 /* Of a chunk on the grid, at most. */
 #define HEADROOM        4  /* Bits above the sum of sizes. */
+#define LOSS_MARGIN     36 /* Bits of a chunk's loss above p: sums cancel. */
 #define SMALL_SHARE     20 /* Bits below the largest sum that p still follows. */
 #define FALL_MOST       10 /* Bits between two evaluations. */
 #define POWER_START     40
@@ -35,14 +36,26 @@ uint32_t follow_dims(uint32_t dims)
     return dims + blocks_of(dims);
 }
 
-/* B: bits of a chunk such that no sum of all of them reaches 2^62. */
+/* Bits of a chunk such that no sum of all of them reaches 2^limit. */
+static int bits_below(int limit, uint32_t chunks)
+{
+    for (uint32_t covered = 1; covered < chunks; covered *= 2)
+        limit--;
+    return limit;
+}
+
+/* B. */
 static int chunk_bits(uint32_t chunks)
 {
-    int bits = TALLY_BITS;
+    const int bits = bits_below(TALLY_BITS, chunks);
 
-    for (uint32_t covered = 1; covered < chunks; covered *= 2)
-        bits--;
     return bits < CHUNK_BITS ? bits : CHUNK_BITS;
+}
+
+/* Of a chunk's loss, likewise. */
+static int loss_bits(uint32_t chunks)
+{
+    return bits_below(TALLY_LOSS_BITS, chunks);
 }
 
 static int16_t *power_of(const struct follow *follow, enum evaluation_kind kind)
@@ -51,19 +64,25 @@ static int16_t *power_of(const struct follow *follow, enum evaluation_kind kind)
     return follow->power[kind == EVALUATE_HESSVEC];
 }
 
+/* Those of the blocks, and the loss's. */
+static uint32_t powers(const struct follow *follow)
+{
+    return follow->blocks + 1;
+}
+
 /* The evaluation at hand is over. */
 static void settle(struct follow *follow)
 {
     for (uint32_t i = 0; i < FOLLOW_KINDS; i++)
         memcpy(follow->settled[i], follow->power[i],
-               follow->blocks * sizeof *follow->power[i]);
+               powers(follow) * sizeof *follow->power[i]);
     follow->refusals = 0;
     follow->repetitions = 0;
 }
 
 static void set_all(const struct follow *follow, int16_t *power, int16_t value)
 {
-    for (uint32_t b = 0; b < follow->blocks; b++)
+    for (uint32_t b = 0; b < powers(follow); b++)
         power[b] = value;
 }
 
@@ -75,10 +94,10 @@ enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
                           .blocks = blocks_of(dims)};
 
     CHECK(dims > 0 && chunks > 0 && chunks <= CHUNKS_MAX);
-    made.refused = mem_new(made.blocks, sizeof *made.refused);
+    made.refused = mem_new(powers(&made), sizeof *made.refused);
     for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
-        made.power[i] = mem_new(made.blocks, sizeof *made.power[i]);
-        made.settled[i] = mem_new(made.blocks, sizeof *made.settled[i]);
+        made.power[i] = mem_new(powers(&made), sizeof *made.power[i]);
+        made.settled[i] = mem_new(powers(&made), sizeof *made.settled[i]);
         if (made.refused == NULL || made.power[i] == NULL ||
             made.settled[i] == NULL) {
             follow_close(&made);
@@ -111,6 +130,9 @@ void follow_exponents(const struct follow *follow, enum evaluation_kind kind,
         exponent[follow->dims + b] = (int16_t)(bits - power[b]);
     for (uint32_t j = 0; j < follow->dims; j++)
         exponent[j] = exponent[follow->dims + j / follow->width];
+    exponent[follow_dims(follow->dims)] =
+        (int16_t)(loss_bits(follow->chunks) - LOSS_MARGIN -
+                  power[follow->blocks]);
 }
 
 /* The largest |value| of a block; NaN if there is one. */
@@ -128,8 +150,14 @@ static double largest(const double *values, uint32_t count)
     return broken ? (double)NAN : most;
 }
 
+static bool loss_fits(uint32_t chunks, int16_t exponent, double loss)
+{
+    return fabs(loss * power_of_two(exponent)) <
+           power_of_two(loss_bits(chunks)); /* Nor is NaN. */
+}
+
 bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
-                    double *values)
+                    double loss, double *values)
 {
     const double limit = power_of_two(chunk_bits(chunks));
     const uint32_t width = width_of(dims);
@@ -148,7 +176,7 @@ bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
             return false;
         values[dims + b] = units * power_of_two(-power);
     }
-    return true;
+    return loss_fits(chunks, exponent[dims + blocks], loss);
 }
 
 /* p of a sum of sizes; those above 0 only. */
@@ -188,14 +216,14 @@ enum follow_verdict follow_refuse(struct follow *follow,
     /* It was fitted to the sizes of this very point, and fits no more. */
     if (follow->repetitions > 0)
         return FOLLOW_NO_FUNCTION;
-    for (uint32_t b = 0; b < follow->blocks; b++)
+    for (uint32_t b = 0; b < powers(follow); b++)
         top = top && power[b] == POWER_MAX;
     if (top) {
         follow_despair(follow, kind);
         return FOLLOW_HOPELESS;
     }
-    memcpy(follow->refused, power, follow->blocks * sizeof *power);
-    for (uint32_t b = 0; b < follow->blocks; b++) {
+    memcpy(follow->refused, power, powers(follow) * sizeof *power);
+    for (uint32_t b = 0; b < powers(follow); b++) {
         const int raised = power[b] + stride;
 
         power[b] = (int16_t)(raised < POWER_MAX ? raised : POWER_MAX);
@@ -205,34 +233,57 @@ enum follow_verdict follow_refuse(struct follow *follow,
     return FOLLOW_AGAIN;
 }
 
-/* A refusal says that some block reached its limit: does some sum? */
-static bool refusal_true(const struct follow *follow, const double *size)
+/* A refusal says that some block reached its limit: does some sum?  Losses may
+ * cancel, which sizes do not, so that much less of them counts. */
+static bool refusal_true(const struct follow *follow, const double *size,
+                         double loss)
 {
     for (uint32_t b = 0; b < follow->blocks; b++) {
         /* Within a grid step of the limit: sizes are rounded up. */
         if (size[b] > 0.5 * ldexp(1, follow->refused[b]))
             return true;
     }
-    return false;
+    return fabs(loss) > ldexp(1, follow->refused[follow->blocks] - LOSS_MARGIN);
+}
+
+/* p of the blocks by their sums of sizes; by how much the highest fell. */
+static int follow_sizes(const struct follow *follow, const double *size,
+                        int16_t *power)
+{
+    const int16_t before = highest(follow, power);
+    const double most = largest(size, follow->blocks);
+    const double least = ldexp(most, -SMALL_SHARE);
+
+    if (!(most > 0))
+        return 0;
+    for (uint32_t b = 0; b < follow->blocks; b++)
+        power[b] = power_for(fmax(size[b], least));
+    return before - highest(follow, power);
+}
+
+static int follow_loss(double loss, int16_t *power)
+{
+    const int16_t before = *power;
+
+    if (loss != 0)
+        *power = power_for(fabs(loss));
+    return before - *power;
 }
 
 enum follow_verdict follow_take(struct follow *follow,
-                                enum evaluation_kind kind, double *sums)
+                                enum evaluation_kind kind, double *sums,
+                                double loss)
 {
     double *size = sums + follow->dims;
     int16_t *power = power_of(follow, kind);
-    const int16_t before = highest(follow, power);
-    const double most = largest(size, follow->blocks);
+    int fall;
+    int loss_fall;
 
-    if (follow->refusals > 0 && !refusal_true(follow, size))
+    if (follow->refusals > 0 && !refusal_true(follow, size, loss))
         return FOLLOW_NO_FUNCTION;
-    if (most > 0) {
-        const double least = ldexp(most, -SMALL_SHARE);
-
-        for (uint32_t b = 0; b < follow->blocks; b++)
-            power[b] = power_for(fmax(size[b], least));
-    }
-    if (most > 0 && before - highest(follow, power) > FALL_MOST) {
+    fall = follow_sizes(follow, size, power);
+    loss_fall = follow_loss(loss, &power[follow->blocks]);
+    if (fall > FALL_MOST || loss_fall > FALL_MOST) {
         follow->refusals = 0;
         return ++follow->repetitions < REPETITIONS_MAX ? FOLLOW_AGAIN
                                                        : FOLLOW_NO_FUNCTION;
@@ -244,14 +295,14 @@ enum follow_verdict follow_take(struct follow *follow,
 
 size_t follow_bytes(const struct follow *follow)
 {
-    return 4 + (size_t)FOLLOW_KINDS * follow->blocks * 2;
+    return 4 + (size_t)FOLLOW_KINDS * powers(follow) * 2;
 }
 
 void follow_save(const struct follow *follow, struct writer *out)
 {
     put_u32(out, follow->blocks);
     for (uint32_t i = 0; i < FOLLOW_KINDS; i++)
-        for (uint32_t b = 0; b < follow->blocks; b++)
+        for (uint32_t b = 0; b < powers(follow); b++)
             put_u16(out, (uint16_t)follow->settled[i][b]);
 }
 
@@ -260,7 +311,7 @@ enum err follow_load(struct follow *follow, struct reader *in)
     if (get_u32(in) != follow->blocks)
         return ERR_FORMAT;
     for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
-        for (uint32_t b = 0; b < follow->blocks; b++) {
+        for (uint32_t b = 0; b < powers(follow); b++) {
             const int16_t power = (int16_t)get_u16(in);
 
             if (!in->ok || power < POWER_MIN || power > POWER_MAX)

@@ -18,9 +18,12 @@
  * A chunk is at most S_b, so the same point always fits, with a factor of 16 to
  * spare, and 16 K for one chunk among K equal ones.  The sum S_b has B - 4
  * bits, 47 for up to 2,048 chunks and 42 for 65,536 (docs/api.md has what was
- * measured).  An evaluation is done again
+ * measured).  The loss has 110 bits and needs no size: with L the sum of the
+ * last evaluation its p is 4 + ceil(log2 |L|), a chunk may reach 2^36 times
+ * 2^p, and the grid is 2^-58 of 2^p or finer.  An evaluation is done again
  *     with p + 20, + 40, + 80 ... if a chunk is refused (judged alone),
- *     with the p of its own sizes if those are 2^10 below what p was made for:
+ *     with the p of its own sizes if those, or the loss, are 2^10 below what p
+ *     was made for:
  *     too few bits would be left; so it is with the first evaluation.
  * All that is a function of the sums alone, so every machine that replays the
  * same evaluations has the same scales.
@@ -41,7 +44,7 @@
 struct follow {
     uint32_t dims, chunks;
     uint32_t width, blocks;         /* Coordinates of a block; how many. */
-    int16_t *power[FOLLOW_KINDS];   /* p; blocks of them. */
+    int16_t *power[FOLLOW_KINDS];   /* p; blocks of them, then the loss's. */
     int16_t *settled[FOLLOW_KINDS]; /* ... when the evaluation began. */
     int16_t *refused;               /* p at the last refusal. */
     uint32_t refusals, repetitions; /* Of the evaluation at hand. */
@@ -61,25 +64,27 @@ MUST_CHECK enum err follow_init(struct follow *follow, uint32_t dims,
                                 uint32_t chunks);
 void follow_close(struct follow *follow); /* Zeroed memory is safe to close. */
 
-/* follow_dims exponents for an evaluation of `kind`. */
+/* follow_dims exponents for an evaluation of `kind`, and that of the loss. */
 void follow_exponents(const struct follow *follow, enum evaluation_kind kind,
                       int16_t *exponent);
 
 /* Worker: fill in the sizes behind `values` (follow_dims of them).  False if
- * a value is not finite or beyond its limit. */
+ * a value or the loss is not finite or beyond its limit. */
 bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
-                    double *values);
+                    double loss, double *values);
 
 /* A chunk was refused on the present scale: AGAIN, HOPELESS or NO_FUNCTION. */
 enum follow_verdict follow_refuse(struct follow *follow,
                                   enum evaluation_kind kind);
 /* Known to fit no scale: what follow_refuse would come to in the end. */
 void follow_despair(struct follow *follow, enum evaluation_kind kind);
-/* All chunks fit; `sums` are follow_dims decoded sums.  STANDS: the sizes are
+/* All chunks fit; `sums` are follow_dims decoded sums, `loss` is that of the
+ * losses.  STANDS: the sizes are
  * 0 now, so that the weights behind them never move; otherwise `sums` is as
  * it was. */
 enum follow_verdict follow_take(struct follow *follow,
-                                enum evaluation_kind kind, double *sums);
+                                enum evaluation_kind kind, double *sums,
+                                double loss);
 
 /* For checkpoints, at any time: as the evaluation at hand began. */
 size_t follow_bytes(const struct follow *follow);

@@ -77,7 +77,8 @@ static enum err job_room(struct relay *relay, const struct job *job)
     }
     relay->weights = mem_new(job->dims, sizeof *relay->weights);
     relay->direction = mem_new(job->dims, sizeof *relay->direction);
-    relay->exponent = mem_new(job->sum_dims, sizeof *relay->exponent);
+    relay->exponent =
+        mem_new((size_t)job->sum_dims + 1, sizeof *relay->exponent);
     relay->mapped = mem_new(ANSWERS_MAX, sizeof *relay->mapped);
     if (relay->weights == NULL || relay->direction == NULL ||
         relay->exponent == NULL || relay->mapped == NULL)

@@ -68,7 +68,7 @@ static void hold(struct relay *relay)
 
 /* What is in bound may leave it together with ours: a liar must not make the
  * relay one. */
-static bool fits(const struct tally *held, const int64_t *sum)
+static bool fits(const struct tally *held, const int64_t *sum, tally_loss loss)
 {
     const int64_t limit = INT64_C(1) << TALLY_BITS;
     int bad = 0;
@@ -79,7 +79,7 @@ static bool fits(const struct tally *held, const int64_t *sum)
 
         bad |= both <= -limit || both >= limit;
     }
-    return bad == 0;
+    return bad == 0 && tally_loss_in_bound(held->loss + loss);
 }
 
 static void add_sums(struct tally *held, const int64_t *sum, tally_loss loss)
@@ -123,18 +123,16 @@ static bool goes_alone(const struct relay *relay, uint32_t first, uint32_t end)
 }
 
 /* Is it one that may be merged? */
-static bool is_mergeable(struct relay *relay, const struct msg_tally *tally)
+static bool is_mergeable(const struct relay *relay,
+                         const struct msg_tally *tally)
 {
     if (!is_of_round(relay, &tally->key, tally->dims) ||
         !relay_range_ok(relay, tally->first, tally->end) ||
         goes_alone(relay, tally->first, tally->end) ||
         relay->answer_count == ANSWERS_MAX)
         return false;
-    chunkset_clear(&relay->seen);
-    chunkset_add_range(&relay->seen, tally->first, tally->end);
-    return tally_claim_in_bound(tally->sum, tally->dims, tally->loss,
-                                &relay->seen) &&
-           fits(&relay->held[relay->live], tally->sum);
+    return tally_claim_in_bound(tally->sum, tally->dims, tally->loss) &&
+           fits(&relay->held[relay->live], tally->sum, tally->loss);
 }
 
 void relay_tally(struct relay *relay, struct relay_leaf *leaf,
@@ -209,7 +207,7 @@ static bool is_sound(struct relay *relay, const struct msg_sum *sum)
             return false;
         chunkset_add_range(&relay->seen, answer->first, answer->end);
     }
-    return tally_claim_in_bound(sum->sum, sum->dims, sum->loss, &relay->seen);
+    return tally_claim_in_bound(sum->sum, sum->dims, sum->loss);
 }
 
 bool relay_sum(struct relay *relay, uint32_t link, const struct msg *msg,
@@ -224,7 +222,7 @@ bool relay_sum(struct relay *relay, uint32_t link, const struct msg *msg,
     if (map_answers(relay, link, sum) &&
         is_of_round(relay, &sum->key, sum->dims) &&
         sum->count <= ANSWERS_MAX - relay->answer_count &&
-        fits(held, sum->sum)) {
+        fits(held, sum->sum, sum->loss)) {
         add_sums(held, sum->sum, sum->loss);
         for (uint32_t i = 0; i < sum->count; i++)
             add_answer(relay, &relay->mapped[i]);

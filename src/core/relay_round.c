@@ -69,7 +69,8 @@ void relay_cast(struct relay *relay, const struct msg_round *msg,
     if (msg->kind == EVALUATE_HESSVEC)
         memcpy(relay->direction, msg->direction,
                msg->dims * sizeof *msg->direction);
-    memcpy(relay->exponent, msg->exponent, sum_dims * sizeof *msg->exponent);
+    memcpy(relay->exponent, msg->exponent,
+           evaluation_exponents(msg->kind, msg->dims) * sizeof *msg->exponent);
     relay->round.weights = relay->weights;
     relay->round.direction =
         msg->kind == EVALUATE_HESSVEC ? relay->direction : NULL;

@@ -146,7 +146,10 @@ static void new_key(struct coordinator *c)
     c->key.step = c->optim.step;
     c->key.round = product_round(c);
     c->key.scale =
-        quick_u64(c->exponent, c->total.dims * sizeof *c->exponent, 0);
+        quick_u64(c->exponent,
+                  evaluation_exponents(c->what.kind, c->options.job.dims) *
+                      sizeof *c->exponent,
+                  0);
     c->key.weights = evaluation_name(&c->what, round_vector_dims(c));
 }
 
@@ -189,7 +192,7 @@ void round_open(struct coordinator *c, struct actions *actions)
         commit_rejected(c, actions);
         return;
     }
-    if (err != ERR_OK && err != ERR_TOOBIG) {
+    if (err != ERR_OK) {
         coordinator_fail(c, actions, ERR_RANGE,
                          "the weights are not finite after step %u: the "
                          "training diverged; a smaller --lr helps",

@@ -37,7 +37,8 @@ static enum err job_room(struct worker *worker, const struct job *job)
         worker->weights[i] = mem_new(job->products ? job->sum_dims : job->dims,
                                      sizeof **worker->weights);
         worker->direction[i] = mem_new(job->dims, sizeof **worker->direction);
-        worker->exponent[i] = mem_new(job->sum_dims, sizeof **worker->exponent);
+        worker->exponent[i] =
+            mem_new((size_t)job->sum_dims + 1, sizeof **worker->exponent);
         if (worker->weights[i] == NULL || worker->direction[i] == NULL ||
             worker->exponent[i] == NULL)
             return ERR_NOMEM;

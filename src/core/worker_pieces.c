@@ -214,7 +214,7 @@ static void add_to_row(struct worker *worker, const struct item *item)
 
     if (worker->kind != EVALUATE_LOCAL) { /* Else it is there already. */
         (void)tally_gradient(&worker->tally, worker->e, worker->gradient);
-        worker->gradient[dims] = tally_loss_value(&worker->tally);
+        worker->gradient[dims] = tally_loss_value(&worker->tally, worker->e);
     }
     for (uint32_t j = 0; j <= dims; j++)
         worker->row[j] += item->coefficient * worker->gradient[j];

@@ -62,7 +62,7 @@ static void take_vectors(struct worker *worker, const struct msg_round *msg)
 static void take_scale(struct worker *worker, const struct msg_round *msg)
 {
     const uint32_t live = worker->live;
-    const uint32_t count = evaluation_dims(msg->kind, msg->dims);
+    const uint32_t count = evaluation_exponents(msg->kind, msg->dims);
 
     worker->kept_scale = msg->kept_scale;
     worker->e = msg->kept_scale ? msg->exponent : worker->exponent[live];

@@ -56,6 +56,15 @@ static inline uint32_t evaluation_dims(enum evaluation_kind kind, uint32_t dims)
     return kind == EVALUATE_HESSIAN ? dims * (dims + 1) / 2 : dims;
 }
 
+/* Exponents of that tally: one for each coordinate, then the loss's. */
+static inline uint32_t evaluation_exponents(enum evaluation_kind kind,
+                                            uint32_t dims)
+{
+    const uint32_t sums = evaluation_dims(kind, dims);
+
+    return sums == 0 ? 0 : sums + 1;
+}
+
 /* A number for all that its sums depend on besides data and model.  Made for
  * every round, so it is quick_u64's, not a digest. */
 uint64_t evaluation_name(const struct evaluation *what, uint32_t dims);

@@ -112,7 +112,7 @@ static void add_tally(struct hasher *hasher, const double *g, uint32_t dims)
 {
     int64_t sum[GOLDEN_STRIDE_MAX] = {0};
     uint64_t words[1] = {0};
-    int16_t exponent[GOLDEN_STRIDE_MAX];
+    int16_t exponent[GOLDEN_STRIDE_MAX + 1];
     struct tally tally = {
         .dims = dims,
         .chunks = {.count = 1, .words = words},
@@ -125,6 +125,7 @@ static void add_tally(struct hasher *hasher, const double *g, uint32_t dims)
 
         exponent[j] = (int16_t)(tally_exponent(bound) - COARSE);
     }
+    exponent[dims] = GOLDEN_LOSS_EXPONENT;
     /* A broken kernel may not fit: then the empty tally is hashed. */
     if (tally_add_chunk(&tally, 0, g, 0.0, exponent) != ERR_OK)
         tally_clear(&tally);

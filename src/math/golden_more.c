@@ -236,7 +236,7 @@ static struct sparse_rows sparse_make(const struct more *more, bool values,
 /* A tally without the heap. */
 struct golden_tally {
     int64_t sum[GOLDEN_STRIDE_MAX];
-    int16_t exponent[GOLDEN_STRIDE_MAX];
+    int16_t exponent[GOLDEN_STRIDE_MAX + 1];
     uint64_t words[1];
 };
 
@@ -283,6 +283,7 @@ static void add_sparse(struct more *more, bool values)
 
         for (uint32_t j = 0; j < rows.cols; j++)
             room.exponent[j] = (int16_t)(EXPONENT - (values ? j % 3 : 0));
+        room.exponent[rows.cols] = GOLDEN_LOSS_EXPONENT;
         /* What does not fit leaves the tally empty: that too is hashed. */
         (void)sparse_tally(more, &rows, &what, losses[n / 2], &room, &tally);
         digest = tally_digest(&tally);

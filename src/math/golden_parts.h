@@ -8,10 +8,11 @@
 
 #include "math/kernel.h"
 
-#define GOLDEN_PROBLEMS   5u
-#define GOLDEN_ROWS_MAX   77u
-#define GOLDEN_STRIDE_MAX 520u
-#define GOLDEN_CELLS_MAX  4680u /* Rows times stride. */
+#define GOLDEN_PROBLEMS      5u
+#define GOLDEN_ROWS_MAX      77u
+#define GOLDEN_STRIDE_MAX    520u
+#define GOLDEN_CELLS_MAX     4680u /* Rows times stride. */
+#define GOLDEN_LOSS_EXPONENT 60
 
 struct golden_problem {
     struct dense_rows rows;

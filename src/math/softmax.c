@@ -585,11 +585,11 @@ enum err softmax_add_sparse(uint32_t classes, uint32_t stride,
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
     if (!sparse_run(&job, in->rows, false, &done, &loss) ||
-        !tally_loss_fits(tally, loss)) {
+        !tally_loss_fits(tally, exponent, loss)) {
         (void)sparse_run(&job, done, true, &done, &unused);
         return ERR_RANGE;
     }
-    tally_mark(tally, chunk, loss);
+    tally_mark(tally, exponent, chunk, loss);
     return ERR_OK;
 }
 

@@ -19,6 +19,7 @@ enum {
     CELLS = ROWS * STRIDE,
     DIMS = CLASSES * STRIDE,
     EXPONENT = 40, /* Of sparse tallies. */
+    LOSS_EXPONENT = 60,
 };
 #define SEED UINT64_C(0x736f66746d6178)
 
@@ -153,7 +154,7 @@ static void add_sparse(struct golden *p, bool values, enum evaluation_kind kind)
     struct entries entries;
     const struct sparse_rows in = take_positive(p, values, &entries);
     int64_t sum[DIMS] = {0};
-    int16_t exponent[DIMS];
+    int16_t exponent[DIMS + 1];
     uint64_t words[1] = {0};
     struct tally tally = {.dims = p->classes * STRIDE,
                           .chunks = {.count = 1, .words = words},
@@ -163,6 +164,7 @@ static void add_sparse(struct golden *p, bool values, enum evaluation_kind kind)
 
     for (uint32_t j = 0; j < DIMS; j++)
         exponent[j] = (int16_t)(EXPONENT - j % 3);
+    exponent[tally.dims] = LOSS_EXPONENT;
     CHECK(softmax_sparse_scratch_bytes(CLASSES) <= sizeof scratch);
     if (p->isa != NULL)
         err = softmax_add_sparse(p->classes, STRIDE, &in, &what, exponent, 0,

@@ -177,9 +177,9 @@ enum err softmax_add_sparse_ref(uint32_t classes, uint32_t stride,
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
     if (!ref_sparse(classes, stride, in, what, exponent, NULL, &loss) ||
-        !tally_loss_fits(tally, loss))
+        !tally_loss_fits(tally, exponent, loss))
         return ERR_RANGE;
     (void)ref_sparse(classes, stride, in, what, exponent, tally->sum, &loss);
-    tally_mark(tally, chunk, loss);
+    tally_mark(tally, exponent, chunk, loss);
     return ERR_OK;
 }

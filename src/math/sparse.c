@@ -421,11 +421,11 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
         return err;
     job.least = desk->least;
     if (!run(&job, in->rows, false, &done, &loss_sum) ||
-        !tally_loss_fits(tally, loss_sum)) {
+        !tally_loss_fits(tally, exponent, loss_sum)) {
         (void)run(&job, done, true, &done, &unused);
         return ERR_RANGE;
     }
-    tally_mark(tally, chunk, loss_sum);
+    tally_mark(tally, exponent, chunk, loss_sum);
     return ERR_OK;
 }
 

@@ -147,9 +147,10 @@ enum err sparse_add_chunk_ref(enum loss loss, const struct sparse_rows *in,
     }
     if (in->value != NULL && !ref_span(exponent, in->cols))
         return ERR_RANGE;
-    if (!ref_rows(&job, NULL, &loss_sum) || !tally_loss_fits(tally, loss_sum))
+    if (!ref_rows(&job, NULL, &loss_sum) ||
+        !tally_loss_fits(tally, exponent, loss_sum))
         return ERR_RANGE;
     (void)ref_rows(&job, tally->sum, &loss_sum);
-    tally_mark(tally, chunk, loss_sum);
+    tally_mark(tally, exponent, chunk, loss_sum);
     return ERR_OK;
 }

@@ -23,15 +23,15 @@
 #include "math/vec.h"
 
 #define EXPONENT_MAX GRID_EXPONENT_MAX
-#define LOSS_LIMIT   0x1p60
+#define LOSS_LIMIT   0x1p110
 #define TAKE_BLOCK   1024u
 #define MANY_BLOCK   256u /* Coordinates of several sums at a time. */
 #define DIGEST_NAME  "muster tally 1"
 
+static_assert(TALLY_LOSS_BITS == 110, "LOSS_LIMIT is 2^110");
 static_assert(DBL_MANT_DIG == 53, "grid arithmetic is IEEE binary64");
 static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
               "wider temporaries would round twice (16: only _Float16 is)");
-static_assert(TALLY_LOSS_FRACTION == 60, "tally_loss_round scales by 2^60");
 
 __extension__ typedef unsigned __int128 loss_word;
 
@@ -80,7 +80,7 @@ void tally_fill(struct tally *tally)
     tally->blank = false;
 }
 
-int16_t tally_exponent(double bound)
+static int16_t exponent_for(double bound, int limit)
 {
     uint64_t bits;
     int power;
@@ -89,13 +89,23 @@ int16_t tally_exponent(double bound)
     CHECK(bound >= 0.0);
     if (bound == 0.0)
         return 0;
-    /* bound = m 2^power with m in [1/2, 1): m 2^62 is the answer's value.  A
+    /* bound = m 2^power with m in [1/2, 1): m 2^limit is the answer's value.  A
      * denormal's field is 0: its power is too low to matter. */
     memcpy(&bits, &bound, sizeof bits);
     power = (int)(bits >> 52 & TALLY_FIELD) - (TALLY_BIAS - 1);
-    if (TALLY_BITS - power > EXPONENT_MAX)
+    if (limit - power > EXPONENT_MAX)
         return EXPONENT_MAX;
-    return (int16_t)(TALLY_BITS - power);
+    return (int16_t)(limit - power);
+}
+
+int16_t tally_exponent(double bound)
+{
+    return exponent_for(bound, TALLY_BITS);
+}
+
+int16_t tally_loss_exponent(double bound)
+{
+    return exponent_for(bound, TALLY_LOSS_BITS);
 }
 
 /* True if |g_j 2^exponent[j]| < 2^62 for all j and nothing is NaN or infinite.
@@ -180,37 +190,21 @@ void tally_take_back(struct tally *tally, uint32_t first, uint32_t count,
     }
 }
 
-/* 2^60, or less if that many losses of so many chunks could wrap the 128-bit
- * sum.  A constant of the job: no chunk's verdict depends on another chunk. */
-static double loss_limit(uint32_t chunk_count)
+/* NaN does not fit either. */
+bool tally_loss_fits(const struct tally *tally, const int16_t *exponent,
+                     double loss)
 {
-    double limit = 0x1p67;
-
-    for (uint32_t covered = 1; covered < chunk_count; covered *= 2)
-        limit *= 0.5;
-    return limit < LOSS_LIMIT ? limit : LOSS_LIMIT;
+    return fabs(loss * power_of_two(exponent[tally->dims])) < LOSS_LIMIT;
 }
 
-/* Both steps are exact but for the one rounding to an integer, half to even. */
-static tally_loss loss_round(double loss)
+/* Exact but for the one rounding to an integer, half to even. */
+void tally_mark(struct tally *tally, const int16_t *exponent, uint32_t chunk,
+                double loss)
 {
-    return (tally_loss)rint(loss * 0x1p60);
-}
+    const double units = rint(loss * power_of_two(exponent[tally->dims]));
 
-static double loss_value(tally_loss loss)
-{
-    return (double)loss * 0x1p-60;
-}
-
-bool tally_loss_fits(const struct tally *tally, double loss)
-{
-    return fabs(loss) < loss_limit(tally->chunks.count);
-}
-
-void tally_mark(struct tally *tally, uint32_t chunk, double loss)
-{
     tally->loss =
-        (tally_loss)((loss_word)tally->loss + (loss_word)loss_round(loss));
+        (tally_loss)((loss_word)tally->loss + (loss_word)(tally_loss)units);
     chunkset_add(&tally->chunks, chunk);
     tally->blank = false;
 }
@@ -222,10 +216,10 @@ enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
     CHECK(chunk < tally->chunks.count);
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
-    if (!tally_loss_fits(tally, loss) ||
+    if (!tally_loss_fits(tally, exponent, loss) ||
         !tally_put(tally, 0, tally->dims, gradient, exponent))
         return ERR_RANGE;
-    tally_mark(tally, chunk, loss);
+    tally_mark(tally, exponent, chunk, loss);
     return ERR_OK;
 }
 
@@ -276,34 +270,23 @@ enum err tally_merge(struct tally *into, const struct tally *from)
     return ERR_OK;
 }
 
-/* Each chunk's loss is below the limit, so their sum is below so many of it;
- * half a unit of rounding is far below the gap that leaves. */
-static bool losses_in_bound(tally_loss loss, uint32_t chunk_count,
-                            uint32_t members)
+bool tally_loss_in_bound(tally_loss loss)
 {
-    const double most = loss_limit(chunk_count) * (double)members;
+    const tally_loss limit = (tally_loss)1 << TALLY_LOSS_BITS;
 
-    return fabs(loss_value(loss)) <= most;
+    return loss > -limit && loss < limit;
 }
 
-static bool loss_in_bound(const struct tally *tally)
-{
-    return losses_in_bound(tally->loss, tally->chunks.count,
-                           tally->chunks.members);
-}
-
-bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss,
-                          const struct chunkset *chunks)
+bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss)
 {
     return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(sum, dims) &&
-           losses_in_bound(loss, chunks->count, chunks->members);
+           tally_loss_in_bound(loss);
 }
 
 bool tally_in_bound(const struct tally *tally)
 {
     CHECK(!tally->blank);
-    return tally_claim_in_bound(tally->sum, tally->dims, tally->loss,
-                                &tally->chunks);
+    return tally_claim_in_bound(tally->sum, tally->dims, tally->loss);
 }
 
 /* Block by block, so that what is looked at is what was copied, and is still
@@ -321,7 +304,7 @@ bool tally_take(struct tally *tally, const int64_t *sum)
         good &= (wide ? tally_within_avx512 : within)(tally->sum + j, count);
     }
     tally->blank = false;
-    return good && loss_in_bound(tally);
+    return good && tally_loss_in_bound(tally->loss);
 }
 
 /* Block by block, as tally_take; `old` NULL: there is nothing to add to. */
@@ -361,7 +344,7 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
 
     CHECK(into->dims == from->dims);
     CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
-    if (!loss_in_bound(from) ||
+    if (!tally_loss_in_bound(from->loss) ||
         !best_join()(into->blank ? NULL : into->sum, sum, place, into->dims))
         return false;
     from->sum = into->sum;
@@ -431,8 +414,7 @@ void tally_absorb_many(struct tally *into, struct tally *room,
     CHECK(count <= TALLY_CLAIMS_MAX);
     CHECK(into->dims == room->dims);
     for (uint32_t i = 0; i < count; i++)
-        claims[i].good = losses_in_bound(claims[i].loss, into->chunks.count,
-                                         claims[i].end - claims[i].first);
+        claims[i].good = tally_loss_in_bound(claims[i].loss);
     do {
         if (!any_good(claims, count))
             return;
@@ -525,7 +507,7 @@ bool tally_take_packed(struct tally *tally, const struct packed *packed)
                (wide ? tally_within_avx512 : within)(tally->sum + j, count);
     }
     tally->blank = false;
-    return good && loss_in_bound(tally);
+    return good && tally_loss_in_bound(tally->loss);
 }
 
 bool tally_absorb_packed(struct tally *into, const struct tally *from,
@@ -534,7 +516,7 @@ bool tally_absorb_packed(struct tally *into, const struct tally *from,
     CHECK(into->sum != NULL);
     CHECK(packed->count == into->dims);
     CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
-    if (!loss_in_bound(from) || !put_in(into, packed))
+    if (!tally_loss_in_bound(from->loss) || !put_in(into, packed))
         return false;
     add_marks(into, from);
     return true;
@@ -569,12 +551,12 @@ bool tally_gradient(const struct tally *tally, const int16_t *exponent,
         /* While it is in the first cache. */
         good &= vec_finite(gradient + at, count);
     }
-    return good && loss_in_bound(tally);
+    return good && tally_loss_in_bound(tally->loss);
 }
 
-double tally_loss_value(const struct tally *tally)
+double tally_loss_value(const struct tally *tally, const int16_t *exponent)
 {
-    return loss_value(tally->loss);
+    return (double)tally->loss * power_of_two(-exponent[tally->dims]);
 }
 
 struct digest tally_digest(const struct tally *tally)

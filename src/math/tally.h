@@ -12,7 +12,9 @@
  *
  * Coordinate j of a gradient is written as round(g_j * 2^exponent[j]).  The
  * exponents come from a proved bound A_j >= sum |g_j| with
- * A_j * 2^exponent[j] < 2^62, so no sum of chunks can overflow.
+ * A_j * 2^exponent[j] < 2^62, so no sum of chunks can overflow.  The loss is
+ * one more coordinate, exponent[dims], of 110 bits: of a squared loss bound and
+ * value may be far apart, and a line search compares values.
  */
 #ifndef MATH_TALLY_H
 #define MATH_TALLY_H
@@ -26,8 +28,10 @@
 #include "base/hash.h"
 #include "math/pack.h"
 
-#define TALLY_BITS          62 /* |any sum| < 2^62 by TALLY-4. */
-#define TALLY_LOSS_FRACTION 60 /* Fraction bits of the 128-bit loss. */
+#define TALLY_BITS 62 /* |any sum| < 2^62 by TALLY-4. */
+/* |any sum of losses| < 2^110: 2^16 pieces that each say so, some of them
+ * lying, do not wrap 128 bits. */
+#define TALLY_LOSS_BITS 110
 
 __extension__ typedef __int128 tally_loss;
 
@@ -53,20 +57,22 @@ void tally_fill(struct tally *tally);
 /* The largest e with bound * 2^e < 2^62, clamped so that 2^e and 2^-e are
  * normal; 0 for a zero bound.  bound must be finite and not negative. */
 int16_t tally_exponent(double bound);
+/* The same for the loss: bound * 2^e < 2^110. */
+int16_t tally_loss_exponent(double bound);
 
 /* Add one chunk's gradient.  ERR_RANGE if a coordinate or the loss is NaN,
  * infinite or does not fit: the tally is then unchanged (refused whole).
- * ERR_OVERLAP if the chunk is in already.  A loss fits if it is less than
- * 2^60, or than 2^67 / chunks if there are more than 128 of them: then no sum
- * of losses overflows either. */
+ * ERR_OVERLAP if the chunk is in already. */
 MUST_CHECK enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
                                     const double *gradient, double loss,
                                     const int16_t *exponent);
 
 /* The two halves of it, for kernels that add to `sum` themselves: whether the
  * loss fits, and the end, once everything is known to fit. */
-bool tally_loss_fits(const struct tally *tally, double loss);
-void tally_mark(struct tally *tally, uint32_t chunk, double loss);
+bool tally_loss_fits(const struct tally *tally, const int16_t *exponent,
+                     double loss);
+void tally_mark(struct tally *tally, const int16_t *exponent, uint32_t chunk,
+                double loss);
 
 /* The middle of it for some coordinates, those from `first` on: false if they
  * do not fit, none is added then.  If later ones of the chunk do not, those
@@ -121,20 +127,20 @@ MUST_CHECK bool tally_absorb_packed(struct tally *into,
                                     const struct tally *from,
                                     const struct packed *packed);
 
-/* True if |sum_j| < 2^62 for all j and the loss is no more than its chunks can
- * have: what proved bounds guarantee, so that a peer that sends more is broken
- * or lying (promise P9). */
+/* True if |sum_j| < 2^62 for all j and the loss is below 2^110: what proved
+ * bounds guarantee, so that a peer that sends more is broken or lying (promise
+ * P9). */
 bool tally_in_bound(const struct tally *tally);
-/* The same of what somebody says is the tally of these chunks. */
-bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss,
-                          const struct chunkset *chunks);
+/* The same of what somebody says is a tally. */
+bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss);
+bool tally_loss_in_bound(tally_loss loss);
 
 /* gradient[j] = sum_j * 2^-exponent[j], rounded once.  Returns tally_in_bound:
  * parts that are each in bound may come to more than all of them can; and that
  * all are finite, which only a bound next to the largest number could spoil. */
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient);
-double tally_loss_value(const struct tally *tally);
+double tally_loss_value(const struct tally *tally, const int16_t *exponent);
 
 /* Chunk set, sums and loss, canonical bytes. */
 struct digest tally_digest(const struct tally *tally);

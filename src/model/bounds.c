@@ -537,22 +537,42 @@ static void hessian_exponents(const struct bounds *bounds,
     }
 }
 
-/* Might the loss of a chunk be too large for its tally?  At most chunk_rows
- * times the loss of a row with the largest score, either way. */
-static bool loss_fits(const struct bounds *bounds,
-                      const struct problem *problem, double w)
-{
-    const struct dataset *const data = problem->data;
-    const enum loss kind = problem->model->loss;
-    const struct tally like = {.chunks = {.count = dataset_chunks(data)}};
-    const double score = bounds->norm * w;
-    const double root = bounds->label + 1 + score;
-    const double each = kind == LOSS_SQUARED || kind == LOSS_SQUARED_HINGE
-                            ? root * root
-                            : 2 * score + 32;
+/* Steps of the loss's exponent where residuals are bounded by themselves: 78
+ * bits are left at least, and the scale of a round stays what it was. */
+#define LOSS_STEP 32
 
-    return tally_loss_fits(&like, (double)data->chunk_rows * bounds->weight *
-                                      each * SLACK);
+/* The losses of all rows together, if no score is above `score`. */
+static double loss_bound(const struct bounds *bounds,
+                         const struct problem *problem, double score)
+{
+    const enum loss kind = problem->model->loss;
+    const double root = (kind == LOSS_SQUARED ? bounds->label : 1) + score;
+    const double each =
+        problem->model->bound_score != 0 ? root * root : 2 * score + 32;
+
+    return (double)problem->data->rows * bounds->weight * each * SLACK + TINY;
+}
+
+/* Of the gradient's tally; the others have no loss.  ERR_RANGE as the rest. */
+static enum err loss_exponent(const struct bounds *bounds,
+                              const struct problem *problem,
+                              const struct evaluation *what, double w,
+                              int16_t *exponent)
+{
+    double bound;
+    int e;
+
+    *exponent = 0;
+    if (what->kind != EVALUATE_GRADIENT)
+        return ERR_OK;
+    bound = loss_bound(bounds, problem, bounds->norm * w);
+    if (!(bound < HUGE_BOUND))
+        return ERR_RANGE;
+    e = tally_loss_exponent(bound);
+    if (problem->model->bound_score == 0) /* Down to the next step. */
+        e = (int)floor(e / (double)LOSS_STEP) * LOSS_STEP;
+    *exponent = (int16_t)e;
+    return ERR_OK;
 }
 
 /* Profile csr: sums have SPARSE_CSR_BITS bits, exponents a limited span.  A
@@ -640,19 +660,44 @@ static void remember(const struct bounds *bounds, const struct evaluation *what,
 
 /* The common case, found out with one look at w: residuals that are bounded by
  * themselves, at weights that are nowhere near an overflow. */
-static bool plainly_as_before(const struct bounds *bounds,
+static bool plainly_as_before(const struct problem *problem,
+                              const struct evaluation *what,
+                              const struct bounds_memo *memo, double above)
+{
+    const struct scale scale = {.label = problem->model->bound_label,
+                                .w = above};
+
+    return problem->model->bound_score == 0 && above < HUGE_BOUND &&
+           as_before(memo, what, &scale);
+}
+
+/* Those of the sums. */
+static enum err sum_exponents(const struct bounds *bounds,
                               const struct problem *problem,
                               const struct evaluation *what,
-                              const struct bounds_memo *memo)
+                              struct bounds_memo *memo, double *w,
+                              int16_t *exponent)
 {
-    struct scale scale = {.label = problem->model->bound_label};
+    struct scale scale;
+    enum err err;
 
-    if (!memo->known || what->kind != EVALUATE_GRADIENT ||
-        problem->model->bound_score != 0)
-        return false;
-    scale.w = norm_above(what->w, problem_dims(problem)) * SLACK;
-    return scale.w < HUGE_BOUND && as_before(memo, what, &scale) &&
-           loss_fits(bounds, problem, scale.w);
+    if (problem->model->bound_score == 0) {
+        *w = norm_above(what->w, problem_dims(problem)) * SLACK;
+        if (plainly_as_before(problem, what, memo, *w))
+            return ERR_OK;
+    }
+    scale = scale_of(problem, what, problem_dims(problem));
+    if (problem->model->bound_score != 0)
+        *w = scale.w;
+    if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
+        return ERR_RANGE;
+    if (as_before(memo, what, &scale))
+        return ERR_OK;
+    memo->known = false;
+    err = find_exponents(bounds, problem, what, &scale, exponent);
+    if (err == ERR_OK)
+        remember(bounds, what, &scale, memo);
+    return err;
 }
 
 enum err bounds_exponents_again(const struct bounds *bounds,
@@ -660,24 +705,15 @@ enum err bounds_exponents_again(const struct bounds *bounds,
                                 const struct evaluation *what,
                                 struct bounds_memo *memo, int16_t *exponent)
 {
-    struct scale scale;
-    enum err err = ERR_OK;
+    double w = 0;
+    const enum err err =
+        sum_exponents(bounds, problem, what, memo, &w, exponent);
 
-    if (plainly_as_before(bounds, problem, what, memo))
-        return ERR_OK;
-    scale = scale_of(problem, what, problem_dims(problem));
-    if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
-        return ERR_RANGE;
-    if (!as_before(memo, what, &scale)) {
-        memo->known = false;
-        err = find_exponents(bounds, problem, what, &scale, exponent);
-        if (err == ERR_OK)
-            remember(bounds, what, &scale, memo);
-    }
-    if (err == ERR_OK && what->kind == EVALUATE_GRADIENT &&
-        !loss_fits(bounds, problem, scale.w))
-        return ERR_TOOBIG;
-    return err;
+    if (err != ERR_OK)
+        return err;
+    return loss_exponent(
+        bounds, problem, what, w,
+        &exponent[evaluation_dims(what->kind, problem_dims(problem))]);
 }
 
 enum err bounds_exponents(const struct bounds *bounds,

@@ -157,6 +157,6 @@ bool pairs_add(const struct problem *problem, const double *w, uint32_t first,
         tally_add_chunk(tally, first, sums, 0, exponent) != ERR_OK)
         return false;
     for (uint32_t chunk = first + 1; chunk < first + count; chunk++)
-        tally_mark(tally, chunk, 0);
+        tally_mark(tally, exponent, chunk, 0);
     return true;
 }

@@ -13,7 +13,7 @@ enum err part_init(struct part *part, const struct problem *problem)
         err = tally_init(&made.tally, dims, dataset_chunks(problem->data));
     if (err == ERR_OK)
         err = reading_init(&made.reading, problem->data);
-    made.exponent = mem_new(dims, sizeof *made.exponent);
+    made.exponent = mem_new((size_t)dims + 1, sizeof *made.exponent);
     if (err == ERR_OK && made.exponent == NULL)
         err = ERR_NOMEM;
     if (err == ERR_OK)
@@ -71,13 +71,13 @@ enum err part_begin(struct part *part, const double *w)
         bounds_exponents(&part->bounds, part->problem, &what, part->exponent);
 
     tally_clear(&part->tally);
-    return err == ERR_TOOBIG ? ERR_OK : err; /* It may fit all the same. */
+    return err;
 }
 
 void part_end(const struct part *part, double *sum, double *loss_sum)
 {
     (void)tally_gradient(&part->tally, part->exponent, sum);
-    *loss_sum = tally_loss_value(&part->tally);
+    *loss_sum = tally_loss_value(&part->tally, part->exponent);
 }
 
 struct reading_row part_row(const struct part *part, uint32_t i)

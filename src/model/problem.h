@@ -139,10 +139,8 @@ void bounds_settle(struct bounds *bounds, const struct bounds_sizes *sizes,
                    const int16_t *u, const int16_t *v, const int64_t *u_sum,
                    const int64_t *v_sum);
 
-/* exponent[0 .. evaluation_dims) for a round of `what`.  ERR_RANGE if |w| or
- * |v| is not finite, or so large that a score might not be.  ERR_TOOBIG: the
- * exponents are there, but the loss of a chunk might not fit its tally; it
- * would be a waste to try unless that is all there is to do. */
+/* evaluation_exponents for a round of `what`.  ERR_RANGE if |w| or |v| is not
+ * finite, or so large that a score or the loss might not be. */
 MUST_CHECK enum err bounds_exponents(const struct bounds *bounds,
                                      const struct problem *problem,
                                      const struct evaluation *what,

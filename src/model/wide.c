@@ -92,10 +92,10 @@ enum err wide_add(const struct problem *problem, const struct dense_rows *rows,
     if (chunkset_has(&tally->chunks, chunk))
         return ERR_OVERLAP;
     loss = wide_residuals(problem, rows, what, scratch, r);
-    if (!tally_loss_fits(tally, loss))
+    if (!tally_loss_fits(tally, exponent, loss))
         return ERR_RANGE;
     err = add_columns(problem, rows, r, exponent, tally);
     if (err == ERR_OK)
-        tally_mark(tally, chunk, loss);
+        tally_mark(tally, exponent, chunk, loss);
     return err;
 }

@@ -235,12 +235,13 @@ static void one_span(void *context, uint32_t thread, uint32_t item)
 static enum err mark_chunks(const struct run *run)
 {
     struct tally *const tally = run->work->tally;
+    const int16_t *const exponent = run->work->exponent;
     const double *loss = run->compute->share.losses;
 
     for (uint32_t k = run->share.chunk; k < run->share.end_chunk; k++, loss++) {
-        if (!tally_loss_fits(tally, *loss))
+        if (!tally_loss_fits(tally, exponent, *loss))
             return ERR_RANGE;
-        tally_mark(tally, k, *loss);
+        tally_mark(tally, exponent, k, *loss);
     }
     return ERR_OK;
 }

@@ -19,7 +19,7 @@ static enum err evaluate_init(struct evaluate *e, const struct problem *problem,
     const uint32_t chunks = dataset_chunks(problem->data);
     enum err err = bounds_init(&e->bounds, problem->data->stride);
 
-    e->exponent = mem_new(dims, sizeof *e->exponent);
+    e->exponent = mem_new((size_t)dims + 1, sizeof *e->exponent);
     e->sum = mem_new(dims, sizeof *e->sum);
     e->gradient = mem_new(dims, sizeof *e->gradient);
     if (e->exponent == NULL || e->sum == NULL || e->gradient == NULL)
@@ -54,7 +54,7 @@ static enum err add_rows(struct evaluate *e, const struct problem *problem,
                                       .tally = &e->tally};
     enum err err = bounds_exponents(&e->bounds, problem, &what, e->exponent);
 
-    if (err == ERR_OK || err == ERR_TOOBIG)
+    if (err == ERR_OK)
         err = compute_run(&e->compute, &work, NULL);
     if (err == ERR_OK)
         (void)tally_gradient(&e->tally, e->exponent, e->sum);
@@ -72,8 +72,9 @@ enum err evaluate_at(const struct problem *problem, struct pool *pool,
     if (err == ERR_OK)
         err = add_rows(&e, problem, w);
     if (err == ERR_OK)
-        *objective = optim_objective(options, dims, w, e.sum,
-                                     tally_loss_value(&e.tally), e.gradient);
+        *objective =
+            optim_objective(options, dims, w, e.sum,
+                            tally_loss_value(&e.tally, e.exponent), e.gradient);
     if (err == ERR_OK && gradient_norm != NULL)
         *gradient_norm = vec_norm(e.gradient, dims);
     evaluate_close(&e);

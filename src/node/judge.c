@@ -47,7 +47,8 @@ static enum err make(struct judge_thread *judge, const struct problem *problem,
     judge->dims = job->dims;
     judge->w = mem_new(job->dims, sizeof *judge->w);
     judge->v = mem_new(job->dims, sizeof *judge->v);
-    judge->exponent = mem_new(job->sum_dims, sizeof *judge->exponent);
+    judge->exponent =
+        mem_new((size_t)job->sum_dims + 1, sizeof *judge->exponent);
     if (judge->w == NULL || judge->v == NULL || judge->exponent == NULL)
         return ERR_NOMEM;
     return ERR_OK;
@@ -96,7 +97,7 @@ void judge_start(struct judge_thread *judge, const struct action *action)
     if (what->v != NULL)
         memcpy(judge->v, what->v, judge->dims * sizeof *judge->v);
     memcpy(judge->exponent, action->exponent,
-           action->tally->dims * sizeof *judge->exponent);
+           ((size_t)action->tally->dims + 1) * sizeof *judge->exponent);
     judge->work = (struct compute_work){
         .first = action->first,
         .end = action->end,

@@ -107,7 +107,7 @@ static bool post_round(struct posting *posting, const struct msg_round *round)
 static bool pack_exponents(struct posting *posting,
                            const struct msg_round *round)
 {
-    const uint32_t count = evaluation_dims(round->kind, round->dims);
+    const uint32_t count = evaluation_exponents(round->kind, round->dims);
 
     if (posting->scaled == count && posting->scale == round->key.scale)
         return true;

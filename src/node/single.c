@@ -31,7 +31,7 @@ static enum err single_init(struct single *s, const struct problem *problem,
         err = optim_init(&s->optim, options, dims);
     if (err != ERR_OK)
         return err;
-    s->exponent = mem_new(optim_sum_dims(&s->optim), sizeof *s->exponent);
+    s->exponent = mem_new(optim_sum_dims(&s->optim) + 1, sizeof *s->exponent);
     s->sum = mem_new(optim_sum_dims(&s->optim), sizeof *s->sum);
     if (s->exponent == NULL || s->sum == NULL)
         return ERR_NOMEM;
@@ -67,12 +67,13 @@ static enum err single_round(struct single *s, const struct evaluation *what)
         return ERR_OK;
     s->tally.dims = evaluation_dims(what->kind, s->optim.dims);
     tally_clear(&s->tally);
-    if (err == ERR_OK || err == ERR_TOOBIG)
+    if (err == ERR_OK)
         err = compute_run(&s->compute, &work, NULL);
     if (err != ERR_OK)
         return err;
     (void)tally_gradient(&s->tally, s->exponent, s->sum);
-    (void)optim_feed(&s->optim, s->sum, tally_loss_value(&s->tally));
+    (void)optim_feed(&s->optim, s->sum,
+                     tally_loss_value(&s->tally, s->exponent));
     return s->optim.diverged ? ERR_RANGE : ERR_OK;
 }
 

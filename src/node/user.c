@@ -1,5 +1,6 @@
 #include "node/user.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -141,9 +142,10 @@ static enum err add(const struct run *run, uint32_t chunk, double *values,
 
     if (err != ERR_OK)
         return err;
-    if (!vec_finite(values, user->dims) || !tally_loss_fits(tally, loss))
+    if (!vec_finite(values, user->dims) || !isfinite(loss))
         return ERR_RANGE;
-    if (!follow_measure(user->dims, user->chunks, run->work->exponent, values))
+    if (!follow_measure(user->dims, user->chunks, run->work->exponent, loss,
+                        values))
         return ERR_TOOBIG;
     err = tally_add_chunk(tally, chunk, values, loss, run->work->exponent);
     CHECK(err == ERR_OK); /* It was measured. */

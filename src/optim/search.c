@@ -90,16 +90,29 @@ static double step_back(const struct search *s)
     return step;
 }
 
+/* Minimum of the parabola with the start's value and slope and the value of
+ * `at`: a first step may be longer than the way by any factor. */
+static double parabola_minimum(const struct search *s,
+                               const struct search_point *at)
+{
+    const double line = s->start.value + s->start.slope * at->step;
+
+    return -0.5 * s->start.slope * at->step / (at->value - line) * at->step;
+}
+
 static double step_inside(const struct search *s)
 {
     const double width = s->high.step - s->low.step;
-    const double near = s->low.step + EDGE * width;
     const double far = s->high.step - EDGE * width;
-    const double middle = s->low.step + 0.5 * width;
+    double near = s->low.step + EDGE * width;
+    double middle = s->low.step + 0.5 * width;
     double step;
 
     if (!isfinite(s->high.value) || !isfinite(s->high.slope))
         return step_back(s);
+    step = s->low.step > 0 ? near : parabola_minimum(s, &s->high);
+    if (step < near)
+        near = middle = step;
     step = cubic_minimum(&s->low, &s->high);
     return width > 0 ? within(step, near, far, middle)
                      : within(step, far, near, middle);

@@ -242,7 +242,7 @@ static void draw_method(struct draw *draw, struct rng *rng)
     if (rng_chance(rng, 0.5)) {
         optim->dense_max = 0; /* newton: conjugate gradients; ... */
         if (optim->kind == OPTIM_LBFGS)
-            optim->rate = 1e25; /* ... lbfgs: trials that are rejected. */
+            optim->rate = 1e200; /* ... lbfgs: trials that are rejected. */
     }
     if (!problem_has_hessian(&draw->problem))
         optim->dense_max = 0;

@@ -13,7 +13,7 @@ enum err oracle_scale(void *context, const struct evaluation *what,
     if (oracle->problem != NULL)
         return bounds_exponents(&oracle->bounds, oracle->problem, what,
                                 exponent);
-    memset(exponent, 0, oracle->dims * sizeof *exponent);
+    memset(exponent, 0, ((size_t)oracle->dims + 1) * sizeof *exponent);
     return ERR_OK;
 }
 
@@ -44,8 +44,8 @@ static uint32_t memo_find(const struct oracle *oracle,
          t++) {
         if (memcmp(oracle->points + t * dims, what->w,
                    dims * sizeof *what->w) == 0 &&
-            memcmp(oracle->exponents + t * dims, exponent,
-                   dims * sizeof *exponent) == 0)
+            memcmp(oracle->exponents + t * (dims + 1), exponent,
+                   (dims + 1) * sizeof *exponent) == 0)
             return t;
     }
     return oracle->known;
@@ -188,8 +188,8 @@ static void remember_point(struct oracle *oracle, const double *w)
     const size_t at = (size_t)oracle->known * oracle->dims;
 
     memcpy(oracle->points + at, w, oracle->dims * sizeof *w);
-    memcpy(oracle->exponents + at, oracle->scale,
-           oracle->dims * sizeof *oracle->scale);
+    memcpy(oracle->exponents + oracle->known * ((size_t)oracle->dims + 1),
+           oracle->scale, ((size_t)oracle->dims + 1) * sizeof *oracle->scale);
     oracle->known++;
 }
 
@@ -203,7 +203,7 @@ static enum err evaluate(struct oracle *oracle, const struct evaluation *what,
 
     one->dims = total->dims = evaluation_dims(what->kind, oracle->dims);
     tally_clear(total);
-    if (oracle->problem == NULL || (err != ERR_OK && err != ERR_TOOBIG))
+    if (oracle->problem == NULL || err != ERR_OK)
         return err;
     err = problem_round_prepare(&oracle->round, oracle->problem, what);
     for (uint32_t chunk = 0; chunk < oracle->chunks && err == ERR_OK; chunk++)
@@ -236,7 +236,7 @@ static enum err round_sums(struct oracle *oracle, uint32_t step,
     if (err != ERR_OK)
         return err;
     (void)tally_gradient(total, oracle->scale, sum);
-    sum[total->dims] = tally_loss_value(total);
+    sum[total->dims] = tally_loss_value(total, oracle->scale);
     return ERR_OK;
 }
 
@@ -296,7 +296,8 @@ static enum err make_room(struct oracle *oracle, uint32_t steps)
     oracle->weights = mem_new(oracle->dims, sizeof *oracle->weights);
     oracle->points = mem_new((size_t)steps * oracle->dims, sizeof(double));
     oracle->keys = mem_new((size_t)steps + 1, sizeof *oracle->keys);
-    oracle->exponents = mem_new((size_t)steps * oracle->dims, sizeof(int16_t));
+    oracle->exponents =
+        mem_new(steps * ((size_t)oracle->dims + 1), sizeof(int16_t));
     if (oracle->remembers) {
         oracle->sums = mem_new(cells * oracle->dims, sizeof *oracle->sums);
         oracle->losses = mem_new(cells, sizeof *oracle->losses);
@@ -329,7 +330,8 @@ static enum err run_alone(struct oracle *oracle,
     if (err != ERR_OK)
         return err;
     oracle->sum_dims = optim_sum_dims(&optim);
-    oracle->scale = mem_new(oracle->sum_dims, sizeof *oracle->scale);
+    oracle->scale =
+        mem_new((size_t)oracle->sum_dims + 1, sizeof *oracle->scale);
     err = oracle->scale == NULL ? ERR_NOMEM : ERR_OK;
     if (err == ERR_OK)
         err = tally_init(&one, oracle->sum_dims, oracle->chunks);

@@ -32,12 +32,12 @@ struct oracle {
     struct digest *hash; /* Of the weights after t updates, t <= steps. */
     double *weights;     /* Final. */
     uint64_t *keys;      /* Of the first round of step t, as in round_key. */
-    int16_t *scale;      /* Of the evaluation at hand; sum_dims. */
+    int16_t *scale;      /* Of the evaluation at hand; sum_dims + 1. */
     /* Gradients that were evaluated, so that workers need not do it again. */
     bool remembers;
     uint32_t known, capacity;
     double *points;     /* capacity x dims. */
-    int16_t *exponents; /* capacity x dims. */
+    int16_t *exponents; /* capacity x (dims + 1). */
     int64_t *sums;      /* capacity x chunks x dims. */
     tally_loss *losses; /* capacity x chunks. */
     struct problem_round round;

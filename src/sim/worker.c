@@ -530,7 +530,8 @@ static void put_in_place(struct sim_worker *worker, struct msg_round *round)
 
     if (inbox->vectors == NULL) {
         inbox->vectors = mem_new(2 * (size_t)job->dims, sizeof(double));
-        inbox->exponent = mem_new(job->sum_dims, sizeof *inbox->exponent);
+        inbox->exponent =
+            mem_new((size_t)job->sum_dims + 1, sizeof *inbox->exponent);
         CHECK(inbox->vectors != NULL && inbox->exponent != NULL);
     }
     memcpy(inbox->vectors, round->weights, dims * sizeof(double));
@@ -540,7 +541,8 @@ static void put_in_place(struct sim_worker *worker, struct msg_round *round)
         round->direction = inbox->vectors + dims;
     }
     memcpy(inbox->exponent, round->exponent,
-           evaluation_dims(round->kind, round->dims) * sizeof *inbox->exponent);
+           evaluation_exponents(round->kind, round->dims) *
+               sizeof *inbox->exponent);
     round->exponent = inbox->exponent;
     round->kept = IN_PLACE;
     round->kept_scale = true;

@@ -8,7 +8,8 @@
  *            | count 4 | items 20 each | 3 flags | kind 1 | parts 4 if a
  *            product | dims 4, 0s to the next line | weights 8 each, 0s to the
  *            next line | of a HESSVEC the direction like them | unless a
- *            product the first exponent 2 and the others less it, packed
+ *            product the first exponent 2 and the others less it, packed,
+ *            the last one that of the loss
  *     TALLY  kind 1 | key 44 | piece 4 | first 4 | end 4 | compute 8 | dims 4
  *            | loss 16 | packed sums, to the end
  *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
@@ -60,7 +61,7 @@ enum err codec_room_init(struct codec_room *room, uint32_t dims,
         return ERR_TOOBIG;
     made.weights = mem_new((size_t)sum_dims + 1, sizeof *made.weights);
     made.direction = mem_new(dims, sizeof *made.direction);
-    made.exponent = mem_new(sum_dims, sizeof *made.exponent);
+    made.exponent = mem_new((size_t)sum_dims + 1, sizeof *made.exponent);
     made.sum = mem_new(sum_dims, sizeof *made.sum);
     made.items = mem_new(items_max, sizeof *made.items);
     made.stints = mem_new(STINTS_MAX, sizeof *made.stints);

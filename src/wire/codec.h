@@ -27,7 +27,7 @@ struct codec_room {
     uint32_t items_max;
     double *weights;   /* sum_dims + 1: ROUND weights, ROW. */
     double *direction; /* dims: ROUND. */
-    int16_t *exponent; /* sum_dims. */
+    int16_t *exponent; /* sum_dims + 1. */
     uint32_t scaled;   /* So many of them are ... */
     uint64_t scale;    /* ... of the scale with this name; 0: none. */
     int64_t *sum;      /* sum_dims. */

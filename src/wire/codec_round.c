@@ -151,7 +151,7 @@ void put_round_vectors(struct writer *out, const struct msg_round *round)
 {
     put_round_weights(out, round);
     put_exponents(out, round->exponent,
-                  evaluation_dims(round->kind, round->dims));
+                  evaluation_exponents(round->kind, round->dims));
 }
 
 static bool exponents_valid(const int16_t *exponent, uint32_t count)
@@ -267,18 +267,17 @@ static const uint8_t *get_weights(struct reader *in, uint32_t dims)
 static void get_round_exponents(struct reader *in, struct codec_room *room,
                                 struct msg_round *round)
 {
-    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
+    const uint32_t count = evaluation_exponents(round->kind, round->dims);
 
     /* A product has none: nothing follows its weights, to be skipped. */
-    if (sum_dims > 0 && room->scaled == sum_dims &&
-        room->scale == round->key.scale) {
+    if (count > 0 && room->scaled == count && room->scale == round->key.scale) {
         round->exponent = room->exponent;
         skip_rest(in);
         return;
     }
     room->scaled = 0;
-    get_packed_exponents(in, room->exponent, sum_dims);
-    room->scaled = in->ok ? sum_dims : 0;
+    get_packed_exponents(in, room->exponent, count);
+    room->scaled = in->ok ? count : 0;
     room->scale = round->key.scale;
     round->exponent = room->exponent;
 }
@@ -338,7 +337,7 @@ void get_work(struct reader *in, const struct codec_room *room,
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims)
 {
     return 2 * to_line((size_t)dims * sizeof(double)) +
-           exponents_bound(sum_dims);
+           exponents_bound(sum_dims + 1);
 }
 
 size_t codec_encode_weights(const struct msg_round *round, uint8_t *out,
@@ -353,7 +352,7 @@ size_t codec_encode_weights(const struct msg_round *round, uint8_t *out,
 
 size_t codec_exponents_bound(const struct msg_round *round)
 {
-    return exponents_bound(evaluation_dims(round->kind, round->dims));
+    return exponents_bound(evaluation_exponents(round->kind, round->dims));
 }
 
 size_t codec_encode_exponents(const struct msg_round *round, uint8_t *out)
@@ -361,7 +360,7 @@ size_t codec_encode_exponents(const struct msg_round *round, uint8_t *out)
     struct writer writer = writer_on(out, codec_exponents_bound(round));
 
     put_exponents(&writer, round->exponent,
-                  evaluation_dims(round->kind, round->dims));
+                  evaluation_exponents(round->kind, round->dims));
     CHECK(writer.ok);
     return writer.size;
 }
@@ -388,7 +387,8 @@ static size_t laid_vector(uint32_t dims)
 
 size_t codec_laid_bound(uint32_t dims, uint32_t sum_dims)
 {
-    return 2 * laid_vector(dims) + to_line((size_t)sum_dims * sizeof(int16_t));
+    return 2 * laid_vector(dims) +
+           to_line(((size_t)sum_dims + 1) * sizeof(int16_t));
 }
 
 void codec_lay_vectors(const struct msg_round *round, uint8_t *out)
@@ -399,26 +399,28 @@ void codec_lay_vectors(const struct msg_round *round, uint8_t *out)
         memcpy(out, round->direction, round->dims * sizeof *round->direction);
     out += laid_vector(round->dims);
     memcpy(out, round->exponent,
-           evaluation_dims(round->kind, round->dims) * sizeof *round->exponent);
+           evaluation_exponents(round->kind, round->dims) *
+               sizeof *round->exponent);
 }
 
 enum err codec_find_vectors(const uint8_t *data, size_t size,
                             struct codec_room *room, struct msg_round *round)
 {
-    const uint32_t sum_dims = evaluation_dims(round->kind, round->dims);
+    const uint32_t count = evaluation_exponents(round->kind, round->dims);
     const size_t vector = laid_vector(round->dims);
     struct reader in;
 
     CHECK(round->dims <= room->sum_dims);
-    if (size < codec_laid_bound(round->dims, sum_dims))
+    if (size < codec_laid_bound(round->dims,
+                                evaluation_dims(round->kind, round->dims)))
         return ERR_FORMAT;
-    if (room->scaled != sum_dims || room->scale != round->key.scale) {
+    if (room->scaled != count || room->scale != round->key.scale) {
         in = reader_on(data + 2 * vector, size - 2 * vector);
         room->scaled = 0;
-        get_exponents(&in, room->exponent, sum_dims);
+        get_exponents(&in, room->exponent, count);
         if (!in.ok)
             return ERR_FORMAT;
-        room->scaled = sum_dims;
+        room->scaled = count;
         room->scale = round->key.scale;
     }
     round->exponent = room->exponent;

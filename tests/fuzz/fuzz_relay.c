@@ -143,7 +143,7 @@ static void welcome(struct scene *scene)
 static void open_round(struct scene *scene)
 {
     static const double weights[DIMS] = {0};
-    static const int16_t exponent[DIMS] = {0};
+    static const int16_t exponent[DIMS + 1] = {0};
     struct feed *feed = &scene->feed;
     struct msg msg = {.kind = MSG_ROUND};
     uint32_t how;

@@ -62,7 +62,7 @@ struct scene {
 
     struct coming coming;
     double inbox[2 * DIMS]; /* Weights, direction. */
-    int16_t inbox_scale[DIMS];
+    int16_t inbox_scale[DIMS + 1];
     double board[2 * DIMS];
     uint64_t posted; /* Number of the round on the board. */
     uint64_t reading;
@@ -376,7 +376,7 @@ static void post(struct scene *scene, struct msg_round *round)
 
 static void open_round(struct scene *scene)
 {
-    static const int16_t exponent[DIMS] = {0};
+    static const int16_t exponent[DIMS + 1] = {0};
     double weights[2 * DIMS] = {0};
     struct feed *feed = &scene->feed;
     struct item items[ITEMS] = {{0}};

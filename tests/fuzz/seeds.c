@@ -69,7 +69,7 @@ static const char *const names[MSG_LAST + 1] = {
 /* Small ones: what is long is long of repetition. */
 static void shorten(struct msg *msg, struct random_room *room)
 {
-    for (uint32_t j = 0; j < RANDOM_SUM_DIMS; j++)
+    for (uint32_t j = 0; j <= RANDOM_SUM_DIMS; j++)
         room->exponent[j] = (int16_t)(20 + j % 3);
     for (uint32_t j = 2; j < RANDOM_DIMS; j++)
         room->sum[j] = (int64_t)j - 9;

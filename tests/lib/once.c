@@ -115,11 +115,11 @@ int main(int argc, char **argv)
     must(bounds_measure(&bounds, &problem, pool_serial()), "bounds");
     must(tally_init(&tally, dims, dataset_chunks(&data)), "tally");
     sum = mem_new(dims, sizeof *sum);
-    exponent = mem_new(dims, sizeof *exponent);
+    exponent = mem_new((size_t)dims + 1, sizeof *exponent);
     scratch = mem_new(problem_scratch_bytes(&problem), 1);
     while ((ask = optim_next(&optim)).kind != ASK_DONE) {
         evaluate(&problem, &bounds, &ask.what, &tally, sum, exponent, scratch);
-        (void)optim_feed(&optim, sum, tally_loss_value(&tally));
+        (void)optim_feed(&optim, sum, tally_loss_value(&tally, exponent));
     }
     for (uint32_t k = 0; k < problem_outputs(&problem); k++)
         if (fwrite(optim_weights(&optim) + (size_t)k * data.stride,

@@ -79,6 +79,7 @@ static enum err unit_scale(void *context, const struct evaluation *what,
             return ERR_RANGE;
         exponent[j] = 0;
     }
+    exponent[8] = 60;
     return ERR_OK;
 }
 

@@ -35,18 +35,18 @@ static uint32_t evaluate(struct follow *follow, const double *chunk,
 
     do {
         double values[WEIGHTS];
-        int16_t exponent[WEIGHTS];
+        int16_t exponent[WEIGHTS + 1];
 
         attempts++;
         follow_exponents(follow, EVALUATE_GRADIENT, exponent);
         memcpy(values, chunk, DIMS * sizeof *chunk);
-        if (!follow_measure(DIMS, follow->chunks, exponent, values)) {
+        if (!follow_measure(DIMS, follow->chunks, exponent, 0, values)) {
             *verdict = follow_refuse(follow, EVALUATE_GRADIENT);
             continue;
         }
         for (int j = 0; j < WEIGHTS; j++)
             values[j] *= follow->chunks;
-        *verdict = follow_take(follow, EVALUATE_GRADIENT, values);
+        *verdict = follow_take(follow, EVALUATE_GRADIENT, values, 0);
     } while (*verdict == FOLLOW_AGAIN);
     return attempts;
 }
@@ -60,16 +60,16 @@ static void test_no_sum_overflows(void **state)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct follow follow = open_follow(counts[i]);
         struct tally tally;
-        int16_t exponent[WEIGHTS];
+        int16_t exponent[WEIGHTS + 1];
         double values[WEIGHTS] = {0};
 
         follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
         assert_int_equal(tally_init(&tally, WEIGHTS, counts[i]), ERR_OK);
         values[0] = 0x1p40;
-        assert_false(follow_measure(DIMS, counts[i], exponent, values));
+        assert_false(follow_measure(DIMS, counts[i], exponent, 0, values));
         values[0] = 0x1p40 * (1 - 0x1p-40);
         values[1] = -values[0];
-        assert_true(follow_measure(DIMS, counts[i], exponent, values));
+        assert_true(follow_measure(DIMS, counts[i], exponent, 0, values));
         assert_true(values[DIMS] >= values[0]);
         assert_true(values[DIMS + 1] >= values[0]);
         for (uint32_t k = 0; k < counts[i]; k++)
@@ -86,20 +86,20 @@ static void test_measure_refuses(void **state)
 {
     static const double bad[] = {(double)NAN, HUGE_VAL, -HUGE_VAL, 1e300};
     struct follow follow = open_follow(4);
-    int16_t exponent[WEIGHTS];
+    int16_t exponent[WEIGHTS + 1];
 
     (void)state;
     follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double values[WEIGHTS] = {1, bad[i], 2};
 
-        assert_false(follow_measure(DIMS, 4, exponent, values));
+        assert_false(follow_measure(DIMS, 4, exponent, 0, values));
     }
     /* However small, it has a size: 0 means 0. */
     {
         double values[WEIGHTS] = {DBL_TRUE_MIN, 0, -1e-300};
 
-        assert_true(follow_measure(DIMS, 4, exponent, values));
+        assert_true(follow_measure(DIMS, 4, exponent, 0, values));
         assert_true(values[DIMS] > 0);
         assert_true(values[DIMS + 1] == 0);
         assert_true(values[DIMS + 2] > 0);
@@ -118,7 +118,7 @@ static void test_finds_the_scale(void **state)
     for (size_t i = 0; i < 7 * 7; i++) {
         const double size = sizes[i % 2 == 0 ? i / 7 : i % 7];
         const double chunk[DIMS] = {size, -size / 3, size * 1e-3};
-        int16_t exponent[WEIGHTS];
+        int16_t exponent[WEIGHTS + 1];
         enum follow_verdict verdict;
 
         assert_in_range(evaluate(&follow, chunk, &verdict), 1, 60);
@@ -151,7 +151,7 @@ static void test_hopeless(void **state)
     const double good[DIMS] = {1, 2, 3};
     struct follow one = open_follow(8);
     struct follow two = open_follow(8);
-    int16_t a[WEIGHTS], b[WEIGHTS];
+    int16_t a[WEIGHTS + 1], b[WEIGHTS + 1];
     enum follow_verdict verdict;
 
     (void)state;
@@ -175,14 +175,14 @@ static void test_no_function(void **state)
     (void)state;
     /* Fitted to sums of 8; then a chunk beyond 2^7. */
     sums[DIMS] = sums[DIMS + 1] = sums[DIMS + 2] = 8;
-    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums),
+    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums, 0),
                      FOLLOW_AGAIN);
     assert_int_equal(follow_refuse(&follow, EVALUATE_GRADIENT),
                      FOLLOW_NO_FUNCTION);
     /* Refused, and then far below what was refused. */
     follow_despair(&follow, EVALUATE_GRADIENT);
     assert_int_equal(follow_refuse(&follow, EVALUATE_GRADIENT), FOLLOW_AGAIN);
-    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums),
+    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums, 0),
                      FOLLOW_NO_FUNCTION);
     follow_close(&follow);
 }
@@ -198,7 +198,7 @@ static void test_save_and_load(void **state)
     struct writer out = writer_on(bytes, sizeof bytes);
     struct reader in;
     enum follow_verdict verdict;
-    int16_t before[WEIGHTS], after[WEIGHTS];
+    int16_t before[WEIGHTS + 1], after[WEIGHTS + 1];
 
     (void)state;
     (void)evaluate(&one, chunk, &verdict);

@@ -24,7 +24,7 @@ struct play {
     time_us now;
     uint32_t steps;
     double vector[ROWS];
-    int16_t exponent[ROWS];
+    int16_t exponent[ROWS + 1];
 };
 
 static const struct item mixture[] = {

@@ -54,7 +54,7 @@ static void cast_as(struct play *play, uint32_t step_number, bool repeat,
                     bool patient)
 {
     static const double weights[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    static const int16_t exponent[8] = {0};
+    static const int16_t exponent[9] = {0};
     struct msg msg = {.kind = MSG_ROUND};
 
     play->key = (struct round_key){.job = 77, .view = 1, .step = step_number};

@@ -269,7 +269,7 @@ static void hear_data(struct role *role, uint32_t chunk)
 static void hear_round(struct role *role, bool coded)
 {
     static const double weights[8];
-    static const int16_t exponent[8];
+    static const int16_t exponent[9];
     const struct item items[2] = {{0, 0, 2, 1}, {1, 2, 4, 1}};
     struct msg msg = {.kind = MSG_ROUND};
 

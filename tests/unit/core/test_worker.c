@@ -19,7 +19,7 @@ struct play {
     struct actions actions;
     time_us now;
     double weights[8];
-    int16_t exponent[8];
+    int16_t exponent[9];
 };
 
 static void step(struct play *play, struct event event)

@@ -30,7 +30,7 @@ struct sparse_case {
     float value[ENTRIES_MAX];
     double y[ROWS_MAX], weight[ROWS_MAX];
     double w[COLS_MAX], v[COLS_MAX];
-    int16_t exponent[COLS_MAX];
+    int16_t exponent[COLS_MAX + 1];
     struct evaluation what;
 };
 
@@ -145,10 +145,11 @@ static enum err add_by_columns(const struct sparse_case *c, enum isa isa,
         if (csr)
             sparse_columns_settle(&columns);
     }
-    if (err == ERR_OK && !(fits && tally_loss_fits(tally, loss_sum)))
+    if (err == ERR_OK &&
+        !(fits && tally_loss_fits(tally, c->exponent, loss_sum)))
         err = ERR_RANGE;
     if (err == ERR_OK)
-        tally_mark(tally, chunk, loss_sum);
+        tally_mark(tally, c->exponent, chunk, loss_sum);
     sparse_round_close(&round);
     return err;
 }
@@ -421,7 +422,7 @@ static void test_very_wide(void **state)
     uint32_t *const column = mem_new(WIDE + 2, sizeof *column);
     float *const value = mem_new(WIDE + 2, sizeof *value);
     double *const w = mem_new(WIDE, sizeof *w);
-    int16_t *const exponent = mem_new(WIDE, sizeof *exponent);
+    int16_t *const exponent = mem_new(WIDE + 1, sizeof *exponent);
 
     (void)state;
     assert_true(column != NULL && value != NULL && w != NULL &&

@@ -24,7 +24,7 @@
 struct job {
     double gradient[CHUNKS][DIMS];
     double loss[CHUNKS];
-    int16_t exponent[DIMS];
+    int16_t exponent[DIMS + 1];
 };
 
 static void job_make(struct job *job, uint64_t seed)
@@ -43,6 +43,7 @@ static void job_make(struct job *job, uint64_t seed)
     }
     for (unsigned j = 0; j < DIMS; j++)
         job->exponent[j] = tally_exponent(bound[j] * 1.01);
+    job->exponent[DIMS] = tally_loss_exponent(0x1p40 * CHUNKS);
 }
 
 static struct tally tally_new(void)
@@ -182,9 +183,10 @@ static void test_misfits_refused(void **state)
 {
     const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY,
                           0x1p62,      -0x1p62,          DBL_MAX};
-    const double bad_loss[] = {(double)NAN, (double)INFINITY, 0x1p60, -0x1p60};
-    const int16_t exponent[DIMS] = {0};
-    const int16_t tiny[DIMS] = {-1022};
+    const double bad_loss[] = {(double)NAN, (double)INFINITY, 0x1p110,
+                               -0x1p110};
+    const int16_t exponent[DIMS + 1] = {0};
+    const int16_t tiny[DIMS + 1] = {-1022};
     struct tally tally = tally_new();
     struct digest before;
     struct digest after;
@@ -216,29 +218,58 @@ static void test_misfits_refused(void **state)
 
     gradient[0] = 0x1.fffffffffffffp61; /* The largest that fits. */
     assert_int_equal(
-        tally_add_chunk(&tally, 2, gradient, 0x1.fffffffffffffp59, exponent),
+        tally_add_chunk(&tally, 2, gradient, 0x1.fffffffffffffp109, exponent),
         ERR_OK);
     assert_int_equal(tally.sum[0], INT64_C(0x3ffffffffffffe00) + 1);
     tally_close(&tally);
 }
 
-/* More chunks, smaller losses: the 128-bit sum cannot wrap. */
-static void test_loss_limit(void **state)
+/* Liars in every piece there can be: the 128-bit sum does not wrap. */
+static void test_losses_do_not_wrap(void **state)
 {
     struct tally tally = {0};
     const double gradient[1] = {0.0};
-    const int16_t exponent[1] = {0};
+    const int16_t exponent[2] = {0};
 
     (void)state;
     assert_int_equal(tally_init(&tally, 1, CHUNKS_MAX), ERR_OK);
-    assert_int_equal(tally_add_chunk(&tally, 0, gradient, 0x1p51, exponent),
-                     ERR_RANGE);
     for (uint32_t c = 0; c < CHUNKS_MAX; c++)
         assert_int_equal(tally_add_chunk(&tally, c, gradient,
-                                         0x1.fffffffffffffp50, exponent),
+                                         0x1.fffffffffffffp109, exponent),
                          ERR_OK);
-    assert_true(tally_loss_value(&tally) == 0x1.fffffffffffffp66);
+    assert_true(tally_loss_value(&tally, exponent) == 0x1.fffffffffffffp125);
+    assert_false(tally_in_bound(&tally));
     tally_close(&tally);
+}
+
+/* Losses of any size keep all their bits, given the exponent of their bound:
+ * also if the bound is far above them, and many are added up. */
+static void test_loss_exponents(void **state)
+{
+    static const int powers[] = {-900, -120, -60, 0, 53, 106, 400, 900};
+    const double gradient[1] = {0.0};
+
+    (void)state;
+    for (size_t p = 0; p < sizeof powers / sizeof *powers; p++) {
+        for (int above = 16; above <= 56; above += 20) {
+            const double loss = ldexp(1 + 0x1p-52, powers[p]);
+            const int16_t exponent[2] = {
+                0, tally_loss_exponent(ldexp(loss, above))};
+            struct tally tally = {0};
+
+            assert_int_equal(tally_init(&tally, 1, 3), ERR_OK);
+            for (uint32_t c = 0; c < 3; c++)
+                assert_int_equal(
+                    tally_add_chunk(&tally, c, gradient, loss, exponent),
+                    ERR_OK);
+            assert_true(tally_in_bound(&tally));
+            assert_true(tally_loss_value(&tally, exponent) == 3 * loss);
+            tally_close(&tally);
+        }
+    }
+    assert_int_equal(tally_loss_exponent(0), 0);
+    assert_int_equal(tally_loss_exponent(1), 109);
+    assert_int_equal(tally_loss_exponent(DBL_TRUE_MIN), 1022);
 }
 
 static void test_rounding(void **state)
@@ -286,7 +317,7 @@ static void test_rounding(void **state)
     (void)state;
     for (unsigned s = 0; s < 3; s++) {
         double gradient[COUNT];
-        int16_t exponent[COUNT];
+        int16_t exponent[COUNT + 1] = {0};
 
         assert_int_equal(tally_init(&tally, COUNT, 1), ERR_OK);
         for (unsigned j = 0; j < COUNT; j++) {
@@ -327,8 +358,8 @@ static void test_gradient_back(void **state)
                 fail_msg("seed %llu: coordinate %u", (unsigned long long)seed,
                          j);
         }
-        if (fabsl((long double)tally_loss_value(&tally) - loss) >
-            2e-16L * loss + 0x1p-55L)
+        if (fabsl((long double)tally_loss_value(&tally, job.exponent) - loss) >
+            2e-16L * loss)
             fail_msg("seed %llu: loss", (unsigned long long)seed);
         tally_close(&tally);
     }
@@ -338,7 +369,7 @@ static void test_loss_fraction(void **state)
 {
     struct tally tally = tally_new();
     const double zero[DIMS] = {0};
-    const int16_t exponent[DIMS] = {0};
+    const int16_t exponent[DIMS + 1] = {[DIMS] = 60};
 
     (void)state;
     assert_int_equal(tally_add_chunk(&tally, 0, zero, 0x1p-60, exponent),
@@ -350,7 +381,7 @@ static void test_loss_fraction(void **state)
     assert_int_equal(tally_add_chunk(&tally, 2, zero, -0x1.8p-60, exponent),
                      ERR_OK); /* -1.5: to even, -2. */
     assert_true(tally.loss == -1);
-    assert_true(tally_loss_value(&tally) == -0x1p-60);
+    assert_true(tally_loss_value(&tally, exponent) == -0x1p-60);
     tally_close(&tally);
 }
 
@@ -477,7 +508,7 @@ static void test_put_and_taken_back(void **state)
     assert_true(tally_put(&tally, 0, FIRST, job.gradient[1], job.exponent));
     assert_true(tally_put(&tally, FIRST, DIMS - FIRST, job.gradient[1] + FIRST,
                           job.exponent));
-    tally_mark(&tally, 1, job.loss[1]);
+    tally_mark(&tally, job.exponent, 1, job.loss[1]);
     for (uint32_t c = 2; c < CHUNKS; c++)
         add(&tally, &job, c);
     before = digest_in_order(&job);
@@ -653,7 +684,7 @@ static void test_absorb_many(void **state)
     }
 }
 
-/* A loss beyond what so few chunks can have spoils its claim alone. */
+/* A loss beyond what any bound allows spoils its claim alone. */
 static void test_absorb_many_losses(void **state)
 {
     struct tally into = {0}, room = {0};
@@ -667,10 +698,9 @@ static void test_absorb_many_losses(void **state)
     claims[0] = (struct tally_claim){.sum = many[0],
                                      .first = 0,
                                      .end = 1,
-                                     .loss = (tally_loss)1
-                                             << (61 + TALLY_LOSS_FRACTION)};
+                                     .loss = (tally_loss)1 << TALLY_LOSS_BITS};
     claims[1] = (struct tally_claim){
-        .sum = many[1], .first = 1, .end = 4, .loss = claims[0].loss};
+        .sum = many[1], .first = 1, .end = 4, .loss = claims[0].loss - 1};
     tally_absorb_many(&into, &room, claims, 2);
     assert_false(claims[0].good);
     assert_true(claims[1].good);
@@ -791,7 +821,8 @@ int main(void)
         cmocka_unit_test(test_digest_sees_all),
         cmocka_unit_test(test_overlap_refused),
         cmocka_unit_test(test_misfits_refused),
-        cmocka_unit_test(test_loss_limit),
+        cmocka_unit_test(test_losses_do_not_wrap),
+        cmocka_unit_test(test_loss_exponents),
         cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_gradient_back),
         cmocka_unit_test(test_loss_fraction),

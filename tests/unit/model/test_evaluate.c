@@ -128,7 +128,7 @@ static void ask(const struct problem *problem, enum evaluation_kind kind,
     struct problem_round round;
     struct bounds bounds;
     struct tally tally;
-    int16_t exponent[SUMS_MAX];
+    int16_t exponent[SUMS_MAX + 1];
 
     assert_non_null(scratch);
     assert_int_equal(bounds_init(&bounds, problem->data->stride), ERR_OK);
@@ -150,7 +150,7 @@ static void ask(const struct problem *problem, enum evaluation_kind kind,
     if (problem->data->storage == STORAGE_CSR)
         assert_csr_sums(&tally, exponent);
     tally_gradient(&tally, exponent, asked->sums);
-    asked->loss = tally_loss_value(&tally);
+    asked->loss = tally_loss_value(&tally, exponent);
     problem_round_close(&round);
     tally_close(&tally);
     bounds_close(&bounds);
@@ -365,7 +365,7 @@ static void test_broken_weights(void **state)
         struct evaluation what = {
             .kind = EVALUATE_HESSVEC, .w = asked.w, .v = asked.v};
         struct bounds bounds;
-        int16_t exponent[SUMS_MAX];
+        int16_t exponent[SUMS_MAX + 1];
 
         draw_point(&asked, 1, data.cols);
         assert_int_equal(bounds_init(&bounds, data.stride), ERR_OK);

@@ -29,7 +29,7 @@ struct fixture {
     struct bounds bounds;
     struct evaluation what;
     double w[STRIDE_MAX];
-    int16_t exponent[SUMS];
+    int16_t exponent[SUMS + 1];
     void *scratch;
     struct tally by_chunk, by_batch;
 };

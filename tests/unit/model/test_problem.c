@@ -24,7 +24,7 @@ static double evaluate(const struct problem *problem,
 {
     const uint32_t chunks = dataset_chunks(problem->data);
     void *scratch = mem_new(problem_scratch_bytes(problem), 1);
-    int16_t exponent[DIMS_MAX];
+    int16_t exponent[DIMS_MAX + 1];
     const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
     struct tally tally;
     double loss;
@@ -38,7 +38,7 @@ static double evaluate(const struct problem *problem,
             problem_add_chunk(problem, w, k, exponent, scratch, &tally),
             ERR_OK);
     tally_gradient(&tally, exponent, g);
-    loss = tally_loss_value(&tally);
+    loss = tally_loss_value(&tally, exponent);
     tally_close(&tally);
     mem_free(scratch);
     return loss;
@@ -98,7 +98,7 @@ static void test_errors_pass_through(void **state)
     struct dataset data;
     struct tally tally;
     double w[DIMS_MAX] = {0};
-    int16_t exponent[DIMS_MAX];
+    int16_t exponent[DIMS_MAX + 1];
     void *scratch;
 
     (void)state;
@@ -114,6 +114,7 @@ static void test_errors_pass_through(void **state)
         assert_int_equal(tally_init(&tally, 8, dataset_chunks(&data)), ERR_OK);
         for (int j = 0; j < 8; j++)
             exponent[j] = 200; /* Far too fine a scale. */
+        exponent[8] = 0;
         assert_int_equal(
             problem_add_chunk(&problem, w, 0, exponent, scratch, &tally),
             ERR_RANGE);
@@ -222,7 +223,7 @@ static void assert_wide(uint32_t rows, uint32_t cols)
     struct dataset data;
     struct tally tally, plain;
     double *w = mem_new(cols + 8, sizeof *w);
-    int16_t *exponent = mem_new(cols + 8, sizeof *exponent);
+    int16_t *exponent = mem_new(cols + 9, sizeof *exponent);
     void *scratch;
     struct digest before, after;
 
@@ -281,7 +282,7 @@ static void assert_wide_hessvec(uint32_t rows, uint32_t cols)
     double *w = mem_new(cols + 8, sizeof *w);
     double *v = mem_new(cols + 8, sizeof *v);
     double *hv = mem_new(cols + 8, sizeof *hv);
-    int16_t *exponent = mem_new(cols + 8, sizeof *exponent);
+    int16_t *exponent = mem_new(cols + 9, sizeof *exponent);
     const struct evaluation what = {.kind = EVALUATE_HESSVEC, .w = w, .v = v};
     const struct problem_round round = {{0}};
     struct digest got, wanted;

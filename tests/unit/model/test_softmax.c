@@ -105,7 +105,7 @@ static void ask(const struct problem *problem, enum evaluation_kind kind,
     struct problem_round round;
     struct bounds bounds;
     struct tally tally;
-    int16_t exponent[DIMS_MAX];
+    int16_t exponent[DIMS_MAX + 1];
 
     assert_non_null(scratch);
     assert_true(dims <= DIMS_MAX);
@@ -123,7 +123,7 @@ static void ask(const struct problem *problem, enum evaluation_kind kind,
     problem_settle(problem, scratch, &tally);
     assert_true(tally_in_bound(&tally));
     tally_gradient(&tally, exponent, asked->sums);
-    asked->loss = tally_loss_value(&tally);
+    asked->loss = tally_loss_value(&tally, exponent);
     problem_round_close(&round);
     tally_close(&tally);
     bounds_close(&bounds);
@@ -218,7 +218,7 @@ static void test_bound_is_tight(void **state)
     struct bounds bounds;
     double w[3 * 8] = {0};
     const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
-    int16_t exponent[3 * 8];
+    int16_t exponent[3 * 8 + 1];
 
     (void)state;
     assert_int_equal(dataset_init(&data, 40, 1, 8), ERR_OK);
@@ -288,7 +288,7 @@ static void test_refusals(void **state)
     const struct problem problem = problem_of(&data, MODEL_SOFTMAX, isa_best());
     struct asked asked;
     const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = asked.w};
-    int16_t exponent[DIMS_MAX];
+    int16_t exponent[DIMS_MAX + 1];
     struct bounds bounds;
 
     (void)state;

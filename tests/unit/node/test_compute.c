@@ -94,7 +94,8 @@ static void bench_open(struct bench *bench, enum storage storage, uint32_t rows,
                                       .isa = isa_best()};
     bench->w = make(bench->data.stride, sizeof *bench->w);
     bench->v = make(bench->data.stride, sizeof *bench->v);
-    bench->exponent = make(bench->data.stride, sizeof *bench->exponent);
+    bench->exponent =
+        make((size_t)bench->data.stride + 1, sizeof *bench->exponent);
     for (uint32_t j = 0; j < cols; j++) {
         bench->w[j] = rng_normal_at(7, j, 1) * 1e-2;
         bench->v[j] = rng_normal_at(8, j, 1);

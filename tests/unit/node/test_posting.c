@@ -22,7 +22,7 @@ struct fixture {
     struct envelope envelope;
     struct codec_room room;
     double weights[DIMS];
-    int16_t exponent[DIMS];
+    int16_t exponent[DIMS + 1];
     int64_t sum[DIMS];
     struct item item;
 };

@@ -208,7 +208,7 @@ static uint32_t random_items(struct rng *rng, struct random_room *room)
 
 static void random_vectors(struct rng *rng, struct random_room *room)
 {
-    for (uint32_t j = 0; j < RANDOM_SUM_DIMS; j++)
+    for (uint32_t j = 0; j <= RANDOM_SUM_DIMS; j++)
         room->exponent[j] = (int16_t)rng_between(rng, -1022, 1022);
     for (uint32_t j = 0; j < RANDOM_DIMS; j++) {
         room->direction[j] = random_bits(rng);

@@ -15,7 +15,7 @@
 /* Buffers behind the pointers of a random message. */
 struct random_room {
     struct item items[RANDOM_ITEMS];
-    int16_t exponent[RANDOM_SUM_DIMS];
+    int16_t exponent[RANDOM_SUM_DIMS + 1];
     double weights[RANDOM_DIMS + 1];
     double direction[RANDOM_DIMS];
     int64_t sum[RANDOM_DIMS];

@@ -358,6 +358,7 @@ static void test_flipped_bits_do_no_harm(void **state)
         make(f, (enum msg_kind)kind, &msg);
         for (size_t bit = 0; bit < f->size * 8; bit++) {
             f->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            codec_room_forget(&f->room); /* Read all of it. */
             (void)decodes(f, f->bytes, f->size);
             f->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         }
