@@ -78,6 +78,17 @@ static bool is_alone(const char *ship)
     return ship != NULL && strcmp(ship, "coordinator") == 0;
 }
 
+/* Of --max-time, of which waiting for owners has taken its part. */
+static time_us time_left(const struct run *run)
+{
+    const time_us given =
+        (time_us)(option_real(&run->cli->options, OPT_MAX_TIME) *
+                  (double)SECOND_US);
+    const time_us left = given - run->setup->waited_us;
+
+    return given == 0 || left > 0 ? left : 1;
+}
+
 static struct train_options options_of(struct run *run)
 {
     const struct setup *setup = run->setup;
@@ -119,8 +130,7 @@ static struct train_options options_of(struct run *run)
         .ship_alone = is_alone(option_text(options, OPT_SHIP)),
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
-        .max_time_us =
-            (time_us)(option_real(options, OPT_MAX_TIME) * (double)SECOND_US),
+        .max_time_us = time_left(run),
         .watch = see,
         .watch_context = run,
     };
@@ -170,6 +180,7 @@ enum err run_cluster(struct run *run, struct train_result *result,
                      struct why *why)
 {
     const struct train_options options = options_of(run);
+    const bool away = run->setup->local < run->setup->slots;
     enum err err = run_open_folder(run, why);
 
     CHECK(run->setup->slots > 0);
@@ -177,15 +188,21 @@ enum err run_cluster(struct run *run, struct train_result *result,
         return err;
     run->screen.steps = options.optim.steps;
     run->screen.code = setup_code_name(run->setup);
+    run->screen.waiting = (struct waiting){
+        .wanted = run->setup->slots,
+        .remote = away && !run->setup->hollow, /* Owners came already. */
+        .resumed = options.resume,
+        .patience = train_patience(&options),
+    };
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
         run->setup->local > 0 && option_flag(&run->cli->options, OPT_DEMO);
     say_note(run->cli,
-             "muster: %u x %u, model %s, %u worker%s, code %s; run %s",
+             "muster: %u x %u, model %s, %u worker%s%s, code %s; run %s",
              run->setup->data.rows, run->setup->data.cols,
              model_ops(run->setup->model)->name, run->setup->slots,
-             run->setup->slots == 1 ? "" : "s", setup_code_name(run->setup),
-             run->out);
+             run->setup->slots == 1 ? "" : "s", away ? " awaited" : "",
+             setup_code_name(run->setup), run->out);
     note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);

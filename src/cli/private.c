@@ -11,6 +11,7 @@
 #include "math/golden.h"
 #include "node/roll.h"
 #include "node/train.h"
+#include "os/clock.h"
 #include "os/log.h"
 #include "os/net.h"
 
@@ -178,8 +179,14 @@ static enum err open_door(struct setup *setup, const struct options *options,
 static enum err call_roll(struct setup *setup, const struct options *options,
                           struct why *why)
 {
-    struct roll_options roll = {.count = setup->slots,
-                                .arithmetic = golden_digest(setup->isa)};
+    const time_us began = clock_now_us();
+    const double most = option_real(options, OPT_MAX_TIME);
+    struct roll_options roll = {
+        .count = setup->slots,
+        .arithmetic = golden_digest(setup->isa),
+        .until =
+            most > 0 ? began + (time_us)(most * (double)SECOND_US) : TIME_NEVER,
+    };
     enum err err = open_door(setup, options, why);
 
     if (err != ERR_OK)
@@ -191,6 +198,7 @@ static enum err call_roll(struct setup *setup, const struct options *options,
     err = roll_new(&roll, &setup->roll, why);
     if (err == ERR_OK)
         err = roll_gather(setup->roll, &setup->parts, why);
+    setup->waited_us = clock_now_us() - began;
     if (err == ERR_OK) {
         setup->parts.intercept = setup->intercept;
         setup->parts.cols += setup->intercept ? 1 : 0;

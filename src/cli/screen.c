@@ -185,7 +185,10 @@ static void draw_headline(struct screen *screen, const struct watch *watch,
         (void)fprintf(stderr, "%.6f", watch->objective);
     pace(screen, watch, now, speed, sizeof speed);
     (void)fputs(speed, stderr);
-    if (watch->count > 0)
+    if (screen->await[0] != '\0') {
+        end_line(screen);
+        (void)fputs(screen->await, stderr);
+    } else if (watch->count > 0)
         (void)fprintf(stderr, "   %u workers, code %s", watch_alive(watch),
                       screen->code);
     end_line(screen);
@@ -302,6 +305,20 @@ void screen_step(struct screen *screen, const struct watch *watch, time_us now)
     draw_block(screen, watch, NULL, 0, now);
 }
 
+static void tell_waiting(struct screen *screen, const struct watch *watch,
+                         time_us now)
+{
+    char text[WAITING_TEXT];
+    const char *due = waiting_look(&screen->waiting, watch, now, text);
+
+    if (due != NULL)
+        (void)snprintf(screen->await, sizeof screen->await, "%s", due);
+    else if (screen->waiting.since == 0)
+        screen->await[0] = '\0';
+    if (due != NULL && screen->mode == SCREEN_LINES)
+        (void)fprintf(stderr, "%s\n", due);
+}
+
 void screen_update(struct screen *screen, const struct watch *watch,
                    const struct trace *trace,
                    const struct train_process *processes, uint32_t count,
@@ -315,6 +332,7 @@ void screen_update(struct screen *screen, const struct watch *watch,
         if (trace->kind == TRACE_COMMIT)
             tell_step(screen, watch, now);
     }
+    tell_waiting(screen, watch, now);
     if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
         return;
     screen->drawn_at = now;

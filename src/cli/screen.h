@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "cli/waiting.h"
 #include "cli/watch.h"
 #include "node/train.h"
 
@@ -42,7 +43,9 @@ struct screen {
     int coordinator;     /* Its process id, as last seen. */
     time_us began_at;    /* The first step seen; 0 = none yet ... */
     uint32_t began_step; /* ... after so many updates (a resumed run). */
-    char extra[48];      /* What else there is to say; "" = nothing. */
+    struct waiting waiting;
+    char await[WAITING_TEXT]; /* What was last said of it; "": none. */
+    char extra[48];           /* What else there is to say; "" = nothing. */
 };
 
 /* Looks at the terminal and the environment. */

@@ -59,6 +59,7 @@ struct setup {
     bool hollow;        /* `data` has no rows: they are with their owners. */
     struct parts parts;
     struct train_door *door;
+    time_us waited_us; /* For owners. */
     struct roll *roll; /* Owners who wait to be told; NULL: nobody. */
     uint32_t *home_chunk, *home_slot; /* Behind `homes`, which is the code's. */
     struct code_homes homes;

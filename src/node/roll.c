@@ -16,6 +16,7 @@
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
 
+#define SAID_US     (5 * SECOND_US) /* Between two words on who is awaited. */
 #define PART_US     (2 * SECOND_US) /* For last words. */
 #define PLAIN_BYTES 1024u
 
@@ -36,6 +37,7 @@ struct roll {
     struct roll_options options;
     struct loop *loop;
     struct timer *timer;
+    time_us fails_at; /* Unless somebody comes before. */
     struct link_hub *hub;
     struct door door;
     struct peer *peers;
@@ -172,9 +174,19 @@ static const char *objection(const struct roll *roll, const struct peer *peer,
     return NULL;
 }
 
+/* The next look: at the end of the patience or of all time, or to say that
+ * somebody is still awaited. */
+static void look_later(struct roll *roll)
+{
+    const time_us end = time_sooner(roll->fails_at, roll->options.until);
+
+    timer_at(roll->timer, time_sooner(end, clock_now_us() + SAID_US));
+}
+
 static void progress(struct roll *roll)
 {
-    timer_at(roll->timer, clock_now_us() + roll->options.patience_us);
+    roll->fails_at = clock_now_us() + roll->options.patience_us;
+    look_later(roll);
 }
 
 /* What has come in the same turn of the loop is still told: a failure stands,
@@ -560,12 +572,28 @@ static const struct link_events link_events = {
 static void on_time(void *context)
 {
     struct roll *roll = context;
+    const time_us now = clock_now_us();
+    const uint32_t here = count_parts(roll), wanted = roll->options.count;
 
-    end(roll, why_set(roll->why, ERR_TIMEOUT,
-                      "%u of %u private files are here, and nobody came or "
-                      "answered for %.0f s",
-                      count_parts(roll), roll->options.count,
-                      (double)roll->options.patience_us / (double)SECOND_US));
+    if (now >= roll->options.until)
+        end(roll, why_set(roll->why, ERR_TIMEOUT,
+                          "the time is up (--max-time), with %u of %u private "
+                          "files here; nothing was begun",
+                          here, wanted));
+    else if (now >= roll->fails_at)
+        end(roll,
+            why_set(roll->why, ERR_TIMEOUT,
+                    "%u of %u private files are here, and nobody came or "
+                    "answered for %.0f s",
+                    here, wanted,
+                    (double)roll->options.patience_us / (double)SECOND_US));
+    else {
+        log_note("waiting: %u of %u private files are here; %.0f s more for "
+                 "the next",
+                 here, wanted,
+                 (double)(roll->fails_at - now) / (double)SECOND_US);
+        look_later(roll);
+    }
 }
 
 /* --- from outside ----------------------------------------------------------

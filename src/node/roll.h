@@ -20,7 +20,8 @@ struct roll_options {
     const struct token *token;
     uint32_t count;           /* Different files to wait for. */
     struct digest arithmetic; /* Owners must compute these bits. */
-    time_us patience_us;      /* With nobody new; then it fails. */
+    time_us patience_us;      /* With nobody new; then it fails ... */
+    time_us until;            /* ... and at this time; TIME_NEVER. */
 };
 
 MUST_CHECK enum err roll_new(const struct roll_options *options,

@@ -42,8 +42,8 @@
 #define SUSPECT_US       (300 * MS_US)
 #define RESEND_US        SECOND_US
 #define GATHER_US        (5 * SECOND_US)
-#define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define GATHER_REMOTE_US (60 * SECOND_US)
+#define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define CHECKPOINT_STEPS 10u
 #define CHECKPOINT_US    (2 * SECOND_US)
 #define BERTHS_SPARE     16u /* Joiners and late starts. */
@@ -534,10 +534,16 @@ static enum err identify(struct train *train, struct digest *data)
                        data);
 }
 
+time_us train_patience(const struct train_options *options)
+{
+    return options->local_workers < options->slots
+               ? GATHER_REMOTE_US
+               : GATHER_US + options->slots * GATHER_EACH_US;
+}
+
 static void describe_core(struct train *train, const struct digest *data)
 {
     const struct train_options *options = train->options;
-    const bool remote = options->local_workers < options->slots;
     const bool user = options->user != NULL;
 
     train->core = (struct coordinator_options){
@@ -559,8 +565,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
-        .gather_us = remote ? GATHER_REMOTE_US
-                            : GATHER_US + options->slots * GATHER_EACH_US,
+        .gather_us = train_patience(options),
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,

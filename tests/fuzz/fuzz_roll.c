@@ -591,7 +591,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct parts parts = {0};
     struct roll *roll = NULL;
     struct why why = {0};
-    struct roll_options options = {.patience_us = SECOND_US};
+    struct roll_options options = {.patience_us = SECOND_US,
+                                   .until = TIME_NEVER};
     enum err err;
 
     memset(&scene, 0, sizeof scene);
