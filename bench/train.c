@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     CHECK(result.weights != NULL);
     printf("%.6f %.6f %u %llu %llu %.17g %s\n", best.cpu, best.wall,
            result.steps, (unsigned long long)counts.evaluations,
-           (unsigned long long)counts.hessians, result.objective,
+           (unsigned long long)counts.hessians, result.outcome.objective,
            storage_name(data.storage));
     for (uint32_t j = 0; j < data.cols; j++)
         printf("%.17g\n", result.weights[j]);

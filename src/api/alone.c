@@ -171,7 +171,7 @@ static enum err report(const struct alone *a, struct muster_model *model)
     model->steps = a->optim.step;
     model->evaluations = a->optim.evaluations;
     model->objective = a->optim.objective;
-    model->converged = optim_converged(&a->optim) || a->optim.stalled;
+    model->converged = optim_end(&a->optim) == OPTIM_CONVERGED;
     return ERR_OK;
 }
 

@@ -158,8 +158,8 @@ static enum err report(struct train_result *result, struct muster_model *model)
     result->weights = NULL; /* The model's now. */
     model->steps = result->steps;
     model->evaluations = result->evaluations;
-    model->objective = result->objective;
-    model->converged = result->converged;
+    model->objective = result->outcome.objective;
+    model->converged = result->outcome.end == OPTIM_CONVERGED;
     model->signal = result->signal;
     return result->finished ? ERR_OK : ERR_CANCELLED;
 }

@@ -64,7 +64,7 @@ static void fill(struct train_result *result,
         .hash = single->hash,
         .steps = single->steps,
         .elapsed_s = (double)took_us / (double)SECOND_US,
-        .objective = single->objective,
+        .outcome = single->outcome,
         .weights = single->weights,
         .dims = single->dims,
     };

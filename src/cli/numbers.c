@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "cli/habit.h"
 #include "cli/rows.h"
-#include "node/single.h"
+#include "node/evaluate.h"
 
 uint32_t numbers_rows(const struct dataset *data)
 {
@@ -75,29 +75,18 @@ static void free_intercept(const struct options *options,
     optim->l2_stride = data->stride;
 }
 
-static bool see_first(void *context, const struct optim *optim)
+/* |gradient of f at 0|. */
+static enum err norm_at_zero(const struct problem *problem, struct pool *pool,
+                             uint64_t rows, double *norm)
 {
-    *(double *)context = optim->gradient_norm;
-    return false;
-}
+    const struct optim_options plain = {.rows = rows};
+    double *zero = mem_new(problem_dims(problem), sizeof *zero);
+    double objective;
+    const enum err err = zero == NULL ? ERR_NOMEM
+                                      : evaluate_at(problem, pool, &plain, zero,
+                                                    &objective, norm);
 
-/* |gradient of f at 0|, from one evaluation: what the first step of plain
- * descent is fed. */
-static enum err norm_at_zero(enum model_kind model, enum isa isa,
-                             const struct dataset *data, struct pool *pool,
-                             uint64_t rows, double *norm, struct why *why)
-{
-    struct optim_options once = optim_defaults(OPTIM_GD);
-    struct single_result result;
-    enum err err;
-
-    once.steps = 1;
-    once.rows = rows;
-    *norm = 0;
-    err = single_train(data, model, isa, pool, &once, see_first, norm, &result,
-                       why);
-    if (err == ERR_OK)
-        mem_free(result.weights);
+    mem_free(zero);
     return err;
 }
 
@@ -179,9 +168,9 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
                        "with their owners; add --tol T");
     if (err == ERR_OK && habit_given(options) &&
         !option_given(options, OPT_TOL)) {
-        double norm;
+        double norm = 0;
 
-        err = norm_at_zero(model, isa, data, pool, rows, &norm, why);
+        err = norm_at_zero(&problem, pool, rows, &norm);
         made.optim.tol = habit_eps(options, regression) * norm *
                          (regression ? 1 : rarest_share(data, rows));
     }

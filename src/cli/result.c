@@ -2,12 +2,12 @@
  * result.c - what a training run ends with, for people and for programs.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/ages.h"
 #include "cli/card.h"
+#include "cli/ending.h"
 #include "cli/metrics_show.h"
 #include "cli/missing.h"
 #include "cli/run.h"
@@ -103,11 +103,11 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     const struct dataset *test = setup->has_test ? &setup->test : NULL;
     const struct dataset *valid = setup->has_valid ? &setup->valid : NULL;
     json_t *object =
-        json_pack("{s:b, s:o, s:I, s:f, s:o}", "finished", result->finished,
-                  "hash", hash_json(&result->hash), "steps",
-                  (json_int_t)result->steps, "elapsed_s", result->elapsed_s,
-                  "objective", json_number(result->objective * setup->scale));
+        json_pack("{s:b, s:o, s:I, s:f}", "finished", result->finished, "hash",
+                  hash_json(&result->hash), "steps", (json_int_t)result->steps,
+                  "elapsed_s", result->elapsed_s);
 
+    ending_json(setup, result, object);
     (void)json_object_set_new(
         object, "metrics",
         metrics_json(setup, test != NULL ? test : valid, result->weights));
@@ -192,8 +192,7 @@ static void result_text(const struct run *run,
     char line[256];
 
     (void)printf("model      %s\n", digest_text(&result->hash, hex));
-    if (isfinite(result->objective))
-        (void)printf("objective  %.10g\n", result->objective * setup->scale);
+    ending_text(setup, result);
     (void)printf(option_given(&run->cli->options, OPT_RESUME)
                      ? "steps      %u, the last of them in %.3f s"
                      : "steps      %u in %.3f s",

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/address.h"
 #include "cli/card.h"
+#include "cli/ending.h"
 #include "cli/files.h"
 #include "cli/habit.h"
 #include "cli/run.h"
@@ -131,6 +132,8 @@ static bool is_done(const struct train_result *result)
 
 static int exit_code(const struct train_result *result)
 {
+    if (ending_diverged(result))
+        return EXIT_FAILED;
     if (is_done(result))
         return EXIT_DONE;
     if (result->signal == SIGINT)
@@ -174,7 +177,7 @@ static void tell_stopped(const struct run *run,
                  result->steps, result->saved, run->out);
 }
 
-static int finish(struct run *run, const struct train_result *result)
+static int finish(struct run *run, struct train_result *result)
 {
     const bool demo = option_flag(&run->cli->options, OPT_DEMO);
     const bool done = is_done(result);
@@ -182,6 +185,10 @@ static int finish(struct run *run, const struct train_result *result)
     struct why why = {0};
     enum err err = ERR_OK;
 
+    if (done)
+        ending_settle(run->setup, result);
+    if (ending_diverged(result))
+        path = NULL; /* What was there may be better. */
     if (path != NULL)
         err = save_model(run->setup, result->weights, path, &why);
     if (err != ERR_OK)
@@ -197,6 +204,9 @@ static int finish(struct run *run, const struct train_result *result)
     result_show(run, result, path, NULL);
     if (!done && run->out[0] != '\0')
         tell_stopped(run, result);
+    if (ending_diverged(result))
+        (void)fputs("muster: the training diverged; no model was written\n",
+                    stderr);
     return exit_code(result);
 }
 

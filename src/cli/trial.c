@@ -192,7 +192,7 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
                          &numbers.optim, NULL, NULL, &result, &fold->why);
     if (err == ERR_OK) {
         fold->steps = result.steps;
-        fold->objective = result.objective * numbers.scale;
+        fold->objective = result.outcome.objective * numbers.scale;
         err = judge(lesson, result.weights);
     }
     mem_free(result.weights);

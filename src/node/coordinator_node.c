@@ -799,10 +799,8 @@ static void do_finish(struct node *node, const struct action *action)
         .err = action->err,
         .steps = node->core.optim.step,
         .saved = node->core.saved_step,
-        .objective = node->core.optim.objective,
+        .outcome = optim_outcome(&node->core.optim),
         .evaluations = node->core.optim.evaluations,
-        .converged =
-            optim_converged(&node->core.optim) || node->core.optim.stalled,
         .stats = node->core.stats,
         .dims = node->options->core.job.dims,
     };

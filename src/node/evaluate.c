@@ -1,5 +1,7 @@
 #include "node/evaluate.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "math/vec.h"
 #include "node/compute.h"
@@ -78,5 +80,24 @@ enum err evaluate_at(const struct problem *problem, struct pool *pool,
     if (err == ERR_OK && gradient_norm != NULL)
         *gradient_norm = vec_norm(e.gradient, dims);
     evaluate_close(&e);
+    return err;
+}
+
+enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
+                          const struct optim_options *options, const double *w,
+                          struct optim_outcome *outcome)
+{
+    enum err err = ERR_OK;
+
+    if (!outcome->at_model)
+        err = evaluate_at(problem, pool, options, w, &outcome->objective,
+                          &outcome->gradient_norm);
+    if (err == ERR_RANGE) {
+        outcome->objective = HUGE_VAL;
+        outcome->gradient_norm = HUGE_VAL;
+        err = ERR_OK;
+    }
+    outcome->at_model = err == ERR_OK;
+    optim_judge(options, outcome);
     return err;
 }

@@ -18,4 +18,12 @@ MUST_CHECK enum err evaluate_at(const struct problem *problem,
                                 const double *w, double *objective,
                                 double *gradient_norm);
 
+/* Make what is said of a run true of its weights w, where it is of the point
+ * before them, and judge it (optim_judge).  ERR_NOMEM. */
+MUST_CHECK enum err evaluate_outcome(const struct problem *problem,
+                                     struct pool *pool,
+                                     const struct optim_options *options,
+                                     const double *w,
+                                     struct optim_outcome *outcome);
+
 #endif /* NODE_EVALUATE_H */

@@ -9,8 +9,9 @@
 #include "os/file.h"
 #include "os/memory_file.h"
 
-#define RESULT_MAGIC UINT64_C(0x33544c5352545355) /* "USTRSLT3" */
-#define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + 8 + 1 + 4)
+#define RESULT_MAGIC UINT64_C(0x34544c5352545355) /* "USTRSLT4" */
+#define OUTCOME_SIZE (1u + 4 * 8 + 1)
+#define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + OUTCOME_SIZE + 4)
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
      DIMS_MAX * sizeof(double) + DIGEST_BYTES)
@@ -27,6 +28,29 @@ static size_t result_size(uint32_t dims)
            dims * sizeof(double) + DIGEST_BYTES;
 }
 
+static void put_outcome(struct writer *out, const struct optim_outcome *outcome)
+{
+    put_u8(out, (uint8_t)outcome->end);
+    put_f64(out, outcome->objective);
+    put_f64(out, outcome->gradient_norm);
+    put_f64(out, outcome->excess);
+    put_f64(out, outcome->objective_first);
+    put_u8(out, outcome->at_model);
+}
+
+static struct optim_outcome get_outcome(struct reader *in)
+{
+    struct optim_outcome outcome;
+
+    outcome.end = (enum optim_end)get_u8(in);
+    outcome.objective = get_f64(in);
+    outcome.gradient_norm = get_f64(in);
+    outcome.excess = get_f64(in);
+    outcome.objective_first = get_f64(in);
+    outcome.at_model = get_u8(in) != 0;
+    return outcome;
+}
+
 static void result_encode(const struct run_result *result, struct writer *out)
 {
     struct digest digest;
@@ -36,9 +60,8 @@ static void result_encode(const struct run_result *result, struct writer *out)
     put_bytes(out, result->reason, REASON_SIZE);
     put_u32(out, result->steps);
     put_u32(out, result->saved);
-    put_f64(out, result->objective);
     put_u64(out, result->evaluations);
-    put_u8(out, result->converged);
+    put_outcome(out, &result->outcome);
     put_u32(out, result->dims);
     put_bytes(out, &result->stats, sizeof result->stats);
     for (uint32_t j = 0; j < result->dims; j++)
@@ -82,12 +105,13 @@ static enum err result_decode(struct reader *in, struct run_result *result)
     made.reason[REASON_SIZE - 1] = '\0';
     made.steps = get_u32(in);
     made.saved = get_u32(in);
-    made.objective = get_f64(in);
     made.evaluations = get_u64(in);
-    made.converged = get_u8(in) != 0;
+    made.outcome = get_outcome(in);
     made.dims = get_u32(in);
     get_bytes(in, &made.stats, sizeof made.stats);
-    if (!in->ok || made.dims > DIMS_MAX || result_size(made.dims) != in->size)
+    if (!in->ok || made.dims > DIMS_MAX ||
+        (unsigned)made.outcome.end > OPTIM_DIVERGED ||
+        result_size(made.dims) != in->size)
         return ERR_FORMAT;
     made.weights = mem_new(made.dims, sizeof *made.weights);
     if (made.weights == NULL)

@@ -21,9 +21,8 @@ struct run_result {
     char reason[REASON_SIZE];
     uint32_t steps;
     uint32_t saved; /* Fewer than steps: the disk failed. */
-    double objective;
     uint64_t evaluations;
-    bool converged;                 /* Or no step makes it better. */
+    struct optim_outcome outcome;
     struct coordinator_stats stats; /* Of that life. */
     uint32_t dims;
     double *weights; /* Read: from mem_new. */

@@ -1,5 +1,7 @@
 #include "node/sequential.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "node/evaluate.h"
 
@@ -38,7 +40,9 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
         .free = options->l2_free,
     };
     struct single_result made = {.dims = problem_dims(problem),
-                                 .steps = options->steps};
+                                 .steps = options->steps,
+                                 .outcome.end = OPTIM_STEPS,
+                                 .outcome.excess = HUGE_VAL};
     struct reading reading = {0};
     enum err err = reading_init(&reading, data);
 
@@ -46,10 +50,13 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
     if (made.weights == NULL)
         err = ERR_NOMEM;
     if (err == ERR_OK)
+        err = evaluate_at(problem, pool, options, made.weights,
+                          &made.outcome.objective_first, NULL);
+    if (err == ERR_OK)
         err = sgd_train(&sgd, read_row, &reading, made.weights);
     if (err == ERR_OK)
-        err = evaluate_at(problem, pool, options, made.weights, &made.objective,
-                          NULL);
+        err = evaluate_outcome(problem, pool, options, made.weights,
+                               &made.outcome);
     if (err == ERR_RANGE)
         (void)why_set(why, err,
                       "the weights are too large after %u passes: sgd "

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "node/compute.h"
+#include "node/evaluate.h"
 #include "node/sequential.h"
 
 struct single {
@@ -111,7 +112,7 @@ static enum err single_report(const struct single *s,
         .weights = weights,
         .dims = dims,
         .steps = s->optim.step,
-        .objective = s->optim.objective,
+        .outcome = optim_outcome(&s->optim),
         .hash = problem_hash(&s->compute.problem, weights),
     };
     return ERR_OK;
@@ -138,6 +139,9 @@ enum err single_train(const struct dataset *data, enum model_kind model,
         err = single_loop(&s, watch, context, why);
     if (err == ERR_OK)
         err = single_report(&s, result);
+    if (err == ERR_OK)
+        err = evaluate_outcome(&problem, pool, options, result->weights,
+                               &result->outcome);
     if (err == ERR_NOMEM)
         (void)why_set(why, err, "not enough memory to train");
     single_close(&s);

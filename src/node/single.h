@@ -21,7 +21,7 @@ struct single_result {
     double *weights; /* dims; mem_free. */
     uint32_t dims;
     uint32_t steps;
-    double objective;
+    struct optim_outcome outcome; /* Of the weights. */
     struct digest hash;
 };
 

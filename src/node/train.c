@@ -707,7 +707,7 @@ static enum err report_from_disk(struct train *train,
     result->dims = dims;
     result->steps = core.optim.step;
     result->saved = core.optim.step;
-    result->objective = core.optim.objective;
+    result->outcome = optim_outcome(&core.optim);
     result->evaluations = core.optim.evaluations;
     coordinator_close(&core);
     return result->weights != NULL ? ERR_OK : ERR_NOMEM;
@@ -736,9 +736,8 @@ static enum err report(struct train *train, struct train_result *result,
         result->finished = last.err == ERR_OK;
         result->steps = last.steps;
         result->saved = last.saved;
-        result->objective = last.objective;
+        result->outcome = last.outcome;
         result->evaluations = last.evaluations;
-        result->converged = last.converged;
         result->weights = last.weights;
         result->dims = last.dims;
         err = ERR_OK;

@@ -125,14 +125,13 @@ struct train_result {
     struct digest hash;
     uint32_t steps;
     double elapsed_s; /* First broadcast to last commit. */
-    double objective;
+    struct optim_outcome outcome;
     double worst_pause_s; /* Longest gap between two commits. */
     uint32_t coordinator_deaths;
     struct coordinator_stats stats; /* Summed over coordinator lives. */
     double *weights;                /* job dims; mem_free. */
     uint32_t dims;
     uint64_t evaluations;
-    bool converged; /* Or no step makes it better. */
     uint32_t port;
     bool shared;      /* Local workers shared memory with the coordinator. */
     uint32_t partial; /* Steps of code `local` that lack some; the first ... */

@@ -320,7 +320,6 @@ double optim_measure(const struct optim *opt, const double *w,
 void optim_measure_first(struct optim *opt, const double *sum, double loss_sum)
 {
     opt->objective = optim_measure(opt, opt->b, sum, loss_sum, opt->gradient);
-    opt->objective_first = opt->objective;
     opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
     opt->diverged = optim_is_broken(opt);
     opt->stalled = opt->gradient_norm == 0;
@@ -491,6 +490,33 @@ const char *optim_end_name(enum optim_end end)
     return names[end];
 }
 
+struct optim_outcome optim_outcome(const struct optim *opt)
+{
+    return (struct optim_outcome){
+        .end = optim_end(opt),
+        .objective = opt->objective,
+        .gradient_norm = opt->gradient_norm,
+        .excess = opt->excess,
+        .objective_first = opt->objective_first,
+        /* Others do not move on only from a point that will do. */
+        .at_model = opt->ops->has_search || optim_converged(opt),
+    };
+}
+
+void optim_judge(const struct optim_options *options,
+                 struct optim_outcome *outcome)
+{
+    const double norm = outcome->gradient_norm;
+    const double small = EXCESS_SMALL * fabs(outcome->objective);
+
+    if (!isfinite(outcome->objective) ||
+        outcome->objective > outcome->objective_first)
+        outcome->end = OPTIM_DIVERGED;
+    else if (outcome->end == OPTIM_STEPS && outcome->at_model &&
+             options->l2 > 0 && norm * norm <= 4 * options->l2 * small)
+        outcome->end = OPTIM_CONVERGED;
+}
+
 struct ask optim_next(const struct optim *opt)
 {
     struct ask ask = {.kind = ASK_DONE, .point = opt->b};
@@ -511,6 +537,8 @@ bool optim_feed(struct optim *opt, const double *sum, double loss_sum)
     opt->evaluations++;
     opt->round++;
     updated = opt->ops->feed(opt, sum, loss_sum);
+    if (opt->evaluations == 1)
+        opt->objective_first = opt->objective;
     if (updated)
         opt->round = 0;
     return updated;

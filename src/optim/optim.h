@@ -133,6 +133,14 @@ enum optim_end {
     OPTIM_DIVERGED,
 };
 
+/* How far it has come. */
+struct optim_outcome {
+    enum optim_end end;
+    double objective, gradient_norm, excess, objective_first; /* As in optim. */
+    bool at_model; /* The first two are the model's, not those of the point
+                      before it. */
+};
+
 enum ask_kind { ASK_EVALUATE, ASK_DONE };
 
 /* Pointers are valid until the next feed, load or close. */
@@ -156,7 +164,7 @@ struct optim {
                              -G'p/2 with p the direction at the model, so that
                              units of columns do not matter.  Infinite before
                              there is one, and always with other kinds. */
-    double objective_first; /* lbfgs, newton: at the start. */
+    double objective_first; /* At the start. */
     bool diverged;          /* Weights or objective are no longer finite. */
     bool stalled;           /* No step makes it better: the model is as
                                good as the arithmetic allows. */
@@ -217,6 +225,12 @@ struct ask optim_next(const struct optim *opt);
 bool optim_converged(const struct optim *opt);
 /* Where it stands: OPTIM_GOING until optim_next says ASK_DONE. */
 enum optim_end optim_end(const struct optim *opt);
+struct optim_outcome optim_outcome(const struct optim *opt);
+/* Of a run that made all its steps: did it diverge (the objective is above that
+ * of the start), or does |G|^2 / (4 l2), the most that f can be above its least
+ * value if all weights have the penalty, show that it converged? */
+void optim_judge(const struct optim_options *options,
+                 struct optim_outcome *outcome);
 /* "going", "converged", "stalled", "steps", "diverged". */
 const char *optim_end_name(enum optim_end end);
 /* eta of the step to come. */

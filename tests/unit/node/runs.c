@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "data/source.h"
+#include "node/evaluate.h"
 
 #define WORKERS 4u
 
@@ -109,6 +110,8 @@ void runs_close(struct runs *runs)
 void runs_expect_same(struct runs *runs, struct train_result *result)
 {
     struct why why = {0};
+    const struct problem problem =
+        problem_of(&runs->data, runs->options.model, runs->options.isa);
     char got[DIGEST_TEXT], wanted[DIGEST_TEXT];
 
     if (train_run(&runs->options, result, &why) != ERR_OK)
@@ -117,7 +120,11 @@ void runs_expect_same(struct runs *runs, struct train_result *result)
     assert_int_equal(result->steps, runs->options.optim.steps);
     assert_string_equal(digest_text(&result->hash, got),
                         digest_text(&runs->perfect.hash, wanted));
-    assert_memory_equal(&result->objective, &runs->perfect.objective,
-                        sizeof result->objective);
+    assert_int_equal(evaluate_outcome(&problem, pool_serial(),
+                                      &runs->options.optim, result->weights,
+                                      &result->outcome),
+                     ERR_OK);
+    assert_memory_equal(&result->outcome.objective,
+                        &runs->perfect.outcome.objective, sizeof(double));
     train_result_close(result);
 }

@@ -1,0 +1,57 @@
+# What is said of a run's end is true of the model that is saved.
+said() { "$MUSTER" "$@" --format json >out.json 2>err.txt; echo "exit $?"; }
+field() { python3 -c '
+import json, sys
+result = json.load(open("out.json"))
+print(*(result[name] for name in sys.argv[1:]))' "$@"; }
+data=gen:gmm:400,5
+echo "--- the objective of one step is not that of the start"
+said train $data m --optim gd --steps 1 -n 2
+python3 - <<'END'
+import json
+result = json.load(open("out.json"))
+print(result["objective"] < 0.69, result["objective_at_model"], result["end"])
+END
+said train $data --optim gd --steps 1 --format json
+cp out.json alone.json
+said train $data --optim gd --steps 1 -n 2 --format json
+python3 - <<'END'
+import json
+one, two = (json.load(open(name)) for name in ("alone.json", "out.json"))
+for name in "hash", "objective", "gradient_norm":
+    print(name, one[name] == two[name])
+END
+echo "--- a code that estimates says no less than the optimum"
+said train $data --optim lbfgs --steps 1000 --tol 1e-9
+cp out.json best.json
+field converged end
+said train $data --code ignore --optim gd --steps 300 -n 4
+python3 - <<'END'
+import json
+best, out = (json.load(open(name)) for name in ("best.json", "out.json"))
+print(out["objective"] >= best["objective"], out["objective"] < 1.05 * best["objective"])
+END
+echo "--- a result in words"
+"$MUSTER" train $data --optim lbfgs --steps 100 -q | sed -n 's/|gradient|.*/|gradient|/p'
+"$MUSTER" train $data --optim gd --steps 3 -q | grep ended
+for i in 1 2 3 4 5 6 7 8; do
+    echo "$((i % 3)).5 1:$((i % 4))e6 2:0.00000$i 3:1"
+done >uneven.svm
+"$MUSTER" train uneven.svm --optim gd --steps 3 -q --model linear |
+    sed -n 's/|gradient| [^;]*/|gradient| N/; /ended/,/columns/p'
+echo "--- who diverges is told, and what was saved stays"
+said train $data m --optim lbfgs
+cp m good
+for how in "gd --lr 50" "agd --lr 50" "momentum --lr 50" "adam --lr 1e3" \
+    "gd --lr 50 -n 2" "sgd --lr 50 --l2 1e-4"; do
+    # shellcheck disable=SC2086 # words
+    said train $data m --optim $how -q
+    field end converged model
+    cat err.txt
+    cmp m good
+done
+"$MUSTER" train $data m --optim gd --lr 50 -q 2>/dev/null | sed -n '/ended/p;/saved/p'
+echo "--- also where no number is left"
+said train $data m --optim agd --lr 1e4
+field error
+cmp m good
