@@ -42,8 +42,8 @@ def quiet(*words):
                             stderr=subprocess.DEVNULL)
 
 
-def relay(above, name):
-    process = subprocess.Popen([MUSTER, "relay", above, "--name", name],
+def relay(above, name, key):
+    process = subprocess.Popen([MUSTER, "relay", above, "--name", name, *key],
                                stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
     words = process.stderr.readline().split()
@@ -51,7 +51,7 @@ def relay(above, name):
     return process, f"127.0.0.1:{port}"
 
 
-def tree(address, n, fanout):
+def tree(address, n, fanout, key):
     """Roads to the coordinator for n workers, and the relays on them."""
     ends, relays = [address], []
     widths = [RELAYS] if fanout is None else []
@@ -61,7 +61,7 @@ def tree(address, n, fanout):
         above, ends = ends, []
         for i in range(width):
             process, end = relay(above[i * len(above) // width],
-                                 f"r{len(relays)}")
+                                 f"r{len(relays)}", key)
             relays.append(process)
             ends.append(end)
     return [ends[i * len(ends) // n] for i in range(n)], relays
@@ -98,9 +98,10 @@ def measure(n, fanout, kept):
         wait_for(lambda: os.path.exists(where), "the coordinator")
         with open(where) as file:
             address = file.read().strip()
-        roads, others = tree(address, n, fanout)
+        key = ["--token-file", os.path.join(out, "run.token")]
+        roads, others = tree(address, n, fanout, key)
         others += [quiet("join", road, "--name", f"w{i}", "--threads", "1",
-                         "--cache", "none", "--ship", "coordinator")
+                         "--cache", "none", "--ship", "coordinator", *key)
                    for i, road in enumerate(roads)]
         wait_for(lambda: train.poll() is not None, "the steps")
         for process in others:

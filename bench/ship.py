@@ -68,8 +68,7 @@ def run(ship, folder):
     place = Path(out) / "address"
     while not place.exists() or not place.read_text():
         time.sleep(0.01)
-    address = place.read_text().strip()
-    joiners = [subprocess.Popen([MUSTER, "join", address, "--cache", "none",
+    joiners = [subprocess.Popen([MUSTER, "join", out, "--cache", "none",
                                  "--threads", "1"],
                                 stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL)

@@ -2,8 +2,8 @@
 """Our own gradient on several processes; our own loop on a group of them.
 
     own_loop.py train [WORKERS]             the same hash for any number
-    own_loop.py join HOST:PORT              one more worker, from anywhere
-    own_loop.py loop [HOST:PORT]            host a group, or join one
+    own_loop.py join FOLDER                 one more worker of that run
+    own_loop.py loop [ADDRESS]              host a group, or join one
 """
 import sys
 

@@ -151,10 +151,11 @@ MUSTER_API enum muster_status muster_train(const struct muster_options *options,
                                            struct muster_model **model,
                                            char *why);
 
-/* Be a worker of a muster_train elsewhere that listens at `address`: the same
- * program, with the same dims, chunks, rows and functions (a chunk is computed
- * to see that it is).  MUSTER_OK once the job is done or SIGTERM or SIGINT made
- * it leave, MUSTER_STOPPED if the function said so. */
+/* Be a worker of a muster_train elsewhere that listens at `address`
+ * ("HOST:PORT" and a token_file; or its folder, by the same user on the same
+ * machine): the same program, with the same dims, chunks, rows and functions (a
+ * chunk is computed to see that it is).  MUSTER_OK once the job is done or
+ * SIGTERM or SIGINT made it leave, MUSTER_STOPPED if the function said so. */
 MUSTER_API enum muster_status muster_join(const struct muster_options *options,
                                           const char *address, char *why);
 
@@ -220,7 +221,10 @@ muster_group_host(const struct muster_group_options *options,
 MUSTER_API enum muster_status
 muster_group_join(const struct muster_group_options *options,
                   const char *address, struct muster_group **group, char *why);
-/* "HOST:PORT" of a group hosted here; "" of another. */
+/* For muster_group_join of others: "HOST:PORT" of a group hosted here, which
+ * asks for the token_file; without one a folder with the address and the key,
+ * for processes of the same user on this machine.  "" of a group hosted
+ * elsewhere. */
 MUSTER_API const char *muster_group_address(const struct muster_group *group);
 
 /* With MUSTER_OK `values` are the sum; otherwise they are as they were.

@@ -12,6 +12,7 @@
 #include "code/preset.h"
 #include "core/journal.h"
 #include "node/train.h"
+#include "node/ways.h"
 #include "node/worker_node.h"
 #include "os/file.h"
 #include "os/scratch.h"
@@ -192,24 +193,26 @@ static enum err join(const struct muster_options *given, const char *address,
 {
     struct muster_options options;
     struct user_function user;
-    struct join_options join = {.give_up_us = GIVE_UP_US};
+    struct ways ways;
+    struct join_options join = {.ways = &ways, .give_up_us = GIVE_UP_US};
     enum err err = options_read(given, &options, why);
 
     if (err == ERR_OK)
         err = options_check(&options, why);
     if (err == ERR_OK && address == NULL)
         err = why_set(why, ERR_SHAPE, "there is no address to join");
+    if (err == ERR_OK)
+        err = ways_open(address, options.token_file, false, &ways, why);
     if (err != ERR_OK)
         return err;
     user = options_user(&options);
-    join.address = address;
-    join.token_file = options.token_file;
     join.name = options.name;
     join.threads = options.threads > 0 ? options.threads : 1;
     join.user = &user;
     signals_keep();
     err = join_run(&join, why);
     signals_restore();
+    ways_close(&ways);
     return err == ERR_TIMEOUT ? ERR_CLOSED : err;
 }
 

@@ -10,8 +10,10 @@
 #include "base/mem.h"
 #include "core/sum.h"
 #include "node/group.h"
+#include "node/ways.h"
 #include "node/worker_node.h"
 #include "os/net.h"
+#include "os/scratch.h"
 #include "os/token.h"
 #include "wire/codec.h"
 
@@ -20,6 +22,7 @@
 #define BYTES_MAX       (UINT64_C(256) << 20) /* A link queues twice that. */
 #define GIVE_UP_DEFAULT 30u
 #define DEADLINE_MAX_S  1e9
+#define PATH_SIZE       4096u
 /* Versions of these two structures that are known: since 2. */
 #define GROUP_SINCE 2u
 
@@ -29,8 +32,8 @@ _Static_assert((int)MUSTER_FLOAT == (int)EXACT_F32, "one numbering");
 struct muster_group {
     struct group *member;
     struct group_host *host; /* NULL: hosted elsewhere. */
-    struct token token;
-    const struct token *given; /* `token`; NULL: none. */
+    struct ways ways;        /* To the host. */
+    char folder[PATH_SIZE];  /* A host's, with its own key; else "". */
 };
 
 static bool version_known(uint32_t version)
@@ -57,12 +60,11 @@ static enum err check(const struct muster_group_options *o, struct why *why)
 }
 
 static enum err be_member(struct muster_group *group,
-                          const struct muster_group_options *o,
-                          const struct net_address *address, struct why *why)
+                          const struct muster_group_options *o, struct why *why)
 {
     struct group_options options = {
-        .address = *address,
-        .token = group->given,
+        .address = group->ways.addresses[0],
+        .token = &group->ways.token,
         .give_up_us =
             (o->give_up_s > 0 ? o->give_up_s : GIVE_UP_DEFAULT) * SECOND_US,
     };
@@ -71,43 +73,54 @@ static enum err be_member(struct muster_group *group,
     return err == ERR_OK ? group_join(&options, &group->member, why) : err;
 }
 
+/* Without a token's file: a key of its own, in a folder that takes the place of
+ * the address. */
+static enum err open_folder(struct muster_group *group, struct why *why)
+{
+    enum err err = scratch_new(group->folder, sizeof group->folder, why);
+
+    if (err != ERR_OK)
+        group->folder[0] = '\0';
+    else
+        err = ways_keep_token(group->folder, &group->ways.token, why);
+    return err;
+}
+
 static enum err host(struct muster_group *group,
                      const struct muster_group_options *o, struct why *why)
 {
     struct group_host_options options = {
         .listen = o->listen,
+        .token = &group->ways.token,
+        .near = o->token_file == NULL,
         .seats = o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT,
         .least = o->least > 0 ? o->least : 1,
         .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
     };
-    enum err err =
-        token_given(o->token_file, true, &group->token, &group->given, why);
+    enum err err = options.near ? open_folder(group, why)
+                                : token_given(o->token_file, true,
+                                              &group->ways.token, why);
 
-    options.token = group->given;
     if (err == ERR_OK)
         err = group_host_open(&options, &group->host, why);
-    if (err == ERR_OK)
-        err = be_member(group, o, group_host_local(group->host), why);
-    return err;
+    if (err != ERR_OK)
+        return err;
+    group->ways.addresses[0] = *group_host_local(group->host);
+    if (options.near)
+        err = ways_keep_address(group->folder, &group->ways.addresses[0], why);
+    return err == ERR_OK ? be_member(group, o, why) : err;
 }
 
 static enum err join(struct muster_group *group,
                      const struct muster_group_options *o, const char *address,
                      struct why *why)
 {
-    struct net_address where;
-    enum err err = ERR_OK;
+    enum err err;
 
     if (address == NULL)
         return why_set(why, ERR_SHAPE, "there is no address to join");
-    err = net_parse(address, &where, why);
-    if (err == ERR_OK && where.port == 0)
-        err = why_set(why, ERR_FORMAT, "%.200s: which port? write HOST:PORT",
-                      address);
-    if (err == ERR_OK)
-        err = token_given(o->token_file, false, &group->token, &group->given,
-                          why);
-    return err == ERR_OK ? be_member(group, o, &where, why) : err;
+    err = ways_open(address, o->token_file, false, &group->ways, why);
+    return err == ERR_OK ? be_member(group, o, why) : err;
 }
 
 static enum muster_status open_group(const struct muster_group_options *o,
@@ -153,7 +166,8 @@ const char *muster_group_address(const struct muster_group *group)
 {
     if (group == NULL || group->host == NULL)
         return "";
-    return group_host_address(group->host);
+    return group->folder[0] != '\0' ? group->folder
+                                    : group_host_address(group->host);
 }
 
 static enum err check_sum(const void *values, uint64_t count,
@@ -213,6 +227,8 @@ void muster_group_leave(struct muster_group *group)
         return;
     group_leave(group->member);
     group_host_close(group->host);
-    token_close(&group->token);
+    ways_close(&group->ways);
+    if (group->folder[0] != '\0')
+        scratch_remove(group->folder);
     mem_free(group);
 }

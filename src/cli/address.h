@@ -13,6 +13,11 @@
 MUST_CHECK enum err address_check(const char *address, const char *token_file,
                                   const char *remedy, struct why *why);
 
+/* The same of what a command dials, which may be a run's folder, too. */
+MUST_CHECK enum err address_check_dial(const char *where,
+                                       const char *token_file,
+                                       const char *remedy, struct why *why);
+
 /* --interface and --listen together, either may be NULL: what address_check
  * is to see, in `text`.  ERR_RANGE: no such card, or two places. */
 #define ADDRESS_SIZE 300u

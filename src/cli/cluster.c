@@ -12,7 +12,8 @@
 #include "os/file.h"
 #include "os/net.h"
 
-/* Once the coordinator listens: what to type on the other machines. */
+/* Once the coordinator listens: what to type on the other machines, or, where
+ * the key is the run's own, on this one. */
 static void announce(struct run *run)
 {
     const char *token = option_text(&run->cli->options, OPT_TOKEN_FILE);
@@ -26,8 +27,11 @@ static void announce(struct run *run)
     if (file_read(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
         return;
     address[strcspn((char *)address, "\n")] = '\0';
-    say_note(run->cli, "muster: to add a machine: muster join %s%s%s%s",
-             address_for_others(listen, (const char *)address, text),
+    say_note(run->cli, "muster: to add a %s: muster join %s%s%s%s",
+             token == NULL ? "worker" : "machine",
+             token == NULL
+                 ? run->out
+                 : address_for_others(listen, (const char *)address, text),
              token == NULL ? "" : " --token-file ", token == NULL ? "" : token,
              run->setup->hollow ? " --data-private FILE" : "");
     mem_free(address);

@@ -30,22 +30,15 @@ static const char *depot_of(const struct options *options, char path[PATH_SIZE])
     return depot_default(path, PATH_SIZE) ? path : NULL;
 }
 
-/* Before it says that it is on its way. */
-static enum err check_ways(const char *text, struct why *why)
-{
-    struct net_address addresses[WAYS_MAX];
-    uint32_t count;
-
-    return ways_parse(text, addresses, &count, why);
-}
-
 int join_command(struct cli *cli)
 {
     char depot[PATH_SIZE];
     const struct options *options = &cli->options;
+    const char *where = option_text(options, OPT_ADDRESS);
+    const char *token_file = option_text(options, OPT_TOKEN_FILE);
+    struct ways ways;
     struct join_options join = {
-        .address = option_text(options, OPT_ADDRESS),
-        .token_file = option_text(options, OPT_TOKEN_FILE),
+        .ways = &ways,
         .interface = option_text(options, OPT_INTERFACE),
         .name = option_text(options, OPT_NAME),
         .isa = option_text(options, OPT_ISA),
@@ -76,28 +69,28 @@ int join_command(struct cli *cli)
                              "--data-shared does not go with --data-private: "
                              "private rows are nowhere to be read by all");
     }
-    if (join.address == NULL)
+    if (where == NULL)
         return say_error(cli, EXIT_USAGE,
                          "join whom? write `muster join HOST:PORT`, as the "
-                         "coordinator printed it");
+                         "coordinator printed it, or a run's folder");
     err = notice_check(&join.notice, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
-    err = address_check(join.address, join.token_file,
-                        "on the coordinator's machine: `muster token new "
-                        "w1.token --name w1 --from cluster.token`; here: "
-                        "--token-file w1.token",
-                        &why);
+    err = address_check_dial(where, token_file,
+                             "on the coordinator's machine: `muster token new "
+                             "w1.token --name w1 --from cluster.token`; here: "
+                             "--token-file w1.token",
+                             &why);
     if (err == ERR_OK)
-        err = check_ways(join.address, &why);
+        err = ways_open(where, token_file, false, &ways, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
-    say_note(cli, "muster: joining %s; SIGTERM leaves in good order",
-             join.address);
+    say_note(cli, "muster: joining %s; SIGTERM leaves in good order", where);
     (void)confine_process(); /* It needs no other program. */
     err = join_run(&join, &why);
+    ways_close(&ways);
     if (err == ERR_TIMEOUT)
-        (void)why_in(&why, err, "%.200s", join.address);
+        (void)why_in(&why, err, "%.200s", where);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     if (cli->json)

@@ -44,12 +44,12 @@ static const struct command commands[] = {
      "  muster model show model.txt\n"
      "  muster model convert model.txt model.npy\n",
      model_command},
-    {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS), "HOST:PORT",
+    {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS), "HOST:PORT|RUN",
      "Work for a coordinator; leaves in good order on SIGTERM", NULL,
-     "  muster join 127.0.0.1:7731\n"
+     "  muster join muster-runs/0001-1a2b\n"
      "  muster join trainer.example:7731 --token-file w1.token\n",
      join_command},
-    {"relay", POSITIONAL(CMD_RELAY, OPT_ADDRESS), "HOST:PORT",
+    {"relay", POSITIONAL(CMD_RELAY, OPT_ADDRESS), "HOST:PORT|RUN",
      "Stand between a coordinator and workers, and merge their answers",
      "Workers join the relay as they would the coordinator, which they need "
      "not\n"
@@ -68,7 +68,8 @@ static const struct command commands[] = {
      "Ask a run how it is", NULL,
      "  muster status muster-runs/0001-1a2b\n"
      "  muster status muster-runs/0001-1a2b --why-slow\n"
-     "  muster status 127.0.0.1:7731 --format json\n",
+     "  muster status 127.0.0.1:7731 --token-file cluster.token --format "
+     "json\n",
      status_command},
     {"stop", POSITIONAL(CMD_STOP, OPT_ADDRESS), "ADDRESS",
      "End a run at the next step; its state is saved", NULL,

@@ -169,8 +169,11 @@ static enum err open_door(struct setup *setup, const struct options *options,
         log_note("waiting for %u private files: muster join %s%s%s "
                  "--data-private FILE",
                  setup->slots,
-                 address_for_others(
-                     door.listen, train_door_address(setup->door, local), text),
+                 door.token_file == NULL
+                     ? setup->folder
+                     : address_for_others(
+                           door.listen, train_door_address(setup->door, local),
+                           text),
                  door.token_file == NULL ? "" : " --token-file ",
                  door.token_file == NULL ? "" : door.token_file);
     return err;

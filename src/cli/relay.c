@@ -6,6 +6,7 @@
 #include "cli/address.h"
 #include "cli/cli.h"
 #include "node/relay_node.h"
+#include "node/ways.h"
 
 #define GIVE_UP_US (60 * SECOND_US)
 
@@ -16,21 +17,26 @@ static void say_ready(void *context, const char *address)
 {
     const struct cli *cli = context;
     const char *token = option_text(&cli->options, OPT_TOKEN_FILE);
+    const char *where = option_text(&cli->options, OPT_ADDRESS);
     char text[ADDRESS_SIZE];
 
-    say_note(cli, "muster: relaying; to add a worker: muster join %s%s%s",
+    say_note(cli,
+             "muster: relaying; to add a worker: muster join %s --token-file "
+             "%s%s",
              address_for_others(option_text(&cli->options, OPT_LISTEN), address,
                                 text),
-             token == NULL ? "" : " --token-file ", token == NULL ? "" : token);
+             token == NULL ? where : token, token == NULL ? "/run.token" : "");
 }
 
 int relay_command(struct cli *cli)
 {
     const struct options *options = &cli->options;
+    const char *where = option_text(options, OPT_ADDRESS);
+    const char *token_file = option_text(options, OPT_TOKEN_FILE);
+    struct ways ways;
     const struct relay_run_options relay = {
-        .address = option_text(options, OPT_ADDRESS),
+        .ways = &ways,
         .listen = option_text(options, OPT_LISTEN),
-        .token_file = option_text(options, OPT_TOKEN_FILE),
         .name = option_text(options, OPT_NAME),
         .give_up_us = GIVE_UP_US,
         .ready = say_ready,
@@ -39,17 +45,21 @@ int relay_command(struct cli *cli)
     struct why why = {0};
     enum err err;
 
-    if (relay.address == NULL)
+    if (where == NULL)
         return say_error(cli, EXIT_USAGE,
                          "relay to whom? write `muster relay HOST:PORT`, as "
-                         "the coordinator printed it");
-    err = address_check(relay.address, relay.token_file, remedy, &why);
+                         "the coordinator printed it, or a run's folder");
+    err = address_check_dial(where, token_file, remedy, &why);
     if (err == ERR_OK)
-        err = address_check(relay.listen, relay.token_file, remedy, &why);
+        err = address_check(relay.listen, token_file, remedy, &why);
     if (err == ERR_OK)
-        err = relay_run(&relay, &why);
+        err = ways_open(where, token_file, true, &ways, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
+    err = relay_run(&relay, &why);
+    ways_close(&ways);
     if (err == ERR_TIMEOUT)
-        (void)why_in(&why, err, "%.200s", relay.address);
+        (void)why_in(&why, err, "%.200s", where);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     if (cli->json)

@@ -4,18 +4,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "node/ways.h"
 #include "os/clock.h"
-#include "os/file.h"
 #include "os/link.h"
 #include "os/loop.h"
-#include "os/net.h"
-#include "os/token.h"
 #include "wire/codec.h"
 
-#define ANSWER_US    (10 * SECOND_US)
-#define ADDRESS_MAX  4096u
-#define PATH_SIZE    4096u
-#define ADDRESS_FILE "address"
+#define ANSWER_US (10 * SECOND_US)
 
 struct client {
     struct loop *loop;
@@ -92,37 +87,10 @@ static void on_time(void *context)
     client_end(context, ERR_TIMEOUT, "the coordinator does not answer");
 }
 
-/* A run folder names its coordinator's address. */
-static enum err find(const char *where, struct net_address *address,
-                     struct why *why)
-{
-    char path[PATH_SIZE];
-    uint8_t *text;
-    size_t size;
-    enum err err;
-
-    if (!file_exists(where))
-        return net_parse(where, address, why);
-    (void)snprintf(path, sizeof path, "%s/%s", where, ADDRESS_FILE);
-    if (!file_exists(path))
-        return why_set(why, ERR_NOTFOUND,
-                       "%s: no run is going on there; `muster train "
-                       "--resume=%s` goes on with one that was stopped",
-                       where, where);
-    err = file_read(path, ADDRESS_MAX, &text, &size, why);
-    if (err != ERR_OK)
-        return err;
-    text[strcspn((char *)text, "\n")] = '\0';
-    err = net_parse((char *)text, address, why);
-    mem_free(text);
-    return err == ERR_OK ? err : why_in(why, err, "%s", path);
-}
-
-static enum err ask(struct client *client, const struct net_address *address,
-                    const struct token *token)
+static enum err ask(struct client *client, const struct ways *ways)
 {
     struct link_options options = {
-        .token = token, .events = &events, .context = client};
+        .token = &ways->token, .events = &events, .context = client};
     enum err err = loop_new(&client->loop);
 
     options.loop = client->loop;
@@ -131,7 +99,7 @@ static enum err ask(struct client *client, const struct net_address *address,
     if (err == ERR_OK)
         err = link_hub_new(&options, &client->hub);
     if (err == ERR_OK)
-        err = link_dial(client->hub, address, &client->link);
+        err = link_dial(client->hub, &ways->addresses[0], &client->link);
     if (err == ERR_OK) {
         timer_at(client->timer, clock_now_us() + ANSWER_US);
         loop_run(client->loop);
@@ -147,16 +115,12 @@ enum err client_ask(const char *where, const char *token_file,
                     enum ask_what what, char **json, struct why *why)
 {
     struct client client = {.what = what, .why = why};
-    struct net_address address;
-    struct token token = {0};
-    const struct token *given;
-    enum err err = find(where, &address, why);
+    struct ways ways;
+    enum err err = ways_open(where, token_file, false, &ways, why);
 
     if (err == ERR_OK)
-        err = token_given(token_file, false, &token, &given, why);
-    if (err == ERR_OK)
-        err = ask(&client, &address, given);
-    token_close(&token);
+        err = ask(&client, &ways);
+    ways_close(&ways);
     if (err == ERR_OK)
         *json = client.json;
     else

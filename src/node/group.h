@@ -26,7 +26,8 @@ struct group;
 
 struct group_host_options {
     const char *listen;        /* "HOST:PORT"; NULL = loopback, any port. */
-    const struct token *token; /* NULL: plain, loopback.  Borrowed. */
+    const struct token *token; /* Borrowed. */
+    bool near;                 /* Loopback only. */
     uint32_t seats, least;
     uint64_t size_max; /* Bytes of a vector. */
 };

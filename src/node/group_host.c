@@ -423,7 +423,7 @@ enum err group_host_open(const struct group_host_options *options,
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
                         why);
     if (err == ERR_OK)
-        err = net_listen(&wanted, options->token == NULL, &made->listener, why);
+        err = net_listen(&wanted, options->near, &made->listener, why);
     if (err == ERR_OK)
         err = make_core(made);
     if (err == ERR_OK)

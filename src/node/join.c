@@ -23,12 +23,11 @@ enum err join_name(const char *wanted, const struct token *token,
                        wanted);
     if (wanted != NULL)
         (void)snprintf(name, NAME_SIZE, "%s", wanted);
-    else if (token != NULL && !token_is_cluster(token))
+    else if (!token_is_cluster(token))
         (void)snprintf(name, NAME_SIZE, "%s", token->name);
     else
         ways_own_name(name);
-    if (token != NULL && !token_is_cluster(token) &&
-        strcmp(token->name, name) != 0)
+    if (!token_is_cluster(token) && strcmp(token->name, name) != 0)
         return why_set(why, ERR_DENIED,
                        "the token is for worker %s, not for %s; leave out "
                        "--name",
@@ -83,11 +82,13 @@ static enum err run_owner(const struct join_options *options,
     return err;
 }
 
-static enum err run_with(const struct join_options *options,
-                         const struct token *token, struct why *why)
+static enum err run_with(const struct join_options *options, struct why *why)
 {
+    const struct ways *ways = options->ways;
     struct worker_node_options node = {
-        .token = token,
+        .addresses = ways->addresses,
+        .address_count = ways->count,
+        .token = &ways->token,
         .threads = options->threads,
         .give_up_us = options->give_up_us,
         .interrupt = true,
@@ -95,19 +96,15 @@ static enum err run_with(const struct join_options *options,
         .supply = options->supply,
     };
     struct net_source source;
-    struct net_address addresses[WAYS_MAX];
     enum err err = notice_check(&options->notice, why);
 
-    if (err == ERR_OK)
-        err = ways_parse(options->address, addresses, &node.address_count, why);
     if (err == ERR_OK && options->interface != NULL) {
         err = net_source_find(options->interface, &source, why);
         node.source = &source;
     }
-    node.addresses = addresses;
-    node.supply.strict = token != NULL;
+    node.supply.strict = !ways->own;
     if (err == ERR_OK)
-        err = join_name(options->name, token, node.name, why);
+        err = join_name(options->name, &ways->token, node.name, why);
     if (err == ERR_OK)
         err = choose_isa(options, &node.isa, why);
     if (err == ERR_OK && options->user != NULL)
@@ -130,15 +127,10 @@ enum err join_run(const struct join_options *options, struct why *why)
 {
     const struct room_wish wish = {.who = "a worker", .links = 2};
     uint64_t before = UINT64_MAX;
-    struct token token = {0};
-    const struct token *given;
-    enum err err = token_given(options->token_file, false, &token, &given, why);
+    enum err err = room_make(&wish, &before, why);
 
     if (err == ERR_OK)
-        err = room_make(&wish, &before, why);
-    if (err == ERR_OK)
-        err = run_with(options, given, why);
+        err = run_with(options, why);
     limits_files_restore(before);
-    token_close(&token);
     return err;
 }

@@ -21,7 +21,7 @@
 struct relay_node_options {
     const struct net_address *addresses; /* Above; in turn. */
     uint32_t address_count;
-    const struct token *token; /* The cluster's; NULL: loopback only. */
+    const struct token *token; /* The cluster's. */
     char name[NAME_SIZE];
     int listen_fd;
     uint32_t leaves_max; /* Workers behind it. */
@@ -34,12 +34,11 @@ struct relay_node_options {
 MUST_CHECK enum err relay_node_run(const struct relay_node_options *options,
                                    struct why *why);
 
-/* For `muster relay`: parse, load the token, listen, say where, run. */
+/* For `muster relay`: listen, say where, run. */
 struct relay_run_options {
-    const char *address; /* HOST:PORT[,HOST:PORT...] */
-    const char *listen;  /* NULL: loopback, any port. */
-    const char *token_file;
-    const char *name; /* NULL: the host's name and the process id. */
+    const struct ways *ways; /* With a run's own key: on loopback only. */
+    const char *listen;      /* NULL: loopback, any port. */
+    const char *name;        /* NULL: the host's name and the process id. */
     time_us give_up_us;
     /* Called once, with the address workers are to dial. */
     void (*ready)(void *context, const char *address);

@@ -14,23 +14,23 @@
 #define LEAVES_MAX 1024u
 
 static enum err run_with(const struct relay_run_options *options,
-                         const struct token *token, struct why *why)
+                         struct why *why)
 {
-    struct net_address addresses[WAYS_MAX], wanted;
+    const struct ways *ways = options->ways;
+    struct net_address wanted;
     struct net_listener listener = {.fd = -1};
     struct relay_node_options node = {
-        .addresses = addresses,
-        .token = token,
+        .addresses = ways->addresses,
+        .address_count = ways->count,
+        .token = &ways->token,
         .leaves_max = LEAVES_MAX,
         .give_up_us = options->give_up_us,
         .interrupt = true,
     };
     char text[NET_TEXT_SIZE];
-    enum err err =
-        ways_parse(options->address, addresses, &node.address_count, why);
+    enum err err = ERR_OK;
 
-    if (err == ERR_OK && options->name != NULL &&
-        !codec_name_valid(options->name))
+    if (options->name != NULL && !codec_name_valid(options->name))
         err = why_set(why, ERR_FORMAT,
                       "\"%.80s\" is not a name; use letters, digits, '.', '_' "
                       "and '-', at most 64",
@@ -39,7 +39,7 @@ static enum err run_with(const struct relay_run_options *options,
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
                         why);
     if (err == ERR_OK)
-        err = net_listen(&wanted, token == NULL, &listener, why);
+        err = net_listen(&wanted, ways->own, &listener, why);
     if (err != ERR_OK)
         return err;
     if (options->name != NULL)
@@ -58,15 +58,10 @@ enum err relay_run(const struct relay_run_options *options, struct why *why)
 {
     const struct room_wish wish = {.who = "a relay", .links = 2};
     uint64_t before = UINT64_MAX;
-    struct token token = {0};
-    const struct token *given;
-    enum err err = token_given(options->token_file, true, &token, &given, why);
+    enum err err = room_make(&wish, &before, why);
 
     if (err == ERR_OK)
-        err = room_make(&wish, &before, why);
-    if (err == ERR_OK)
-        err = run_with(options, given, why);
+        err = run_with(options, why);
     limits_files_restore(before);
-    token_close(&token);
     return err;
 }

@@ -19,6 +19,7 @@
 #include "node/result_file.h"
 #include "node/room.h"
 #include "node/supervisor.h"
+#include "node/ways.h"
 #include "os/file.h"
 #include "os/folder.h"
 #include "os/interface.h"
@@ -34,7 +35,6 @@
 
 #define LATE_DIMS        4096u /* A hash of more weights is worth an event. */
 #define PATH_SIZE        4096u
-#define ADDRESS_FILE     "address"
 #define LOCK_FILE        "lock"
 #define BEAT_US          (50 * MS_US)
 #define DEAD_US          (2 * SECOND_US)
@@ -52,7 +52,6 @@
 struct train_door {
     const char *out;
     struct token token;
-    const struct token *given; /* `token`; NULL: none. */
     struct net_listener listener;
     int lock; /* -1 = not held. */
 };
@@ -138,19 +137,10 @@ bool train_forget(const char *out)
         return false;
     result_remove(out);
     parts_remove(out);
+    ways_forget_token(out);
     file_remove(path);
     file_unlock(lock);
     return true;
-}
-
-static enum err write_address(const struct train_door *door, struct why *why)
-{
-    char path[PATH_SIZE], text[NET_TEXT_SIZE + 1];
-    const size_t size = strlen(net_text(&door->listener.local, text));
-
-    text[size] = '\n';
-    path_in(door->out, ADDRESS_FILE, path);
-    return file_write_atomic(path, text, size + 1, 0600, why);
 }
 
 /* --interface says where, --listen may still say which port. */
@@ -174,12 +164,22 @@ static enum err take_interface(const struct train_options *options,
     return ERR_OK;
 }
 
+/* Any process of this machine can dial the port: without a cluster's key the
+ * run has one of its own. */
+static enum err open_token(const struct train_options *options,
+                           struct train_door *door, struct why *why)
+{
+    if (options->token_file == NULL)
+        return ways_keep_token(options->out, &door->token, why);
+    ways_forget_token(options->out);
+    return token_given(options->token_file, true, &door->token, why);
+}
+
 static enum err open_door(const struct train_options *options,
                           struct train_door *door, struct why *why)
 {
     struct net_address wanted;
-    enum err err =
-        token_given(options->token_file, true, &door->token, &door->given, why);
+    enum err err = open_token(options, door, why);
 
     if (err == ERR_OK)
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
@@ -194,7 +194,7 @@ static enum err open_door(const struct train_options *options,
     if (door->listener.moved)
         log_line("port %u is not free; listening on port %u instead",
                  (unsigned)wanted.port, (unsigned)door->listener.bound.port);
-    return write_address(door, why);
+    return ways_keep_address(door->out, &door->listener.local, why);
 }
 
 enum err train_door_open(const struct train_options *options,
@@ -219,14 +219,10 @@ enum err train_door_open(const struct train_options *options,
 
 void train_door_close(struct train_door *door)
 {
-    char path[PATH_SIZE];
-
     if (door == NULL)
         return;
-    if (door->listener.fd > 0) {
-        path_in(door->out, ADDRESS_FILE, path);
-        file_remove(path);
-    }
+    if (door->listener.fd > 0)
+        ways_forget_address(door->out);
     net_close(&door->listener);
     token_close(&door->token);
     if (door->lock >= 0)
@@ -247,7 +243,7 @@ const char *train_door_address(const struct train_door *door,
 
 const struct token *train_door_token(const struct train_door *door)
 {
-    return door->given;
+    return &door->token;
 }
 
 /* Relays of all levels: nobody has more than `fanout` children. */

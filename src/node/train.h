@@ -62,7 +62,7 @@ struct train_options {
     uint32_t fanout;        /* Local workers of one relay; 0 = no relays. */
     const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
     const char *interface;  /* Network card, or its address; NULL: any. */
-    const char *token_file; /* NULL: only on loopback. */
+    const char *token_file; /* NULL: a key of its own, loopback. */
     const char *out;        /* Run folder, made if need be. */
     bool resume;
     bool respawn; /* Restart local workers that died. */
@@ -150,7 +150,6 @@ int train_door_fd(const struct train_door *door);
 /* To dial, in `text`, which is returned. */
 const char *train_door_address(const struct train_door *door,
                                char text[NET_TEXT_SIZE]);
-/* NULL: there is none. */
 const struct token *train_door_token(const struct train_door *door);
 
 /* So long a run waits for all its workers, then it begins with those there. */

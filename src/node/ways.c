@@ -3,10 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "os/file.h"
 #include "os/process.h"
 #include "wire/codec.h"
 
 #define HOST_LETTERS 48
+#define PATH_SIZE    4096u
+#define ADDRESS_MAX  4096u
+#define ADDRESS_FILE "address"
+#define TOKEN_FILE   "run.token"
 
 void ways_own_name(char name[NAME_SIZE])
 {
@@ -44,24 +50,130 @@ static enum err parse_one(const char *text, size_t size,
     return err;
 }
 
-enum err ways_parse(const char *text, struct net_address addresses[WAYS_MAX],
-                    uint32_t *count, struct why *why)
+static enum err parse_all(const char *text, struct ways *ways, struct why *why)
 {
-    uint32_t found = 0;
-
     for (;;) {
         const size_t size = strcspn(text, ",");
         enum err err;
 
-        if (found == WAYS_MAX)
+        if (ways->count == WAYS_MAX)
             return why_set(why, ERR_FORMAT, "more than %u addresses", WAYS_MAX);
-        err = parse_one(text, size, &addresses[found++], why);
-        if (err != ERR_OK)
+        err = parse_one(text, size, &ways->addresses[ways->count++], why);
+        if (err != ERR_OK || text[size] == '\0')
             return err;
-        if (text[size] == '\0')
-            break;
         text += size + 1;
     }
-    *count = found;
-    return ERR_OK;
+}
+
+static void path_in(const char *folder, const char *name, char path[PATH_SIZE])
+{
+    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, name);
+}
+
+static enum err read_address(const char *folder, struct ways *ways,
+                             struct why *why)
+{
+    char path[PATH_SIZE];
+    uint8_t *text;
+    size_t size;
+    enum err err;
+
+    path_in(folder, ADDRESS_FILE, path);
+    if (!file_exists(path))
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: no run is going on there; `muster train "
+                       "--resume=%s` goes on with one that was stopped",
+                       folder, folder);
+    err = file_read(path, ADDRESS_MAX, &text, &size, why);
+    if (err != ERR_OK)
+        return err;
+    text[strcspn((char *)text, "\n")] = '\0';
+    err = parse_all((char *)text, ways, why);
+    mem_free(text);
+    return err == ERR_OK ? err : why_in(why, err, "%s", path);
+}
+
+static enum err read_token(const char *folder, struct ways *ways,
+                           struct why *why)
+{
+    char path[PATH_SIZE];
+
+    path_in(folder, TOKEN_FILE, path);
+    ways->own = true;
+    if (!file_exists(path))
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: the run there was started with --token-file; give "
+                       "that here, too",
+                       folder);
+    return token_load(path, true, &ways->token, why);
+}
+
+enum err ways_open(const char *where, const char *token_file, bool cluster,
+                   struct ways *ways, struct why *why)
+{
+    const bool folder = file_exists(where);
+    enum err err;
+
+    *ways = (struct ways){.count = 0};
+    if (!folder && strchr(where, '/') != NULL)
+        return why_set(why, ERR_NOTFOUND, "%.200s: there is no such run",
+                       where);
+    err = folder ? read_address(where, ways, why) : parse_all(where, ways, why);
+    if (err != ERR_OK)
+        return err;
+    if (token_file != NULL)
+        return token_given(token_file, cluster, &ways->token, why);
+    if (folder)
+        return read_token(where, ways, why);
+    return why_set(why, ERR_SHAPE,
+                   "%.200s: that needs a key; of a run of yours on this "
+                   "machine name the folder instead of the address, of any "
+                   "other add --token-file",
+                   where);
+}
+
+void ways_close(struct ways *ways)
+{
+    token_close(&ways->token);
+}
+
+enum err ways_keep_token(const char *folder, struct token *token,
+                         struct why *why)
+{
+    char path[PATH_SIZE];
+
+    path_in(folder, TOKEN_FILE, path);
+    if (token_load(path, true, token, NULL) == ERR_OK)
+        return ERR_OK;
+    token_draw(token);
+    return token_keep(path, token, why);
+}
+
+enum err ways_keep_address(const char *folder,
+                           const struct net_address *address, struct why *why)
+{
+    char path[PATH_SIZE], text[NET_TEXT_SIZE + 1];
+    const size_t size = strlen(net_text(address, text));
+
+    text[size] = '\n';
+    path_in(folder, ADDRESS_FILE, path);
+    return file_write_atomic(path, text, size + 1, 0600, why);
+}
+
+static void forget(const char *folder, const char *name)
+{
+    char path[PATH_SIZE];
+
+    path_in(folder, name, path);
+    file_remove(path);
+}
+
+void ways_forget_address(const char *folder)
+{
+    forget(folder, ADDRESS_FILE);
+}
+
+void ways_forget_token(const char *folder)
+{
+    forget(folder, TOKEN_FILE);
 }

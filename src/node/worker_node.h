@@ -38,7 +38,7 @@ struct worker_node_options {
      * the next. */
     const struct net_address *addresses;
     uint32_t address_count;
-    const struct token *token; /* NULL: loopback only. */
+    const struct token *token;
     char name[NAME_SIZE];
     enum isa isa;
     uint32_t threads;
@@ -62,10 +62,9 @@ struct worker_node_options {
 MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
                                     struct why *why);
 
-/* For `muster join`: parse, load the token, choose a name if NULL, run. */
+/* For `muster join`: choose a name if NULL, run. */
 struct join_options {
-    const char *address; /* HOST:PORT[,HOST:PORT...] */
-    const char *token_file;
+    const struct ways *ways;
     const char *interface; /* To dial from; NULL: any. */
     const char *name;      /* NULL: the host's name and the process id. */
     const char *isa;       /* NULL: the best. */

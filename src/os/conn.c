@@ -1,8 +1,8 @@
 /*
  * conn.c - a connection's life; its messages are others' business:
  *
- *     conn_take.c  read -> [TLS] -> frames -> message
- *     conn_send.c  message -> frames -> [TLS] -> write
+ *     conn_take.c  read -> TLS -> frames -> message
+ *     conn_send.c  message -> frames -> TLS -> write
  */
 #include "base/check.h"
 #include "base/mem.h"
@@ -86,11 +86,6 @@ void conn_begin(struct conn *conn, struct tls_context *context, bool server)
     if (is_near(conn))
         keep_near(conn);
     conn_resume(conn);
-    if (context == NULL) {
-        conn->open = true;
-        conn->ops->open(conn);
-        return;
-    }
     if (server)
         conn->sealed = context; /* Whoever says nothing costs no TLS. */
     else if (conn_begin_tls(conn, context))

@@ -18,7 +18,7 @@ struct parcel;
 /* Called by the loop, except `failed`, which may come from inside a send: it
  * only marks and closes. */
 struct conn_ops {
-    /* Connected and, with TLS, both sides proved their key. */
+    /* Connected, and both sides proved their key. */
     void (*open)(struct conn *conn);
     void (*message)(struct conn *conn, const uint8_t *data, size_t size);
     /* Where a message of which so much is here is put together. */
@@ -45,7 +45,7 @@ struct conn {
     size_t heard;  /* Bytes read, while a stranger. */
     uint8_t first; /* The first byte ever read. */
     size_t queued; /* Bytes handed to libuv and not yet written. */
-    /* TLS: messages that are encrypted as what is queued gets away. */
+    /* Messages that are encrypted as what is queued gets away. */
     struct parcel *unsealed, *unsealed_last;
     size_t unsealed_bytes;
 
@@ -58,7 +58,6 @@ struct conn {
     uint8_t *room; /* Where it is put together instead; NULL: there. */
     bool asked;    /* Where it is to be put. */
     bool waiting;  /* For room. */
-    bool was_long; /* The message before this one. */
 
     /* The link's business. */
     struct link_hub *hub;
@@ -79,7 +78,7 @@ struct conn_scratch {
 
 MUST_CHECK enum err conn_new(struct loop *loop, const struct conn_ops *ops,
                              struct conn **conn);
-/* The socket is connected: shake hands (`context`; NULL: plain) and read. */
+/* The socket is connected: shake hands and read. */
 void conn_begin(struct conn *conn, struct tls_context *context, bool server);
 void conn_send(struct conn *conn, const void *data, size_t size);
 void conn_send_with(struct conn *conn, const void *head, size_t head_size,

@@ -2,7 +2,7 @@
  * conn_parts.h - a connection's files to each other; nobody else's.
  *
  *   conn.c        new, begin, finish, close
- *   conn_shake.c  with TLS or without
+ *   conn_shake.c  TLS, or why not
  *   conn_send.c   messages on their way out
  *   conn_take.c   messages on their way in
  */
@@ -18,9 +18,6 @@
 bool conn_begin_tls(struct conn *conn, struct tls_context *context);
 /* The first byte tells whether it is worth a TLS state. */
 bool conn_begin_sealed(struct conn *conn);
-/* TLS where plain bytes were expected, or the other way round: true, and it
- * has failed. */
-bool conn_mismatched(struct conn *conn, const char *data, size_t size);
 void conn_shake(struct conn *conn);
 
 /* conn_send.c */

@@ -228,10 +228,6 @@ void conn_send(struct conn *conn, const void *data, size_t size)
     if (parcel == NULL)
         return;
     frame(parcel->data, data, size);
-    if (conn->tls == NULL) {
-        parcel_write(conn, parcel);
-        return;
-    }
     parcel->whole = uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
     parcel->list = &parcel->whole;
     parcel->count = 1;
@@ -322,10 +318,6 @@ void conn_send_with(struct conn *conn, const void *head, size_t head_size,
     parcel = parcel_with(conn, head, head_size, tail, size, &pieces);
     if (parcel == NULL)
         return;
-    if (conn->tls == NULL) {
-        parcel_write_list(conn, parcel, pieces.list, pieces.count);
-        return;
-    }
     parcel->list = pieces.list;
     parcel->count = pieces.count;
     parcel_seal(conn, parcel);

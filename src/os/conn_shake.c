@@ -1,6 +1,6 @@
 /*
- * conn_shake.c - how a connection begins: with TLS, without, or with words
- * about the two ends that do not agree on it.
+ * conn_shake.c - how a connection begins: with TLS, or with words about why
+ * not.
  */
 #include "os/conn_parts.h"
 
@@ -15,14 +15,10 @@ static void shaking_failed(struct conn *conn)
     else
         conn_flush_tls(conn); /* OpenSSL's alert. */
     if (conn->server && plain)
-        conn_fail(conn, LINK_REFUSED, "it came without a token");
+        conn_fail(conn, LINK_REFUSED, "it came without a key");
     else if (conn->server)
         conn_fail(conn, LINK_REFUSED, "its token is not of this cluster");
-    else if (plain && conn->first != TLS_ALERT)
-        conn_fail(conn, LINK_REFUSED,
-                  "the coordinator there works without a token; leave out "
-                  "--token-file");
-    else if (!plain)
+    else if (conn->first != TLS_ALERT)
         conn_fail(conn, LINK_REFUSED,
                   "whoever answers there does not hold the key of this token, "
                   "and was told nothing; is that address right?");
@@ -47,14 +43,6 @@ void conn_shake(struct conn *conn)
     }
 }
 
-/* A whole TLS alert and nothing else.  Its first byte alone may be the length
- * of a frame. */
-static bool is_alert(const char *data, size_t size)
-{
-    return size == 7 && data[0] == TLS_ALERT && data[1] == 3 && data[3] == 0 &&
-           data[4] == 2;
-}
-
 bool conn_begin_tls(struct conn *conn, struct tls_context *context)
 {
     if (tls_new(context, &conn->tls) == ERR_OK)
@@ -65,33 +53,10 @@ bool conn_begin_tls(struct conn *conn, struct tls_context *context)
 
 bool conn_begin_sealed(struct conn *conn)
 {
-    if (conn->sealed == NULL)
+    if (conn->tls != NULL)
         return true;
     if (conn->first == TLS_HANDSHAKE)
         return conn_begin_tls(conn, conn->sealed);
     shaking_failed(conn);
-    return false;
-}
-
-/* TLS where plain bytes were expected: say so in words, quickly. */
-bool conn_mismatched(struct conn *conn, const char *data, size_t size)
-{
-    static const char answer[] = "MUSTER-1 works without a token here";
-
-    if (conn->tls != NULL)
-        return false;
-    if (conn->server && conn->first == TLS_HANDSHAKE) {
-        conn_send(conn, answer, sizeof answer);
-        conn_fail(conn, LINK_REFUSED,
-                  "it came with a token, but there is none here; give "
-                  "--token-file to both or to neither");
-        return true;
-    }
-    if (!conn->server && is_alert(data, size)) {
-        conn_fail(conn, LINK_REFUSED,
-                  "the coordinator asks for a token; give it with "
-                  "--token-file");
-        return true;
-    }
     return false;
 }

@@ -3,9 +3,9 @@
  *
  * A message that lies whole in what was read is passed on in place; others are
  * put together in `message`, which grows with what has arrived, never with
- * what was announced.  Where it is large enough already, and nothing is to be
- * decrypted, the kernel puts the rest of a frame there at once.  A long one the
- * receiver may want elsewhere, in `room`.
+ * what was announced.  Where it is large enough already, the rest of a frame is
+ * decrypted right into it.  A long one the receiver may want elsewhere, in
+ * `room`.
  */
 #include <string.h>
 
@@ -13,9 +13,8 @@
 #include "base/mem.h"
 #include "os/conn_parts.h"
 
-#define SIZE_MASK       0x1fffffu
-#define BEGINNING_BYTES 4096u
-#define STRAIGHT_BYTES  16384u /* Less is copied sooner than read apart. */
+#define SIZE_MASK      0x1fffffu
+#define STRAIGHT_BYTES 16384u /* Less is copied sooner than read apart. */
 
 static _Thread_local struct conn_scratch scratch;
 
@@ -75,7 +74,7 @@ static bool append(struct conn *conn, const uint8_t *data, size_t size)
         }
         conn->message = grown;
     }
-    if (data != assembly(conn) + conn->size) /* Else see lend. */
+    if (data != assembly(conn) + conn->size) /* Else see take_sealed. */
         memcpy(assembly(conn) + conn->size, data, size);
     conn->size += size;
     return true;
@@ -132,7 +131,6 @@ static void take_body(struct conn *conn, const uint8_t *data, size_t size)
 
     if (whole && conn->size == 0) {
         conn->header_size = 0;
-        conn->was_long = false;
         conn->ops->message(conn, data, size);
         return;
     }
@@ -150,7 +148,6 @@ static void take_body(struct conn *conn, const uint8_t *data, size_t size)
         conn->size = 0;
         conn->room = NULL;
         conn->asked = false;
-        conn->was_long = all > 2 * sizeof scratch.raw;
         conn->ops->message(conn, message, all);
     }
 }
@@ -217,7 +214,7 @@ static void take_input(struct conn *conn, const char *data, size_t size)
     if (conn->heard == 0) {
         conn->first = (uint8_t)data[0];
         conn->heard = 1;
-        if (!conn_begin_sealed(conn) || conn_mismatched(conn, data, size))
+        if (!conn_begin_sealed(conn))
             return;
     }
     conn->heard += size;
@@ -226,37 +223,17 @@ static void take_input(struct conn *conn, const char *data, size_t size)
         conn_fail(conn, LINK_REFUSED, "it sends too much before it is known");
         return;
     }
-    if (conn->tls != NULL)
-        take_sealed(conn, data, size);
-    else
-        take_frames(conn, (const uint8_t *)data, size);
-}
-
-/* After a long message comes another, most often: of that one only the
- * beginning is worth copying, the rest can go where it belongs at once. */
-static size_t scratch_bytes(const struct conn *conn)
-{
-    const bool beginning = conn->header_size == 0;
-
-    if (conn->limit == LINK_STRANGER_BYTES)
-        return LINK_STRANGER_BYTES;
-    return beginning && conn->was_long && conn->tls == NULL
-               ? BEGINNING_BYTES
-               : sizeof scratch.raw;
+    take_sealed(conn, data, size);
 }
 
 static void lend(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     const struct conn *conn = handle->data;
-    const size_t straight = conn->tls == NULL ? straight_bytes(conn) : 0;
+    const bool stranger = conn->limit == LINK_STRANGER_BYTES;
 
     (void)wanted;
-    if (straight > 0) {
-        *buffer = uv_buf_init((char *)assembly(conn) + conn->size,
-                              (unsigned)straight);
-        return;
-    }
-    *buffer = uv_buf_init(scratch.raw, (unsigned)scratch_bytes(conn));
+    *buffer = uv_buf_init(scratch.raw, stranger ? LINK_STRANGER_BYTES
+                                                : (unsigned)sizeof scratch.raw);
 }
 
 static void arrived(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)

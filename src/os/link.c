@@ -45,7 +45,7 @@ static const uint8_t magic[MAGIC_BYTES] = {'M', 'U', 'S', 'T',
 
 struct link_hub {
     struct link_options options;
-    struct tls_context *server, *client; /* NULL without a token. */
+    struct tls_context *server, *client;
     uv_tcp_t listener;
     bool listening;
     bool waiting;       /* Someone waits outside to be accepted. */
@@ -338,9 +338,7 @@ static struct link *link_for_greeting(struct conn *conn, const uint8_t *cookie)
     memcpy(link->cookie, cookie, COOKIE_BYTES);
     link->deadline = conn->deadline;
     conn_address(conn, link->address);
-    if (conn->tls != NULL)
-        (void)snprintf(link->peer, sizeof link->peer, "%s",
-                       tls_peer(conn->tls));
+    (void)snprintf(link->peer, sizeof link->peer, "%s", tls_peer(conn->tls));
     return link;
 }
 
@@ -373,7 +371,7 @@ static void greeted(struct conn *conn, const uint8_t *data, size_t size)
         return;
     }
     if (link->conn[plane] != NULL ||
-        (conn->tls != NULL && strcmp(link->peer, tls_peer(conn->tls)) != 0)) {
+        strcmp(link->peer, tls_peer(conn->tls)) != 0) {
         conn_fail(conn, LINK_REFUSED, "its two connections do not match");
         return;
     }
@@ -719,21 +717,14 @@ static bool has_way(const struct link *link, uint32_t at)
 
 static void dial_next(struct link *link)
 {
-    const struct sockaddr_storage *address;
-
     while (!has_way(link, link->address_at) &&
            link->address_at + 1 < link->address_count)
         link->address_at++;
-    address = &link->addresses[link->address_at];
     link->address_until = clock_now_us() + ADDRESS_US;
     if (!has_way(link, link->address_at))
         link_end(link, LINK_REFUSED,
                  "the network card of --interface has no address of its kind "
                  "(IPv4 or IPv6)");
-    else if (link->hub->client == NULL && !sockaddr_loopback(address))
-        link_end(link, LINK_REFUSED,
-                 "it is another machine and there is no token; give one with "
-                 "--token-file");
     else
         dial_plane(link, PLANE_CONTROL);
 }
@@ -811,14 +802,13 @@ enum err link_dial(struct link_hub *hub, const struct net_address *address,
 enum err link_hub_new(const struct link_options *options, struct link_hub **hub)
 {
     struct link_hub *made = mem_new(1, sizeof *made);
-    enum err err = ERR_OK;
+    enum err err;
 
     if (made == NULL)
         return ERR_NOMEM;
     made->options = *options;
-    if (options->token != NULL)
-        err = tls_context_new(options->token, true, &made->server);
-    if (err == ERR_OK && options->token != NULL)
+    err = tls_context_new(options->token, true, &made->server);
+    if (err == ERR_OK)
         err = tls_context_new(options->token, false, &made->client);
     if (err != ERR_OK) {
         tls_context_free(made->server);
@@ -1034,8 +1024,7 @@ bool link_may_be(const struct link *link, const char *name)
 {
     const char *peer = link_peer(link);
 
-    return peer[0] == '\0' || strcmp(peer, TOKEN_CLUSTER) == 0 ||
-           strcmp(peer, name) == 0;
+    return strcmp(peer, TOKEN_CLUSTER) == 0 || strcmp(peer, name) == 0;
 }
 
 const char *link_address(const struct link *link)

@@ -5,8 +5,8 @@
  * gradient (behind 64 MiB sends they came 1.4 s late):
  *
  *     dialler                                    hub that listens
- *       | -- control: [TLS] "MUSTER-1" 0 cookie ---> |
- *       | -- bulk:    [TLS] "MUSTER-1" 1 cookie ---> |  pairs by cookie
+ *       | -- control: TLS "MUSTER-1" 0 cookie -----> |
+ *       | -- bulk:    TLS "MUSTER-1" 1 cookie -----> |  pairs by cookie
  *       | <------------------- control: "MUSTER-1" - |
  *      up                                           up
  *
@@ -84,7 +84,7 @@ struct link_events {
 
 struct link_options {
     struct loop *loop;
-    const struct token *token; /* NULL: plain, loopback only.  Borrowed. */
+    const struct token *token;       /* Borrowed. */
     const struct net_source *source; /* To dial from; NULL: any.  Borrowed. */
     const struct link_events *events;
     void *context;
@@ -139,10 +139,10 @@ void link_close(struct link *link);
 
 void *link_user(const struct link *link);
 void link_set_user(struct link *link, void *user);
-/* The name on the peer's token; "" without TLS and for a dialled link. */
+/* The name on the peer's token; "" for a dialled link. */
 const char *link_peer(const struct link *link);
 /* S1: the token of one worker lets in that worker alone, that of the cluster
- * anybody; without tokens nobody is asked. */
+ * anybody. */
 bool link_may_be(const struct link *link, const char *name);
 /* Where it is, "127.0.0.1:4711". */
 const char *link_address(const struct link *link);

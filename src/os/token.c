@@ -161,22 +161,20 @@ enum err token_load(const char *path, bool coordinator, struct token *token,
 }
 
 enum err token_given(const char *path, bool coordinator, struct token *token,
-                     const struct token **given, struct why *why)
+                     struct why *why)
 {
-    enum err err = ERR_OK;
-
-    *given = NULL;
-    if (path == NULL)
-        return ERR_OK;
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    err = token_load(path, coordinator, token, why);
-    if (err == ERR_OK)
-        *given = token;
-    return err;
+    return token_load(path, coordinator, token, why);
 }
 
-static enum err write_token(const char *path, const struct token *token,
-                            struct why *why)
+void token_draw(struct token *token)
+{
+    *token = (struct token){.name = TOKEN_CLUSTER};
+    random_fill(token->key, sizeof token->key);
+}
+
+static enum err write_token(const char *path, enum output_way way,
+                            const struct token *token, struct why *why)
 {
     char line[sizeof TOKEN_MAGIC + TOKEN_NAME_SIZE + HEX_DIGITS + 4];
     int at = snprintf(line, sizeof line, "%s %s ", TOKEN_MAGIC, token->name);
@@ -187,13 +185,19 @@ static enum err write_token(const char *path, const struct token *token,
         at += snprintf(line + at, sizeof line - (size_t)at, "%02x",
                        token->key[i]);
     at += snprintf(line + at, sizeof line - (size_t)at, "\n");
-    err = output_open(&output, path, OUTPUT_WHOLE, 0600, why);
+    err = output_open(&output, path, way, 0600, why);
     if (err == ERR_OK) {
         output_write(output, line, (size_t)at);
         err = output_commit(output, why);
     }
     OPENSSL_cleanse(line, sizeof line);
     return err;
+}
+
+enum err token_keep(const char *path, const struct token *token,
+                    struct why *why)
+{
+    return write_token(path, OUTPUT_OWN, token, why);
 }
 
 static enum err derive(const char *name, const char *from, struct token *token,
@@ -224,7 +228,7 @@ static enum err derive(const char *name, const char *from, struct token *token,
 enum err token_new(const char *path, const char *name, const char *from,
                    struct why *why)
 {
-    struct token token = {.name = TOKEN_CLUSTER};
+    struct token token = {0};
     enum err err = ERR_OK;
 
     if (file_exists(path))
@@ -233,11 +237,11 @@ enum err token_new(const char *path, const char *name, const char *from,
                        "replaced",
                        path);
     if (name == NULL || strcmp(name, TOKEN_CLUSTER) == 0)
-        random_fill(token.key, sizeof token.key);
+        token_draw(&token);
     else
         err = derive(name, from, &token, why);
     if (err == ERR_OK)
-        err = write_token(path, &token, why);
+        err = write_token(path, OUTPUT_WHOLE, &token, why);
     token_close(&token);
     return err;
 }

@@ -37,12 +37,16 @@ MUST_CHECK enum err token_new(const char *path, const char *name,
  * do.  Wipe with token_close. */
 MUST_CHECK enum err token_load(const char *path, bool coordinator,
                                struct token *token, struct why *why);
-/* The same of the file that a user named, and *given is `token`; or NULL, if
- * `path` is.  This process's memory is then kept out of core files and of other
- * processes' reach. */
+/* The same of the file that a user named: it may be good for many runs, so this
+ * process's memory is then kept out of core files and of other processes'
+ * reach. */
 MUST_CHECK enum err token_given(const char *path, bool coordinator,
-                                struct token *token, const struct token **given,
-                                struct why *why);
+                                struct token *token, struct why *why);
+/* A fresh cluster token, in memory ... */
+void token_draw(struct token *token);
+/* ... and in a file, 0600, in place of what is there. */
+MUST_CHECK enum err token_keep(const char *path, const struct token *token,
+                               struct why *why);
 void token_close(struct token *token);
 /* What held a key, or a part of one. */
 void token_wipe(void *bytes, size_t size);

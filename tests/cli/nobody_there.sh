@@ -1,5 +1,10 @@
 # Port 1 is never ours.
+"$MUSTER" token new t >/dev/null
+"$MUSTER" status 127.0.0.1:1 --token-file t
+echo "status $?"
 "$MUSTER" status 127.0.0.1:1
+echo "status $?"
+"$MUSTER" join 127.0.0.1:1
 echo "status $?"
 "$MUSTER" stop
 echo "status $?"

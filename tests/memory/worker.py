@@ -55,8 +55,8 @@ def run(name, data, threads, *flags, token=()):
          "127.0.0.1:0", "--workers", "2", "--out", name,
          "--steps", "4", "--quiet", *token, *flags], stdout=subprocess.PIPE,
         text=True)
-    where = address(name)
-    joiners = [subprocess.Popen([MUSTER, "join", where, "--threads",
+    address(name)
+    joiners = [subprocess.Popen([MUSTER, "join", name, "--threads",
                                  str(threads), "--name", f"w{i}", "--quiet",
                                  *token])
                for i in range(2)]

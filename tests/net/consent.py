@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, perfect_hash,  # noqa: E402
+from cluster import (Tap, place_of, finish, perfect_hash,  # noqa: E402
                      result_of, run, start, train_args)
 
 KEY = ["--token-file", "cluster.token"]
@@ -23,7 +23,7 @@ def main():
     tap.ok(done.returncode == 0, "token new", done)
     process = start(*train_args("run", "--listen", "127.0.0.1:0", *KEY,
                                 "--workers", "1", "--data-shared", "rows"))
-    address = address_of("run")
+    address = place_of("run")
     shy = finish(start("join", address, "--name", "shy", *KEY))
     place = str(Path("rows").resolve())
     tap.ok(shy[0] == 1 and f"--data-shared {place}" in shy[1] + shy[2],

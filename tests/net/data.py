@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, result_of,  # noqa: E402
+from cluster import (Tap, place_of, finish, result_of,  # noqa: E402
                      run, start, write_rows)
 from ranges import Files  # noqa: E402
 
@@ -28,7 +28,7 @@ def cluster(out, kind, train=(), join=(), workers=2):
     process = start(*job(kind, "--listen", "127.0.0.1:0", "--workers",
                          str(workers), "--code", "uncoded", "--out", out,
                          *train))
-    address = address_of(out)
+    address = place_of(out)
     joiners = [start("join", address, "--name", f"far-{i}", *join)
                for i in range(workers)]
     code, text, err = finish(process)
@@ -152,7 +152,7 @@ def refusals(tap, wanted):
     flip("bad.shared", os.path.getsize("bad.shared") - 5050)
     process = start(*job("dense", "--listen", "127.0.0.1:0", "--workers", "1",
                          "--data-shared", "dense.shared", "--out", "half"))
-    address = address_of("half")
+    address = place_of("half")
     code, out, err = finish(start("join", address, "--data-shared",
                                   "bad.shared"), 20)
     tap.ok(code == 1 and "holds other bytes" in out + err,

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, child_named, children,  # noqa: E402
+from cluster import (Tap, place_of, child_named, children,  # noqa: E402
                      finish, kill, wait_for, wait_step)
 
 ROOT, BUILD = Path(os.environ["ROOT"]), Path(os.environ["BUILD"])
@@ -93,7 +93,7 @@ def killed_program(tap, wanted):
 
 def joiners(tap, wanted):
     process = start("./door", "train", 1, "joined", "127.0.0.1:0")
-    address = address_of("joined")
+    address = place_of("joined")
     far = [start("./door", "join", address) for _ in range(2)]
     code, out, _ = run("./door", "join", address, "skewed")
     tap.ok(code == 1 and "other data" in out,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, result_of,  # noqa: E402
+from cluster import (Tap, address_of, finish, own_key, result_of,  # noqa: E402
                      run, start, status, wait_for)
 from road import Gate  # noqa: E402
 
@@ -30,7 +30,8 @@ def main():
                     "--code", "steal", "--stragglers", "0", "--pieces", "16",
                     "--out", "run")
     gate = Gate(address_of("run"), DATA // 3)
-    joiner = start("join", gate.address, "--name", "far", "--cache", "none")
+    joiner = start("join", gate.address, "--name", "far", "--cache", "none",
+                   *own_key("run"))
     try:
         wait_for(gate.held.is_set, "the gate to be reached")
         wait_for(lambda: answers("run", "far") > 0, "a first answer")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 from cluster import (Tap, address_of, child_named, finish,  # noqa: E402
-                     peak_kib, perfect_hash, result_of, run, start, train_args,
+                     own_key, peak_kib, perfect_hash, result_of, run, start, train_args,
                      wait_step)
 from rogue import rogue_servers  # noqa: E402
 from strangers import attack  # noqa: E402
@@ -28,8 +28,8 @@ MEMORY_KIB = 64 * 1024
 CONNECTIONS = {"plain": 3000, "sealed": 7000}
 
 
-def refusals(tap, name, address):
-    """Workers that speak the protocol and may not come in: told why."""
+def refusals(tap, name, address, token):
+    """Workers that have the key and may not come in: told why."""
     cases = [
         ("another arithmetic", hello(arithmetic=b"\x11" * 32), "other bits"),
         ("another version", hello(version=999), "protocol version"),
@@ -37,7 +37,7 @@ def refusals(tap, name, address):
     ]
     texts = []
     for what, message, words in cases:
-        peer = Peer(address)
+        peer = Peer(address, token)
         peer.send(message)
         text = reject_text(peer.receive())
         peer.close()
@@ -58,9 +58,9 @@ def under_attack(tap, name, wanted, flags, key):
         coordinator = child_named(process.pid, "coordinator")
         before = peak_kib(coordinator)
         recorded = record_handshake(["join", None, "--name", "honest",
-                                     *key])
+                                     *(key or own_key(out))])
         if not key:
-            told = refusals(tap, name, address)
+            told = refusals(tap, name, address, own_key(out)[1])
         made = attack(address, rng, CONNECTIONS[name], 100, recorded)
         after = peak_kib(coordinator)
         asked = run("status", out, "--format", "json", *key)
@@ -91,17 +91,17 @@ def under_attack(tap, name, wanted, flags, key):
     return made
 
 
-def other_job(tap):
+def other_job(tap, key):
     """A worker of one job finds another one at the same address."""
     first = start(*train_args("first", "--listen", "127.0.0.1:0", "--workers",
-                              "1", "--delay", "exp:0.01", steps=100000))
+                              "1", "--delay", "exp:0.01", *key, steps=100000))
     address = address_of("first")
-    worker = start("join", address, "--name", "stray")
-    wait_step("first", 2)
+    worker = start("join", address, "--name", "stray", *key)
+    wait_step("first", 2, *key)
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
     second = start(*train_args("second", "--listen", address, "--workers", "2",
-                               steps=100000))
+                               *key, steps=100000))
     there = address_of("second")
     if there != address:
         tap.skip("a worker of another job is told so", "the port was taken")
@@ -128,7 +128,7 @@ def main():
     made += under_attack(tap, "sealed", wanted, ["--listen", "0.0.0.0:0", *key],
                          key)
     tap.ok(made >= 9000, "ten thousand connections", f"{made} were made")
-    other_job(tap)
+    other_job(tap, key)
     tap.done()
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, result_of,  # noqa: E402
+from cluster import (Tap, place_of, finish, result_of,  # noqa: E402
                      run, start)
 from ranges import Files  # noqa: E402
 
@@ -49,7 +49,7 @@ def reads(tap, wanted):
     process = start(*FAR, "--workers", "2", "--data-shared",
                     f"{files.address}/all.shared", "--ca", "ours.pem", "--out",
                     "sealed")
-    address = address_of("sealed")
+    address = place_of("sealed")
     code, out, err = finish(start("join", address, "--cache", "none"), 20)
     tap.ok(code == 1 and "certificate is not to be trusted" in out + err and
            "--ca FILE" in out + err, "a worker that was not told of the "

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, kill,  # noqa: E402
+from cluster import (Tap, place_of, finish, kill,  # noqa: E402
                      perfect_hash, result_of, run, start, status, train_args,
                      wait_for, wait_step, write_rows)
 
@@ -26,7 +26,7 @@ def names_of(out, *more):
 
 
 def join_all(out, count, *more):
-    address = address_of(out)
+    address = place_of(out)
     return [start("join", address, "--name", f"far-{i}", *more)
             for i in range(count)]
 
@@ -75,7 +75,7 @@ def sealed(tap, wanted):
     key = ["--token-file", "cluster.token"]
     process = start(*train_args(out, "-n", "1", "--delay", "exp:0.01",
                                 "--listen", "0.0.0.0:0", *key, steps=STEPS))
-    address = address_of(out)
+    address = place_of(out)
     wait_step(out, 1, *key)
     joiners = [start("join", address, "--token-file", "far-0.token"),
                start("join", address, "--name", "far-1", *key)]
@@ -109,13 +109,13 @@ def refused(tap, name, word, arguments):
               f"{took:.1f} s {done}")
 
 
-def token_against_none(tap):
+def another_token(tap):
     out = "no-token"
     process = start(*train_args(out, "-n", "1", "--delay", "exp:0.01",
                                 steps=1000))
-    address = address_of(out)
+    address = place_of(out)
     wait_step(out, 1)
-    refused(tap, "a token where there is none", "token",
+    refused(tap, "a token that is not the run's", "token",
             ["join", address, "--name", "x", "--token-file", "cluster.token"])
     os.kill(process.pid, signal.SIGTERM)
     finish(process)
@@ -155,7 +155,7 @@ def main():
     wanted = perfect_hash(STEPS)
     plain(tap, wanted)
     sealed(tap, wanted)
-    token_against_none(tap)
+    another_token(tap)
     tap.done()
 
 

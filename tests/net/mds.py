@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (SMALL, Tap, address_of, finish, kill,  # noqa: E402
+from cluster import (SMALL, Tap, place_of, finish, kill,  # noqa: E402
                      result_of, start, status, train, wait_for, wait_step,
                      write_rows)
 
@@ -95,7 +95,7 @@ def shipped(tap, name, job):
     process = start("train", *map(str, job), model, *map(str, CODE), "--out",
                     out, "--listen", "127.0.0.1:0", "--workers", "4:6",
                     "--delay", "exp:0.02", "--format", "json")
-    address = address_of(out)
+    address = place_of(out)
     far = [join(address, f"w{i}") for i in range(4)]
     wait_step(out, 2)
     kill(far[1].pid)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (MUSTER, Tap, address_of, finish, happens,  # noqa: E402
+from cluster import (MUSTER, Tap, place_of, finish, happens,  # noqa: E402
                      kill, result_of, run, start, status, wait_for,
                      wait_step)
 from field import Field, sweep, why_not  # noqa: E402
@@ -54,7 +54,7 @@ def well(result, wanted):
 def one_copy(tap, wanted):
     """Four copies of everything are needed, one is sent."""
     process = start(*job("one", 8, "--code", "frc", "--stragglers", "3"))
-    address = address_of("one")
+    address = place_of("one")
     result = ended(process, [join(address, f"far-{i}") for i in range(8)])
     data = result.get("data", {})
     tap.ok(well(result, wanted) and not any(j[0] for j in result["joiners"]),
@@ -72,7 +72,7 @@ def alone(tap, wanted):
     """--ship coordinator, of the run, or of one worker."""
     process = start(*job("alone", 2, "--code", "frc", "--stragglers", "1",
                          "--ship", "coordinator"))
-    address = address_of("alone")
+    address = place_of("alone")
     result = ended(process, [join(address, f"far-{i}") for i in range(2)])
     data = result.get("data", {})
     tap.ok(well(result, wanted) and
@@ -80,7 +80,7 @@ def alone(tap, wanted):
            "--ship coordinator: all from there", result)
     process = start(*job("hermit", 2, "--code", "frc", "--stragglers", "1",
                          "--delay", "exp:0.05"))
-    address = address_of("hermit")
+    address = place_of("hermit")
     hermit = join(address, "hermit", "--ship", "coordinator")
     other = join(address, "other")
     tap.ok(happens(lambda: ports_of(other.pid)), "a joiner opens a port")
@@ -99,7 +99,7 @@ def takes_over(tap):
                            "json").stdout).get("hash")
     process = start(*job("over", 2, "--code", "frc", "--stragglers", "1",
                          "--delay", "exp:0.005", steps=400))
-    address = address_of("over")
+    address = place_of("over")
     joiners = [join(address, f"far-{i}") for i in range(2)]
     wait_step("over", 3)
     kill(joiners[0].pid)
@@ -115,7 +115,7 @@ def killed(tap, wanted):
     """Two of four are killed while everybody sends to everybody."""
     process = start(*job("killed", 4, "--code", "frc", "--stragglers", "3",
                          "--delay", "exp:0.2", data=LARGE))
-    address = address_of("killed")
+    address = place_of("killed")
     joiners = [start("join", address, "--name", f"far-{i}", "--cache",
                      f"kept-{i}") for i in range(4)]
 
@@ -140,7 +140,7 @@ def wrong(tap):
     wanted = result_of(run("train", *DATA, "--steps", str(steps), "--format",
                            "json").stdout).get("hash")
     process = start(*job("wrong", 1, "--delay", "exp:0.005", steps=steps))
-    address = address_of("wrong")
+    address = place_of("wrong")
     spoiler = subprocess.Popen([SPOILER, address, "bad"], text=True,
                                stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -194,7 +194,7 @@ def strangers(tap):
     key = ["--token-file", "cluster.token"]
     process = start(*job("sealed", 2, "--code", "frc", "--stragglers", "1",
                          "--delay", "exp:0.01", *key, steps=steps))
-    address = address_of("sealed")
+    address = place_of("sealed")
     joiners = [join(address, f"far-{i}", *key) for i in range(2)]
     port = wait_for(lambda: ports_of(joiners[0].pid), "a worker's port")[0]
     door = f"127.0.0.1:{port}"
@@ -237,7 +237,7 @@ def cut_off(tap, wanted):
         args[args.index("127.0.0.1:0")] = f"{field.address('c')}:0"
         with open("cut.json", "w+") as out, open("cut.err", "w+") as err:
             train = field.start("c", MUSTER, *args, out=out, err=err)
-            address = address_of("cut")
+            address = place_of("cut")
             joiners = [field.start(node, MUSTER, "join", address, "--name",
                                    node, "--cache", "none", *key)
                        for node in ("a", "b")]

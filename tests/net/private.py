@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, kill, result_of,  # noqa: E402
+from cluster import (Tap, place_of, finish, kill, result_of,  # noqa: E402
                      run, start, status, wait_for, wait_step)
-from road import Recorder  # noqa: E402
+from eye import Eye  # noqa: E402
 
 CHUNK = 64
 CANARY = [0.8134375, -0.5719147, 0.2718283, 0.1414213, -0.3333219, 0.6180339]
@@ -92,7 +92,7 @@ def dismiss(joined):
 def whole(out, files, *flags, join=()):
     """A run from beginning to end."""
     process = begin(out, len(set(files)), *flags)
-    joined = owners(address_of(out), files, *join)
+    joined = owners(place_of(out), files, *join)
     result = end(process)
     result["owners"] = dismiss(joined)
     return result
@@ -153,30 +153,30 @@ def found(streams, row):
 
 def canary(tap):
     process = begin("canary", 2, *PLAIN)
-    road = Recorder(address_of("canary"))
-    joined = owners(road.address, ["bird.svm", "b.svm"])
+    with Eye("canary-seen") as eye:
+        joined = owners(place_of("canary"), ["bird.svm", "b.svm"])
     result = end(process)
     dismiss(joined)
-    tap.ok(result["exit"] == 0 and sum(map(len, road.sent)) > 10000,
+    sent = eye.saw("sent")
+    tap.ok(result["exit"] == 0 and sum(map(len, sent)) > 10000,
            "all that owners send is recorded", result)
-    tap.equal(found(road.sent, CANARY), [], "no row is in it")
-    road.close()
+    tap.equal(found(sent, CANARY), [], "no row is in it")
     # The same eye sees a row that is shipped, in the other direction.
     process = start("train", "bird.svm", "--storage", "f32", *PLAIN,
                     "--listen", "127.0.0.1:0", "--workers", "1", "--out",
                     "shipped", "--format", "json")
-    road = Recorder(address_of("shipped"))
-    worker = start("join", road.address, "--cache", "none")
+    with Eye("shipped-seen") as eye:
+        worker = start("join", place_of("shipped"), "--cache", "none")
     end(process)
     finish(worker, 20)
-    tap.ok("f32" in found(road.heard, CANARY), "a shipped row would be seen")
-    road.close()
+    tap.ok("f32" in found(eye.saw("heard"), CANARY),
+           "a shipped row would be seen")
 
 
 def come_back(tap, wanted):
     files = ["a.svm", "b.svm", "c.svm"]
     process = begin("back", 3, *SLOW)
-    address = address_of("back")
+    address = place_of("back")
     joined = owners(address, files)
     wait_step("back", 3)
     for _ in range(3):
@@ -202,7 +202,7 @@ def names(folder):
 def deadline(tap, wanted):
     files = ["a.svm", "b.svm", "c.svm"]
     process = begin("late", 3, *SLOW, "--owner-wait", "1")
-    joined = owners(address_of("late"), files)
+    joined = owners(place_of("late"), files)
     wait_step("late", 3)
     kill(joined["h2"].pid)
     result = end(process)
@@ -214,7 +214,7 @@ def deadline(tap, wanted):
     tap.ok("is away; the step waits for it, 1 s at most" in result["stderr"],
            "... and the log said for whom it waited")
     again = start("train", "--resume=late", "--format", "json")
-    joined = owners(address_of("late"), files)
+    joined = owners(place_of("late"), files)
     result = end(again)
     tap.ok(result.get("hash") == wanted and not any(dismiss(joined)),
            "resumed when all are back: same hash", result)
@@ -223,7 +223,7 @@ def deadline(tap, wanted):
 def go_on(tap):
     files = ["a.svm", "b.svm", "c.svm"]
     process = begin("on", 3, *SLOW, "--code", "ignore", "--stragglers", "1")
-    joined = owners(address_of("on"), files)
+    joined = owners(place_of("on"), files)
     wait_step("on", 3)
     kill(joined["h0"].pid)
     result = end(process)
@@ -239,7 +239,7 @@ def go_on(tap):
 def replicas(tap, wanted):
     files = ["a.svm", "b.svm", "c.svm", "b.svm"]
     process = begin("twins", 3, *SLOW)
-    joined = owners(address_of("twins"), files)
+    joined = owners(place_of("twins"), files)
     wait_for(lambda: "h3" in names("twins"), "both owners of a file")
     wait_step("twins", 3)
     kill(joined["h1"].pid)
@@ -251,7 +251,7 @@ def replicas(tap, wanted):
 
 def coordinator(tap, wanted):
     process = begin("chief", 3, *SLOW, "--chaos", "kill:coordinator@10")
-    joined = owners(address_of("chief"), ["a.svm", "b.svm", "c.svm"])
+    joined = owners(place_of("chief"), ["a.svm", "b.svm", "c.svm"])
     result = end(process)
     tap.ok(result.get("hash") == wanted and
            result.get("coordinator_deaths") == 1 and not any(dismiss(joined)),
@@ -264,7 +264,7 @@ def token(tap, wanted):
         run("token", "new", f"{name}.token", "--name", name, "--from",
             "cluster.token")
     process = begin("sealed", 3, *PLAIN, "--token-file", "cluster.token")
-    address = address_of("sealed")
+    address = place_of("sealed")
     wrong = owner(address, "h1", "a.svm", "--token-file", "h0.token")
     joined = {name: owner(address, name, file, "--token-file",
                           f"{name}.token")
@@ -300,7 +300,7 @@ def refusals(tap):
 
 def strangers(tap):
     process = begin("closed", 2, *PLAIN)
-    address = address_of("closed")
+    address = place_of("closed")
     done = run("join", address)
     tap.ok(done.returncode == 1 and "--data-private FILE" in done.stderr,
            "a worker without rows is told how to join", done)
@@ -315,19 +315,19 @@ def strangers(tap):
     tap.ok("nothing was begun" in finish(first)[2], "the owner is told")
     tap.ok(not Path("closed").exists(), "and no folder is left")
     process = begin("open", 2, *SLOW)
-    joined = owners(address_of("open"), ["a.svm", "b.svm"])
+    joined = owners(place_of("open"), ["a.svm", "b.svm"])
     wait_step("open", 2)
-    done = run("join", address_of("open"), "--data-private", "c.svm")
+    done = run("join", place_of("open"), "--data-private", "c.svm")
     tap.ok(done.returncode == 1 and "with other files" in done.stderr,
            "a file that was not there is refused", done)
-    done = run("join", address_of("open"))
+    done = run("join", place_of("open"))
     tap.ok(done.returncode == 1 and "--data-private FILE" in done.stderr,
            "... and so is a worker without", done)
     end(process)
     dismiss(joined)
     process = start("train", "a.svm", *SLOW, "-n", "1", "--listen",
                     "127.0.0.1:0", "--out", "usual", "--format", "json")
-    done = run("join", address_of("usual"), "--data-private", "b.svm")
+    done = run("join", place_of("usual"), "--data-private", "b.svm")
     tap.ok(done.returncode == 1 and "leave out --data-private" in done.stderr,
            "private rows have no place in another run", done)
     end(process)

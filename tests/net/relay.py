@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, kill,  # noqa: E402
+from cluster import (Tap, address_of, finish, kill, own_key, place_of,  # noqa: E402
                      perfect_hash, result_of, run, start, status, train,
                      train_args, wait_for, wait_step, Train)
 
@@ -88,12 +88,12 @@ def behind_relays(tap, wanted):
     out = "behind"
     process = start(*train_args(out, "--listen", "127.0.0.1:0", "--workers",
                                 "3:8", "--delay", "exp:0.005", steps=STEPS))
-    first = start("relay", address_of(out), "--name", "first")
+    first = start("relay", place_of(out), "--name", "first")
     near = relay_at(first)
-    second = start("relay", near, "--name", "second")
+    second = start("relay", near, "--name", "second", *own_key(out))
     far = relay_at(second)
-    joiners = joiners_behind(f"{far},{near}", ["a", "b"])
-    joiners += joiners_behind(near, ["c"])
+    joiners = joiners_behind(f"{far},{near}", ["a", "b"], *own_key(out))
+    joiners += joiners_behind(near, ["c"], *own_key(out))
     try:
         wait_for(lambda: len(names_of(out)) == 3, "all to join")
         wait_step(out, 20)
@@ -118,9 +118,9 @@ def leaves(tap, wanted):
     out = "leaves"
     process = start(*train_args(out, "--listen", "127.0.0.1:0", "--workers",
                                 "2:4", "--delay", "exp:0.005", steps=STEPS))
-    above = address_of(out)
-    relay = start("relay", above)
-    joiners = joiners_behind(f"{relay_at(relay)},{above}", ["a", "b"])
+    relay = start("relay", place_of(out))
+    joiners = joiners_behind(f"{relay_at(relay)},{address_of(out)}",
+                             ["a", "b"], *own_key(out))
     try:
         wait_step(out, 20)
         relay.send_signal(signal.SIGTERM)
@@ -149,7 +149,7 @@ def sealed(tap, wanted):
     process = start(*train_args(out, "--listen", "0.0.0.0:0", "--workers",
                                 "2:4", "--delay", "exp:0.005", *key,
                                 steps=STEPS))
-    above = address_of(out)
+    above = place_of(out)
     relay = start("relay", above, "--listen", "0.0.0.0:0", *key)
     below = relay_at(relay)
     joiners = [start("join", below, "--token-file", "a.token"),

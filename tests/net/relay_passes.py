@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import (SMALL, Tap, Train, address_of, finish, kill, result_of,
+from cluster import (SMALL, Tap, Train, finish, kill, own_key, place_of, result_of,
                      run, start, status, train, wait_for, wait_step)
 
 LATE = ["gen:gmm:6000,20", "--steps", 150, "--seed", 3, "--chunk-rows", 64,
@@ -78,9 +78,11 @@ def kept_run(out):
     process = start("train", *KEPT, "--format", "json", "--listen",
                     "127.0.0.1:0", "--workers", "2", "--code", "uncoded",
                     "--out", out)
-    relay = start("relay", address_of(out), "--name", "between")
-    near = relay.stderr.readline().split()[-1]
-    joiners = [start("join", near, "--name", f"far-{i}", "--cache", "kept")
+    relay = start("relay", place_of(out), "--name", "between")
+    words = relay.stderr.readline().split()
+    near = words[words.index("join") + 1]
+    joiners = [start("join", near, "--name", f"far-{i}", "--cache", "kept",
+                     *own_key(out))
                for i in range(2)]
     code, text, err = finish(process)
     result = result_of(text)

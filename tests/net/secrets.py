@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (MUSTER, SMALL, Tap, address_of,  # noqa: E402
+from cluster import (MUSTER, SMALL, Tap, place_of,  # noqa: E402
                      children, finish, perfect_hash, result_of, run, start,
                      train_args, wait_for, wait_step)
 
@@ -116,7 +116,7 @@ def run_cluster(key):
         "run", "-n", "2", "--listen", "127.0.0.1:0", "--verify", "--sync",
         "--record", "delays.trace", "--delay", "exp:0.01", "--chaos",
         "kill:coordinator@30,lie:w1@60,join@90", *key, steps=STEPS))
-    address = address_of("run")
+    address = place_of("run")
     worker = start("join", address, "--name", "far", *key)
     wait_step("run", 10, *key)
     others = [run("status", "run", *key), run("join", address),

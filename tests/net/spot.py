@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, perfect_hash,  # noqa: E402
+from cluster import (Tap, place_of, finish, perfect_hash,  # noqa: E402
                      result_of, run, start, status, train_args, wait_for,
                      wait_step)
 from metadata import Aws, Azure, Gcp  # noqa: E402
@@ -52,7 +52,7 @@ def worker(tap, kind, wanted):
     one, flags = place(kind)
     process = start(*train_args(out, "-n", "1", "--delay", "exp:0.04",
                                 "--listen", "127.0.0.1:0", steps=STEPS))
-    joiner = start("join", address_of(out), "--name", "spot", *flags)
+    joiner = start("join", place_of(out), "--name", "spot", *flags)
     try:
         wait_for(lambda: joined(out), "the joiner")
         wait_for(lambda: one.looks >= 2, "two looks")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import (DEADLINE_S, Tap, Train, address_of, finish, kill, run,
+from cluster import (DEADLINE_S, Tap, Train, place_of, finish, kill, run,
                      start, train, wait_for, wait_step)
 
 ONE = ["gen:gmm:8000,20", "--seed", 5, "--chunk-rows", 64]
@@ -128,7 +128,7 @@ def test_no_secret(tap):
     job = Train(*ONE, "-n", 1, "--listen", "127.0.0.1:0", "--token-file",
                 "canary.token", "--workers", "2:4", "--steps", 300, "--delay",
                 "exp:0.01", "--out", "d", "--trace", "d.json")
-    joined = start("join", address_of("d"), "--token-file", "canary.token",
+    joined = start("join", place_of("d"), "--token-file", "canary.token",
                    "--name", "far")
     result = job.finish()
     finish(joined)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (Tap, address_of, finish, perfect_hash,  # noqa: E402
+from cluster import (Tap, address_of, finish, own_key, perfect_hash,  # noqa: E402
                      result_of, run, start, status, train_args, wait_for,
                      wait_step)
 from proxy import DOWN, UP, Proxy, Road  # noqa: E402
@@ -36,7 +36,7 @@ class Cluster:
 
     def join(self, name):
         return start("join", self.proxy.address, "--name", name, "--threads",
-                     "1", *self.key)
+                     "1", *(self.key or own_key(self.out)))
 
     def reach(self, step):
         return wait_step(self.out, step, *self.key)

@@ -231,6 +231,17 @@ def address_of(out):
                     f"{path}")
 
 
+def place_of(out):
+    """The run's folder, once somebody is there: it has the key, too."""
+    address_of(out)
+    return out
+
+
+def own_key(out):
+    """For those who dial an address: the key of a run that has its own."""
+    return ["--token-file", str(Path(out) / "run.token")]
+
+
 def memory_kib(pid):
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):

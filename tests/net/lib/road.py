@@ -55,27 +55,6 @@ class Road:
         self.listener.close()
 
 
-class Recorder(Road):
-    """Keeps a copy.  `sent`: what those who dialled it said; `heard`: what they
-    were told."""
-
-    def __init__(self, address):
-        self.sent = []
-        self.heard = []
-        super().__init__(address)
-
-    @staticmethod
-    def keep(copies):
-        copies.append(bytearray())
-        return copies[-1].extend
-
-    def up(self):
-        return self.keep(self.sent)
-
-    def down(self):
-        return self.keep(self.heard)
-
-
 class Gate(Road):
     """Lets only so many bytes through to the worker, on each connection, until
     it is opened."""

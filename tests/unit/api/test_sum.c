@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "muster.h"
 
@@ -298,6 +299,7 @@ static void test_refusals(void **state)
     struct muster_group_options options = MUSTER_OPTIONS, bad;
     struct muster_group *group = NULL;
     struct muster_sum_info info = {.version = 1};
+    struct stat folder;
     double value = 1;
     char why[MUSTER_WHY_SIZE];
 
@@ -317,12 +319,14 @@ static void test_refusals(void **state)
                      MUSTER_BAD_OPTION);
     assert_int_equal(muster_group_join(&options, "x", &group, why),
                      MUSTER_BAD_OPTION);
-    options.give_up_s = 1;
     assert_int_equal(muster_group_join(&options, ":1", &group, why),
-                     MUSTER_LOST);
+                     MUSTER_BAD_OPTION); /* Without a key. */
     assert_null(group);
     options.bytes_max = 16;
     assert_int_equal(muster_group_host(&options, &group, why), MUSTER_OK);
+    /* Its address is a folder, with the key, that nobody else can read. */
+    assert_int_equal(stat(muster_group_address(group), &folder), 0);
+    assert_int_equal(folder.st_mode & 0777, 0700);
     assert_int_equal(muster_sum(group, NULL, 1, MUSTER_DOUBLE, 0, NULL, why),
                      MUSTER_BAD_OPTION);
     assert_int_equal(muster_sum(group, &value, 0, MUSTER_DOUBLE, 0, NULL, why),

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,14 +20,14 @@
 #include "base/mem.h"
 #include "node/client.h"
 #include "node/runs.h"
-#include "os/file.h"
+#include "node/ways.h"
 #include "os/process.h"
 #include "os/token.h"
 
 #define JOINERS 3u
 
 struct joiner {
-    char address[128];
+    const char *folder;
     char name[16];
     const char *token_file;
 };
@@ -48,39 +49,29 @@ struct outside {
 static int joiner_main(void *context)
 {
     const struct joiner *joiner = context;
-    const struct join_options options = {.address = joiner->address,
-                                         .token_file = joiner->token_file,
+    struct ways ways;
+    const struct join_options options = {.ways = &ways,
                                          .name = joiner->name,
                                          .threads = 1,
                                          .give_up_us = 20 * SECOND_US};
     struct why why = {0};
 
-    if (join_run(&options, &why) == ERR_OK)
+    if (ways_open(joiner->folder, joiner->token_file, false, &ways, &why) ==
+            ERR_OK &&
+        join_run(&options, &why) == ERR_OK)
         return 0;
     (void)!write(STDERR_FILENO, why.text, strlen(why.text));
     return 1;
 }
 
-static void read_address(const struct outside *outside, char address[128])
-{
-    char path[300];
-    uint8_t *text;
-    size_t size;
-
-    (void)snprintf(path, sizeof path, "%s/address", outside->runs->out);
-    assert_int_equal(file_read(path, 100, &text, &size, NULL), ERR_OK);
-    (void)snprintf(address, 128, "%.*s", (int)size - 1, (char *)text);
-    mem_free(text);
-}
-
 static void start_joiners(struct outside *outside)
 {
     while (outside->started < outside->wanted) {
-        struct joiner joiner = {.token_file = outside->token_file};
+        struct joiner joiner = {.folder = outside->runs->out,
+                                .token_file = outside->token_file};
         const struct process_start start = {
             .title = "joiner", .main = joiner_main, .context = &joiner};
 
-        read_address(outside, joiner.address);
         (void)snprintf(joiner.name, sizeof joiner.name, "far-%u",
                        outside->started);
         assert_int_equal(
@@ -230,7 +221,7 @@ static void test_sealed(void **state)
 
     (void)state;
     open_outside(&outside, &runs, 40, 0, 2);
-    (void)snprintf(path, sizeof path, "%s/token", runs.out);
+    (void)snprintf(path, sizeof path, "%s/cluster", runs.out);
     assert_int_equal(token_new(path, NULL, NULL, &why), ERR_OK);
     outside.token_file = path;
     runs.options.token_file = path;
@@ -301,11 +292,12 @@ static void test_nobody_answers(void **state)
 static void test_join_mistakes(void **state)
 {
     struct why why = {0};
-    struct join_options options = {.address = "127.0.0.1", .threads = 1};
+    struct ways ways = {.addresses = {{.host = "127.0.0.1", .port = 1}},
+                        .count = 1,
+                        .token = {.name = TOKEN_CLUSTER}};
+    struct join_options options = {.ways = &ways, .threads = 1};
 
     (void)state;
-    assert_int_equal(join_run(&options, &why), ERR_FORMAT); /* No port. */
-    options.address = "127.0.0.1:1";
     options.name = "a b";
     assert_int_equal(join_run(&options, &why), ERR_FORMAT);
     options.name = NULL;
@@ -315,9 +307,52 @@ static void test_join_mistakes(void **state)
     options.give_up_us = 100 * MS_US;
     assert_int_equal(join_run(&options, &why), ERR_TIMEOUT);
     assert_non_null(strstr(why.text, "cannot be reached"));
-    options.address = "192.0.2.1:1"; /* Another machine, no token. */
-    assert_int_equal(join_run(&options, &why), ERR_DENIED);
+}
+
+/* An address alone leads nowhere; a folder has the key, and nobody else. */
+static void test_ways(void **state)
+{
+    const struct net_address address = {.host = "127.0.0.1", .port = 7};
+    struct why why = {0};
+    struct token token, again;
+    struct ways ways;
+    struct stat info;
+    struct runs runs;
+    char path[300];
+
+    (void)state;
+    assert_int_equal(ways_open("127.0.0.1", NULL, false, &ways, &why),
+                     ERR_FORMAT); /* No port. */
+    assert_int_equal(ways_open("127.0.0.1:1", NULL, false, &ways, &why),
+                     ERR_SHAPE);
+    assert_non_null(strstr(why.text, "needs a key"));
+    assert_int_equal(ways_open("no/where", NULL, false, &ways, &why),
+                     ERR_NOTFOUND);
+    runs_open(&runs, 1);
+    assert_int_equal(ways_open(runs.out, NULL, false, &ways, &why),
+                     ERR_NOTFOUND);
+    assert_int_equal(ways_keep_address(runs.out, &address, &why), ERR_OK);
+    assert_int_equal(ways_open(runs.out, NULL, false, &ways, &why),
+                     ERR_NOTFOUND);
     assert_non_null(strstr(why.text, "--token-file"));
+    assert_int_equal(ways_keep_token(runs.out, &token, &why), ERR_OK);
+    assert_int_equal(ways_keep_token(runs.out, &again, &why), ERR_OK);
+    assert_memory_equal(&token, &again, sizeof token);
+    (void)snprintf(path, sizeof path, "%s/run.token", runs.out);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(ways_open(runs.out, NULL, true, &ways, &why), ERR_OK);
+    assert_true(ways.own && ways.count == 1 && ways.addresses[0].port == 7);
+    assert_memory_equal(&token, &ways.token, sizeof token);
+    ways_close(&ways);
+    /* One that others can read is no key, and is replaced. */
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(ways_open(runs.out, NULL, true, &ways, &why), ERR_DENIED);
+    assert_int_equal(ways_keep_token(runs.out, &again, &why), ERR_OK);
+    assert_memory_not_equal(&token, &again, sizeof token);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    runs_close(&runs);
 }
 
 int main(void)
@@ -333,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_nobody_answers),
         cmocka_unit_test(test_join_mistakes),
+        cmocka_unit_test(test_ways),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,6 +159,8 @@ static void run_until(struct fixture *f, bool (*until)(struct fixture *f))
     assert_false(f->timed_out);
 }
 
+static const struct token cluster = {.name = "cluster", .key = {1, 2, 3}};
+
 static void start_at(struct fixture *f, const char *host,
                      const struct token *server, const struct token *client)
 {
@@ -166,8 +168,7 @@ static void start_at(struct fixture *f, const char *host,
     struct link_options options = {.loop = f->loop, .events = &events};
 
     (void)snprintf(any.host, sizeof any.host, "%s", host);
-    assert_int_equal(net_listen(&any, server == NULL, &f->listener, NULL),
-                     ERR_OK);
+    assert_int_equal(net_listen(&any, false, &f->listener, NULL), ERR_OK);
     options.token = server;
     options.context = &f->server;
     assert_int_equal(link_hub_new(&options, &f->server.hub), ERR_OK);
@@ -311,15 +312,6 @@ static void check_all_sizes(struct fixture *f)
     assert_int_equal(f->client.ups, 1);
 }
 
-static void test_plain_messages(void **state)
-{
-    struct fixture *f = *state;
-
-    start(f, NULL, NULL);
-    check_all_sizes(f);
-    assert_string_equal(link_peer(f->server.link), "");
-}
-
 #define ROOM_BYTES (64u << 20)
 
 static bool client_asked(struct fixture *f)
@@ -367,14 +359,14 @@ static void check_room_given(struct fixture *f, size_t size)
 
 static void test_room_is_given(void **state)
 {
-    start(*state, NULL, NULL);
+    start(*state, &cluster, &cluster);
     check_room_given(*state, 5000000);
 }
 
 /* One frame, just long. */
 static void test_room_for_one_frame(void **state)
 {
-    start(*state, NULL, NULL);
+    start(*state, &cluster, &cluster);
     check_room_given(*state, LINK_LONG_BYTES);
 }
 
@@ -407,7 +399,7 @@ static void check_room_later(struct fixture *f)
 
 static void test_room_comes_later(void **state)
 {
-    start(*state, NULL, NULL);
+    start(*state, &cluster, &cluster);
     check_room_later(*state);
 }
 
@@ -417,7 +409,7 @@ static void test_waiting_for_room_it_ends(void **state)
     struct fixture *f = *state;
     uint8_t *data;
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     f->client.answer = LINK_ROOM_LATER;
     data = send_long(f, 5000000);
     run_until(f, client_asked);
@@ -428,48 +420,13 @@ static void test_waiting_for_room_it_ends(void **state)
     mem_free(data);
 }
 
-/* The first byte that a worker reads is that of a length; one is as good as
- * another, also those that TLS begins with. */
-static void test_first_frames_of_any_length(void **state)
-{
-    struct fixture *f = *state;
-    const uint8_t data[40] = {1};
-
-    start(f, NULL, NULL);
-    for (size_t size = 1; size <= sizeof data; size++) {
-        f->server.ups = f->client.ups = 0;
-        f->server.downs = f->client.messages = 0;
-        dial(f);
-        run_until(f, both_up);
-        link_send(f->server.link, PLANE_BULK, data, size);
-        run_until(f, client_heard);
-        assert_int_equal(f->client.size, size);
-        link_close(f->client.link);
-        run_until(f, server_down);
-    }
-}
-
-static const struct token cluster = {.name = "cluster", .key = {1, 2, 3}};
-
-static void test_sealed_messages(void **state)
+static void test_messages(void **state)
 {
     struct fixture *f = *state;
 
     start(f, &cluster, &cluster);
     check_all_sizes(f);
     assert_string_equal(link_peer(f->server.link), "cluster");
-}
-
-static void test_sealed_room_is_given(void **state)
-{
-    start(*state, &cluster, &cluster);
-    check_room_given(*state, 5000000);
-}
-
-static void test_sealed_room_comes_later(void **state)
-{
-    start(*state, &cluster, &cluster);
-    check_room_later(*state);
 }
 
 static void test_a_worker_token_names_its_worker(void **state)
@@ -524,35 +481,11 @@ static void test_a_worker_is_no_coordinator(void **state)
     assert_int_equal(f->client.how, LINK_REFUSED);
 }
 
-static void test_token_against_none(void **state)
-{
-    struct fixture *f = *state;
-
-    start(f, NULL, &cluster);
-    dial(f);
-    run_until(f, both_know);
-    assert_int_equal(f->client.how, LINK_REFUSED);
-    assert_non_null(strstr(f->client.why, "works without a token"));
-    assert_non_null(strstr(f->server.why, "came with a token"));
-}
-
-static void test_none_against_token(void **state)
-{
-    struct fixture *f = *state;
-
-    start(f, &cluster, NULL);
-    dial(f);
-    run_until(f, both_know);
-    assert_int_equal(f->client.how, LINK_REFUSED);
-    assert_non_null(strstr(f->client.why, "asks for a token"));
-    assert_non_null(strstr(f->server.why, "came without a token"));
-}
-
 static void test_nobody_there(void **state)
 {
     struct fixture *f = *state;
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     link_hub_stop_listening(f->server.hub);
     net_close(&f->listener);
     dial(f);
@@ -589,7 +522,8 @@ static bool any_down(struct fixture *f)
 static void test_other_ways_make_impatient(void **state)
 {
     struct fixture *f = *state;
-    struct link_options options = {.loop = f->loop, .events = &events};
+    struct link_options options = {
+        .loop = f->loop, .token = &cluster, .events = &events};
     struct net_address address;
     int inside;
     const int fd = swallower(&address, &inside);
@@ -617,7 +551,7 @@ static void test_names_resolve(void **state)
     struct fixture *f = *state;
     struct net_address address;
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     address = f->listener.local;
     (void)snprintf(address.host, sizeof address.host, "localhost");
     assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
@@ -631,11 +565,12 @@ static void test_dials_from_source(void **state)
     const struct net_source source = {.four = "127.0.0.5"};
     struct fixture *f = *state;
     struct link_options options = {.loop = f->loop,
+                                   .token = &cluster,
                                    .events = &events,
                                    .source = &source,
                                    .context = &f->client};
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     link_hub_free(f->client.hub);
     assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
     dial(f);
@@ -649,11 +584,12 @@ static void test_source_of_another_kind(void **state)
     const struct net_source source = {.six = "::1"};
     struct fixture *f = *state;
     struct link_options options = {.loop = f->loop,
+                                   .token = &cluster,
                                    .events = &events,
                                    .source = &source,
                                    .context = &f->client};
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     link_hub_free(f->client.hub);
     assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
     dial(f);
@@ -668,7 +604,7 @@ static void test_unknown_names_do_not(void **state)
     const struct net_address address = {.host = "no-such-host.invalid",
                                         .port = 1};
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
                      ERR_OK);
     run_until(f, client_down);
@@ -680,9 +616,8 @@ static void test_unknown_names_do_not(void **state)
 static void test_rogue_servers_hear_nothing(void **state)
 {
     struct fixture *f = *state;
-    const struct token token = {.name = TOKEN_CLUSTER, .key = {1, 2, 3}};
 
-    start(f, &token, &token);
+    start(f, &cluster, &cluster);
     for (int kind = 0; kind < ROGUE_KINDS; kind++) {
         struct net_address address = {.host = "127.0.0.1"};
         struct rogue rogue;
@@ -701,24 +636,11 @@ static void test_rogue_servers_hear_nothing(void **state)
     }
 }
 
-static void test_another_machine_needs_a_token(void **state)
-{
-    struct fixture *f = *state;
-    const struct net_address address = {.host = "192.0.2.1", .port = 1};
-
-    start(f, NULL, NULL);
-    assert_int_equal(link_dial(f->client.hub, &address, &f->client.link),
-                     ERR_OK);
-    run_until(f, client_down);
-    assert_int_equal(f->client.how, LINK_REFUSED);
-    assert_non_null(strstr(f->client.why, "--token-file"));
-}
-
 static void test_down_is_seen(void **state)
 {
     struct fixture *f = *state;
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     dial(f);
     run_until(f, both_up);
     link_hub_free(f->client.hub);
@@ -758,7 +680,7 @@ static void test_queue_is_counted_and_drains(void **state)
     struct fixture *f = *state;
     uint8_t *data = mem_new(32u << 20, 1);
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     dial(f);
     run_until(f, both_up);
     link_send(f->client.link, PLANE_BULK, data, 32u << 20);
@@ -791,9 +713,11 @@ static void send_in_two(struct fixture *f, size_t head_size, size_t size)
     mem_free(head);
 }
 
-static void in_two_parts(struct fixture *f, const struct token *token)
+static void test_a_message_in_two_parts(void **state)
 {
-    start(f, token, token);
+    struct fixture *f = *state;
+
+    start(f, &cluster, &cluster);
     dial(f);
     run_until(f, both_up);
     send_in_two(f, 0, 5);
@@ -803,22 +727,12 @@ static void in_two_parts(struct fixture *f, const struct token *token)
     send_in_two(f, LINK_FRAME_BYTES + 9, 3 * LINK_FRAME_BYTES);
 }
 
-static void test_a_message_in_two_parts(void **state)
-{
-    in_two_parts(*state, NULL);
-}
-
-static void test_a_sealed_message_in_two_parts(void **state)
-{
-    in_two_parts(*state, &cluster);
-}
-
 static void test_strangers_may_not_send_much(void **state)
 {
     struct fixture *f = *state;
     static uint8_t data[LINK_STRANGER_BYTES + 1];
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     f->server.trust = false;
     dial(f);
     run_until(f, both_up);
@@ -855,7 +769,7 @@ static void test_garbage_is_turned_away(void **state)
     static const char get[] = "GET / HTTP/1.1\r\n\r\n";
     int fd;
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     fd = raw_connect(f);
     assert_int_equal(write(fd, get, sizeof get - 1), sizeof get - 1);
     run_until(f, server_refused);
@@ -870,7 +784,7 @@ static void test_a_crowd_of_strangers(void **state)
     struct fixture *f = *state;
     int fd[2 * LINK_STRANGERS_MAX];
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     for (uint32_t i = 0; i < 2 * LINK_STRANGERS_MAX; i++)
         fd[i] = raw_connect(f);
     dial(f);
@@ -885,7 +799,7 @@ static void test_a_flood(void **state)
 {
     struct fixture *f = *state;
 
-    start(f, NULL, NULL);
+    start(f, &cluster, &cluster);
     for (uint32_t i = 0; i < 600; i++)
         close(raw_connect(f));
     dial(f);
@@ -942,19 +856,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_flood, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strangers_of_one_address, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_plain_messages, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_first_frames_of_any_length, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_sealed_messages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_is_given, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_for_one_frame, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_room_comes_later, setup, teardown),
         cmocka_unit_test_setup_teardown(test_waiting_for_room_it_ends, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_sealed_room_is_given, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_sealed_room_comes_later, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_worker_token_names_its_worker,
                                         setup, teardown),
@@ -963,10 +870,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_a_worker_token_does_not_pose_as_the_cluster, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_worker_is_no_coordinator, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_token_against_none, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_none_against_token, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_nobody_there, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_ways_make_impatient, setup,
@@ -980,8 +883,6 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_rogue_servers_hear_nothing, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_another_machine_needs_a_token,
-                                        setup, teardown),
         cmocka_unit_test_setup_teardown(test_down_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_close_lets_the_last_word_through,
                                         setup, teardown),
@@ -989,8 +890,6 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_message_in_two_parts, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_a_sealed_message_in_two_parts,
-                                        setup, teardown),
         cmocka_unit_test_setup_teardown(test_strangers_may_not_send_much, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_garbage_is_turned_away, setup,
