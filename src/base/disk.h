@@ -32,9 +32,14 @@ struct disk_ops {
     enum err (*sync)(struct disk *disk, const char *name);
     enum err (*rename)(struct disk *disk, const char *from, const char *to);
     enum err (*sync_folder)(struct disk *disk);
-    /* The whole file in memory from mem_new; ERR_NOTFOUND if there is none. */
+    /* The whole file in memory from mem_new; ERR_NOTFOUND if there is none,
+     * ERR_DENIED if it is no plain file. */
     enum err (*read)(struct disk *disk, const char *name, uint8_t **data,
                      size_t *size);
+    /* What there is of [offset, offset + size): *got is less at its end only.
+     */
+    enum err (*read_at)(struct disk *disk, const char *name, uint64_t offset,
+                        void *data, size_t size, size_t *got);
 };
 
 #endif /* BASE_DISK_H */

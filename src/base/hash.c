@@ -79,6 +79,13 @@ bool digest_equal(const struct digest *a, const struct digest *b)
     return memcmp(a->bytes, b->bytes, DIGEST_BYTES) == 0;
 }
 
+bool digest_zero(const struct digest *digest)
+{
+    const struct digest zero = {{0}};
+
+    return digest_equal(digest, &zero);
+}
+
 uint64_t digest_short(const struct digest *digest)
 {
     uint64_t value = 0;

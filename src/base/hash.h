@@ -36,6 +36,7 @@ struct digest hash_vectors(const double *values, size_t vectors, size_t stride,
                            size_t count);
 
 bool digest_equal(const struct digest *a, const struct digest *b);
+bool digest_zero(const struct digest *digest);
 /* The first eight bytes as a number: a short name for a digest. */
 uint64_t digest_short(const struct digest *digest);
 /* Lower-case hex with a NUL; returns `text`. */

@@ -24,7 +24,7 @@ static void announce(struct run *run)
     size_t size;
 
     (void)snprintf(path, sizeof path, "%s/address", run->out);
-    if (file_read(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
+    if (file_read_plain(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
         return;
     address[strcspn((char *)address, "\n")] = '\0';
     say_note(run->cli, "muster: to add a %s: muster join %s%s%s%s",

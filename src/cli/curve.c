@@ -63,7 +63,7 @@ static void look_into(struct curve *curve, const struct setup *setup,
     size_t size;
 
     (void)snprintf(path, sizeof path, "%s/checkpoint.%d", folder, number);
-    if (file_read(path, SIZE_MAX / 2, &data, &size, NULL) != ERR_OK)
+    if (file_read_plain(path, SIZE_MAX / 2, &data, &size, NULL) != ERR_OK)
         return;
     if (checkpoint_decode(data, size, &checkpoint) == ERR_OK &&
         (curve->count == 0 || checkpoint.step > curve->step[curve->count - 1]))

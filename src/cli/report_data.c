@@ -11,7 +11,7 @@
 #include "cli/codes.h"
 #include "cli/history.h"
 #include "code/preset.h"
-#include "core/journal.h"
+#include "core/store.h"
 #include "os/file.h"
 #include "os/folder.h"
 #include "plan/candidate.h"
@@ -32,6 +32,8 @@ struct receipts {
     struct record *steps; /* Those that still stand. */
     size_t count, capacity;
     bool failed;
+    uint32_t last; /* Step. */
+    uint32_t lost; /* Steps whose receipts are. */
 };
 
 static void note_record(void *context, const struct record *record)
@@ -39,10 +41,15 @@ static void note_record(void *context, const struct record *record)
     struct receipts *all = context;
     struct record *grown;
 
-    if (record->kind == RECORD_ROLLBACK && record->step < all->count)
-        all->count = record->step;
-    if (record->kind != RECORD_STEP || record->step != all->count + 1 ||
-        record->exactness > EXACT_APPROX || all->failed)
+    if (record->kind == RECORD_ROLLBACK)
+        while (all->count > 0 && all->steps[all->count - 1].step > record->step)
+            all->count--;
+    if (record->kind == RECORD_GAP && record->exactness == RECORD_CLASS_LOST)
+        all->lost += record->step - all->last;
+    if (record->kind != RECORD_VIEW)
+        all->last = record->step;
+    if (record->kind != RECORD_STEP || record->exactness > EXACT_APPROX ||
+        all->failed)
         return;
     if (all->count == all->capacity) {
         grown = mem_grow(all->steps, all->count, all->count + 1, sizeof *grown,
@@ -86,7 +93,7 @@ static void add_receipts(json_t *data, const struct receipts *all)
     (void)json_object_set_new(data, "receipts_left_out",
                               json_integer((json_int_t)(all->count - shown)));
     (void)json_object_set_new(data, "last_step",
-                              json_integer((json_int_t)all->count));
+                              json_integer((json_int_t)all->last));
 }
 
 /* What the worst of the steps makes of all. */
@@ -105,14 +112,19 @@ static void add_statement(json_t *data, const struct receipts *all)
         worst = EXACT_NUMERIC;
     if (counts[EXACT_APPROX] > 0)
         worst = EXACT_APPROX;
-    if (all->count == 0)
+    if (all->last == 0)
         (void)snprintf(text, sizeof text, "no step was made");
+    else if (all->lost > 0 && worst == EXACT_BITWISE)
+        (void)snprintf(text, sizeof text,
+                       "the receipts of %u of %u steps are lost: the journal "
+                       "was damaged; the others are exact to the bit",
+                       all->lost, all->last);
     else if (worst == EXACT_BITWISE)
         (void)snprintf(text, sizeof text,
-                       "all %zu steps are exact to the bit: the model is the "
+                       "all %u steps are exact to the bit: the model is the "
                        "one that a single perfect machine would have given; "
                        "error 0",
-                       all->count);
+                       all->last);
     else if (worst == EXACT_NUMERIC)
         (void)snprintf(text, sizeof text,
                        "%u steps are decoded in floating point, the rest is "
@@ -121,10 +133,10 @@ static void add_statement(json_t *data, const struct receipts *all)
                        counts[EXACT_NUMERIC], residual);
     else
         (void)snprintf(text, sizeof text,
-                       "%u of %zu steps are estimates: parts of the data were "
+                       "%u of %u steps are estimates: parts of the data were "
                        "left out or averaged, and no bound is proved; the "
                        "receipts say which",
-                       counts[EXACT_APPROX], all->count);
+                       counts[EXACT_APPROX], all->last);
     (void)json_object_set_new(data, "class",
                               json_string(exactness_name(worst)));
     (void)json_object_set_new(data, "statement", json_string(text));
@@ -135,15 +147,11 @@ static enum err add_journal(json_t *data, const char *path, struct why *why)
     struct folder folder;
     struct journal_summary summary = {0};
     struct receipts all = {0};
-    uint8_t *bytes = NULL;
-    size_t size = 0;
     char hex[DIGEST_TEXT];
     enum err err = folder_open(&folder, path, why);
 
     if (err == ERR_OK)
-        err = folder.disk.ops->read(&folder.disk, JOURNAL_FILE, &bytes, &size);
-    if (err == ERR_OK)
-        err = journal_scan(bytes, size, note_record, &all, &summary);
+        err = store_walk(&folder.disk, note_record, &all, &summary);
     if (err == ERR_OK && all.failed)
         err = ERR_NOMEM;
     if (err == ERR_OK && summary.records == 0)
@@ -158,7 +166,6 @@ static enum err add_journal(json_t *data, const char *path, struct why *why)
                       (int)summary.torn));
     }
     mem_free(all.steps);
-    mem_free(bytes);
     folder_close(&folder);
     if (err == ERR_NOTFOUND)
         return why_set(why, err, "%.200s: there is no run in it", path);
@@ -177,7 +184,7 @@ static json_t *load_part(const char *folder, uint32_t number)
     json_t *part;
 
     (void)snprintf(path, sizeof path, "%.900s/history.%u.json", folder, number);
-    if (file_read(path, HISTORY_MAX, &bytes, &size, NULL) != ERR_OK)
+    if (file_read_plain(path, HISTORY_MAX, &bytes, &size, NULL) != ERR_OK)
         return NULL;
     part = json_loadb((const char *)bytes, size, 0, NULL);
     mem_free(bytes);
@@ -692,7 +699,7 @@ static void add_command(json_t *data, const char *folder)
     size_t size;
 
     (void)snprintf(path, sizeof path, "%.900s/config", folder);
-    if (file_read(path, CONFIG_MAX, &bytes, &size, NULL) == ERR_OK) {
+    if (file_read_plain(path, CONFIG_MAX, &bytes, &size, NULL) == ERR_OK) {
         char *line = (char *)bytes;
 
         while (*line != '\0') {

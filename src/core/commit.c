@@ -325,7 +325,8 @@ static bool replayed(struct coordinator *c, const struct record *record,
 
     if (record->step < c->replay_first || at >= c->replay_count)
         return false;
-    if (!digest_equal(&c->replay[at], &record->weights))
+    if (!digest_zero(&c->replay[at]) && /* Zero: its receipt was lost. */
+        !digest_equal(&c->replay[at], &record->weights))
         coordinator_fail(c, actions, ERR_MISMATCH,
                          "step %u, computed again, gives another model than "
                          "the journal says: this machine or its disk is "

@@ -158,7 +158,9 @@ static void note_replay(void *context, const struct record *record)
 {
     struct coordinator *c = ((struct replay_walk *)context)->coordinator;
 
-    if (record->kind == RECORD_STEP && record->step >= c->replay_first)
+    if ((record->kind == RECORD_STEP || record->kind == RECORD_GAP) &&
+        record->step >= c->replay_first &&
+        record->step - c->replay_first < c->replay_count)
         c->replay[record->step - c->replay_first] = record->weights;
 }
 

@@ -79,7 +79,7 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
         record->age_max = get_u32(&in);
     }
     return in.ok && magic == RECORD_MAGIC && kind >= RECORD_JOB &&
-           kind <= RECORD_ROLLBACK;
+           kind <= RECORD_GAP;
 }
 
 static struct digest chain_next(const struct digest *chain,
@@ -118,6 +118,8 @@ static bool record_follows(const struct journal_summary *so_far,
         return record->view == so_far->view && record->step == so_far->step + 1;
     case RECORD_ROLLBACK:
         return record->step <= so_far->step;
+    case RECORD_GAP:
+        return record->view >= so_far->view && record->step > so_far->step;
     }
     return false;
 }
@@ -137,18 +139,22 @@ static void summary_add(struct journal_summary *summary,
         summary->planned = record->planned;
         memcpy(summary->code, record->code, sizeof summary->code);
     }
-    if (record->kind == RECORD_STEP || record->kind == RECORD_ROLLBACK)
+    if (record->kind == RECORD_GAP)
+        summary->view = record->view;
+    if (record->kind == RECORD_STEP || record->kind == RECORD_ROLLBACK ||
+        record->kind == RECORD_GAP)
         summary->step = record->step;
     summary->records++;
 }
 
-enum err journal_scan(const uint8_t *data, size_t size, record_visitor visit,
+enum err journal_more(const uint8_t *data, size_t size, record_visitor visit,
                       void *context, struct journal_summary *summary)
 {
-    struct journal_summary found = {0};
+    struct journal_summary found = *summary;
+    size_t used = 0;
 
-    while (size - found.valid_bytes >= RECORD_BYTES) {
-        const uint8_t *at = data + found.valid_bytes;
+    while (size - used >= RECORD_BYTES) {
+        const uint8_t *at = data + used;
         const struct digest chain = chain_next(&found.chain, at);
         struct record record;
 
@@ -159,10 +165,18 @@ enum err journal_scan(const uint8_t *data, size_t size, record_visitor visit,
         summary_add(&found, &record);
         found.chain = chain;
         found.valid_bytes += RECORD_BYTES;
+        used += RECORD_BYTES;
         if (visit != NULL)
             visit(context, &record);
     }
-    found.torn = found.valid_bytes < size;
+    found.torn = used < size;
     *summary = found;
     return ERR_OK;
+}
+
+enum err journal_scan(const uint8_t *data, size_t size, record_visitor visit,
+                      void *context, struct journal_summary *summary)
+{
+    *summary = (struct journal_summary){0};
+    return journal_more(data, size, visit, context, summary);
 }

@@ -9,7 +9,8 @@
  * Rules (checked by journal_scan, and by the simulator against its own books):
  *   JOUR-1  the first record is JOB; all carry its job and configuration.
  *   JOUR-2  views only grow; a STEP's view is that of the last VIEW.
- *   JOUR-3  steps go up by one, except after ROLLBACK (to an earlier step).
+ *   JOUR-3  steps go up by one, except after ROLLBACK (to an earlier step) and
+ *           GAP (to a later one).
  */
 #ifndef CORE_JOURNAL_H
 #define CORE_JOURNAL_H
@@ -31,7 +32,11 @@ enum record_kind {
     RECORD_VIEW,
     RECORD_STEP,
     RECORD_ROLLBACK,
+    RECORD_GAP, /* There are no receipts of the steps up to this one: a run in
+                   one process writes none, or they were lost. */
 };
+
+#define RECORD_CLASS_LOST 255u /* `exactness` of a GAP, if nobody knows. */
 
 /* A receipt is the STEP record: who answered, what was covered, how exactly. */
 struct record {
@@ -80,13 +85,18 @@ struct journal_summary {
     uint32_t members;                /* ... and how many were in it, ... */
     uint32_t stragglers, k, planned; /* ... with which code. */
     char code[RECORD_CODE_SIZE];
-    uint32_t step; /* Of the last STEP or ROLLBACK. */
+    uint32_t step; /* Of the last STEP, ROLLBACK or GAP. */
     bool torn;     /* Bytes after the valid prefix were dropped. */
 };
 
 /* Walk the valid prefix.  ERR_FORMAT if a JOUR rule is broken by a record
  * whose chain is intact: then the journal was not written by this protocol. */
 MUST_CHECK enum err journal_scan(const uint8_t *data, size_t size,
+                                 record_visitor visit, void *context,
+                                 struct journal_summary *summary);
+
+/* The same for what follows `summary`, whose valid bytes are not in `data`. */
+MUST_CHECK enum err journal_more(const uint8_t *data, size_t size,
                                  record_visitor visit, void *context,
                                  struct journal_summary *summary);
 

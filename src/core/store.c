@@ -11,8 +11,15 @@
 #define CHECKPOINT_HEAD  (8u + 8 + DIGEST_BYTES + 8 + 8 + DIGEST_BYTES + 8)
 #define CHECKPOINT_TMP   "checkpoint.tmp"
 #define JOURNAL_TMP      "journal.tmp"
+#define BLOCK_BYTES      ((size_t)RECORD_BYTES << 12)
+/* More than anybody sees between two checkpoints: views only grow. */
+#define VIEWS_LOST (UINT64_C(1) << 20)
 
 static const char *const checkpoint_file[2] = {"checkpoint.0", "checkpoint.1"};
+
+/* The journal last: without it there is no run. */
+const char *const store_files[STORE_FILES] = {
+    "checkpoint.0", "checkpoint.1", CHECKPOINT_TMP, JOURNAL_TMP, JOURNAL_FILE};
 
 size_t checkpoint_bytes(size_t state_size)
 {
@@ -170,25 +177,133 @@ static enum err rewrite_journal(struct disk *disk, const uint8_t *records,
     return err;
 }
 
-static enum err recover_journal(struct disk *disk, struct recovery *found,
-                                struct why *why)
+static enum err broken_rules(const struct journal_summary *journal,
+                             struct why *why)
 {
-    size_t size = 0;
-    enum err err =
-        disk->ops->read(disk, JOURNAL_FILE, &found->journal_bytes, &size);
+    return why_set(why, ERR_FORMAT,
+                   "%s: record %u breaks the rules of a journal; it was "
+                   "altered or is not Muster's",
+                   JOURNAL_FILE, journal->records + 1);
+}
 
-    if (err == ERR_NOTFOUND)
-        return ERR_OK;
+enum err store_walk(struct disk *disk, record_visitor visit, void *context,
+                    struct journal_summary *summary)
+{
+    uint8_t *block = mem_new(BLOCK_BYTES, 1);
+    enum err err = block == NULL ? ERR_NOMEM : ERR_OK;
+    size_t got = BLOCK_BYTES;
+
+    *summary = (struct journal_summary){0};
+    while (err == ERR_OK && got == BLOCK_BYTES && !summary->torn) {
+        err = disk->ops->read_at(disk, JOURNAL_FILE, summary->valid_bytes,
+                                 block, BLOCK_BYTES, &got);
+        if (err == ERR_OK)
+            err = journal_more(block, got, visit, context, summary);
+    }
+    mem_free(block);
+    return err;
+}
+
+/* The valid prefix, and no more: a file may say that it is huge. */
+static enum err read_journal(struct disk *disk, struct recovery *found,
+                             struct why *why)
+{
+    size_t got = 0, capacity = 0;
+    enum err err = store_walk(disk, NULL, NULL, &found->journal);
+
+    if (err == ERR_FORMAT)
+        return broken_rules(&found->journal, why);
+    if (err == ERR_OK) {
+        /* Room for a JOB and a GAP. */
+        capacity = found->journal.valid_bytes + (size_t)2 * RECORD_BYTES;
+        found->journal_bytes = mem_new(capacity, 1);
+        if (found->journal_bytes == NULL)
+            err = ERR_NOMEM;
+    }
+    if (err == ERR_OK)
+        err = disk->ops->read_at(disk, JOURNAL_FILE, 0, found->journal_bytes,
+                                 found->journal.valid_bytes, &got);
+    if (err == ERR_OK && got < found->journal.valid_bytes)
+        err = ERR_IO;
+    return err == ERR_OK || err == ERR_NOTFOUND
+               ? err
+               : why_set(why, err, "%s: %s", JOURNAL_FILE,
+                         err == ERR_DENIED ? "not a plain file"
+                                           : err_text(err));
+}
+
+static void add_record(struct recovery *found, const struct record *record)
+{
+    struct journal_summary *journal = &found->journal;
+    uint8_t *at = found->journal_bytes + journal->valid_bytes;
+    struct digest chain = journal->chain;
+    enum err err;
+
+    record_encode(record, &chain, at);
+    err = journal_more(at, RECORD_BYTES, NULL, NULL, journal);
+    CHECK(err == ERR_OK && !journal->torn);
+}
+
+/* The checkpoint stands for the receipts that the journal lacks. */
+static void bridge(struct recovery *found)
+{
+    const struct checkpoint *checkpoint = &found->checkpoint;
+    struct journal_summary *journal = &found->journal;
+    const uint32_t from = journal->step + 1;
+    struct record record = {.kind = RECORD_JOB,
+                            .job = checkpoint->job,
+                            .weights = checkpoint->config};
+
+    if (journal->records == 0)
+        add_record(found, &record);
+    /* Lost views are not counted again: each was a record. */
+    record.kind = RECORD_GAP;
+    record.view =
+        journal->view > checkpoint->view ? journal->view : checkpoint->view;
+    record.view += VIEWS_LOST;
+    record.step = checkpoint->step;
+    record.exactness = RECORD_CLASS_LOST;
+    record.weights = checkpoint->weights;
+    if (record.step > journal->step)
+        add_record(found, &record);
+    (void)why_set(&found->lost, ERR_OK,
+                  "the journal is damaged: the receipts of steps %u to %u are "
+                  "lost; the checkpoint of step %u is whole, and the run goes "
+                  "on from it",
+                  from, checkpoint->step, checkpoint->step);
+}
+
+/* Is the checkpoint of this run, and ahead of its journal? */
+static bool is_ahead(const struct recovery *found)
+{
+    const struct checkpoint *checkpoint = &found->checkpoint;
+    const struct journal_summary *journal = &found->journal;
+
+    if (!found->has_checkpoint || found->journal_bytes == NULL)
+        return false;
+    return journal->records == 0 || (checkpoint->job == journal->job &&
+                                     checkpoint->step > journal->step);
+}
+
+static enum err recover(struct disk *disk, struct recovery *found,
+                        struct why *why)
+{
+    enum err err = read_journal(disk, found, why);
+    bool torn;
+    int index;
+
+    if (err != ERR_OK && err != ERR_NOTFOUND)
+        return err;
+    err = newest(disk, &index, &found->file, &found->checkpoint);
     if (err != ERR_OK)
-        return why_set(why, err, "%s: %s", JOURNAL_FILE, err_text(err));
-    err = journal_scan(found->journal_bytes, size, NULL, NULL, &found->journal);
-    if (err != ERR_OK)
-        return why_set(why, err,
-                       "%s: record %u breaks the rules of a journal; it was "
-                       "altered or is not Muster's",
-                       JOURNAL_FILE, found->journal.records + 1);
+        return why_set(why, err, "checkpoint: %s",
+                       err == ERR_DENIED ? "not a plain file" : err_text(err));
+    found->has_checkpoint = index >= 0;
+    torn = found->journal.torn;
+    if (is_ahead(found))
+        bridge(found);
     found->found = found->journal.records > 0;
-    if (size == 0 || BUG(BUG_KEEP_TORN))
+    if ((found->journal.valid_bytes == 0 && !torn) || BUG(BUG_KEEP_TORN))
         return ERR_OK;
     err =
         rewrite_journal(disk, found->journal_bytes, found->journal.valid_bytes);
@@ -203,15 +318,8 @@ static enum err recover_journal(struct disk *disk, struct recovery *found,
 enum err store_recover(struct disk *disk, struct recovery *out, struct why *why)
 {
     struct recovery found = {0};
-    int index;
-    enum err err = recover_journal(disk, &found, why);
+    const enum err err = recover(disk, &found, why);
 
-    if (err == ERR_OK) {
-        err = newest(disk, &index, &found.file, &found.checkpoint);
-        found.has_checkpoint = err == ERR_OK && index >= 0;
-        if (err != ERR_OK)
-            (void)why_set(why, err, "checkpoint: %s", err_text(err));
-    }
     if (err != ERR_OK) {
         recovery_close(&found);
         return err;

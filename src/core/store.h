@@ -31,6 +31,10 @@ struct checkpoint {
     size_t state_size;
 };
 
+/* All that a store has in its folder, besides what others put there. */
+#define STORE_FILES 5u
+extern const char *const store_files[STORE_FILES];
+
 size_t checkpoint_bytes(size_t state_size);
 /* `out` has checkpoint_bytes; returns the bytes written. */
 size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out);
@@ -52,13 +56,21 @@ struct recovery {
     struct checkpoint checkpoint;
     uint8_t *file;          /* Behind checkpoint.state. */
     uint8_t *journal_bytes; /* Valid prefix. */
+    struct why lost; /* A sentence, if receipts of the checkpoint were lost. */
 };
 
 /* Read, choose, write the journal's valid prefix into a new file (durably): to
  * be called by the one who goes on with the run.  A folder without a journal is
- * not an error: found is false. */
+ * not an error: found is false.  STORE-2 holds for power cuts; a journal that
+ * was damaged otherwise may end before a checkpoint that is whole.  A GAP
+ * stands for what it lost then: the model is worth more than its receipts. */
 MUST_CHECK enum err store_recover(struct disk *disk, struct recovery *out,
                                   struct why *why);
 void recovery_close(struct recovery *recovery);
+
+/* Walk the journal without touching it, whatever its size: no more is read than
+ * is valid.  ERR_NOTFOUND if there is none. */
+MUST_CHECK enum err store_walk(struct disk *disk, record_visitor visit,
+                               void *context, struct journal_summary *summary);
 
 #endif /* CORE_STORE_H */

@@ -988,6 +988,8 @@ static enum err open_core(struct node *node, struct why *why)
         err = folder_open(&node->checkpoint_folder, options->folder, why);
     if (err == ERR_OK)
         err = store_recover(&node->folder.disk, &recovery, why);
+    if (err == ERR_OK && recovery.lost.text[0] != '\0')
+        log_line("%s", recovery.lost.text);
     if (err == ERR_OK)
         err = coordinator_init(&node->core, &options->core, &recovery, why);
     recovery_close(&recovery);

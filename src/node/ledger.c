@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/journal.h"
+#include "core/store.h"
 #include "os/folder.h"
 
 struct ledger_name {
@@ -311,10 +311,11 @@ struct worth {
     double residual;
     uint32_t answered, age_max;
     uint64_t age_sum;
+    uint32_t first, last; /* Steps; a GAP stands for many. */
 };
 
 struct worths {
-    struct worth *steps; /* [0] is step 1. */
+    struct worth *steps;
     size_t count, capacity;
 };
 
@@ -330,15 +331,26 @@ static struct train_missing missing_of(const struct record *record)
     return missing;
 }
 
+/* Those steps do not stand any more. */
+static void forget_after(struct worths *all, uint32_t step)
+{
+    while (all->count > 0 && all->steps[all->count - 1].first > step)
+        all->count--;
+    if (all->count > 0 && all->steps[all->count - 1].last > step)
+        all->steps[all->count - 1].last = step;
+}
+
 static void note_record(void *context, const struct record *record)
 {
     struct worths *all = context;
     struct worth *grown;
+    uint32_t last;
 
-    if (record->kind == RECORD_ROLLBACK && record->step < all->count)
-        all->count = record->step;
-    if (record->kind != RECORD_STEP || record->step != all->count + 1 ||
-        record->exactness > EXACT_APPROX)
+    if (record->kind == RECORD_ROLLBACK)
+        forget_after(all, record->step);
+    last = all->count == 0 ? 0 : all->steps[all->count - 1].last;
+    if ((record->kind != RECORD_STEP && record->kind != RECORD_GAP) ||
+        record->step <= last)
         return;
     if (all->count == all->capacity) {
         grown = mem_grow(all->steps, all->count, all->count + 1, sizeof *grown,
@@ -353,7 +365,9 @@ static void note_record(void *context, const struct record *record)
                                               .residual = record->residual,
                                               .answered = record->answered,
                                               .age_sum = record->age_sum,
-                                              .age_max = record->age_max};
+                                              .age_max = record->age_max,
+                                              .first = last + 1,
+                                              .last = record->step};
 }
 
 static void list_missing(const struct worths *all, struct train_result *result)
@@ -381,8 +395,11 @@ static void sum_worths(const struct worths *all,
     for (size_t i = 0; i < all->count; i++) {
         const struct worth *worth = &all->steps[i];
 
-        stats->exactness[worth->exactness]++;
-        stats->chunks_covered += worth->chunks;
+        const uint32_t steps = worth->last - worth->first + 1;
+
+        if (worth->exactness <= EXACT_APPROX)
+            stats->exactness[worth->exactness] += steps;
+        stats->chunks_covered += (uint64_t)worth->chunks * steps;
         if (worth->residual > stats->worst_residual)
             stats->worst_residual = worth->residual;
         stats->aged += worth->answered;
@@ -397,20 +414,17 @@ static void read_journal(const char *path, struct train_result *result)
     struct folder folder;
     struct journal_summary summary;
     struct worths all = {0};
-    uint8_t *data = NULL;
-    size_t size;
     enum err err = folder_open(&folder, path, NULL);
 
     if (err == ERR_OK)
-        err = folder.disk.ops->read(&folder.disk, JOURNAL_FILE, &data, &size);
-    if (err == ERR_OK)
-        err = journal_scan(data, size, note_record, &all, &summary);
+        err = store_walk(&folder.disk, note_record, &all, &summary);
     if (err == ERR_OK) {
+        /* Later ones are in the journal, but not in this model. */
+        forget_after(&all, result->steps);
         sum_worths(&all, &result->stats);
         list_missing(&all, result);
     }
     mem_free(all.steps);
-    mem_free(data);
     folder_close(&folder);
 }
 

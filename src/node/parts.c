@@ -254,7 +254,7 @@ enum err parts_load(struct parts *parts, const char *folder, struct why *why)
     enum err err;
 
     (void)snprintf(path, sizeof path, "%s/%s", folder, PARTS_FILE);
-    err = file_read(path, FILE_MAX, &bytes, &size, why);
+    err = file_read_plain(path, FILE_MAX, &bytes, &size, why);
     if (err != ERR_OK)
         return err;
     err = ERR_FORMAT;

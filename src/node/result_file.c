@@ -138,7 +138,7 @@ enum err result_read(const char *folder, int spare, struct run_result *result,
     enum err err;
 
     result_path(folder, path);
-    err = file_read(path, RESULT_MAX, &bytes, &size, why);
+    err = file_read_plain(path, RESULT_MAX, &bytes, &size, why);
     if (err != ERR_OK &&
         memory_file_read(spare, RESULT_MAX, &bytes, &size) == ERR_OK)
         err = ERR_OK;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "base/mem.h"
 #include "os/output.h"
+#include "os/random.h"
 #include "os/transfer.h"
 
 #define PATH_SIZE 4096u
@@ -172,6 +174,33 @@ bool file_absolute(const char *path, char *out, size_t capacity)
     return size > 0 && size <= capacity;
 }
 
+bool file_read_link(const char *path, char *out, size_t capacity)
+{
+    const ssize_t size = readlink(path, out, capacity);
+    const bool fits = size > 0 && (size_t)size < capacity;
+
+    out[fits ? size : 0] = '\0';
+    return fits;
+}
+
+enum err file_link_atomic(const char *target, const char *path, struct why *why)
+{
+    char temporary[PATH_SIZE];
+
+    if (snprintf(temporary, sizeof temporary, "%s.tmp.%016" PRIx64, path,
+                 random_u64()) >= (int)sizeof temporary)
+        return file_write_failed(why, path, ENAMETOOLONG);
+    if (symlink(target, temporary) != 0)
+        return file_write_failed(why, path, errno);
+    if (rename(temporary, path) != 0) {
+        const int error = errno;
+
+        (void)unlink(temporary);
+        return file_write_failed(why, path, error);
+    }
+    return ERR_OK;
+}
+
 bool file_exists(const char *path)
 {
     struct stat info;
@@ -189,11 +218,19 @@ void file_remove_folder(const char *path)
     (void)rmdir(path);
 }
 
+static enum err check_plain(const struct stat *info, const char *path,
+                            struct why *why)
+{
+    return S_ISREG(info->st_mode)
+               ? ERR_OK
+               : why_set(why, ERR_DENIED, "%s: not a plain file", path);
+}
+
 static enum err check_private(const struct stat *info, const char *path,
                               struct why *why)
 {
     if (!S_ISREG(info->st_mode))
-        return why_set(why, ERR_DENIED, "%s: not a plain file", path);
+        return check_plain(info, path, why);
     if (info->st_uid != geteuid())
         return why_set(why, ERR_DENIED,
                        "%s: belongs to another user; a secret must be yours",
@@ -206,17 +243,30 @@ static enum err check_private(const struct stat *info, const char *path,
     return ERR_OK;
 }
 
-enum err file_check_private(const char *path, struct why *why)
+typedef enum err (*file_check)(const struct stat *info, const char *path,
+                               struct why *why);
+
+static enum err check_at(const char *path, file_check check, struct why *why)
 {
     struct stat info;
 
     if (lstat(path, &info) != 0)
         return file_read_failed(why, path, errno);
-    return check_private(&info, path, why);
+    return check(&info, path, why);
 }
 
-enum err file_read_private(const char *path, size_t max, uint8_t **data,
-                           size_t *size, struct why *why)
+enum err file_check_private(const char *path, struct why *why)
+{
+    return check_at(path, check_private, why);
+}
+
+enum err file_check_plain(const char *path, struct why *why)
+{
+    return check_at(path, check_plain, why);
+}
+
+static enum err read_checked(const char *path, file_check check, size_t max,
+                             uint8_t **data, size_t *size, struct why *why)
 {
     /* Opening a pipe must not wait for whoever writes to it. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -230,19 +280,39 @@ enum err file_read_private(const char *path, size_t max, uint8_t **data,
     if (fstat(fd, &info) != 0)
         err = file_read_failed(why, path, errno);
     if (err == ERR_OK)
-        err = check_private(&info, path, why);
+        err = check(&info, path, why);
     if (err == ERR_OK)
         err = read_open(fd, path, max, data, size, why);
     (void)close(fd);
     return err;
 }
 
+enum err file_read_private(const char *path, size_t max, uint8_t **data,
+                           size_t *size, struct why *why)
+{
+    return read_checked(path, check_private, max, data, size, why);
+}
+
+enum err file_read_plain(const char *path, size_t max, uint8_t **data,
+                         size_t *size, struct why *why)
+{
+    return read_checked(path, check_plain, max, data, size, why);
+}
+
 enum err file_lock(const char *path, int *fd, struct why *why)
 {
-    const int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const int made = open(
+        path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct stat info;
 
+    if (made < 0 && errno == ELOOP)
+        return why_set(why, ERR_DENIED, "%s: not a plain file", path);
     if (made < 0)
         return file_write_failed(why, path, errno);
+    if (fstat(made, &info) != 0 || check_plain(&info, path, why) != ERR_OK) {
+        (void)close(made);
+        return ERR_DENIED;
+    }
     if (flock(made, LOCK_EX | LOCK_NB) != 0) {
         (void)close(made);
         return why_set(why, ERR_EXISTS, "%s: held by another process", path);

@@ -31,10 +31,22 @@ MUST_CHECK enum err file_make_folder(const char *path, struct why *why);
 bool file_exists(const char *path);
 /* The same file from any folder; false if it is not there or too long. */
 bool file_absolute(const char *path, char *out, size_t capacity);
+/* What a symbolic link says; false if it is none, or too long. */
+bool file_read_link(const char *path, char *out, size_t capacity);
+/* A symbolic link to `target` in the place of whatever is at `path`. */
+MUST_CHECK enum err file_link_atomic(const char *target, const char *path,
+                                     struct why *why);
 /* Fine if there is none. */
 void file_remove(const char *path);
 /* If it is empty. */
 void file_remove_folder(const char *path);
+
+/* The same of files in a folder that may hold anything: neither a link nor a
+ * pipe, which could make us wait, ERR_DENIED. */
+MUST_CHECK enum err file_read_plain(const char *path, size_t max,
+                                    uint8_t **data, size_t *size,
+                                    struct why *why);
+MUST_CHECK enum err file_check_plain(const char *path, struct why *why);
 
 /* ERR_DENIED with a sentence unless the file is a plain one, ours and closed
  * to everyone else (S4). */
@@ -45,8 +57,8 @@ MUST_CHECK enum err file_read_private(const char *path, size_t max,
                                       uint8_t **data, size_t *size,
                                       struct why *why);
 
-/* Hold `path` (made if need be) until the process ends or `fd` is closed with
- * file_unlock.  ERR_EXISTS if another process holds it. */
+/* Hold `path` (a plain file, made if need be) until the process ends or `fd` is
+ * closed with file_unlock.  ERR_EXISTS if another process holds it. */
 MUST_CHECK enum err file_lock(const char *path, int *fd, struct why *why);
 void file_unlock(int fd);
 

@@ -11,13 +11,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "os/file.h"
 #include "os/transfer.h"
 
-#define OPEN_FLAGS (O_NOFOLLOW | O_CLOEXEC)
+/* Nothing in a run's folder may make us wait, as opening a pipe does. */
+#define OPEN_FLAGS (O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
 static struct folder *folder_of(struct disk *disk)
 {
@@ -28,7 +30,22 @@ static enum err failed(int error)
 {
     if (error == ENOENT)
         return ERR_NOTFOUND;
+    if (error == ELOOP || error == ENXIO || error == EISDIR)
+        return ERR_DENIED;
     return error == ENOMEM ? ERR_NOMEM : ERR_IO;
+}
+
+/* A plain file; else -1 with `errno`. */
+static int open_plain(const struct folder *folder, const char *name, int flags)
+{
+    const int fd = openat(folder->fd, name, OPEN_FLAGS | flags, 0600);
+    struct stat info;
+
+    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)))
+        return fd;
+    (void)close(fd);
+    errno = ENXIO;
+    return -1;
 }
 
 static void forget_append(struct folder *folder)
@@ -60,8 +77,7 @@ static enum err folder_write_new(struct disk *disk, const char *name,
     check_name(name);
     if (is_append(folder, name))
         forget_append(folder);
-    fd = openat(folder->fd, name, OPEN_FLAGS | O_WRONLY | O_CREAT | O_TRUNC,
-                0600);
+    fd = open_plain(folder, name, O_WRONLY | O_CREAT | O_TRUNC);
     if (fd < 0)
         return failed(errno);
     err = transfer_write_all(fd, data, size);
@@ -75,8 +91,7 @@ static enum err open_append(struct folder *folder, const char *name)
     if (is_append(folder, name))
         return ERR_OK;
     forget_append(folder);
-    folder->append_fd = openat(
-        folder->fd, name, OPEN_FLAGS | O_WRONLY | O_CREAT | O_APPEND, 0600);
+    folder->append_fd = open_plain(folder, name, O_WRONLY | O_CREAT | O_APPEND);
     if (folder->append_fd < 0)
         return failed(errno);
     (void)snprintf(folder->append_name, sizeof folder->append_name, "%s", name);
@@ -105,7 +120,7 @@ static enum err folder_cut(struct disk *disk, const char *name, size_t size)
     int fd;
 
     check_name(name);
-    fd = openat(folder->fd, name, OPEN_FLAGS | O_WRONLY);
+    fd = open_plain(folder, name, O_WRONLY);
     if (fd < 0)
         return failed(errno);
     while (ftruncate(fd, (off_t)size) != 0) {
@@ -132,7 +147,7 @@ static enum err folder_sync(struct disk *disk, const char *name)
             forget_append(folder);
         return err;
     }
-    fd = openat(folder->fd, name, OPEN_FLAGS | O_WRONLY);
+    fd = open_plain(folder, name, O_WRONLY);
     if (fd < 0)
         return failed(errno);
     err = fsync(fd) == 0 ? ERR_OK : ERR_IO;
@@ -167,12 +182,32 @@ static enum err folder_read(struct disk *disk, const char *name, uint8_t **data,
     int fd;
 
     check_name(name);
-    fd = openat(folder->fd, name, OPEN_FLAGS | O_RDONLY);
+    fd = open_plain(folder, name, O_RDONLY);
     if (fd < 0)
         return failed(errno);
     err = transfer_read_all(fd, FOLDER_FILE_MAX, data, size);
     (void)close(fd);
     return err;
+}
+
+static enum err folder_read_at(struct disk *disk, const char *name,
+                               uint64_t offset, void *data, size_t size,
+                               size_t *got)
+{
+    const int fd = open_plain(folder_of(disk), name, O_RDONLY);
+    uint8_t *to = data;
+    ssize_t read = 1;
+
+    if (fd < 0)
+        return failed(errno);
+    for (*got = 0; *got < size && read != 0;) {
+        read = pread(fd, to + *got, size - *got, (off_t)(offset + *got));
+        if (read < 0 && errno != EINTR)
+            break;
+        *got += read > 0 ? (size_t)read : 0;
+    }
+    (void)close(fd);
+    return read < 0 ? ERR_IO : ERR_OK;
 }
 
 static const struct disk_ops folder_ops = {
@@ -183,6 +218,7 @@ static const struct disk_ops folder_ops = {
     .rename = folder_rename,
     .sync_folder = folder_sync_folder,
     .read = folder_read,
+    .read_at = folder_read_at,
 };
 
 enum err folder_open(struct folder *folder, const char *path, struct why *why)

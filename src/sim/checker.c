@@ -431,6 +431,9 @@ static void visit(void *context, const struct record *record)
     }
     if (record->kind == RECORD_ROLLBACK && checker->class == EXACT_BITWISE)
         checker_violate(checker, "CHECK-2: a bitwise run rolled back");
+    if (record->kind == RECORD_GAP) /* Power cuts are no excuse. */
+        checker_violate(checker, "STORE-2: the receipts up to step %u are lost",
+                        record->step);
 }
 
 void checker_journal(struct checker *checker, const struct disk_model *disk,

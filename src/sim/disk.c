@@ -301,6 +301,26 @@ static enum err op_read(struct disk *disk, const char *name, uint8_t **data,
     return ERR_OK;
 }
 
+static enum err op_read_at(struct disk *disk, const char *name, uint64_t offset,
+                           void *data, size_t size, size_t *got)
+{
+    struct disk_model *model = model_of(disk);
+    const enum err err = begin(model);
+    const struct disk_file *file;
+
+    if (err != ERR_OK)
+        return err;
+    file = seen_file(model, name);
+    if (file == NULL)
+        return ERR_NOTFOUND;
+    *got = offset < file->seen.size ? file->seen.size - offset : 0;
+    if (*got > size)
+        *got = size;
+    if (*got > 0)
+        memcpy(data, file->seen.data + offset, *got);
+    return ERR_OK;
+}
+
 static const struct disk_ops model_ops_table = {
     .write_new = op_write_new,
     .append = op_append,
@@ -309,6 +329,7 @@ static const struct disk_ops model_ops_table = {
     .rename = op_rename,
     .sync_folder = op_sync_folder,
     .read = op_read,
+    .read_at = op_read_at,
 };
 
 void disk_model_init(struct disk_model *model)

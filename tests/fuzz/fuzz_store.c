@@ -68,11 +68,13 @@ static void check_record(void *context, const struct record *record)
                      record->step == last->step + 1);
     if (record->kind == RECORD_ROLLBACK)
         FUZZ_REQUIRE(record->step <= last->step);
+    if (record->kind == RECORD_GAP)
+        FUZZ_REQUIRE(record->view >= last->view && record->step > last->step);
     FUZZ_REQUIRE(memchr(record->code, 0, RECORD_CODE_SIZE) != NULL);
     last->job = record->job;
-    if (record->kind == RECORD_VIEW)
+    if (record->kind == RECORD_VIEW || record->kind == RECORD_GAP)
         last->view = record->view;
-    if (record->kind == RECORD_STEP || record->kind == RECORD_ROLLBACK)
+    if (record->kind != RECORD_JOB && record->kind != RECORD_VIEW)
         last->step = record->step;
     reading->records++;
 }

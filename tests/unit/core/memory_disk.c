@@ -128,6 +128,22 @@ static enum err read_file(struct disk *disk, const char *name, uint8_t **data,
     return ERR_OK;
 }
 
+static enum err read_at(struct disk *disk, const char *name, uint64_t offset,
+                        void *data, size_t size, size_t *got)
+{
+    const struct memory_file *file =
+        memory_disk_find((struct memory_disk *)disk, name);
+
+    if (file == NULL)
+        return ERR_NOTFOUND;
+    *got = offset < file->size ? file->size - offset : 0;
+    if (*got > size)
+        *got = size;
+    if (*got > 0)
+        memcpy(data, file->data + offset, *got);
+    return ERR_OK;
+}
+
 void memory_disk_init(struct memory_disk *disk)
 {
     static const struct disk_ops ops = {
@@ -138,6 +154,7 @@ void memory_disk_init(struct memory_disk *disk)
         .rename = rename_file,
         .sync_folder = sync_folder,
         .read = read_file,
+        .read_at = read_at,
     };
 
     *disk = (struct memory_disk){.disk = {.ops = &ops}, .fail_after = -1};

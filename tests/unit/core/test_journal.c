@@ -170,6 +170,8 @@ static void test_rules(void **state)
     check_refused(make(RECORD_VIEW, 1, 0), make(RECORD_VIEW, 1, 0));
     check_refused(make(RECORD_VIEW, 1, 0), make(RECORD_JOB, 1, 0));
     check_refused(make(RECORD_VIEW, 1, 0), make(RECORD_ROLLBACK, 1, 5));
+    check_refused(make(RECORD_VIEW, 1, 0), make(RECORD_GAP, 1, 0));
+    check_refused(make(RECORD_VIEW, 3, 0), make(RECORD_GAP, 2, 5));
     other.job = 8;
     check_refused(make(RECORD_VIEW, 1, 0), other);
     add(&out, 0, make(RECORD_VIEW, 1, 0));

@@ -145,6 +145,83 @@ static void test_torn_journal_is_cut(void **state)
     memory_disk_close(&disk);
 }
 
+/* Steps 1 to `steps` of a run whose checkpoint is of the last one. */
+static void write_run(struct memory_disk *disk, uint32_t steps)
+{
+    struct record record = {.kind = RECORD_JOB, .job = 9};
+    struct digest chain = {{0}};
+    uint8_t bytes[RECORD_BYTES];
+
+    for (uint32_t i = 0; i < steps + 2; i++) {
+        record.kind = i == 0 ? RECORD_JOB : i == 1 ? RECORD_VIEW : RECORD_STEP;
+        record.view = i == 0 ? 0 : 2;
+        record.step = i < 2 ? 0 : i - 1;
+        record_encode(&record, &chain, bytes);
+        assert_int_equal(store_append(&disk->disk, bytes, sizeof bytes, true),
+                         ERR_OK);
+    }
+    assert_int_equal(save(disk, steps), ERR_OK);
+}
+
+/* Whatever of the journal is lost, cut off or altered: the checkpoint is whole,
+ * and the journal says from where on it has receipts. */
+static void test_lost_receipts(void **state)
+{
+    const uint32_t steps = 5;
+    const size_t whole = (size_t)(steps + 2) * RECORD_BYTES;
+
+    (void)state;
+    for (size_t at = 0; at < whole; at += 7) {
+        for (int cut = 0; cut < 2; cut++) {
+            struct memory_disk disk;
+            struct memory_file *journal;
+            struct recovery found;
+            struct journal_summary again;
+            struct why why = {0};
+
+            memory_disk_init(&disk);
+            write_run(&disk, steps);
+            journal = memory_disk_find(&disk, JOURNAL_FILE);
+            assert_int_equal(journal->size, whole);
+            if (cut != 0)
+                journal->size = at;
+            else
+                journal->data[at] ^= 1;
+            assert_int_equal(store_recover(&disk.disk, &found, &why), ERR_OK);
+            assert_true(found.found && found.has_checkpoint);
+            assert_int_equal(found.checkpoint.step, steps);
+            assert_int_equal(found.journal.step, steps);
+            assert_int_equal(found.journal.job, 9);
+            assert_true(found.journal.view >= 2);
+            assert_non_null(strstr(found.lost.text, "receipts"));
+            assert_int_equal(store_walk(&disk.disk, NULL, NULL, &again),
+                             ERR_OK);
+            assert_int_equal(again.step, steps);
+            assert_false(again.torn);
+            recovery_close(&found);
+            memory_disk_close(&disk);
+        }
+    }
+}
+
+/* A file that says it is long is not read to its end. */
+static void test_walk_stops_at_rubbish(void **state)
+{
+    struct memory_disk disk;
+    struct journal_summary summary;
+    static const uint8_t zeros[1 << 21];
+
+    (void)state;
+    memory_disk_init(&disk);
+    write_run(&disk, 5);
+    assert_int_equal(store_append(&disk.disk, zeros, sizeof zeros, false),
+                     ERR_OK);
+    assert_int_equal(store_walk(&disk.disk, NULL, NULL, &summary), ERR_OK);
+    assert_int_equal(summary.records, 7);
+    assert_true(summary.torn);
+    memory_disk_close(&disk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +229,8 @@ int main(void)
         cmocka_unit_test(test_old_or_new),
         cmocka_unit_test(test_damage_is_seen),
         cmocka_unit_test(test_torn_journal_is_cut),
+        cmocka_unit_test(test_lost_receipts),
+        cmocka_unit_test(test_walk_stops_at_rubbish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

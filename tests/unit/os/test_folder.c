@@ -130,10 +130,48 @@ static void test_private_and_no_links(void **state)
     assert_int_equal(info.st_mode & 0777, 0600);
     (void)snprintf(path, sizeof path, "%s/link", f->path);
     assert_int_equal(symlink("a", path), 0);
-    assert_int_equal(ops->write_new(f->disk, "link", "y", 1), ERR_IO);
-    assert_int_equal(ops->append(f->disk, "link", "y", 1), ERR_IO);
-    assert_int_equal(ops->read(f->disk, "link", &data, &size), ERR_IO);
+    assert_int_equal(ops->write_new(f->disk, "link", "y", 1), ERR_DENIED);
+    assert_int_equal(ops->append(f->disk, "link", "y", 1), ERR_DENIED);
+    assert_int_equal(ops->read(f->disk, "link", &data, &size), ERR_DENIED);
     check_holds(f, "a", "x");
+}
+
+/* Nobody waits for the other end of a pipe. */
+static void test_no_pipes(void **state)
+{
+    struct fixture *f = *state;
+    const struct disk_ops *ops = f->disk->ops;
+    char path[128], byte;
+    uint8_t *data;
+    size_t size;
+
+    (void)snprintf(path, sizeof path, "%s/pipe", f->path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(ops->read(f->disk, "pipe", &data, &size), ERR_DENIED);
+    assert_int_equal(ops->read_at(f->disk, "pipe", 0, &byte, 1, &size),
+                     ERR_DENIED);
+    assert_int_equal(ops->append(f->disk, "pipe", "y", 1), ERR_DENIED);
+    assert_int_equal(ops->write_new(f->disk, "pipe", "y", 1), ERR_DENIED);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_read_at(void **state)
+{
+    struct fixture *f = *state;
+    const struct disk_ops *ops = f->disk->ops;
+    char got[8];
+    size_t size;
+
+    assert_int_equal(ops->write_new(f->disk, "a", "hello", 5), ERR_OK);
+    assert_int_equal(ops->read_at(f->disk, "a", 1, got, 3, &size), ERR_OK);
+    assert_int_equal(size, 3);
+    assert_memory_equal(got, "ell", 3);
+    assert_int_equal(ops->read_at(f->disk, "a", 3, got, 8, &size), ERR_OK);
+    assert_int_equal(size, 2);
+    assert_int_equal(ops->read_at(f->disk, "a", 9, got, 8, &size), ERR_OK);
+    assert_int_equal(size, 0);
+    assert_int_equal(ops->read_at(f->disk, "none", 0, got, 8, &size),
+                     ERR_NOTFOUND);
 }
 
 static void test_large(void **state)
@@ -174,6 +212,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_missing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_private_and_no_links, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_no_pipes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_read_at, setup, teardown),
         cmocka_unit_test_setup_teardown(test_large, setup, teardown),
         cmocka_unit_test(test_no_folder),
     };

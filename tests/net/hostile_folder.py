@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""A run folder that somebody else has been in: pipes and links in the place of
+its files, a journal that says it is huge, damage.  Nothing waits, nothing
+outside the folder is touched, and a checkpoint that is whole is used."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
+from cluster import Tap, run, train
+
+DATA = ["gen:gmm:2000,10", "--seed", 3, "--chunk-rows", 64, "--steps", 25,
+        "--optim", "gd"]
+PROMPT_S = 25  # "At once", on a machine that is busy.
+
+
+def resume(folder, *more):
+    return train(*more, "--resume", folder, timeout=PROMPT_S)
+
+
+def copy(name):
+    shutil.copytree("whole", name)
+    return Path(name)
+
+
+def no_plain_files(tap):
+    for name in ("config", "journal", "checkpoint.0", "checkpoint.1", "lock"):
+        for kind in ("pipe", "link"):
+            folder = copy(f"{name}-{kind}")
+            (folder / name).unlink()
+            if kind == "pipe":
+                os.mkfifo(folder / name)
+            else:
+                Path("outside").write_text("mine\n")
+                (folder / name).symlink_to(Path("outside").resolve())
+            done = resume(folder)
+            tap.ok(done["exit"] == 1 and "not a plain file" in done["error"],
+                   f"{name} is a {kind}", done)
+    tap.equal(Path("outside").read_text(), "mine\n", "no link was followed")
+    folder = copy("address-pipe")
+    os.mkfifo(folder / "address")
+    done = run("status", folder, timeout=PROMPT_S)
+    tap.ok(done.returncode == 1 and "not a plain file" in done.stderr,
+           "status of a folder whose address is a pipe", done)
+
+
+def huge(tap, wanted):
+    """Holes: 20 GiB that take no room."""
+    folder = copy("huge")
+    os.truncate(folder / "journal", 20 << 30)
+    done = resume(folder)
+    tap.equal(done.get("hash"), wanted, "a journal with a hole of 20 GiB")
+    tap.ok((folder / "journal").stat().st_size < 1 << 20, "... is cut")
+    folder = copy("hollow")
+    os.truncate(folder / "journal", 0)
+    os.truncate(folder / "journal", 20 << 30)
+    done = resume(folder)
+    tap.equal(done.get("hash"), wanted, "a journal that is nothing but a hole")
+    page = run("report", folder, timeout=PROMPT_S)
+    tap.equal(page.returncode, 0, "... has a report")
+
+
+def damaged(tap, wanted):
+    size = os.path.getsize("whole/journal")
+    for name, at in (("cut by 7 bytes", None), ("one bit, last record",
+                                                size - 50),
+                     ("one bit, in the middle", size // 2),
+                     ("one bit, first record", 20)):
+        folder = copy(name.replace(" ", "-"))
+        path = folder / "journal"
+        data = bytearray(path.read_bytes())
+        if at is None:
+            del data[-7:]
+        else:
+            data[at] ^= 4
+        path.write_bytes(data)
+        done = resume(folder)
+        tap.ok(done["exit"] == 0 and done.get("hash") == wanted and
+               "receipts" in done["stderr"],
+               f"a finished run's journal, {name}: recovered and said", done)
+        again = resume(folder)
+        tap.ok(again.get("hash") == wanted and "damaged" not in
+               again["stderr"], "... and whole afterwards", again)
+
+
+def main():
+    tap = Tap()
+    wanted = train(*DATA)["hash"]
+    whole = train(*DATA, "-n", 2, "--out", "whole")
+    tap.equal(whole["hash"], wanted, "the run to be damaged")
+    no_plain_files(tap)
+    huge(tap, wanted)
+    damaged(tap, wanted)
+    tap.done()
+
+
+main()
