@@ -97,7 +97,8 @@ enum err options_optim(const struct muster_options *o,
     *optim = optim_defaults(kind);
     if (o->rate > 0)
         optim->rate = o->rate;
-    optim->dense_max = 0; /* Users give products, not matrices. */
+    optim->dense_max = 0;    /* Users give products, not matrices ... */
+    optim->diagonal = false; /* ... nor what stands on their diagonals. */
     optim->l2 = o->l2;
     optim->tol = o->tol;
     optim->rows = o->rows;

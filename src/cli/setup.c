@@ -759,12 +759,13 @@ struct optim_options setup_optim(const struct setup *setup,
                                  const struct code_spec *code)
 {
     const uint32_t steps = setup->optim.steps;
+    struct optim_options optim = setup->optim;
 
+    optim.diagonal = !code_spec_products(code);
     if (code->placement != PLACE_LOCAL || steps == 0)
-        return setup->optim;
+        return optim;
     CHECK(setup->every > 0);
-    return optim_averaged(&setup->optim,
-                          setup->every < steps ? setup->every : steps);
+    return optim_averaged(&optim, setup->every < steps ? setup->every : steps);
 }
 
 struct problem setup_problem(const struct setup *setup)

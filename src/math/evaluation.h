@@ -4,6 +4,8 @@
  *     GRADIENT   sum_i r_i x_i at w, and the loss sum
  *     HESSVEC    sum_i h_i (x_i . v) x_i at w: the Hessian of the loss times v
  *     HESSIAN    sum_i h_i x_i x_i^T at w, lower triangle row by row
+ *     DIAGONAL   sum_i h_i x_ij^2 at w: what stands on its diagonal (softmax:
+ *                the mean over the classes, for each of them)
  *
  * r_i = dloss/dz and h_i = d2loss/dz2 of row i, times its weight.  Each is a
  * sum over rows, so each can be a tally: exact, in any order, by anyone.
@@ -34,6 +36,7 @@ enum evaluation_kind {
     EVALUATE_LOCAL,
     EVALUATE_SCORES,
     EVALUATE_BACK,
+    EVALUATE_DIAGONAL,
 };
 
 struct evaluation {

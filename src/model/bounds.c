@@ -519,6 +519,7 @@ static struct scale scale_of(const struct problem *problem,
         return (struct scale){
             0, model->curvature * weight_norm(what->v, dims) * slack, w};
     case EVALUATE_HESSIAN:
+    case EVALUATE_DIAGONAL:
         break;
     }
     return (struct scale){0, model->curvature, w};

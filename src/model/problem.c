@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "math/softmax.h"
+#include "model/diagonal.h"
 #include "model/pairs.h"
 #include "model/wide.h"
 
@@ -129,8 +130,8 @@ bool problem_has_vector(const struct problem *problem,
 
     if (dataset_is_sparse(data))
         return problem_quantises(problem);
-    return kind == EVALUATE_HESSIAN || problem_outputs(problem) > 1 ||
-           !wide_is(&chunk);
+    return kind == EVALUATE_HESSIAN || kind == EVALUATE_DIAGONAL ||
+           problem_outputs(problem) > 1 || !wide_is(&chunk);
 }
 
 static enum err add_dense(const struct problem *problem,
@@ -161,6 +162,7 @@ static enum err add_dense(const struct problem *problem,
     case EVALUATE_LOCAL:
     case EVALUATE_SCORES:
     case EVALUATE_BACK:
+    case EVALUATE_DIAGONAL: /* diagonal.h */
         CHECK(!"no sum over rows");
     }
     return tally_add_chunk(tally, chunk, sums, loss, exponent);
@@ -209,6 +211,9 @@ enum err problem_add(const struct problem *problem,
 {
     struct sparse_rows rows;
 
+    if (what->kind == EVALUATE_DIAGONAL)
+        return diagonal_add(problem, what->w, chunk, exponent, scratch,
+                            (char *)scratch + sums_bytes(problem), tally);
     if (problem->model->classes)
         return add_classes(problem, what, chunk, exponent, scratch, tally);
     if (!dataset_is_sparse(problem->data))

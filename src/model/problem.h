@@ -12,6 +12,7 @@
  *     GRADIENT   sum_i |r_i x_ij|            <= a U_j + b |w| V_j
  *     HESSVEC    sum_i |h_i (x_i . v) x_ij|  <= c |v| V_j
  *     HESSIAN    sum_i |h_i x_ij x_ik|       <= c min(V_j, V_k)
+ *     DIAGONAL   sum_i h_i x_ij^2            <= c V_j
  * where U_j = sum_i s_i |x_ij||y_i| and V_j = sum_i s_i |x_ij||x_i|.
  * U and V are integer tallies rounded up, taken once; the exponents of a round
  * are then a pure function of (U, V, |w|, |v|) and agree on every machine.

@@ -3,18 +3,22 @@
  * (quasi.c).  4 m dims multiplications a step, against one pass over the data
  * for each trial of the line search.
  *
- *     FIRST --gradient at b--> TRIAL <--+ another trial
- *                                |  |---+
- *                                +--> update, next direction, TRIAL
+ *     FIRST --gradient at b--> METRIC --> TRIAL <--+ another trial
+ *                                ^          |  |---+
+ *                                +-seldom---+--> update, next direction, TRIAL
  */
-#include "math/vec.h"
 #include "optim/parts.h"
 
-enum lbfgs_phase { FIRST, TRIAL, PHASES };
+enum lbfgs_phase { FIRST, TRIAL, METRIC, PHASES };
+
+/* The metric is taken at the start, and again after so many steps and each time
+ * their number has doubled: far from the start it is another. */
+#define METRIC_AGAIN 8u
 
 static uint32_t vectors(const struct optim *opt)
 {
-    return 3 + 2 * opt->options.memory; /* b, gradient, direction, s, y. */
+    /* b, gradient, direction, s, y; the metric. */
+    return 3 + 2 * opt->options.memory + opt->options.diagonal;
 }
 
 static void place(struct optim *opt)
@@ -26,28 +30,54 @@ static void place(struct optim *opt)
     opt->direction = opt->kept + 2 * dims;
     opt->pair_s = opt->kept + 3 * dims;
     opt->pair_y = opt->pair_s + opt->options.memory * dims;
+    if (opt->options.diagonal)
+        opt->metric = opt->pair_y + opt->options.memory * dims;
 }
 
 static struct evaluation what(const struct optim *opt)
 {
     return (struct evaluation){
-        .kind = EVALUATE_GRADIENT,
-        .w = opt->phase == FIRST ? opt->b : opt->point,
+        .kind = opt->phase == METRIC ? EVALUATE_DIAGONAL : EVALUATE_GRADIENT,
+        .w = opt->phase == TRIAL ? opt->point : opt->b,
     };
 }
 
-/* With pairs the direction has a length of its own; without, the user's first
- * step or one of length 1. */
-static void begin_step(struct optim *opt)
+/* With pairs or a metric the direction has a length of its own; without, the
+ * user's first step or one of length 1. */
+static double first_step(const struct optim *opt)
 {
     const double rate = opt->options.rate;
-    const double first = rate > 0 ? rate : 1 / opt->gradient_norm;
 
+    if (opt->pairs > 0)
+        return 1;
+    if (rate > 0)
+        return rate;
+    return opt->metric != NULL ? 1 : 1 / opt->gradient_norm;
+}
+
+static void begin_trials(struct optim *opt)
+{
     quasi_find_direction(opt);
-    if (optim_begin_search(opt, opt->pairs > 0 ? 1 : first, opt->pairs > 0,
-                           false))
+    if (optim_begin_search(opt, first_step(opt),
+                           opt->pairs > 0 || opt->metric != NULL, false))
         opt->pairs = 0;
     opt->phase = TRIAL;
+}
+
+static bool wants_metric(const struct optim *opt)
+{
+    const uint32_t step = opt->step;
+
+    return opt->metric != NULL &&
+           (step == 0 || (step >= METRIC_AGAIN && (step & (step - 1)) == 0));
+}
+
+static void begin_step(struct optim *opt)
+{
+    if (wants_metric(opt))
+        opt->phase = METRIC;
+    else
+        begin_trials(opt);
 }
 
 static bool feed_first(struct optim *opt, const double *sum, double loss_sum)
@@ -66,7 +96,7 @@ static void search_failed(struct optim *opt)
         return;
     }
     opt->pairs = 0;
-    begin_step(opt);
+    begin_trials(opt);
 }
 
 static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
@@ -86,6 +116,11 @@ static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
 
 static bool feed(struct optim *opt, const double *sum, double loss_sum)
 {
+    if (opt->phase == METRIC) {
+        optim_take_metric(opt, sum);
+        begin_trials(opt);
+        return false;
+    }
     return opt->phase == FIRST ? feed_first(opt, sum, loss_sum)
                                : feed_trial(opt, sum, loss_sum);
 }

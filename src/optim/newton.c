@@ -26,7 +26,7 @@
 #include "optim/cholesky.h"
 #include "optim/parts.h"
 
-enum newton_phase { FIRST, CURVATURE, TRIAL, PHASES };
+enum newton_phase { FIRST, CURVATURE, TRIAL, METRIC, PHASES };
 
 /* Residual, relative to the gradient, at which conjugate gradients end: this,
  * or less near the optimum. */
@@ -36,12 +36,12 @@ enum newton_phase { FIRST, CURVATURE, TRIAL, PHASES };
  * dims^2 flops a row against 4 dims.  (Measured: 5 to 6.) */
 #define HESSIAN_PRICE 4u
 
-/* b, gradient, direction; then pairs and factor, or r and d. */
+/* b, gradient, direction; then pairs and factor, or r, d and the metric. */
 static uint32_t vectors(const struct optim *opt)
 {
     return optim_is_dense(opt)
                ? 3 + 2 * opt->options.memory + (opt->dims + 2) / 2
-               : 5;
+               : 5u + opt->options.diagonal;
 }
 
 static void place(struct optim *opt)
@@ -58,6 +58,7 @@ static void place(struct optim *opt)
     } else {
         opt->u = opt->kept + 3 * dims; /* r, the residual. */
         opt->v = opt->kept + 4 * dims; /* d, the conjugate direction. */
+        opt->metric = opt->options.diagonal ? opt->kept + 5 * dims : NULL;
     }
 }
 
@@ -71,6 +72,8 @@ static struct evaluation what(const struct optim *opt)
             .kind = EVALUATE_HESSVEC, .w = opt->b, .v = opt->v};
     case TRIAL:
         return (struct evaluation){.kind = EVALUATE_GRADIENT, .w = opt->point};
+    case METRIC:
+        return (struct evaluation){.kind = EVALUATE_DIAGONAL, .w = opt->b};
     case FIRST:
     case PHASES:
         break;
@@ -78,17 +81,27 @@ static struct evaluation what(const struct optim *opt)
     return (struct evaluation){.kind = EVALUATE_GRADIENT, .w = opt->b};
 }
 
-static void take_curvature(struct optim *opt)
+/* From a direction of 0. */
+static void begin_products(struct optim *opt)
 {
     opt->phase = CURVATURE;
-    opt->cg_round = 0;
-    opt->pairs = 0;
-    if (optim_is_dense(opt))
-        return;
     memset(opt->direction, 0, opt->dims * sizeof *opt->direction);
     for (uint32_t j = 0; j < opt->dims; j++)
-        opt->u[j] = opt->v[j] = -opt->gradient[j];
-    opt->cg_rr = vec_dot(opt->u, opt->u, opt->dims);
+        opt->u[j] = -opt->gradient[j];
+    optim_unscale(opt, opt->u, opt->v);
+    opt->cg_rr = vec_dot(opt->u, opt->v, opt->dims);
+    opt->cg_first = opt->cg_rr;
+    if (opt->norm_first == 0)
+        opt->norm_first = sqrt(opt->cg_rr);
+}
+
+static void take_curvature(struct optim *opt)
+{
+    opt->cg_round = 0;
+    opt->pairs = 0;
+    opt->phase = opt->metric != NULL ? METRIC : CURVATURE;
+    if (opt->metric == NULL && !optim_is_dense(opt))
+        begin_products(opt);
 }
 
 /* Along `direction`.  A step from curvature taken here is as long as it should
@@ -152,7 +165,7 @@ static void curve(struct optim *opt, const double *sum)
 
 static bool residual_is_small(const struct optim *opt)
 {
-    const double norm = opt->gradient_norm;
+    const double norm = sqrt(opt->cg_first);
     const double near = sqrt(norm / opt->norm_first);
     const double forcing = near < FORCING_MAX ? near : FORCING_MAX;
 
@@ -178,7 +191,8 @@ static void feed_product(struct optim *opt, const double *sum)
         opt->direction[j] += alpha * opt->v[j];
         opt->u[j] -= alpha * opt->work[j];
     }
-    rr = vec_dot(opt->u, opt->u, dims);
+    optim_unscale(opt, opt->u, opt->work);
+    rr = vec_dot(opt->u, opt->work, dims);
     beta = rr / opt->cg_rr;
     opt->cg_rr = rr;
     if (residual_is_small(opt) || opt->cg_round >= opt->options.cg_max) {
@@ -186,13 +200,18 @@ static void feed_product(struct optim *opt, const double *sum)
         return;
     }
     for (uint32_t j = 0; j < dims; j++)
-        opt->v[j] = opt->u[j] + beta * opt->v[j];
+        opt->v[j] = opt->work[j] + beta * opt->v[j];
+}
+
+static void feed_metric(struct optim *opt, const double *sum)
+{
+    optim_take_metric(opt, sum);
+    begin_products(opt);
 }
 
 static void feed_first(struct optim *opt, const double *sum, double loss_sum)
 {
     optim_measure_first(opt, sum, loss_sum);
-    opt->norm_first = opt->gradient_norm;
     take_curvature(opt);
 }
 
@@ -228,6 +247,8 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum)
         return feed_trial(opt, sum, loss_sum);
     if (opt->phase == FIRST)
         feed_first(opt, sum, loss_sum);
+    else if (opt->phase == METRIC)
+        feed_metric(opt, sum);
     else if (optim_is_dense(opt))
         feed_hessian(opt, sum);
     else

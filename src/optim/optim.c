@@ -83,6 +83,7 @@ struct optim_options optim_defaults(enum optim_kind kind)
         .memory = OPTIM_MEMORY,
         .dense_max = OPTIM_DENSE_MAX,
         .cg_max = OPTIM_CG_MAX,
+        .diagonal = true,
     };
 }
 
@@ -340,6 +341,34 @@ bool optim_is_broken(const struct optim *opt)
            !vec_finite(opt->b, opt->dims);
 }
 
+/* --- the metric ---------------------------------------------------------- */
+
+/* Where f has no curvature, in padding say, any number does that makes steps
+ * short. */
+void optim_take_metric(struct optim *opt, const double *sum)
+{
+    const double rows = (double)opt->options.rows;
+    double largest = 0;
+    struct span span = {0};
+
+    while (optim_span_next(opt, &span)) {
+        for (uint32_t j = span.from; j < span.to; j++) {
+            opt->metric[j] = sum[j] / rows + 2 * span.l2;
+            largest = fmax(largest, opt->metric[j]);
+        }
+    }
+    for (uint32_t j = 0; j < opt->dims; j++) {
+        if (!(opt->metric[j] > 0))
+            opt->metric[j] = largest > 0 ? largest : 1;
+    }
+}
+
+void optim_unscale(const struct optim *opt, const double *from, double *into)
+{
+    for (uint32_t j = 0; j < opt->dims; j++)
+        into[j] = opt->metric != NULL ? from[j] / opt->metric[j] : from[j];
+}
+
 /* --- trials of a line search --------------------------------------------- */
 
 /* To multiples of 2^-k, k the largest with |w_j| 2^k < 2^bits: as the kernel
@@ -377,13 +406,17 @@ void optim_place_trial(struct optim *opt)
         round_point(opt);
 }
 
-/* Steps of a few roundings of the weights, or along what is left of a gradient
+/* Steps of a few roundings of every weight, or along what is left of a gradient
  * after rounding, lead nowhere and never end. */
 static bool is_lost(const struct optim *opt, double slope, double step)
 {
-    return -slope * step <= GAIN_LEAST * fabs(opt->objective) ||
-           step * vec_norm(opt->direction, opt->dims) <=
-               STEP_LEAST * vec_norm(opt->b, opt->dims);
+    if (-slope * step <= GAIN_LEAST * fabs(opt->objective))
+        return true;
+    for (uint32_t j = 0; j < opt->dims; j++) {
+        if (fabs(step * opt->direction[j]) > STEP_LEAST * fabs(opt->b[j]))
+            return false;
+    }
+    return true;
 }
 
 bool optim_begin_search(struct optim *opt, double step, bool measured,
@@ -393,10 +426,11 @@ bool optim_begin_search(struct optim *opt, double step, bool measured,
     const bool descends = isfinite(slope) && slope < 0;
 
     if (!descends) {
+        optim_unscale(opt, opt->gradient, opt->direction);
         for (uint32_t j = 0; j < opt->dims; j++)
-            opt->direction[j] = -opt->gradient[j];
-        slope = -(opt->gradient_norm * opt->gradient_norm);
-        step = 1 / opt->gradient_norm;
+            opt->direction[j] = -opt->direction[j];
+        slope = vec_dot(opt->gradient, opt->direction, opt->dims);
+        step = opt->metric != NULL ? 1 : 1 / opt->gradient_norm;
     }
     if (descends && measured)
         opt->excess = -slope / 2;
@@ -567,8 +601,8 @@ const double *optim_weights(const struct optim *opt)
 enum { SEARCH_BYTES = 3 * 3 * 8 + 3 + 4 + 8 };
 /* kind, dims, vectors, step, round, evaluations, objective, gradient_norm,
  * excess, objective_first, flags; phase, pairs, newest, cg_round, cg_rr,
- * norm_first. */
-enum { STATE_HEAD = 1 + 4 * 4 + 8 + 4 * 8 + 1 + 4 * 4 + 8 + 8 };
+ * cg_first, norm_first. */
+enum { STATE_HEAD = 1 + 4 * 4 + 8 + 4 * 8 + 1 + 4 * 4 + 3 * 8 };
 enum { FLAG_DIVERGED = 1, FLAG_STALLED = 2 };
 
 size_t optim_state_bytes(const struct optim *opt)
@@ -618,6 +652,7 @@ void optim_save(const struct optim *opt, struct writer *out)
     put_u32(out, opt->newest);
     put_u32(out, opt->cg_round);
     put_f64(out, opt->cg_rr);
+    put_f64(out, opt->cg_first);
     put_f64(out, opt->norm_first);
     put_search(out, &opt->search);
     put_bytes(out, opt->kept, count * sizeof *opt->kept);
@@ -665,6 +700,7 @@ static void get_head(struct reader *in, struct optim *opt)
     opt->newest = get_u32(in);
     opt->cg_round = get_u32(in);
     opt->cg_rr = get_f64(in);
+    opt->cg_first = get_f64(in);
     opt->norm_first = get_f64(in);
     get_search(in, &opt->search);
 }
@@ -673,8 +709,10 @@ static void get_head(struct reader *in, struct optim *opt)
 static bool counters_fit(const struct optim *opt)
 {
     const uint32_t pairs_max = opt->pair_s != NULL ? opt->options.memory : 0;
+    const uint32_t phases =
+        opt->ops->phases - (opt->ops->has_search && opt->metric == NULL);
 
-    return opt->phase < opt->ops->phases && opt->pairs <= pairs_max &&
+    return opt->phase < phases && opt->pairs <= pairs_max &&
            (opt->newest == 0 || opt->newest < pairs_max);
 }
 

@@ -25,14 +25,19 @@
  *               nesterov: b <- b - eta (G + mu u)
  *     adam      u <- c1 u + (1-c1) G;  v <- c2 v + (1-c2) G^2;
  *               b <- b - eta (u / (1-c1^t)) / (sqrt(v / (1-c2^t)) + eps)
- *     lbfgs     two-loop recursion over the last `memory` pairs, strong Wolfe
- *               line search (search.h)
+ *     lbfgs     two-loop recursion over the last `memory` pairs about the
+ *               metric, strong Wolfe line search (search.h)
  *     newton    f'' p = -G, then a line search along p.  Up to dense_max
  *               weights f'' is evaluated (HESSIAN) and factored, and serves
  *               several steps, corrected by pairs as in lbfgs; beyond, p
- *               comes from conjugate gradients, one HESSVEC each
+ *               comes from conjugate gradients in the metric, one HESSVEC
+ *               each
  *     average   b <- b + the mean displacement of the parts (EVALUATE_LOCAL,
  *               local.h): what is fed are means over the rows, not sums
+ *
+ * The metric is the diagonal of f'' (DIAGONAL), evaluated at the start and now
+ * and then: columns of 1000 beside columns of 0.001 are then no worse than
+ * columns of one size.  Where it cannot be evaluated it is 1.
  *
  * Rates: eta_i = lr, lr * decay^i or lr / (1 + i).  All sums run in fixed
  * order (math/vec.h), nothing is fused: the weights depend on the options and
@@ -90,8 +95,8 @@ struct local {
 struct optim_options {
     enum optim_kind kind;
     enum optim_schedule schedule;
-    double rate;     /* lr, > 0.  lbfgs: the first step along -G, 0 = 1/|G|;
-                        newton: ignored. */
+    double rate;     /* lr, > 0.  lbfgs: the first step along -G, in the metric;
+                        0 = 1, without metric 1/|G|.  newton: ignored. */
     double decay;    /* Multiplies the rate each step, > 0; SCHEDULE_DECAY. */
     double l2;       /* a, >= 0. */
     double tol;      /* Stop when |G| <= tol; 0 = never. */
@@ -113,6 +118,7 @@ struct optim_options {
                              at most OPTIM_DENSE_LIMIT. */
     uint32_t cg_max;      /* newton: HESSVEC rounds a step, > 0. */
     bool nesterov;        /* momentum. */
+    bool diagonal;        /* lbfgs, newton: DIAGONAL can be evaluated. */
     uint32_t weight_bits; /* lbfgs, newton: trials are rounded to so many bits
                              of the largest weight; 0 = not at all, else at
                              most 52.  For data whose kernels round weights
@@ -175,13 +181,15 @@ struct optim {
     uint32_t newest;   /* ... and where the last one is. */
     uint32_t cg_round; /* newton: HESSVEC rounds of this step; when dense,
                           trials since the Hessian. */
-    double cg_rr;      /* newton: |r|^2. */
-    double norm_first; /* newton: gradient norm at the start. */
+    double cg_rr;      /* newton: |r|^2 in the metric's inverse, */
+    double cg_first;   /* of this step's gradient, and */
+    double norm_first; /* the root of that at the start. */
     struct search search;
     uint32_t vectors;  /* Behind `kept`, dims each. */
     double *kept;      /* All that is saved, one block. */
     double *b, *u, *v; /* Into kept: the model, and what the kind needs. */
     double *direction; /* Into kept. */
+    double *metric;    /* Into kept; NULL: 1. */
     double *pair_s, *pair_y;           /* Into kept: memory vectors each. */
     double pair_rho[OPTIM_MEMORY_MAX]; /* 1 / s'y, from the pairs. */
     double *gradient; /* Of the objective: at the last fed point, or (lbfgs,

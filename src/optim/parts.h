@@ -13,7 +13,8 @@ struct optim_ops {
     const char *name;
     bool has_rate;   /* The rate must be positive. */
     bool has_search; /* Needs a trial point; keeps the gradient. */
-    uint32_t phases; /* `phase` is less. */
+    uint32_t phases; /* `phase` is less.  With a search: the last one is that
+                        of the metric. */
     /* Vectors of dims doubles to keep, the model included. */
     uint32_t (*vectors)(const struct optim *opt);
     /* Point b and the rest into kept. */
@@ -57,6 +58,11 @@ bool optim_is_broken(const struct optim *opt);
 
 bool optim_is_dense(const struct optim *opt);
 
+/* Take DIAGONAL for the metric. */
+void optim_take_metric(struct optim *opt, const double *sum);
+/* into <- metric^-1 from; they may be the same. */
+void optim_unscale(const struct optim *opt, const double *from, double *into);
+
 /* point <- b + search.step * direction. */
 void optim_place_trial(struct optim *opt);
 /* Search along `direction`, or along -gradient if it does not descend (true
@@ -74,8 +80,8 @@ void optim_take_trial(struct optim *opt, double value);
 
 /* The i-th newest pair's place in the ring. */
 uint32_t quasi_pair_at(const struct optim *opt, uint32_t i);
-/* direction <- -(inverse Hessian that factor, if there is one, and the pairs
- * imply) gradient. */
+/* direction <- -(inverse Hessian that factor, if there is one, or the metric,
+ * and the pairs imply) gradient.  Uses work. */
 void quasi_find_direction(struct optim *opt);
 /* s and y of the trial just accepted; b and gradient are still the old.
  * Dropped where it shows no curvature. */

@@ -5,7 +5,7 @@
  * in a ring.  The two-loop recursion (Nocedal, "Updating Quasi-Newton Matrices
  * with Limited Storage", Math. Comp. 1980) applies the inverse Hessian that
  * they imply to the gradient; between the loops stands what is known besides:
- * the factor of a Hessian taken earlier, or a multiple of the identity.
+ * the factor of a Hessian taken earlier, or a multiple of the metric's inverse.
  */
 #include <math.h>
 
@@ -32,17 +32,21 @@ static void add_scaled(double *into, double scale, const double *from,
 }
 
 /* p <- the inverse Hessian without pairs, times p. */
-static void apply_base(const struct optim *opt, double *p)
+static void apply_base(struct optim *opt, double *p)
 {
     const uint32_t dims = opt->dims;
 
     if (opt->factor != NULL) {
         cholesky_solve(opt->factor, dims, p);
-    } else if (opt->pairs > 0) {
+        return;
+    }
+    optim_unscale(opt, p, p);
+    if (opt->pairs > 0) {
         const double *y = opt->pair_y + (size_t)opt->newest * dims;
-        const double scale =
-            1 / (opt->pair_rho[opt->newest] * vec_dot(y, y, dims));
+        double scale;
 
+        optim_unscale(opt, y, opt->work);
+        scale = 1 / (opt->pair_rho[opt->newest] * vec_dot(y, opt->work, dims));
         for (uint32_t j = 0; j < dims; j++)
             p[j] *= scale;
     }

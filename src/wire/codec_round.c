@@ -216,7 +216,7 @@ static enum evaluation_kind get_evaluation(struct reader *in,
 {
     const uint8_t kind = get_u8(in);
 
-    must(in, kind <= EVALUATE_BACK);
+    must(in, kind <= EVALUATE_DIAGONAL);
     if (!in->ok)
         return EVALUATE_GRADIENT;
     must(in, evaluation_dims((enum evaluation_kind)kind, room->dims) <=

@@ -18,7 +18,8 @@ if $compiler -std=c17 -D_POSIX_C_SOURCE=200809L -O2 -ffp-contract=off \
     -fno-math-errno -ffunction-sections -Wl,--gc-sections -static -I"$src" \
     -o once "$ROOT"/tests/lib/once.c "$src"/base/[!h]*.c "$src"/os/pages.c \
     "$src"/data/dataset.c "$src"/data/gen.c "$src"/data/digits.c \
-    "$src"/data/storage.c "$src"/model/bounds.c "$src"/model/model.c \
+    "$src"/data/storage.c "$src"/model/bounds.c "$src"/model/diagonal.c \
+    "$src"/model/model.c \
     "$src"/model/pairs.c "$src"/model/problem.c "$src"/model/rate.c \
     "$src"/model/wide.c "$src"/optim/*.c \
     "$src"/math/kernel*.c "$src"/math/dense_portable.c \

@@ -236,6 +236,7 @@ static void test_bounds_hold(void **state)
         draw_point(&asked, seed, data.cols);
         ask(&problem, EVALUATE_GRADIENT, &asked);
         ask(&problem, EVALUATE_HESSVEC, &asked);
+        ask(&problem, EVALUATE_DIAGONAL, &asked);
         assert_true(problem_has_hessian(&problem) == (storage < STORAGE_INDEX));
         if (problem_has_hessian(&problem))
             ask(&problem, EVALUATE_HESSIAN, &asked);
@@ -271,6 +272,42 @@ static void test_hessian_times_v(void **state)
         }
         made.loss = product.loss;
         assert_near(&product, &made, data.stride, 1e-11, seed);
+        dataset_close(&data);
+    }
+}
+
+/* DIAGONAL is what stands on the diagonal: of dense rows to the bit; of all,
+ * what HESSVEC says of unit vectors. */
+static void test_diagonal(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 140; seed++) {
+        const enum storage storage = (enum storage)(seed % 7);
+        struct dataset data = make(storage, seed, false);
+        const struct problem problem = {
+            .data = &data,
+            .model = model_ops(seed % 2 == 0 ? MODEL_LOGISTIC : MODEL_SVM),
+            .isa = isa_best()};
+        struct asked diagonal, other;
+
+        draw_point(&diagonal, seed, data.cols);
+        other = diagonal;
+        ask(&problem, EVALUATE_DIAGONAL, &diagonal);
+        assert_true(diagonal.loss == 0);
+        if (problem_has_hessian(&problem))
+            ask(&problem, EVALUATE_HESSIAN, &other);
+        for (uint32_t j = 0; j < data.cols; j++) {
+            const double found = diagonal.sums[j];
+
+            if (problem_has_hessian(&problem)) {
+                assert_true(found == other.sums[j * (j + 1) / 2 + j]);
+                continue;
+            }
+            memset(other.v, 0, sizeof other.v);
+            other.v[j] = 1;
+            ask(&problem, EVALUATE_HESSVEC, &other);
+            assert_true(fabs(found - other.sums[j]) <= 2e-6 * (1 + found));
+        }
         dataset_close(&data);
     }
 }
@@ -389,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_storages_agree),
         cmocka_unit_test(test_bounds_hold),
         cmocka_unit_test(test_hessian_times_v),
+        cmocka_unit_test(test_diagonal),
         cmocka_unit_test(test_differences),
         cmocka_unit_test(test_csr_scales),
         cmocka_unit_test(test_broken_weights),

@@ -281,6 +281,38 @@ static void test_derivatives(void **state)
     }
 }
 
+/* For every class the mean of the diagonals of all. */
+static void test_diagonal(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        struct dataset data =
+            make((enum storage)(seed % 6), seed, seed % 6 >= STORAGE_BIT);
+        const struct problem problem =
+            problem_of(&data, MODEL_SOFTMAX, isa_best());
+        struct asked diagonal, product;
+
+        draw_point(&diagonal, seed, -3, &problem);
+        product = diagonal;
+        ask(&problem, EVALUATE_DIAGONAL, &diagonal);
+        for (uint32_t j = 0; j < data.cols; j++) {
+            double mean = 0;
+
+            for (uint32_t k = 0; k < problem.outputs; k++) {
+                const uint32_t at = k * data.stride + j;
+
+                memset(product.v, 0, sizeof product.v);
+                product.v[at] = 1;
+                ask(&problem, EVALUATE_HESSVEC, &product);
+                mean += product.sums[at] / problem.outputs;
+                assert_true(diagonal.sums[at] == diagonal.sums[j]);
+            }
+            assert_true(fabs(diagonal.sums[j] - mean) <= 1e-9 * (1 + mean));
+        }
+        dataset_close(&data);
+    }
+}
+
 /* What does not fit is refused, and weights that are no numbers too. */
 static void test_refusals(void **state)
 {
@@ -425,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_bounds_hold),
         cmocka_unit_test(test_bound_is_tight),
         cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_diagonal),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_outputs),
         cmocka_unit_test(test_hash),

@@ -149,7 +149,8 @@ static enum err run(const struct bench *bench, enum evaluation_kind kind,
 
 static void assert_same(const struct bench *bench)
 {
-    const enum evaluation_kind kinds[] = {EVALUATE_GRADIENT, EVALUATE_HESSVEC};
+    const enum evaluation_kind kinds[] = {EVALUATE_GRADIENT, EVALUATE_HESSVEC,
+                                          EVALUATE_DIAGONAL};
 
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct digest one, more;

@@ -37,6 +37,7 @@ static void test_every_method(void **state)
 
             sim_case_init(&test, "mds", N, S);
             test.options.optim = optim_defaults(kinds[i]);
+            test.options.optim.diagonal = false; /* Products have none. */
             test.options.optim.rows = test.data.rows;
             test.options.optim.l2 = .01;
             test.options.optim.steps = 5;

@@ -234,7 +234,7 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->delay_factor = rng_unit(rng);
     round->count = random_items(rng, room);
     round->items = room->items;
-    round->kind = (enum evaluation_kind)rng_below(rng, 6);
+    round->kind = (enum evaluation_kind)rng_below(rng, 7);
     round->parts = evaluation_is_product(round->kind) ? random_u32(rng) : 0;
     round->dims = RANDOM_DIMS;
     round->direction = round->kind == EVALUATE_HESSVEC ? room->direction : NULL;
