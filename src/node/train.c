@@ -371,13 +371,6 @@ static void key_chunk(void *context, uint32_t thread, uint32_t chunk)
     mem_free(bytes);
 }
 
-static bool digest_zero(const struct digest *digest)
-{
-    const struct digest zero = {0};
-
-    return digest_equal(digest, &zero);
-}
-
 /* What the chunks are, for workers that may have them already. */
 static enum err key_chunks(struct train *train, struct pool *pool)
 {
