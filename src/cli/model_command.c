@@ -4,7 +4,8 @@
  *
  *     .npy           <f8, shape (features) or (classes, features)
  *     .safetensors   one tensor "weight", the rest as metadata
- *     .csv           feature,weight: features counted from 1, "intercept" last
+ *     .csv           feature,weight: features by name, if the training table
+ *                    had names, else counted as there; "intercept" last
  *     .txt, .model   LIBLINEAR's text; so is a name without an ending
  *
  * The intercept, if any, is the last weight of each vector.
@@ -18,11 +19,13 @@
 #include "cli/cli.h"
 #include "cli/model_load.h"
 #include "cli/page.h"
+#include "data/span.h"
 #include "os/file.h"
 #include "os/output.h"
 
 #define MODEL_BYTES_MAX (UINT64_C(1) << 32)
 #define LARGEST         5u /* Weights shown. */
+#define NAME_SIZE       1024u
 #define NPY_ALIGN       64u
 #define TENSOR_ALIGN    8u
 
@@ -63,7 +66,7 @@ static json_t *labels_json(const struct model_file *model)
 
 /* What the encoder makes of tables. */
 struct made_of {
-    uint32_t numbers, scaled, categorical, categories, pairs;
+    uint32_t numbers, scaled, filled, categorical, categories, pairs;
 };
 
 static struct made_of count_encoder(const struct encoder *encoder)
@@ -78,35 +81,71 @@ static struct made_of count_encoder(const struct encoder *encoder)
         counts.numbers += !column->categorical;
         counts.scaled += !column->categorical &&
                          (column->offset != 0 || column->factor != 1);
+        counts.filled += column->gap != GAP_REFUSE;
     }
     for (uint32_t p = 0; p < encoder->pairs; p++)
         counts.pairs += encoder->pair[p].count;
     return counts;
 }
 
+/* The label's column: its name, or its number. */
+static const char *label_name(const struct schema *schema, char number[24])
+{
+    if (schema->label >= schema->table)
+        return "labels of their own";
+    if (schema->label_name[0] != '\0')
+        return schema->label_name;
+    (void)snprintf(number, 24, "column %u", schema->label + 1);
+    return number;
+}
+
 static void show_encoder(const struct encoder *encoder)
 {
     const struct made_of counts = count_encoder(encoder);
+    char number[24];
 
-    (void)printf("encoder    %u columns beside %s: %u of %u categories in all, "
-                 "%u of numbers (%u scaled), %u pairs\n",
-                 encoder->columns, encoder->label, counts.categorical,
-                 counts.categories, counts.numbers, counts.scaled,
-                 counts.pairs);
+    if (encoder->indexed) {
+        (void)printf("rows       indices and values, from %d\n",
+                     encoder->from_zero ? 0 : 1);
+        return;
+    }
+    (void)printf("table      %u columns beside %s: %u of %u categories in all, "
+                 "%u of numbers (%u scaled, %u filled), %u pairs\n",
+                 encoder->columns, label_name(&encoder->schema, number),
+                 counts.categorical, counts.categories, counts.numbers,
+                 counts.scaled, counts.filled, counts.pairs);
+}
+
+static json_t *names_json(const struct schema *schema)
+{
+    json_t *names;
+
+    if (schema->name == NULL)
+        return json_null();
+    names = json_array();
+    for (uint32_t j = 0; j < schema->features; j++)
+        (void)json_array_append_new(names, json_string(schema->name[j]));
+    return names;
 }
 
 static json_t *encoder_json(const struct encoder *encoder)
 {
     const struct made_of counts = count_encoder(encoder);
+    char number[24];
 
+    if (encoder->indexed)
+        return json_pack("{s:i}", "first_index", encoder->from_zero ? 0 : 1);
     if (encoder->column == NULL)
         return json_null();
     return json_pack(
-        "{s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "columns",
-        (json_int_t)encoder->columns, "label", encoder->label, "categorical",
+        "{s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "columns",
+        (json_int_t)encoder->columns, "label",
+        label_name(&encoder->schema, number), "names",
+        names_json(&encoder->schema), "categorical",
         (json_int_t)counts.categorical, "categories",
         (json_int_t)counts.categories, "numbers", (json_int_t)counts.numbers,
-        "scaled", (json_int_t)counts.scaled, "pairs", (json_int_t)counts.pairs);
+        "scaled", (json_int_t)counts.scaled, "filled",
+        (json_int_t)counts.filled, "pairs", (json_int_t)counts.pairs);
 }
 
 struct summary {
@@ -169,14 +208,19 @@ static void show_text(const struct model_file *model)
         (void)printf("intercept  %.17g\n", model->w[model->features]);
     (void)printf("weights    %zu of %zu not zero, |w| %.6g\n", summary.nonzero,
                  numbers(model), summary.norm);
-    if (model->encoder.column != NULL)
+    if (encoder_is_fitted(&model->encoder))
         show_encoder(&model->encoder);
     if (model->outputs > 1 || summary.count == 0)
         return;
     (void)printf("largest   ");
-    for (uint32_t i = 0; i < summary.count; i++)
-        (void)printf("%s %zu: %.4g", i == 0 ? "" : ",", summary.largest[i] + 1,
+    for (uint32_t i = 0; i < summary.count; i++) {
+        char name[NAME_SIZE];
+
+        encoder_name(&model->encoder, (uint32_t)summary.largest[i], name,
+                     sizeof name);
+        (void)printf("%s %s: %.4g", i == 0 ? "" : ",", quote_text(name).text,
                      model->w[summary.largest[i]]);
+    }
     (void)printf("\n");
 }
 
@@ -260,6 +304,21 @@ static void put_safetensors(struct page *page, const struct model_file *model)
     page_close(&head);
 }
 
+/* In quotes if need be. */
+static void put_name(struct page *page, const struct encoder *encoder,
+                     uint32_t col)
+{
+    char name[NAME_SIZE];
+    bool quoted;
+
+    encoder_name(encoder, col, name, sizeof name);
+    quoted = strpbrk(name, ",;\t\"\r\n") != NULL;
+    page_put(page, "%s", quoted ? "\"" : "");
+    for (const char *at = name; *at != '\0'; at++)
+        page_put(page, "%s%c", *at == '"' ? "\"" : "", *at);
+    page_put(page, "%s", quoted ? "\"" : "");
+}
+
 static void put_csv(struct page *page, const struct model_file *model)
 {
     const uint32_t cols = model_file_weights(model);
@@ -274,7 +333,7 @@ static void put_csv(struct page *page, const struct model_file *model)
     page_put(page, "\n");
     for (uint32_t j = 0; j < cols; j++) {
         if (j < model->features)
-            page_put(page, "%u", j + 1);
+            put_name(page, &model->encoder, j);
         else
             page_put(page, "intercept");
         for (uint32_t k = 0; k < model->outputs; k++)

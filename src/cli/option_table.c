@@ -121,8 +121,8 @@ static const struct option table[OPTIONS] = {
                    .kind = VALUE_TEXT,
                    .value = "COLUMN",
                    .shown = "the last",
-                   .help = "csv, tsv, npy: the label's column, by name or "
-                           "number",
+                   .help = "tables: the label's column, by name or number; "
+                           "predict: none if there is no such column",
                    .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_LABELS] = {.name = "labels",
                     .section = files,
@@ -140,9 +140,10 @@ static const struct option table[OPTIONS] = {
                          .section = files,
                          .kind = VALUE_TEXT,
                          .value = "COLUMNS",
-                         .help = "csv, tsv: columns of words, one-hot: names "
-                                 "or numbers with commas, or all; the label's "
-                                 "column, if named, holds classes",
+                         .shown = "auto",
+                         .help = "csv, tsv: columns that are one-hot: names "
+                                 "or numbers with commas, all, none, or auto: "
+                                 "those of words",
                          .commands = BOTH | CMD_DATA},
     [OPT_PAIRS] = {.name = "pairs",
                    .section = files,
@@ -156,9 +157,49 @@ static const struct option table[OPTIONS] = {
                    .value = "HOW",
                    .choices = "none|standard|minmax",
                    .initial = "none",
-                   .help = "csv, tsv: columns of numbers to mean 0 and "
+                   .help = "csv, tsv, npy: columns of numbers to mean 0 and "
                            "deviation 1 (standard) or to 0..1 (minmax)",
                    .commands = BOTH | CMD_DATA},
+    [OPT_MISSING] = {.name = "missing",
+                     .section = files,
+                     .kind = VALUE_CHOICE,
+                     .value = "HOW",
+                     .choices = "refuse|mean|median|zero|indicator",
+                     .initial = "refuse",
+                     .help = "tables: what to put where a field is empty, ?, "
+                             "NA, NaN or null; indicator: the mean, and a "
+                             "column that says so",
+                     .commands = BOTH | CMD_DATA},
+    [OPT_DROP] = {.name = "drop",
+                  .section = files,
+                  .kind = VALUE_TEXT,
+                  .value = "COLUMNS",
+                  .help = "tables: columns to leave out, names or numbers "
+                          "with commas",
+                  .commands = BOTH | CMD_DATA | CMD_JOIN},
+    [OPT_HEADER] = {.name = "header",
+                    .section = files,
+                    .kind = VALUE_CHOICE,
+                    .value = "WHICH",
+                    .choices = "auto|yes|no",
+                    .initial = "auto",
+                    .help = "csv, tsv: is the first line names? auto: it is "
+                            "if it has words where rows have numbers, or "
+                            "counts up",
+                    .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
+    [OPT_SEPARATOR] = {.name = "separator",
+                       .section = files,
+                       .kind = VALUE_TEXT,
+                       .value = "C",
+                       .shown = "found out",
+                       .help = "csv, tsv: the character between fields, or tab",
+                       .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
+    [OPT_ZERO_BASED] = {.name = "zero-based",
+                        .section = files,
+                        .kind = VALUE_FLAG,
+                        .help = "libsvm: indices start at 0, as scikit-learn "
+                                "writes them; found out if there is a 0",
+                        .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_STORAGE] = {.name = "storage",
                      .section = files,
                      .kind = VALUE_CHOICE,

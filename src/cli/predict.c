@@ -75,10 +75,35 @@ static void note(void *context, const char *sentence)
     say_note(context, "muster: %s", sentence);
 }
 
+/* A model that knows no columns takes tables by place, the label last. */
+static enum err know_columns(const struct model_file *model,
+                             struct encoder *stand_in, struct why *why)
+{
+    struct schema schema = {0};
+    enum err err;
+
+    if (model->encoder.column != NULL)
+        return ERR_OK;
+    err = schema_plain(&schema, model->features);
+    if (err == ERR_OK)
+        err = encoder_plain(stand_in, &schema);
+    stand_in->indexed = model->encoder.indexed;
+    stand_in->from_zero = model->encoder.from_zero;
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+/* Rows of LIBSVM text have a first field whether it means anything or not. */
+static void forget_labels(struct dataset *data)
+{
+    for (uint32_t i = 0; i < data->rows; i++)
+        data->y[i] = nan("");
+}
+
 static enum err load_rows(struct predict *predict, struct why *why)
 {
     const uint32_t cols = model_file_weights(&predict->model);
     struct source_options source = input_options(&predict->cli->options);
+    struct encoder stand_in = {0};
     enum err err;
 
     source.spec = option_text(&predict->cli->options, OPT_DATA);
@@ -86,12 +111,21 @@ static enum err load_rows(struct predict *predict, struct why *why)
     source.cols_max = cols;
     source.intercept = predict->model.intercept;
     source.regression = true;
-    if (predict->model.encoder.column != NULL)
-        source.encoder = &predict->model.encoder;
+    source.unlabelled = true;
+    source.encoder = &predict->model.encoder;
+    err = know_columns(&predict->model, &stand_in, why);
+    if (err != ERR_OK)
+        return err;
+    if (predict->model.encoder.column == NULL)
+        source.encoder = &stand_in;
     source.note = note;
     source.note_context = predict->cli;
     err = source_load(&source, &predict->data, NULL, NULL, why);
+    encoder_close(&stand_in);
     predict->loaded = err == ERR_OK;
+    if (err == ERR_OK && source.label != NULL &&
+        strcmp(source.label, LABEL_NONE) == 0)
+        forget_labels(&predict->data);
     if (err == ERR_OK && predict->data.cols != cols)
         return why_set(why, ERR_SHAPE, "%.200s has %u columns, the model %u",
                        source.spec, predict->data.cols, cols);

@@ -549,11 +549,10 @@ static enum err load(const struct setup *setup, struct source_options *source,
     return err;
 }
 
-/* An encoder is fitted only where there is something to encode. */
-static bool encodes(const struct source_options *source)
+static void note_source(void *context, const char *sentence)
 {
-    return source->categorical != NULL || source->pairs ||
-           source->scaling != SCALE_NONE;
+    (void)context;
+    log_note("%s", sentence);
 }
 
 static enum err load_train(struct setup *setup, const struct options *options,
@@ -569,7 +568,8 @@ static enum err load_train(struct setup *setup, const struct options *options,
     source.intercept = setup->intercept;
     source.regression = model != NULL && strcmp(model, "linear") == 0;
     source.classes = model != NULL && strcmp(model, "softmax") == 0;
-    source.encoder = encodes(&source) ? &setup->encoder : NULL;
+    source.encoder = &setup->encoder;
+    source.note = note_source;
     err =
         load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
     setup->loaded = err == ERR_OK;
@@ -595,7 +595,10 @@ static enum err load_like(struct setup *setup, const struct options *options,
     source.labels = source.regression ? NULL : setup->data.label;
     source.like = &setup->data;
     source.storage = NULL; /* As in the training data. */
-    source.encoder = encodes(&source) ? &setup->encoder : NULL;
+    source.encoder = &setup->encoder;
+    if (setup->encoder.column != NULL)
+        source.label = NULL; /* Where the training table had it. */
+    source.note = note_source;
     err = load(setup, &source, data, NULL, NULL, why);
     return err == ERR_OK ? err
                          : why_in(why, err, "--%s", option_table()[id].name);

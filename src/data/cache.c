@@ -13,6 +13,7 @@
 #include "os/pages.h"
 
 #define CACHE_VERSION 2u
+#define COLUMNS_MAX   (UINT64_C(1) << 32)
 
 enum {
     PIECE = 1 << 20,
@@ -267,10 +268,11 @@ static void hash_options(struct hasher *hasher,
                          const struct source_options *options)
 {
     const int64_t numbers[] = {
-        CACHE_VERSION,           options->chunk_rows, options->cols_min,
-        options->cols_max,       options->intercept,  options->regression,
-        options->classes,        options->pairs,      options->scaling,
-        options->labels != NULL, options->label_count};
+        CACHE_VERSION + 1,       options->chunk_rows,  options->cols_min,
+        options->cols_max,       options->intercept,   options->regression,
+        options->classes,        options->pairs,       options->scaling,
+        options->labels != NULL, options->label_count, options->header,
+        options->zero_based,     options->missing};
 
     hasher_add_i64(hasher, numbers, sizeof numbers / sizeof *numbers);
     if (options->labels != NULL)
@@ -280,6 +282,8 @@ static void hash_options(struct hasher *hasher,
     hash_text(hasher, options->format);
     hash_text(hasher, options->label);
     hash_text(hasher, options->categorical);
+    hash_text(hasher, options->drop);
+    hash_text(hasher, options->separator);
     /* The name tells tables from LIBSVM text. */
     hash_text(hasher, strrchr(options->spec, '/') == NULL
                           ? options->spec
@@ -391,6 +395,8 @@ enum err cache_place(const struct source_options *options,
         return err;
     (void)snprintf(place->path, sizeof place->path, "%s/%s.data",
                    options->cache, digest_text(&place->key, hex));
+    (void)snprintf(place->columns, sizeof place->columns, "%s/%s.columns",
+                   options->cache, hex);
     return ERR_OK;
 }
 
@@ -479,8 +485,59 @@ static enum err adopt(const struct file_map *map,
     return ERR_OK;
 }
 
+/* The digest of what follows it, in hexadecimal, and a line feed. */
+static enum err load_columns(const struct cache_place *place,
+                             struct encoder *encoder, struct why *why)
+{
+    const size_t head = 2 * DIGEST_BYTES + 1;
+    struct digest said = {0};
+    struct digest found;
+    uint8_t *text = NULL;
+    size_t size = 0;
+    enum err err = file_read(place->columns, COLUMNS_MAX, &text, &size, NULL);
+
+    if (err != ERR_OK || size < head) {
+        mem_free(text);
+        return say_damaged(place, why);
+    }
+    found = hash_bytes(text + head, size - head);
+    if (!digest_read((const char *)text, &said) ||
+        !digest_equal(&said, &found) ||
+        encoder_from_text(encoder, (const char *)text + head, size - head,
+                          NULL) != ERR_OK)
+        err = say_damaged(place, why);
+    mem_free(text);
+    return err;
+}
+
+static enum err store_columns(const struct cache_place *place,
+                              const struct encoder *encoder, struct why *why)
+{
+    const size_t head = 2 * DIGEST_BYTES + 1;
+    struct digest digest;
+    char *text = NULL;
+    char *page;
+    size_t size = 0;
+    enum err err = encoder_to_text(encoder, &text, &size);
+
+    page = err == ERR_OK ? mem_new(head + size, 1) : NULL;
+    if (page == NULL) {
+        mem_free(text);
+        return why_set(why, ERR_NOMEM, "--cache: out of memory");
+    }
+    digest = hash_bytes(text, size);
+    (void)digest_text(&digest, page); /* Its NUL becomes the line feed. */
+    page[head - 1] = '\n';
+    memcpy(page + head, text, size);
+    err = file_write_atomic(place->columns, page, head + size, 0644, why);
+    mem_free(text);
+    mem_free(page);
+    return err;
+}
+
 enum err cache_load(const struct cache_place *place, struct pool *pool,
-                    struct dataset *data, struct why *why)
+                    struct dataset *data, struct encoder *encoder,
+                    struct why *why)
 {
     struct cache_header header = {0};
     struct file_map map = {0};
@@ -499,6 +556,8 @@ enum err cache_load(const struct cache_place *place, struct pool *pool,
         !digest_equal(&header.key, &place->key) ||
         !sections_intact(&map, &header, pool))
         err = say_damaged(place, why);
+    if (err == ERR_OK)
+        err = load_columns(place, encoder, why);
     if (err == ERR_OK)
         err = adopt(&map, &header, data);
     if (err != ERR_OK)
@@ -582,8 +641,8 @@ enum err cache_write(const char *path, const struct digest *key,
 }
 
 enum err cache_store(const struct cache_place *place,
-                     const struct dataset *data, struct pool *pool,
-                     struct why *why)
+                     const struct dataset *data, const struct encoder *encoder,
+                     struct pool *pool, struct why *why)
 {
     char folder[sizeof place->path];
     char hex[DIGEST_TEXT];
@@ -592,6 +651,8 @@ enum err cache_store(const struct cache_place *place,
     (void)snprintf(folder, sizeof folder, "%s", place->path);
     *strrchr(folder, '/') = '\0';
     err = file_make_folder(folder, why);
+    if (err == ERR_OK)
+        err = store_columns(place, encoder, why);
     if (err == ERR_OK)
         err = cache_write(place->path, &place->key, data, pool, why);
     if (err != ERR_OK)

@@ -2,6 +2,7 @@
  * cache.h - binary copies of data sets, mapped instead of read.
  *
  *     DIR/KEY.data        KEY = hash of the source's bytes and of the options
+ *     DIR/KEY.columns     the encoder's text (encode.h) behind its digest
  *     DIR/IDENTITY.key    says KEY for a file that has not changed since: its
  *                         inode, size and times; spares hashing it again
  *
@@ -62,6 +63,7 @@ struct cache_header {
 struct cache_place {
     struct digest key;
     char path[1024];     /* Of the copy. */
+    char columns[1024];  /* Of its encoder. */
     char identity[1024]; /* Of the note that leads there. */
 };
 
@@ -73,13 +75,14 @@ MUST_CHECK enum err cache_place(const struct source_options *options,
 bool cache_place_holds(const struct cache_place *place,
                        const struct source_options *options);
 /* ERR_NOTFOUND if there is none; anything else is a damaged or unreadable
- * copy, with a sentence. */
+ * copy, with a sentence.  `encoder` is not fitted before, and is after. */
 MUST_CHECK enum err cache_load(const struct cache_place *place,
                                struct pool *pool, struct dataset *data,
-                               struct why *why);
+                               struct encoder *encoder, struct why *why);
 MUST_CHECK enum err cache_store(const struct cache_place *place,
-                                const struct dataset *data, struct pool *pool,
-                                struct why *why);
+                                const struct dataset *data,
+                                const struct encoder *encoder,
+                                struct pool *pool, struct why *why);
 
 /* The file itself, whole or not at all; no note is made of it. */
 MUST_CHECK enum err cache_write(const char *path, const struct digest *key,

@@ -11,6 +11,7 @@
 void csv_close(struct csv *csv)
 {
     mem_free(csv->names);
+    columns_close(&csv->columns);
     *csv = (struct csv){0};
 }
 
@@ -108,11 +109,41 @@ enum err csv_field(char separator, struct span *line, char *scratch,
     return ERR_OK;
 }
 
+bool csv_is_missing(struct span field)
+{
+    static const char *const texts[] = {"",    "?",   "NA",   "N/A",
+                                        "NaN", "nan", "null", "NULL"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (span_is(field, texts[i]))
+            return true;
+    }
+    return false;
+}
+
+bool csv_is_boolean(struct span field, double *value)
+{
+    static const char *const texts[] = {"False", "True",  "false",
+                                        "true",  "FALSE", "TRUE"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (span_is(field, texts[i])) {
+            *value = (double)(i % 2);
+            return true;
+        }
+    }
+    return false;
+}
+
 enum err csv_number(struct span field, double *value, struct why *why)
 {
-    if (field.size == 0)
+    if (csv_is_missing(field))
         return why_set(why, ERR_FORMAT,
-                       "the field is empty; fill it in or leave the row out");
+                       "%s%s%s; --missing mean, median, zero or indicator "
+                       "fills such fields in, --drop leaves the column out",
+                       field.size == 0 ? "the field is empty" : "'",
+                       quote(field).text,
+                       field.size == 0 ? "" : "' is a missing value");
     switch (number_parse(field.at, field.size, value)) {
     case NUMBER_OK:
         return ERR_OK;
@@ -124,9 +155,11 @@ enum err csv_number(struct span field, double *value, struct why *why)
     case NUMBER_NOT:
         break;
     }
+    if (csv_is_boolean(field, value))
+        return ERR_OK;
     return why_set(why, ERR_FORMAT,
-                   "'%s' is not a number; name columns of words in "
-                   "--categorical, the label's too",
+                   "'%s' is not a number; if the column holds words, name it "
+                   "in --categorical",
                    quote(field).text);
 }
 
@@ -171,20 +204,38 @@ enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
                    quote(wanted).text, csv->cols);
 }
 
-/* Copy the fields of the first line to `names`, each with a NUL; counts them
- * and finds out whether all are numbers. */
+/* Add a field to what is known of its line. */
+static void look_at_field(struct csv_fields *fields, uint32_t col,
+                          struct span field, double *last)
+{
+    double value = 0;
+    const enum number kind = number_parse(field.at, field.size, &value);
+
+    if (kind == NUMBER_OK && fields->run && value == floor(value) &&
+        value >= 0 && (fields->numbers == 0 || value == *last + 1))
+        *last = value;
+    else if (col > 0 || field.size > 0)
+        fields->run = false;
+    if (kind == NUMBER_OK || kind == NUMBER_HUGE ||
+        csv_is_boolean(field, &value))
+        fields->numbers++;
+    else if (!csv_is_missing(field))
+        fields->words++;
+}
+
+/* Copy the fields of the first line to `names`, each with a NUL, and see what
+ * they are. */
 static enum err read_first(struct csv *csv, struct span line, char *scratch,
                            struct why *why)
 {
     size_t used = 0;
-    uint32_t words = 0;
-    uint32_t numbers = 0;
+    double last = 0;
     bool more = true;
 
     csv->cols = 0;
+    csv->first = (struct csv_fields){.run = true};
     while (more) {
         struct span field = {0};
-        double value;
         const enum err err =
             csv_field(csv->separator, &line, scratch, &field, &more, why);
 
@@ -193,21 +244,46 @@ static enum err read_first(struct csv *csv, struct span line, char *scratch,
         if (csv->cols > DATA_COLS_MAX)
             return why_set(why, ERR_TOOBIG, "more than %u columns",
                            DATA_COLS_MAX);
-        if (number_parse(field.at, field.size, &value) != NUMBER_NOT)
-            numbers++;
-        else if (field.size > 0)
-            words++;
+        look_at_field(&csv->first, csv->cols, field, &last);
         for (size_t i = 0; i < field.size; i++)
             csv->names[used++] = field.at[i] == '\0' ? '?' : field.at[i];
         csv->names[used++] = '\0';
         csv->cols++;
     }
-    csv->header = words > 0 && numbers == 0;
+    /* 0,1 are names that numpy's columns get; 5,6 may well be values. */
+    if (csv->first.numbers < 3 &&
+        (csv->first.numbers < 2 || last != csv->first.numbers - 1))
+        csv->first.run = false;
     return ERR_OK;
 }
 
-enum err csv_begin(struct csv *csv, const char *line, size_t size,
-                   struct why *why)
+/* Is the first feature of a known table among the names? */
+static bool has_known_name(const struct csv *csv)
+{
+    const struct schema *const known = csv->wanted.known;
+    const char *name = csv->names;
+
+    for (uint32_t i = 0; known->name != NULL && i < csv->cols; i++) {
+        if (strcmp(name, known->name[0]) == 0)
+            return true;
+        name += strlen(name) + 1;
+    }
+    return false;
+}
+
+static bool is_header(const struct csv *csv)
+{
+    const bool words = csv->first.words > 0 && csv->first.numbers == 0;
+
+    if (csv->header_wanted != HEADER_AUTO)
+        return csv->header_wanted == HEADER_YES;
+    if (csv->wanted.known != NULL)
+        return has_known_name(csv) || (words && csv->wanted.known->numeric);
+    return words || csv->first.run;
+}
+
+enum err csv_look(struct csv *csv, const char *line, size_t size,
+                  struct why *why)
 {
     const struct span first = {line, size};
     char *scratch = mem_new(size + 1, 1);
@@ -221,16 +297,18 @@ enum err csv_begin(struct csv *csv, const char *line, size_t size,
               ? why_set(why, ERR_NOMEM, "out of memory")
               : read_first(csv, first, scratch, why);
     mem_free(scratch);
-    if (err != ERR_OK)
-        return err;
-    csv->label = csv->no_label ? csv->cols : csv->cols - 1;
-    if (csv->label_wanted != NULL && !csv->no_label) {
-        const struct span wanted = {csv->label_wanted,
-                                    strlen(csv->label_wanted)};
-
-        err = csv_find(csv, wanted, &csv->label, why);
-    }
+    if (err == ERR_OK)
+        csv->header = is_header(csv);
     return err;
+}
+
+enum err csv_begin(struct csv *csv, const char *line, size_t size,
+                   struct why *why)
+{
+    const enum err err = csv_look(csv, line, size, why);
+
+    return err == ERR_OK ? columns_assign(csv, &csv->wanted, &csv->columns, why)
+                         : err;
 }
 
 static enum err in_column(const struct csv *csv, uint32_t col, enum err err,
@@ -248,9 +326,11 @@ static enum err store(const struct csv *csv, uint32_t col, double value,
                       struct sparse *sparse, struct why *why)
 {
     const size_t used = sparse->start[sparse->rows + 1];
+    const uint32_t role = csv->columns.role[col];
 
-    if (col == csv->label) {
-        sparse->label[sparse->rows] = value;
+    if (role >= COLUMN_FEATURES) {
+        if (role == COLUMN_LABEL)
+            sparse->label[sparse->rows] = value;
         return ERR_OK;
     }
     if (!sparse_in_range(sparse, value))
@@ -259,7 +339,7 @@ static enum err store(const struct csv *csv, uint32_t col, double value,
                        value);
     if (value == 0)
         return ERR_OK;
-    sparse->index[used] = col - (col > csv->label);
+    sparse->index[used] = role;
     sparse->value[used] = value;
     sparse->start[sparse->rows + 1]++;
     return ERR_OK;
@@ -270,6 +350,15 @@ static enum err say_ragged(const struct csv *csv, uint32_t found,
 {
     return why_set(why, ERR_FORMAT, "%u columns, expected %u", found,
                    csv->cols);
+}
+
+/* Labels that are True and False are classes of these names. */
+static enum err read_number(const struct csv *csv, uint32_t col,
+                            struct span field, double *value, struct why *why)
+{
+    if (csv->columns.role[col] == COLUMN_LABEL && csv_is_boolean(field, value))
+        return why_set(why, ERR_FORMAT, "'%s' is a word", quote(field).text);
+    return csv_number(field, value, why);
 }
 
 /* Columns from `col` on, with quotes and everything. */
@@ -287,10 +376,12 @@ static enum err careful_row(const struct csv *csv, struct span line,
         double value = 0;
 
         err = csv_field(csv->separator, &line, scratch, &field, &more, why);
-        if (err == ERR_OK && col < csv->cols)
-            err = csv_number(field, &value, why);
-        if (err == ERR_OK && col < csv->cols)
-            err = store(csv, col, value, sparse, why);
+        if (err == ERR_OK && col < csv->cols &&
+            csv->columns.role[col] != COLUMN_UNUSED) {
+            err = read_number(csv, col, field, &value, why);
+            if (err == ERR_OK)
+                err = store(csv, col, value, sparse, why);
+        }
         if (err != ERR_OK)
             err = in_column(csv, col, err, why);
         col++;
@@ -329,7 +420,7 @@ static enum err read_line(const struct csv *csv, struct span line,
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     sparse->start[sparse->rows + 1] = sparse->start[sparse->rows];
-    sparse->label[sparse->rows] = 0;
+    sparse->label[sparse->rows] = nan(""); /* Unless there is one. */
     if (!fast_row(csv, line.at, sparse)) {
         sparse->start[sparse->rows + 1] = sparse->start[sparse->rows];
         if (line.at[line.size - 1] == '\r')
@@ -362,7 +453,7 @@ enum err csv_block(const struct text_block *block, const void *options,
         at = feed + 1;
     }
     /* Every block is as wide as the table, whatever its zeros. */
-    sparse->cols = csv->cols - (csv->label < csv->cols);
+    sparse->cols = csv->columns.features;
     return ERR_OK;
 }
 
@@ -373,15 +464,22 @@ enum err csv_block_begin(void *options, const char *line, size_t size,
     const enum err err = csv_begin(csv, line, size, why);
 
     *skip = csv->header;
+    if (err == ERR_OK && !csv->columns.ascending)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "the columns are in another order than the model's");
     return err;
 }
 
-enum err csv_stage(const char *path, struct csv *csv, struct pool *pool,
-                   struct stage *stage, struct why *why)
+enum err csv_stage(const char *path, const struct span *text, struct csv *csv,
+                   struct pool *pool, struct stage *stage, struct why *why)
 {
     const struct text_format format = {
         .read = csv_block, .begin = csv_block_begin, .options = csv};
-    const enum err err = text_blocks_read(path, &format, pool, stage, why);
+    const enum err err =
+        text == NULL
+            ? text_blocks_read(path, &format, pool, stage, why)
+            : text_blocks_read_memory(text->at, text->size, TEXT_BLOCK_BYTES,
+                                      &format, pool, stage, why);
 
     if (err != ERR_OK)
         return err;

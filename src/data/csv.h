@@ -1,12 +1,13 @@
 /*
  * csv.h - comma- or tab-separated tables of numbers.
  *
- * The first line is a header if none of its fields is a number.  Fields may
- * stand in double quotes ("" is a quote inside), but not go on over a line's
- * end.  One column is the label, the last unless the user says; the others are
- * the features, in order.  Blank lines are skipped; rows of another length,
- * empty fields, words and numbers out of range are refused with line and
- * column.
+ * The first line is a header if none of its fields is a number, or if they
+ * count up by one as the names that numpy's columns get do (0,1,2 or
+ * 2020,2021,2022).  Fields may stand in double quotes ("" is a quote inside),
+ * but not go on over a line's end.  columns.h says which column is what.
+ * True and False are 1 and 0.  Blank lines are skipped; rows of another length,
+ * missing fields, words and numbers out of range are refused with line and
+ * column: frame.h has the reader that can do more with them.
  */
 #ifndef DATA_CSV_H
 #define DATA_CSV_H
@@ -17,27 +18,41 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "data/columns.h"
 #include "data/span.h"
 #include "data/stage.h"
 #include "data/text_blocks.h"
 
+enum csv_header { HEADER_AUTO, HEADER_YES, HEADER_NO };
+
+/* What fields of a line are. */
+struct csv_fields {
+    uint32_t numbers, words; /* True and False are numbers. */
+    bool run; /* Whole numbers, each one more than the last: names of columns
+                 rather than values.  The first may be empty. */
+};
+
 /* The form of a table, known after its first line. */
 struct csv {
-    const char *label_wanted; /* Name or number from 1; NULL: the last. */
-    char separator;           /* 0: found out from the first line. */
-    uint32_t cols;            /* The label included. */
-    uint32_t label;           /* From 0; cols if there is none. */
+    struct columns_wanted wanted;
+    enum csv_header header_wanted;
+    char separator; /* 0: found out from the first line. */
+    uint32_t cols;  /* Of the file. */
     bool header;
-    bool no_label; /* Every column is a feature. */
-    char *names;   /* cols NUL-terminated names, if there is a header. */
+    struct csv_fields first; /* The first line. */
+    char *names;             /* Its fields, each with a NUL. */
+    struct columns columns;
 };
 
 void csv_close(struct csv *csv); /* Zeroed is safe. */
 
 /* Find out the form from the first line.  ERR_FORMAT, ERR_UNKNOWN (no such
- * column), ERR_TOOBIG, ERR_NOMEM: with a sentence. */
+ * column), ERR_SHAPE, ERR_TOOBIG, ERR_NOMEM: with a sentence. */
 MUST_CHECK enum err csv_begin(struct csv *csv, const char *line, size_t size,
                               struct why *why);
+/* The same, without asking which column is what. */
+MUST_CHECK enum err csv_look(struct csv *csv, const char *line, size_t size,
+                             struct why *why);
 /* The name of a column, or "" if there are none. */
 const char *csv_name(const struct csv *csv, uint32_t col);
 /* The column of that name, or number counted from 1.  ERR_UNKNOWN with a
@@ -51,10 +66,18 @@ MUST_CHECK enum err csv_find(const struct csv *csv, struct span wanted,
 MUST_CHECK enum err csv_field(char separator, struct span *line, char *scratch,
                               struct span *field, bool *more, struct why *why);
 
-/* All rows, numbers only, by all threads. */
-MUST_CHECK enum err csv_stage(const char *path, struct csv *csv,
-                              struct pool *pool, struct stage *stage,
-                              struct why *why);
+/* All rows, numbers only, by all threads; `text` instead of the file if it is
+ * not NULL.  ERR_FORMAT or ERR_UNSUPPORTED (features in another order)
+ * may be mended by reading a frame. */
+MUST_CHECK enum err csv_stage(const char *path, const struct span *text,
+                              struct csv *csv, struct pool *pool,
+                              struct stage *stage, struct why *why);
+
+/* Does a field stand for a value that is not there?  Empty, ?, NA, N/A, NaN,
+ * nan, null, NULL. */
+bool csv_is_missing(struct span field);
+/* True or False, in the ways that programs write them. */
+bool csv_is_boolean(struct span field, double *value);
 
 /* As text_format wants them; `options` is a struct csv. */
 MUST_CHECK enum err csv_block_begin(void *options, const char *line,

@@ -1,5 +1,6 @@
 #include "data/encode.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +10,39 @@
 
 enum { STAGE_ENTRIES = 1 << 17 }; /* Entries of a block, about. */
 
-bool scaling_parse(const char *name, enum scaling *scaling)
+static bool find_name(const char *name, const char *const *names, int count,
+                      int *found)
 {
-    static const char *const names[] = {"none", "standard", "minmax"};
-
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < count; i++) {
         if (strcmp(name, names[i]) == 0) {
-            *scaling = (enum scaling)i;
+            *found = i;
             return true;
         }
     }
     return false;
+}
+
+bool scaling_parse(const char *name, enum scaling *scaling)
+{
+    static const char *const names[] = {"none", "standard", "minmax"};
+    int found = 0;
+
+    if (!find_name(name, names, 3, &found))
+        return false;
+    *scaling = (enum scaling)found;
+    return true;
+}
+
+bool missing_parse(const char *name, enum missing *missing)
+{
+    static const char *const names[] = {"refuse", "mean", "median", "zero",
+                                        "indicator"};
+    int found = 0;
+
+    if (!find_name(name, names, 5, &found))
+        return false;
+    *missing = (enum missing)found;
+    return true;
 }
 
 static void known_close(struct frame_column *known)
@@ -36,53 +59,211 @@ void encoder_close(struct encoder *encoder)
     for (uint32_t p = 0; encoder->pair != NULL && p < encoder->pairs; p++)
         mem_free(encoder->pair[p].key);
     known_close(&encoder->classes);
+    schema_close(&encoder->schema);
     mem_free(encoder->column);
     mem_free(encoder->pair);
-    mem_free(encoder->label);
     *encoder = (struct encoder){0};
 }
 
-static void fit_standard(const double *x, uint32_t rows,
-                         struct encoded_column *to)
+bool encoder_is_fitted(const struct encoder *encoder)
 {
+    return encoder->indexed || encoder->column != NULL;
+}
+
+bool encoder_fills(const struct encoder *encoder)
+{
+    for (uint32_t j = 0; j < encoder->columns; j++) {
+        if (encoder->column[j].gap != GAP_REFUSE)
+            return true;
+    }
+    return false;
+}
+
+bool encoder_is_plain(const struct encoder *encoder)
+{
+    for (uint32_t j = 0; j < encoder->columns; j++) {
+        const struct encoded_column *const column = &encoder->column[j];
+
+        if (column->categorical || column->offset != 0 || column->factor != 1 ||
+            column->gap != GAP_REFUSE)
+            return false;
+    }
+    return encoder->column != NULL && encoder->pairs == 0 &&
+           encoder->classes.categories == 0;
+}
+
+enum err encoder_plain(struct encoder *encoder, struct schema *schema)
+{
+    struct encoder made = {.schema = *schema,
+                           .columns = schema->features,
+                           .cols = schema->features};
+
+    *schema = (struct schema){0};
+    made.column = mem_new(made.columns, sizeof *made.column);
+    if (made.column == NULL) {
+        encoder_close(&made);
+        return ERR_NOMEM;
+    }
+    for (uint32_t j = 0; j < made.columns; j++)
+        made.column[j] = (struct encoded_column){.first = j, .factor = 1};
+    *encoder = made;
+    return ERR_OK;
+}
+
+/* --- fitting ----------------------------------------------------------------
+ */
+
+/* The rows of a column that are fitted to, and how many. */
+struct sample {
+    double *x;
+    uint32_t count;
+    uint32_t missing; /* NaN among them. */
+};
+
+/* Deviations below what rounding alone may leave of a constant column count as
+ * none: n times the error of a mean, as scikit-learn has it. */
+static bool is_constant(double variance, double mean, double n)
+{
+    const double slip = n * mean * DBL_EPSILON;
+
+    return variance <= n * DBL_EPSILON * variance + slip * slip;
+}
+
+static void fit_standard(const struct sample *sample, struct encoded_column *to)
+{
+    const double n = (double)sample->count;
     double sum = 0;
     double squares = 0;
 
-    for (uint32_t i = 0; i < rows; i++)
-        sum += x[i];
-    to->offset = sum / (double)rows;
-    for (uint32_t i = 0; i < rows; i++)
-        squares += (x[i] - to->offset) * (x[i] - to->offset);
-    to->factor = squares > 0 ? 1 / sqrt(squares / (double)rows) : 0;
+    for (uint32_t i = 0; i < sample->count; i++)
+        sum += sample->x[i];
+    to->offset = sum / n;
+    for (uint32_t i = 0; i < sample->count; i++)
+        squares += (sample->x[i] - to->offset) * (sample->x[i] - to->offset);
+    to->factor =
+        is_constant(squares / n, to->offset, n) ? 0 : 1 / sqrt(squares / n);
 }
 
-static void fit_minmax(const double *x, uint32_t rows,
-                       struct encoded_column *to)
+static void fit_minmax(const struct sample *sample, struct encoded_column *to)
 {
-    double low = x[0];
-    double high = x[0];
+    double low = sample->x[0];
+    double high = sample->x[0];
 
-    for (uint32_t i = 1; i < rows; i++) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
+    for (uint32_t i = 1; i < sample->count; i++) {
+        low = sample->x[i] < low ? sample->x[i] : low;
+        high = sample->x[i] > high ? sample->x[i] : high;
     }
     to->offset = low;
-    to->factor = high > low ? 1 / (high - low) : 0;
+    to->factor = high - low > 10 * DBL_EPSILON * fmax(fabs(low), fabs(high))
+                     ? 1 / (high - low)
+                     : 0;
 }
 
-static void fit_number(const struct frame_column *from, uint32_t rows,
-                       enum scaling scaling, struct encoded_column *to)
+static int by_size(const void *a, const void *b)
 {
-    to->offset = 0;
-    to->factor = 1;
-    if (scaling == SCALE_STANDARD)
-        fit_standard(from->number, rows, to);
-    else if (scaling == SCALE_MINMAX)
-        fit_minmax(from->number, rows, to);
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
 }
 
+/* Of the values that are there; sorts them. */
+static double median_of(double *x, uint32_t count)
+{
+    qsort(x, count, sizeof *x, by_size);
+    return count % 2 == 1 ? x[count / 2]
+                          : x[count / 2 - 1] / 2 + x[count / 2] / 2;
+}
+
+static double mean_of(const double *x, uint32_t count)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        sum += x[i];
+    return sum / (double)count;
+}
+
+/* What missing values become, and put it in their place. */
+static void fit_fill(struct sample *sample, enum missing how, double *present,
+                     struct encoded_column *to)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sample->count; i++) {
+        if (!isnan(sample->x[i]))
+            present[count++] = sample->x[i];
+    }
+    to->gap =
+        how == MISSING_INDICATOR && sample->missing > 0 ? GAP_FLAG : GAP_FILL;
+    to->fill = how == MISSING_ZERO || count == 0 ? 0
+               : how == MISSING_MEDIAN           ? median_of(present, count)
+                                                 : mean_of(present, count);
+    for (uint32_t i = 0; i < sample->count; i++) {
+        if (isnan(sample->x[i]))
+            sample->x[i] = to->fill;
+    }
+}
+
+static void take_sample(const struct frame_column *from, uint32_t rows,
+                        const bool *without, struct sample *sample)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        if (without != NULL && without[i])
+            continue;
+        sample->missing += isnan(from->number[i]) ? 1 : 0;
+        sample->x[sample->count++] = from->number[i];
+    }
+}
+
+static enum err fit_number(const struct frame_column *from, uint32_t rows,
+                           const struct encode_options *options,
+                           struct encoded_column *to)
+{
+    struct sample sample = {.x = mem_new(rows, sizeof(double))};
+    double *present = mem_new(rows, sizeof *present);
+    const bool good = sample.x != NULL && present != NULL;
+
+    to->factor = 1;
+    if (good) {
+        take_sample(from, rows, options->without, &sample);
+        if (options->missing != MISSING_REFUSE)
+            fit_fill(&sample, options->missing, present, to);
+        if (options->scaling == SCALE_STANDARD && sample.count > 0)
+            fit_standard(&sample, to);
+        else if (options->scaling == SCALE_MINMAX && sample.count > 0)
+            fit_minmax(&sample, to);
+    }
+    mem_free(sample.x);
+    mem_free(present);
+    return good ? ERR_OK : ERR_NOMEM;
+}
+
+/* Which categories the rows have that are fitted to, and whether one of them
+ * has none. */
+static enum err find_used(const struct frame_column *from, uint32_t rows,
+                          const bool *without, bool **used, bool *gaps)
+{
+    bool *const made = mem_new(from->categories, sizeof *made);
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    *gaps = false;
+    for (uint32_t i = 0; i < rows; i++) {
+        if (without != NULL && without[i])
+            continue;
+        if (from->code[i] == FRAME_MISSING)
+            *gaps = true;
+        else
+            made[from->code[i]] = true;
+    }
+    *used = made;
+    return ERR_OK;
+}
+
+/* Those of `used`, or all if it is NULL. */
 static enum err copy_categories(const struct frame_column *from,
-                                struct frame_column *to)
+                                const bool *used, struct frame_column *to)
 {
     to->categorical = true;
     to->numeric = from->numeric;
@@ -90,13 +271,34 @@ static enum err copy_categories(const struct frame_column *from,
     if (to->category == NULL)
         return ERR_NOMEM;
     for (uint32_t i = 0; i < from->categories; i++) {
-        to->category[i].value = from->category[i].value;
-        to->category[i].text = mem_text(from->category[i].text);
-        if (to->category[i].text == NULL)
+        struct category *const one = &to->category[to->categories];
+
+        if (used != NULL && !used[i])
+            continue;
+        one->value = from->category[i].value;
+        one->text = mem_text(from->category[i].text);
+        if (one->text == NULL)
             return ERR_NOMEM;
         to->categories++;
     }
     return ERR_OK;
+}
+
+static enum err fit_words(const struct frame_column *from, uint32_t rows,
+                          const struct encode_options *options,
+                          struct encoded_column *to)
+{
+    bool *used = NULL;
+    bool gaps = false;
+    enum err err = find_used(from, rows, options->without, &used, &gaps);
+
+    if (err == ERR_OK)
+        err = copy_categories(from, used, &to->known);
+    mem_free(used);
+    if (options->missing != MISSING_REFUSE)
+        to->gap =
+            options->missing == MISSING_INDICATOR && gaps ? GAP_FLAG : GAP_FILL;
+    return err;
 }
 
 static int by_key(const void *a, const void *b)
@@ -112,18 +314,46 @@ static uint64_t pair_key(uint32_t a, uint32_t b)
     return (uint64_t)a << 32 | b;
 }
 
-static enum err fit_pair(const struct frame *frame, struct encoded_pair *pair)
+/* The categories of a column under the numbers that were fitted. */
+static uint32_t *translate_column(const struct frame_column *from,
+                                  const struct frame_column *known)
 {
-    const uint32_t *const a = frame->column[pair->of.a].code;
-    const uint32_t *const b = frame->column[pair->of.b].code;
+    uint32_t *const code = mem_new(from->categories, sizeof *code);
+
+    for (uint32_t i = 0; code != NULL && i < from->categories; i++)
+        code[i] = frame_category(known, from->category[i].text);
+    return code;
+}
+
+/* Under the fitted numbers. */
+static enum err fit_pair(const struct encoder *encoder,
+                         const struct frame *frame, const bool *without,
+                         struct encoded_pair *pair)
+{
+    const struct frame_column *const a = &frame->column[pair->of.a];
+    const struct frame_column *const b = &frame->column[pair->of.b];
+    uint32_t *const new_a =
+        translate_column(a, &encoder->column[pair->of.a].known);
+    uint32_t *const new_b =
+        translate_column(b, &encoder->column[pair->of.b].known);
+    uint32_t count = 0;
 
     pair->key = mem_new(frame->rows, sizeof *pair->key);
-    if (pair->key == NULL)
+    if (pair->key == NULL || new_a == NULL || new_b == NULL) {
+        mem_free(new_a);
+        mem_free(new_b);
         return ERR_NOMEM;
-    for (uint32_t i = 0; i < frame->rows; i++)
-        pair->key[i] = pair_key(a[i], b[i]);
-    qsort(pair->key, frame->rows, sizeof *pair->key, by_key);
+    }
     for (uint32_t i = 0; i < frame->rows; i++) {
+        if ((without == NULL || !without[i]) && a->code[i] != FRAME_MISSING &&
+            b->code[i] != FRAME_MISSING)
+            pair->key[count++] = pair_key(new_a[a->code[i]], new_b[b->code[i]]);
+    }
+    mem_free(new_a);
+    mem_free(new_b);
+    if (count > 1)
+        qsort(pair->key, count, sizeof *pair->key, by_key);
+    for (uint32_t i = 0; i < count; i++) {
         if (i == 0 || pair->key[i] != pair->key[i - 1])
             pair->key[pair->count++] = pair->key[i];
     }
@@ -161,7 +391,7 @@ static enum err fit_pairs(struct encoder *encoder, const struct frame *frame,
                 continue;
             *pair = (struct encoded_pair){.of = {a, b}};
             encoder->pairs++;
-            if (fit_pair(frame, pair) != ERR_OK)
+            if (fit_pair(encoder, frame, options->without, pair) != ERR_OK)
                 return ERR_NOMEM;
         }
     }
@@ -169,38 +399,45 @@ static enum err fit_pairs(struct encoder *encoder, const struct frame *frame,
 }
 
 static enum err fit_columns(struct encoder *encoder, const struct frame *frame,
-                            enum scaling scaling)
+                            const struct encode_options *options)
 {
+    enum err err = ERR_OK;
+
     encoder->column = mem_new(frame->cols, sizeof *encoder->column);
     if (encoder->column == NULL)
         return ERR_NOMEM;
     encoder->columns = frame->cols;
-    for (uint32_t j = 0; j < frame->cols; j++) {
+    for (uint32_t j = 0; err == ERR_OK && j < frame->cols; j++) {
         const struct frame_column *const from = &frame->column[j];
         struct encoded_column *const to = &encoder->column[j];
 
         to->categorical = from->categorical;
-        if (!from->categorical)
-            fit_number(from, frame->rows, scaling, to);
-        else if (copy_categories(from, &to->known) != ERR_OK)
-            return ERR_NOMEM;
+        err = from->categorical ? fit_words(from, frame->rows, options, to)
+                                : fit_number(from, frame->rows, options, to);
     }
-    return ERR_OK;
+    return err;
 }
 
-/* How the label's column is found again, and its words. */
-static enum err fit_label(struct encoder *encoder, const struct frame *frame)
+/* How columns are found again, and the words of labels.  A frame that lost
+ * columns since it was read has no schema. */
+static enum err fit_schema(struct encoder *encoder, const struct frame *frame)
 {
-    const struct csv *const csv = &frame->csv;
-    char number[16];
+    enum err err = ERR_OK;
 
-    (void)snprintf(number, sizeof number, "%u", csv->label + 1);
-    encoder->label = mem_text(csv->header ? csv_name(csv, csv->label) : number);
-    if (encoder->label == NULL)
-        return ERR_NOMEM;
-    if (!frame->classes.categorical || frame->classes.numeric)
-        return ERR_OK;
-    return copy_categories(&frame->classes, &encoder->classes);
+    if (frame->cols == frame->csv.columns.features)
+        err = schema_of(&encoder->schema, &frame->csv, &frame->csv.columns);
+    encoder->schema.numeric = false;
+    for (uint32_t j = 0; j < encoder->columns; j++)
+        encoder->schema.numeric |= !encoder->column[j].categorical;
+    if (err != ERR_OK || !frame->classes.categorical || frame->classes.numeric)
+        return err;
+    return copy_categories(&frame->classes, NULL, &encoder->classes);
+}
+
+static uint32_t width_of(const struct encoded_column *column)
+{
+    return (column->categorical ? column->known.categories : 1) +
+           (column->gap == GAP_FLAG ? 1 : 0);
 }
 
 enum err encoder_place_columns(struct encoder *encoder)
@@ -211,7 +448,7 @@ enum err encoder_place_columns(struct encoder *encoder)
         struct encoded_column *const column = &encoder->column[j];
 
         column->first = (uint32_t)next;
-        next += column->categorical ? column->known.categories : 1;
+        next += width_of(column);
         if (next > DATA_COLS_MAX)
             return ERR_TOOBIG;
     }
@@ -229,10 +466,10 @@ enum err encoder_fit(struct encoder *encoder, const struct frame *frame,
                      const struct encode_options *options, struct why *why)
 {
     struct encoder made = {.constant = options->constant};
-    enum err err = fit_columns(&made, frame, options->scaling);
+    enum err err = fit_columns(&made, frame, options);
 
     if (err == ERR_OK)
-        err = fit_label(&made, frame);
+        err = fit_schema(&made, frame);
     if (err == ERR_OK)
         err = fit_pairs(&made, frame, options);
     if (err == ERR_OK)
@@ -265,16 +502,6 @@ static void translation_close(struct translation *words)
     mem_free(words->label);
 }
 
-static uint32_t *translate_column(const struct frame_column *from,
-                                  const struct frame_column *known)
-{
-    uint32_t *const code = mem_new(from->categories, sizeof *code);
-
-    for (uint32_t i = 0; code != NULL && i < from->categories; i++)
-        code[i] = frame_category(known, from->category[i].text);
-    return code;
-}
-
 static enum err translate(const struct encoder *encoder,
                           const struct frame *frame, struct translation *words)
 {
@@ -300,9 +527,7 @@ static enum err translate(const struct encoder *encoder,
 static double label_of(const struct encoder *encoder, const struct frame *frame,
                        const struct translation *words, uint32_t row)
 {
-    if (frame->csv.label >= frame->csv.cols)
-        return nan("");
-    if (encoder->classes.categories == 0)
+    if (encoder->classes.categories == 0 || isnan(frame->label[row]))
         return frame->label[row];
     return words->label != NULL ? words->label[frame->classes.code[row]]
                                 : encoder->classes.categories;
@@ -317,8 +542,9 @@ static void count_unknown(const struct encoder *encoder,
         const struct frame_column *const from = &frame->column[j];
 
         for (uint32_t i = 0; from->categorical && i < frame->rows; i++) {
-            if (words->code[j][from->code[i]] <
-                encoder->column[j].known.categories)
+            if (from->code[i] == FRAME_MISSING ||
+                words->code[j][from->code[i]] <
+                    encoder->column[j].known.categories)
                 continue;
             if (unknown->fields++ > 0)
                 continue;
@@ -329,6 +555,17 @@ static void count_unknown(const struct encoder *encoder,
     }
 }
 
+/* The category of a row under the fitted numbers; one that has no column is
+ * at least `categories`. */
+static uint32_t code_of(const struct frame *frame,
+                        const struct translation *words, uint32_t column,
+                        uint32_t row)
+{
+    const uint32_t code = frame->column[column].code[row];
+
+    return code == FRAME_MISSING ? code : words->code[column][code];
+}
+
 static enum err add_pairs(const struct encoder *encoder,
                           const struct frame *frame,
                           const struct translation *words, uint32_t row,
@@ -336,11 +573,8 @@ static enum err add_pairs(const struct encoder *encoder,
 {
     for (uint32_t p = 0; p < encoder->pairs; p++) {
         const struct encoded_pair *const pair = &encoder->pair[p];
-        const uint32_t a =
-            words->code[pair->of.a][frame->column[pair->of.a].code[row]];
-        const uint32_t b =
-            words->code[pair->of.b][frame->column[pair->of.b].code[row]];
-        const uint64_t key = pair_key(a, b);
+        const uint64_t key = pair_key(code_of(frame, words, pair->of.a, row),
+                                      code_of(frame, words, pair->of.b, row));
         const uint64_t *const found =
             bsearch(&key, pair->key, pair->count, sizeof key, by_key);
 
@@ -352,6 +586,35 @@ static enum err add_pairs(const struct encoder *encoder,
     return ERR_OK;
 }
 
+static enum err add_number(const struct encoded_column *column, double value,
+                           struct sparse *rows)
+{
+    const bool missing = isnan(value);
+    enum err err = ERR_OK;
+
+    value =
+        ((missing ? column->fill : value) - column->offset) * column->factor;
+    if (!sparse_in_range(rows, value))
+        return ERR_RANGE;
+    if (value != 0)
+        err = sparse_add(rows, column->first, value);
+    if (err == ERR_OK && missing && column->gap == GAP_FLAG)
+        err = sparse_add(rows, column->first + 1, 1);
+    return err;
+}
+
+static enum err add_word(const struct encoded_column *column, uint32_t code,
+                         struct sparse *rows)
+{
+    const uint32_t categories = column->known.categories;
+
+    if (code < categories)
+        return sparse_add(rows, column->first + code, 1);
+    return code == FRAME_MISSING && column->gap == GAP_FLAG
+               ? sparse_add(rows, column->first + categories, 1)
+               : ERR_OK;
+}
+
 static enum err add_row(const struct encoder *encoder,
                         const struct frame *frame,
                         const struct translation *words, uint32_t row,
@@ -361,22 +624,10 @@ static enum err add_row(const struct encoder *encoder,
 
     for (uint32_t j = 0; err == ERR_OK && j < encoder->columns; j++) {
         const struct encoded_column *const column = &encoder->column[j];
-        const struct frame_column *const from = &frame->column[j];
 
-        if (column->categorical) {
-            const uint32_t code = words->code[j][from->code[row]];
-
-            if (code < column->known.categories)
-                err = sparse_add(rows, column->first + code, 1);
-        } else {
-            const double value =
-                (from->number[row] - column->offset) * column->factor;
-
-            if (!sparse_in_range(rows, value))
-                return ERR_RANGE;
-            if (value != 0)
-                err = sparse_add(rows, column->first, value);
-        }
+        err = column->categorical
+                  ? add_word(column, code_of(frame, words, j, row), rows)
+                  : add_number(column, frame->column[j].number[row], rows);
     }
     if (err == ERR_OK)
         err = add_pairs(encoder, frame, words, row, rows);
@@ -484,4 +735,86 @@ enum err encoder_rows(const struct encoder *encoder, const struct frame *frame,
     made.cols = encoder->cols;
     *rows = made;
     return ERR_OK;
+}
+
+/* --- names ------------------------------------------------------------------
+ */
+
+static const char *name_of(const struct encoder *encoder, uint32_t column,
+                           char number[16])
+{
+    if (encoder->schema.name != NULL)
+        return encoder->schema.name[column];
+    (void)snprintf(number, 16, "%u",
+                   encoder->schema.at != NULL ? encoder->schema.at[column] + 1
+                                              : column + 1);
+    return number;
+}
+
+static void name_pair(const struct encoder *encoder,
+                      const struct encoded_pair *pair, uint64_t key, char *text,
+                      size_t size)
+{
+    const struct encoded_column *const column = encoder->column;
+    char a[16];
+    char b[16];
+
+    (void)snprintf(text, size, "%s=%s & %s=%s", name_of(encoder, pair->of.a, a),
+                   column[pair->of.a].known.category[key >> 32].text,
+                   name_of(encoder, pair->of.b, b),
+                   column[pair->of.b].known.category[(uint32_t)key].text);
+}
+
+static void name_column(const struct encoder *encoder, uint32_t j,
+                        uint32_t place, char *text, size_t size)
+{
+    const struct frame_column *const known = &encoder->column[j].known;
+    char number[16];
+    const char *const name = name_of(encoder, j, number);
+
+    if (encoder->column[j].categorical && place < known->categories)
+        (void)snprintf(text, size, "%s=%s", name, known->category[place].text);
+    else if (encoder->column[j].categorical || place > 0)
+        (void)snprintf(text, size, "%s missing", name);
+    else
+        (void)snprintf(text, size, "%s", name);
+}
+
+/* The last of the columns that begin at or before `col`. */
+static uint32_t column_at(const struct encoder *encoder, uint32_t col)
+{
+    uint32_t low = 0;
+    uint32_t high = encoder->columns;
+
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (encoder->column[middle].first <= col)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void encoder_name(const struct encoder *encoder, uint32_t col, char *text,
+                  size_t size)
+{
+    uint32_t j;
+
+    for (uint32_t p = 0; p < encoder->pairs; p++) {
+        const struct encoded_pair *const pair = &encoder->pair[p];
+
+        if (col >= pair->first && col - pair->first < pair->count) {
+            name_pair(encoder, pair, pair->key[col - pair->first], text, size);
+            return;
+        }
+    }
+    if (encoder->column == NULL) {
+        (void)snprintf(text, size, "%u", col + (encoder->from_zero ? 0 : 1));
+        return;
+    }
+    j = column_at(encoder, col);
+    /* Columns that hold nothing begin where the next one does. */
+    name_column(encoder, j, col - encoder->column[j].first, text, size);
 }

@@ -1,32 +1,45 @@
 /*
- * encode.h - from a table with words to rows of numbers.
+ * encode.h - from a table with words to rows of numbers, and what a model must
+ * know to do the same to other tables.
  *
  *     numbers       as they are, or (x - mean)/deviation, or (x - min)/(max -
  *                   min); a constant column becomes 0
  *     categories    one column for each category, 1 where it holds (one-hot)
+ *     missing       a number takes the column's fill, a category is none; with
+ *                   a flag, one more column is 1 where the field is missing
  *     pairs         one column for each pair of categories of two columns that
  *                   occurs
  *
  * in the order of the columns, pairs after them.  Labels that are words become
- * 0, 1, 2, ... in ascending order.  An encoder is fitted to one table and may
- * be applied to others: a category it has not seen has no column, and so is
- * all zeros.  Sums are taken row by row in binary64: the same bits everywhere.
+ * 0, 1, 2, ... in ascending order.  An encoder is fitted to one table, or to
+ * some of its rows, and may be applied to others: a category it has not seen
+ * has no column, and so is all zeros.  Sums are taken row by row in binary64:
+ * the same bits everywhere.
  *
- * Models keep their encoder as text (encode_text.c), after their weights:
+ * Models keep their encoder as text (encode_text.c), after their weights.  Of
+ * rows that are indices and values (LIBSVM) that is what the first index is:
  *
- *     muster encoder 1               the version
- *     label species                  name of the label's column, or number
- *     classes 2 cat dog              if labels are words
- *     columns 3                      features of the table, one a line:
- *     words 2 black red                  categories
- *     numbers 3 1 2.5 4                  categories that are numbers
- *     number 1.5 0.25                    offset and factor
- *     pairs 1
- *     pair 0 1 2 0 0 1 2             columns, count, categories of each
+ *     muster encoder 2               the version
+ *     index 1                        or 0
  *     end
  *
- * In words, bytes up to the blank, '%' and DEL are written %XX, and no text at
- * all is %.
+ * and of tables
+ *
+ *     muster encoder 2
+ *     table 4 names                  columns of the training table; or `bare`
+ *     label 4 species                column of the label, from 1, and its name
+ *     classes 2 cat dog              if labels are words
+ *     columns 3                      features, one a line, column and name:
+ *     words 1 colour refuse 2 black red     categories
+ *     numbers 2 size refuse 3 1 2.5 4       categories that are numbers
+ *     number 3 weight 1.5 0.25 fill 2       offset and factor
+ *     pairs 1
+ *     pair 0 1 2 0 0 1 2             features, count, categories of each
+ *     end
+ *
+ * `refuse`, `fill` and `flag` say what becomes of missing fields.  Labels that
+ * were not in the table are in column 0.  In words, bytes up to the blank, '%'
+ * and DEL are written %XX, and no text at all is %.
  */
 #ifndef DATA_ENCODE_H
 #define DATA_ENCODE_H
@@ -40,6 +53,16 @@
 
 enum scaling { SCALE_NONE, SCALE_STANDARD, SCALE_MINMAX };
 
+/* What becomes of missing fields when an encoder is fitted: the column's mean,
+ * its median or 0 is filled in; `indicator` is the mean and a flag. */
+enum missing {
+    MISSING_REFUSE,
+    MISSING_MEAN,
+    MISSING_MEDIAN,
+    MISSING_ZERO,
+    MISSING_INDICATOR
+};
+
 struct column_pair {
     uint32_t a, b; /* Columns of the frame, categories both. */
 };
@@ -50,11 +73,17 @@ struct encode_options {
     const struct column_pair *except; /* ...but not these. */
     uint32_t except_count;
     bool constant; /* A last column of ones. */
+    enum missing missing;
+    const bool *without; /* Rows not to look at; NULL: none. */
 };
+
+enum gap { GAP_REFUSE, GAP_FILL, GAP_FLAG };
 
 struct encoded_column {
     bool categorical;
     uint32_t first;            /* Its first column. */
+    enum gap gap;              /* Missing fields; a flag comes last. */
+    double fill;               /* Numbers: instead of them. */
     double offset, factor;     /* Numbers: (x - offset) * factor. */
     struct frame_column known; /* Categories: those fitted; no rows. */
 };
@@ -65,7 +94,11 @@ struct encoded_pair {
     uint64_t *key; /* Ascending: code of a << 32 | code of b. */
 };
 
+/* Fitted if it has columns, or of indexed rows. */
 struct encoder {
+    bool indexed;         /* Rows are indices and values, ... */
+    bool from_zero;       /* ... counted from 0. */
+    struct schema schema; /* Of a table, its columns. */
     struct encoded_column *column;
     uint32_t columns;
     struct encoded_pair *pair;
@@ -73,7 +106,6 @@ struct encoder {
     uint32_t cols; /* Of the result. */
     bool constant;
     struct frame_column classes; /* Labels that are words; no rows. */
-    char *label;                 /* Name of the label's column, or number. */
 };
 
 /* Fields of a table whose category was not fitted. */
@@ -89,6 +121,20 @@ MUST_CHECK enum err encoder_fit(struct encoder *encoder,
                                 const struct encode_options *options,
                                 struct why *why);
 void encoder_close(struct encoder *encoder); /* Zeroed is safe. */
+
+/* That of a table of numbers which are taken as they are: takes the schema,
+ * which is empty afterwards, whatever the outcome.  ERR_NOMEM. */
+MUST_CHECK enum err encoder_plain(struct encoder *encoder,
+                                  struct schema *schema);
+/* Does it take rows of numbers as they are? */
+bool encoder_is_plain(const struct encoder *encoder);
+bool encoder_is_fitted(const struct encoder *encoder);
+/* Does it take missing fields? */
+bool encoder_fills(const struct encoder *encoder);
+/* What column `col` of the result is called, if the table had names: `age`,
+ * `sex=male`, `age missing`, `sex=male & class=3`; else its number from 1. */
+void encoder_name(const struct encoder *encoder, uint32_t col, char *text,
+                  size_t size);
 
 /* All rows of a frame with the columns fitted, to the stage; ERR_SHAPE if its
  * columns are others.  A label that was not fitted becomes the number of
@@ -118,5 +164,7 @@ MUST_CHECK enum err encoder_place_columns(struct encoder *encoder);
 
 /* False if there is none of that name ("none", "standard", "minmax"). */
 bool scaling_parse(const char *name, enum scaling *scaling);
+/* "mean", "median", "zero", "indicator", "refuse". */
+bool missing_parse(const char *name, enum missing *missing);
 
 #endif /* DATA_ENCODE_H */

@@ -15,7 +15,9 @@
 #include "data/number.h"
 #include "data/span.h"
 
-#define VERSION "1"
+#define VERSION "2"
+
+static const char *const gap_names[] = {"refuse", "fill", "flag"};
 
 enum { NUMBER_BYTES = 32 };
 
@@ -94,10 +96,9 @@ static void put_word(struct sheet *sheet, const char *word)
     }
 }
 
-static void put_categories(struct sheet *sheet, const char *key,
+static void put_categories(struct sheet *sheet,
                            const struct frame_column *known)
 {
-    put_text(sheet, key);
     put_count(sheet, known->categories);
     for (uint32_t i = 0; i < known->categories; i++)
         put_word(sheet, known->category[i].text);
@@ -117,17 +118,57 @@ static void put_pair(struct sheet *sheet, const struct encoded_pair *pair)
     put_text(sheet, "\n");
 }
 
-static void put_column(struct sheet *sheet, const struct encoded_column *column)
+static void put_gap(struct sheet *sheet, const struct encoded_column *column)
 {
+    put_text(sheet, " ");
+    put_text(sheet, gap_names[column->gap]);
+}
+
+static void put_column(struct sheet *sheet, const struct schema *schema,
+                       uint32_t j, const struct encoded_column *column)
+{
+    put_text(sheet, !column->categorical    ? "number"
+                    : column->known.numeric ? "numbers"
+                                            : "words");
+    put_count(sheet, (uint64_t)schema->at[j] + 1);
+    put_word(sheet, schema->name != NULL ? schema->name[j] : "");
     if (column->categorical) {
-        put_categories(sheet, column->known.numeric ? "numbers" : "words",
-                       &column->known);
+        put_gap(sheet, column);
+        put_categories(sheet, &column->known);
         return;
     }
-    put_text(sheet, "number");
     put_number(sheet, column->offset);
     put_number(sheet, column->factor);
+    put_gap(sheet, column);
+    put_number(sheet, column->fill);
     put_text(sheet, "\n");
+}
+
+static void put_table(struct sheet *sheet, const struct encoder *encoder)
+{
+    const struct schema *const schema = &encoder->schema;
+    const bool inside = schema->label < schema->table;
+
+    put_text(sheet, "table");
+    put_count(sheet, schema->table);
+    put_text(sheet, schema->name != NULL ? " names\nlabel" : " bare\nlabel");
+    put_count(sheet, inside ? (uint64_t)schema->label + 1 : 0);
+    put_word(sheet, schema->label_name);
+    put_text(sheet, "\n");
+    if (encoder->classes.categories > 0) {
+        put_text(sheet, "classes");
+        put_categories(sheet, &encoder->classes);
+    }
+    put_text(sheet, "columns");
+    put_count(sheet, encoder->columns);
+    put_text(sheet, "\n");
+    for (uint32_t j = 0; j < encoder->columns; j++)
+        put_column(sheet, schema, j, &encoder->column[j]);
+    put_text(sheet, "pairs");
+    put_count(sheet, encoder->pairs);
+    put_text(sheet, "\n");
+    for (uint32_t p = 0; p < encoder->pairs; p++)
+        put_pair(sheet, &encoder->pair[p]);
 }
 
 enum err encoder_to_text(const struct encoder *encoder, char **text,
@@ -135,23 +176,13 @@ enum err encoder_to_text(const struct encoder *encoder, char **text,
 {
     struct sheet sheet = {0};
 
-    CHECK(encoder->column != NULL);
+    CHECK(encoder_is_fitted(encoder));
     CHECK(!encoder->constant); /* Models have their intercept for that. */
-    put_text(&sheet, "muster encoder " VERSION "\nlabel");
-    put_word(&sheet, encoder->label);
-    put_text(&sheet, "\n");
-    if (encoder->classes.categories > 0)
-        put_categories(&sheet, "classes", &encoder->classes);
-    put_text(&sheet, "columns");
-    put_count(&sheet, encoder->columns);
-    put_text(&sheet, "\n");
-    for (uint32_t j = 0; j < encoder->columns; j++)
-        put_column(&sheet, &encoder->column[j]);
-    put_text(&sheet, "pairs");
-    put_count(&sheet, encoder->pairs);
-    put_text(&sheet, "\n");
-    for (uint32_t p = 0; p < encoder->pairs; p++)
-        put_pair(&sheet, &encoder->pair[p]);
+    put_text(&sheet, "muster encoder " VERSION "\n");
+    if (encoder->indexed)
+        put_text(&sheet, encoder->from_zero ? "index 0\n" : "index 1\n");
+    else
+        put_table(&sheet, encoder);
     put_text(&sheet, "end\n");
     if (sheet.failed) {
         mem_free(sheet.data);
@@ -352,41 +383,112 @@ static enum err read_categories(struct span *in, bool numeric,
     return err;
 }
 
-static enum err read_column(struct span *in, struct encoded_column *column,
-                            struct why *why)
+static enum err read_gap(struct span *in, enum gap *gap, struct why *why)
 {
+    const struct span word = next_word(in);
+
+    if (word.size == 0)
+        return say_short(why);
+    for (int i = 0; i < 3; i++) {
+        if (span_is(word, gap_names[i])) {
+            *gap = (enum gap)i;
+            return ERR_OK;
+        }
+    }
+    return why_set(why, ERR_FORMAT, "'%s' where refuse, fill or flag belongs",
+                   quote(word).text);
+}
+
+static enum err read_words(struct span *in, bool numeric,
+                           struct encoded_column *column, struct why *why)
+{
+    const enum err err = read_gap(in, &column->gap, why);
+
+    column->categorical = true;
+    return err == ERR_OK ? read_categories(in, numeric, &column->known, why)
+                         : err;
+}
+
+static enum err read_scale(struct span *in, struct encoded_column *column,
+                           struct why *why)
+{
+    enum err err = read_number(in, &column->offset, why);
+
+    if (err == ERR_OK)
+        err = read_number(in, &column->factor, why);
+    if (err == ERR_OK)
+        err = read_gap(in, &column->gap, why);
+    return err == ERR_OK ? read_number(in, &column->fill, why) : err;
+}
+
+/* Where the column was and what it was called. */
+static enum err read_place(struct span *in, struct schema *schema, uint32_t j,
+                           struct why *why)
+{
+    uint32_t at = 0;
+    char *name = NULL;
+    enum err err = read_count(in, schema->table, &at, why);
+
+    if (err == ERR_OK)
+        err = read_word(in, &name, why);
+    if (err != ERR_OK)
+        return err;
+    if (schema->name != NULL)
+        schema->name[j] = name;
+    else
+        mem_free(name);
+    if (at == 0 || (j > 0 && at - 1 <= schema->at[j - 1]) ||
+        at - 1 == schema->label)
+        return why_set(why, ERR_FORMAT, "column %u is out of order", at);
+    schema->at[j] = at - 1;
+    return ERR_OK;
+}
+
+static enum err read_column(struct span *in, struct encoder *encoder,
+                            uint32_t j, struct why *why)
+{
+    struct encoded_column *const column = &encoder->column[j];
     const struct span key = next_word(in);
+    const bool numbers = span_is(key, "numbers");
+    const bool words = span_is(key, "words");
     enum err err;
 
-    column->categorical = span_is(key, "words") || span_is(key, "numbers");
-    if (column->categorical)
-        return read_categories(in, span_is(key, "numbers"), &column->known,
-                               why);
-    if (!span_is(key, "number"))
-        return key.size == 0
-                   ? say_short(why)
-                   : why_set(why, ERR_FORMAT, "'%s' is no kind of column",
-                             quote(key).text);
-    err = read_number(in, &column->offset, why);
-    return err == ERR_OK ? read_number(in, &column->factor, why) : err;
+    if (key.size == 0)
+        return say_short(why);
+    if (!numbers && !words && !span_is(key, "number"))
+        return why_set(why, ERR_FORMAT, "'%s' is no kind of column",
+                       quote(key).text);
+    err = read_place(in, &encoder->schema, j, why);
+    if (err != ERR_OK)
+        return err;
+    encoder->schema.numeric |= !numbers && !words;
+    return numbers || words ? read_words(in, numbers, column, why)
+                            : read_scale(in, column, why);
 }
 
 static enum err read_columns(struct span *in, struct encoder *encoder,
-                             struct why *why)
+                             bool named, struct why *why)
 {
+    struct schema *const schema = &encoder->schema;
     uint32_t count = 0;
     enum err err = expect(in, "columns", why);
 
     if (err == ERR_OK)
         err = read_size(in, &count, why);
+    if (err == ERR_OK && count == 0)
+        err = why_set(why, ERR_FORMAT, "no columns");
     if (err != ERR_OK)
         return err;
     encoder->column = mem_new(count, sizeof *encoder->column);
-    if (encoder->column == NULL)
+    schema->at = mem_new(count, sizeof *schema->at);
+    schema->name = named ? mem_new(count, sizeof *schema->name) : NULL;
+    if (encoder->column == NULL || schema->at == NULL ||
+        (named && schema->name == NULL))
         return say_nomem(why);
     encoder->columns = count;
+    schema->features = count;
     for (uint32_t j = 0; err == ERR_OK && j < count; j++)
-        err = read_column(in, &encoder->column[j], why);
+        err = read_column(in, encoder, j, why);
     return err;
 }
 
@@ -464,21 +566,62 @@ static enum err read_pairs(struct span *in, struct encoder *encoder,
     return err;
 }
 
+/* Label and classes. */
 static enum err read_label(struct span *in, struct encoder *encoder,
                            struct why *why)
 {
+    struct schema *const schema = &encoder->schema;
     struct span after;
+    uint32_t at = 0;
     enum err err = expect(in, "label", why);
 
     if (err == ERR_OK)
-        err = read_word(in, &encoder->label, why);
+        err = read_count(in, schema->table, &at, why);
+    if (err == ERR_OK)
+        err = read_word(in, &schema->label_name, why);
     if (err != ERR_OK)
         return err;
+    schema->label = at == 0 ? schema->table : at - 1;
     after = *in;
     if (!span_is(next_word(&after), "classes"))
         return ERR_OK;
     *in = after;
     return read_categories(in, false, &encoder->classes, why);
+}
+
+/* "table" is read already. */
+static enum err read_table(struct span *in, struct encoder *encoder,
+                           struct why *why)
+{
+    bool named = false;
+    enum err err =
+        read_count(in, DATA_COLS_MAX + 2, &encoder->schema.table, why);
+
+    if (err == ERR_OK) {
+        const struct span word = next_word(in);
+
+        named = span_is(word, "names");
+        if (!named && !span_is(word, "bare"))
+            err = why_set(why, ERR_FORMAT, "'%s' where names or bare belongs",
+                          quote(word).text);
+    }
+    if (err == ERR_OK)
+        err = read_label(in, encoder, why);
+    if (err == ERR_OK)
+        err = read_columns(in, encoder, named, why);
+    return err == ERR_OK ? read_pairs(in, encoder, why) : err;
+}
+
+/* "index" is read already. */
+static enum err read_index(struct span *in, struct encoder *encoder,
+                           struct why *why)
+{
+    uint32_t first = 0;
+    const enum err err = read_count(in, 1, &first, why);
+
+    encoder->indexed = true;
+    encoder->from_zero = first == 0;
+    return err;
 }
 
 static enum err read_version(struct span *in, struct why *why)
@@ -498,17 +641,28 @@ static enum err read_version(struct span *in, struct why *why)
                          quote(version).text);
 }
 
+static enum err read_form(struct span *in, struct encoder *encoder,
+                          struct why *why)
+{
+    const struct span word = next_word(in);
+
+    if (word.size == 0)
+        return say_short(why);
+    if (span_is(word, "index"))
+        return read_index(in, encoder, why);
+    if (span_is(word, "table"))
+        return read_table(in, encoder, why);
+    return why_set(why, ERR_FORMAT, "'%s' where table or index belongs",
+                   quote(word).text);
+}
+
 static enum err read_all(struct span *in, struct encoder *encoder,
                          struct why *why)
 {
     enum err err = read_version(in, why);
 
     if (err == ERR_OK)
-        err = read_label(in, encoder, why);
-    if (err == ERR_OK)
-        err = read_columns(in, encoder, why);
-    if (err == ERR_OK)
-        err = read_pairs(in, encoder, why);
+        err = read_form(in, encoder, why);
     if (err == ERR_OK)
         err = expect(in, "end", why);
     if (err == ERR_OK && next_word(in).size > 0)

@@ -148,33 +148,85 @@ void frame_close(struct frame *frame)
 
 uint32_t frame_of_csv(const struct frame *frame, uint32_t col)
 {
-    if (col == frame->csv.label)
-        return frame->cols;
-    return col - (col > frame->csv.label);
+    const uint32_t role = frame->csv.columns.role[col];
+
+    return role < COLUMN_FEATURES ? role : frame->cols;
+}
+
+static struct frame_column *column_of(struct frame *frame, uint32_t col)
+{
+    const uint32_t role = frame->csv.columns.role[col];
+
+    return role < COLUMN_FEATURES ? &frame->column[role]
+           : role == COLUMN_LABEL ? &frame->classes
+                                  : NULL;
+}
+
+/* Mostly words: a word among numbers is a slip that should be told. */
+static bool holds_words(const struct survey_column *fields, bool label)
+{
+    if (label && fields->booleans > 0 && fields->numbers == 0)
+        return true;
+    return fields->words > fields->numbers;
+}
+
+static void mark_surveyed(struct frame *frame, const struct survey *survey,
+                          bool features)
+{
+    for (uint32_t i = 0; i < frame->csv.cols && i < survey->cols; i++) {
+        struct frame_column *const column = column_of(frame, i);
+        const bool label = column == &frame->classes;
+
+        if (column != NULL && (features || label) &&
+            holds_words(&survey->column[i], label))
+            column->categorical = true;
+    }
+}
+
+/* One item of the list. */
+static enum err mark_item(struct frame *frame, struct span name,
+                          const struct survey *survey, struct why *why)
+{
+    struct frame_column *column;
+    uint32_t col = 0;
+
+    if (span_is(name, "all")) {
+        for (uint32_t j = 0; j < frame->cols; j++)
+            frame->column[j].categorical = true;
+        return ERR_OK;
+    }
+    if (span_is(name, "auto") && survey != NULL) {
+        mark_surveyed(frame, survey, true);
+        return ERR_OK;
+    }
+    if (csv_find(&frame->csv, name, &col, why) != ERR_OK)
+        return why_in(why, ERR_UNKNOWN, "--categorical");
+    column = column_of(frame, col);
+    if (column != NULL)
+        column->categorical = true;
+    return ERR_OK;
 }
 
 /* Mark the columns of the comma-separated list. */
-static enum err mark_categories(struct frame *frame, const char *list,
+static enum err mark_categories(struct frame *frame,
+                                const struct frame_options *options,
                                 struct why *why)
 {
-    while (*list != '\0') {
+    const struct survey *const survey = options->survey;
+    const char *list = options->categorical;
+    enum err err = ERR_OK;
+
+    if (list != NULL && strcmp(list, "none") == 0)
+        return ERR_OK;
+    if (survey != NULL)
+        mark_surveyed(frame, survey, list == NULL);
+    while (err == ERR_OK && list != NULL && *list != '\0') {
         const struct span name = {list, strcspn(list, ",")};
-        uint32_t col = 0;
 
         list += name.size + (list[name.size] == ',');
-        if (span_is(name, "all")) {
-            for (uint32_t j = 0; j < frame->cols; j++)
-                frame->column[j].categorical = true;
-            continue;
-        }
-        if (csv_find(&frame->csv, name, &col, why) != ERR_OK)
-            return why_in(why, ERR_UNKNOWN, "--categorical");
-        if (col == frame->csv.label)
-            frame->classes.categorical = true;
-        else
-            frame->column[frame_of_csv(frame, col)].categorical = true;
+        err = mark_item(frame, name, survey, why);
     }
-    return ERR_OK;
+    return err;
 }
 
 /* As the encoder was fitted. */
@@ -183,32 +235,7 @@ static void mark_kinds(struct frame *frame, const struct frame_options *options)
     for (uint32_t j = 0; j < frame->cols; j++)
         frame->column[j].categorical = options->kinds[j];
     frame->classes.categorical =
-        options->label_words && frame->csv.label < frame->csv.cols;
-}
-
-/* The label's column is found afterwards, as there may be none. */
-static enum err find_label(struct frame *frame,
-                           const struct frame_options *options, struct why *why)
-{
-    struct csv *const csv = &frame->csv;
-    const char *const wanted = options->label;
-    uint32_t features = csv->cols;
-    enum err err = ERR_OK;
-
-    if (options->kinds == NULL)
-        return ERR_OK;
-    if (csv->cols != options->kind_count && !options->no_label) {
-        csv->label = csv->cols - 1;
-        features--;
-        if (wanted != NULL)
-            err = csv_find(csv, (struct span){wanted, strlen(wanted)},
-                           &csv->label, why);
-    }
-    if (err == ERR_OK && features != options->kind_count)
-        err = why_set(why, ERR_SHAPE,
-                      "%u columns beside the label, the training table has %u",
-                      features, options->kind_count);
-    return err;
+        options->label_words && frame->csv.columns.label < frame->csv.cols;
 }
 
 static enum err begin(struct frame_reader *reader, const char *line,
@@ -218,26 +245,21 @@ static enum err begin(struct frame_reader *reader, const char *line,
     struct frame *const frame = reader->frame;
     enum err err;
 
-    frame->csv =
-        (struct csv){.label_wanted = options->label,
-                     .separator = options->separator,
-                     .no_label = options->no_label || options->kinds != NULL};
+    frame->csv = (struct csv){.wanted = options->wanted,
+                              .header_wanted = options->header,
+                              .separator = options->separator};
     err = csv_begin(&frame->csv, line, size, why);
-    if (err == ERR_OK)
-        err = find_label(frame, options, why);
     if (err != ERR_OK)
         return err;
-    frame->cols = frame->csv.cols - (frame->csv.label < frame->csv.cols);
-    if (frame->cols == 0)
-        return why_set(why, ERR_SHAPE, "no column but the label's");
+    frame->cols = frame->csv.columns.features;
     frame->column = mem_new(frame->cols, sizeof *frame->column);
     reader->words = mem_new((size_t)frame->cols + 1, sizeof *reader->words);
     if (frame->column == NULL || reader->words == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     if (options->kinds != NULL)
         mark_kinds(frame, options);
-    else if (options->categorical != NULL)
-        err = mark_categories(frame, options->categorical, why);
+    else
+        err = mark_categories(frame, options, why);
     return err;
 }
 
@@ -300,24 +322,69 @@ static enum err grow_rows(struct frame_reader *reader)
     return ERR_OK;
 }
 
+static enum err put_number(struct frame_reader *reader, struct span field,
+                           bool label, double *value, struct why *why)
+{
+    const struct frame_options *const options = reader->options;
+
+    if (!csv_is_missing(field)) {
+        const enum err err = csv_number(field, value, why);
+
+        return err == ERR_FORMAT && options->kinds != NULL
+                   ? why_set(why, err,
+                             "'%s' is not a number, which the column held in "
+                             "the training table",
+                             quote(field).text)
+                   : err;
+    }
+    if (!label && !options->missing && options->kinds != NULL)
+        return why_set(why, ERR_FORMAT,
+                       "a missing value ('%s'), and the model was trained to "
+                       "refuse them; fill it in, or train with --missing mean",
+                       quote(field).text);
+    if (label && !options->missing_labels)
+        return why_set(why, ERR_FORMAT,
+                       "the label is missing ('%s'); leave the row out",
+                       quote(field).text);
+    if (!label && !options->missing)
+        return csv_number(field, value, why);
+    *value = nan("");
+    return ERR_OK;
+}
+
+static enum err put_word(struct frame_reader *reader, struct span field,
+                         uint32_t j, uint32_t *code, struct why *why)
+{
+    const struct frame_options *const options = reader->options;
+    const bool label = j == reader->frame->cols;
+    double none;
+    enum err err;
+
+    if (memchr(field.at, '\0', field.size) != NULL)
+        return why_set(why, ERR_FORMAT, "a NUL byte; is this a text file?");
+    if (options->markers && csv_is_missing(field)) {
+        *code = FRAME_MISSING;
+        return put_number(reader, field, label, &none, why);
+    }
+    err = look_up(&reader->words[j], field, code);
+    return err == ERR_OK ? ERR_OK : why_set(why, err, "%s", err_text(err));
+}
+
 static enum err put_field(struct frame_reader *reader, uint32_t col,
                           struct span field, struct why *why)
 {
     struct frame *const frame = reader->frame;
+    struct frame_column *const column = column_of(frame, col);
     const uint32_t j = frame_of_csv(frame, col);
-    struct frame_column *const column =
-        j == frame->cols ? &frame->classes : &frame->column[j];
-    enum err err;
+    const uint32_t row = frame->rows;
 
-    if (!column->categorical)
-        return csv_number(field,
-                          j == frame->cols ? &frame->label[frame->rows]
-                                           : &column->number[frame->rows],
-                          why);
-    if (memchr(field.at, '\0', field.size) != NULL)
-        return why_set(why, ERR_FORMAT, "a NUL byte; is this a text file?");
-    err = look_up(&reader->words[j], field, &column->code[frame->rows]);
-    return err == ERR_OK ? ERR_OK : why_set(why, err, "%s", err_text(err));
+    if (column == NULL)
+        return ERR_OK;
+    if (column->categorical)
+        return put_word(reader, field, j, &column->code[row], why);
+    return put_number(
+        reader, field, j == frame->cols,
+        j == frame->cols ? &frame->label[row] : &column->number[row], why);
 }
 
 static enum err read_fields(struct frame_reader *reader, struct span line,
@@ -335,8 +402,8 @@ static enum err read_fields(struct frame_reader *reader, struct span line,
         if (err == ERR_OK && col < frame->csv.cols)
             err = put_field(reader, col, field, why);
         if (err != ERR_OK && frame->csv.header)
-            return why_in(why, err, "column %u (%.32s)", col + 1,
-                          csv_name(&frame->csv, col));
+            return why_in(why, err, "column %u (%s)", col + 1,
+                          quote_text(csv_name(&frame->csv, col)).text);
         if (err != ERR_OK)
             return why_in(why, err, "column %u", col + 1);
     }
@@ -365,6 +432,7 @@ static enum err read_row(struct frame_reader *reader, struct span line,
         err = ERR_TOOBIG;
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
+    frame->label[frame->rows] = nan(""); /* Unless there is one. */
     err = read_fields(reader, line, why);
     frame->rows += err == ERR_OK;
     return err;
@@ -418,18 +486,20 @@ struct numbered {
     uint32_t old;
 };
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct numbered *)a)->category.text,
+                  ((const struct numbered *)b)->category.text);
+}
+
+/* Which of "9" and "9.0" names their category must not depend on which came
+ * first. */
 static int by_value(const void *a, const void *b)
 {
     const double x = ((const struct numbered *)a)->category.value;
     const double y = ((const struct numbered *)b)->category.value;
 
-    return x < y ? -1 : x > y;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(((const struct numbered *)a)->category.text,
-                  ((const struct numbered *)b)->category.text);
+    return x < y ? -1 : x > y ? 1 : by_text(a, b);
 }
 
 static bool read_values(struct dictionary *words)
@@ -470,6 +540,15 @@ static void sort_categories(struct frame_column *column,
     words->count = count;
 }
 
+static void renumber_rows(struct frame_column *column, uint32_t rows,
+                          const uint32_t *fresh)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        if (column->code[i] != FRAME_MISSING)
+            column->code[i] = fresh[column->code[i]];
+    }
+}
+
 static enum err number_column(struct frame_column *column,
                               struct dictionary *words, uint32_t rows)
 {
@@ -480,8 +559,7 @@ static enum err number_column(struct frame_column *column,
     if (sorted != NULL && fresh != NULL) {
         column->numeric = read_values(words);
         sort_categories(column, words, sorted, fresh);
-        for (uint32_t i = 0; i < rows; i++)
-            column->code[i] = fresh[column->code[i]];
+        renumber_rows(column, rows, fresh);
         column->category = words->category;
         column->categories = words->count;
         words->category = NULL;
@@ -502,10 +580,13 @@ static enum err finish_labels(struct frame_reader *reader)
     if (number_column(classes, &reader->words[frame->cols], frame->rows) !=
         ERR_OK)
         return ERR_NOMEM;
-    for (uint32_t i = 0; i < frame->rows; i++)
-        frame->label[i] = classes->numeric
-                              ? classes->category[classes->code[i]].value
-                              : (double)classes->code[i];
+    for (uint32_t i = 0; i < frame->rows; i++) {
+        const uint32_t code = classes->code[i];
+
+        if (code != FRAME_MISSING)
+            frame->label[i] =
+                classes->numeric ? classes->category[code].value : (double)code;
+    }
     return ERR_OK;
 }
 
@@ -564,8 +645,10 @@ static enum err drop_unused(struct frame_column *column, uint32_t rows)
 
     if (fresh == NULL)
         return ERR_NOMEM;
-    for (uint32_t i = 0; i < rows; i++)
-        fresh[column->code[i]] = 1;
+    for (uint32_t i = 0; i < rows; i++) {
+        if (column->code[i] != FRAME_MISSING)
+            fresh[column->code[i]] = 1;
+    }
     for (uint32_t i = 0; i < column->categories; i++) {
         if (fresh[i] == 0) {
             mem_free(column->category[i].text);
@@ -575,8 +658,7 @@ static enum err drop_unused(struct frame_column *column, uint32_t rows)
         fresh[i] = count++;
     }
     column->categories = count;
-    for (uint32_t i = 0; i < rows; i++)
-        column->code[i] = fresh[column->code[i]];
+    renumber_rows(column, rows, fresh);
     mem_free(fresh);
     return ERR_OK;
 }

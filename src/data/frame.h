@@ -24,36 +24,61 @@ struct category {
 struct frame_column {
     bool categorical;
     bool numeric;   /* Categories that are all numbers. */
-    double *number; /* rows, if not categorical. */
-    uint32_t *code; /* rows, if categorical: 0..categories-1. */
+    double *number; /* rows, if not categorical; NaN: missing. */
+    uint32_t *code; /* rows, if categorical: 0..categories-1, or
+                       FRAME_MISSING. */
     struct category *category;
     uint32_t categories;
 };
 
 struct frame {
-    uint32_t rows, cols; /* Without the label. */
+    uint32_t rows, cols; /* Features only. */
     struct frame_column *column;
-    double *label; /* rows; 0 if the table has no column of labels. */
+    double *label; /* rows; NaN where there is none. */
     /* Labels that are words: label[i] is the number of one of them. */
     struct frame_column classes;
     struct csv csv;
 };
 
-/* Which columns are categories: names or numbers with commas between them,
- * "all" for all features, NULL for none.  If the label's column is named, its
- * words are classes. */
+/* What fields of the columns of a table are, for who must decide before it is
+ * read: a first look, line by line. */
+struct survey {
+    uint32_t cols;
+    struct survey_column {
+        uint64_t numbers, booleans, words, missing; /* Without the header. */
+    } * column;
+    bool header;
+};
+
+/* What to make of a table.  Which columns are categories: names or numbers
+ * with commas between them, "all" for all features, "auto" for those that the
+ * survey found words in, NULL for none, or for "auto" if there is a survey. If
+ * the label's column is named, or the survey found words in it, they are
+ * classes; "none" alone forbids it. */
 struct frame_options {
-    const char *label; /* As csv.h has it. */
-    const char *categorical;
+    struct columns_wanted wanted;
+    enum csv_header header;
     char separator;
-    bool no_label;
-    /* Instead of the names, of a fitted encoder: which of so many features are
-     * categories, and whether labels are words.  A table with just so many
-     * columns has no labels. */
+    const char *categorical;
+    const struct survey *survey; /* May be NULL. */
+    bool markers;                /* csv_is_missing tells missing fields also
+                                    among words: they are no categories. */
+    bool missing;                /* Take missing fields: NaN, FRAME_MISSING. */
+    bool missing_labels;         /* Labels too. */
+    /* Instead of the names, of a fitted encoder: which features are
+     * categories, and whether labels are words. */
     const bool *kinds;
-    uint32_t kind_count;
     bool label_words;
 };
+
+#define FRAME_MISSING UINT32_MAX
+
+/* ERR_NOMEM or an unreadable text with a sentence; lines that are no rows are
+ * for frame_read to refuse. */
+MUST_CHECK enum err survey_read(struct text_source *source,
+                                const struct frame_options *options,
+                                struct survey *survey, struct why *why);
+void survey_close(struct survey *survey); /* Zeroed is safe. */
 
 /* All rows of a text.  Sentences name line and column, not the file. */
 MUST_CHECK enum err frame_read(struct text_source *source,

@@ -66,12 +66,12 @@ static enum err read_header(struct unpacker *in, struct table *table,
 }
 
 enum err idx_stage(struct unpacker *in, const double *labels,
-                   uint64_t label_count, struct pool *pool, struct stage *stage,
-                   struct why *why)
+                   uint64_t label_count, uint64_t *cols, struct pool *pool,
+                   struct stage *stage, struct why *why)
 {
     struct table table = {0};
     uint32_t dims = 0;
-    enum err err = read_header(in, &table, &dims, why);
+    const enum err err = read_header(in, &table, &dims, why);
 
     if (err != ERR_OK)
         return err;
@@ -79,12 +79,12 @@ enum err idx_stage(struct unpacker *in, const double *labels,
         return why_set(why, ERR_FORMAT,
                        "one number a row; these are labels, name the file of "
                        "images here and this one as --labels");
-    if (table.rows != label_count)
+    if (labels != NULL && table.rows != label_count)
         return why_set(
             why, ERR_MISMATCH, "%llu rows, but there are %llu labels",
             (unsigned long long)table.rows, (unsigned long long)label_count);
-    err = table_stage(in, &table, table.cols, labels, pool, stage, why);
-    return err;
+    *cols = table.cols;
+    return table_stage(in, &table, NULL, labels, pool, stage, why);
 }
 
 enum err idx_labels(struct unpacker *in, double **labels, uint64_t *count,

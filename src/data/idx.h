@@ -19,12 +19,14 @@
 #include "data/stage.h"
 #include "data/unpack.h"
 
-/* Rows to the stage, with labels[i], of which there are label_count.  Sentences
+/* Rows of *cols features to the stage, with labels[i], of which there are
+ * label_count, or none (NaN) if that is NULL.  Sentences
  * do not name the file.  ERR_FORMAT, ERR_TRUNCATED, ERR_MISMATCH (labels),
  * ERR_RANGE, ERR_TOOBIG, ERR_NOMEM. */
 MUST_CHECK enum err idx_stage(struct unpacker *in, const double *labels,
-                              uint64_t label_count, struct pool *pool,
-                              struct stage *stage, struct why *why);
+                              uint64_t label_count, uint64_t *cols,
+                              struct pool *pool, struct stage *stage,
+                              struct why *why);
 /* A file of labels: one dimension.  *labels is from mem_new. */
 MUST_CHECK enum err idx_labels(struct unpacker *in, double **labels,
                                uint64_t *count, struct why *why);

@@ -50,57 +50,51 @@ static enum err read_label(struct span field, double *label, struct why *why)
                    quote(field).text);
 }
 
-/* An index from 1; 0 if `text` is not one, UINT64_MAX if it is huge. */
+/* UINT64_MAX if `text` is no index. */
 static uint64_t index_value(struct span text)
 {
     uint64_t index = 0;
 
     if (text.size == 0)
-        return 0;
+        return UINT64_MAX;
     for (size_t i = 0; i < text.size; i++) {
         if (text.at[i] < '0' || text.at[i] > '9')
-            return 0;
-        if (index > UINT32_MAX)
             return UINT64_MAX;
-        index = index * 10 + (uint64_t)(text.at[i] - '0');
+        if (index <= UINT32_MAX)
+            index = index * 10 + (uint64_t)(text.at[i] - '0');
     }
     return index;
 }
 
-static bool all_zeros(struct span text)
-{
-    size_t zeros = 0;
-
-    while (zeros < text.size && text.at[zeros] == '0')
-        zeros++;
-    return zeros > 0 && zeros == text.size;
-}
-
-/* `after` is the index before this one on the line, 0 if there is none. */
-static enum err read_index(struct span text, uint32_t after, uint32_t *index,
-                           struct why *why)
+/* Counted from 1, whatever the text does: `shift` is 1 if that starts at 0.
+ * `after` is the index before this one on the line, 0 if there is none. */
+static enum err read_index(struct span text, uint32_t shift, uint32_t after,
+                           uint32_t *index, struct why *why)
 {
     const uint64_t value = index_value(text);
 
-    if (value == 0 && all_zeros(text))
-        return why_set(why, ERR_FORMAT, "index 0; LIBSVM indices start at 1");
-    if (value == 0)
+    if (value == UINT64_MAX)
         return why_set(why, ERR_FORMAT,
                        "index '%s' is not a whole number; LIBSVM indices are "
                        "1, 2, 3, ...",
                        quote(text).text);
-    if (value > DATA_COLS_MAX)
+    if (value + shift == 0)
+        return why_set(why, ERR_MISMATCH,
+                       "index 0; LIBSVM indices start at 1, or at 0 with "
+                       "--zero-based");
+    if (value + shift > DATA_COLS_MAX)
         return why_set(why, ERR_TOOBIG,
                        "index %s; at most %u features are supported",
                        quote(text).text, DATA_COLS_MAX);
-    if (value == after)
+    if (value + shift == after)
         return why_set(why, ERR_FORMAT,
-                       "index %u twice; give each feature once a line", after);
-    if (value < after)
+                       "index %u twice; give each feature once a line",
+                       after - shift);
+    if (value + shift < after)
         return why_set(why, ERR_FORMAT,
                        "index %u after %u; indices must increase along a line",
-                       (uint32_t)value, after);
-    *index = (uint32_t)value;
+                       (uint32_t)value, after - shift);
+    *index = (uint32_t)value + shift;
     return ERR_OK;
 }
 
@@ -139,8 +133,8 @@ static enum err read_value(const struct sparse *sparse, struct span text,
 }
 
 static enum err read_pair(const struct sparse *sparse, struct span field,
-                          uint32_t after, uint32_t *index, double *value,
-                          struct why *why)
+                          uint32_t shift, uint32_t after, uint32_t *index,
+                          double *value, struct why *why)
 {
     const char *const colon = memchr(field.at, ':', field.size);
     struct span left = field;
@@ -157,14 +151,14 @@ static enum err read_pair(const struct sparse *sparse, struct span field,
         return why_set(why, ERR_UNSUPPORTED,
                        "qid: ranking data are not supported; remove the qid: "
                        "fields");
-    err = read_index(left, after, index, why);
+    err = read_index(left, shift, after, index, why);
     if (err != ERR_OK)
         return err;
     return read_value(sparse, right, *index, value, why);
 }
 
-static enum err read_row(struct span line, struct sparse *sparse,
-                         struct why *why)
+static enum err read_row(struct span line, uint32_t shift,
+                         struct sparse *sparse, struct why *why)
 {
     struct span field = next_field(&line);
     double label = 0;
@@ -182,7 +176,7 @@ static enum err read_row(struct span line, struct sparse *sparse,
     for (field = next_field(&line); field.size > 0; field = next_field(&line)) {
         double value = 0;
 
-        err = read_pair(sparse, field, index, &index, &value, why);
+        err = read_pair(sparse, field, shift, index, &index, &value, why);
         if (err != ERR_OK)
             return err;
         err = sparse_add(sparse, index - 1, value);
@@ -218,7 +212,7 @@ static enum err read_rows(struct text_source *source, struct sparse *sparse,
             return err;
         if (line.at == NULL)
             break;
-        err = read_row(without_comment(line), sparse, why);
+        err = read_row(without_comment(line), 0, sparse, why);
         if (err != ERR_OK)
             return why_in(why, err, "line %llu",
                           (unsigned long long)source->line);
@@ -252,15 +246,17 @@ static bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* "index:" at *at, greater than `after`. */
-static bool fast_index(const char **at, uint32_t after, uint32_t *index)
+/* "index:" at *at, greater than `after` when shifted. */
+static bool fast_index(const char **at, uint32_t shift, uint32_t after,
+                       uint32_t *index)
 {
     const char *p = *at;
     uint32_t value = 0;
 
     for (; is_digit(*p) && value <= DATA_COLS_MAX; p++)
         value = value * 10 + (uint32_t)(*p - '0');
-    if (*p != ':' || value <= after || value > DATA_COLS_MAX)
+    value += shift;
+    if (*p != ':' || value <= after || value > DATA_COLS_MAX || p == *at)
         return false;
     *at = p + 1;
     *index = value;
@@ -283,7 +279,7 @@ static bool fast_value(const char **at, const struct sparse *sparse,
            sparse_in_range(sparse, *value);
 }
 
-static bool fast_row(const char *p, struct sparse *sparse)
+static bool fast_row(const char *p, uint32_t shift, struct sparse *sparse)
 {
     size_t used = sparse_entries(sparse);
     uint32_t index = 0;
@@ -297,7 +293,7 @@ static bool fast_row(const char *p, struct sparse *sparse)
             p++;
         if (*p == '\n')
             break;
-        if (!fast_index(&p, index, &index) ||
+        if (!fast_index(&p, shift, index, &index) ||
             !fast_value(&p, sparse, &sparse->value[used]))
             return false;
         sparse->index[used++] = index - 1;
@@ -309,8 +305,8 @@ static bool fast_row(const char *p, struct sparse *sparse)
     return true;
 }
 
-static enum err read_line(const char *line, size_t size, struct sparse *sparse,
-                          struct why *why)
+static enum err read_line(const char *line, size_t size, uint32_t shift,
+                          struct sparse *sparse, struct why *why)
 {
     struct span careful = {line, size};
     /* An entry takes four characters, "1:1 ". */
@@ -318,21 +314,22 @@ static enum err read_line(const char *line, size_t size, struct sparse *sparse,
 
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
-    if (fast_row(line, sparse))
+    if (fast_row(line, shift, sparse))
         return ERR_OK;
     if (careful.size > 0 && line[careful.size - 1] == '\r')
         careful.size--;
-    return read_row(without_comment(careful), sparse, why);
+    return read_row(without_comment(careful), shift, sparse, why);
 }
 
 enum err libsvm_block(const struct text_block *block, const void *options,
                       struct sparse *sparse, struct why *why)
 {
+    const struct libsvm_options *const how = options;
+    const uint32_t shift = how != NULL && how->from_zero ? 1 : 0;
     const char *at = block->text;
     const char *const end = at + block->size;
     uint64_t lines = 0;
 
-    (void)options;
     while (at < end) {
         const char *const feed = memchr(at, '\n', (size_t)(end - at));
         const size_t size = (size_t)(feed - at);
@@ -341,7 +338,7 @@ enum err libsvm_block(const struct text_block *block, const void *options,
         lines++;
         if (size > TEXT_LINE_MAX)
             return why_set(why, ERR_TOOBIG, "longer than 2 GiB");
-        err = read_line(at, size, sparse, why);
+        err = read_line(at, size, shift, sparse, why);
         if (err != ERR_OK)
             return why_in(why, err, "line %llu",
                           (unsigned long long)block->lines_before + lines);
@@ -350,10 +347,11 @@ enum err libsvm_block(const struct text_block *block, const void *options,
     return ERR_OK;
 }
 
-enum err libsvm_stage(const char *path, struct pool *pool, struct stage *stage,
-                      struct why *why)
+enum err libsvm_stage(const char *path, const struct libsvm_options *options,
+                      struct pool *pool, struct stage *stage, struct why *why)
 {
-    const struct text_format format = {.read = libsvm_block};
+    struct libsvm_options how = *options;
+    const struct text_format format = {.read = libsvm_block, .options = &how};
     const enum err err = text_blocks_read(path, &format, pool, stage, why);
 
     if (err != ERR_OK)

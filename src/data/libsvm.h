@@ -3,10 +3,11 @@
  *
  *     label index:value index:value ...  # comment
  *
- * One row a line; indices start at 1 and increase.  Blank and comment lines
- * are skipped, CRLF and a byte order mark are accepted, everything else is
- * refused with its line number: a silently mended data set would be trained
- * on, and its digest would name something the user never wrote.
+ * One row a line; indices start at 1 (or at 0, if asked for) and increase.
+ * Blank and comment lines are skipped, CRLF and a byte order mark are accepted,
+ * everything else is refused with its line number: a silently mended data set
+ * would be trained on, and its digest would name something the user never
+ * wrote.
  */
 #ifndef DATA_LIBSVM_H
 #define DATA_LIBSVM_H
@@ -24,11 +25,18 @@
 MUST_CHECK enum err libsvm_read(struct text_source *source,
                                 struct sparse *sparse, struct why *why);
 
-/* The same rows, read in blocks by all threads of the pool. */
-MUST_CHECK enum err libsvm_stage(const char *path, struct pool *pool,
-                                 struct stage *stage, struct why *why);
+struct libsvm_options {
+    bool from_zero; /* Indices start at 0. */
+};
 
-/* Lines of a block (text_blocks.h) to rows; `options` is not used. */
+/* The same rows, read in blocks by all threads of the pool.  ERR_MISMATCH: an
+ * index is 0, and indices start at 1. */
+MUST_CHECK enum err libsvm_stage(const char *path,
+                                 const struct libsvm_options *options,
+                                 struct pool *pool, struct stage *stage,
+                                 struct why *why);
+
+/* Lines of a block (text_blocks.h) to rows; `options` may be NULL. */
 MUST_CHECK enum err libsvm_block(const struct text_block *block,
                                  const void *options, struct sparse *sparse,
                                  struct why *why);

@@ -1,5 +1,6 @@
 #include "data/npy.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -126,10 +127,15 @@ static enum err parse_header(const char *header, struct table *table,
     if (err != ERR_OK)
         return err;
     table->divisor = 1;
-    if (order == NULL || strncmp(order, "False", 5) != 0)
+    if (order == NULL ||
+        (strncmp(order, "False", 5) != 0 && strncmp(order, "True", 4) != 0))
+        return why_set(why, ERR_FORMAT,
+                       "the header's fortran_order cannot be understood");
+    table->by_columns = *order == 'T' && *dims > 1;
+    if (table->by_columns && *dims > 2)
         return why_set(why, ERR_UNSUPPORTED,
-                       "the array is stored by columns; save "
-                       "numpy.ascontiguousarray(x)");
+                       "an array of more than two dimensions is stored by "
+                       "columns; save numpy.ascontiguousarray(x)");
     return ERR_OK;
 }
 
@@ -164,42 +170,133 @@ static enum err read_header(struct unpacker *in, struct table *table,
     return err;
 }
 
-static enum err check_labels(const struct table *table, const double *labels,
-                             uint64_t label_count, uint64_t label_column,
-                             struct why *why)
+/* Which columns are what; labels of their own leave none for the label. */
+static enum err assign(const struct table *table, const double *labels,
+                       uint64_t label_count, struct csv *form, struct why *why)
 {
+    struct columns_wanted wanted = form->wanted;
+
     if (labels != NULL && table->rows != label_count)
         return why_set(
             why, ERR_MISMATCH, "%llu rows, but there are %llu labels",
             (unsigned long long)table->rows, (unsigned long long)label_count);
-    if (labels == NULL && label_column > table->cols)
-        return why_set(
-            why, ERR_UNKNOWN, "no column %llu to be the label; there are %llu",
-            (unsigned long long)label_column, (unsigned long long)table->cols);
-    return ERR_OK;
+    if (table->cols > DATA_COLS_MAX)
+        return why_set(why, ERR_TOOBIG, "more than %u columns", DATA_COLS_MAX);
+    if (labels != NULL)
+        wanted.label = LABEL_NONE;
+    form->cols = (uint32_t)table->cols;
+    return columns_assign(form, &wanted, &form->columns, why);
 }
 
-enum err npy_stage(struct unpacker *in, const double *labels,
-                   uint64_t label_count, uint64_t label_column,
-                   struct pool *pool, struct stage *stage, struct why *why)
+static enum err begin(struct unpacker *in, const double *labels,
+                      uint64_t label_count, struct csv *form,
+                      struct table *table, struct why *why)
 {
-    struct table table = {0};
     uint32_t dims = 0;
-    enum err err = read_header(in, &table, &dims, why);
+    enum err err = read_header(in, table, &dims, why);
 
     if (err == ERR_OK && dims < 2)
         err = why_set(why, ERR_FORMAT,
                       "one number a row; these are labels, name the file of "
                       "rows here and this one as --labels");
+    if (err == ERR_OK && table->cols == 0)
+        err = why_set(why, ERR_FORMAT, "no rows or no columns");
+    return err == ERR_OK ? assign(table, labels, label_count, form, why) : err;
+}
+
+enum err npy_stage(struct unpacker *in, const double *labels,
+                   uint64_t label_count, struct csv *form, struct pool *pool,
+                   struct stage *stage, struct why *why)
+{
+    struct table table = {0};
+    const enum err err = begin(in, labels, label_count, form, &table, why);
+
+    return err == ERR_OK ? table_stage(in, &table, &form->columns, labels, pool,
+                                       stage, why)
+                         : err;
+}
+
+/* Where cell (i, j) lies. */
+static size_t place(const struct table *table, uint64_t i, uint64_t j)
+{
+    return (size_t)(table->by_columns ? j * table->rows + i
+                                      : i * table->cols + j);
+}
+
+static enum err fill_frame(struct frame *frame, const struct table *table,
+                           const struct csv *form, const double *values,
+                           const double *labels)
+{
+    for (uint32_t j = 0; j < form->cols; j++) {
+        const uint32_t role = form->columns.role[j];
+        double *to = role == COLUMN_LABEL ? frame->label : NULL;
+
+        if (role < COLUMN_FEATURES) {
+            to = mem_new(frame->rows, sizeof *to);
+            frame->column[role].number = to;
+            if (to == NULL)
+                return ERR_NOMEM;
+        }
+        for (uint32_t i = 0; to != NULL && i < frame->rows; i++)
+            to[i] = values[place(table, i, j)];
+    }
+    for (uint32_t i = 0; form->columns.label >= form->cols && i < frame->rows;
+         i++)
+        frame->label[i] = labels != NULL ? labels[i] : nan("");
+    return ERR_OK;
+}
+
+/* Labels must be there if they are anywhere, and features if `gaps` is not
+ * allowed. */
+static enum err check_frame(const struct frame *frame, bool gaps, bool labelled,
+                            struct why *why)
+{
+    for (uint32_t i = 0; i < frame->rows; i++) {
+        if (labelled && isnan(frame->label[i]))
+            return why_set(why, ERR_RANGE, "row %u: the label is NaN", i + 1);
+        for (uint32_t j = 0; !gaps && j < frame->cols; j++) {
+            if (isnan(frame->column[j].number[i]))
+                return why_set(why, ERR_RANGE,
+                               "row %u, feature %u: NaN; --missing mean, "
+                               "median, zero or indicator fills such values in",
+                               i + 1, j + 1);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err npy_frame(struct unpacker *in, const double *labels,
+                   uint64_t label_count, bool gaps, struct csv *form,
+                   struct frame *frame, struct why *why)
+{
+    struct table table = {0};
+    struct frame made = {0};
+    double *values = NULL;
+    enum err err = begin(in, labels, label_count, form, &table, why);
+
+    table.gaps = true;
     if (err == ERR_OK)
-        err = check_labels(&table, labels, label_count, label_column, why);
+        err = table_values(in, &table, &values, why);
     if (err != ERR_OK)
         return err;
-    if (labels != NULL)
-        return table_stage(in, &table, table.cols, labels, pool, stage, why);
-    return table_stage(in, &table,
-                       label_column == 0 ? table.cols - 1 : label_column - 1,
-                       NULL, pool, stage, why);
+    made.rows = (uint32_t)table.rows;
+    made.cols = form->columns.features;
+    made.column = mem_new(made.cols, sizeof *made.column);
+    made.label = mem_new(made.rows, sizeof *made.label);
+    if (made.column == NULL || made.label == NULL ||
+        fill_frame(&made, &table, form, values, labels) != ERR_OK)
+        err = why_set(why, ERR_NOMEM, "out of memory");
+    mem_free(values);
+    if (err == ERR_OK)
+        err = check_frame(&made, gaps, form->columns.label < form->cols, why);
+    if (err != ERR_OK) {
+        frame_close(&made);
+        return err;
+    }
+    made.csv = *form; /* The frame's from now on. */
+    *form = (struct csv){0};
+    *frame = made;
+    return ERR_OK;
 }
 
 enum err npy_labels(struct unpacker *in, double **labels, uint64_t *count,

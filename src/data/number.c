@@ -131,7 +131,7 @@ static bool is_nonfinite(const char *text, size_t size)
         text++;
         size--;
     }
-    return (size >= 3 && strncasecmp(text, "nan", 3) == 0) ||
+    return (size == 3 && strncasecmp(text, "nan", 3) == 0) ||
            (size == 3 && strncasecmp(text, "inf", 3) == 0) ||
            (size == 8 && strncasecmp(text, "infinity", 8) == 0);
 }

@@ -183,7 +183,8 @@ static enum err cook_amazon(struct kitchen *kitchen)
     static const char *const names[] = {"train.csv", NULL};
     static const char *const except_names[][2] = {
         {"ROLE_TITLE", "ROLE_FAMILY"}, {"ROLE_ROLLUP_1", "ROLE_ROLLUP_2"}};
-    const struct frame_options how = {.label = "ACTION", .categorical = "all"};
+    const struct frame_options how = {.wanted = {.label = "ACTION"},
+                                      .categorical = "all"};
     struct column_pair except[2] = {0};
     const struct encode_options encode = {.all_pairs = true,
                                           .except = except,
@@ -209,7 +210,8 @@ static enum err cook_amazon(struct kitchen *kitchen)
 static enum err cook_kc(struct kitchen *kitchen)
 {
     static const char *const names[] = {"kc_house_data.csv", NULL};
-    const struct frame_options how = {.label = "price", .categorical = "all"};
+    const struct frame_options how = {.wanted = {.label = "price"},
+                                      .categorical = "all"};
     const struct encode_options encode = {.constant = true};
     struct frame frame = {0};
     uint32_t id = 0;
@@ -411,6 +413,7 @@ static enum err read_idx(struct kitchen *kitchen, const char *const *images,
     struct unpacker *in = NULL;
     struct stage stage = {0};
     double *label = NULL;
+    uint64_t cols = 0;
     uint64_t count = 0;
     enum err err = want_file(kitchen, labels, path);
 
@@ -425,7 +428,8 @@ static enum err read_idx(struct kitchen *kitchen, const char *const *images,
     if (err == ERR_OK)
         err = unpacker_open(path, &in, kitchen->why);
     if (err == ERR_OK)
-        err = idx_stage(in, label, count, pool_serial(), &stage, kitchen->why);
+        err = idx_stage(in, label, count, &cols, pool_serial(), &stage,
+                        kitchen->why);
     unpacker_close(in);
     mem_free(label);
     if (err == ERR_OK && stage_unpack(&stage, rows) != ERR_OK)

@@ -41,18 +41,26 @@ struct source_options {
     const struct dataset *like;
     const char *storage;     /* Name of a form; NULL: the best. */
     const char *format;      /* libsvm, csv, tsv, idx, npy; NULL: find out. */
-    const char *label;       /* csv, npy: column of the label. */
+    const char *label;       /* Tables: column of the label, or "none". */
     const char *labels_file; /* idx, npy: file of labels. */
-    const char *categorical; /* csv: columns that are categories, or "all". */
+    const char *drop;        /* Tables: columns that are left out. */
+    enum csv_header header;  /* csv: is the first line one? */
+    const char *separator;   /* csv: a character or "tab"; NULL: found out. */
+    bool zero_based;         /* libsvm: indices start at 0. */
+    const char *categorical; /* csv: columns that are categories, "all",
+                                "none"; NULL or "auto": those of words. */
     bool pairs;              /* csv: all pairs of categorical columns too. */
-    enum scaling scaling;    /* csv: of columns of numbers. */
-    /* csv: applied if it was fitted (test sets); else, with any of the three,
-     * fitted to the table.  The caller closes it.  NULL: of no further use. */
+    enum scaling scaling;    /* Tables: of columns of numbers. */
+    enum missing missing;    /* Tables: fields that are not there. */
+    bool unlabelled;         /* Rows need no labels: they may be NaN. */
+    /* Applied if it was fitted (test sets); else fitted to the rows, whatever
+     * they are read from but generators.  The caller closes it.  NULL: of no
+     * further use. */
     struct encoder *encoder;
     const char *cache; /* Folder for binary copies; NULL: none. */
     struct pool *pool; /* NULL: this thread alone. */
-    /* Told sentences that are no errors: the cache was rebuilt, categories are
-     * not known.  May be NULL. */
+    /* Told sentences that are no errors: what was found out about columns, the
+     * cache was rebuilt, categories are not known.  May be NULL. */
     void (*note)(void *context, const char *sentence);
     void *note_context;
 };

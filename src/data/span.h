@@ -35,6 +35,12 @@ static inline struct quote quote(struct span span)
     return made;
 }
 
+/* The same of a C string. */
+static inline struct quote quote_text(const char *text)
+{
+    return quote((struct span){text, strlen(text)});
+}
+
 static inline bool span_is(struct span span, const char *text)
 {
     size_t size;

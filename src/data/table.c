@@ -11,7 +11,7 @@
 #error "cells are loaded as they lie in the file: little-endian only"
 #endif
 
-enum { PIECE_CELLS = 256, BYTE_VALUES = 256 };
+enum { PIECE_CELLS = 256, BYTE_VALUES = 256, TURNED_ENTRIES = 1 << 17 };
 
 static size_t cell_bytes(enum cell cell)
 {
@@ -112,10 +112,10 @@ static enum err expect_end(struct unpacker *in, struct why *why)
 /* What threads know of the rows they read. */
 struct filing {
     const struct table *table;
-    uint64_t label_column;
-    const double *labels;
-    double byte[BYTE_VALUES]; /* CELL_U8: the feature that each byte stands
-                                 for, which spares a division. */
+    const struct columns *columns; /* NULL: every column is a feature. */
+    const double *labels;          /* NULL: none, or one of the columns. */
+    double byte[BYTE_VALUES];      /* CELL_U8: the feature that each byte stands
+                                      for, which spares a division. */
 };
 
 /* Inlined for each kind of cell, so that no loop asks for the kind. */
@@ -171,6 +171,12 @@ static void load_cells(const struct filing *filing, const uint8_t *at,
     }
 }
 
+/* What a column is: the number of its feature, or another role. */
+static uint32_t role_of(const struct filing *filing, uint64_t col)
+{
+    return filing->columns == NULL ? (uint32_t)col : filing->columns->role[col];
+}
+
 /* What is wrong with the first bad cell of a row. */
 static enum err say_cell(const struct filing *filing, const uint8_t *row,
                          const struct sparse *rows, struct why *why)
@@ -180,27 +186,32 @@ static enum err say_cell(const struct filing *filing, const uint8_t *row,
 
     for (uint64_t col = 0; col < table->cols; col++) {
         const double value = cell_value(table, row + col * size);
+        const uint32_t role = role_of(filing, col);
 
-        if (!isfinite(value))
-            return why_set(why, ERR_RANGE, "column %llu: not a finite number",
-                           (unsigned long long)col + 1);
-        if (col != filing->label_column &&
+        if (role != COLUMN_UNUSED && !isfinite(value))
+            return why_set(why, ERR_RANGE, "column %llu: not a finite number%s",
+                           (unsigned long long)col + 1,
+                           isnan(value) && role < COLUMN_FEATURES
+                               ? "; --missing mean, median, zero or indicator "
+                                 "fills such values in"
+                               : "");
+        if (role < COLUMN_FEATURES &&
             !sparse_in_range(rows, value / table->divisor))
             return why_set(why, ERR_RANGE,
                            "column %llu: %g is too large; at most 3.4e38 fits "
                            "single precision",
                            (unsigned long long)col + 1, value);
     }
-    return ERR_OK;
+    return why_set(why, ERR_RANGE, "the label is not a finite number");
 }
 
-/* Features [first, end) of a row to `rows`, which has room; false if one of
- * them is out of range. */
+/* Features from column `first` to before `end` of a row to `rows`, which has
+ * room; false if one of them is out of range. */
 static bool add_features(const struct filing *filing, const uint8_t *row,
                          uint64_t first, uint64_t end, struct sparse *rows)
 {
     const size_t size = cell_bytes(filing->table->cell);
-    const uint32_t shift = first > filing->label_column;
+    const uint32_t shift = (uint32_t)first - role_of(filing, first);
     size_t used = rows->start[rows->rows];
     bool good = true;
 
@@ -222,33 +233,70 @@ static bool add_features(const struct filing *filing, const uint8_t *row,
     return good;
 }
 
+/* Stretches of features, one after the other. */
+static bool add_all(const struct filing *filing, const uint8_t *row,
+                    struct sparse *rows)
+{
+    const uint64_t cols = filing->table->cols;
+    bool good = true;
+
+    if (filing->columns == NULL)
+        return add_features(filing, row, 0, cols, rows);
+    for (uint64_t first = 0; first < cols; first++) {
+        uint64_t end = first;
+
+        while (end < cols && role_of(filing, end) < COLUMN_FEATURES)
+            end++;
+        if (end > first)
+            good &= add_features(filing, row, first, end, rows);
+        first = end;
+    }
+    return good;
+}
+
+/* NaN if there is none; false if there is one and it is not finite. */
+static bool find_label(const struct filing *filing, const uint8_t *row,
+                       uint64_t number, double *label)
+{
+    const struct table *const table = filing->table;
+
+    *label = nan("");
+    if (filing->labels != NULL)
+        *label = filing->labels[number];
+    else if (filing->columns != NULL && filing->columns->label < table->cols)
+        *label = cell_value(table, row + filing->columns->label *
+                                             cell_bytes(table->cell));
+    else
+        return true;
+    return isfinite(*label);
+}
+
 static enum err read_row(const struct filing *filing, const uint8_t *row,
                          uint64_t number, struct sparse *rows, struct why *why)
 {
     const struct table *const table = filing->table;
-    const uint64_t label_column = filing->label_column;
-    const bool inside = label_column < table->cols;
     double label;
+    bool good;
     enum err err;
 
     if (number >= table->rows)
         return say_more(why);
-    label =
-        inside ? cell_value(table, row + label_column * cell_bytes(table->cell))
-               : filing->labels[number];
+    good = find_label(filing, row, number, &label);
     err = sparse_reserve(rows, table->cols);
     if (err == ERR_OK)
         err = sparse_add_row(rows, label);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
-    if (isfinite(label) &&
-        add_features(filing, row, 0, inside ? label_column : table->cols,
-                     rows) &&
-        (!inside ||
-         add_features(filing, row, label_column + 1, table->cols, rows)))
+    if (good && add_all(filing, row, rows))
         return ERR_OK;
     err = say_cell(filing, row, rows, why);
     return why_in(why, err, "row %llu", (unsigned long long)number + 1);
+}
+
+static uint32_t features_of(const struct filing *filing)
+{
+    return filing->columns == NULL ? (uint32_t)filing->table->cols
+                                   : filing->columns->features;
 }
 
 static enum err read_block(const struct text_block *block, const void *options,
@@ -266,7 +314,7 @@ static enum err read_block(const struct text_block *block, const void *options,
         if (err != ERR_OK)
             return err;
     }
-    rows->cols = (uint32_t)(table->cols - (filing->label_column < table->cols));
+    rows->cols = features_of(filing);
     return ERR_OK;
 }
 
@@ -284,29 +332,6 @@ static enum err check_shape(const struct table *table, struct why *why)
     return ERR_OK;
 }
 
-enum err table_stage(struct unpacker *in, const struct table *table,
-                     uint64_t label_column, const double *labels,
-                     struct pool *pool, struct stage *stage, struct why *why)
-{
-    struct filing filing = {
-        .table = table, .label_column = label_column, .labels = labels};
-    const struct text_format format = {.read = read_block, .options = &filing};
-    size_t rest = 0;
-    enum err err = check_shape(table, why);
-
-    for (uint32_t i = 0; i < BYTE_VALUES; i++)
-        filing.byte[i] = (double)i / table->divisor;
-    if (err == ERR_OK)
-        err = records_read(in, table->cols * cell_bytes(table->cell), &format,
-                           pool, stage, &rest, why);
-    if (err != ERR_OK)
-        return err;
-    if (stage_rows(stage) < table->rows)
-        return why_in(why, say_short(why), "row %llu",
-                      (unsigned long long)stage_rows(stage) + 1);
-    return rest > 0 ? say_more(why) : ERR_OK;
-}
-
 /* The next `count` numbers. */
 static enum err read_values(struct unpacker *in, const struct table *table,
                             uint64_t first, size_t count, double *values,
@@ -320,7 +345,7 @@ static enum err read_values(struct unpacker *in, const struct table *table,
         return err;
     for (size_t k = 0; k < count; k++) {
         values[k] = cell_value(table, bytes + k * size);
-        if (!isfinite(values[k]))
+        if (!isfinite(values[k]) && !(table->gaps && isnan(values[k])))
             return why_set(why, ERR_RANGE, "value %llu is not finite",
                            (unsigned long long)(first + k) + 1);
     }
@@ -360,4 +385,77 @@ enum err table_values(struct unpacker *in, const struct table *table,
     }
     *values = made;
     return ERR_OK;
+}
+
+/* Cells that lie by columns, as rows of doubles: such as any other table. */
+static enum err turn(const struct table *table, const double *values,
+                     const struct filing *filing, struct stage *stage,
+                     struct why *why)
+{
+    struct sparse rows = {.wide = stage->wide};
+    double *const row = mem_new(table->cols, sizeof *row);
+    enum err err =
+        row == NULL ? why_set(why, ERR_NOMEM, "out of memory") : ERR_OK;
+
+    for (uint64_t i = 0; err == ERR_OK && i < table->rows; i++) {
+        for (uint64_t j = 0; j < table->cols; j++)
+            row[j] = values[j * table->rows + i];
+        err = read_row(filing, (const uint8_t *)row, i, &rows, why);
+        if (err != ERR_OK ||
+            (i + 1 < table->rows && sparse_entries(&rows) < TURNED_ENTRIES))
+            continue;
+        rows.cols = features_of(filing);
+        err = stage_add(stage, &rows);
+        sparse_clear(&rows);
+        if (err != ERR_OK)
+            (void)why_set(why, err, "%s", err_text(err));
+    }
+    mem_free(row);
+    sparse_close(&rows);
+    return err;
+}
+
+static enum err stage_turned(struct unpacker *in, const struct filing *filing,
+                             struct stage *stage, struct why *why)
+{
+    struct table table = *filing->table;
+    struct filing doubles = *filing;
+    double *values = NULL;
+    enum err err;
+
+    table.gaps = true; /* Refused with row and column instead. */
+    err = table_values(in, &table, &values, why);
+    if (err != ERR_OK)
+        return err;
+    table.cell = CELL_F64;
+    table.big_endian = false;
+    doubles.table = &table;
+    err = turn(&table, values, &doubles, stage, why);
+    mem_free(values);
+    return err;
+}
+
+enum err table_stage(struct unpacker *in, const struct table *table,
+                     const struct columns *columns, const double *labels,
+                     struct pool *pool, struct stage *stage, struct why *why)
+{
+    struct filing filing = {
+        .table = table, .columns = columns, .labels = labels};
+    const struct text_format format = {.read = read_block, .options = &filing};
+    size_t rest = 0;
+    enum err err = check_shape(table, why);
+
+    for (uint32_t i = 0; i < BYTE_VALUES; i++)
+        filing.byte[i] = (double)i / table->divisor;
+    if (err == ERR_OK && table->by_columns)
+        return stage_turned(in, &filing, stage, why);
+    if (err == ERR_OK)
+        err = records_read(in, table->cols * cell_bytes(table->cell), &format,
+                           pool, stage, &rest, why);
+    if (err != ERR_OK)
+        return err;
+    if (stage_rows(stage) < table->rows)
+        return why_in(why, say_short(why), "row %llu",
+                      (unsigned long long)stage_rows(stage) + 1);
+    return rest > 0 ? say_more(why) : ERR_OK;
 }

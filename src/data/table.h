@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "data/columns.h"
 #include "data/stage.h"
 #include "data/unpack.h"
 
@@ -31,17 +32,20 @@ struct table {
     enum cell cell;
     bool big_endian;
     uint64_t rows, cols;
-    double divisor; /* Features are divided by it. */
+    double divisor;  /* Features are divided by it. */
+    bool by_columns; /* One column after the other: numpy's Fortran order. */
+    bool gaps;       /* table_values takes NaN: a missing value. */
 };
 
-/* The rows after the header, by all threads.  Column `label_column` is the
- * label; if it is `cols`, labels[i] is.  Bytes after the last row are an error,
- * as is their lack. */
+/* The rows after the header, by all threads, or by one if they lie by columns.
+ * `columns` says which column is what; features ascend; NULL: all are.  With
+ * `labels`, these are; without either, labels are NaN.  Bytes after the last
+ * row are an error, as is their lack. */
 MUST_CHECK enum err table_stage(struct unpacker *in, const struct table *table,
-                                uint64_t label_column, const double *labels,
-                                struct pool *pool, struct stage *stage,
-                                struct why *why);
-/* All values in one array from mem_new. */
+                                const struct columns *columns,
+                                const double *labels, struct pool *pool,
+                                struct stage *stage, struct why *why);
+/* All values in one array from mem_new, as they lie. */
 MUST_CHECK enum err table_values(struct unpacker *in, const struct table *table,
                                  double **values, struct why *why);
 /* Exactly `size` bytes of a header. */

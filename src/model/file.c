@@ -101,6 +101,12 @@ static void put_head(struct text *out, const struct model_file *model)
                                   model->features, model->intercept ? 1 : -1);
 }
 
+/* Rows of indices from 1 are what LIBLINEAR's own text is about. */
+static bool has_encoder(const struct model_file *model)
+{
+    return model->encoder.column != NULL || model->encoder.from_zero;
+}
+
 enum err model_file_encode(const struct model_file *model, char **text,
                            size_t *size)
 {
@@ -116,7 +122,7 @@ enum err model_file_encode(const struct model_file *model, char **text,
         if (!isfinite(model->w[j]))
             return ERR_RANGE;
     }
-    if (model->encoder.column != NULL &&
+    if (has_encoder(model) &&
         encoder_to_text(&model->encoder, &encoder, &encoder_size) != ERR_OK)
         return ERR_NOMEM;
     out.capacity = HEAD_BYTES + (numbers + count) * WEIGHT_BYTES +
@@ -464,7 +470,8 @@ static enum err read_encoder(const char *text, size_t size,
     if (size == 0)
         return ERR_OK;
     err = encoder_from_text(&model->encoder, text, size, why);
-    if (err == ERR_OK && model->encoder.cols != model->features)
+    if (err == ERR_OK && !model->encoder.indexed &&
+        model->encoder.cols != model->features)
         err = why_set(why, ERR_FORMAT, "%u columns, the model has %u features",
                       model->encoder.cols, model->features);
     return err == ERR_OK ? err : why_in(why, err, "the model's encoder");

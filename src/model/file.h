@@ -23,8 +23,9 @@
  * liblinear-predict reads what we write and we read what liblinear-train
  * writes.  Numbers have 17 digits: reading them back gives the same bits.
  *
- * If the training table went through an encoder (data/encode.h), its text
- * follows the weights, where LIBLINEAR does not look any more.
+ * What is known of the rows' columns (data/encode.h) follows the weights, where
+ * LIBLINEAR does not look any more.  Models without it are about rows of
+ * indices from 1, as LIBLINEAR's are.
  */
 #ifndef MODEL_FILE_H
 #define MODEL_FILE_H
@@ -50,7 +51,7 @@ struct model_file {
                           one > 0; else that of each output. */
     double *w;         /* outputs vectors of model_file_weights, one after the
                           other. */
-    struct encoder encoder; /* Of tables; zeroed if there is none. */
+    struct encoder encoder; /* Of the rows; zeroed if nothing is known. */
 };
 
 /* Of one output. */

@@ -30,15 +30,15 @@ echo "--- the label elsewhere, a class that is new"
 "$MUSTER" predict first.tsv m out.csv --probability 2>&1
 sed 's/[0-9]*\.[0-9]*/N/g' out.csv
 echo "--- the model"
-"$MUSTER" model show m | grep -e labels -e encoder -e features
-"$MUSTER" model show m --format json | grep -A 8 encoder
+"$MUSTER" model show m | grep -e labels -e table -e features
+"$MUSTER" model show m --format json | grep -A 14 encoder
 "$MUSTER" model convert m again && cmp m again && echo "text: same bytes"
 echo "--- refusals"
 printf 'a,b\n1,2\n' >narrow.csv
 "$MUSTER" predict narrow.csv m 2>&1
 printf 'colour,size,weight\nred,S,heavy\n' >bad.csv
 "$MUSTER" predict bad.csv m 2>&1
-sed 's/encoder 1/encoder 2/' m >newer
+sed 's/encoder 2/encoder 3/' m >newer
 "$MUSTER" predict rows.csv newer 2>&1
 echo "--- rows that are encoded already; a model without an encoder"
 echo "0 1:1 2:1" >rows.svm

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -113,6 +114,9 @@ static void read_rows(const uint8_t *data, size_t size, uint64_t column)
     static const double labels[TABLE_MAX];
     const bool idx = idx_is_magic(data, size);
     const uint64_t count = idx ? idx_rows(data, size) : 0;
+    char number[16];
+    struct csv form = {.wanted = {.label = column == 0 ? NULL : number}};
+    uint64_t cols = 0;
     struct unpacker *in = NULL;
     struct stage stage = {0};
     struct sparse rows = {0};
@@ -122,8 +126,10 @@ static void read_rows(const uint8_t *data, size_t size, uint64_t column)
     if (count > TABLE_MAX)
         return;
     FUZZ_REQUIRE(unpacker_open_memory(data, size, &in) == ERR_OK);
-    err = idx ? idx_stage(in, labels, count, pool_serial(), &stage, &why)
-              : npy_stage(in, NULL, 0, column, pool_serial(), &stage, &why);
+    (void)snprintf(number, sizeof number, "%u", (unsigned)column);
+    err = idx ? idx_stage(in, labels, count, &cols, pool_serial(), &stage, &why)
+              : npy_stage(in, NULL, 0, &form, pool_serial(), &stage, &why);
+    csv_close(&form);
     FUZZ_REQUIRE((err == ERR_OK) == (why.text[0] == '\0'));
     if (err == ERR_OK) {
         fuzz_reached = true;

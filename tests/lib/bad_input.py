@@ -23,7 +23,6 @@ LIBSVM = [
     (b"1 1:1\n1 1:-Inf\n", "line 2: feature 1: value -Inf; values must be "
      "finite"),
     (b"nan 1:1\n", "line 1: label nan; labels must be finite"),
-    (b"1 0:1\n", "line 1: index 0; LIBSVM indices start at 1"),
     (b"1 2:1 1:1\n", "line 1: index 1 after 2; indices must increase along a "
      "line"),
     (b"1 2:1 2:1\n", "line 1: index 2 twice; give each feature once a line"),
@@ -53,21 +52,23 @@ LIBSVM = [
 CSV = [
     (b"a,b,y\n1,2,0\n1,2\n", "line 3: 2 columns, expected 3"),
     (b"a,b,y\n1,2,0\n1,2,3,4\n", "line 3: 4 columns, expected 3"),
-    (b"a,b,y\n1,nan,0\n", "line 2: column 2 (b): nan; values must be finite"),
+    (b"a,b,y\n1,nan,0\n", "line 2: column 2 (b): 'nan' is a missing value; "
+     "--missing mean, median, zero or indicator fills such fields in, --drop "
+     "leaves the column out"),
     (b"1,inf,0\n", "line 1: column 2: inf; values must be finite"),
-    (b"a,b,y\n1,,0\n", "line 2: column 2 (b): the field is empty; fill it in "
-     "or leave the row out"),
+    (b"a,b,y\n1,,0\n", "line 2: column 2 (b): the field is empty; --missing "
+     "mean, median, zero or indicator fills such fields in, --drop leaves the "
+     "column out"),
     (b"a,b,y\n1,1e39,0\n", "line 2: column 2 (b): 1e+39 is too large; at most "
      "3.4e38 fits single precision"),
     (b"a,b,y\n1,1e999,0\n", "line 2: column 2 (b): 1e999 is too large"),
     (b"a,b,y\n1,\"2,0\n", "line 2: column 2 (b): a quote does not end on its "
      "line; fields over several lines are not supported"),
-    (b"a,b,y\n1,x,0\n", "line 2: column 2 (b): 'x' is not a number; name "
-     "columns of words in --categorical, the label's too"),
-    (b"", "no rows; expected lines of numbers with commas or tabs between "
-     "them"),
-    (b"a,b,y\n", "no rows; expected lines of numbers with commas or tabs "
-     "between them"),
+    (b"a,b,y\n1,2,1\n1,x,0\n", "line 3: column 2 (b): 'x' is not a number; if "
+     "the column holds words, name it in --categorical"),
+    (b"", "no rows; expected lines with commas or tabs between fields"),
+    (b"a,b,y\n", "no rows; expected lines with commas or tabs between "
+     "fields"),
 ]
 
 SAME = [  # Of ROWS: other ways to write it.

@@ -208,12 +208,13 @@ def check_info():
                 (["i-idx3-ubyte", "--labels", "i-idx3-ubyte"], "--labels "
                  "i-idx3-ubyte: several numbers a row; a file of labels has "
                  "one"),
-                (["i.npy", "--label", "x"], "--label x: columns of an npy file "
-                 "have numbers only, from 1"),
-                (["i.npy", "--label", "5"], "no column 5 to be the label; "
-                 "there are 4"),
-                (["i.svm", "--scale", "minmax"], "--categorical, --pairs and "
-                 "--scale are for CSV and TSV tables")]:
+                (["i.npy", "--label", "x"], "--label: no column 'x'; there is "
+                 "no header, so give a number from 1 to 4"),
+                (["i.npy", "--label", "5"], "--label: no column '5'; there is "
+                 "no header, so give a number from 1 to 4"),
+                (["i.svm", "--scale", "minmax"], "--categorical, --pairs, "
+                 "--scale, --missing, --drop and --weight are for tables: "
+                 "csv, tsv, npy")]:
             _, _, err = muster("data", "info", *words)
             assert err == f"muster: {words[0]}: {said}\n", err
 
@@ -242,14 +243,14 @@ def check_info():
         plain = info("data.svm", "--threads", "1")
         assert first == again == plain
         assert sorted(name.split(".")[1] for name in os.listdir("cache")) == \
-            ["data", "key"]
+            ["columns", "data", "key"]
 
     def broken():
         write("bad.csv", b"a,b,y\n1,2,0\n1,x,1\n")
         code, _, err = muster("data", "info", "bad.csv")
         assert code == 1 and err == \
             "muster: bad.csv: line 3: column 2 (b): 'x' is not a number; " \
-            "name columns of words in --categorical, the label's too\n", err
+            "if the column holds words, name it in --categorical\n", err
 
     return [forms, images, counts, rounded, cached, broken]
 

@@ -87,15 +87,32 @@ static enum err read_idx(const struct file *file, const double *label,
 {
     struct unpacker *in;
     struct stage stage = {0};
+    uint64_t cols = 0;
     enum err err;
 
     assert_int_equal(unpacker_open_memory(file->bytes, file->size, &in),
                      ERR_OK);
-    err = idx_stage(in, label, count, pool, &stage, why);
+    err = idx_stage(in, label, count, &cols, pool, &stage, why);
     unpacker_close(in);
     if (err == ERR_OK)
         err = stage_unpack(&stage, rows);
     stage_close(&stage);
+    return err;
+}
+
+/* Column `label` from 1 is the label; 0: the last. */
+static enum err stage_npy(struct unpacker *in, uint64_t label,
+                          struct pool *hands, struct stage *stage,
+                          struct why *why)
+{
+    char number[16];
+    struct csv form = {0};
+    enum err err;
+
+    (void)snprintf(number, sizeof number, "%u", (unsigned)label);
+    form.wanted.label = label == 0 ? NULL : number;
+    err = npy_stage(in, NULL, 0, &form, hands, stage, why);
+    csv_close(&form);
     return err;
 }
 
@@ -108,7 +125,7 @@ static enum err read_npy(const struct file *file, uint64_t column,
 
     assert_int_equal(unpacker_open_memory(file->bytes, file->size, &in),
                      ERR_OK);
-    err = npy_stage(in, NULL, 0, column, pool, &stage, why);
+    err = stage_npy(in, column, pool, &stage, why);
     unpacker_close(in);
     if (err == ERR_OK)
         err = stage_unpack(&stage, rows);
@@ -319,7 +336,7 @@ static enum err stage_large(const struct table_file *file, uint64_t label,
 
     assert_int_equal(unpacker_open_memory(file->bytes, file->size, &in),
                      ERR_OK);
-    err = npy_stage(in, NULL, 0, label + 1, hands, stage, why);
+    err = stage_npy(in, label + 1, hands, stage, why);
     unpacker_close(in);
     return err;
 }
@@ -361,7 +378,9 @@ static void check_first_error(void)
     memcpy(file.bytes + head + sizeof bad * (50000 * 9 + 3), &bad, sizeof bad);
     memcpy(file.bytes + head + sizeof bad * (20000 * 9 + 7), &bad, sizeof bad);
     assert_int_equal(stage_large(&file, 8, pool, &stage, &why), ERR_RANGE);
-    assert_string_equal(why.text, "row 20001: column 8: not a finite number");
+    assert_string_equal(why.text,
+                        "row 20001: column 8: not a finite number; --missing "
+                        "mean, median, zero or indicator fills such values in");
     stage_close(&stage);
     file.size = head + sizeof bad * (20000 * 9 + 1);
     assert_int_equal(stage_large(&file, 8, pool, &stage, &why), ERR_TRUNCATED);

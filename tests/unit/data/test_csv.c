@@ -16,7 +16,7 @@
 static enum err read_text(const char *text, const char *label,
                           struct sparse *rows, struct why *why)
 {
-    struct csv csv = {.label_wanted = label};
+    struct csv csv = {.wanted = {.label = label}};
     const struct text_format format = {
         .read = csv_block, .begin = csv_block_begin, .options = &csv};
     struct stage stage = {0};
@@ -88,10 +88,14 @@ static void test_bad_tables(void **state)
     assert_refused("1,2,3\n4,5,6,7\n", NULL, ERR_FORMAT,
                    "line 2: 4 columns, expected 3");
     assert_refused("a,b\n1,2\n3,x\n", NULL, ERR_FORMAT,
-                   "line 3: column 2 (b): 'x' is not a number; name columns of "
-                   "words in --categorical, the label's too");
-    assert_refused("1,2\n3,nan\n", NULL, ERR_RANGE,
-                   "line 2: column 2: nan; values must be finite");
+                   "line 3: column 2 (b): 'x' is not a number; if the column "
+                   "holds words, name it in --categorical");
+    assert_refused("1,2\n3,nan\n", NULL, ERR_FORMAT,
+                   "line 2: column 2: 'nan' is a missing value; --missing "
+                   "mean, median, zero or indicator fills such fields in, "
+                   "--drop leaves the column out");
+    assert_refused("1,2\n3,inf\n", NULL, ERR_RANGE,
+                   "line 2: column 2: inf; values must be finite");
     assert_refused("1,2\ninf,3\n", NULL, ERR_RANGE,
                    "line 2: column 1: inf; values must be finite");
     assert_refused("1,2\n1e39,3\n", NULL, ERR_RANGE,
@@ -100,20 +104,23 @@ static void test_bad_tables(void **state)
     assert_refused("1,2\n1e999,3\n", NULL, ERR_RANGE,
                    "line 2: column 1: 1e999 is too large");
     assert_refused("1,2\n,3\n", NULL, ERR_FORMAT,
-                   "line 2: column 1: the field is empty; fill it in or leave "
-                   "the row out");
+                   "line 2: column 1: the field is empty; --missing mean, "
+                   "median, zero or indicator fills such fields in, --drop "
+                   "leaves the column out");
     assert_refused("1,2\n\"3,4\n", NULL, ERR_FORMAT,
                    "line 2: column 1: a quote does not end on its line; "
                    "fields over several lines are not supported");
     assert_refused("1,2\n\"3\"4,5\n", NULL, ERR_FORMAT,
                    "line 2: column 1: '4' after a closing quote; put a "
                    "separator between fields");
-    assert_refused("a,b\n1,2\n", "c", ERR_UNKNOWN,
-                   "line 1: no column 'c'; there are a, ... b, or numbers 1 "
-                   "to 2");
-    assert_refused("1,2\n", "3", ERR_UNKNOWN,
-                   "line 1: no column '3'; there is no header, so give a "
-                   "number from 1 to 2");
+    assert_refused(
+        "a,b\n1,2\n", "c", ERR_UNKNOWN,
+        "line 1: --label: no column 'c'; there are a, ... b, or numbers 1 "
+        "to 2");
+    assert_refused(
+        "1,2\n", "3", ERR_UNKNOWN,
+        "line 1: --label: no column '3'; there is no header, so give a "
+        "number from 1 to 2");
 }
 
 int main(void)

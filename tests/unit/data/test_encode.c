@@ -168,10 +168,10 @@ static void test_sentences(void **state)
         const char *text, *sentence;
     } cases[] = {
         {"a,b\nx,1\ny\n", "line 3: 1 columns, expected 2"},
-        {"a,b\nx,z\n", "line 2: column 2 (b): 'z' is not a number; name "
-                       "columns of words in --categorical, the label's too"},
+        {"a,b\nx,z\n", "line 2: column 2 (b): 'z' is not a number; if the "
+                       "column holds words, name it in --categorical"},
         {"a,b\n", "no rows; expected lines with commas or tabs between fields"},
-        {"y\n1\n", "line 1: no column but the label's"},
+        {"y\n1\n", "line 1: no column is left to be a feature"},
     };
 
     (void)state;

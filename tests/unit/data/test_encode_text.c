@@ -113,13 +113,15 @@ static void test_round_trips(void **state)
 static void test_known_text(void **state)
 {
     static const char wanted[] =
-        "muster encoder 1\n"
-        "label kind\n"
+        "muster encoder 2\n"
+        "table 4 names\n"
+        "label 4 kind\n"
         "classes 2 big%20dog cat\n"
         "columns 3\n"
-        "words 6 % 50%25 gr\xc3\xbcn light%20%20blue red tab%09here\n"
-        "numbers 4 7 8 9.0 10\n"
-        "number 0 1\n"
+        "words 1 colour refuse 6 % 50%25 gr\xc3\xbcn light%20%20blue red "
+        "tab%09here\n"
+        "numbers 2 size refuse 4 7 8 9 10\n"
+        "number 3 weight 0 1 refuse 0\n"
         "pairs 1\n"
         "pair 0 1 6 0 3 1 2 2 0 3 2 4 3 5 1\n"
         "end\n";
@@ -212,40 +214,59 @@ static void test_broken_bytes(void **state)
 
 static void test_sentences(void **state)
 {
-#define HEAD "muster encoder 1\nlabel y\n"
+#define HEAD "muster encoder 2\ntable 3 names\nlabel 3 y\n"
     static const struct {
         const char *text;
         enum err err;
         const char *sentence;
     } cases[] = {
-        {"muster encoder 2\n", ERR_UNSUPPORTED,
-         "version '2'; this program reads version 1"},
+        {"muster encoder 1\n", ERR_UNSUPPORTED,
+         "version '1'; this program reads version 2"},
         {"muster decoder 1\n", ERR_FORMAT, "'decoder' where 'encoder' belongs"},
+        {"muster encoder 2\nindex 2\nend\n", ERR_FORMAT,
+         "'2' is no number up to 1"},
+        {"muster encoder 2\nrows 1\n", ERR_FORMAT,
+         "'rows' where table or index belongs"},
+        {"muster encoder 2\ntable 3 nameless\n", ERR_FORMAT,
+         "'nameless' where names or bare belongs"},
+        {"muster encoder 2\ntable 3 names\nlabel 4 y\n", ERR_FORMAT,
+         "'4' is no number up to 3"},
+        {HEAD "columns 0\n", ERR_FORMAT, "no columns"},
+        {HEAD "columns 1\nnumber 3 y 0 1 refuse 0\n", ERR_FORMAT,
+         "column 3 is out of order"},
+        {HEAD "columns 2\nnumber 2 a 0 1 refuse 0\nnumber 1 b 0 1 refuse 0\n",
+         ERR_FORMAT, "column 1 is out of order"},
+        {HEAD "columns 1\nnumber 1 a 0 1 keep 0\n", ERR_FORMAT,
+         "'keep' where refuse, fill or flag belongs"},
         {HEAD, ERR_TRUNCATED, "the text ends too early"},
         {HEAD "columns 4000000", ERR_TRUNCATED, "the text ends too early"},
         {HEAD "columns -1\n", ERR_FORMAT, "'-1' is no number up to 16777216"},
         {HEAD "columns 1\nthing 3\n", ERR_FORMAT,
          "'thing' is no kind of column"},
-        {HEAD "columns 1\nnumber nan 1\n", ERR_FORMAT,
+        {HEAD "columns 1\nnumber 1 a nan 1\n", ERR_FORMAT,
          "'nan' is not a finite number"},
-        {HEAD "columns 1\nwords 2 b a\n", ERR_FORMAT,
+        {HEAD "columns 1\nwords 1 a refuse 2 b a\n", ERR_FORMAT,
          "category 'a' is out of order"},
-        {HEAD "columns 1\nwords 2 a a\n", ERR_FORMAT,
+        {HEAD "columns 1\nwords 1 a refuse 2 a a\n", ERR_FORMAT,
          "category 'a' is out of order"},
-        {HEAD "columns 1\nnumbers 2 10 9\n", ERR_FORMAT,
+        {HEAD "columns 1\nnumbers 1 a refuse 2 10 9\n", ERR_FORMAT,
          "category '9' is out of order"},
-        {HEAD "columns 1\nnumbers 1 ten\n", ERR_FORMAT,
+        {HEAD "columns 1\nnumbers 1 a refuse 1 ten\n", ERR_FORMAT,
          "category 'ten' is not a number"},
-        {HEAD "columns 1\nwords 1 a%2\n", ERR_FORMAT, "'a%2' is no word"},
-        {HEAD "columns 1\nwords 1 a%00\n", ERR_FORMAT, "'a%00' is no word"},
-        {HEAD "columns 1\nwords 1 a\npairs 1\npair 0 1 1 0 0\n", ERR_FORMAT,
-         "a pair of columns 0 and 1"},
-        {HEAD "columns 2\nwords 1 a\nwords 1 b\npairs 1\npair 0 1 1 0 1\n",
+        {HEAD "columns 1\nwords 1 a refuse 1 a%2\n", ERR_FORMAT,
+         "'a%2' is no word"},
+        {HEAD "columns 1\nwords 1 a refuse 1 a%00\n", ERR_FORMAT,
+         "'a%00' is no word"},
+        {HEAD "columns 1\nwords 1 a refuse 1 a\npairs 1\npair 0 1 1 0 0\n",
+         ERR_FORMAT, "a pair of columns 0 and 1"},
+        {HEAD "columns 2\nwords 1 a refuse 1 a\nwords 2 b refuse 1 b\npairs "
+              "1\npair 0 1 1 0 1\n",
          ERR_FORMAT, "'1' is no number up to 0"},
-        {HEAD "columns 2\nwords 2 a b\nwords 1 c\npairs 1\npair 0 1 2 1 0 0 0",
+        {HEAD "columns 2\nwords 1 a refuse 2 a b\nwords 2 b refuse 1 c\n"
+              "pairs 1\npair 0 1 2 1 0 0 0",
          ERR_FORMAT, "pairs are out of order"},
-        {HEAD "columns 1\nnumber 0 1\npairs 0\nend\nmore", ERR_FORMAT,
-         "text follows its end"},
+        {HEAD "columns 1\nnumber 1 a 0 1 refuse 0\npairs 0\nend\nmore",
+         ERR_FORMAT, "text follows its end"},
     };
 #undef HEAD
 

@@ -216,8 +216,9 @@ static void test_sentences(void **state)
     struct why why = {0};
 
     (void)state;
-    assert_sentence("1 1:1\n-1 0:1\n", NULL, ERR_FORMAT,
-                    FILE_NAME ": line 2: index 0; LIBSVM indices start at 1");
+    assert_sentence("1 1:1\n-1 x:1\n", NULL, ERR_FORMAT,
+                    FILE_NAME ": line 2: index 'x' is not a whole number; "
+                              "LIBSVM indices are 1, 2, 3, ...");
     assert_sentence("", NULL, ERR_FORMAT,
                     FILE_NAME ": no rows; expected lines such as "
                               "'+1 1:0.5 3:2'");

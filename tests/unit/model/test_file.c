@@ -343,8 +343,9 @@ static void test_weights_must_be_finite(void **state)
 
 /* Two words and a number make three columns. */
 #define ENCODER                                                                \
-    "muster encoder 1\nlabel y\nclasses 2 no yes\ncolumns 2\nwords 2 a b\n"    \
-    "number 0.5 2\npairs 0\nend\n"
+    "muster encoder 2\ntable 3 names\nlabel 3 y\nclasses 2 no yes\n"           \
+    "columns 2\nwords 1 w refuse 2 a b\nnumber 2 x 0.5 2 refuse 0\n"           \
+    "pairs 0\nend\n"
 #define WEIGHTS(COUNT, TEXT)                                                   \
     "solver_type L2R_LR\nnr_class 2\nlabel 1 0\nnr_feature " COUNT             \
     "\nbias -1\nw\n" TEXT
@@ -353,6 +354,8 @@ static void test_encoder_follows(void **state)
 {
     static const char with[] = WEIGHTS("3", "1 \n2 \n3 \n") ENCODER;
     static const char wrong[] = WEIGHTS("2", "1 \n2 \n") ENCODER;
+    static const char zero[] =
+        WEIGHTS("1", "1 \n") "muster encoder 2\nindex 0\nend\n";
     static const char newer[] = WEIGHTS("1", "1 \n") "muster encoder 9\n";
     struct model_file model = {0};
     struct why why = {0};
@@ -367,6 +370,11 @@ static void test_encoder_follows(void **state)
     assert_null(model_file_word(&model, 0.5));
     assert_text(&model, with);
     model_file_close(&model);
+    assert_int_equal(model_file_decode(&model, zero, strlen(zero), &why),
+                     ERR_OK);
+    assert_true(model.encoder.indexed && model.encoder.from_zero);
+    assert_text(&model, zero);
+    model_file_close(&model);
     assert_int_equal(model_file_decode(&model, wrong, strlen(wrong), &why),
                      ERR_FORMAT);
     assert_string_equal(why.text, "the model's encoder: 3 columns, the model "
@@ -374,7 +382,7 @@ static void test_encoder_follows(void **state)
     assert_int_equal(model_file_decode(&model, newer, strlen(newer), &why),
                      ERR_UNSUPPORTED);
     assert_string_equal(why.text, "the model's encoder: version '9'; this "
-                                  "program reads version 1");
+                                  "program reads version 2");
 }
 
 int main(void)
