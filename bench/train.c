@@ -70,6 +70,7 @@ int main(int argc, char **argv)
     enum optim_kind kind = OPTIM_NEWTON;
     enum model_kind model = MODEL_LOGISTIC;
     struct counts counts = {0};
+    const struct single_hooks hooks = {.watch = count, .context = &counts};
     enum err err = ERR_SHAPE;
 
     if (argc == 9 && strtol(argv[6], NULL, 10) > 0 &&
@@ -98,7 +99,7 @@ int main(int argc, char **argv)
 
         mem_free(result.weights);
         err = single_train(&data, model, isa_best(), pool_serial(), &options,
-                           count, &counts, &result, &why);
+                           &hooks, &result, &why);
         if (err != ERR_OK) {
             fprintf(stderr, "train: %s\n", why.text);
             return 1;

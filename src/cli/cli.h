@@ -21,6 +21,11 @@
 #define EXIT_PREEMPTED 75 /* State is saved: start again (EX_TEMPFAIL). */
 #define EXIT_SIGNAL    128
 
+/* A link to the newest run under this folder: what --resume, status, stop and
+ * report mean unless told otherwise. */
+#define RUNS_FOLDER "muster-runs"
+#define LATEST_RUN  RUNS_FOLDER "/latest"
+
 struct cli {
     const struct command *command;
     struct options options;

@@ -309,6 +309,9 @@ static enum err refit(struct run *run, const struct findings *all,
         err = setup_numbers(run->setup, options, why);
     if (err == ERR_OK)
         err = run_alone(run->setup, run, &result, NULL, why);
+    if (err == ERR_OK && !result.finished)
+        err = why_set(why, ERR_CANCELLED,
+                      "stopped; of folds and grids nothing is kept");
     if (err == ERR_OK)
         err = save_model(run->setup, result.weights, path, why);
     if (err == ERR_OK && object != NULL)

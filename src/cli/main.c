@@ -64,14 +64,14 @@ static const struct command commands[] = {
      "  muster data prepare amazon --from raw --out amazon\n"
      "  muster data get mnist --out mnist\n",
      data_command},
-    {"status", POSITIONAL(CMD_STATUS, OPT_ADDRESS), "ADDRESS",
+    {"status", POSITIONAL(CMD_STATUS, OPT_ADDRESS), "[ADDRESS]",
      "Ask a run how it is", NULL,
      "  muster status muster-runs/0001-1a2b\n"
      "  muster status muster-runs/0001-1a2b --why-slow\n"
      "  muster status 127.0.0.1:7731 --token-file cluster.token --format "
      "json\n",
      status_command},
-    {"stop", POSITIONAL(CMD_STOP, OPT_ADDRESS), "ADDRESS",
+    {"stop", POSITIONAL(CMD_STOP, OPT_ADDRESS), "[ADDRESS]",
      "End a run at the next step; its state is saved", NULL,
      "  muster stop muster-runs/0001-1a2b\n"
      "  muster stop 127.0.0.1:7731 --token-file cluster.token\n",
@@ -105,7 +105,7 @@ static const struct command commands[] = {
      "  muster codes\n"
      "  muster codes cyclic -n 6 --stragglers 2 --silent 1,4\n",
      codes_command},
-    {"report", POSITIONAL(CMD_REPORT, OPT_RUN), "RUN",
+    {"report", POSITIONAL(CMD_REPORT, OPT_RUN), "[RUN]",
      "Write a run's story as one HTML page",
      "Loss, metrics, step times, who was slow, the code, receipts, and what\n"
      "other codes would have taken.  The page needs no network.",

@@ -20,6 +20,9 @@ static const struct own_words list[] = {
       .value = "HOST:PORT",
       .help = "of the coordinator, or of a relay; several with commas between "
               "are tried in turn"}},
+    {OPT_ADDRESS,
+     {.commands = CMD_STATUS | CMD_STOP, .shown = "the latest run here"}},
+    {OPT_RUN, {.commands = CMD_REPORT, .shown = "the latest run here"}},
     {OPT_LABELS,
      {.commands = CMD_JOIN,
       .help = "idx, npy: the labels of the private rows"}},

@@ -100,10 +100,13 @@ int report_command(struct cli *cli)
     json_t *data;
     enum err err;
 
+    if (folder == NULL && file_exists(LATEST_RUN))
+        folder = LATEST_RUN;
     if (folder == NULL)
         return say_error(cli, EXIT_USAGE,
-                         "which run? write `muster report FOLDER`, the --out "
-                         "of a `muster train` with workers");
+                         "which run? there is none at " LATEST_RUN
+                         "; write `muster report FOLDER`, the --out of a "
+                         "`muster train` with workers");
     if (!file_exists(folder))
         return say_error(cli, EXIT_FAILED,
                          "%.200s: there is no such folder; name the --out of a "

@@ -95,6 +95,13 @@ static struct ages ages_of(const struct coordinator_stats *stats)
     return (struct ages){stats->aged, stats->age_sum, stats->age_max};
 }
 
+/* In one process it is there only as long as there is something to go on with.
+ */
+static bool has_folder(const struct run *run, const struct train_result *result)
+{
+    return run->out[0] != '\0' && (run->setup->slots > 0 || !result->finished);
+}
+
 json_t *result_json(const struct run *run, const struct train_result *result,
                     const char *saved)
 {
@@ -155,8 +162,8 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     (void)json_object_set_new(object, "model",
                               saved == NULL ? json_null() : json_string(saved));
     (void)json_object_set_new(object, "run",
-                              run->out[0] == '\0' ? json_null()
-                                                  : json_string(run->out));
+                              has_folder(run, result) ? json_string(run->out)
+                                                      : json_null());
     if (setup->slots > 0)
         (void)json_object_set_new(object, "worker_times", times_json(result));
     if (option_given(&run->cli->options, OPT_TRACE) && setup->slots > 0)
@@ -230,7 +237,7 @@ static void result_text(const struct run *run,
     missing_text(setup, result);
     if (saved != NULL)
         (void)printf("saved      %s\n", saved);
-    if (run->out[0] != '\0')
+    if (has_folder(run, result))
         (void)printf("run        %s\n", run->out);
 }
 

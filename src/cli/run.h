@@ -19,6 +19,8 @@
 #define RUN_PATH_SIZE 512u
 #define RUN_NAME_SIZE 64u
 
+struct keep;
+
 struct run {
     struct cli *cli;
     struct setup *setup;
@@ -34,6 +36,10 @@ struct run {
     char history_path[RUN_PATH_SIZE + 32];
     time_us history_at; /* When it was last written. */
     bool announced;     /* The join line was printed. */
+    /* In one process: */
+    bool keeps;          /* Its state is saved now and then. */
+    struct keep *keep;   /* Where; NULL: it was not saved yet. */
+    struct why save_why; /* Why it could not be, last. */
 };
 
 /* The same problem in this process alone: what one perfect machine computes.
@@ -56,6 +62,8 @@ MUST_CHECK enum err run_choose_folder(struct run *run, struct why *why);
 MUST_CHECK enum err run_open_folder(struct run *run, struct why *why);
 /* Undo that, if the run was never begun and the folder was made for it. */
 void run_close_folder(const struct run *run);
+/* A run in one process is over, and its model safe: remove its state. */
+void run_discard(struct run *run);
 
 /* cli/history_file.c: where to, the file (`result` may be NULL), and now and
  * then during the run. */

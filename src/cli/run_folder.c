@@ -1,7 +1,7 @@
 /*
  * run_folder.c - where a run's journal and checkpoints go.
  *
- *     muster-runs/latest          the name of the last run, for --resume
+ *     muster-runs/latest          a link to the last run
  *     muster-runs/0007-3fa2/      number and a random part: two runs started
  *                                 at the same moment do not collide
  *         config                  the run's options, for --resume without data
@@ -11,14 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/run.h"
 #include "core/journal.h"
+#include "node/keep.h"
 #include "os/file.h"
 #include "os/random.h"
-
-#define RUNS_FOLDER "muster-runs"
-#define LATEST_FILE RUNS_FOLDER "/latest"
 
 static bool holds_run(const char *folder)
 {
@@ -28,18 +25,12 @@ static bool holds_run(const char *folder)
     return file_exists(path);
 }
 
-/* The name in `latest`; "" if there is none that makes sense. */
+/* The name that `latest` leads to; "" if there is none that makes sense. */
 static void read_latest(char name[RUN_NAME_SIZE])
 {
-    uint8_t *data;
-    size_t size;
-
-    name[0] = '\0';
-    if (file_read(LATEST_FILE, RUN_NAME_SIZE - 1, &data, &size, NULL) != ERR_OK)
-        return;
-    (void)snprintf(name, RUN_NAME_SIZE, "%.*s",
-                   (int)strcspn((const char *)data, "/\n"), (const char *)data);
-    mem_free(data);
+    if (!file_read_link(LATEST_RUN, name, RUN_NAME_SIZE) ||
+        strchr(name, '/') != NULL)
+        name[0] = '\0';
 }
 
 static void new_name(char out[RUN_PATH_SIZE])
@@ -62,6 +53,8 @@ static enum err resumed_folder(const struct options *options,
 
     if (named[0] == '\0')
         named = option_text(options, OPT_OUT);
+    if (named != NULL && strcmp(named, LATEST_RUN) == 0)
+        named = NULL; /* Not a name to be kept. */
     if (named != NULL) {
         (void)snprintf(out, RUN_PATH_SIZE, "%s", named);
     } else {
@@ -85,11 +78,13 @@ static enum err read_own_options(struct options *options, const char *folder,
                                  struct why *why)
 {
     char path[RUN_PATH_SIZE + 16];
+    enum err err;
 
     (void)snprintf(path, sizeof path, "%s/config", folder);
     if (option_given(options, OPT_DATA) || !file_exists(path))
         return ERR_OK;
-    return options_read_file(options, path, why);
+    err = file_check_plain(path, why);
+    return err != ERR_OK ? err : options_read_file(options, path, why);
 }
 
 enum err run_choose_folder(struct run *run, struct why *why)
@@ -140,7 +135,7 @@ enum err run_open_folder(struct run *run, struct why *why)
     if (err != ERR_OK || name == NULL)
         return err;
     read_latest(run->before);
-    return file_write_atomic(LATEST_FILE, name, strlen(name), 0644, why);
+    return file_link_atomic(name, LATEST_RUN, why);
 }
 
 /* --resume without a name means again the run that it meant before. */
@@ -153,10 +148,9 @@ static void restore_latest(const struct run *run)
         return;
     read_latest(latest);
     if (strcmp(latest, name) == 0 && run->before[0] == '\0')
-        file_remove(LATEST_FILE);
+        file_remove(LATEST_RUN);
     else if (strcmp(latest, name) == 0)
-        (void)!file_write_atomic(LATEST_FILE, run->before, strlen(run->before),
-                                 0644, NULL);
+        (void)!file_link_atomic(run->before, LATEST_RUN, NULL);
     file_remove_folder(RUNS_FOLDER);
 }
 
@@ -171,4 +165,14 @@ void run_close_folder(const struct run *run)
     file_remove(run->history_path);
     file_remove_folder(run->out);
     restore_latest(run);
+}
+
+void run_discard(struct run *run)
+{
+    if (run->keep == NULL)
+        return;
+    keep_discard(run->keep);
+    keep_close(run->keep);
+    run->keep = NULL;
+    run->fresh = true; /* run_close_folder does the rest. */
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "os/interrupt.h"
 
 static void say_error_json(const char *sentence)
 {
@@ -32,7 +33,11 @@ int say_why(const struct cli *cli, enum err err, const struct why *why)
     const bool usage = err == ERR_UNKNOWN || err == ERR_SHAPE ||
                        err == ERR_RANGE || err == ERR_UNSUPPORTED;
 
-    return say_error(cli, usage ? EXIT_USAGE : EXIT_FAILED, "%s",
+    int status = usage ? EXIT_USAGE : EXIT_FAILED;
+
+    if (err == ERR_CANCELLED && interrupt_signal() != 0)
+        status = EXIT_SIGNAL + interrupt_signal();
+    return say_error(cli, status, "%s",
                      why->text[0] == '\0' ? err_text(err) : why->text);
 }
 

@@ -69,7 +69,8 @@ static void count_workers(struct setup *setup, const struct options *options)
     if (private_wanted(options))
         setup->slots = private_files(options);
     /* A run that is kept has a coordinator, and so at least one worker. */
-    if (setup->slots == 0 && (listens || keeps_state(options))) {
+    if (setup->slots == 0 &&
+        (listens || (keeps_state(options) && !setup->alone))) {
         setup->slots = 1;
         setup->local = listens ? 0 : 1;
     }
@@ -383,7 +384,7 @@ enum err setup_workers(struct setup *setup, struct options *options,
     const char *chaos = option_text(options, OPT_CHAOS);
     enum err err = ERR_OK;
 
-    *setup = (struct setup){0};
+    *setup = (struct setup){.alone = setup->alone};
     count_workers(setup, options);
     if (setup->slots == 0)
         err = refuse_without_workers(options, why);

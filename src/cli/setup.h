@@ -31,6 +31,7 @@ struct roll;
 struct setup {
     /* Workers and code. */
     uint32_t slots; /* n of the code; 0 = this process alone. */
+    bool alone;     /* Its state is kept without a coordinator. */
     uint32_t local; /* Workers forked here. */
     uint32_t workers_max;
     struct code_spec code;

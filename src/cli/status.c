@@ -91,10 +91,13 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
     json_t *answer;
     enum err err;
 
+    if (where == NULL && file_exists(LATEST_RUN))
+        where = LATEST_RUN;
     if (where == NULL) {
         *status = say_error(cli, EXIT_USAGE,
-                            "which run? write `muster %s HOST:PORT`, or the "
-                            "run's folder",
+                            "which run? there is none at " LATEST_RUN
+                            "; write `muster %s HOST:PORT`, or the run's "
+                            "folder",
                             cli->command->name);
         return NULL;
     }

@@ -14,6 +14,7 @@
 #include "cli/habit.h"
 #include "cli/run.h"
 #include "cli/trial.h"
+#include "node/keep.h"
 #include "os/file.h"
 #include "os/notice.h"
 
@@ -101,6 +102,7 @@ static enum err prepare(struct run *run, struct why *why)
         err = run_choose_folder(run, why);
     if (err == ERR_OK && resume)
         err = files_check(options, why); /* It has just read them. */
+    run->setup->alone = resume && err == ERR_OK && keep_is_alone(run->out);
     if (err == ERR_OK)
         err = habit_settings(options, why);
     if (err == ERR_OK && option_given(options, OPT_GRID))
@@ -164,7 +166,12 @@ static int finish_demo(struct run *run, const struct train_result *result,
 static void tell_stopped(const struct run *run,
                          const struct train_result *result)
 {
-    if (result->saved == result->steps)
+    if (run->setup->slots == 0 && run->keep == NULL)
+        (void)fprintf(stderr,
+                      "muster: stopped at step %u; the state could not be "
+                      "saved: %s\n",
+                      result->steps, run->save_why.text);
+    else if (result->saved == result->steps)
         say_note(run->cli,
                  "muster: stopped at step %u, state saved; go on with: muster "
                  "train --resume=%s",
@@ -202,7 +209,7 @@ static int finish(struct run *run, struct train_result *result)
     if (demo && result->finished)
         return finish_demo(run, result, path);
     result_show(run, result, path, NULL);
-    if (!done && run->out[0] != '\0')
+    if (!done && (run->out[0] != '\0' || run->keeps))
         tell_stopped(run, result);
     if (ending_diverged(result))
         (void)fputs("muster: the training diverged; no model was written\n",
@@ -215,6 +222,9 @@ static int failed(const struct run *run, enum err err, const struct why *why)
     /* All workers gone, state saved: who starts it again goes on from there. */
     const int status = err == ERR_CLOSED ? EXIT_PREEMPTED : EXIT_FAILED;
 
+    if (err == ERR_CANCELLED)
+        return say_why(run->cli, err, why);
+
     return say_error(run->cli, status, "%s",
                      why->text[0] == '\0' ? err_text(err) : why->text);
 }
@@ -226,11 +236,14 @@ static int execute_one(struct run *run)
     enum err err;
     int status;
 
-    if (run->setup->slots == 0)
+    run->keeps = run->setup->slots == 0;
+    if (run->keeps)
         err = run_alone(run->setup, run, &result, NULL, &why);
     else
         err = run_cluster(run, &result, &why);
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
+    if (status == EXIT_DONE && result.finished)
+        run_discard(run);
     train_result_close(&result);
     history_close(&run->history);
     return status;
@@ -263,6 +276,7 @@ int train_command(struct cli *cli)
     err = prepare(&run, &why);
     status = err != ERR_OK ? say_why(cli, err, &why) : execute(&run);
     setup_close(&setup);
+    keep_close(run.keep);
     run_close_folder(&run);
     return status;
 }

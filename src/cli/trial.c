@@ -9,6 +9,7 @@
 #include "cli/rows.h"
 #include "node/single.h"
 #include "os/clock.h"
+#include "os/interrupt.h"
 #include "os/threads.h"
 
 /* All rows in every training, to begin with. */
@@ -118,6 +119,7 @@ struct lesson {
     const struct plan *plan;
     struct trial *trial;
     uint32_t fold;
+    const struct flag *stop;
     /* Weights of the rows: in the training, in the judgement. */
     double *taught, *tested;
 };
@@ -177,10 +179,13 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
 {
     const struct setup *setup = lesson->setup;
     struct dataset part = setup->data; /* A view: nothing of it is closed. */
+    const struct single_hooks hooks = {.cancel = lesson->stop};
     struct single_result result = {0};
     struct numbers numbers;
     enum err err;
 
+    if (flag_raised(lesson->stop))
+        return ERR_CANCELLED;
     mask_rows(lesson);
     part.weight = lesson->taught;
     err =
@@ -189,7 +194,9 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
     if (err == ERR_OK)
         err =
             single_train(&part, lesson->trial->model, setup->isa, pool_serial(),
-                         &numbers.optim, NULL, NULL, &result, &fold->why);
+                         &numbers.optim, &hooks, &result, &fold->why);
+    if (err == ERR_OK && result.stopped)
+        err = ERR_CANCELLED;
     if (err == ERR_OK) {
         fold->steps = result.steps;
         fold->objective = result.outcome.objective * numbers.scale;
@@ -242,6 +249,7 @@ static enum err measure_all(const struct setup *setup, const struct plan *plan,
 }
 
 struct batch {
+    struct flag stop;
     const struct cli *cli;
     const struct setup *setup;
     const struct plan *plan;
@@ -257,6 +265,7 @@ static void batch_item(void *context, uint32_t thread, uint32_t item)
         .plan = batch->plan,
         .trial = &batch->trials[item / batch->plan->folds],
         .fold = item % batch->plan->folds,
+        .stop = &batch->stop,
     };
 
     (void)thread;
@@ -303,9 +312,14 @@ enum err trials_run(const struct cli *cli, const struct setup *setup,
         return why_set(why, err, "cannot start %u threads; try --threads 1",
                        setup->threads);
     CHECK((uint64_t)count * plan->folds <= UINT32_MAX);
+    interrupt_begin(&batch.stop);
     pool->run(pool, batch_item, &batch, count * plan->folds);
+    interrupt_end();
     threads_free(pool);
-    err = first_error(plan, trials, count, why);
+    err = interrupt_signal() != 0
+              ? why_set(why, ERR_CANCELLED,
+                        "stopped; of folds and grids nothing is kept")
+              : first_error(plan, trials, count, why);
     for (uint32_t i = 0; i < count && err == ERR_OK; i++)
         err = measure_all(setup, plan, &trials[i], why);
     return err;

@@ -15,15 +15,36 @@ struct sgd_row sequential_row(const struct reading_row *read)
                             .weight = read->weight};
 }
 
+struct sequence {
+    struct reading reading;
+    const struct flag *cancel;
+};
+
+static bool cancelled(const struct sequence *sequence)
+{
+    return sequence->cancel != NULL && flag_raised(sequence->cancel);
+}
+
+static bool go_on(void *context)
+{
+    return !cancelled(context);
+}
+
+/* Once cancelled, what is left of the pass is passed over. */
 static struct sgd_row read_row(void *context, uint32_t i)
 {
-    const struct reading_row read = reading_at(context, i);
+    struct sequence *const sequence = context;
+    struct reading_row read;
 
+    if (cancelled(sequence))
+        return (struct sgd_row){.weight = 0};
+    read = reading_at(&sequence->reading, i);
     return sequential_row(&read);
 }
 
 enum err sequential_train(const struct problem *problem, struct pool *pool,
                           const struct optim_options *options,
+                          const struct flag *cancel,
                           struct single_result *result, struct why *why)
 {
     const struct dataset *const data = problem->data;
@@ -38,13 +59,14 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
         .seed = options->seed,
         .has_free = options->l2_stride > 0,
         .free = options->l2_free,
+        .go_on = go_on,
     };
     struct single_result made = {.dims = problem_dims(problem),
                                  .steps = options->steps,
                                  .outcome.end = OPTIM_STEPS,
                                  .outcome.excess = HUGE_VAL};
-    struct reading reading = {0};
-    enum err err = reading_init(&reading, data);
+    struct sequence sequence = {.cancel = cancel};
+    enum err err = reading_init(&sequence.reading, data);
 
     made.weights = mem_new(made.dims, sizeof *made.weights);
     if (made.weights == NULL)
@@ -53,7 +75,11 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
         err = evaluate_at(problem, pool, options, made.weights,
                           &made.outcome.objective_first, NULL);
     if (err == ERR_OK)
-        err = sgd_train(&sgd, read_row, &reading, made.weights);
+        err = sgd_train(&sgd, read_row, &sequence, made.weights);
+    if (err == ERR_OK && cancelled(&sequence))
+        err = why_set(why, ERR_CANCELLED,
+                      "stopped; sgd goes row by row and keeps no state: start "
+                      "it again");
     if (err == ERR_OK)
         err = evaluate_outcome(problem, pool, options, made.weights,
                                &made.outcome);
@@ -62,7 +88,7 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
                       "the weights are too large after %u passes: sgd "
                       "diverged; a smaller --lr or a larger --l2 helps",
                       options->steps);
-    reading_close(&reading);
+    reading_close(&sequence.reading);
     if (err != ERR_OK) {
         mem_free(made.weights);
         return err;

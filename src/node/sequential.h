@@ -15,11 +15,12 @@
 struct sgd_row sequential_row(const struct reading_row *read);
 
 /* `options` are those of OPTIM_SGD: rate, l2 > 0 (c of sgd.h is 1 / (2 l2)),
- * steps (passes), rows and seed.  ERR_RANGE: diverged. */
-MUST_CHECK enum err sequential_train(const struct problem *problem,
-                                     struct pool *pool,
-                                     const struct optim_options *options,
-                                     struct single_result *result,
-                                     struct why *why);
+ * steps (passes), rows and seed.  ERR_RANGE: diverged.
+ * ERR_CANCELLED once `cancel` (may be NULL) is raised: nothing of it is kept.
+ */
+MUST_CHECK enum err
+sequential_train(const struct problem *problem, struct pool *pool,
+                 const struct optim_options *options, const struct flag *cancel,
+                 struct single_result *result, struct why *why);
 
 #endif /* NODE_SEQUENTIAL_H */

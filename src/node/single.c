@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "node/compute.h"
 #include "node/evaluate.h"
@@ -14,6 +15,8 @@ struct single {
     struct tally tally;
     int16_t *exponent;
     double *sum;
+    const struct single_hooks *hooks;
+    bool stopped;
 };
 
 static enum err single_init(struct single *s, const struct problem *problem,
@@ -69,7 +72,7 @@ static enum err single_round(struct single *s, const struct evaluation *what)
     s->tally.dims = evaluation_dims(what->kind, s->optim.dims);
     tally_clear(&s->tally);
     if (err == ERR_OK)
-        err = compute_run(&s->compute, &work, NULL);
+        err = compute_run(&s->compute, &work, s->hooks->cancel);
     if (err != ERR_OK)
         return err;
     (void)tally_gradient(&s->tally, s->exponent, s->sum);
@@ -78,8 +81,29 @@ static enum err single_round(struct single *s, const struct evaluation *what)
     return s->optim.diverged ? ERR_RANGE : ERR_OK;
 }
 
-static enum err single_loop(struct single *s, single_watch watch, void *context,
-                            struct why *why)
+/* The flag first: whoever watches sees it, too, and has the last word. */
+static bool asked_to_stop(const struct single *s)
+{
+    const struct single_hooks *hooks = s->hooks;
+    const bool cancelled = hooks->cancel != NULL && flag_raised(hooks->cancel);
+
+    return (hooks->watch != NULL && !hooks->watch(hooks->context, &s->optim)) ||
+           cancelled;
+}
+
+/* From a state that was saved, if there is one. */
+static enum err single_load(struct single *s, struct why *why)
+{
+    struct reader in = reader_on(s->hooks->state, s->hooks->state_size);
+    const enum err err =
+        s->hooks->state == NULL ? ERR_OK : optim_load(&s->optim, &in);
+
+    return err == ERR_FORMAT
+               ? why_set(why, err, "checkpoint: it is not of this optimiser")
+               : err;
+}
+
+static enum err single_loop(struct single *s, struct why *why)
 {
     struct ask ask;
 
@@ -91,10 +115,12 @@ static enum err single_loop(struct single *s, single_watch watch, void *context,
                            "the weights are not finite after step %u: the "
                            "training diverged; a smaller --lr helps",
                            s->optim.step);
-        if (err != ERR_OK)
+        if (err != ERR_OK && err != ERR_CANCELLED)
             return err;
-        if (watch != NULL && !watch(context, &s->optim))
+        if (asked_to_stop(s) || err == ERR_CANCELLED) {
+            s->stopped = optim_next(&s->optim).kind != ASK_DONE;
             return ERR_OK;
+        }
     }
     return ERR_OK;
 }
@@ -113,6 +139,7 @@ static enum err single_report(const struct single *s,
         .dims = dims,
         .steps = s->optim.step,
         .outcome = optim_outcome(&s->optim),
+        .stopped = s->stopped,
         .hash = problem_hash(&s->compute.problem, weights),
     };
     return ERR_OK;
@@ -120,23 +147,27 @@ static enum err single_report(const struct single *s,
 
 enum err single_train(const struct dataset *data, enum model_kind model,
                       enum isa isa, struct pool *pool,
-                      const struct optim_options *options, single_watch watch,
-                      void *context, struct single_result *result,
-                      struct why *why)
+                      const struct optim_options *options,
+                      const struct single_hooks *hooks,
+                      struct single_result *result, struct why *why)
 {
+    static const struct single_hooks none = {0};
     const struct problem problem = problem_of(data, model, isa);
-    struct single s = {0};
+    struct single s = {.hooks = hooks == NULL ? &none : hooks};
     enum err err;
 
     if (options->kind == OPTIM_SGD) {
-        err = sequential_train(&problem, pool, options, result, why);
+        err = sequential_train(&problem, pool, options, s.hooks->cancel, result,
+                               why);
         if (err == ERR_NOMEM)
             (void)why_set(why, err, "not enough memory to train");
         return err;
     }
     err = single_init(&s, &problem, pool, options);
     if (err == ERR_OK)
-        err = single_loop(&s, watch, context, why);
+        err = single_load(&s, why);
+    if (err == ERR_OK)
+        err = single_loop(&s, why);
     if (err == ERR_OK)
         err = single_report(&s, result);
     if (err == ERR_OK)

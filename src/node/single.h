@@ -16,6 +16,7 @@
 #include "data/dataset.h"
 #include "model/problem.h"
 #include "optim/optim.h"
+#include "os/threads.h"
 
 struct single_result {
     double *weights; /* dims; mem_free. */
@@ -23,18 +24,30 @@ struct single_result {
     uint32_t steps;
     struct optim_outcome outcome; /* Of the weights. */
     struct digest hash;
+    bool stopped; /* Before its end, by one of the hooks. */
 };
 
-/* After each step; false ends the run there. */
+/* After each round, and after one that was cancelled; false ends the run there.
+ */
 typedef bool (*single_watch)(void *context, const struct optim *optim);
 
-/* `watch` may be NULL; OPTIM_SGD (sequential.h) does not call it.  ERR_RANGE:
- * diverged. */
+struct single_hooks {
+    single_watch watch; /* May be NULL; OPTIM_SGD does not call it. */
+    void *context;
+    const struct flag *cancel; /* Once raised: end, in the midst of a step too.
+                                  May be NULL. */
+    const uint8_t *state; /* What optim_save wrote, to go on from; or NULL. */
+    size_t state_size;
+};
+
+/* `hooks` may be NULL.  ERR_RANGE: diverged.  ERR_FORMAT: not a state of this
+ * optimiser.  ERR_CANCELLED: sgd (sequential.h), which has no state between its
+ * passes, was. */
 MUST_CHECK enum err single_train(const struct dataset *data,
                                  enum model_kind model, enum isa isa,
                                  struct pool *pool,
                                  const struct optim_options *options,
-                                 single_watch watch, void *context,
+                                 const struct single_hooks *hooks,
                                  struct single_result *result, struct why *why);
 
 #endif /* NODE_SINGLE_H */

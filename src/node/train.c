@@ -91,36 +91,35 @@ static void path_in(const char *folder, const char *name, char path[PATH_SIZE])
     (void)snprintf(path, PATH_SIZE, "%s/%s", folder, name);
 }
 
-static enum err open_folder(const struct train_options *options,
-                            struct train_door *door, struct why *why)
+enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
 {
     char path[PATH_SIZE];
-    enum err err = file_make_folder(options->out, why);
+    enum err err = file_make_folder(out, why);
     bool there;
 
     if (err != ERR_OK)
         return err;
-    path_in(options->out, LOCK_FILE, path);
-    err = file_lock(path, &door->lock, why);
+    path_in(out, LOCK_FILE, path);
+    err = file_lock(path, lock, why);
     if (err == ERR_EXISTS)
         return why_set(why, err,
                        "%s: a run is going on in this folder; choose another "
                        "--out",
-                       options->out);
+                       out);
     if (err != ERR_OK)
         return err;
-    path_in(options->out, JOURNAL_FILE, path);
+    path_in(out, JOURNAL_FILE, path);
     there = file_exists(path);
-    if (there && !options->resume)
+    if (there && !resume)
         return why_set(why, ERR_EXISTS,
                        "%s: holds a run already; go on with it with --resume "
                        "or choose another --out",
-                       options->out);
-    if (!there && options->resume)
+                       out);
+    if (!there && resume)
         return why_set(why, ERR_NOTFOUND,
                        "%s: holds no run to go on with; leave out --resume",
-                       options->out);
-    result_remove(options->out);
+                       out);
+    result_remove(out);
     return ERR_OK;
 }
 
@@ -207,7 +206,7 @@ enum err train_door_open(const struct train_options *options,
         return ERR_NOMEM;
     made->out = options->out;
     made->lock = -1;
-    err = open_folder(options, made, why);
+    err = train_lock(options->out, options->resume, &made->lock, why);
     if (err == ERR_OK)
         err = open_door(options, made, why);
     if (err == ERR_OK)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "node/keep.h"
 #include "os/file.h"
 #include "os/process.h"
 #include "wire/codec.h"
@@ -13,6 +14,7 @@
 #define ADDRESS_MAX  4096u
 #define ADDRESS_FILE "address"
 #define TOKEN_FILE   "run.token"
+#define LOCK_FILE    "lock"
 
 void ways_own_name(char name[NAME_SIZE])
 {
@@ -70,6 +72,29 @@ static void path_in(const char *folder, const char *name, char path[PATH_SIZE])
     (void)snprintf(path, PATH_SIZE, "%s/%s", folder, name);
 }
 
+/* Nobody listens in that folder. */
+static enum err say_silent(const char *folder, struct why *why)
+{
+    char path[PATH_SIZE];
+    int lock = -1;
+    bool held;
+
+    path_in(folder, LOCK_FILE, path);
+    held = file_exists(path) && file_lock(path, &lock, NULL) == ERR_EXISTS;
+    if (lock >= 0)
+        file_unlock(lock);
+    if (held && keep_is_alone(folder))
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: the run there is one process without workers, "
+                       "which answers no questions; Ctrl-C (or SIGINT) ends "
+                       "it, and its state is saved",
+                       folder);
+    return why_set(why, ERR_NOTFOUND,
+                   "%s: no run is going on there; `muster train --resume=%s` "
+                   "goes on with one that was stopped",
+                   folder, folder);
+}
+
 static enum err read_address(const char *folder, struct ways *ways,
                              struct why *why)
 {
@@ -80,11 +105,8 @@ static enum err read_address(const char *folder, struct ways *ways,
 
     path_in(folder, ADDRESS_FILE, path);
     if (!file_exists(path))
-        return why_set(why, ERR_NOTFOUND,
-                       "%s: no run is going on there; `muster train "
-                       "--resume=%s` goes on with one that was stopped",
-                       folder, folder);
-    err = file_read(path, ADDRESS_MAX, &text, &size, why);
+        return say_silent(folder, why);
+    err = file_read_plain(path, ADDRESS_MAX, &text, &size, why);
     if (err != ERR_OK)
         return err;
     text[strcspn((char *)text, "\n")] = '\0';

@@ -165,6 +165,8 @@ enum err sgd_train_from(const struct sgd_options *options, sgd_row_function row,
     if (options->has_free)
         sgd.bias = w[options->free];
     for (uint32_t pass = 0; pass < options->passes; pass++) {
+        if (options->go_on != NULL && !options->go_on(context))
+            break;
         sgd_order(options, options->pass_first + pass, order);
         for (uint32_t i = 0; i < options->rows; i++) {
             const struct sgd_row at = row(context, order[i]);

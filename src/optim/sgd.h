@@ -56,6 +56,8 @@ struct sgd_options {
     /* Where an earlier run ended; 0, 0: there was none. */
     uint32_t pass_first;
     uint64_t seen; /* Rows visited, t. */
+    /* Asked before each pass; false: no more.  May be NULL. */
+    bool (*go_on)(void *context);
 };
 
 /* From w = 0.  ERR_SHAPE if an option is out of range, ERR_NOMEM, ERR_RANGE if

@@ -78,7 +78,7 @@ void runs_open(struct runs *runs, uint32_t steps)
     (void)snprintf(runs->out, sizeof runs->out, "run.XXXXXX");
     assert_non_null(mkdtemp(runs->out));
     if (single_train(&runs->data, MODEL_LOGISTIC, isa_best(), pool_serial(),
-                     &runs->options.optim, NULL, NULL, &runs->perfect,
+                     &runs->options.optim, NULL, &runs->perfect,
                      &why) != ERR_OK)
         fail_msg("%s", why.text);
 }

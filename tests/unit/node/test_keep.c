@@ -1,0 +1,217 @@
+/*
+ * A run in one process is stopped after every round in turn, its state saved,
+ * and gone on with from the disk: each time it ends on the hash of the run that
+ * nobody disturbed, alone and with workers.
+ */
+#include "node/keep.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "core/store.h"
+#include "node/runs.h"
+
+#define STEPS 6u
+
+struct stopper {
+    struct runs *runs;
+    struct keep *keep;
+    uint32_t after; /* Rounds. */
+    uint32_t seen;
+    bool saved;
+};
+
+static bool stop_after(void *context, const struct optim *optim)
+{
+    struct stopper *stopper = context;
+    const struct problem problem =
+        problem_of(&stopper->runs->data, MODEL_LOGISTIC, isa_best());
+    const struct digest hash = problem_hash(&problem, optim_weights(optim));
+    struct why why = {0};
+
+    if (++stopper->seen < stopper->after)
+        return true;
+    if (keep_save(stopper->keep, optim, &hash,
+                  dataset_chunks(&stopper->runs->data), &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    stopper->saved = true;
+    return false;
+}
+
+static struct single_result go(struct runs *runs,
+                               const struct single_hooks *hooks)
+{
+    struct single_result result = {0};
+    struct why why = {0};
+
+    if (single_train(&runs->data, MODEL_LOGISTIC, isa_best(), pool_serial(),
+                     &runs->options.optim, hooks, &result, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    mem_free(result.weights);
+    return result;
+}
+
+static struct keep *open_in(struct runs *runs, bool resume)
+{
+    struct keep *keep = NULL;
+    struct why why = {0};
+
+    if (keep_open(runs->out, &runs->options.config, resume, &keep, &why) !=
+        ERR_OK)
+        fail_msg("%s", why.text);
+    return keep;
+}
+
+/* False if it was over before. */
+static bool stop_and_save(struct runs *runs, uint32_t after)
+{
+    struct stopper stopper = {
+        .runs = runs, .keep = open_in(runs, false), .after = after};
+    const struct single_hooks hooks = {.watch = stop_after,
+                                       .context = &stopper};
+    const struct single_result result = go(runs, &hooks);
+
+    keep_close(stopper.keep);
+    assert_int_equal(result.stopped && stopper.saved, result.stopped);
+    return stopper.saved;
+}
+
+static void discard(struct runs *runs)
+{
+    struct keep *keep = open_in(runs, true);
+
+    keep_discard(keep);
+    keep_close(keep);
+}
+
+static void check_kind(struct runs *runs, enum optim_kind kind)
+{
+    struct single_result wanted;
+    uint32_t after = 1;
+
+    runs->options.optim = optim_defaults(kind);
+    runs->options.optim.rate = kind == OPTIM_LBFGS ? 0 : 0.1;
+    runs->options.optim.l2 = 1e-3;
+    runs->options.optim.steps = STEPS;
+    runs->options.optim.rows = runs->data.rows;
+    wanted = go(runs, NULL);
+    while (stop_and_save(runs, after)) {
+        struct keep *keep = open_in(runs, true);
+        struct single_hooks hooks = {0};
+        struct single_result result;
+
+        assert_true(keep_is_alone(runs->out));
+        assert_true(keep_state(keep, &hooks.state, &hooks.state_size));
+        result = go(runs, &hooks);
+        keep_close(keep);
+        assert_false(result.stopped);
+        assert_true(digest_equal(&result.hash, &wanted.hash));
+        discard(runs);
+        after++;
+    }
+    assert_true(after >= STEPS);
+}
+
+static void test_after_every_round(void **state)
+{
+    static const enum optim_kind kinds[] = {OPTIM_GD,       OPTIM_AGD,
+                                            OPTIM_MOMENTUM, OPTIM_ADAM,
+                                            OPTIM_LBFGS,    OPTIM_NEWTON};
+    struct runs runs;
+
+    (void)state;
+    runs_open(&runs, STEPS);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        check_kind(&runs, kinds[i]);
+    runs_close(&runs);
+}
+
+/* The same folder, now with a coordinator and workers; then it is no longer a
+ * run of one process. */
+static void test_workers_go_on(void **state)
+{
+    struct train_result result = {0};
+    struct runs runs;
+
+    (void)state;
+    runs_open(&runs, STEPS);
+    assert_true(stop_and_save(&runs, 3));
+    assert_true(keep_is_alone(runs.out));
+    runs.options.resume = true;
+    runs_expect_same(&runs, &result);
+    assert_int_equal(result.stats.exactness[EXACT_BITWISE], STEPS);
+    assert_false(keep_is_alone(runs.out));
+    train_result_close(&result);
+    runs_close(&runs);
+}
+
+/* Saved again and again: the journal goes on, the newest state is loaded. */
+static void test_saved_twice(void **state)
+{
+    struct runs runs;
+    struct keep *keep;
+    struct stopper stopper;
+    struct single_hooks hooks = {.watch = stop_after, .context = &stopper};
+
+    (void)state;
+    runs_open(&runs, STEPS);
+    assert_true(stop_and_save(&runs, 2));
+    for (uint32_t more = 0; more < 3; more++) {
+        keep = open_in(&runs, true);
+        assert_int_equal(keep_step(keep), 2 + more);
+        stopper = (struct stopper){.runs = &runs, .keep = keep, .after = 1};
+        assert_true(keep_state(keep, &hooks.state, &hooks.state_size));
+        assert_true(go(&runs, &hooks).stopped);
+        keep_close(keep);
+    }
+    runs_close(&runs);
+}
+
+static void test_refusals(void **state)
+{
+    struct digest other = {{9}};
+    struct keep *keep = NULL;
+    struct keep *second = NULL;
+    struct why why = {0};
+    struct runs runs;
+
+    (void)state;
+    runs_open(&runs, STEPS);
+    assert_int_equal(
+        keep_open(runs.out, &runs.options.config, true, &keep, &why),
+        ERR_NOTFOUND);
+    assert_true(stop_and_save(&runs, 2));
+    assert_int_equal(
+        keep_open(runs.out, &runs.options.config, false, &keep, &why),
+        ERR_EXISTS);
+    assert_int_equal(keep_open(runs.out, &other, true, &keep, &why),
+                     ERR_MISMATCH);
+    assert_non_null(strstr(why.text, "other data or options"));
+    keep = open_in(&runs, true);
+    assert_int_equal(
+        keep_open(runs.out, &runs.options.config, true, &second, &why),
+        ERR_EXISTS);
+    assert_non_null(strstr(why.text, "going on"));
+    keep_close(keep);
+    runs_close(&runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_after_every_round),
+        cmocka_unit_test(test_workers_go_on),
+        cmocka_unit_test(test_saved_twice),
+        cmocka_unit_test(test_refusals),
+    };
+
+    return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
+}
