@@ -51,8 +51,6 @@ HEADERS = """assert ctype errno fenv float inttypes limits math stdalign stdarg
 HEADERS_SOMEWHERE = {
     "openssl/evp.h": {"base/hash.c": "SHA-256, a pure function"},
     "locale.h": {"data/number.c": "reads the same numbers in every locale"},
-    "lapacke.h": {"math/": "small dense algebra for decoders"},
-    "cblas.h": {"math/": "small dense algebra for decoders"},
     "immintrin.h": {"math/": "kernels"},
     "arm_neon.h": {"math/": "kernels"},
     "jansson.h": {"data/": "JSON in files", "model/": "JSON in files",

@@ -7,7 +7,7 @@ packages_of() {
     case $1 in
     build)
         echo gcc libc6-dev pkg-config meson ninja-build libuv1-dev libssl-dev \
-             liblapacke-dev libopenblas-dev zlib1g-dev libzstd-dev \
+             zlib1g-dev libzstd-dev \
              libcurl4-openssl-dev libjansson-dev ;;
     test)
         echo libcmocka-dev valgrind qemu-user-static gcc-aarch64-linux-gnu \

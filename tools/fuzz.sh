@@ -13,9 +13,9 @@ dir=build/fuzz
 flags="-g -O1 -std=c17 -D_POSIX_C_SOURCE=200809L -Isrc -Iinclude -Itests/fuzz
        -ffp-contract=off -march=native -Wno-pass-failed
        -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-       $(pkg-config --cflags openblas)"
-libs="$(pkg-config --libs openblas libuv openssl libcurl zlib libzstd)
-      -llapacke -lm"
+"
+libs="$(pkg-config --libs libuv openssl libcurl zlib libzstd)
+      -lm"
 ccache=$(command -v ccache || true)
 
 [ $# -gt 0 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }

@@ -134,7 +134,7 @@ def environment(suite, folder):
     env.update(
         ROOT=str(ROOT), BUILD=str(build), MUSTER=str(build / "muster"),
         TMPDIR=folder, HOME=folder, LC_ALL="C", TZ="UTC", NO_COLOR="1",
-        COLUMNS="80", CMOCKA_MESSAGE_OUTPUT="TAP", OPENBLAS_NUM_THREADS="1",
+        COLUMNS="80", CMOCKA_MESSAGE_OUTPUT="TAP",
         ASAN_OPTIONS="detect_leaks=1:abort_on_error=1:strict_string_checks=1",
         UBSAN_OPTIONS="print_stacktrace=1",
         TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:"

@@ -43,8 +43,7 @@
  *              unbiased (1 / the chance of being covered)
  *
  * A code never touches a gradient, a socket or a clock: tables and plain
- * arithmetic.  Two machines that build the same spec get the same tables; only
- * decoding a matrix by least squares rests on LAPACK.
+ * arithmetic.  Two machines that build the same spec get the same tables.
  */
 #ifndef CODE_CODE_H
 #define CODE_CODE_H

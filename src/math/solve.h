@@ -1,8 +1,17 @@
 /*
- * solve.h - small dense algebra for decoding (LAPACKE).
+ * solve.h - small dense least squares, for decoding.
  *
  * Never in the bitwise path: only codes with real coefficients come here, and
- * they certify their residual.
+ * they certify their residual.  The order of operations is fixed all the same,
+ * so every machine gets the same weights.
+ *
+ * Householder QR with column pivoting, then the same from the right where the
+ * rank is not full (Golub & Van Loan, Matrix Computations, 5.4 and 5.5):
+ *
+ *     A P = Q [ R11 R12 ]      [ R11 R12 ] = [ T 0 ] Z
+ *             [  0   0  ]
+ *
+ * and one correction by the error that is left.  O(rows cols^2).
  */
 #ifndef MATH_SOLVE_H
 #define MATH_SOLVE_H
@@ -11,29 +20,27 @@
 
 #include "base/err.h"
 
-/* Solve the square system A x = b in place of b; A is row-major n x n and is
- * overwritten.  ERR_UNDECODABLE if A is singular. */
-MUST_CHECK enum err solve_square(double *a, double *b, uint32_t n);
-
-/* Least-squares x minimising |A x - b|, A row-major rows x cols (any shape,
- * any rank), overwritten; b has max(rows, cols) entries, x in its first cols.
- */
-MUST_CHECK enum err solve_least_squares(double *a, double *b, uint32_t rows,
-                                        uint32_t cols);
-
 /* Room for solve_shortest of systems of up to rows x cols. */
 struct solve_room {
     uint32_t rows, cols;
-    double *work;
-    int32_t work_size;
-    int32_t *pivot;
+    uint32_t *from; /* Column j of A P was column from[j]. */
+    double *norm2;  /* Of what is left of each column, squared ... */
+    double *whole2; /* ... and when it was last computed anew. */
+    double *left;   /* Of the reflections from the left: 2 / |v|^2 ... */
+    double *first;  /* ... and v[0]. */
+    double *beta;   /* Of those from the right. */
+    double *y, *x;
+    double *error; /* b - A x. */
+    double *whole; /* A as it was. */
 };
 
 MUST_CHECK enum err solve_room_init(struct solve_room *room, uint32_t rows,
                                     uint32_t cols);
 void solve_room_close(struct solve_room *room);
-/* As solve_least_squares, but A is column-major rows x cols and nothing is
- * allocated. */
+/* The x that minimises |A x - b|, and of several the shortest.  A is
+ * column-major rows x cols (any shape, any rank) and is overwritten; b has
+ * max(rows, cols) entries, x comes in its first cols.  Nothing is allocated.
+ * ERR_RANGE: something is not finite. */
 MUST_CHECK enum err solve_shortest(struct solve_room *room, double *a,
                                    double *b, uint32_t rows, uint32_t cols);
 

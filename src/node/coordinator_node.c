@@ -1141,7 +1141,9 @@ enum err coordinator_node_run(const struct coordinator_node_options *options,
         err = node.err;
     }
     if (err == ERR_NOMEM)
-        (void)why_set(why, err, "not enough memory for the coordinator");
+        (void)why_set(why, err,
+                      "not enough memory or threads for the coordinator "
+                      "(ulimit -v, ulimit -u)");
     node_close(&node);
     return err;
 }

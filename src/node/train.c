@@ -443,7 +443,9 @@ static enum err measure(struct train *train, struct why *why)
     if (err == ERR_OK)
         err = threads_new(threads_available(), &pool);
     if (err != ERR_OK)
-        return err;
+        return why_set(why, err,
+                       "not enough memory or threads to look at the data "
+                       "(ulimit -v, ulimit -u)");
     err = bounds_measure(&train->bounds, &problem, pool);
     if (err == ERR_OK)
         err = key_chunks(train, pool);

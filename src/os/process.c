@@ -79,8 +79,13 @@ enum err process_fork(const struct process_start *start, int *pid,
     if (made != 0)
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (made < 0)
-        return why_set(why, ERR_NOMEM, "cannot start a process: %s",
-                       strerror(errno));
+        return why_set(why, ERR_NOMEM,
+                       errno == EAGAIN
+                           ? "cannot start a process: there may be no more of "
+                             "them; raise the limit (ulimit -u) or take fewer "
+                             "workers"
+                           : "cannot start a process: there is not enough "
+                             "memory; take fewer workers");
     if (made == 0)
         child(start, parent);
     *pid = made;

@@ -52,6 +52,18 @@ code, result, err = run(24, "-n", "60", "--out", "raised", hard=1000)
 tap.equal((code, result.get("hash"), result.get("workers", {}).get("joined")), (0, WANTED, 60),
           "a soft limit is raised")
 
+# Memory: enough for the run, or a sentence; never a hang at the end.
+for kib, args in ((180000, ["--steps", "60"]),
+                  (180000, ["-n", "2", "--out", "narrow"])):
+    code, result, err = run(kib * 1024, *args, kind=resource.RLIMIT_AS)
+    tap.equal((code, result.get("hash")), (0, WANTED),
+              f"{kib} KiB of address space {args}: trains and ends")
+code, result, err = run(26000 * 1024, "-n", "2", "--out", "tight",
+                        kind=resource.RLIMIT_AS)
+# 127: the system could not even load the program.
+tap.ok(code in (0, 127) or code == 1 and result.get("error"),
+       "26,000 KiB: a sentence", f"{code} {result} {err}")
+
 # More joiners than there are descriptors for.
 def few_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))

@@ -99,8 +99,9 @@ static void test_a_crowd_is_not_named(void **state)
         (void)snprintf(name, sizeof name, "w%d", i);
         happens(TRACE_JOINED, name);
     }
-    assert_non_null(strstr(waiting_look(&w, &watch, SECOND_US, text),
-                           "300 of 400 workers are here (w0, w1, w2, w3, ...)"));
+    assert_non_null(
+        strstr(waiting_look(&w, &watch, SECOND_US, text),
+               "300 of 400 workers are here (w0, w1, w2, w3, ...)"));
 }
 
 int main(void)
