@@ -81,6 +81,7 @@ static struct {
     struct link_hub hub;
     struct loop loop;
     struct timer timer;
+    time_us now; /* Only a timer moves it. */
     bool farewell;
     bool known; /* Dismissed: owners are told to join. */
     bool ended; /* Somebody who may was told that the run stops. */
@@ -251,7 +252,7 @@ void fake_door_end(struct door *door)
 
 time_us fake_clock_now_us(void)
 {
-    return 0;
+    return scene.now;
 }
 
 void fake_log_line(const char *format, ...)
@@ -527,10 +528,12 @@ void fake_loop_run(struct loop *loop)
         return;
     loop->stopped = false;
     while (!loop->stopped) {
-        if (!feed_more(&scene.feed) || scene.events >= EVENTS_MAX)
-            on_time(scene.roll); /* Nobody comes any more. */
-        else
+        if (feed_more(&scene.feed) && scene.events < EVENTS_MAX) {
             happen();
+            continue;
+        }
+        scene.now = scene.timer.at;
+        on_time(scene.roll); /* Nobody comes any more. */
     }
     for (uint32_t i = feed_below(&scene.feed, 3); i > 0; i--)
         happen(); /* In the same turn. */
