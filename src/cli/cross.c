@@ -94,7 +94,7 @@ int cross_command(struct cli *cli, const struct setup *setup)
     enum err err = trial == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK)
-        err = plan_folds(&plan, setup->data.rows,
+        err = plan_folds(&plan, setup,
                          (uint32_t)option_count(&cli->options, OPT_FOLDS),
                          option_count(&cli->options, OPT_SEED), &why);
     if (err == ERR_OK) {

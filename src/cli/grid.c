@@ -173,17 +173,16 @@ static enum err make_plan(const struct cli *cli, const struct setup *setup,
                           struct plan *plan, struct why *why)
 {
     const struct options *options = &cli->options;
-    const uint32_t rows = setup->data.rows;
     const uint64_t seed = option_count(options, OPT_SEED);
     double part = DEFAULT_PART;
 
     if (option_given(options, OPT_FOLDS))
         return plan_folds(
-            plan, rows, (uint32_t)option_count(options, OPT_FOLDS), seed, why);
+            plan, setup, (uint32_t)option_count(options, OPT_FOLDS), seed, why);
     if (setup->has_valid)
-        return plan_other(plan, rows, &setup->valid, why);
+        return plan_other(plan, setup, &setup->valid, why);
     (void)rows_is_part(option_text(options, OPT_VALID), &part);
-    return plan_part(plan, rows, part, seed, why);
+    return plan_part(plan, setup, part, seed, why);
 }
 
 static enum err make_trials(const struct cli *cli, const struct setup *setup,

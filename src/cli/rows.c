@@ -146,37 +146,98 @@ bool rows_is_part(const char *text, double *part)
     return true;
 }
 
-uint32_t rows_hold_out(uint32_t rows, double part, uint64_t seed,
-                       uint32_t *order)
+/* Stable: rows of a class stay in their order. */
+static void sort_by_class(const struct dataset *data, const uint32_t *order,
+                          uint32_t *sorted)
 {
-    const double held = ceil(part * (double)rows);
+    uint32_t at[CLASSES_MAX + 1] = {0};
 
-    split_permutation(rows, (uint32_t)seed, order);
-    return held >= (double)rows ? rows : (uint32_t)held;
+    for (uint32_t i = 0; i < data->rows; i++)
+        at[rows_class(data, i) + 1]++;
+    for (uint32_t k = 0; k < data->classes; k++)
+        at[k + 1] += at[k];
+    for (uint32_t i = 0; i < data->rows; i++)
+        sorted[at[rows_class(data, order[i])]++] = order[i];
 }
 
-enum err rows_split(struct dataset *data, double part, uint64_t seed,
-                    struct dataset *held, struct why *why)
+enum err rows_shuffle(const struct dataset *data, bool classes, uint64_t seed,
+                      uint32_t *order)
+{
+    uint32_t *sorted;
+
+    split_permutation(data->rows, (uint32_t)seed, order);
+    if (!classes || data->classes < 2)
+        return ERR_OK;
+    sorted = mem_new(data->rows, sizeof *sorted);
+    if (sorted == NULL)
+        return ERR_NOMEM;
+    sort_by_class(data, order, sorted);
+    memcpy(order, sorted, data->rows * sizeof *order);
+    mem_free(sorted);
+    return ERR_OK;
+}
+
+/* Those that are held out first, each kind in the order of the permutation. */
+static uint32_t sort_held(const uint32_t *shuffled, const bool *held,
+                          uint32_t rows, uint32_t *order)
+{
+    uint32_t count = 0;
+
+    for (int kind = 1; kind >= 0; kind--)
+        for (uint32_t i = 0; i < rows; i++)
+            if (held[shuffled[i]] == (kind == 1))
+                order[count++] = shuffled[i];
+    count = 0;
+    for (uint32_t i = 0; i < rows; i++)
+        count += held[i];
+    return count;
+}
+
+/* Every 1/part-th of the rows sorted by class. */
+static void mark_held(const uint32_t *sorted, uint32_t rows, double part,
+                      bool *held)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        held[sorted[i]] = ceil(part * ((double)i + 1)) > ceil(part * (double)i);
+}
+
+enum err rows_hold_out(const struct dataset *data, bool classes, double part,
+                       uint64_t seed, uint32_t *order, uint32_t *held)
+{
+    const double wanted = ceil(part * (double)data->rows);
+    uint32_t *shuffled;
+    bool *marks;
+    enum err err;
+
+    if (!classes || data->classes < 2) {
+        split_permutation(data->rows, (uint32_t)seed, order);
+        *held = wanted >= (double)data->rows ? data->rows : (uint32_t)wanted;
+        return ERR_OK;
+    }
+    shuffled = mem_new(data->rows, sizeof *shuffled);
+    marks = mem_new(data->rows, sizeof *marks);
+    err = shuffled == NULL || marks == NULL
+              ? ERR_NOMEM
+              : rows_shuffle(data, true, seed, order);
+    if (err == ERR_OK) {
+        mark_held(order, data->rows, part, marks);
+        split_permutation(data->rows, (uint32_t)seed, shuffled);
+        *held = sort_held(shuffled, marks, data->rows, order);
+    }
+    mem_free(shuffled);
+    mem_free(marks);
+    return err;
+}
+
+enum err rows_split(struct dataset *data, const uint32_t *order, uint32_t held,
+                    struct dataset *out, struct why *why)
 {
     struct dataset first = {0};
     struct dataset rest = {0};
-    uint32_t *order = mem_new(data->rows, sizeof *order);
-    uint32_t count;
-    enum err err;
+    enum err err = split_take(data, order, held, &first);
 
-    if (order == NULL)
-        return why_set(why, ERR_NOMEM, "--valid: out of memory");
-    count = rows_hold_out(data->rows, part, seed, order);
-    if (count == data->rows) {
-        mem_free(order);
-        return why_set(why, ERR_SHAPE,
-                       "--valid %.16g of %u rows leaves none to train on", part,
-                       data->rows);
-    }
-    err = split_take(data, order, count, &first);
     if (err == ERR_OK)
-        err = split_take(data, order + count, data->rows - count, &rest);
-    mem_free(order);
+        err = split_take(data, order + held, data->rows - held, &rest);
     if (err != ERR_OK) {
         dataset_close(&first);
         return why_set(why, err, "--valid: cannot split the rows: %s",
@@ -184,7 +245,7 @@ enum err rows_split(struct dataset *data, double part, uint64_t seed,
     }
     dataset_close(data);
     *data = rest;
-    *held = first;
+    *out = first;
     return ERR_OK;
 }
 

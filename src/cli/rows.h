@@ -23,13 +23,21 @@ uint32_t rows_class(const struct dataset *data, uint32_t row);
 /* Is --valid a part of the rows, strictly between 0 and 1, and not a file? */
 bool rows_is_part(const char *text, double *part);
 
-/* Which rows are held out: order[0 .. returned) of a seeded permutation. */
-uint32_t rows_hold_out(uint32_t rows, double part, uint64_t seed,
-                       uint32_t *order);
+/* A seeded permutation of the rows; of classes (`classes`) sorted by them, so
+ * that every stretch of it that is taken evenly has its share of each. */
+MUST_CHECK enum err rows_shuffle(const struct dataset *data, bool classes,
+                                 uint64_t seed, uint32_t *order);
 
-/* Move those rows out of `data` into `held`. */
-MUST_CHECK enum err rows_split(struct dataset *data, double part, uint64_t seed,
-                               struct dataset *held, struct why *why);
+/* Which rows are held out: order[0 .. *held) of a seeded permutation, of
+ * classes as many of each, but for rounding.  ERR_NOMEM. */
+MUST_CHECK enum err rows_hold_out(const struct dataset *data, bool classes,
+                                  double part, uint64_t seed, uint32_t *order,
+                                  uint32_t *held);
+
+/* Move the first `held` rows of an order out of `data` into `out`. */
+MUST_CHECK enum err rows_split(struct dataset *data, const uint32_t *order,
+                               uint32_t held, struct dataset *out,
+                               struct why *why);
 
 /* Sparse data number their columns as suits them.  Weights as the user
  * numbers columns (`cols` of them), from and to those of a data set. */

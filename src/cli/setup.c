@@ -556,6 +556,86 @@ static void note_source(void *context, const char *sentence)
     log_note("%s", sentence);
 }
 
+/* Will rows of the training table be held out? */
+static bool holds_out(const struct options *options)
+{
+    double part;
+
+    return option_given(options, OPT_FOLDS) ||
+           option_given(options, OPT_GRID) ||
+           rows_is_part(option_text(options, OPT_VALID), &part);
+}
+
+enum err setup_encode(const struct setup *setup, const struct options *options,
+                      const bool *without, struct encoder *encoder,
+                      struct dataset *data, struct why *why)
+{
+    struct source_options source = input_options(options);
+    struct encoder own = {0};
+    enum err err;
+
+    source.chunk_rows = setup->data.chunk_rows;
+    source.intercept = setup->intercept;
+    source.regression = setup->model == MODEL_LINEAR;
+    source.classes = setup->model == MODEL_SOFTMAX;
+    if (setup->data.classes >= 2 && !source.regression) {
+        source.labels = setup->data.label;
+        source.label_count = setup->data.classes;
+    }
+    err = source_encode(&source, &setup->frame, without,
+                        encoder != NULL ? encoder : &own, data, why);
+    encoder_close(&own);
+    return err;
+}
+
+/* The rows of --valid PART go; what is fitted must not have seen them. */
+static enum err hold_out(struct setup *setup, const struct options *options,
+                         double part, uint32_t *order, bool *without,
+                         struct why *why)
+{
+    const bool classes = setup->model != MODEL_LINEAR;
+    struct encoder encoder = {0};
+    struct dataset again = {0};
+    uint32_t held = 0;
+    enum err err = rows_hold_out(&setup->data, classes, part,
+                                 option_count(options, OPT_SEED), order, &held);
+
+    if (err != ERR_OK)
+        return why_set(why, err, "--valid: out of memory");
+    if (held == setup->data.rows)
+        return why_set(why, ERR_SHAPE,
+                       "--valid %.16g of %u rows leaves none to train on", part,
+                       setup->data.rows);
+    for (uint32_t i = 0; i < held; i++)
+        without[order[i]] = true;
+    if (setup->frame.rows > 0) {
+        err = setup_encode(setup, options, without, &encoder, &again, why);
+        if (err != ERR_OK) {
+            encoder_close(&encoder);
+            return err;
+        }
+        encoder_close(&setup->encoder);
+        dataset_close(&setup->data);
+        setup->encoder = encoder;
+        setup->data = again;
+    }
+    return rows_split(&setup->data, order, held, &setup->valid, why);
+}
+
+static enum err split_valid(struct setup *setup, const struct options *options,
+                            double part, struct why *why)
+{
+    uint32_t *order = mem_new(setup->data.rows, sizeof *order);
+    bool *without = mem_new(setup->data.rows, sizeof *without);
+    enum err err = order == NULL || without == NULL
+                       ? why_set(why, ERR_NOMEM, "--valid: out of memory")
+                       : hold_out(setup, options, part, order, without, why);
+
+    mem_free(order);
+    mem_free(without);
+    return err;
+}
+
 static enum err load_train(struct setup *setup, const struct options *options,
                            struct why *why)
 {
@@ -571,6 +651,7 @@ static enum err load_train(struct setup *setup, const struct options *options,
     source.classes = model != NULL && strcmp(model, "softmax") == 0;
     source.encoder = &setup->encoder;
     source.note = note_source;
+    source.keep = holds_out(options) ? &setup->frame : NULL;
     err =
         load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
     setup->loaded = err == ERR_OK;
@@ -635,8 +716,7 @@ static enum err load_valid(struct setup *setup, const struct options *options,
     else if (option_given(options, OPT_GRID))
         return ERR_OK;
     else
-        err = rows_split(&setup->data, part, option_count(options, OPT_SEED),
-                         &setup->valid, why);
+        err = split_valid(setup, options, part, why);
     setup->has_valid = err == ERR_OK;
     return err;
 }
@@ -726,10 +806,11 @@ enum err setup_load(struct setup *setup, struct options *options,
         private_model(setup);
     if (err == ERR_OK)
         err = choose_metric(setup, options, why);
-    if (err == ERR_OK)
-        err = load_test(setup, options, why);
+    /* Holding rows out may change what the test set is encoded by. */
     if (err == ERR_OK)
         err = load_valid(setup, options, why);
+    if (err == ERR_OK)
+        err = load_test(setup, options, why);
     if (err == ERR_OK && option_text(options, OPT_CLASS_WEIGHT) != NULL)
         err = rows_weigh(&setup->data, setup->model == MODEL_LINEAR,
                          option_text(options, OPT_CLASS_WEIGHT), why);
@@ -753,6 +834,7 @@ void setup_close(struct setup *setup)
     if (setup->has_valid)
         dataset_close(&setup->valid);
     encoder_close(&setup->encoder);
+    frame_close(&setup->frame);
     private_close(setup);
     delay_files_close(&setup->delay_files);
     code_inputs_close(&setup->inputs);

@@ -55,6 +55,8 @@ struct setup {
     enum metric metric; /* To watch and to sort by. */
     struct dataset data, test, valid;
     struct encoder encoder; /* Of the training table, for the others. */
+    struct frame frame;     /* The table itself, if rows are to be held out
+                               that no encoder may have seen; else no rows. */
     /* --data-private: cli/private.h. */
     const char *folder; /* The run's. */
     bool hollow;        /* `data` has no rows: they are with their owners. */
@@ -84,6 +86,13 @@ MUST_CHECK enum err setup_workers(struct setup *setup, struct options *options,
 MUST_CHECK enum err setup_load(struct setup *setup, struct options *options,
                                struct why *why);
 void setup_close(struct setup *setup);
+
+/* The training rows again, encoded by what is fitted `without` some of them;
+ * `encoder` may be NULL.  Only if there is a frame. */
+MUST_CHECK enum err setup_encode(const struct setup *setup,
+                                 const struct options *options,
+                                 const bool *without, struct encoder *encoder,
+                                 struct dataset *data, struct why *why);
 
 /* The optimiser's numbers from the options as they are now, and their record;
  * setup_load ends with it. */

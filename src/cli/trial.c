@@ -31,30 +31,12 @@ void plan_close(struct plan *plan)
     *plan = (struct plan){0};
 }
 
-/* Leave out a part of the rows in each fold: order[0 .. held) in all. */
-static enum err plan_draw(struct plan *plan, uint32_t rows, double part,
-                          uint64_t seed, struct why *why)
+enum err plan_folds(struct plan *plan, const struct setup *setup,
+                    uint32_t folds, uint64_t seed, struct why *why)
 {
-    uint32_t *order = mem_new(rows, sizeof *order);
-    uint32_t held;
-
-    if (order == NULL)
-        return why_set(why, ERR_NOMEM, "out of memory");
-    held = rows_hold_out(rows, part, seed, order);
-    for (uint32_t fold = 0; fold < plan->folds; fold++) {
-        const uint64_t first = (uint64_t)fold * held / plan->folds;
-        const uint64_t end = ((uint64_t)fold + 1) * held / plan->folds;
-
-        for (uint64_t i = first; i < end; i++)
-            plan->fold_of[order[i]] = fold;
-    }
-    mem_free(order);
-    return ERR_OK;
-}
-
-enum err plan_folds(struct plan *plan, uint32_t rows, uint32_t folds,
-                    uint64_t seed, struct why *why)
-{
+    const bool classes = setup->model != MODEL_LINEAR;
+    const uint32_t rows = setup->data.rows;
+    uint32_t *order;
     enum err err;
 
     *plan = (struct plan){0};
@@ -62,21 +44,45 @@ enum err plan_folds(struct plan *plan, uint32_t rows, uint32_t folds,
         return why_set(why, ERR_SHAPE, "-v %u: there are only %u rows", folds,
                        rows);
     err = plan_init(plan, rows, folds, why);
-    return err != ERR_OK ? err : plan_draw(plan, rows, 1, seed, why);
+    if (err != ERR_OK)
+        return err;
+    order = mem_new(rows, sizeof *order);
+    if (order == NULL ||
+        rows_shuffle(&setup->data, classes, seed, order) != ERR_OK)
+        err = why_set(why, ERR_NOMEM, "out of memory");
+    /* Rows are dealt out: of those sorted by class every fold gets its share,
+     * of others it makes no difference. */
+    for (uint32_t i = 0; err == ERR_OK && i < rows; i++)
+        plan->fold_of[order[i]] = i % folds;
+    mem_free(order);
+    return err;
 }
 
-enum err plan_part(struct plan *plan, uint32_t rows, double part, uint64_t seed,
-                   struct why *why)
+enum err plan_part(struct plan *plan, const struct setup *setup, double part,
+                   uint64_t seed, struct why *why)
 {
-    const enum err err = plan_init(plan, rows, 1, why);
+    const bool classes = setup->model != MODEL_LINEAR;
+    const uint32_t rows = setup->data.rows;
+    enum err err = plan_init(plan, rows, 1, why);
+    uint32_t *order;
+    uint32_t held = 0;
 
-    return err != ERR_OK ? err : plan_draw(plan, rows, part, seed, why);
+    if (err != ERR_OK)
+        return err;
+    order = mem_new(rows, sizeof *order);
+    if (order == NULL || rows_hold_out(&setup->data, classes, part, seed, order,
+                                       &held) != ERR_OK)
+        err = why_set(why, ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < held; i++)
+        plan->fold_of[order[i]] = 0;
+    mem_free(order);
+    return err;
 }
 
-enum err plan_other(struct plan *plan, uint32_t rows,
+enum err plan_other(struct plan *plan, const struct setup *setup,
                     const struct dataset *judge, struct why *why)
 {
-    const enum err err = plan_init(plan, rows, 1, why);
+    const enum err err = plan_init(plan, setup->data.rows, 1, why);
 
     plan->judge = judge;
     return err;
@@ -120,6 +126,7 @@ struct lesson {
     struct trial *trial;
     uint32_t fold;
     const struct flag *stop;
+    const struct dataset *data; /* All rows, as this training has them. */
     /* Weights of the rows: in the training, in the judgement. */
     double *taught, *tested;
 };
@@ -142,7 +149,8 @@ static void mask_rows(const struct lesson *lesson)
 static enum err judge(const struct lesson *lesson, const double *w)
 {
     const struct setup *setup = lesson->setup;
-    const struct dataset *data = judged(setup, lesson->plan);
+    const struct dataset *data =
+        lesson->plan->judge != NULL ? lesson->plan->judge : lesson->data;
     const uint32_t outputs = outputs_of(setup, lesson->trial);
     const struct problem problem = {.data = data,
                                     .model = model_ops(lesson->trial->model),
@@ -159,7 +167,7 @@ static enum err judge(const struct lesson *lesson, const double *w)
     enum err err = z == NULL || inside == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK)
-        err = rows_weights_carry(&setup->data, data, outputs, w, inside);
+        err = rows_weights_carry(lesson->data, data, outputs, w, inside);
     if (err == ERR_OK)
         err = metrics_scores(&problem, inside, z);
     if (err == ERR_OK)
@@ -178,7 +186,7 @@ static enum err judge(const struct lesson *lesson, const double *w)
 static enum err teach(const struct lesson *lesson, struct fold *fold)
 {
     const struct setup *setup = lesson->setup;
-    struct dataset part = setup->data; /* A view: nothing of it is closed. */
+    struct dataset part = *lesson->data; /* A view: nothing of it is closed. */
     const struct single_hooks hooks = {.cancel = lesson->stop};
     struct single_result result = {0};
     struct numbers numbers;
@@ -206,6 +214,42 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
     return err;
 }
 
+/* Encoded by what the rows that are taught say alone. */
+static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
+                            struct why *why)
+{
+    const struct setup *setup = lesson->setup;
+    const uint32_t rows = setup->data.rows;
+    bool *const without = mem_new(rows, sizeof *without);
+    enum err err = without == NULL ? ERR_NOMEM : ERR_OK;
+
+    for (uint32_t row = 0; err == ERR_OK && row < rows; row++)
+        without[row] = lesson->plan->fold_of[row] == lesson->fold;
+    if (err == ERR_OK)
+        err = setup_encode(setup, &lesson->trial->options, without, NULL, own,
+                           why);
+    mem_free(without);
+    return err;
+}
+
+static enum err run_fold(struct lesson *lesson, struct fold *fold)
+{
+    struct dataset own = {0};
+    const bool encoded =
+        lesson->setup->frame.rows > 0 && lesson->plan->judge == NULL;
+    enum err err = ERR_OK;
+
+    lesson->data = &lesson->setup->data;
+    if (encoded) {
+        err = encode_fold(lesson, &own, &fold->why);
+        lesson->data = &own;
+    }
+    if (err == ERR_OK)
+        err = teach(lesson, fold);
+    dataset_close(&own);
+    return err;
+}
+
 static void run_lesson(struct lesson *lesson)
 {
     struct fold *fold = &lesson->trial->fold[lesson->fold];
@@ -216,7 +260,7 @@ static void run_lesson(struct lesson *lesson)
     lesson->tested = mem_new(lesson->setup->data.rows, sizeof *lesson->tested);
     fold->err = lesson->taught == NULL || lesson->tested == NULL
                     ? ERR_NOMEM
-                    : teach(lesson, fold);
+                    : run_fold(lesson, fold);
     mem_free(lesson->taught);
     mem_free(lesson->tested);
     fold->seconds = (double)(clock_now_us() - began) / (double)SECOND_US;

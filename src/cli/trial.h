@@ -6,8 +6,11 @@
  *
  * Rows are left out by a weight of 0 on a copy of the weights alone: the data
  * are shared by all threads, whatever their storage, and a fold costs 8 bytes a
- * row.  Every training runs on one thread and its sums are exact, so that
- * results depend neither on the number of threads nor on who came first.
+ * row.  Where the rows were encoded (scaled, filled in, one-hot), what was
+ * fitted must not have seen the rows that are left out: each fold then has its
+ * own encoder and rows, one copy for each thread at a time.  Every training
+ * runs on one thread and its sums are exact, so that results depend neither on
+ * the number of threads nor on who came first.
  */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
@@ -27,14 +30,15 @@ struct plan {
     const struct dataset *judge;
 };
 
-/* `folds` parts of nearly equal size, drawn from the seed. */
-MUST_CHECK enum err plan_folds(struct plan *plan, uint32_t rows, uint32_t folds,
-                               uint64_t seed, struct why *why);
-/* One training, judged on a part of the rows. */
-MUST_CHECK enum err plan_part(struct plan *plan, uint32_t rows, double part,
-                              uint64_t seed, struct why *why);
+/* `folds` parts of nearly equal size, drawn from the seed; of classes each has
+ * its share of every one. */
+MUST_CHECK enum err plan_folds(struct plan *plan, const struct setup *setup,
+                               uint32_t folds, uint64_t seed, struct why *why);
+/* One training, judged on a part of the rows, with its share of every class. */
+MUST_CHECK enum err plan_part(struct plan *plan, const struct setup *setup,
+                              double part, uint64_t seed, struct why *why);
 /* One training on all rows, judged on another set. */
-MUST_CHECK enum err plan_other(struct plan *plan, uint32_t rows,
+MUST_CHECK enum err plan_other(struct plan *plan, const struct setup *setup,
                                const struct dataset *judge, struct why *why);
 void plan_close(struct plan *plan);
 

@@ -191,24 +191,47 @@ static bool wants_wide(const struct source_options *options)
     return storage_parse(options->storage, &storage) && storage == STORAGE_F64;
 }
 
-static enum err load_file(const struct source_options *options,
-                          struct dataset *data, struct why *why)
+static enum err finish(const struct source_options *options,
+                       struct stage *stage, struct dataset *data,
+                       struct why *why)
 {
-    struct stage stage = {.wide = wants_wide(options)};
     struct dataset made = {0};
-    enum err err = fill_stage(options, &stage, why);
+    enum err err = build(options, stage, &made, why);
 
-    if (err == ERR_OK)
-        err = build(options, &stage, &made, why);
-    stage_close(&stage);
     if (err == ERR_OK)
         err = settle(options, &made, why);
     if (err != ERR_OK) {
         dataset_close(&made);
-        return why_in(why, err, "%s", source_shown(options));
+        return err;
     }
     *data = made;
     return ERR_OK;
+}
+
+static enum err load_file(const struct source_options *options,
+                          struct dataset *data, struct why *why)
+{
+    struct stage stage = {.wide = wants_wide(options)};
+    enum err err = fill_stage(options, &stage, why);
+
+    if (err == ERR_OK)
+        err = finish(options, &stage, data, why);
+    stage_close(&stage);
+    return err == ERR_OK ? err : why_in(why, err, "%s", source_shown(options));
+}
+
+enum err source_encode(const struct source_options *options,
+                       const struct frame *frame, const bool *without,
+                       struct encoder *encoder, struct dataset *data,
+                       struct why *why)
+{
+    struct stage stage = {.wide = wants_wide(options)};
+    enum err err = table_encode(options, frame, without, encoder, &stage, why);
+
+    if (err == ERR_OK)
+        err = finish(options, &stage, data, why);
+    stage_close(&stage);
+    return err;
 }
 
 /* The cache serves training sets: what depends on another data set is read
@@ -216,7 +239,8 @@ static enum err load_file(const struct source_options *options,
 static bool may_cache(const struct source_options *options)
 {
     return options->cache != NULL && strcmp(options->spec, "-") != 0 &&
-           options->like == NULL && !encoder_is_fitted(options->encoder);
+           options->like == NULL && options->keep == NULL &&
+           !encoder_is_fitted(options->encoder);
 }
 
 static enum err fill_cache(const struct source_options *options,

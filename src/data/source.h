@@ -57,6 +57,9 @@ struct source_options {
      * they are read from but generators.  The caller closes it.  NULL: of no
      * further use. */
     struct encoder *encoder;
+    /* Given the table by columns, if it had to be held so: for source_encode.
+     * The caller closes it.  NULL: of no further use. */
+    struct frame *keep;
     const char *cache; /* Folder for binary copies; NULL: none. */
     struct pool *pool; /* NULL: this thread alone. */
     /* Told sentences that are no errors: what was found out about columns, the
@@ -72,5 +75,12 @@ struct source_options {
 MUST_CHECK enum err source_load(const struct source_options *options,
                                 struct dataset *train, struct dataset *test,
                                 bool *has_test, struct why *why);
+
+/* Rows of a frame that was kept, by an encoder of their own that is fitted
+ * `without` some of them: all rows, as source_load makes them. */
+MUST_CHECK enum err source_encode(const struct source_options *options,
+                                  const struct frame *frame,
+                                  const bool *without, struct encoder *encoder,
+                                  struct dataset *data, struct why *why);
 
 #endif /* DATA_SOURCE_H */

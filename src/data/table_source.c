@@ -180,16 +180,15 @@ static void note_words(const struct source_options *options,
 /* --- frames -----------------------------------------------------------------
  */
 
-static enum err encode_frame(const struct source_options *options,
-                             const struct frame *frame, struct stage *stage,
-                             struct why *why)
+enum err table_encode(const struct source_options *options,
+                      const struct frame *frame, const bool *without,
+                      struct encoder *encoder, struct stage *stage,
+                      struct why *why)
 {
     const struct encode_options how = {.scaling = options->scaling,
                                        .all_pairs = options->pairs,
-                                       .missing = options->missing};
-    struct encoder own = {0};
-    struct encoder *const encoder =
-        options->encoder != NULL ? options->encoder : &own;
+                                       .missing = options->missing,
+                                       .without = without};
     struct unknown_words unknown = {0};
     enum err err = ERR_OK;
 
@@ -197,9 +196,26 @@ static enum err encode_frame(const struct source_options *options,
         err = encoder_fit(encoder, frame, &how, why);
     if (err == ERR_OK)
         err = encoder_apply(encoder, frame, stage, &unknown, why);
-    if (err == ERR_OK)
+    if (err == ERR_OK && without == NULL)
         note_unknown(options, frame, &unknown);
+    return err;
+}
+
+/* And keep it, if asked for. */
+static enum err encode_frame(const struct source_options *options,
+                             struct frame *frame, struct stage *stage,
+                             struct why *why)
+{
+    struct encoder own = {0};
+    const enum err err = table_encode(
+        options, frame, NULL,
+        options->encoder != NULL ? options->encoder : &own, stage, why);
+
     encoder_close(&own);
+    if (err == ERR_OK && options->keep != NULL) {
+        *options->keep = *frame;
+        *frame = (struct frame){0};
+    }
     return err;
 }
 

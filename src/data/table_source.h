@@ -23,6 +23,13 @@ MUST_CHECK enum err table_read_npy(const struct source_options *options,
 MUST_CHECK enum err table_read_idx(const struct source_options *options,
                                    struct stage *stage, struct why *why);
 
+/* A frame to the stage, by an encoder fitted `without` some of its rows (NULL:
+ * all) unless it is fitted already; NULL: an own one. */
+MUST_CHECK enum err table_encode(const struct source_options *options,
+                                 const struct frame *frame, const bool *without,
+                                 struct encoder *encoder, struct stage *stage,
+                                 struct why *why);
+
 /* Was something asked for that only tables can give? */
 bool table_wants_encoder(const struct source_options *options);
 

@@ -133,10 +133,15 @@ static void test_split(void **state)
     struct dataset data, held = {0};
     struct why why = {0};
     uint32_t seen[ROWS] = {0};
+    uint32_t order[ROWS];
+    uint32_t count = 0;
 
     (void)state;
     make(&data);
-    assert_int_equal(rows_split(&data, 0.25, 3, &held, &why), ERR_OK);
+    assert_int_equal(rows_hold_out(&data, false, 0.25, 3, order, &count),
+                     ERR_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(rows_split(&data, order, count, &held, &why), ERR_OK);
     assert_int_equal(held.rows, 3);
     assert_int_equal(data.rows, 7);
     for (uint32_t row = 0; row < ROWS; row++) {
@@ -151,10 +156,37 @@ static void test_split(void **state)
     for (uint32_t row = 0; row < ROWS; row++)
         assert_int_equal(seen[row], 1);
     dataset_close(&held);
-    assert_int_equal(rows_split(&data, 0.99, 3, &held, &why), ERR_SHAPE);
-    assert_string_equal(why.text,
-                        "--valid 0.99 of 7 rows leaves none to train on");
+    assert_int_equal(rows_hold_out(&data, false, 0.99, 3, order, &count),
+                     ERR_OK);
+    assert_int_equal(count, 7); /* All that are left. */
     dataset_close(&data);
+}
+
+/* A third of each class, whatever the seed; a permutation all the same. */
+static void test_split_by_class(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct dataset data;
+        uint32_t order[ROWS], seen[ROWS] = {0};
+        uint32_t held = 0, positives = 0;
+
+        make(&data);
+        assert_int_equal(
+            rows_hold_out(&data, true, 1.0 / 3, seed, order, &held), ERR_OK);
+        assert_int_equal(held, 4);
+        for (uint32_t i = 0; i < held; i++)
+            positives += data.y[order[i]] > 0;
+        assert_int_equal(positives, 1); /* Of three. */
+        for (uint32_t i = 0; i < ROWS; i++)
+            seen[order[i]]++;
+        for (uint32_t i = 0; i < ROWS; i++)
+            assert_int_equal(seen[i], 1);
+        assert_int_equal(rows_shuffle(&data, true, seed, order), ERR_OK);
+        for (uint32_t i = 0; i < ROWS; i++)
+            assert_true(data.y[order[i]] == (i < 7 ? -1 : 1));
+        dataset_close(&data);
+    }
 }
 
 static void test_columns(void **state)
@@ -183,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_class_weight_refusals),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_split),
+        cmocka_unit_test(test_split_by_class),
         cmocka_unit_test(test_columns),
     };
 
