@@ -67,14 +67,17 @@ struct roll_sizes {
     const uint8_t *x_max; /* f64. */
 };
 
+/* Of U, V and M (model/problem.h): ROLL_SUMS_EACH vectors of dims. */
+#define ROLL_SUMS_EACH 3u
+
 struct roll_scales {
     uint32_t dims;
-    const uint8_t *u, *v; /* i16. */
+    const uint8_t *scale; /* i16. */
 };
 
 struct roll_sums {
     uint32_t dims;
-    const uint8_t *u, *v; /* i64. */
+    const uint8_t *sum; /* i64. */
 };
 
 struct roll_msg {

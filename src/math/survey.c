@@ -105,7 +105,8 @@ static double bit_maxima(const struct dense_rows *in, double *x_max)
     return norm;
 }
 
-static void bit_sums(const struct dense_rows *in, double *u, double *v)
+static void bit_sums(const struct dense_rows *in, double *u, double *v,
+                     double *m)
 {
     const size_t bytes = in->stride / 8;
     const uint8_t *row = in->x;
@@ -122,6 +123,7 @@ static void bit_sums(const struct dense_rows *in, double *u, double *v)
 
                 u[j] += a;
                 v[j] += b;
+                m[j] += weight;
             }
         }
     }
@@ -154,7 +156,8 @@ static double wide_maxima(const struct dense_rows *in, double *x_max)
     return most;
 }
 
-static void wide_sums(const struct dense_rows *in, double *u, double *v)
+static void wide_sums(const struct dense_rows *in, double *u, double *v,
+                      double *m)
 {
     const double *x = in->x;
 
@@ -166,6 +169,7 @@ static void wide_sums(const struct dense_rows *in, double *u, double *v)
         for (size_t j = 0; j < in->stride; j++) {
             u[j] += fabs(x[j]) * a;
             v[j] += fabs(x[j]) * b;
+            m[j] += fabs(x[j]) * weight;
         }
     }
 }
@@ -192,29 +196,30 @@ double survey_maxima(enum isa isa, const struct dense_rows *in, float *room,
 }
 
 void survey_sums(enum isa isa, const struct dense_rows *in, float *room,
-                 double *u, double *v)
+                 double *u, double *v, double *m)
 {
     const struct survey_ops *const ops = ops_of(isa);
-    double a[SURVEY_BLOCK], b[SURVEY_BLOCK];
+    struct survey_factors by = {{0}, {0}, {0}};
 
     if (in->storage == DENSE_BIT) {
-        bit_sums(in, u, v);
+        bit_sums(in, u, v, m);
         return;
     }
     if (in->storage == DENSE_F64) {
-        wide_sums(in, u, v);
+        wide_sums(in, u, v, m);
         return;
     }
     for (uint32_t i = 0; i < in->rows; i += SURVEY_BLOCK) {
         const uint32_t rows = block_rows(in, i);
         const float *const x = widen(in, i, room);
 
-        ops->norms(x, rows, in->stride, b);
+        ops->norms(x, rows, in->stride, by.b);
         for (uint32_t k = 0; k < rows; k++) {
-            a[k] = label_of(in, i + k) * weight_of(in, i + k);
-            b[k] *= weight_of(in, i + k);
+            by.s[k] = weight_of(in, i + k);
+            by.a[k] = label_of(in, i + k) * by.s[k];
+            by.b[k] *= by.s[k];
         }
-        ops->sums(x, rows, in->stride, a, b, u, v);
+        ops->sums(x, rows, in->stride, &by, u, v, m);
     }
 }
 

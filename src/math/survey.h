@@ -8,6 +8,7 @@
  *             ascending; then lanes l + (l+4), + (l+2), + (l+1)
  *     u_j     sum over rows, one after the other, of |x_ij| a_i
  *     v_j     sum over rows, one after the other, of |x_ij| (|x_i| s_i)
+ *     m_j     sum over rows, one after the other, of |x_ij| s_i
  *
  * The same bits for every storage and instruction set.  Pairs are integers.
  */
@@ -27,10 +28,10 @@
 double survey_maxima(enum isa isa, const struct dense_rows *in, float *room,
                      double *x_max);
 
-/* Adds to u and v; a_i = |y_i| s_i with s_i the row's weight; without y it is
- * s_i alone. */
+/* Adds to u, v and m; a_i = |y_i| s_i with s_i the row's weight; without y it
+ * is s_i alone. */
 void survey_sums(enum isa isa, const struct dense_rows *in, float *room,
-                 double *u, double *v);
+                 double *u, double *v, double *m);
 
 #define SURVEY_WORDS 64u /* Of 64 rows each: rows of one count of pairs. */
 

@@ -6,15 +6,21 @@
 
 #include "math/survey.h"
 
+/* What the rows of a block are multiplied by. */
+struct survey_factors {
+    double a[SURVEY_BLOCK], b[SURVEY_BLOCK], s[SURVEY_BLOCK];
+};
+
 /* On `rows` <= SURVEY_BLOCK rows of floats, one after the other. */
 struct survey_ops {
     /* norm[i] = |x_i|; x_max as in survey.h. */
     void (*maxima)(const float *x, size_t rows, size_t stride, double *x_max,
                    double *norm);
     void (*norms)(const float *x, size_t rows, size_t stride, double *norm);
-    /* u += |x_ij| a_i, v += |x_ij| b_i. */
-    void (*sums)(const float *x, size_t rows, size_t stride, const double *a,
-                 const double *b, double *u, double *v);
+    /* u += |x_ij| a_i, v += |x_ij| b_i, m += |x_ij| s_i. */
+    void (*sums)(const float *x, size_t rows, size_t stride,
+                 const struct survey_factors *by, double *u, double *v,
+                 double *m);
     void (*pairs)(const uint64_t *words, size_t count, size_t stride,
                   size_t first, uint64_t *pairs);
 };

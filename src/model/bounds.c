@@ -24,9 +24,15 @@
  *
  * Underflow: fp32 products cannot underflow in binary64, products with y or w
  * can, by less than 2^-1074 each; TINY added to every bound covers 2^50 of
- * them.  A column of zeros has V_j = 0 exactly and a gradient of 0 exactly.
+ * them.  Squares of fp64 values can, too: of at most 2^24 + 8 columns |x_i|
+ * then lacks less than 2^-520 (NORM_LOST), and V_j less than 2^-520 M_j.  A
+ * column of zeros has M_j = 0 exactly and a gradient of 0 exactly.
  * Overflow: beyond HUGE_BOUND the bound is refused, for then z itself might
- * overflow although the bound does not.
+ * overflow although the bound does not.  No partial sum of z is above |x_i||w|,
+ * nor above zeta; the lesser counts.
+ *
+ * zeta of quantised weights: each errs by less than 2^-30 max|w|, a row has at
+ * most |x_i|^2 of them, and zeta is at least max|w|.
  */
 #include <math.h>
 #include <string.h>
@@ -35,12 +41,14 @@
 #include "base/mem.h"
 #include "math/grid.h"
 #include "math/survey.h"
+#include "math/unroll.h"
 #include "math/vec.h"
 #include "model/problem.h"
 
 #define SLACK      (1 + 0x1p-18)
 #define TINY       0x1p-1022
 #define HUGE_BOUND 0x1p960
+#define NORM_LOST  0x1p-520 /* What |x_i| may lack by underflow. */
 
 enum err bounds_init(struct bounds *bounds, uint32_t dims)
 {
@@ -48,7 +56,10 @@ enum err bounds_init(struct bounds *bounds, uint32_t dims)
 
     made.u = mem_new(dims, sizeof *made.u);
     made.v = mem_new(dims, sizeof *made.v);
-    if (made.u == NULL || made.v == NULL) {
+    made.m = mem_new(dims, sizeof *made.m);
+    made.x_max = mem_new(dims, sizeof *made.x_max);
+    if (made.u == NULL || made.v == NULL || made.m == NULL ||
+        made.x_max == NULL) {
         bounds_close(&made);
         return ERR_NOMEM;
     }
@@ -60,6 +71,8 @@ void bounds_close(struct bounds *bounds)
 {
     mem_free(bounds->u);
     mem_free(bounds->v);
+    mem_free(bounds->m);
+    mem_free(bounds->x_max);
     *bounds = (struct bounds){0};
 }
 
@@ -68,8 +81,8 @@ struct part {
     double *x_max;                    /* Per column. */
     double y_max, x_norm, weight_max; /* Largest |y_i|, |x_i|, weight. */
     float *room;                      /* Dense: a few rows as floats. */
-    double *u, *v;                    /* Dense: of the chunk at hand. */
-    int64_t *u_sum, *v_sum;
+    double *chunk;                    /* Dense: u, v, m of the chunk at hand. */
+    int64_t *sum;                     /* U, V, M. */
 };
 
 struct measure {
@@ -79,7 +92,7 @@ struct measure {
     struct part *parts; /* One per thread. */
     uint32_t threads;
     uint32_t first; /* Chunk; items of the pool count from there. */
-    int16_t *u_exponent, *v_exponent;
+    int16_t *scale; /* Of U, V, M. */
 };
 
 static double weight_of(const double *weight, uint32_t row)
@@ -125,7 +138,8 @@ static int64_t round_up(double value, int16_t exponent)
     return (int64_t)scaled;
 }
 
-/* Second pass: sum_i s_i |x_ij||y_i| and sum_i s_i |x_ij||x_i| of one chunk. */
+/* Second pass: sum_i s_i |x_ij||y_i|, sum_i s_i |x_ij||x_i| and
+ * sum_i s_i |x_ij| of one chunk. */
 static void add_chunk(void *context, uint32_t thread, uint32_t item)
 {
     const struct measure *const measure = context;
@@ -133,15 +147,15 @@ static void add_chunk(void *context, uint32_t thread, uint32_t item)
     struct dense_rows rows =
         dataset_chunk(measure->data, measure->first + item);
 
-    memset(part->u, 0, rows.stride * sizeof *part->u);
-    memset(part->v, 0, rows.stride * sizeof *part->v);
+    const size_t stride = rows.stride;
+
+    memset(part->chunk, 0, BOUNDS_SUMS * stride * sizeof *part->chunk);
     if (!measure->numbers)
         rows.y = NULL;
-    survey_sums(measure->isa, &rows, part->room, part->u, part->v);
-    for (uint32_t j = 0; j < rows.stride; j++) {
-        part->u_sum[j] += round_up(part->u[j], measure->u_exponent[j]);
-        part->v_sum[j] += round_up(part->v[j], measure->v_exponent[j]);
-    }
+    survey_sums(measure->isa, &rows, part->room, part->chunk,
+                part->chunk + stride, part->chunk + 2 * stride);
+    for (size_t j = 0; j < BOUNDS_SUMS * stride; j++)
+        part->sum[j] += round_up(part->chunk[j], measure->scale[j]);
 }
 
 static float entry(const struct sparse_rows *rows, uint64_t at)
@@ -185,21 +199,23 @@ static void find_sparse_maxima(void *context, uint32_t thread, uint32_t item)
 static void add_sparse_chunk(void *context, uint32_t thread, uint32_t item)
 {
     const struct measure *const measure = context;
-    struct part *const part = &measure->parts[thread];
+    const struct part *const part = &measure->parts[thread];
     const struct sparse_rows rows =
         dataset_sparse_chunk(measure->data, measure->first + item);
+    const size_t stride = measure->data->stride;
 
     for (uint32_t i = 0; i < rows.rows; i++) {
         const double weight = weight_of(rows.weight, i);
-        const double label = label_size(measure, rows.y[i]) * weight;
-        const double norm = sparse_norm(&rows, i) * weight;
+        const double factor[BOUNDS_SUMS] = {
+            label_size(measure, rows.y[i]) * weight,
+            sparse_norm(&rows, i) * weight, weight};
 
         for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
-            const uint32_t j = rows.column[k];
             const double x = fabs((double)entry(&rows, k));
+            size_t at = rows.column[k];
 
-            part->u_sum[j] += round_up(x * label, measure->u_exponent[j]);
-            part->v_sum[j] += round_up(x * norm, measure->v_exponent[j]);
+            for (uint32_t q = 0; q < BOUNDS_SUMS; q++, at += stride)
+                part->sum[at] += round_up(x * factor[q], measure->scale[at]);
         }
     }
 }
@@ -211,28 +227,23 @@ static void measure_close(struct measure *measure)
 
         mem_free(part->x_max);
         mem_free(part->room);
-        mem_free(part->u);
-        mem_free(part->v);
-        mem_free(part->u_sum);
-        mem_free(part->v_sum);
+        mem_free(part->chunk);
+        mem_free(part->sum);
     }
     mem_free(measure->parts);
-    mem_free(measure->u_exponent);
-    mem_free(measure->v_exponent);
+    mem_free(measure->scale);
 }
 
 static bool part_init(struct part *part, uint32_t dims, bool sparse)
 {
-    const uint32_t dense = sparse ? 0 : dims;
+    const size_t dense = sparse ? 0 : dims;
 
     part->x_max = mem_new(dims, sizeof *part->x_max);
-    part->room = mem_new((size_t)SURVEY_BLOCK * dense, sizeof *part->room);
-    part->u = mem_new(dense, sizeof *part->u);
-    part->v = mem_new(dense, sizeof *part->v);
-    part->u_sum = mem_new(dims, sizeof *part->u_sum);
-    part->v_sum = mem_new(dims, sizeof *part->v_sum);
-    return part->x_max != NULL && part->room != NULL && part->u != NULL &&
-           part->v != NULL && part->u_sum != NULL && part->v_sum != NULL;
+    part->room = mem_new(SURVEY_BLOCK * dense, sizeof *part->room);
+    part->chunk = mem_new(BOUNDS_SUMS * dense, sizeof *part->chunk);
+    part->sum = mem_new(BOUNDS_SUMS * (size_t)dims, sizeof *part->sum);
+    return part->x_max != NULL && part->room != NULL && part->chunk != NULL &&
+           part->sum != NULL;
 }
 
 static enum err measure_init(struct measure *measure, uint32_t dims)
@@ -241,10 +252,9 @@ static enum err measure_init(struct measure *measure, uint32_t dims)
     bool ok;
 
     measure->parts = mem_new(measure->threads, sizeof *measure->parts);
-    measure->u_exponent = mem_new(dims, sizeof *measure->u_exponent);
-    measure->v_exponent = mem_new(dims, sizeof *measure->v_exponent);
-    ok = measure->parts != NULL && measure->u_exponent != NULL &&
-         measure->v_exponent != NULL;
+    measure->scale =
+        mem_new(BOUNDS_SUMS * (size_t)dims, sizeof *measure->scale);
+    ok = measure->parts != NULL && measure->scale != NULL;
     for (uint32_t t = 0; ok && t < measure->threads; t++)
         ok = part_init(&measure->parts[t], dims, sparse);
     return ok ? ERR_OK : ERR_NOMEM;
@@ -267,16 +277,18 @@ static void join_maxima(struct measure *measure)
 /* Scales from the crude bound rows * max * max, which no sum exceeds.  One bit
  * is left for SLACK and the rounding up of each chunk or sparse row. */
 enum err bounds_scales(const struct bounds_sizes *sizes, uint64_t rows,
-                       int16_t *u, int16_t *v)
+                       int16_t *scale)
 {
+    const double factor[BOUNDS_SUMS] = {sizes->label, sizes->norm, 1};
+
     for (uint32_t j = 0; j < sizes->dims; j++) {
         const double each = 2 * (double)rows * sizes->x_max[j] * sizes->weight;
 
-        if (!(each * sizes->label < HUGE_BOUND &&
-              each * sizes->norm < HUGE_BOUND))
-            return ERR_RANGE;
-        u[j] = tally_exponent(each * sizes->label);
-        v[j] = tally_exponent(each * sizes->norm);
+        for (size_t q = 0; q < BOUNDS_SUMS; q++) {
+            if (!(each * factor[q] < HUGE_BOUND))
+                return ERR_RANGE;
+            scale[q * sizes->dims + j] = tally_exponent(each * factor[q]);
+        }
     }
     return ERR_OK;
 }
@@ -292,29 +304,30 @@ static struct bounds_sizes sizes_of(const struct measure *measure)
                                  .weight = all->weight_max};
 }
 
-static void sum_parts(const struct measure *measure, int64_t *u, int64_t *v)
+static void sum_parts(const struct measure *measure, int64_t *sum)
 {
-    for (uint32_t j = 0; j < measure->data->stride; j++) {
-        u[j] = 0;
-        v[j] = 0;
-        for (uint32_t t = 0; t < measure->threads; t++) {
-            u[j] += measure->parts[t].u_sum[j];
-            v[j] += measure->parts[t].v_sum[j];
-        }
+    for (size_t j = 0; j < BOUNDS_SUMS * (size_t)measure->data->stride; j++) {
+        sum[j] = 0;
+        for (uint32_t t = 0; t < measure->threads; t++)
+            sum[j] += measure->parts[t].sum[j];
     }
 }
 
 void bounds_settle(struct bounds *bounds, const struct bounds_sizes *sizes,
-                   const int16_t *u, const int16_t *v, const int64_t *u_sum,
-                   const int64_t *v_sum)
+                   const int16_t *scale, const int64_t *sum)
 {
-    for (uint32_t j = 0; j < bounds->dims; j++) {
+    const size_t dims = bounds->dims;
+
+    for (size_t j = 0; j < dims; j++) {
         /* The conversion may round down by 2^-53: bounds_exponents' SLACK. */
-        bounds->u[j] = ldexp((double)u_sum[j], -u[j]);
-        bounds->v[j] = ldexp((double)v_sum[j], -v[j]);
+        bounds->u[j] = ldexp((double)sum[j], -scale[j]);
+        bounds->m[j] = ldexp((double)sum[2 * dims + j], -scale[2 * dims + j]);
+        bounds->v[j] = ldexp((double)sum[dims + j], -scale[dims + j]) +
+                       bounds->m[j] * NORM_LOST;
+        bounds->x_max[j] = sizes->x_max[j];
     }
     bounds->label = sizes->label;
-    bounds->norm = sizes->norm;
+    bounds->norm = sizes->norm + NORM_LOST;
     bounds->weight = sizes->weight;
 }
 
@@ -347,12 +360,12 @@ static void measure_maxima(struct measure *measure, uint32_t count,
 
 /* After the scales are chosen. */
 static void measure_sums(struct measure *measure, uint32_t count,
-                         struct pool *pool, int64_t *u, int64_t *v)
+                         struct pool *pool, int64_t *sum)
 {
     pool->run(pool,
               dataset_is_sparse(measure->data) ? add_sparse_chunk : add_chunk,
               measure, count);
-    sum_parts(measure, u, v);
+    sum_parts(measure, sum);
 }
 
 enum err bounds_measure_part(struct bounds *bounds,
@@ -362,29 +375,25 @@ enum err bounds_measure_part(struct bounds *bounds,
     const struct dataset *const data = problem->data;
     struct measure measure = measure_of(problem, first, pool);
     struct bounds_sizes sizes = {0};
-    int64_t *u = mem_new(data->stride, sizeof *u);
-    int64_t *v = mem_new(data->stride, sizeof *v);
+    int64_t *sum = mem_new(BOUNDS_SUMS * (size_t)data->stride, sizeof *sum);
     enum err err;
 
     CHECK(bounds->dims == data->stride);
     CHECK(chunkset_has_range(&data->present, first, end));
     err = measure_init(&measure, data->stride);
-    if (err == ERR_OK && (u == NULL || v == NULL))
+    if (err == ERR_OK && sum == NULL)
         err = ERR_NOMEM;
     if (err == ERR_OK) {
         measure_maxima(&measure, end - first, pool);
         sizes = sizes_of(&measure);
-        err = bounds_scales(&sizes, data->rows, measure.u_exponent,
-                            measure.v_exponent);
+        err = bounds_scales(&sizes, data->rows, measure.scale);
     }
     if (err == ERR_OK) {
-        measure_sums(&measure, end - first, pool, u, v);
-        bounds_settle(bounds, &sizes, measure.u_exponent, measure.v_exponent, u,
-                      v);
+        measure_sums(&measure, end - first, pool, sum);
+        bounds_settle(bounds, &sizes, measure.scale, sum);
     }
     measure_close(&measure);
-    mem_free(u);
-    mem_free(v);
+    mem_free(sum);
     return err;
 }
 
@@ -430,19 +439,17 @@ void bounds_sizes_join(struct bounds_sizes *into,
     into->weight = fmax(into->weight, from->weight);
 }
 
-enum err bounds_sums(const struct problem *problem, const int16_t *u,
-                     const int16_t *v, struct pool *pool, int64_t *u_sum,
-                     int64_t *v_sum)
+enum err bounds_sums(const struct problem *problem, const int16_t *scale,
+                     struct pool *pool, int64_t *sum)
 {
     struct measure measure = measure_of(problem, 0, pool);
     const uint32_t dims = problem->data->stride;
     enum err err = measure_init(&measure, dims);
 
     if (err == ERR_OK) {
-        memcpy(measure.u_exponent, u, dims * sizeof *u);
-        memcpy(measure.v_exponent, v, dims * sizeof *v);
-        measure_sums(&measure, dataset_chunks(problem->data), pool, u_sum,
-                     v_sum);
+        memcpy(measure.scale, scale,
+               BOUNDS_SUMS * (size_t)dims * sizeof *scale);
+        measure_sums(&measure, dataset_chunks(problem->data), pool, sum);
     }
     measure_close(&measure);
     return err;
@@ -454,17 +461,21 @@ static double larger(double a, double b)
     return b > a ? b : a;
 }
 
+/* What a vector can make of the rows. */
+struct reach {
+    double norm;  /* |w|. */
+    double score; /* At least every |x_i . w|. */
+};
+
 /* |w| without underflow or overflow on the way: scaled by the largest
  * coordinate. */
 static double weight_norm(const double *w, uint32_t count)
 {
-    double largest = 0;
+    const double largest = vec_largest(w, count);
     double sum = 0;
 
-    if (!vec_finite(w, count))
+    if (!(largest < HUGE_VAL)) /* Or NaN. */
         return HUGE_VAL;
-    for (uint32_t j = 0; j < count; j++)
-        largest = larger(largest, fabs(w[j]));
     if (largest == 0)
         return 0;
     for (uint32_t j = 0; j < count; j++) {
@@ -482,59 +493,140 @@ static double norm_above(const double *w, uint32_t count)
     return vec_largest(w, count) * sqrt((double)count) * SLACK;
 }
 
+/* sum_k xmax_k |w_k|, of the output where that is largest. */
+static double weighted_maxima(const struct bounds *bounds, const double *w,
+                              uint32_t outputs)
+{
+    double most = 0;
+
+    for (uint32_t k = 0; k < outputs; k++, w += bounds->dims) {
+        double lane[KERNEL_LANES] = {0};
+        double sum = 0;
+
+        for (uint32_t j = 0; j < bounds->dims; j += KERNEL_LANES) {
+            UNROLL
+            for (uint32_t l = 0; l < KERNEL_LANES; l++)
+                lane[l] += bounds->x_max[j + l] * fabs(w[j + l]);
+        }
+        for (uint32_t l = 0; l < KERNEL_LANES; l++)
+            sum += lane[l];
+        most = larger(most, sum);
+    }
+    return most;
+}
+
+/* |w| and zeta, with room for weights that are quantised. */
+static struct reach reach_of(const struct bounds *bounds,
+                             const struct problem *problem, const double *w)
+{
+    const double norm = weight_norm(w, problem_dims(problem));
+    const double zeta = weighted_maxima(bounds, w, problem_outputs(problem));
+
+    if (!(norm < HUGE_VAL)) /* Some weight may not be a number. */
+        return (struct reach){HUGE_VAL, HUGE_VAL};
+    if (!problem_quantises(problem))
+        return (struct reach){norm, zeta + TINY};
+    return (struct reach){norm * SLACK,
+                          zeta * (1 + bounds->norm * bounds->norm * 0x1p-30) +
+                              TINY};
+}
+
 /* What the bounds of a round depend on besides the data. */
 struct scale {
     double label; /* Factor of U. */
-    double score; /* Factor of V. */
-    double w;     /* |w|, if scores are computed at all. */
+    double norm;  /* Factor of V, */
+    double zeta;  /* and of M: the lesser counts. */
+    bool squares; /* DIAGONAL: xmax_j is one more factor of M_j. */
+    double score; /* No |x_i . w| is above. */
 };
 
-/* The bound on column j; HUGE_VAL if it, or a score, might overflow. */
+/* Neither is NaN, or it is the first. */
+static double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* The bound on column j; HUGE_VAL if it might overflow. */
 static double column_bound(const struct bounds *bounds,
                            const struct scale *scale, uint32_t j)
 {
+    const double each = scale->squares ? bounds->x_max[j] : 1;
     const double bound =
-        scale->label * bounds->u[j] + scale->score * bounds->v[j];
+        scale->label * bounds->u[j] +
+        lesser(scale->norm * bounds->v[j], scale->zeta * each * bounds->m[j]);
 
-    if (!(scale->w * bounds->v[j] < HUGE_BOUND && bound < HUGE_BOUND))
-        return HUGE_VAL;
-    return bounds->v[j] == 0 ? 0 : bound * SLACK + TINY;
+    if (bounds->m[j] == 0)
+        return 0;
+    return bound < HUGE_BOUND ? bound * SLACK + TINY : HUGE_VAL;
 }
 
-/* Factors of U and V for what is asked. */
-static struct scale scale_of(const struct problem *problem,
-                             const struct evaluation *what, uint32_t dims)
+/* At weights that need only be no overflow. */
+static struct scale plain_scale(const struct bounds *bounds,
+                                const struct problem *problem,
+                                const struct evaluation *what)
+{
+    const double norm = norm_above(what->w, problem_dims(problem)) * SLACK;
+
+    return (struct scale){.label = problem->model->bound_label,
+                          .score = bounds->norm * norm};
+}
+
+/* Factors of U, V and M for what is asked. */
+static struct scale scale_of(const struct bounds *bounds,
+                             const struct problem *problem,
+                             const struct evaluation *what)
 {
     const struct model_ops *const model = problem->model;
-    const double slack = problem_quantises(problem) ? SLACK : 1;
-    const double w = weight_norm(what->w, dims) * slack;
+    const double c = model->curvature;
+    struct scale scale = plain_scale(bounds, problem, what);
+    struct reach reach;
 
     switch (what->kind) {
     case EVALUATE_GRADIENT:
     case EVALUATE_SCORES:
     case EVALUATE_BACK:
     case EVALUATE_LOCAL: /* No tally: only whether w is within bounds. */
-        return (struct scale){model->bound_label, model->bound_score * w, w};
+        if (model->bound_score == 0)
+            return scale;
+        reach = reach_of(bounds, problem, what->w);
+        scale.norm = model->bound_score * reach.norm;
+        scale.zeta = model->bound_score * reach.score;
+        scale.score = lesser(bounds->norm * reach.norm, reach.score);
+        return scale;
     case EVALUATE_HESSVEC:
-        return (struct scale){
-            0, model->curvature * weight_norm(what->v, dims) * slack, w};
-    case EVALUATE_HESSIAN:
+        reach = reach_of(bounds, problem, what->v);
+        scale.label = 0;
+        scale.norm = c * reach.norm;
+        scale.zeta = c * reach.score;
+        return scale;
     case EVALUATE_DIAGONAL:
+        return (struct scale){0, c, c, true, scale.score};
+    case EVALUATE_HESSIAN:
         break;
     }
-    return (struct scale){0, model->curvature, w};
+    return (struct scale){0, c, HUGE_VAL, false, scale.score};
 }
 
-/* Lower triangle: the smaller bound of the two columns. */
+/* |x_ij x_ik| <= |x_ij||x_i|, and |x_ij| xmax_k; and the other way. */
+static double pair_bound(const struct bounds *bounds, double c, uint32_t j,
+                         uint32_t k)
+{
+    const double least = lesser(lesser(bounds->v[j], bounds->v[k]),
+                                lesser(bounds->x_max[k] * bounds->m[j],
+                                       bounds->x_max[j] * bounds->m[k]));
+
+    if (bounds->m[j] == 0 || bounds->m[k] == 0)
+        return 0;
+    return c * least * SLACK + TINY;
+}
+
+/* Lower triangle. */
 static void hessian_exponents(const struct bounds *bounds,
                               const struct scale *scale, int16_t *exponent)
 {
     for (uint32_t j = 0; j < bounds->dims; j++) {
-        const double row = column_bound(bounds, scale, j);
-
         for (uint32_t k = 0; k <= j; k++)
-            *exponent++ =
-                tally_exponent(fmin(row, column_bound(bounds, scale, k)));
+            *exponent++ = tally_exponent(pair_bound(bounds, scale->norm, j, k));
     }
 }
 
@@ -557,7 +649,7 @@ static double loss_bound(const struct bounds *bounds,
 /* Of the gradient's tally; the others have no loss.  ERR_RANGE as the rest. */
 static enum err loss_exponent(const struct bounds *bounds,
                               const struct problem *problem,
-                              const struct evaluation *what, double w,
+                              const struct evaluation *what, double score,
                               int16_t *exponent)
 {
     double bound;
@@ -566,7 +658,7 @@ static enum err loss_exponent(const struct bounds *bounds,
     *exponent = 0;
     if (what->kind != EVALUATE_GRADIENT)
         return ERR_OK;
-    bound = loss_bound(bounds, problem, bounds->norm * w);
+    bound = loss_bound(bounds, problem, score);
     if (!(bound < HUGE_BOUND))
         return ERR_RANGE;
     e = tally_loss_exponent(bound);
@@ -645,60 +737,17 @@ static bool as_before(const struct bounds_memo *memo,
                       const struct evaluation *what, const struct scale *scale)
 {
     return memo->known && what->kind == EVALUATE_GRADIENT &&
-           memo->label == scale->label && memo->score == scale->score &&
-           scale->w * memo->v < HUGE_BOUND;
+           memo->label == scale->label && memo->norm == scale->norm &&
+           memo->zeta == scale->zeta;
 }
 
-static void remember(const struct bounds *bounds, const struct evaluation *what,
-                     const struct scale *scale, struct bounds_memo *memo)
+static void remember(const struct evaluation *what, const struct scale *scale,
+                     struct bounds_memo *memo)
 {
     *memo = (struct bounds_memo){.known = what->kind == EVALUATE_GRADIENT,
                                  .label = scale->label,
-                                 .score = scale->score};
-    for (uint32_t j = 0; j < bounds->dims; j++)
-        memo->v = larger(memo->v, bounds->v[j]);
-}
-
-/* The common case, found out with one look at w: residuals that are bounded by
- * themselves, at weights that are nowhere near an overflow. */
-static bool plainly_as_before(const struct problem *problem,
-                              const struct evaluation *what,
-                              const struct bounds_memo *memo, double above)
-{
-    const struct scale scale = {.label = problem->model->bound_label,
-                                .w = above};
-
-    return problem->model->bound_score == 0 && above < HUGE_BOUND &&
-           as_before(memo, what, &scale);
-}
-
-/* Those of the sums. */
-static enum err sum_exponents(const struct bounds *bounds,
-                              const struct problem *problem,
-                              const struct evaluation *what,
-                              struct bounds_memo *memo, double *w,
-                              int16_t *exponent)
-{
-    struct scale scale;
-    enum err err;
-
-    if (problem->model->bound_score == 0) {
-        *w = norm_above(what->w, problem_dims(problem)) * SLACK;
-        if (plainly_as_before(problem, what, memo, *w))
-            return ERR_OK;
-    }
-    scale = scale_of(problem, what, problem_dims(problem));
-    if (problem->model->bound_score != 0)
-        *w = scale.w;
-    if (!(scale.w < HUGE_BOUND && scale.score < HUGE_BOUND))
-        return ERR_RANGE;
-    if (as_before(memo, what, &scale))
-        return ERR_OK;
-    memo->known = false;
-    err = find_exponents(bounds, problem, what, &scale, exponent);
-    if (err == ERR_OK)
-        remember(bounds, what, &scale, memo);
-    return err;
+                                 .norm = scale->norm,
+                                 .zeta = scale->zeta};
 }
 
 enum err bounds_exponents_again(const struct bounds *bounds,
@@ -706,14 +755,23 @@ enum err bounds_exponents_again(const struct bounds *bounds,
                                 const struct evaluation *what,
                                 struct bounds_memo *memo, int16_t *exponent)
 {
-    double w = 0;
-    const enum err err =
-        sum_exponents(bounds, problem, what, memo, &w, exponent);
+    const struct scale scale = scale_of(bounds, problem, what);
+    enum err err = ERR_OK;
 
+    /* One of the two may be huge, if the other is not. */
+    if (!(scale.score < HUGE_BOUND &&
+          lesser(scale.norm, scale.zeta) < HUGE_VAL))
+        return ERR_RANGE;
+    if (!as_before(memo, what, &scale)) {
+        memo->known = false;
+        err = find_exponents(bounds, problem, what, &scale, exponent);
+        if (err == ERR_OK)
+            remember(what, &scale, memo);
+    }
     if (err != ERR_OK)
         return err;
     return loss_exponent(
-        bounds, problem, what, w,
+        bounds, problem, what, scale.score,
         &exponent[evaluation_dims(what->kind, problem_dims(problem))]);
 }
 

@@ -8,14 +8,20 @@
  * class, `stride` apart: all sums over rows have that layout too.
  *
  * Bounds (TALLY-4), with s_i the sample weight of row i.  |dloss/dz| is at
- * most a|y_i| + b|x_i||w| and d2loss/dz2 at most c, so
- *     GRADIENT   sum_i |r_i x_ij|            <= a U_j + b |w| V_j
- *     HESSVEC    sum_i |h_i (x_i . v) x_ij|  <= c |v| V_j
- *     HESSIAN    sum_i |h_i x_ij x_ik|       <= c min(V_j, V_k)
- *     DIAGONAL   sum_i h_i x_ij^2            <= c V_j
- * where U_j = sum_i s_i |x_ij||y_i| and V_j = sum_i s_i |x_ij||x_i|.
- * U and V are integer tallies rounded up, taken once; the exponents of a round
- * are then a pure function of (U, V, |w|, |v|) and agree on every machine.
+ * most a|y_i| + b|z_i| and d2loss/dz2 at most c; |z_i| is at most |x_i||w|, and
+ * at most zeta(w) = sum_k xmax_k |w_k|, xmax_k the largest |x_ik|.  So
+ *     GRADIENT   sum_i |r_i x_ij|  <= a U_j + b min(|w| V_j, zeta(w) M_j)
+ *     HESSVEC    sum_i |h_i (x_i . v) x_ij|  <= c min(|v| V_j, zeta(v) M_j)
+ *     HESSIAN    sum_i |h_i x_ij x_ik|
+ *                <= c min(V_j, V_k, xmax_k M_j, xmax_j M_k)
+ *     DIAGONAL   sum_i h_i x_ij^2  <= c min(V_j, xmax_j M_j)
+ * where U_j = sum_i s_i |x_ij||y_i|, V_j = sum_i s_i |x_ij||x_i| and
+ * M_j = sum_i s_i |x_ij|.  V is better where there are many columns alike, M
+ * where a column of 10^6 stands beside one of 10^-6.
+ * U, V and M are integer tallies rounded up, taken once; the exponents of a
+ * round are then a pure function of (U, V, M, xmax, w, v) and agree on every
+ * machine.  The loss of all rows is at most sum_i s_i (|y_i| + |z_i|)^2 if it
+ * is squared (1 + |z_i| of a squared hinge), else sum_i s_i (2 |z_i| + 32).
  * The index profile has one exponent for all columns: that of the largest
  * bound.  Those of profile csr are 5 less, and at most 63 above the least.
  *
@@ -24,7 +30,8 @@
  *     GRADIENT   |r_ik| = |p_k - [y_i = k]| <= 1, so a = 1, b = 0
  *     HESSVEC    |p_k (t_k - sum_l p_l t_l)| = |sum_l p_k p_l (t_k - t_l)|
  *                <= p_k (1 - p_k) max_l |t_k - t_l| <= 2 max_l |t_l| / 4
- *                <= |x_i||v| / 2, so c = 1/2
+ *                <= |x_i||v| / 2, so c = 1/2; zeta is that of the output
+ *                where it is largest
  *     loss       <= s_i (2 |x_i||w| + log classes)
  * for every class the same.  c also bounds the curvature: the largest
  * eigenvalue of diag(p) - p p' is at most 1/2.
@@ -91,11 +98,11 @@ struct digest problem_hash(const struct problem *problem, const double *w);
  * share an exponent.  Softmax reads such rows as csr ones of values 1. */
 bool problem_quantises(const struct problem *problem);
 
-/* Per-column bound vectors U and V; `dims` is the data's stride. */
+/* Per-column bound vectors U, V and M; `dims` is the data's stride. */
 struct bounds {
     uint32_t dims;
-    double *u;
-    double *v;
+    double *u, *v, *m;
+    double *x_max;
     double label, norm, weight; /* Largest |y_i|, |x_i| and s_i. */
 };
 
@@ -130,15 +137,16 @@ MUST_CHECK enum err bounds_sizes_measure(struct bounds_sizes *sizes,
                                          struct pool *pool);
 void bounds_sizes_join(struct bounds_sizes *into,
                        const struct bounds_sizes *from);
-/* Of `rows` rows in all; dims of each.  ERR_RANGE as bounds_measure. */
+/* U, V and M, dims of each, one after the other. */
+#define BOUNDS_SUMS 3u
+/* Of `rows` rows in all.  ERR_RANGE as bounds_measure. */
 MUST_CHECK enum err bounds_scales(const struct bounds_sizes *sizes,
-                                  uint64_t rows, int16_t *u, int16_t *v);
-MUST_CHECK enum err bounds_sums(const struct problem *problem, const int16_t *u,
-                                const int16_t *v, struct pool *pool,
-                                int64_t *u_sum, int64_t *v_sum);
+                                  uint64_t rows, int16_t *scale);
+MUST_CHECK enum err bounds_sums(const struct problem *problem,
+                                const int16_t *scale, struct pool *pool,
+                                int64_t *sum);
 void bounds_settle(struct bounds *bounds, const struct bounds_sizes *sizes,
-                   const int16_t *u, const int16_t *v, const int64_t *u_sum,
-                   const int64_t *v_sum);
+                   const int16_t *scale, const int64_t *sum);
 
 /* evaluation_exponents for a round of `what`.  ERR_RANGE if |w| or |v| is not
  * finite, or so large that a score or the loss might not be. */
@@ -151,8 +159,7 @@ MUST_CHECK enum err bounds_exponents(const struct bounds *bounds,
  * are as the last call left them, and what cannot have changed is kept. */
 struct bounds_memo {
     bool known;
-    double label, score; /* What the exponents come from. */
-    double v;            /* The largest. */
+    double label, norm, zeta; /* What the exponents come from. */
 };
 
 MUST_CHECK enum err bounds_exponents_again(const struct bounds *bounds,

@@ -224,36 +224,31 @@ static void on_schema(struct enrol *enrol, const struct roll_schema *schema)
 
 /* All rows together are no smaller than ours, so their scales are no finer;
  * finer ones would overflow here. */
-static bool scales_fit(const struct enrol *enrol, const int16_t *u,
-                       const int16_t *v)
+static bool scales_fit(const struct enrol *enrol, const int16_t *scale)
 {
-    const uint32_t dims = enrol->sizes.dims;
-    int16_t *own = mem_new(2 * (size_t)dims, sizeof *own);
-    bool fit = own != NULL && bounds_scales(&enrol->sizes, enrol->rows, own,
-                                            own + dims) == ERR_OK;
+    const size_t dims = enrol->sizes.dims;
+    int16_t *own = mem_new(BOUNDS_SUMS * dims, sizeof *own);
+    bool fit =
+        own != NULL && bounds_scales(&enrol->sizes, enrol->rows, own) == ERR_OK;
 
-    /* What is zero here is so on any scale. */
-    for (uint32_t j = 0; fit && j < dims; j++)
-        fit = enrol->sizes.x_max[j] == 0 ||
-              ((enrol->sizes.label == 0 || u[j] <= own[j]) &&
-               v[j] <= own[dims + j]);
+    /* What is zero here is so on any scale: a column, or U of all labels. */
+    for (size_t j = 0; fit && j < BOUNDS_SUMS * dims; j++)
+        fit = enrol->sizes.x_max[j % dims] == 0 ||
+              (j < dims && enrol->sizes.label == 0) || scale[j] <= own[j];
     mem_free(own);
     return fit;
 }
 
-static void say_sums(struct enrol *enrol, const int16_t *u, const int16_t *v)
+static void say_sums(struct enrol *enrol, const int16_t *scale)
 {
     const struct problem problem = problem_here(enrol);
     const uint32_t dims = enrol->sizes.dims;
-    int64_t *sums = mem_new(2 * (size_t)dims, sizeof *sums);
+    int64_t *sums = mem_new(BOUNDS_SUMS * (size_t)dims, sizeof *sums);
     const struct roll_msg msg = {
-        .kind = ROLL_SUMS,
-        .sums = {.dims = dims,
-                 .u = (uint8_t *)sums,
-                 .v = (uint8_t *)sums + dims * sizeof *sums}};
+        .kind = ROLL_SUMS, .sums = {.dims = dims, .sum = (uint8_t *)sums}};
 
     if (sums == NULL ||
-        bounds_sums(&problem, u, v, enrol->pool, sums, sums + dims) != ERR_OK)
+        bounds_sums(&problem, scale, enrol->pool, sums) != ERR_OK)
         fail(enrol, ERR_NOMEM, "out of memory");
     else
         say(enrol, &msg);
@@ -263,17 +258,17 @@ static void say_sums(struct enrol *enrol, const int16_t *u, const int16_t *v)
 static void on_scales(struct enrol *enrol, const struct roll_scales *msg)
 {
     const uint32_t dims = enrol->sizes.dims;
-    int16_t *scales = mem_new(2 * (size_t)dims, sizeof *scales);
+    const size_t count = BOUNDS_SUMS * (size_t)dims;
+    int16_t *scales = mem_new(count, sizeof *scales);
 
     if (scales == NULL || msg->dims != dims) {
         fail(enrol, ERR_FORMAT, "the coordinator sent what is no message");
         mem_free(scales);
         return;
     }
-    memcpy(scales, msg->u, dims * sizeof *scales);
-    memcpy(scales + dims, msg->v, dims * sizeof *scales);
-    if (scales_fit(enrol, scales, scales + dims))
-        say_sums(enrol, scales, scales + dims);
+    memcpy(scales, msg->scale, count * sizeof *scales);
+    if (scales_fit(enrol, scales))
+        say_sums(enrol, scales);
     else
         fail(enrol, ERR_SHAPE,
              "the coordinator describes a job that cannot be");

@@ -10,7 +10,7 @@
 #include "os/file.h"
 
 #define PARTS_FILE "parts"
-#define MAGIC      "MUSTPRT1"
+#define MAGIC      "MUSTPRT2"
 #define PATH_SIZE  4096u
 #define HEAD_BYTES 64u
 #define HOME_BYTES (DIGEST_BYTES + 4u)
@@ -121,7 +121,7 @@ static size_t file_bytes(const struct parts *parts)
     return HEAD_BYTES + 3 * sizeof(double) + DIGEST_BYTES +
            (size_t)parts->count * HOME_BYTES +
            (size_t)parts->label_count * sizeof(double) +
-           2 * (size_t)parts->bounds.dims * sizeof(double);
+           4 * (size_t)parts->bounds.dims * sizeof(double);
 }
 
 static void put_parts(struct writer *out, const struct parts *parts)
@@ -146,6 +146,8 @@ static void put_parts(struct writer *out, const struct parts *parts)
     put_f64(out, bounds->weight);
     put_bytes(out, bounds->u, bounds->dims * sizeof *bounds->u);
     put_bytes(out, bounds->v, bounds->dims * sizeof *bounds->v);
+    put_bytes(out, bounds->m, bounds->dims * sizeof *bounds->m);
+    put_bytes(out, bounds->x_max, bounds->dims * sizeof *bounds->x_max);
 }
 
 enum err parts_save(const struct parts *parts, const char *folder,
@@ -201,6 +203,8 @@ static enum err get_bounds(struct reader *in, uint32_t dims,
     bounds->weight = get_f64(in);
     get_bytes(in, bounds->u, dims * sizeof *bounds->u);
     get_bytes(in, bounds->v, dims * sizeof *bounds->v);
+    get_bytes(in, bounds->m, dims * sizeof *bounds->m);
+    get_bytes(in, bounds->x_max, dims * sizeof *bounds->x_max);
     return in->ok ? ERR_OK : ERR_FORMAT;
 }
 

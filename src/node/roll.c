@@ -48,8 +48,8 @@ struct roll {
     uint32_t dims;
     bool *sized, *summed; /* By home. */
     struct bounds_sizes sizes;
-    int16_t *u, *v;
-    int64_t *u_sum, *v_sum;
+    int16_t *scale;
+    int64_t *sum;
     struct farewell farewell;
 
     enum err err;
@@ -91,10 +91,9 @@ static void say_schema(const struct roll *roll, const struct peer *peer,
 
 static void say_scales(const struct roll *roll, const struct peer *peer)
 {
-    const struct roll_msg msg = {.kind = ROLL_SCALES,
-                                 .scales = {.dims = roll->dims,
-                                            .u = (uint8_t *)roll->u,
-                                            .v = (uint8_t *)roll->v}};
+    const struct roll_msg msg = {
+        .kind = ROLL_SCALES,
+        .scales = {.dims = roll->dims, .scale = (uint8_t *)roll->scale}};
 
     say(peer->link, &msg);
 }
@@ -372,8 +371,7 @@ static void on_sizes(struct roll *roll, struct peer *peer,
     roll->sized[home] = true;
     if (!all_of(roll, roll->sized))
         return;
-    if (bounds_scales(&roll->sizes, roll->parts->rows, roll->u, roll->v) !=
-        ERR_OK) {
+    if (bounds_scales(&roll->sizes, roll->parts->rows, roll->scale) != ERR_OK) {
         end(roll, why_set(roll->why, ERR_RANGE,
                           "labels or values are too large to bound "
                           "anything"));
@@ -384,16 +382,15 @@ static void on_sizes(struct roll *roll, struct peer *peer,
 }
 
 /* False: it overflows, which no sum on these scales does. */
-static bool add_sums(const struct roll *roll, const uint8_t *bytes,
-                     int64_t *sum)
+static bool add_sums(const struct roll *roll, const uint8_t *bytes)
 {
-    for (uint32_t j = 0; j < roll->dims; j++) {
+    for (size_t j = 0; j < BOUNDS_SUMS * (size_t)roll->dims; j++) {
         int64_t value;
 
         memcpy(&value, bytes + j * sizeof value, sizeof value);
-        if (value > INT64_MAX - sum[j])
+        if (value > INT64_MAX - roll->sum[j])
             return false;
-        sum[j] += value;
+        roll->sum[j] += value;
     }
     return true;
 }
@@ -406,8 +403,7 @@ static void on_sums(struct roll *roll, struct peer *peer,
     if (roll->stage != STAGE_SUMS || roll->summed[home])
         return;
     progress(roll);
-    if (!add_sums(roll, msg->u, roll->u_sum) ||
-        !add_sums(roll, msg->v, roll->v_sum)) {
+    if (!add_sums(roll, msg->sum)) {
         end(roll, why_set(roll->why, ERR_RANGE,
                           "%s: its rows are larger than it said", peer->name));
         return;
@@ -654,10 +650,8 @@ void roll_free(struct roll *roll)
     bounds_sizes_close(&roll->sizes);
     mem_free(roll->sized);
     mem_free(roll->summed);
-    mem_free(roll->u);
-    mem_free(roll->v);
-    mem_free(roll->u_sum);
-    mem_free(roll->v_sum);
+    mem_free(roll->scale);
+    mem_free(roll->sum);
     mem_free(roll);
 }
 
@@ -685,18 +679,15 @@ enum err roll_gather(struct roll *roll, struct parts *parts, struct why *why)
 static enum err make_vectors(struct roll *roll)
 {
     const uint32_t homes = roll->parts->count;
-    const uint32_t dims = roll->dims;
-    const enum err err = bounds_sizes_init(&roll->sizes, dims);
+    const size_t count = BOUNDS_SUMS * (size_t)roll->dims;
+    const enum err err = bounds_sizes_init(&roll->sizes, roll->dims);
 
     roll->sized = mem_new(homes, sizeof *roll->sized);
     roll->summed = mem_new(homes, sizeof *roll->summed);
-    roll->u = mem_new(dims, sizeof *roll->u);
-    roll->v = mem_new(dims, sizeof *roll->v);
-    roll->u_sum = mem_new(dims, sizeof *roll->u_sum);
-    roll->v_sum = mem_new(dims, sizeof *roll->v_sum);
+    roll->scale = mem_new(count, sizeof *roll->scale);
+    roll->sum = mem_new(count, sizeof *roll->sum);
     if (err != ERR_OK || roll->sized == NULL || roll->summed == NULL ||
-        roll->u == NULL || roll->v == NULL || roll->u_sum == NULL ||
-        roll->v_sum == NULL)
+        roll->scale == NULL || roll->sum == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
@@ -722,8 +713,7 @@ enum err roll_measure(struct roll *roll, struct parts *parts, struct why *why)
     }
     err = serve(roll, why);
     if (err == ERR_OK)
-        bounds_settle(&parts->bounds, &roll->sizes, roll->u, roll->v,
-                      roll->u_sum, roll->v_sum);
+        bounds_settle(&parts->bounds, &roll->sizes, roll->scale, roll->sum);
     return err;
 }
 

@@ -38,7 +38,7 @@ static double f64_at(const uint8_t *bytes, uint32_t i)
 {
     double value;
 
-    memcpy(&value, bytes + (size_t)i * sizeof value, sizeof value);
+    memcpy(&value, bytes + i * sizeof value, sizeof value);
     return value;
 }
 
@@ -55,6 +55,11 @@ static const uint8_t *get_labels(struct reader *in, uint32_t *count)
         must(in, isfinite(f64_at(labels, i)) &&
                      (i == 0 || f64_at(labels, i - 1) < f64_at(labels, i)));
     return labels;
+}
+
+static size_t sums_count(uint32_t dims)
+{
+    return ROLL_SUMS_EACH * (size_t)dims;
 }
 
 static void put_labels(struct writer *out, const uint8_t *labels,
@@ -152,12 +157,12 @@ static void get_sizes(struct reader *in, struct roll_sizes *sizes)
                      !signbit(f64_at(sizes->x_max, i)));
 }
 
-static bool exponents_valid(const uint8_t *bytes, uint32_t count)
+static bool exponents_valid(const uint8_t *bytes, size_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         int16_t value;
 
-        memcpy(&value, bytes + (size_t)i * sizeof value, sizeof value);
+        memcpy(&value, bytes + i * sizeof value, sizeof value);
         if (value < -EXPONENT_LIMIT || value > EXPONENT_LIMIT)
             return false;
     }
@@ -167,8 +172,7 @@ static bool exponents_valid(const uint8_t *bytes, uint32_t count)
 static void put_scales(struct writer *out, const struct roll_scales *scales)
 {
     put_u32(out, scales->dims);
-    put_bytes(out, scales->u, (size_t)scales->dims * sizeof(int16_t));
-    put_bytes(out, scales->v, (size_t)scales->dims * sizeof(int16_t));
+    put_bytes(out, scales->scale, sums_count(scales->dims) * sizeof(int16_t));
 }
 
 static void get_scales(struct reader *in, struct roll_scales *scales)
@@ -176,19 +180,18 @@ static void get_scales(struct reader *in, struct roll_scales *scales)
     scales->dims = get_dims(in);
     if (!in->ok)
         return;
-    scales->u = get_view(in, (size_t)scales->dims * sizeof(int16_t));
-    scales->v = get_view(in, (size_t)scales->dims * sizeof(int16_t));
-    must(in, in->ok && exponents_valid(scales->u, scales->dims) &&
-                 exponents_valid(scales->v, scales->dims));
+    scales->scale = get_view(in, sums_count(scales->dims) * sizeof(int16_t));
+    must(in,
+         in->ok && exponents_valid(scales->scale, sums_count(scales->dims)));
 }
 
 /* Sums of sizes are none of them negative. */
-static bool sums_valid(const uint8_t *bytes, uint32_t count)
+static bool sums_valid(const uint8_t *bytes, size_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         int64_t value;
 
-        memcpy(&value, bytes + (size_t)i * sizeof value, sizeof value);
+        memcpy(&value, bytes + i * sizeof value, sizeof value);
         if (value < 0)
             return false;
     }
@@ -198,8 +201,7 @@ static bool sums_valid(const uint8_t *bytes, uint32_t count)
 static void put_sums(struct writer *out, const struct roll_sums *sums)
 {
     put_u32(out, sums->dims);
-    put_bytes(out, sums->u, (size_t)sums->dims * sizeof(int64_t));
-    put_bytes(out, sums->v, (size_t)sums->dims * sizeof(int64_t));
+    put_bytes(out, sums->sum, sums_count(sums->dims) * sizeof(int64_t));
 }
 
 static void get_sums(struct reader *in, struct roll_sums *sums)
@@ -207,10 +209,8 @@ static void get_sums(struct reader *in, struct roll_sums *sums)
     sums->dims = get_dims(in);
     if (!in->ok)
         return;
-    sums->u = get_view(in, (size_t)sums->dims * sizeof(int64_t));
-    sums->v = get_view(in, (size_t)sums->dims * sizeof(int64_t));
-    must(in, in->ok && sums_valid(sums->u, sums->dims) &&
-                 sums_valid(sums->v, sums->dims));
+    sums->sum = get_view(in, sums_count(sums->dims) * sizeof(int64_t));
+    must(in, in->ok && sums_valid(sums->sum, sums_count(sums->dims)));
 }
 
 static bool control_character(char c)
@@ -244,7 +244,7 @@ bool roll_codec_is(const uint8_t *data, size_t size)
 size_t roll_codec_max(uint32_t dims)
 {
     const size_t labels = ROLL_LABELS_MAX * sizeof(double);
-    const size_t sums = 2 * (size_t)dims * sizeof(int64_t);
+    const size_t sums = sums_count(dims) * sizeof(int64_t);
 
     return SMALL_BYTES + (sums > labels ? sums : labels);
 }
@@ -259,9 +259,9 @@ size_t roll_codec_bound(const struct roll_msg *msg)
     case ROLL_SIZES:
         return SMALL_BYTES + (size_t)msg->sizes.dims * sizeof(double);
     case ROLL_SCALES:
-        return SMALL_BYTES + 2 * (size_t)msg->scales.dims * sizeof(int16_t);
+        return SMALL_BYTES + sums_count(msg->scales.dims) * sizeof(int16_t);
     case ROLL_SUMS:
-        return SMALL_BYTES + 2 * (size_t)msg->sums.dims * sizeof(int64_t);
+        return SMALL_BYTES + sums_count(msg->sums.dims) * sizeof(int64_t);
     case ROLL_NO:
         break;
     }

@@ -89,12 +89,13 @@ static void assert_sizes(const struct sample *s, enum isa isa)
     const uint32_t stride = s->rows.stride;
     static float room[SURVEY_BLOCK * STRIDE_MAX];
     double x_max[STRIDE_MAX] = {0}, u[STRIDE_MAX] = {0}, v[STRIDE_MAX] = {0};
+    double m[STRIDE_MAX] = {0};
     double most = 0;
     const double norm = survey_maxima(isa, &s->rows, room, x_max);
 
-    survey_sums(isa, &s->rows, room, u, v);
+    survey_sums(isa, &s->rows, room, u, v, m);
     for (uint32_t j = 0; j < stride; j++) {
-        double x_ref = 0, u_ref = 0, v_ref = 0;
+        double x_ref = 0, u_ref = 0, v_ref = 0, m_ref = 0;
 
         for (uint32_t i = 0; i < s->rows.rows; i++) {
             const double weight = s->rows.weight != NULL ? s->weight[i] : 1;
@@ -105,10 +106,12 @@ static void assert_sizes(const struct sample *s, enum isa isa)
             x_ref = fmax(x_ref, x);
             u_ref += x * (fabs(s->y[i]) * weight);
             v_ref += x * (size * weight);
+            m_ref += x * weight;
         }
         assert_true(x_max[j] == x_ref);
         assert_true(u[j] == u_ref);
         assert_true(v[j] == v_ref);
+        assert_true(m[j] == m_ref);
     }
     assert_true(norm == most);
 }

@@ -261,6 +261,8 @@ static void test_same_bits_for_any_threads(void **state)
                             other.dims * sizeof *other.u);
         assert_memory_equal(other.v, round.bounds.v,
                             other.dims * sizeof *other.v);
+        assert_memory_equal(other.m, round.bounds.m,
+                            other.dims * sizeof *other.m);
         bounds_close(&other);
         round_close(&round);
     }
@@ -427,8 +429,8 @@ static void test_parts_add_up(void **state)
         struct dataset all = make_data(&rng, rows, 5, 12, seed % 2 == 0);
         const uint32_t chunks = dataset_chunks(&all);
         const uint32_t cut = all.chunk_rows * (chunks / 2);
-        int16_t u[DIMS_MAX], v[DIMS_MAX];
-        int64_t sums[4][DIMS_MAX];
+        int16_t scale[BOUNDS_SUMS * DIMS_MAX];
+        int64_t sums[2][BOUNDS_SUMS * DIMS_MAX];
         struct bounds_sizes sizes;
         struct bounds one, two;
         struct dataset part[2];
@@ -450,22 +452,21 @@ static void test_parts_add_up(void **state)
             assert_int_equal(
                 bounds_sizes_measure(&sizes, &problem, pool_serial()), ERR_OK);
         }
-        assert_int_equal(bounds_scales(&sizes, rows, u, v), ERR_OK);
+        assert_int_equal(bounds_scales(&sizes, rows, scale), ERR_OK);
         for (int i = 0; i < 2; i++) {
             const struct problem problem =
                 problem_of(&part[i], MODEL_LINEAR, ISA_PORTABLE);
 
-            assert_int_equal(bounds_sums(&problem, u, v, pool_serial(), sums[i],
-                                         sums[2 + i]),
-                             ERR_OK);
+            assert_int_equal(
+                bounds_sums(&problem, scale, pool_serial(), sums[i]), ERR_OK);
         }
-        for (uint32_t j = 0; j < all.stride; j++) {
+        for (uint32_t j = 0; j < BOUNDS_SUMS * all.stride; j++)
             sums[0][j] += sums[1][j];
-            sums[2][j] += sums[3][j];
-        }
-        bounds_settle(&two, &sizes, u, v, sums[0], sums[2]);
+        bounds_settle(&two, &sizes, scale, sums[0]);
         assert_memory_equal(one.u, two.u, all.stride * sizeof *one.u);
         assert_memory_equal(one.v, two.v, all.stride * sizeof *one.v);
+        assert_memory_equal(one.m, two.m, all.stride * sizeof *one.m);
+        assert_memory_equal(one.x_max, two.x_max, all.stride * sizeof *one.m);
         assert_true(one.label == two.label && one.norm == two.norm &&
                     one.weight == two.weight);
         bounds_sizes_close(&sizes);

@@ -38,6 +38,8 @@ static struct parts make(void)
     assert_int_equal(parts_cut(&parts, 64), ERR_OK);
     assert_int_equal(bounds_init(&parts.bounds, 8), ERR_OK);
     parts.bounds.u[3] = 0.25;
+    parts.bounds.m[7] = 5;
+    parts.bounds.x_max[0] = 3;
     parts.bounds.norm = 7;
     return parts;
 }
@@ -63,6 +65,7 @@ static void test_file(void **state)
     assert_int_equal(again.chunks, 5);
     assert_int_equal(again.homes[1].first, 2);
     assert_true(again.bounds.u[3] == 0.25 && again.bounds.norm == 7);
+    assert_true(again.bounds.m[7] == 5 && again.bounds.x_max[0] == 3);
     parts_close(&again);
     assert_int_equal(file_read(path, 65536, &bytes, &size, NULL), ERR_OK);
     for (size_t i = 0; i < size; i += 7) {

@@ -36,8 +36,8 @@ struct sum_msg sample_sum(enum sum_kind kind, const double *values)
 
 static const double labels[] = {-1, 0.5, 3};
 static const double sizes[SAMPLE_ROLL_DIMS] = {0, 1, 2.5, 3, 4, 5, 6, 1e300};
-static const int16_t scales[2 * SAMPLE_ROLL_DIMS] = {-1022, 0, 7, 1022};
-static const int64_t sums[2 * SAMPLE_ROLL_DIMS] = {0, 1, INT64_MAX};
+static const int16_t scales[3 * SAMPLE_ROLL_DIMS] = {-1022, 0, 7, 1022};
+static const int64_t sums[3 * SAMPLE_ROLL_DIMS] = {0, 1, INT64_MAX};
 
 struct roll_msg sample_roll(enum roll_kind kind)
 {
@@ -74,16 +74,12 @@ struct roll_msg sample_roll(enum roll_kind kind)
                                         .x_max = (const uint8_t *)sizes};
         break;
     case ROLL_SCALES:
-        msg.scales = (struct roll_scales){
-            .dims = SAMPLE_ROLL_DIMS,
-            .u = (const uint8_t *)scales,
-            .v = (const uint8_t *)(scales + SAMPLE_ROLL_DIMS)};
+        msg.scales = (struct roll_scales){.dims = SAMPLE_ROLL_DIMS,
+                                          .scale = (const uint8_t *)scales};
         break;
     case ROLL_SUMS:
-        msg.sums =
-            (struct roll_sums){.dims = SAMPLE_ROLL_DIMS,
-                               .u = (const uint8_t *)sums,
-                               .v = (const uint8_t *)(sums + SAMPLE_ROLL_DIMS)};
+        msg.sums = (struct roll_sums){.dims = SAMPLE_ROLL_DIMS,
+                                      .sum = (const uint8_t *)sums};
         break;
     case ROLL_NO:
         (void)strcpy(msg.no.reason, "no room");

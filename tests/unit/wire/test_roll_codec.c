@@ -54,8 +54,8 @@ static void test_nonsense(void **state)
 {
     static const double backwards[] = {1, 1};
     static const double negative[DIMS] = {-1};
-    static const int64_t below[2 * DIMS] = {-1};
-    static const int16_t beyond[2 * DIMS] = {1023};
+    static const int64_t below[3 * DIMS] = {-1};
+    static const int16_t beyond[3 * DIMS] = {1023};
     struct roll_msg msg = sample_roll(ROLL_OFFER);
 
     (void)state;
@@ -72,10 +72,10 @@ static void test_nonsense(void **state)
     msg.sizes.x_max = (const uint8_t *)negative;
     assert_int_equal(recode(&msg), ERR_FORMAT);
     msg = sample_roll(ROLL_SUMS);
-    msg.sums.u = (const uint8_t *)below;
+    msg.sums.sum = (const uint8_t *)below;
     assert_int_equal(recode(&msg), ERR_FORMAT);
     msg = sample_roll(ROLL_SCALES);
-    msg.scales.v = (const uint8_t *)beyond;
+    msg.scales.scale = (const uint8_t *)beyond;
     assert_int_equal(recode(&msg), ERR_FORMAT);
 }
 
