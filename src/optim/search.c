@@ -110,19 +110,37 @@ static double step_inside(const struct search *s)
 
     if (!isfinite(s->high.value) || !isfinite(s->high.slope))
         return step_back(s);
-    step = s->low.step > 0 ? near : parabola_minimum(s, &s->high);
-    if (step < near)
+    step = parabola_minimum(s, &s->high);
+    if (step > s->low.step && step < near && width > 0)
         near = middle = step;
     step = cubic_minimum(&s->low, &s->high);
     return width > 0 ? within(step, near, far, middle)
                      : within(step, far, near, middle);
 }
 
-static double step_ahead(const struct search_point *before,
+/* Where the slope would be 0, if it goes on as from p to q, and NaN if it does
+ * not rise: for where the values say nothing. */
+static double slopes_meet(const struct search_point *p,
+                          const struct search_point *q)
+{
+    const double rise = q->slope - p->slope;
+
+    return rise > 0 ? q->step - q->slope * ((q->step - p->step) / rise)
+                    : (double)NAN;
+}
+
+/* In ever larger strides: a first step may be too short by any factor, too. */
+static double step_ahead(const struct search *s,
+                         const struct search_point *before,
                          const struct search_point *at)
 {
-    return within(cubic_minimum(before, at), GROW_MIN * at->step,
-                  GROW_MAX * at->step, GROW_MAX * at->step);
+    double most = at->step;
+
+    for (uint32_t i = 0; i < s->trials; i++)
+        most *= GROW_MAX;
+    if (is_noise(s, at->value) && is_noise(s, before->value))
+        return within(slopes_meet(before, at), GROW_MIN * at->step, most, most);
+    return within(cubic_minimum(before, at), GROW_MIN * at->step, most, most);
 }
 
 static enum search_verdict give_up(struct search *s)
@@ -157,6 +175,6 @@ enum search_verdict search_feed(struct search *s, double value, double slope)
     }
     if (s->trials >= SEARCH_TRIALS_MAX)
         return give_up(s);
-    s->step = s->bracketed ? step_inside(s) : step_ahead(&before, &at);
+    s->step = s->bracketed ? step_inside(s) : step_ahead(s, &before, &at);
     return SEARCH_ON;
 }
