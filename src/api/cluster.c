@@ -35,6 +35,33 @@ struct cluster {
 
 /* --- what is asked for --------------------------------------------------- */
 
+/* Codes that need more than a function can give. */
+static enum err check_placement(const struct code_spec *spec, struct why *why)
+{
+    if (code_spec_products(spec) || spec->placement == PLACE_LOCAL ||
+        spec->placement == PLACE_MATRIX)
+        return why_set(why, ERR_SHAPE,
+                       "code %.32s needs the rows themselves or a file; take "
+                       "steal",
+                       spec->name);
+    return ERR_OK;
+}
+
+/* As the command line does: a search compares sums over the same rows. */
+static enum err check_class(const struct cluster *c, const struct code *code,
+                            struct why *why)
+{
+    const enum optim_kind kind = c->run.optim.kind;
+
+    if (code->exactness != EXACT_APPROX ||
+        (kind != OPTIM_LBFGS && kind != OPTIM_NEWTON))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%s compares sums over all chunks, and code %.32s leaves "
+                   "some out; take steal, or agd",
+                   optim_name(kind), c->run.code.name);
+}
+
 static enum err choose_code(struct cluster *c, struct why *why)
 {
     const struct muster_options *o = c->options;
@@ -46,16 +73,20 @@ static enum err choose_code(struct cluster *c, struct why *why)
         .workers = slots,
     };
     struct code code = {0};
-    enum err err = preset_spec(&preset, &c->run.code, why);
+    enum err err;
 
-    if (err == ERR_OK && (c->run.code.placement == PLACE_LOCAL ||
-                          c->run.code.placement == PLACE_MATRIX))
-        err = why_set(why, ERR_SHAPE,
-                      "code %.32s needs the rows themselves or a file; take "
-                      "steal",
-                      preset.name);
+    if (strcmp(preset.name, "agc") == 0 ||
+        strcmp(preset.name, "erasurehead") == 0)
+        return why_set(why, ERR_SHAPE,
+                       "code agc needs to be told for how many to wait, which "
+                       "cannot be said here; take ignore");
+    err = preset_spec(&preset, &c->run.code, why);
+    if (err == ERR_OK)
+        err = check_placement(&c->run.code, why);
     if (err == ERR_OK)
         err = code_build(&code, &c->run.code, slots, o->chunks, why);
+    if (err == ERR_OK)
+        err = check_class(c, &code, why);
     code_close(&code);
     c->run.adapt = adapt;
     c->run.worst = EXACT_BITWISE;

@@ -26,6 +26,14 @@
 /* Versions of these two structures that are known: since 2. */
 #define GROUP_SINCE 2u
 
+/* Of both as of then.  A field that is added later is the caller's only if the
+ * version it was built with has it: read and write it on that condition. */
+#define GROUP_SIZE                                                             \
+    (offsetof(struct muster_group_options, name) + sizeof(char *))
+#define INFO_SIZE (offsetof(struct muster_sum_info, who) + sizeof(char *))
+
+_Static_assert(sizeof(struct muster_group_options) == GROUP_SIZE, "see above");
+_Static_assert(sizeof(struct muster_sum_info) == INFO_SIZE, "see above");
 _Static_assert((int)MUSTER_DOUBLE == (int)EXACT_F64, "one numbering");
 _Static_assert((int)MUSTER_FLOAT == (int)EXACT_F32, "one numbering");
 
@@ -189,6 +197,21 @@ static enum err check_sum(const void *values, uint64_t count,
     return ERR_OK;
 }
 
+/* What every caller has room for: the fields of version 2. */
+static void tell(const struct group_info *told, struct muster_sum_info *info)
+{
+    const struct muster_sum_info all = {
+        .version = info->version,
+        .included = told->included,
+        .call = told->call,
+        .contributed = told->contributed,
+        .members = told->members,
+        .who = told->who,
+    };
+
+    memcpy(info, &all, INFO_SIZE);
+}
+
 enum muster_status muster_sum(struct muster_group *group, void *values,
                               uint64_t count, enum muster_type type,
                               double deadline_s, struct muster_sum_info *info,
@@ -204,14 +227,7 @@ enum muster_status muster_sum(struct muster_group *group, void *values,
         err = group_sum(group->member, (enum exact_type)type, values, count,
                         (time_us)ceil(deadline_s * 1e6), &told, &sentence);
     if (info != NULL && version_known(info->version))
-        *info = (struct muster_sum_info){
-            .version = info->version,
-            .included = told.included,
-            .call = told.call,
-            .contributed = told.contributed,
-            .members = told.members,
-            .who = told.who,
-        };
+        tell(&told, info);
     return status_end(err, &sentence, why);
 }
 

@@ -171,11 +171,38 @@ static void test_failures(void **state)
     options.code = "local";
     train(&options, MUSTER_BAD_OPTION, NULL);
     options.code = NULL;
+    options.stragglers = 2;
+    train(&options, MUSTER_BAD_OPTION, NULL);
+    options.stragglers = 0;
     options.listen = "0.0.0.0:0"; /* Without a token. */
     train(&options, MUSTER_REFUSED, NULL);
     options.listen = NULL;
     options.folder = "/proc/none/here";
     train(&options, MUSTER_FAILED, NULL);
+}
+
+/* What `muster train` refuses is refused here, before anything is begun. */
+static void test_codes_refused(void **state)
+{
+    static const char *const codes[] = {"mds", "local", "matrix", "agc"};
+    static const char *const leave_out[] = {"ignore", "sgc", "ksync"};
+    static const char *const searches[] = {NULL, "lbfgs", "newton"};
+    struct curve c = {.size = 1, .stop_chunk = UINT32_MAX};
+    struct muster_options options = options_of(&c);
+
+    (void)state;
+    options.workers = 4;
+    options.optimiser = "gd";
+    options.rate = 0.01;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        options.code = codes[i];
+        train(&options, MUSTER_BAD_OPTION, NULL);
+    }
+    for (size_t i = 0; i < 9; i++) {
+        options.code = leave_out[i / 3];
+        options.optimiser = searches[i % 3];
+        train(&options, MUSTER_BAD_OPTION, NULL);
+    }
 }
 
 static void test_stops(void **state)
@@ -252,10 +279,14 @@ static void test_join_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_optimisers),    cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_sizes),         cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_stops),         cmocka_unit_test(test_goes_on),
+        cmocka_unit_test(test_optimisers),
+        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_goes_on),
         cmocka_unit_test(test_join_refusals),
+        cmocka_unit_test(test_codes_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
