@@ -24,8 +24,8 @@ def gradient(_, w, chunk, g, loss):
 what, *more = sys.argv[1:] or sys.exit(__doc__)
 job = dict(dims=2, chunks=CHUNKS, rows=CHUNKS * ROWS, optimiser="gd", rate=0.5, steps=100)
 if what == "train":
-    weights, found = muster.train(gradient, workers=int(*more or [0]), **job)
-    print(*weights, found)
+    model = muster.train(gradient, workers=int(*more or [0]), **job)
+    print(*model.weights, model.hash)
 elif what == "join":
     muster.join(gradient, *more, **job)
 else:

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""examples/muster.py as a Python program meets it: threads, Ctrl-C, mistakes.
+
+Every program is run by itself with a time limit, which only a hang reaches.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT, BUILD = Path(os.environ["ROOT"]), Path(os.environ["BUILD"])
+HEAD = """
+import os, signal, sys, threading, time
+sys.path.insert(0, %r)
+import muster
+
+def bowl(_, w, chunk, g, loss):
+    g[0], loss[0] = w[0] - chunk, (w[0] - chunk) ** 2 / 2
+
+JOB = dict(dims=1, chunks=8, rows=8, optimiser="gd", rate=0.1)
+ALONE = muster.train(bowl, steps=20, **JOB)
+
+def busy():
+    while True:
+        sum(range(1000))
+
+def idle():
+    time.sleep(1000)
+
+def crowd(what):
+    for _ in range(3):
+        threading.Thread(target=what, daemon=True).start()
+
+def later(number):
+    # Once it trains: the workers of our child are there.
+    def run():
+        me = os.getpid()
+        def kids(pid):
+            path = f"/proc/{pid}/task/{pid}/children"
+            return [int(p) for p in open(path).read().split()]
+        while not any(len(kids(p)) >= 3 for p in kids(me)):
+            time.sleep(0.01)
+        os.kill(me, number)
+    threading.Thread(target=run, daemon=True).start()
+""" % str(ROOT / "examples")
+
+TESTS = {
+    "idle threads: the same model": """
+crowd(idle)
+print(muster.train(bowl, workers=2, steps=20, **JOB) == ALONE)
+""",
+    "busy threads: the same model": """
+sys.setswitchinterval(1e-4)
+crowd(busy)
+print(all(muster.train(bowl, workers=2, steps=20, **JOB) == ALONE for _ in range(3)))
+""",
+    "a thread that trains, one that works": """
+found = []
+thread = threading.Thread(target=lambda: found.append(
+    muster.train(bowl, workers=2, steps=20, **JOB)))
+thread.start()
+thread.join()
+print(found[0] == ALONE)
+""",
+    "Ctrl-C beside threads is KeyboardInterrupt, with the model so far": """
+crowd(idle)
+later(signal.SIGINT)
+try:
+    muster.train(bowl, workers=2, steps=100000000, **JOB)
+except KeyboardInterrupt as error:
+    print(len(error.model.weights) == 1 and error.model.steps >= 0)
+""",
+    "SIGTERM stops the training, not the program": """
+crowd(idle)
+later(signal.SIGTERM)
+try:
+    muster.train(bowl, workers=2, steps=100000000, **JOB)
+except muster.Stopped as error:
+    print(error.status == 5 and error.model is not None and
+          signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)
+""",
+    "Ctrl-C in one process": """
+def interrupts(_, w, chunk, g, loss):
+    if w[0] > 1:
+        os.kill(os.getpid(), signal.SIGINT)
+    bowl(_, w, chunk, g, loss)
+try:
+    muster.train(interrupts, steps=100000000, **JOB)
+except KeyboardInterrupt as error:
+    print(error.model.steps > 0 and error.model.weights[0] > 1)
+""",
+    "an unknown keyword is a TypeError": """
+def refused(f, *args, **more):
+    try:
+        f(*args, **more)
+    except TypeError as error:
+        return "no option named step" in str(error)
+print(refused(muster.train, bowl, step=3, **JOB),
+      refused(muster.train, bowl, step=3, workers=2, **JOB),
+      refused(muster.join, bowl, "127.0.0.1:1", step=3, **JOB),
+      refused(muster.Group, step=3))
+""",
+    "what the gradient raises is raised": """
+def broken(_, w, chunk, g, loss):
+    if chunk == 3 and w[0] > 1:
+        raise ValueError("mine", 7)
+    bowl(_, w, chunk, g, loss)
+for workers in (0, 2):
+    try:
+        muster.train(broken, workers=workers, steps=1000, **JOB)
+    except ValueError as error:
+        print(error.args == ("mine", 7) and error.model.steps > 0 and
+              error.model.weights[0] > 1)
+""",
+    "... also one that cannot be sent": """
+class Odd(Exception):
+    def __init__(self, a, b):
+        super().__init__("odd")
+def broken(_, w, chunk, g, loss):
+    raise Odd(1, 2)
+try:
+    muster.train(broken, workers=2, steps=1000, **JOB)
+except RuntimeError as error:
+    print("odd" in str(error))
+""",
+    "a function that says stop leaves its model": """
+def stops(_, w, chunk, g, loss):
+    bowl(_, w, chunk, g, loss)
+    return w[0] > 1
+for workers in (0, 2):
+    try:
+        muster.train(stops, workers=workers, steps=1000, **JOB)
+    except muster.Stopped as error:
+        print(error.model.weights[0] > 1)
+""",
+    "Ctrl-C in a sum that waits for others": """
+group = muster.Group(least=2)
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+try:
+    threading.Timer(0.1, interrupt).start()
+    group.sum([1.0])
+except KeyboardInterrupt:
+    print(True)
+group.leave()
+""",
+}
+
+print(f"1..{len(TESTS)}")
+env = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "src"))
+failed = 0
+for number, (name, program) in enumerate(TESTS.items(), 1):
+    try:
+        done = subprocess.run([sys.executable, "-c", HEAD + program], text=True,
+                              env=env, capture_output=True, timeout=30,
+                              check=False)
+        words = done.stdout.split()
+        good = done.returncode == 0 and words and set(words) == {"True"}
+        detail = f"exit {done.returncode}\n{done.stdout}{done.stderr}"
+    except subprocess.TimeoutExpired as late:
+        good, detail = False, f"it hangs\n{late.stdout}{late.stderr}"
+    failed += not good
+    print(f"{'ok' if good else 'not ok'} {number} - {name}", flush=True)
+    if not good:
+        print("\n".join(f"# {line}" for line in detail.splitlines()))
+sys.exit(1 if failed else 0)
