@@ -11,6 +11,8 @@
 #include "cli/study.h"
 #include "cli/trace_file.h"
 
+#define WORKERS_TRIED 4u /* Times the usual number, at most. */
+
 static void make_auto(struct candidate *candidate)
 {
     candidate->adapt = true;
@@ -67,6 +69,52 @@ static enum err list_codes(const struct options *options, struct setup *setup,
     if (err == ERR_OK && *count == 0)
         err = why_set(why, ERR_UNKNOWN, "no code is named");
     return err == ERR_OK ? err : why_in(why, err, "--compare");
+}
+
+static bool all_fit(const struct candidate *candidates, uint32_t count,
+                    uint32_t slots)
+{
+    bool fit = true;
+
+    for (uint32_t i = 0; i < count && fit; i++) {
+        struct code code = {0};
+
+        fit =
+            code_build(&code, &candidates[i].spec, slots,
+                       candidate_chunks(&candidates[i], slots), NULL) == ERR_OK;
+        code_close(&code);
+    }
+    return fit;
+}
+
+/* Nobody said how many workers: some codes want a number that their groups
+ * divide, so the first from the usual one on that suits all. */
+static enum err suit_all(struct cli *cli, struct setup *setup,
+                         struct candidate *candidates, uint32_t *count,
+                         struct why *why)
+{
+    const struct options *options = &cli->options;
+    const uint32_t usual = setup->slots;
+    enum err err = list_codes(options, setup, candidates, count, why);
+
+    if (err != ERR_OK || !option_given(options, OPT_COMPARE) ||
+        option_given(options, OPT_N) || option_given(options, OPT_WORKERS))
+        return err;
+    while (!all_fit(candidates, *count, setup->slots) &&
+           setup->slots < WORKERS_TRIED * usual && err == ERR_OK) {
+        setup->slots++;
+        err = list_codes(options, setup, candidates, count, why);
+    }
+    if (err != ERR_OK || !all_fit(candidates, *count, setup->slots)) {
+        setup->slots = usual; /* The study says what does not fit. */
+        return list_codes(options, setup, candidates, count, why);
+    }
+    if (setup->slots != usual)
+        say_note(cli,
+                 "muster: %u workers, the first number from %u on that suits "
+                 "all of them; -n N chooses another",
+                 setup->slots, usual);
+    return err;
 }
 
 static enum err write_files(const struct options *options,
@@ -134,7 +182,7 @@ static int run_studies(struct cli *cli, struct setup *setup)
     enum err err = check_trace(options, setup, &why);
 
     if (err == ERR_OK)
-        err = list_codes(options, setup, candidates, &count, &why);
+        err = suit_all(cli, setup, candidates, &count, &why);
     if (err == ERR_OK)
         err = trace_file_open(&trace, option_text(options, OPT_TRACE), &why);
     for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
