@@ -3,22 +3,25 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "os/file.h"
+#include "os/output.h"
 #include "os/transfer.h"
+#include "os/web_parts.h"
 
-#define PATH_SIZE 4096u
+#define PATH_SIZE   4096u
+#define SEAL_SIZE   256u
+#define ORIGIN_SIZE 4096u
 
 enum {
     CONNECT_TIMEOUT_S = 20,
-    STALL_S = 30, /* Less than a byte a second for so long: give up. */
     HASH_BLOCK = 1 << 18,
     STATUS_WHOLE = 200,
     STATUS_PART = 206,
@@ -29,26 +32,107 @@ enum {
 struct fetch {
     const struct http_options *options;
     CURL *curl;
-    char part[PATH_SIZE]; /* The file while it is not whole. */
+    char target[PATH_SIZE]; /* The file, links followed. */
+    char part[PATH_SIZE];   /* The file while it is not whole, ... */
+    char origin[PATH_SIZE]; /* ... and where that is from. */
     int fd;
     uint64_t start; /* Bytes asked to be left out. */
     char range[32]; /* The rest, as a request: "START-". */
+    struct curl_slist *headers;
+    char had[SEAL_SIZE];  /* What the part is of: "": not known. */
+    char etag[SEAL_SIZE]; /* As this answer says; "": nothing. */
+    char date[SEAL_SIZE];
+    bool other; /* It goes on with another file than was begun. */
     bool begun;
     int error; /* errno of a failed write. */
 };
 
-static void init_once(void)
+/* The value of the header `name`, if this is it. */
+static void take_header(const char *line, size_t size, const char *name,
+                        char value[SEAL_SIZE])
 {
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+    const size_t length = strlen(name);
+
+    if (size <= length || strncasecmp(line, name, length) != 0)
+        return;
+    line += length;
+    size -= length;
+    while (size > 0 && (*line == ' ' || *line == '\t')) {
+        line++;
+        size--;
+    }
+    while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\n' ||
+                        line[size - 1] == ' '))
+        size--;
+    (void)snprintf(value, SEAL_SIZE, "%.*s", size < SEAL_SIZE ? (int)size : 0,
+                   line);
 }
 
-/* A server that does not know ranges sends everything again. */
+static size_t on_header(char *line, size_t size, size_t count, void *context)
+{
+    struct fetch *const fetch = context;
+
+    if (strncmp(line, "HTTP/", size * count < 5 ? size * count : 5) == 0)
+        fetch->etag[0] = fetch->date[0] = '\0'; /* After a redirection. */
+    take_header(line, size * count, "etag:", fetch->etag);
+    take_header(line, size * count, "last-modified:", fetch->date);
+    return size * count;
+}
+
+/* What tells this version of the file from others, to the byte.  "": nothing
+ * does; a weak ETag (W/) is of all that mean the same. */
+static const char *seal_of(const struct fetch *fetch)
+{
+    return fetch->etag[0] == '"' ? fetch->etag : fetch->date;
+}
+
+/* The part is worth something only with a word on what it is of. */
+static bool note_origin(const struct fetch *fetch)
+{
+    char text[ORIGIN_SIZE];
+    const int size = snprintf(text, sizeof text, "%s\n%s\n",
+                              fetch->options->url, seal_of(fetch));
+
+    if (seal_of(fetch)[0] == '\0' || size >= (int)sizeof text) {
+        file_remove(fetch->origin);
+        return true;
+    }
+    return file_write_atomic(fetch->origin, text, (size_t)size, 0644, NULL) ==
+           ERR_OK;
+}
+
+/* The seal of the part, if it is from the same address. */
+static void read_origin(struct fetch *fetch)
+{
+    const size_t length = strlen(fetch->options->url);
+    uint8_t *bytes;
+    size_t size;
+    const char *text;
+
+    fetch->had[0] = '\0';
+    if (file_read_plain(fetch->origin, ORIGIN_SIZE, &bytes, &size, NULL) !=
+        ERR_OK)
+        return;
+    text = (const char *)bytes;
+    if (strncmp(text, fetch->options->url, length) == 0 && text[length] == '\n')
+        take_header(text + length, strlen(text + length), "\n", fetch->had);
+    mem_free(bytes);
+}
+
+/* A server that does not know ranges sends everything again, and so does one
+ * that has another file by now. */
 static bool begin(struct fetch *fetch)
 {
     long status = 0;
 
     fetch->begun = true;
     (void)curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
+    fetch->other = fetch->start > 0 && status == STATUS_PART &&
+                   strcmp(seal_of(fetch), fetch->had) != 0;
+    if (fetch->other)
+        return false;
+    if (fetch->start == 0 || status != STATUS_PART)
+        (void)note_origin(fetch);
     if (fetch->start > 0 && status != STATUS_PART) {
         fetch->start = 0;
         if (ftruncate(fetch->fd, 0) != 0 ||
@@ -91,20 +175,16 @@ static bool configure(struct fetch *fetch)
 {
     CURL *const curl = fetch->curl;
 
-    return curl_easy_setopt(curl, CURLOPT_URL, fetch->options->url) ==
-               CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") ==
-               CURLE_OK &&
+    return web_set_address(curl, fetch->options->url) &&
            curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT,
                             (long)CONNECT_TIMEOUT_S) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_S) ==
+           curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header) ==
                CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_USERAGENT, "muster") == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_HEADERDATA, fetch) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_HTTPHEADER, fetch->headers) ==
+               CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_bytes) ==
                CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_WRITEDATA, fetch) == CURLE_OK &&
@@ -152,6 +232,11 @@ static enum err say_curl(const struct fetch *fetch, CURLcode code,
                        "%.300s: cannot be reached (%s); is this machine "
                        "offline? A file fetched elsewhere works as well",
                        url, curl_easy_strerror(code));
+    if (web_was_unsealed(code, url))
+        return why_set(why, ERR_DENIED,
+                       "%.300s: the server leads to an address without TLS; "
+                       "if that is right, give that address",
+                       url);
     if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT)
         return why_set(why, ERR_UNKNOWN,
                        "%.300s: not an address of the web; it starts with "
@@ -161,6 +246,12 @@ static enum err say_curl(const struct fetch *fetch, CURLcode code,
                    "%.300s: the transfer broke off (%s); run the command again "
                    "to carry on",
                    url, curl_easy_strerror(code));
+}
+
+static void drop_part(const struct fetch *fetch)
+{
+    (void)unlink(fetch->part);
+    (void)unlink(fetch->origin);
 }
 
 /* A login page instead of data is a 200 to the protocol. */
@@ -173,11 +264,23 @@ static enum err check_type(const struct fetch *fetch, struct why *why)
     if (type == NULL || strncmp(type, "text/html", 9) != 0 ||
         (size > 5 && strcmp(fetch->options->path + size - 5, ".html") == 0))
         return ERR_OK;
-    (void)unlink(fetch->part);
+    drop_part(fetch);
     return why_set(why, ERR_DENIED,
                    "%.300s: a web page came instead of data; the server "
                    "probably wants a login, so fetch the file in a browser",
                    fetch->options->url);
+}
+
+/* The rest, but all of it if it is no longer the same file. */
+static bool condition(struct fetch *fetch)
+{
+    char line[SEAL_SIZE + 16];
+
+    if (fetch->start == 0)
+        return true;
+    (void)snprintf(line, sizeof line, "If-Range: %s", fetch->had);
+    fetch->headers = curl_slist_append(NULL, line);
+    return fetch->headers != NULL;
 }
 
 static enum err transfer(struct fetch *fetch, struct why *why)
@@ -187,21 +290,24 @@ static enum err transfer(struct fetch *fetch, struct why *why)
     long status = 0;
 
     fetch->curl = curl_easy_init();
-    if (fetch->curl == NULL || !configure(fetch)) {
+    if (fetch->curl == NULL || !condition(fetch) || !configure(fetch)) {
         curl_easy_cleanup(fetch->curl);
+        curl_slist_free_all(fetch->headers);
         return why_set(why, ERR_NOMEM, "out of memory");
     }
     code = curl_easy_perform(fetch->curl);
     (void)curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
-    if (code == CURLE_HTTP_RETURNED_ERROR && status == STATUS_NO_RANGE &&
-        fetch->start > 0)
+    if (fetch->other || (code == CURLE_HTTP_RETURNED_ERROR &&
+                         status == STATUS_NO_RANGE && fetch->start > 0))
         err = ERR_STALE; /* Too much is there: another file's, perhaps. */
     else if (code != CURLE_OK)
         err = say_curl(fetch, code, why);
     else
         err = check_type(fetch, why);
     curl_easy_cleanup(fetch->curl);
+    curl_slist_free_all(fetch->headers);
     fetch->curl = NULL;
+    fetch->headers = NULL;
     return err;
 }
 
@@ -257,10 +363,18 @@ static enum err fetch_part(struct fetch *fetch, struct http_report *report,
     struct stat info;
     enum err err;
 
-    fetch->fd =
-        open(fetch->part, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    read_origin(fetch);
+    fetch->begun = false;
+    fetch->fd = open(fetch->part,
+                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
+                         O_NONBLOCK | (fetch->had[0] == '\0' ? O_TRUNC : 0),
+                     0644);
     if (fetch->fd < 0 || fstat(fetch->fd, &info) != 0)
         return file_write_failed(why, fetch->part, errno);
+    if (!S_ISREG(info.st_mode)) {
+        (void)close(fetch->fd);
+        return why_set(why, ERR_DENIED, "%s: not a plain file", fetch->part);
+    }
     fetch->start = (uint64_t)info.st_size;
     /* Not curl's own way to resume, which fails if the server sends all. */
     (void)snprintf(fetch->range, sizeof fetch->range, "%llu-",
@@ -268,28 +382,38 @@ static enum err fetch_part(struct fetch *fetch, struct http_report *report,
     err = transfer(fetch, why);
     report->resumed_at = fetch->start;
     if (fstat(fetch->fd, &info) == 0 && info.st_size == 0 && err != ERR_OK)
-        (void)unlink(fetch->part);
+        drop_part(fetch);
     if (close(fetch->fd) != 0 && err == ERR_OK)
         err = file_write_failed(why, fetch->part, errno);
+    return err;
+}
+
+/* The names of the files. */
+static enum err choose_names(struct fetch *fetch, struct why *why)
+{
+    const char *path = fetch->options->path;
+    enum err err = output_target(path, fetch->target, PATH_SIZE, why);
+
+    if (err == ERR_OK && (snprintf(fetch->part, PATH_SIZE, "%s.part",
+                                   fetch->target) >= (int)PATH_SIZE ||
+                          snprintf(fetch->origin, PATH_SIZE, "%s.from",
+                                   fetch->part) >= (int)PATH_SIZE))
+        err = file_write_failed(why, path, ENAMETOOLONG);
     return err;
 }
 
 enum err http_download(const struct http_options *options,
                        struct http_report *report, struct why *why)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct fetch fetch = {.options = options, .fd = -1};
     struct http_report made = {0};
-    enum err err;
+    enum err err = choose_names(&fetch, why);
 
-    (void)pthread_once(&once, init_once);
-    if (snprintf(fetch.part, sizeof fetch.part, "%s.part", options->path) >=
-        (int)sizeof fetch.part)
-        return file_write_failed(why, options->path, ENAMETOOLONG);
-    err = fetch_part(&fetch, &made, why);
+    web_prepare();
+    if (err == ERR_OK)
+        err = fetch_part(&fetch, &made, why);
     if (err == ERR_STALE) {
-        (void)unlink(fetch.part);
-        fetch.begun = false;
+        drop_part(&fetch);
         err = fetch_part(&fetch, &made, why);
     }
     if (err == ERR_OK)
@@ -297,11 +421,12 @@ enum err http_download(const struct http_options *options,
     if (err == ERR_OK)
         err = check_hash(&fetch, &made, why);
     if (err == ERR_MISMATCH)
-        (void)unlink(fetch.part);
+        drop_part(&fetch);
+    if (err == ERR_OK)
+        err = output_place(fetch.part, fetch.target, why);
     if (err != ERR_OK)
         return err;
-    if (rename(fetch.part, options->path) != 0)
-        return file_write_failed(why, options->path, errno);
+    (void)unlink(fetch.origin);
     *report = made;
     return ERR_OK;
 }

@@ -2,8 +2,9 @@
  * http.h - fetch one file over HTTP or HTTPS (libcurl).
  *
  * What has come so far is kept in PATH.part and carried on with next time, if
- * the server can; the file appears under its name when it is whole and its
- * SHA-256 is right.
+ * the server can and still has the same file: PATH.part.from says which address
+ * it is from and of which version (ETag or Last-Modified).  The file appears
+ * under its name when it is whole and its SHA-256 is right.
  */
 #ifndef OS_HTTP_H
 #define OS_HTTP_H

@@ -321,3 +321,43 @@ enum err output_save(const char *path, const void *data, size_t size,
     output_write(output, data, size);
     return output_commit(output, why);
 }
+
+enum err output_target(const char *path, char *target, size_t capacity,
+                       struct why *why)
+{
+    char copy[PATH_SIZE];
+    struct stat info;
+    int error = 0;
+
+    if (snprintf(copy, sizeof copy, "%s", path) >= (int)sizeof copy)
+        error = ENAMETOOLONG;
+    if (error == 0)
+        error = follow_links(copy);
+    if (error == 0 && strlen(copy) >= capacity)
+        error = ENAMETOOLONG;
+    if (error == 0 && (output_is_stdout(path) ||
+                       (stat(copy, &info) == 0 && !S_ISREG(info.st_mode))))
+        return why_set(why, ERR_DENIED, "%s: not a plain file; name a file",
+                       path);
+    if (error != 0)
+        return file_write_failed(why, path, error);
+    memcpy(target, copy, strlen(copy) + 1);
+    return ERR_OK;
+}
+
+enum err output_place(const char *part, const char *target, struct why *why)
+{
+    struct stat old;
+    const int fd = open(part, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    int error = fd < 0 ? errno : 0;
+
+    if (error == 0 && stat(target, &old) == 0)
+        error = take_after(fd, &old);
+    if (error == 0)
+        error = sync_file(fd);
+    if (fd >= 0)
+        (void)close(fd);
+    if (error == 0 && rename(part, target) != 0)
+        error = errno;
+    return error == 0 ? ERR_OK : file_write_failed(why, target, error);
+}

@@ -46,6 +46,14 @@ void output_abort(struct output *output);
 MUST_CHECK enum err output_save(const char *path, const void *data, size_t size,
                                 struct why *why);
 
+/* For who writes beside it by itself: the file that `path` leads to, there or
+ * not; ERR_DENIED if that is no file.  Then put `part` in its place, with its
+ * mode and owner. */
+MUST_CHECK enum err output_target(const char *path, char *target,
+                                  size_t capacity, struct why *why);
+MUST_CHECK enum err output_place(const char *part, const char *target,
+                                 struct why *why);
+
 /* "-", or another name of standard output. */
 bool output_is_stdout(const char *path);
 /* From now on standard output is for what is written to "-" alone: everything

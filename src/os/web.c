@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "os/web_parts.h"
 
 enum {
     NEAR_CONNECT_MS = 1000,
@@ -33,12 +34,44 @@ static void init_once(void)
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-enum err web_new(struct web **web)
+void web_prepare(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct web *made = mem_new(1, sizeof *made);
 
     (void)pthread_once(&once, init_once);
+}
+
+static bool is_sealed(const char *url)
+{
+    return strncmp(url, "https://", 8) == 0;
+}
+
+bool web_set_address(CURL *curl, const char *url)
+{
+    return curl_easy_setopt(curl, CURLOPT_URL, url) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") ==
+               CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR,
+                            is_sealed(url) ? "https" : "http,https") ==
+               CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_USERAGENT, "muster") == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_S) ==
+               CURLE_OK;
+}
+
+bool web_was_unsealed(CURLcode code, const char *url)
+{
+    return code == CURLE_UNSUPPORTED_PROTOCOL && is_sealed(url);
+}
+
+enum err web_new(struct web **web)
+{
+    struct web *made = mem_new(1, sizeof *made);
+
+    web_prepare();
     if (made == NULL)
         return ERR_NOMEM;
     made->curl = curl_easy_init();
@@ -81,36 +114,24 @@ static bool set_road(CURL *curl, bool near)
 
     return curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, redirects) ==
                CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_NOPROXY, near ? "*" : NULL) ==
                CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                             (long)(near ? NEAR_CONNECT_MS : FAR_CONNECT_MS)) ==
                CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
-                            near ? (long)NEAR_MS : 0L) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_S) ==
-               CURLE_OK;
+                            near ? (long)NEAR_MS : 0L) == CURLE_OK;
 }
 
 static bool set_question(struct web *web, const struct web_question *question)
 {
     CURL *const curl = web->curl;
-    /* Who asks for a seal is not led to where there is none. */
-    const bool sealed = strncmp(question->url, "https://", 8) == 0;
 
     curl_easy_reset(curl);
     (void)snprintf(web->range, sizeof web->range, "%llu-%llu",
                    (unsigned long long)question->first,
                    (unsigned long long)(question->first + question->size - 1));
-    return curl_easy_setopt(curl, CURLOPT_URL, question->url) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") ==
-               CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR,
-                            sealed ? "https" : "http,https") == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-           curl_easy_setopt(curl, CURLOPT_USERAGENT, "muster") == CURLE_OK &&
+    return web_set_address(curl, question->url) &&
            curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_bytes) ==
                CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_WRITEDATA, web) == CURLE_OK &&
@@ -162,7 +183,7 @@ static enum err judge(const struct web *web, CURLcode code,
     if (web->full)
         return why_set(why, ERR_TOOBIG,
                        "%.300s: the answer is longer than it should be", url);
-    if (code == CURLE_UNSUPPORTED_PROTOCOL && web_is_address(url))
+    if (web_was_unsealed(code, url))
         return why_set(why, ERR_DENIED,
                        "%.300s: the server leads to an address without TLS",
                        url);

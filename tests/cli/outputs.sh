@@ -34,6 +34,8 @@ for name in train predict convert record trace report csv plot codes generate; d
     record | trace | report | generate) echo ", - $(head -c 9 out | tr '\n' ' ')" ;; # Times differ.
     *) cmp -s file out && echo ", - the same" ;;
     esac
+    exec 3<>pipe # Nobody waits, whatever failed.
+    exec 3>&-
     wait
     rm file link pipe out
 done

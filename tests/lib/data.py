@@ -15,15 +15,24 @@ import threading
 
 MUSTER = os.environ["MUSTER"]
 BODY = b"".join(b"%d 1:%d 3:0.5\n" % (i % 2, i) for i in range(5000))
+OTHER = BODY.replace(b"0.5", b"0.7")
 HASH = hashlib.sha256(BODY).hexdigest()
+
+
+def seal(body):
+    return '"%s"' % hashlib.sha256(body).hexdigest()[:16]
 
 
 class Server(http.server.BaseHTTPRequestHandler):
     ranges = []  # What was asked for.
+    changed = set()  # Paths that are another file by now.
+    stubborn = False  # Sends parts of whatever it has, If-Range or not.
 
     def do_GET(self):
         wanted = self.headers.get("Range")
         Server.ranges.append(wanted)
+        if self.path.startswith("/cut"):
+            return self.cut(wanted)
         if self.path == "/login":
             return self.answer(403, b"no")
         if self.path == "/broken":
@@ -41,12 +50,26 @@ class Server(http.server.BaseHTTPRequestHandler):
             return self.answer(416, b"")
         return self.answer(206, BODY[start:], part=start)
 
+    def cut(self, wanted):
+        """The first time it breaks off after 4,000 bytes."""
+        body = OTHER if self.path in Server.changed else BODY
+        named = None if "nameless" in self.path else seal(body)
+        if wanted is None and not self.path in Server.changed:
+            return self.answer(200, body[:4000], whole=len(body), etag=named)
+        same = self.headers.get("If-Range") == named or Server.stubborn
+        if wanted is None or not same:
+            return self.answer(200, body, etag=named)
+        start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1])
+        return self.answer(206, body[start:], part=start, etag=named)
+
     def answer(self, status, body, kind="application/octet-stream", part=None,
-               whole=None):
+               whole=None, etag=seal(BODY)):
         """`whole`: promise so many bytes and hang up before."""
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(whole or len(body)))
+        if etag is not None:
+            self.send_header("ETag", etag)
         if part is not None:
             self.send_header("Content-Range",
                              f"bytes {part}-{len(BODY) - 1}/{len(BODY)}")
@@ -80,13 +103,18 @@ def get(url, *words):
 
 
 def check_get(base):
+    def begin(name, path, body=BODY[:1234]):
+        """As an earlier `data get` of that address left it."""
+        write(name + ".part", body)
+        write(name + ".part.from", f"{base}{path}\n{seal(BODY)}\n".encode())
+
     def whole():
         code, out, _ = get(base + "/data.svm")
         assert code == 0 and HASH in out
         assert open("data.svm", "rb").read() == BODY
 
     def resumed():
-        write("part.svm.part", BODY[:1234])
+        begin("part.svm", "/data.svm")
         code, out, _ = get(base + "/data.svm", "--out", "part.svm",
                            "--sha256", HASH, "--format", "json")
         assert code == 0 and json.loads(out)["files"][0]["resumed_at"] == 1234
@@ -94,12 +122,12 @@ def check_get(base):
         assert open("part.svm", "rb").read() == BODY
 
     def no_ranges():
-        write("again.svm.part", BODY[:1234])
+        begin("again.svm", "/norange.svm")
         code, _, _ = get(base + "/norange.svm", "--out", "again.svm")
         assert code == 0 and open("again.svm", "rb").read() == BODY
 
     def too_much():
-        write("more.svm.part", BODY + b"x")
+        begin("more.svm", "/data.svm", BODY + b"x")
         code, _, _ = get(base + "/data.svm", "--out", "more.svm")
         assert code == 0 and open("more.svm", "rb").read() == BODY
 
@@ -137,6 +165,45 @@ def check_get(base):
         assert code == 0 and Server.ranges[-1] == "bytes=4000-"
         assert open("short.svm", "rb").read() == BODY
 
+    def other_address():
+        code, _, _ = get(base + "/cut/a", "--out", "spliced")
+        assert code == 1 and os.path.getsize("spliced.part") == 4000
+        Server.changed.add("/cut/b")
+        code, _, _ = get(base + "/cut/b", "--out", "spliced")
+        assert code == 0 and open("spliced", "rb").read() == OTHER
+        assert not os.path.exists("spliced.part.from")
+
+    def changed_file():
+        for stubborn in (False, True):
+            name = f"/cut/{stubborn}"
+            Server.stubborn = stubborn
+            code, _, _ = get(base + name, "--out", "changed")
+            assert code == 1 and os.path.getsize("changed.part") == 4000
+            Server.changed.add(name)
+            code, _, _ = get(base + name, "--out", "changed")
+            assert code == 0 and open("changed", "rb").read() == OTHER
+        Server.stubborn = False
+
+    def nameless_part():
+        code, _, _ = get(base + "/cut/nameless", "--out", "nameless")
+        assert code == 1
+        Server.changed.add("/cut/nameless")
+        code, _, _ = get(base + "/cut/nameless", "--out", "nameless")
+        assert code == 0 and Server.ranges[-1] is None
+        assert open("nameless", "rb").read() == OTHER
+
+    def through_a_link():
+        write("target.svm", b"old")
+        os.chmod("target.svm", 0o600)
+        os.symlink("target.svm", "link.svm")
+        code, _, _ = get(base + "/data.svm", "--out", "link.svm")
+        assert code == 0 and os.path.islink("link.svm")
+        assert open("target.svm", "rb").read() == BODY
+        assert os.stat("target.svm").st_mode & 0o777 == 0o600
+        for path in ("/dev/null", "-"):
+            code, _, err = get(base + "/data.svm", "--out", path)
+            assert code == 1 and "not a plain file" in err, err
+
     def no_room():
         """The disk takes 1000 bytes and no more."""
         def limit():
@@ -156,7 +223,8 @@ def check_get(base):
         assert code != 0 and "not an address of the web" in err, err
 
     return [whole, resumed, no_ranges, too_much, wrong_hash, login, absent,
-            offline, busy, broken_off, no_room, not_the_web]
+            offline, busy, broken_off, other_address, changed_file, nameless_part,
+            through_a_link, no_room, not_the_web]
 
 
 def check_info():

@@ -1,0 +1,18 @@
+/*
+ * web_parts.h - what web.c and http.c ask of every transfer (os/ only).
+ */
+#ifndef OS_WEB_PARTS_H
+#define OS_WEB_PARTS_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+
+/* Before the first transfer; any number of times, from any thread. */
+void web_prepare(void);
+/* Where to, and by which roads: who asks for a seal (https) is not led to where
+ * there is none. */
+bool web_set_address(CURL *curl, const char *url);
+/* Did the server try to? */
+bool web_was_unsealed(CURLcode code, const char *url);
+
+#endif /* OS_WEB_PARTS_H */
