@@ -3,26 +3,29 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "os/file.h"
 #include "os/transfer.h"
 
-#define PREFIX    ".new-" /* Of a piece that is being written. */
-#define OLD_S     3600    /* Nobody writes one for so long. */
-#define NAME_SIZE 96u
+#define HOLD_MS 1000
+#define BESIDE  ".new" /* A piece that is being written. */
+
+#define COUNT ".bytes" /* What all pieces take, for all who share them. */
 
 struct depot {
     int fd;
+    int count_fd; /* COUNT; locked by who changes the folder. */
     uint64_t bytes_max;
-    uint64_t bytes;  /* As far as this process knows. */
-    uint64_t number; /* Of the next file that is written. */
+    uint64_t bytes; /* Of all pieces; true while the lock is held. */
+    bool busy;      /* It was not to be had last time. */
 };
 
 struct piece {
@@ -63,12 +66,11 @@ static bool pieces_add(struct pieces *pieces, const char *name,
     return true;
 }
 
-/* Everything in the folder; files that a killed writer left are removed. */
+/* Everything in the folder. */
 static enum err look(const struct depot *depot, struct pieces *pieces)
 {
     const int fd = openat(depot->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    const time_t now = time(NULL);
     const struct dirent *entry;
     struct stat info;
     enum err err = ERR_OK;
@@ -85,9 +87,6 @@ static enum err look(const struct depot *depot, struct pieces *pieces)
             continue;
         if (is_piece(entry->d_name))
             err = pieces_add(pieces, entry->d_name, &info) ? ERR_OK : ERR_NOMEM;
-        else if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0 &&
-                 now - info.st_mtim.tv_sec > OLD_S)
-            (void)unlinkat(depot->fd, entry->d_name, 0);
     }
     (void)closedir(folder);
     return err;
@@ -126,6 +125,46 @@ static enum err make_room(struct depot *depot, uint64_t wanted)
     return err;
 }
 
+/* What the others have put there is known once it is held.  Who holds it writes
+ * one piece; one that was stopped then is not waited for twice. */
+static bool hold(struct depot *depot)
+{
+    uint64_t bytes = 0;
+
+    for (int tries = depot->busy ? 1 : HOLD_MS;
+         flock(depot->count_fd, LOCK_EX | LOCK_NB) != 0; tries--) {
+        depot->busy = tries <= 1;
+        if (depot->busy || (errno != EWOULDBLOCK && errno != EINTR))
+            return false;
+        (void)poll(NULL, 0, 1);
+    }
+    depot->busy = false;
+    if (pread(depot->count_fd, &bytes, sizeof bytes, 0) == sizeof bytes)
+        depot->bytes = bytes;
+    else
+        depot->bytes = depot->bytes_max; /* It is counted again. */
+    return true;
+}
+
+static void let_go(const struct depot *depot)
+{
+    (void)!pwrite(depot->count_fd, &depot->bytes, sizeof depot->bytes, 0);
+    (void)flock(depot->count_fd, LOCK_UN);
+}
+
+static enum err open_count(struct depot *depot)
+{
+    struct stat info;
+
+    depot->count_fd =
+        openat(depot->fd, COUNT,
+               O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    return depot->count_fd >= 0 && fstat(depot->count_fd, &info) == 0 &&
+                   S_ISREG(info.st_mode)
+               ? ERR_OK
+               : ERR_IO;
+}
+
 enum err depot_open(const char *folder, uint64_t bytes_max,
                     struct depot **depot, struct why *why)
 {
@@ -137,15 +176,21 @@ enum err depot_open(const char *folder, uint64_t bytes_max,
         return err;
     }
     made->bytes_max = bytes_max;
+    made->count_fd = -1;
     made->fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (made->fd < 0) {
         mem_free(made);
         return file_write_failed(why, folder, errno);
     }
-    err = make_room(made, 0);
+    err = open_count(made);
+    if (err == ERR_OK && hold(made)) {
+        err = make_room(made, 0);
+        let_go(made);
+    }
     if (err != ERR_OK) {
         depot_close(made);
-        return err;
+        return why_set(why, err, "%s: cannot be used: %s", folder,
+                       err_text(err));
     }
     *depot = made;
     return ERR_OK;
@@ -155,6 +200,8 @@ void depot_close(struct depot *depot)
 {
     if (depot == NULL)
         return;
+    if (depot->count_fd >= 0)
+        (void)close(depot->count_fd);
     (void)close(depot->fd);
     mem_free(depot);
 }
@@ -231,48 +278,63 @@ enum err depot_get(struct depot *depot, const struct digest *digest,
     return ERR_OK;
 }
 
-static enum err write_beside(const struct depot *depot, const char *beside,
-                             const uint8_t *bytes, size_t size)
+/* One at a time writes; what a killed one left is written over. */
+static int write_piece(const struct depot *depot, const char *name,
+                       const uint8_t *bytes, size_t size)
 {
     const int fd =
-        openat(depot->fd, beside,
-               O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    enum err err;
+        openat(depot->fd, BESIDE,
+               O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int error = 0;
 
     if (fd < 0)
-        return ERR_IO;
-    err = transfer_write_all(fd, bytes, size);
-    if (close(fd) != 0 && err == ERR_OK)
-        err = ERR_IO;
-    return err;
+        return errno;
+    if (transfer_write_all(fd, bytes, size) != ERR_OK)
+        error = errno;
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error == 0 && renameat(depot->fd, BESIDE, depot->fd, name) != 0)
+        error = errno;
+    if (error != 0)
+        (void)unlinkat(depot->fd, BESIDE, 0);
+    return error;
+}
+
+/* The folder is held. */
+static enum err put_held(struct depot *depot, const struct digest *digest,
+                         const uint8_t *bytes, size_t size, struct why *why)
+{
+    char name[DIGEST_TEXT];
+    size_t there;
+    int error;
+
+    if (depot_size(depot, digest, &there) == ERR_OK && there == size)
+        return ERR_OK; /* Another process was first. */
+    if (depot->bytes + size > depot->bytes_max &&
+        make_room(depot, size) != ERR_OK)
+        return why_set(why, ERR_IO, "the folder cannot be listed");
+    error = write_piece(depot, digest_text(digest, name), bytes, size);
+    if (error != 0)
+        return why_set(why, ERR_IO, "%s", strerror(error));
+    depot->bytes += size;
+    return ERR_OK;
 }
 
 enum err depot_put(struct depot *depot, const struct digest *digest,
                    const uint8_t *bytes, size_t size, struct why *why)
 {
     const struct digest is = hash_bytes(bytes, size);
-    char name[DIGEST_TEXT];
-    char beside[NAME_SIZE];
+    enum err err;
 
     if (!digest_equal(&is, digest))
         return ERR_MISMATCH;
     if (size > depot->bytes_max)
         return ERR_OK; /* It would drive out everything else. */
-    if (depot->bytes + size > depot->bytes_max &&
-        make_room(depot, size) != ERR_OK)
-        return why_set(why, ERR_IO, "the folder cannot be listed");
-    (void)snprintf(beside, sizeof beside, PREFIX "%ld-%llu", (long)getpid(),
-                   (unsigned long long)depot->number++);
-    if (write_beside(depot, beside, bytes, size) != ERR_OK ||
-        renameat(depot->fd, beside, depot->fd, digest_text(digest, name)) !=
-            0) {
-        const int error = errno;
-
-        (void)unlinkat(depot->fd, beside, 0);
-        return why_set(why, ERR_IO, "%s", strerror(error));
-    }
-    depot->bytes += size;
-    return ERR_OK;
+    if (!hold(depot))
+        return ERR_OK; /* It is fetched again some day. */
+    err = put_held(depot, digest, bytes, size, why);
+    let_go(depot);
+    return err;
 }
 
 bool depot_default(char *path, size_t capacity)

@@ -6,7 +6,8 @@
  * A piece appears whole (written beside, then renamed) and is hashed again
  * whenever it is read: what accidents or people did to it is found, and it is
  * removed.  Nothing is made durable: a piece lost with the power is fetched
- * again.  Several processes may share a folder.  Over the cap the pieces that
+ * again.  Several processes may share a folder, and its cap: FOLDER/.bytes has
+ * what is taken, and is locked by who writes.  Over the cap the pieces that
  * were not used for the longest time go.
  */
 #ifndef OS_DEPOT_H

@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/depot.h"
@@ -172,6 +174,55 @@ static void test_larger_than_the_cap(void **state)
     depot_close(depot);
 }
 
+static uint64_t bytes_in_folder(void)
+{
+    DIR *const folder = opendir(FOLDER);
+    uint64_t bytes = 0;
+    char path[512];
+    struct stat info;
+
+    assert_non_null(folder);
+    for (struct dirent *one = readdir(folder); one != NULL;
+         one = readdir(folder)) {
+        (void)snprintf(path, sizeof path, FOLDER "/%s", one->d_name);
+        assert_int_equal(stat(path, &info), 0);
+        if (one->d_name[0] != '.')
+            bytes += (uint64_t)info.st_size;
+    }
+    assert_int_equal(closedir(folder), 0);
+    return bytes;
+}
+
+/* Four that share the folder share its cap: in turn, and at once. */
+static void test_cap_of_all(void **state)
+{
+    const uint64_t most = (uint64_t)5 * SIZE;
+    struct depot *depot[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        depot[i] = open_depot(most);
+    for (int i = 0; i < 40; i++) {
+        (void)put(depot[i % 4], (uint8_t)i);
+        assert_true(bytes_in_folder() <= most);
+    }
+    for (int i = 0; i < 4; i++)
+        depot_close(depot[i]);
+    for (int i = 0; i < 4; i++) {
+        if (fork() != 0)
+            continue;
+        depot[0] = open_depot(most);
+        for (int k = 0; k < 50; k++)
+            (void)put(depot[0], (uint8_t)(50 * i + k));
+        depot_close(depot[0]);
+        _exit(0);
+    }
+    for (int i = 0; i < 4; i++)
+        assert_true(wait(NULL) > 0);
+    assert_true(bytes_in_folder() <= most);
+    assert_true(bytes_in_folder() > 0);
+}
+
 static void test_no_folder_to_make(void **state)
 {
     struct depot *depot = NULL;
@@ -191,6 +242,7 @@ int main(void)
         cmocka_unit_test_teardown(test_damage_is_found_and_removed, remove_all),
         cmocka_unit_test_teardown(test_cap, remove_all),
         cmocka_unit_test_teardown(test_larger_than_the_cap, remove_all),
+        cmocka_unit_test_teardown(test_cap_of_all, remove_all),
         cmocka_unit_test_teardown(test_no_folder_to_make, remove_all),
     };
 
