@@ -52,6 +52,7 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : x->place < y->place ? -1 : x->place > y->place;
 }
 
+/* Of a list, or of names one after the other. */
 static struct named *sorted_names(const char *names, char *const *list,
                                   uint32_t count)
 {
@@ -59,7 +60,8 @@ static struct named *sorted_names(const char *names, char *const *list,
 
     for (uint32_t i = 0; sorted != NULL && i < count; i++) {
         sorted[i] = (struct named){list != NULL ? list[i] : names, i};
-        names += list != NULL ? 0 : strlen(names) + 1;
+        if (list == NULL)
+            names += strlen(names) + 1;
     }
     if (sorted != NULL && count > 1)
         qsort(sorted, count, sizeof *sorted, by_name);

@@ -94,8 +94,9 @@ static enum err stage_libsvm(const struct source_options *options,
     err = libsvm_stage(options->spec, &how, pool_of(options), stage, why);
     if (err == ERR_MISMATCH && !known && strcmp(options->spec, "-") != 0) {
         how.from_zero = true;
-        stage_close(stage);
-        *stage = (struct stage){.wide = stage->wide};
+        stage_clear(stage);
+        if (why != NULL)
+            *why = (struct why){0};
         err = libsvm_stage(options->spec, &how, pool_of(options), stage, why);
         if (err == ERR_OK)
             source_note(options,

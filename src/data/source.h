@@ -20,9 +20,12 @@
 #include "base/pool.h"
 #include "data/dataset.h"
 #include "data/encode.h"
+#include "data/span.h"
 
 struct source_options {
     const char *spec;     /* What the user typed. */
+    struct span text;     /* csv: instead of the file, for tests; at NULL: the
+                             file. */
     uint64_t seed;        /* For generators. */
     uint32_t chunk_rows;  /* 0: dataset_default_chunk_rows. */
     uint32_t cols_min;    /* At least so many columns, the intercept's

@@ -166,6 +166,14 @@ void stage_close(struct stage *stage)
     *stage = (struct stage){0};
 }
 
+void stage_clear(struct stage *stage)
+{
+    const bool wide = stage->wide;
+
+    stage_close(stage);
+    stage->wide = wide;
+}
+
 enum err stage_extend(struct stage *stage, size_t count, struct block **first)
 {
     if (stage->block == NULL || stage->count + count > stage->capacity) {

@@ -57,6 +57,7 @@ MUST_CHECK enum err block_pack(struct block *block, const struct sparse *rows);
 void block_close(struct block *block); /* Zeroed is safe. */
 
 void stage_close(struct stage *stage); /* Zeroed is empty. */
+void stage_clear(struct stage *stage); /* Empty, and as wide as it was. */
 /* Room for `count` more blocks, zeroed; the first of them. */
 MUST_CHECK enum err stage_extend(struct stage *stage, size_t count,
                                  struct block **first);

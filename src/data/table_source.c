@@ -371,7 +371,9 @@ static enum err read_csv(const struct source_options *options, char separator,
         err = stage_numbers(options, separator, text, stage, why);
     if (!may_mend(err))
         return err;
-    stage_close(stage);
+    stage_clear(stage);
+    if (why != NULL)
+        *why = (struct why){0}; /* It may well succeed. */
     return stage_frame(options, separator, text, stage, why);
 }
 
@@ -427,6 +429,8 @@ enum err table_read_csv(const struct source_options *options, char separator,
 
     if (err != ERR_OK)
         return err;
+    if (options->text.at != NULL)
+        return read_csv(options, separator, &options->text, stage, why);
     if (strcmp(options->spec, "-") != 0)
         return read_csv(options, separator, NULL, stage, why);
     err = slurp(&text, why);

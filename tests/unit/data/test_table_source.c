@@ -215,6 +215,33 @@ static void test_words_become_categories(void **state)
                              "--categorical");
 }
 
+/* What is read a second time is kept as wide as it was asked for, and leaves
+ * no sentence behind. */
+static void test_second_reading(void **state)
+{
+    const struct source_options wide = {.storage = "f64"};
+    struct dataset data = {0};
+    struct why why;
+    double row[3];
+
+    (void)state;
+    assert_int_equal(try_load("w,x,y\nu,.1,0\nv,.2,1\n", &wide, &data, &why),
+                     ERR_OK);
+    assert_string_equal(why.text, "");
+    dataset_row_values(&data, 0, row);
+    assert_true(row[0] == 1 && row[1] == 0 && row[2] == .1);
+    dataset_close(&data);
+    assert_int_equal(
+        try_load("1 0:.1\n-1 1:.2\n",
+                 &(struct source_options){.storage = "f64", .format = "libsvm"},
+                 &data, &why),
+        ERR_OK);
+    assert_string_equal(why.text, "");
+    dataset_row_values(&data, 0, row);
+    assert_true(row[0] == .1);
+    dataset_close(&data);
+}
+
 static void test_booleans(void **state)
 {
     static const double wanted[] = {1, 5};
@@ -409,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_columns_are_found_by_place),
         cmocka_unit_test(test_dropped_columns),
         cmocka_unit_test(test_words_become_categories),
+        cmocka_unit_test(test_second_reading),
         cmocka_unit_test(test_booleans),
         cmocka_unit_test(test_missing_fields),
         cmocka_unit_test(test_missing_fields_to_be_judged),
