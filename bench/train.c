@@ -2,6 +2,7 @@
  * train.c - seconds of a whole training, in process, until the gap is closed.
  *
  *     train X.npy Y.npy MODEL OPTIM C REPEATS GAP OPTIMUM
+ *     train ROWS.svm -  MODEL OPTIM C REPEATS GAP OPTIMUM
  *
  * Objective: mean loss + |w|^2 / (2 C rows), as LIBLINEAR's divided by
  * C rows.  Prints the least CPU and wall seconds of REPEATS runs with one
@@ -59,6 +60,19 @@ static bool count(void *context, const struct optim *optim)
     return true;
 }
 
+/* One a line, in the order of the file. */
+static void print_weights(const struct dataset *data, const double *w)
+{
+    double *const read = mem_new(data->cols, sizeof *read);
+
+    CHECK(read != NULL);
+    for (uint32_t j = 0; j < data->cols; j++)
+        read[data->original != NULL ? data->original[j] : j] = w[j];
+    for (uint32_t j = 0; j < data->cols; j++)
+        printf("%.17g\n", read[j]);
+    mem_free(read);
+}
+
 int main(int argc, char **argv)
 {
     struct source_options source = {0};
@@ -77,7 +91,7 @@ int main(int argc, char **argv)
         optim_parse(argv[4], &kind) == ERR_OK &&
         model_parse(argv[3], &model) == ERR_OK) {
         source.spec = argv[1];
-        source.labels_file = argv[2];
+        source.labels_file = strcmp(argv[2], "-") == 0 ? NULL : argv[2];
         err = source_load(&source, &data, NULL, NULL, &why);
     }
     if (err != ERR_OK) {
@@ -113,8 +127,7 @@ int main(int argc, char **argv)
            result.steps, (unsigned long long)counts.evaluations,
            (unsigned long long)counts.hessians, result.outcome.objective,
            storage_name(data.storage));
-    for (uint32_t j = 0; j < data.cols; j++)
-        printf("%.17g\n", result.weights[j]);
+    print_weights(&data, result.weights);
     mem_free(result.weights);
     dataset_close(&data);
     return 0;

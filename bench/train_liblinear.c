@@ -2,9 +2,10 @@
  * train_liblinear.c - LIBLINEAR's train() timed in process, as train.c ours.
  *
  *     train_liblinear X.npy Y.npy TYPE C REPEATS EPS
+ *     train_liblinear ROWS.svm -  TYPE C REPEATS EPS
  *
- * Files: float32, C order.  Prints the least CPU and wall seconds of train()
- * alone, then the weights, one a line.
+ * Files: float32, C order, or LIBSVM's text.  Prints the least CPU and wall
+ * seconds of train() alone, then the weights, one a line.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <linear.h>
@@ -78,6 +79,70 @@ static struct problem make_problem(const float *x, const float *y, long rows,
     return problem;
 }
 
+/* The numbers of a line after the label, rounded to float as ours are; NULL:
+ * only how many. */
+static long read_entries(char *at, struct feature_node *node, int *cols)
+{
+    long count = 0;
+
+    for (char *end;; count++) {
+        const int column = (int)strtol(at, &end, 10);
+
+        if (end == at || *end != ':')
+            return count;
+        *cols = column > *cols ? column : *cols;
+        if (node != NULL)
+            node[count] =
+                (struct feature_node){column, (double)strtof(end + 1, &at)};
+        else
+            (void)strtof(end + 1, &at);
+    }
+}
+
+/* LIBSVM's text, in two passes: count, then keep. */
+static struct problem read_rows(const char *path)
+{
+    struct problem problem = {.bias = -1};
+    struct feature_node *node = NULL;
+    FILE *file = fopen(path, "r");
+    long entries = 0;
+    size_t room = 0;
+    char *line = NULL, *at;
+
+    if (file == NULL)
+        stop(path);
+    for (; getline(&line, &room, file) > 0; problem.l++) {
+        (void)strtod(line, &at);
+        entries += read_entries(at, NULL, &problem.n) + 1;
+    }
+    node = malloc((size_t)entries * sizeof *node);
+    problem.y = malloc((size_t)problem.l * sizeof *problem.y);
+    problem.x = malloc((size_t)problem.l * sizeof *problem.x);
+    if (node == NULL || problem.y == NULL || problem.x == NULL)
+        stop("out of memory");
+    rewind(file);
+    for (int i = 0; i < problem.l && getline(&line, &room, file) > 0; i++) {
+        problem.y[i] = strtod(line, &at);
+        problem.x[i] = node;
+        node += read_entries(at, node, &problem.n);
+        *node++ = (struct feature_node){-1, 0};
+    }
+    free(line);
+    fclose(file);
+    return problem;
+}
+
+static struct problem read_matrix(const char *x_path, const char *y_path)
+{
+    long values, rows;
+    const float *const x = read_npy(x_path, &values);
+    const float *const y = read_npy(y_path, &rows);
+
+    if (rows < 1)
+        stop("no rows");
+    return make_problem(x, y, rows, values / rows);
+}
+
 static void quiet(const char *text)
 {
     (void)text;
@@ -90,16 +155,11 @@ int main(int argc, char **argv)
     struct model *model = NULL;
     const char *bad;
     double cpu = HUGE_VAL, wall = HUGE_VAL, sign;
-    long values, rows;
-    float *x, *y;
 
     if (argc != 7)
         stop("usage: train_liblinear X.npy Y.npy TYPE C REPEATS EPS");
-    x = read_npy(argv[1], &values);
-    y = read_npy(argv[2], &rows);
-    if (rows < 1)
-        stop("no rows");
-    problem = make_problem(x, y, rows, values / rows);
+    problem = strcmp(argv[2], "-") == 0 ? read_rows(argv[1])
+                                        : read_matrix(argv[1], argv[2]);
     parameter.solver_type = (int)strtol(argv[3], NULL, 10);
     parameter.C = strtod(argv[4], NULL);
     parameter.eps = strtod(argv[6], NULL);
@@ -123,7 +183,7 @@ int main(int argc, char **argv)
         stop("REPEATS must be at least 1");
     printf("%.6f %.6f\n", cpu, wall);
     sign = model->label[0] > 0 ? 1 : -1;
-    for (long j = 0; j < values / rows; j++)
+    for (int j = 0; j < problem.n; j++)
         printf("%.17g\n", sign * model->w[j]);
     return 0;
 }

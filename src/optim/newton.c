@@ -36,6 +36,10 @@ enum newton_phase { FIRST, CURVATURE, TRIAL, METRIC, PHASES };
  * dims^2 flops a row against 4 dims.  (Measured: 5 to 6.) */
 #define HESSIAN_PRICE 4u
 
+/* A metric costs about a product, and is taken again where the last step needed
+ * so many that a better one may save more. */
+#define METRIC_PRICE 10u
+
 /* b, gradient, direction; then pairs and factor, or r, d and the metric. */
 static uint32_t vectors(const struct optim *opt)
 {
@@ -97,10 +101,13 @@ static void begin_products(struct optim *opt)
 
 static void take_curvature(struct optim *opt)
 {
+    const bool metric = opt->metric != NULL &&
+                        (opt->step == 0 || opt->cg_round >= METRIC_PRICE);
+
     opt->cg_round = 0;
     opt->pairs = 0;
-    opt->phase = opt->metric != NULL ? METRIC : CURVATURE;
-    if (opt->metric == NULL && !optim_is_dense(opt))
+    opt->phase = metric ? METRIC : CURVATURE;
+    if (!metric && !optim_is_dense(opt))
         begin_products(opt);
 }
 
