@@ -114,15 +114,17 @@ static bool has_kink(const struct options *options)
            (loss != NULL && strcmp(loss, "hinge") == 0);
 }
 
-/* LIBLINEAR runs until its tolerance is met, and so does this. */
+/* LIBLINEAR runs until its tolerance is met, and so does this; about kinks it
+ * takes long. */
 static enum err take_optimiser(struct options *options, struct why *why)
 {
-    enum err err =
-        option_set(options, OPT_OPTIM, has_kink(options) ? "lbfgs" : "newton",
-                   ORIGIN_DEFAULT, why);
+    const bool kinks = has_kink(options);
+    enum err err = option_set(options, OPT_OPTIM, kinks ? "lbfgs" : "newton",
+                              ORIGIN_DEFAULT, why);
 
     if (err == ERR_OK)
-        err = option_set(options, OPT_STEPS, "1000", ORIGIN_DEFAULT, why);
+        err = option_set(options, OPT_STEPS, kinks ? "10000" : "1000",
+                         ORIGIN_DEFAULT, why);
     return err;
 }
 

@@ -155,6 +155,10 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
         made.optim.dense_max = 0; /* newton by conjugate gradients. */
     if (data->storage == STORAGE_INDEX)
         made.optim.weight_bits = SPARSE_WEIGHT_BITS;
+    if (model == MODEL_HINGE) {
+        made.optim.kinks = true;
+        made.optim.memory = OPTIM_MEMORY_MAX; /* Pairs tell where kinks are. */
+    }
     take_penalty(options, &made);
     free_intercept(options, data, &made.optim);
     made.optim.optimum /= made.scale; /* Typed as objectives are shown. */
@@ -166,7 +170,8 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
         return why_set(why, ERR_SHAPE,
                        "LIBLINEAR's flags end a run by the rows, which are "
                        "with their owners; add --tol T");
-    if (err == ERR_OK && habit_given(options) &&
+    /* A gradient beside a kink says nothing of how far it is. */
+    if (err == ERR_OK && habit_given(options) && model != MODEL_HINGE &&
         !option_given(options, OPT_TOL)) {
         double norm = 0;
 

@@ -472,17 +472,17 @@ static const struct option table[OPTIONS] = {
                           "the best, trained on all rows",
                   .commands = CMD_TRAIN},
 
-    [OPT_SOLVER] =
-        {.name = "solver",
-         .aliases = "s",
-         .section = habit,
-         .kind = VALUE_COUNT,
-         .value = "TYPE",
-         LIMITS(0, 21),
-         .help = "0, 7 logistic; 1, 2 svm; 3 svm --loss hinge; 11, "
-                 "12 linear; with newton (3: lbfgs), 1000 steps and -c 1 "
-                 "unless said otherwise",
-         .commands = CMD_TRAIN},
+    [OPT_SOLVER] = {.name = "solver",
+                    .aliases = "s",
+                    .section = habit,
+                    .kind = VALUE_COUNT,
+                    .value = "TYPE",
+                    LIMITS(0, 21),
+                    .help =
+                        "0, 7 logistic; 1, 2 svm; 3 svm --loss hinge; 11, "
+                        "12 linear; with newton, 1000 steps (3: lbfgs, 10000) "
+                        "and -c 1 unless said otherwise",
+                    .commands = CMD_TRAIN},
     [OPT_COST] = {.name = "cost",
                   .aliases = "c",
                   .section = habit,

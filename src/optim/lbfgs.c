@@ -7,6 +7,8 @@
  *                                ^          |  |---+
  *                                +-seldom---+--> update, next direction, TRIAL
  */
+#include <math.h>
+
 #include "optim/parts.h"
 
 enum lbfgs_phase { FIRST, TRIAL, METRIC, PHASES };
@@ -14,6 +16,11 @@ enum lbfgs_phase { FIRST, TRIAL, METRIC, PHASES };
 /* The metric is taken at the start, and again after so many steps and each time
  * their number has doubled: far from the start it is another. */
 #define METRIC_AGAIN 8u
+
+/* So many steps that gain less than this share of f are the last: about a kink
+ * they might go on for ever. */
+#define MARK_STEPS 100u
+#define MARK_LEAST 1e-7
 
 static uint32_t vectors(const struct optim *opt)
 {
@@ -99,6 +106,19 @@ static void search_failed(struct optim *opt)
     begin_trials(opt);
 }
 
+/* Has little come of the last steps? */
+static void mark_progress(struct optim *opt)
+{
+    const double f = opt->objective;
+
+    if (opt->step % MARK_STEPS != 0)
+        return;
+    if (opt->options.kinks && opt->step > MARK_STEPS &&
+        opt->objective_mark - f <= MARK_LEAST * fabs(f))
+        opt->stalled = true;
+    opt->objective_mark = f;
+}
+
 static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
 {
     double value;
@@ -111,6 +131,7 @@ static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
     opt->diverged = optim_is_broken(opt);
     if (!opt->diverged)
         begin_step(opt);
+    mark_progress(opt);
     return true;
 }
 

@@ -432,7 +432,7 @@ bool optim_begin_search(struct optim *opt, double step, bool measured,
         slope = vec_dot(opt->gradient, opt->direction, opt->dims);
         step = opt->metric != NULL ? 1 : 1 / opt->gradient_norm;
     }
-    if (descends && measured)
+    if (descends && measured && !opt->options.kinks)
         opt->excess = -slope / 2;
     if (!(slope < 0) || !isfinite(step) || is_lost(opt, slope, step)) {
         opt->stalled = true;
@@ -600,9 +600,9 @@ const double *optim_weights(const struct optim *opt)
 /* Three points of three numbers, three flags, trials, step. */
 enum { SEARCH_BYTES = 3 * 3 * 8 + 3 + 4 + 8 };
 /* kind, dims, vectors, step, round, evaluations, objective, gradient_norm,
- * excess, objective_first, flags; phase, pairs, newest, cg_round, cg_rr,
- * cg_first, norm_first. */
-enum { STATE_HEAD = 1 + 4 * 4 + 8 + 4 * 8 + 1 + 4 * 4 + 3 * 8 };
+ * excess, objective_first, objective_mark, flags; phase, pairs, newest,
+ * cg_round, cg_rr, cg_first, norm_first. */
+enum { STATE_HEAD = 1 + 4 * 4 + 8 + 5 * 8 + 1 + 4 * 4 + 3 * 8 };
 enum { FLAG_DIVERGED = 1, FLAG_STALLED = 2 };
 
 size_t optim_state_bytes(const struct optim *opt)
@@ -646,6 +646,7 @@ void optim_save(const struct optim *opt, struct writer *out)
     put_f64(out, opt->gradient_norm);
     put_f64(out, opt->excess);
     put_f64(out, opt->objective_first);
+    put_f64(out, opt->objective_mark);
     put_u8(out, (uint8_t)flags);
     put_u32(out, opt->phase);
     put_u32(out, opt->pairs);
@@ -692,6 +693,7 @@ static void get_head(struct reader *in, struct optim *opt)
     opt->gradient_norm = get_f64(in);
     opt->excess = get_f64(in);
     opt->objective_first = get_f64(in);
+    opt->objective_mark = get_f64(in);
     flags = get_u8(in);
     opt->diverged = (flags & FLAG_DIVERGED) != 0;
     opt->stalled = (flags & FLAG_STALLED) != 0;

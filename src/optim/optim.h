@@ -119,6 +119,7 @@ struct optim_options {
     uint32_t cg_max;      /* newton: HESSVEC rounds a step, > 0. */
     bool nesterov;        /* momentum. */
     bool diagonal;        /* lbfgs, newton: DIAGONAL can be evaluated. */
+    bool kinks;           /* The loss has kinks: slopes tell no excess. */
     uint32_t weight_bits; /* lbfgs, newton: trials are rounded to so many bits
                              of the largest weight; 0 = not at all, else at
                              most 52.  For data whose kernels round weights
@@ -171,6 +172,7 @@ struct optim {
                              units of columns do not matter.  Infinite before
                              there is one, and always with other kinds. */
     double objective_first; /* At the start. */
+    double objective_mark;  /* lbfgs: some steps ago. */
     bool diverged;          /* Weights or objective are no longer finite. */
     bool stalled;           /* No step makes it better: the model is as
                                good as the arithmetic allows. */
