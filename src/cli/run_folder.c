@@ -13,6 +13,7 @@
 
 #include "cli/run.h"
 #include "core/journal.h"
+#include "node/format.h"
 #include "node/keep.h"
 #include "os/file.h"
 #include "os/random.h"
@@ -70,7 +71,7 @@ static enum err resumed_folder(const struct options *options,
         return why_set(why, ERR_NOTFOUND,
                        "--resume: %.200s holds no run: there is no %s in it",
                        out, JOURNAL_FILE);
-    return ERR_OK;
+    return format_check(out, why); /* Before its options are read. */
 }
 
 /* `muster train --resume DIR` alone: the run knows its data and options. */

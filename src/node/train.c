@@ -15,6 +15,7 @@
 #include "data/cache.h"
 #include "data/shared.h"
 #include "math/golden.h"
+#include "node/format.h"
 #include "node/posting.h"
 #include "node/result_file.h"
 #include "node/room.h"
@@ -119,8 +120,10 @@ enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
         return why_set(why, ERR_NOTFOUND,
                        "%s: holds no run to go on with; leave out --resume",
                        out);
-    result_remove(out);
-    return ERR_OK;
+    err = resume ? format_check(out, why) : format_write(out, why);
+    if (err == ERR_OK)
+        result_remove(out);
+    return err;
 }
 
 bool train_forget(const char *out)
@@ -136,6 +139,7 @@ bool train_forget(const char *out)
         return false;
     result_remove(out);
     parts_remove(out);
+    format_remove(out);
     ways_forget_token(out);
     file_remove(path);
     file_unlock(lock);

@@ -26,7 +26,7 @@ def copy(name):
 
 
 def no_plain_files(tap):
-    for name in ("config", "journal", "checkpoint.0", "checkpoint.1", "lock"):
+    for name in ("format", "config", "journal", "checkpoint.0", "checkpoint.1", "lock"):
         for kind in ("pipe", "link"):
             folder = copy(f"{name}-{kind}")
             (folder / name).unlink()
@@ -85,6 +85,25 @@ def damaged(tap, wanted):
                again["stderr"], "... and whole afterwards", again)
 
 
+def formats(tap, wanted):
+    """Another version's folder is not guessed at."""
+    folder = copy("older")
+    (folder / "format").unlink()
+    (folder / "config").write_text("--an-option-of-old=1\n")
+    done = resume(folder)
+    tap.ok(done["exit"] == 2 and "which muster 0.1 reads" in done["error"],
+           "a folder without a format number", done)
+    (folder / "format").write_text("99\n")
+    done = resume(folder)
+    tap.ok(done["exit"] == 2 and "of format 99" in done["error"],
+           "a folder of a later format", done)
+    (folder / "format").write_text("two\n")
+    done = resume(folder)
+    tap.ok(done["exit"] == 1 and "not a number" in done["error"],
+           "a format that makes no sense", done)
+    tap.equal(resume(copy("same"))["hash"], wanted, "its own")
+
+
 def main():
     tap = Tap()
     wanted = train(*DATA)["hash"]
@@ -93,6 +112,7 @@ def main():
     no_plain_files(tap)
     huge(tap, wanted)
     damaged(tap, wanted)
+    formats(tap, wanted)
     tap.done()
 
 

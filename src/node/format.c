@@ -1,0 +1,83 @@
+#include "node/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "os/file.h"
+
+#define PATH_SIZE 4096u
+#define TEXT_SIZE 32u
+
+/* Row i is format i + 1; the last one is ours.  Folders without a number are
+ * of the first. */
+static const char *const readers[] = {
+    "muster 0.1",
+    "muster 0.2", /* Numbered; GAP records, the loss on a grid of its own. */
+};
+
+#define FORMATS (sizeof readers / sizeof *readers)
+
+static void path_in(const char *folder, char path[PATH_SIZE])
+{
+    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, FORMAT_FILE);
+}
+
+static enum err read_number(const char *folder, unsigned long *number,
+                            struct why *why)
+{
+    char path[PATH_SIZE];
+    uint8_t *text;
+    size_t size;
+    char *end;
+    enum err err;
+
+    path_in(folder, path);
+    *number = 1;
+    err = file_read_plain(path, TEXT_SIZE, &text, &size, why);
+    if (err == ERR_NOTFOUND)
+        return ERR_OK;
+    if (err != ERR_OK)
+        return err;
+    *number = strtoul((const char *)text, &end, 10);
+    if (*number == 0 || *end != '\n')
+        err = why_set(why, ERR_FORMAT, "%.200s: this is not a number", path);
+    mem_free(text);
+    return err;
+}
+
+enum err format_check(const char *folder, struct why *why)
+{
+    unsigned long number;
+    const enum err err = read_number(folder, &number, why);
+
+    if (err != ERR_OK || number == FORMATS)
+        return err;
+    if (number > FORMATS)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "%.200s: a run folder of format %lu, and %s reads up to "
+                       "%zu; go on with the version that wrote it, or a later "
+                       "one",
+                       folder, number, readers[FORMATS - 1], FORMATS);
+    return why_set(why, ERR_UNSUPPORTED,
+                   "%.200s: a run folder of format %lu, which %s reads and %s "
+                   "does not; go on with that version, or begin the run anew",
+                   folder, number, readers[number - 1], readers[FORMATS - 1]);
+}
+
+enum err format_write(const char *folder, struct why *why)
+{
+    char path[PATH_SIZE], text[TEXT_SIZE];
+    const int size = snprintf(text, sizeof text, "%zu\n", FORMATS);
+
+    path_in(folder, path);
+    return file_write_atomic(path, text, (size_t)size, 0600, why);
+}
+
+void format_remove(const char *folder)
+{
+    char path[PATH_SIZE];
+
+    path_in(folder, path);
+    file_remove(path);
+}
