@@ -14,8 +14,6 @@
 #include "core/product.h"
 #include "math/vec.h"
 
-#define REFUSALS_MAX 3u
-
 /* --- whose, and to what --------------------------------------------------- */
 
 /* TALLY-3: the answer is to the round that is open, and to nothing else. */
@@ -610,7 +608,7 @@ static void grow_scale(struct coordinator *c, struct actions *actions)
 }
 
 /* A chunk that does not fit a proved bound is broken data or a broken machine:
- * let another one try, but not for ever. */
+ * let another one try. */
 void answers_refuse(struct coordinator *c, uint32_t link,
                     const struct msg_refuse *msg, struct actions *actions)
 {
@@ -628,10 +626,12 @@ void answers_refuse(struct coordinator *c, uint32_t link,
         grow_scale(c, actions);
         return;
     }
-    c->members[link].strikes++;
-    if (++c->refusals >= REFUSALS_MAX || c->alive == 1) {
-        answers_no_range(c, msg->piece, actions);
-        return;
+    if (c->pieces[msg->piece].in || !refusals_add(c, msg->piece, link)) {
+        c->stats.duplicates++;
+        (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
     }
-    balance_round(c, actions);
+    if (!c->pieces[msg->piece].in && refusals_true(c, msg->piece))
+        answers_no_range(c, msg->piece, actions);
+    else
+        balance_round(c, actions);
 }

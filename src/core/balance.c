@@ -75,7 +75,7 @@ static uint32_t steal_worth(const struct coordinator *c, uint32_t id,
     uint32_t backlog;
 
     if (piece->in || work_has(piece, thief) || verify_voted(c, id, thief) ||
-        piece->assignee_count == c->assignees_max)
+        refusals_has(c, id, thief) || piece->assignee_count == c->assignees_max)
         return 0;
     wanted = verify_wanted(c, id);
     if (wanted == 0 || healthy_assignees(c, id) >= wanted + STEAL_SPARE)
@@ -148,7 +148,7 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
         uint64_t cost;
 
         if (!member_healthy(c, link) || work_has(&c->pieces[id], link) ||
-            verify_voted(c, id, link) ||
+            verify_voted(c, id, link) || refusals_has(c, id, link) ||
             (homes_on(c) &&
              !chunkset_has_range(&member->held, piece->first, piece->end)))
             continue;
@@ -186,8 +186,13 @@ static void hedge_piece(struct coordinator *c, uint32_t id,
 {
     uint32_t healthy;
 
-    if (c->pieces[id].in || BUG(BUG_FORGET_DEAD))
+    if (c->pieces[id].in || c->phase != COORDINATOR_ROUND ||
+        BUG(BUG_FORGET_DEAD))
         return;
+    if (refusals_true(c, id)) { /* The others have gone. */
+        answers_no_range(c, id, actions);
+        return;
+    }
     healthy = healthy_assignees(c, id);
     while (healthy < verify_wanted(c, id) && hedge(c, id, actions))
         healthy++;

@@ -588,6 +588,7 @@ void commit_round(struct coordinator *c, struct actions *actions)
         return;
     }
     note_round(c);
+    refusals_settle(c, actions);
     call_off(c, actions);
     if (c->options.follow && !sizes_stand(c, out.loss, actions))
         return;

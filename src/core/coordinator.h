@@ -108,7 +108,8 @@ struct coordinator_options {
     X(POISON_FINITE, "finite", "not finite")                                   \
     X(POISON_BOUND, "bound", "out of the proved bound")                        \
     X(POISON_KEY, "key", "to a round that never was")                          \
-    X(POISON_LIE, "lie", "not what the piece gives")
+    X(POISON_LIE, "lie", "not what the piece gives")                           \
+    X(POISON_REFUSAL, "refusal", "refusing what another could compute")
 
 #define POISON_ENUM(code, name, text) code,
 enum poison_kind { POISON_LIST(POISON_ENUM) POISON_KINDS };
@@ -209,6 +210,8 @@ struct member {
     bool suspect;
     bool in_round;        /* Was sent the weights of this round. */
     struct round_key key; /* Of the ROUND it was sent last. */
+    uint64_t asked_by;    /* Incarnation that asks for a name in use, ... */
+    time_us asked_at;     /* ... since then: roster.c. */
     time_us answered_at;  /* Last answer, or the opening of the round. */
     uint32_t answered;    /* Answers in this round. */
     uint64_t assignment;  /* Last sent, of c->assignments. */
@@ -247,8 +250,16 @@ struct member {
     uint64_t repeat_view; /* ... in the last, of this view; 0 = not so. */
 };
 
+/* Who said of a piece that it does not fit: src/core/refusals.c. */
+#define REFUSALS_MAX 3u
+struct refusers {
+    uint64_t name[REFUSALS_MAX]; /* Hashed. */
+    uint32_t count;
+};
+
 struct piece_state {
     bool in;
+    struct refusers refusers;
     uint32_t assignee_count;
     uint32_t *assignee; /* Links; assignees_max of them. */
 };
@@ -337,8 +348,9 @@ struct coordinator {
 
     struct optim optim;
     struct round_key key;
-    uint64_t assignments;   /* ROUNDs, TASKs and WORKs sent. */
-    struct evaluation what; /* Asked in this round; the optimiser's. */
+    struct round_key opened; /* The round that was opened last. */
+    uint64_t assignments;    /* ROUNDs, TASKs and WORKs sent. */
+    struct evaluation what;  /* Asked in this round; the optimiser's. */
     int16_t *exponent;
     struct follow follow; /* Unused unless options.follow. */
     struct tally total;   /* Merged so far. */
@@ -375,8 +387,8 @@ struct coordinator {
     uint32_t items_used, items_capacity;
     void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */
     uint32_t retired_count;
-    uint32_t refusals;
-    struct outcome outcome; /* Of the step's rounds so far. */
+    struct refusers refusers; /* Of coded answers, in this round. */
+    struct outcome outcome;   /* Of the step's rounds so far. */
 
     bool receipt_due;      /* The last step's is not written yet, ... */
     struct record receipt; /* ... it lacks the hash. */

@@ -33,6 +33,44 @@ static void reject(struct coordinator *c, uint32_t link, const char *reason,
     (void)snprintf(msg->reject.reason, sizeof msg->reject.reason, "%s", reason);
 }
 
+/* Another process of that name; NULL: there is none. */
+static const struct member *namesake(const struct coordinator *c,
+                                     const struct msg_hello *hello)
+{
+    for (uint32_t i = 0; i < c->alive; i++) {
+        const struct member *member = &c->members[c->present[i]];
+
+        if (strcmp(member->name, hello->name) == 0 &&
+            member->incarnation != hello->incarnation)
+            return member;
+    }
+    return NULL;
+}
+
+enum name_state { NAME_FREE, NAME_TAKEN, NAME_UNSURE };
+
+/* The namesake may be what is left of an earlier life, of which nobody has told
+ * us yet: whoever asks says HELLO again, and by the time a dead one would have
+ * been found out it is clear whose the name is. */
+static enum name_state name_state(struct coordinator *c, uint32_t link,
+                                  const struct msg_hello *hello)
+{
+    const struct member *other = namesake(c, hello);
+    struct member *asks = &c->members[link];
+
+    if (other == NULL || other->suspect || other == asks)
+        return NAME_FREE;
+    if (asks->asked_by != hello->incarnation) {
+        asks->asked_by = hello->incarnation;
+        asks->asked_at = c->now;
+    }
+    if (c->now - asks->asked_at < c->options.job.dead_us)
+        return NAME_UNSURE;
+    /* Its own word: a relay beats for those behind it, also for one whose end
+     * it has not seen. */
+    return other->heard_at > asks->asked_at ? NAME_TAKEN : NAME_FREE;
+}
+
 /* NULL if the worker may come in. */
 static const char *objection(const struct coordinator *c,
                              const struct msg_hello *hello)
@@ -72,8 +110,9 @@ static void keep_data(struct member *member, const struct member *old)
     member->block = old->block;
 }
 
-/* The same process on a new connection, or a new one under the same name: the
- * old session is over.  Its data is still there if the process is the same. */
+/* The same process on a new connection, or a new one under the name of one that
+ * fell silent: the old session is over.  Its data is still there if the process
+ * is the same. */
 static void replace_old(struct coordinator *c, uint32_t link,
                         const struct msg_hello *hello, struct actions *actions)
 {
@@ -130,17 +169,27 @@ void roster_hello(struct coordinator *c, uint32_t link,
                   const struct msg_hello *hello, struct actions *actions)
 {
     const char *problem = objection(c, hello);
+    enum name_state name;
 
     if (problem != NULL) {
         reject(c, link, problem, actions);
         return;
     }
-    /* INV-6: a worker that obeyed a later view has another coordinator. */
-    if (hello->view_seen > c->view) {
+    /* INV-6: a worker that obeyed a later view has another coordinator.  One
+     * that has no job yet has obeyed nobody. */
+    if (hello->job != 0 && hello->view_seen > c->view) {
         coordinator_fail(c, actions, ERR_STALE,
                          "another coordinator has taken over this job");
         return;
     }
+    name = name_state(c, link, hello);
+    if (name == NAME_TAKEN)
+        reject(c, link,
+               "a worker of this name is at work here already; start this one "
+               "under another --name, or with a token of its own",
+               actions);
+    if (name != NAME_FREE)
+        return;
     if (member_here(c, link) &&
         c->members[link].incarnation == hello->incarnation) {
         welcome(c, link, actions); /* HELLO was said twice. */

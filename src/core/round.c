@@ -122,7 +122,7 @@ static void clear_round(struct coordinator *c)
     c->late = false;
     c->pieces_in = 0;
     c->slots_in = 0;
-    c->refusals = 0;
+    refusals_clear(c);
     for (uint32_t i = 0; i < c->alive; i++) {
         struct member *member = &c->members[c->present[i]];
 
@@ -151,6 +151,7 @@ static void new_key(struct coordinator *c)
                       sizeof *c->exponent,
                   0);
     c->key.weights = evaluation_name(&c->what, round_vector_dims(c));
+    c->opened = c->key;
 }
 
 static enum err choose_scale(struct coordinator *c)

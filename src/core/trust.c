@@ -170,9 +170,9 @@ bool trust_key_impossible(const struct coordinator *c,
 
     if (key->job != c->options.job.id || key->view > c->view)
         return true;
-    if (key->view < c->view || c->key.view != c->view)
+    if (key->view < c->view || c->opened.view != c->view)
         return false;
-    order = key_order(key, &c->key);
-    return order > 0 || (order == 0 && (key->scale != c->key.scale ||
-                                        key->weights != c->key.weights));
+    order = key_order(key, &c->opened);
+    return order > 0 || (order == 0 && (key->scale != c->opened.scale ||
+                                        key->weights != c->opened.weights));
 }

@@ -467,8 +467,11 @@ static void test_replaced_coordinator_stops(void **state)
     (void)state;
     open_play(&play, "uncoded", 2, 0);
     msg.hello.version = MSG_VERSION;
-    msg.hello.view_seen = 1000;
+    msg.hello.view_seen = UINT64_MAX;
     memcpy(msg.hello.name, "late", 5);
+    say(&play, 3, &msg); /* Of no job: it has obeyed nobody. */
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    msg.hello.job = play.coordinator.options.job.id;
     say(&play, 3, &msg);
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
     assert_int_equal(stage_count_msg(&play.actions, MSG_BYE), 0);

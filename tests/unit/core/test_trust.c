@@ -178,6 +178,146 @@ static void test_late_is_no_strike(void **state)
     play_close(&play);
 }
 
+/* --sync: the step was done again, its receipt is being written, and what comes
+ * late is of the attempt that counted. */
+static void test_late_after_a_redone_step_is_no_strike(void **state)
+{
+    const int64_t sum[DIMS] = {1};
+    struct play play;
+    struct msg late;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    play.coordinator.options.sync = true;
+    play.coordinator.key.attempt = 1; /* As round_again leaves it. */
+    play.coordinator.opened.attempt = 1;
+    play.key.attempt = 1;
+    late = play_tally(&play, 0, sum);
+    play_answer(&play, 0, 0, 1);
+    play_answer(&play, 1, 1, 1);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_COMMITTING);
+    play_say(&play, 0, &late);
+    assert_int_equal(play.coordinator.stats.stale, 1);
+    assert_int_equal(play.coordinator.stats.poison, 0);
+    play_close(&play);
+}
+
+static void play_beat(struct play *play, uint32_t link)
+{
+    const struct msg msg = {.kind = MSG_BEAT};
+
+    play_say(play, link, &msg);
+}
+
+static bool work_given(const struct play *play, uint32_t piece, uint32_t link)
+{
+    const struct piece_state *state = &play->coordinator.pieces[piece];
+
+    for (uint32_t i = 0; i < state->assignee_count; i++) {
+        if (state->assignee[i] == link)
+            return true;
+    }
+    return false;
+}
+
+static void refuse(struct play *play, uint32_t link, uint32_t piece)
+{
+    struct msg msg = {.kind = MSG_REFUSE};
+
+    msg.refuse.key = play->key;
+    msg.refuse.piece = piece;
+    play_say(play, link, &msg);
+}
+
+/* However often it says so, and of however many pieces: one worker cannot end
+ * the job.  What it alone refuses others compute, and it is struck. */
+static void test_one_refuser_is_struck(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "steal", 4, 1);
+    for (uint32_t strikes = 1; strikes <= STRIKES_MAX; strikes++) {
+        for (int again = 0; again < 5; again++) {
+            for (uint32_t id = 0; id < play.coordinator.code.piece_count; id++)
+                refuse(&play, 0, id);
+        }
+        assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+        for (uint32_t id = 0; id < play.coordinator.code.piece_count; id++)
+            assert_false(work_given(&play, id, 0));
+        for (uint32_t id = 0; play.coordinator.optim.step < strikes; id++)
+            play_answer(&play, 1 + id % 3, id, 4);
+        if (play.coordinator.stats.banned > 0)
+            break;
+        play_step(&play, (struct event){.kind = EVENT_JOURNALED});
+    }
+    assert_int_equal(play.coordinator.stats.banned, 1);
+    assert_string_equal(play.coordinator.stats.banned_name[0], "w0");
+    assert_int_equal(play.coordinator.stats.banned_for[0], POISON_REFUSAL);
+    play_close(&play);
+}
+
+/* Three names of one piece, or all who are there, are believed; two pieces of
+ * two names each are not. */
+static void test_refusals_of_all_end_the_job(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "steal", 4, 1);
+    refuse(&play, 0, 0);
+    refuse(&play, 1, 0);
+    refuse(&play, 1, 1);
+    refuse(&play, 2, 1);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    refuse(&play, 3, 0);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
+    assert_int_equal(play.coordinator.stats.poison, 0);
+    play_close(&play);
+    open_code(&play, "uncoded", 2, 0);
+    refuse(&play, 0, 0);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    refuse(&play, 1, 0);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
+    play_close(&play);
+    /* The last who could have said otherwise goes. */
+    open_code(&play, "uncoded", 2, 0);
+    refuse(&play, 0, 0);
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
+    play_close(&play);
+}
+
+/* The first lives: the second is told, and the first goes on.  The first again,
+ * on another connection, is the same; and who fell silent gives way. */
+static void test_a_name_that_is_taken(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    play_hello(&play, 3, "w0", 99);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REJECT), 0);
+    play.now += play.coordinator.options.job.dead_us;
+    play_beat(&play, 0);
+    play_beat(&play, 1);
+    play_hello(&play, 3, "w0", 99); /* Said again. */
+    assert_non_null(strstr(stage_find(&play.actions, MSG_REJECT)->reject.reason,
+                           "of this name"));
+    assert_int_equal(stage_count(&play.actions, ACTION_CLOSE), 0);
+    assert_int_equal(play.coordinator.members[0].state, MEMBER_ACTIVE);
+    assert_int_equal(play.coordinator.stats.died, 0);
+    play_hello(&play, 3, "w0", 1);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_WELCOME), 1);
+    assert_int_equal(play.coordinator.members[0].state, MEMBER_NONE);
+    play_hello(&play, 4, "w0", 99);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_WELCOME), 0);
+    play.now += play.coordinator.options.job.dead_us;
+    play_hello(&play, 4, "w0", 99); /* Nothing was heard of the other. */
+    assert_int_equal(stage_count_msg(&play.actions, MSG_WELCOME), 1);
+    play_close(&play);
+}
+
 static void say_row(struct play *play, uint32_t link, double value,
                     uint32_t dims)
 {
@@ -311,6 +451,10 @@ int main(void)
         cmocka_unit_test(test_wrong_size),
         cmocka_unit_test(test_key_that_never_was),
         cmocka_unit_test(test_late_is_no_strike),
+        cmocka_unit_test(test_late_after_a_redone_step_is_no_strike),
+        cmocka_unit_test(test_one_refuser_is_struck),
+        cmocka_unit_test(test_refusals_of_all_end_the_job),
+        cmocka_unit_test(test_a_name_that_is_taken),
         cmocka_unit_test(test_rows_not_finite),
         cmocka_unit_test(test_hanging_up_does_not_help),
         cmocka_unit_test(test_many_names),
