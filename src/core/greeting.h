@@ -10,7 +10,12 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/time.h"
 #include "core/msg.h"
+
+/* Whoever took up the connection answers a greeting within so long, or is not
+ * the one that was meant: the next way is tried. */
+#define GREETING_US (10 * SECOND_US)
 
 /* Why one who speaks `version` cannot be talked to; NULL: it can. */
 const char *greeting_version(uint32_t version);

@@ -230,7 +230,8 @@ struct sum_member {
     uint64_t call;  /* The next one. */
     time_us beat_us, dead_us;
     uint64_t size_max;
-    time_us dial_at, hello_at, beat_at, heard_at, lost_at, leave_until;
+    time_us dial_at, hello_at, greet_until, beat_at, heard_at, lost_at,
+        leave_until;
     time_us retry_us;
 
     bool pending; /* The user waits. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "core/greeting.h"
 #include "core/sum.h"
 
 #define HELLO_RESEND_US (500 * MS_US)
@@ -277,12 +278,23 @@ static void on_time_in(struct sum_member *member, struct sum_actions *actions)
     }
 }
 
+static void on_time_greeting(struct sum_member *member,
+                             struct sum_actions *actions)
+{
+    if (member->now >= member->greet_until) {
+        (void)sum_actions_add(actions, SUM_ACTION_CLOSE);
+        redial(member, actions);
+    } else if (member->now >= member->hello_at) {
+        say_hello(member, actions);
+    }
+}
+
 static void on_time(struct sum_member *member, struct sum_actions *actions)
 {
     if (member->phase == SUM_DIALLING && member->now >= member->dial_at)
         dial(member, actions);
-    else if (member->phase == SUM_GREETING && member->now >= member->hello_at)
-        say_hello(member, actions);
+    else if (member->phase == SUM_GREETING)
+        on_time_greeting(member, actions);
     else if (member->phase == SUM_IN)
         on_time_in(member, actions);
     else if (member->phase == SUM_LEAVING && member->now >= member->leave_until)
@@ -297,7 +309,8 @@ static time_us next_time(const struct sum_member *member)
     case SUM_DIALLING:
         return time_sooner(member->dial_at, member->deadline_at);
     case SUM_GREETING:
-        return time_sooner(member->hello_at, member->deadline_at);
+        return time_sooner(time_sooner(member->hello_at, member->greet_until),
+                           member->deadline_at);
     case SUM_IN:
         return time_sooner(member->beat_at, member->deadline_at);
     case SUM_LEAVING:
@@ -314,6 +327,7 @@ static void on_up(struct sum_member *member, struct sum_actions *actions)
         return;
     member->phase = SUM_GREETING;
     member->heard_at = member->now;
+    member->greet_until = member->now + GREETING_US;
     say_hello(member, actions);
 }
 

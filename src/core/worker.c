@@ -83,8 +83,12 @@ static void on_time(struct worker *worker, struct actions *actions)
             worker_link_dial(worker, actions);
         break;
     case WORKER_GREETING:
-        if (worker->now >= worker->hello_at)
+        if (worker->now >= worker->greet_until) {
+            (void)actions_add(actions, ACTION_CLOSE);
+            worker_link_redial(worker, actions);
+        } else if (worker->now >= worker->hello_at) {
             worker_link_greet(worker, actions);
+        }
         break;
     case WORKER_SERVING:
         on_time_serving(worker, actions);
@@ -108,7 +112,7 @@ static time_us next_time(const struct worker *worker)
     case WORKER_DIALLING:
         return worker->dial_at;
     case WORKER_GREETING:
-        return worker->hello_at;
+        return time_sooner(worker->hello_at, worker->greet_until);
     case WORKER_LEAVING:
         return time_sooner(worker->leave_at, worker->leave_until);
     case WORKER_DONE:

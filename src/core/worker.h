@@ -66,7 +66,8 @@ struct worker {
     time_us lost_at; /* When the coordinator was last known good. */
     time_us heard_at;
     time_us hello_at;
-    time_us beat_at; /* Next beat is due. */
+    time_us greet_until; /* GREETING: then another way is tried. */
+    time_us beat_at;     /* Next beat is due. */
     uint64_t sequence;
     uint64_t view_seen; /* WORK-1: never obey a lower view. */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/greeting.h"
 #include "core/worker_parts.h"
 
 #define LEAVE_RESEND_US (200 * MS_US)
@@ -130,6 +131,7 @@ void worker_link_up(struct worker *worker, struct actions *actions)
         return;
     worker->phase = WORKER_GREETING;
     worker->heard_at = worker->now;
+    worker->greet_until = worker->now + GREETING_US;
     worker_link_greet(worker, actions);
 }
 

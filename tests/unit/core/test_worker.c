@@ -470,6 +470,30 @@ static void test_silent_coordinator_is_dialled_again(void **state)
     close_play(&play);
 }
 
+/* Somebody takes up the connection and never answers the greeting, though it
+ * says something now and then: another way is tried. */
+static void test_a_greeting_is_not_waited_for_long(void **state)
+{
+    const struct msg msg = {.kind = MSG_CANCEL};
+    struct play play;
+
+    (void)state;
+    open_play(&play, true);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN});
+    play.now += SECOND_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    step(&play, (struct event){.kind = EVENT_LINK_UP});
+    assert_int_equal(play.worker.phase, WORKER_GREETING);
+    for (int i = 0; i < 30 && play.worker.phase == WORKER_GREETING; i++) {
+        play.now += 500 * MS_US;
+        step(&play, (struct event){.kind = EVENT_MESSAGE, .msg = &msg});
+        step(&play, (struct event){.kind = EVENT_TIME});
+    }
+    assert_int_equal(stage_count(&play.actions, ACTION_CLOSE), 1);
+    assert_int_equal(play.worker.phase, WORKER_DIALLING);
+    close_play(&play);
+}
+
 static void test_coded_round_is_one_row(void **state)
 {
     static const struct item coded[] = {{0, 0, 2, 2.0}, {1, 2, 4, -1.0}};
@@ -639,6 +663,7 @@ int main(void)
         cmocka_unit_test(test_leave_sends_what_is_done),
         cmocka_unit_test(test_leave_does_not_wait_for_ever),
         cmocka_unit_test(test_silent_coordinator_is_dialled_again),
+        cmocka_unit_test(test_a_greeting_is_not_waited_for_long),
         cmocka_unit_test(test_coded_round_is_one_row),
         cmocka_unit_test(test_refusal_goes_on_with_the_next),
         cmocka_unit_test(test_private_then_row),
