@@ -14,7 +14,7 @@
 #elif defined(__aarch64__)
 #define NATIVE AUDIT_ARCH_AARCH64
 #else
-#define NATIVE 0u /* Numbers of calls unknown: nothing is forbidden. */
+#define NATIVE 0u /* Numbers of calls unknown: there is no filter. */
 #endif
 
 #define LOAD(field)                                                            \
@@ -30,7 +30,8 @@ bool confine_process(void)
 {
     struct sock_filter rules[] = {
         LOAD(arch),
-        UNLESS(NATIVE, 9), /* To the last. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 1, 0),
+        REFUSE, /* int 0x80: calls of another machine, by other numbers. */
         LOAD(nr),
         BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_ABI, 0, 1),
         REFUSE,
@@ -42,6 +43,6 @@ bool confine_process(void)
     const struct sock_fprog program = {.len = sizeof rules / sizeof *rules,
                                        .filter = rules};
 
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+    return NATIVE != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }

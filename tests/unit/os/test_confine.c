@@ -66,6 +66,46 @@ static int confined_thread(void)
     return result;
 }
 
+#if defined(__x86_64__)
+/* The way of 32-bit programs into the kernel, with numbers of their own: 20 is
+ * getpid, 11 would be execve. */
+static int foreign_call(void)
+{
+    long result = 20;
+
+    __asm__ volatile("int $0x80" : "+a"(result) : : "memory");
+    return result == getpid() ? RAN : result == -EPERM ? REFUSED : BROKEN;
+}
+
+static int confined_foreign_call(void)
+{
+    return confine_process() ? foreign_call() : NONE;
+}
+
+static void test_no_foreign_calls(void **state)
+{
+    int how;
+    const pid_t child = fork();
+
+    (void)state;
+    if (child == 0)
+        _exit(foreign_call());
+    assert_int_equal(waitpid(child, &how, 0), child);
+    if (!WIFEXITED(how) || WEXITSTATUS(how) != RAN)
+        skip(); /* This kernel has no such calls. */
+    how = how_ends(confined_foreign_call);
+    if (how == NONE)
+        skip();
+    assert_int_equal(how, REFUSED);
+}
+#else
+static void test_no_foreign_calls(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
 static void test_no_programs(void **state)
 {
     (void)state;
@@ -78,7 +118,8 @@ static void test_no_programs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_programs),
+                                       cmocka_unit_test(test_no_foreign_calls)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
