@@ -101,7 +101,7 @@ int64_t get_duration(struct reader *in)
 {
     const int64_t value = get_i64(in);
 
-    must(in, value >= 0);
+    must(in, value >= 0 && value <= DURATION_MAX_US);
     return value;
 }
 

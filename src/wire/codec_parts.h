@@ -15,6 +15,7 @@
 #define WIRE_CODEC_PARTS_H
 
 #include "base/bytes.h"
+#include "base/time.h"
 #include "wire/codec.h"
 
 /* codec_fields.c */
@@ -36,6 +37,8 @@ void put_key(struct writer *out, const struct round_key *key);
 void get_key(struct reader *in, struct round_key *key);
 /* Chunks [first, end). */
 void get_range(struct reader *in, uint32_t *first, uint32_t *end);
+/* Of one answer: sums of them stay far from the end of an int64. */
+#define DURATION_MAX_US (24 * 3600 * SECOND_US)
 int64_t get_duration(struct reader *in);
 /* The first field of whatever greets.  Of another release's no more is read. */
 bool get_version(struct reader *in, uint32_t *version);

@@ -258,7 +258,7 @@ static void random_tally(struct rng *rng, struct random_room *room,
     random_key(rng, &tally->key);
     tally->piece = random_u32(rng);
     random_range(rng, &tally->first, &tally->end);
-    tally->compute_us = (int64_t)(rng_next(rng) >> 1);
+    tally->compute_us = (int64_t)(rng_next(rng) >> 28);
     tally->dims = RANDOM_DIMS;
     tally->sum = room->sum;
     tally->loss = (tally_loss)(int64_t)rng_next(rng) * ((tally_loss)1 << 62) +
@@ -283,7 +283,7 @@ static void random_sum(struct rng *rng, struct random_room *room,
         *answer = (struct answer){.leaf = random_u32(rng)};
         answer->piece = random_u32(rng);
         random_range(rng, &answer->first, &answer->end);
-        answer->compute_us = (int64_t)(rng_next(rng) >> 1);
+        answer->compute_us = (int64_t)(rng_next(rng) >> 28);
         answer->counted = rng_chance(rng, 0.5);
     }
 }
@@ -293,7 +293,7 @@ static void random_row(struct rng *rng, struct random_room *room,
 {
     random_vectors(rng, room);
     random_key(rng, &row->key);
-    row->compute_us = (int64_t)(rng_next(rng) >> 1);
+    row->compute_us = (int64_t)(rng_next(rng) >> 28);
     row->dims = RANDOM_DIMS;
     row->row = room->weights;
 }
