@@ -232,6 +232,7 @@ int main(int argc, char **argv)
         return unknown_command(&cli, argv[1]);
     status = run_command(&cli, argc - 2, argv + 2);
     options_close(&cli.options);
+    log_end();
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
         (void)fputs("muster: cannot write the result to standard output\n",
                     stderr);

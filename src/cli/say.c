@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/plain.h"
 #include "cli/cli.h"
 #include "os/interrupt.h"
 
@@ -21,6 +22,7 @@ int say_error(const struct cli *cli, int status, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
+    plain_text(sentence);
     if (cli->json)
         say_error_json(sentence);
     else
@@ -43,14 +45,16 @@ int say_why(const struct cli *cli, enum err err, const struct why *why)
 
 void say_note(const struct cli *cli, const char *format, ...)
 {
+    char sentence[2 * WHY_SIZE];
     va_list arguments;
 
     if (cli->quiet)
         return;
     va_start(arguments, format);
-    (void)vfprintf(stderr, format, arguments);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    (void)fputc('\n', stderr);
+    plain_text(sentence);
+    (void)fprintf(stderr, "%s\n", sentence);
 }
 
 void say_json(json_t *object)

@@ -1,11 +1,13 @@
 #include "os/log.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain.h"
 #include "os/clock.h"
 #include "os/transfer.h"
 
@@ -26,6 +28,7 @@ void log_name(const char *name)
 {
     (void)snprintf(log_state.name, sizeof log_state.name, "%s%s", name,
                    name[0] != '\0' ? ": " : "");
+    log_state.dropped = 0; /* Those were another's. */
 }
 
 void log_quiet(bool quiet)
@@ -33,11 +36,34 @@ void log_quiet(bool quiet)
     log_state.quiet = quiet;
 }
 
+static void put(const char *text)
+{
+    char line[LINE_SIZE + NAME_BYTES + 16];
+
+    (void)snprintf(line, sizeof line, "muster: %s%s\n", log_state.name, text);
+    if (transfer_write_all(STDERR_FILENO, line, strlen(line)) != ERR_OK)
+        log_state.dropped++;
+}
+
+void log_end(void)
+{
+    char text[64];
+    const uint64_t dropped = log_state.dropped;
+
+    if (dropped == 0)
+        return;
+    log_state.dropped = 0;
+    (void)snprintf(text, sizeof text, "... and %" PRIu64 " more line%s",
+                   dropped, dropped == 1 ? "" : "s");
+    put(text);
+}
+
 static bool too_many(void)
 {
     const time_us now = clock_now_us();
 
     if (now - log_state.began >= BURST_US) {
+        log_end();
         log_state.began = now;
         log_state.said = 0;
     }
@@ -51,14 +77,13 @@ static bool too_many(void)
 
 static void say(const char *format, va_list args)
 {
-    char text[LINE_SIZE], line[LINE_SIZE + NAME_BYTES + 16];
+    char text[LINE_SIZE];
 
     if (too_many())
         return;
     (void)vsnprintf(text, sizeof text, format, args);
-    (void)snprintf(line, sizeof line, "muster: %s%s\n", log_state.name, text);
-    if (transfer_write_all(STDERR_FILENO, line, strlen(line)) != ERR_OK)
-        log_state.dropped++;
+    plain_text(text);
+    put(text);
 }
 
 void log_line(const char *format, ...)

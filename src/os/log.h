@@ -17,5 +17,8 @@ __attribute__((format(printf, 1, 2))) void log_line(const char *format, ...);
 /* Progress: not with log_quiet (--quiet). */
 __attribute__((format(printf, 1, 2))) void log_note(const char *format, ...);
 void log_quiet(bool quiet);
+/* Of more than ten lines in a second the rest is counted; say how many, if that
+ * has not been said.  Before a process ends. */
+void log_end(void);
 
 #endif /* OS_LOG_H */

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/log.h"
+
 /* There only in builds that measure coverage, whose counters would be written
  * by exit() alone. */
 extern void __gcov_dump(void) __attribute__((weak));
@@ -61,6 +63,7 @@ __attribute__((noreturn)) static void child(const struct process_start *start,
     code = start->main(start->context);
     if (__gcov_dump != NULL)
         __gcov_dump();
+    log_end();
     _exit(code);
 }
 
