@@ -168,6 +168,7 @@ static enum err run_watched(struct run *run,
     curve_init(&run->curve);
     history_choose(run);
     err = train_run(options, result, why);
+    curve_end(&run->curve);
     if (err != ERR_OK)
         history_write(run, NULL);
 

@@ -2,6 +2,7 @@
 #include "os/process.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -93,6 +94,16 @@ enum err process_fork(const struct process_start *start, int *pid,
         child(start, parent);
     *pid = made;
     return ERR_OK;
+}
+
+void process_keep_only(int *fd)
+{
+    const int kept = STDERR_FILENO + 1;
+
+    if (*fd != kept && dup2(*fd, kept) == kept)
+        *fd = kept;
+    if (*fd == kept)
+        (void)close_range((unsigned)kept + 1, UINT_MAX, 0);
 }
 
 bool process_ended(int pid, struct process_end *end)

@@ -46,6 +46,9 @@ void process_disclaim(void);
  * Ctrl-C reaches the whole group, and what to do about it the parent says. */
 MUST_CHECK enum err process_fork(const struct process_start *start, int *pid,
                                  struct why *why);
+/* In a child: of all descriptors but the first three only *fd stays, under
+ * another number. */
+void process_keep_only(int *fd);
 /* Has the child ended?  If so it is reaped. */
 bool process_ended(int pid, struct process_end *end);
 /* Wait for it; for use after process_kill. */

@@ -194,6 +194,20 @@ size_t wait_read(int fd, void *data, size_t capacity, bool *ended)
     return got > 0 ? (size_t)got : 0;
 }
 
+void wait_write(int fd, const void *data, size_t size)
+{
+    const char *at = data;
+
+    while (size > 0) {
+        const ssize_t put = write(fd, at, size);
+
+        if (put < 0 && errno != EINTR)
+            return;
+        at += put > 0 ? put : 0;
+        size -= put > 0 ? (size_t)put : 0;
+    }
+}
+
 void wait_close(int *fd)
 {
     if (*fd >= 0)

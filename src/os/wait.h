@@ -43,6 +43,8 @@ void wait_take(int fd);
 MUST_CHECK enum err wait_pipe(int *reader, int *writer, struct why *why);
 /* Bytes read; 0 = none now; *ended once no writer is left. */
 size_t wait_read(int fd, void *data, size_t capacity, bool *ended);
+/* All of it, as far as somebody reads. */
+void wait_write(int fd, const void *data, size_t size);
 void wait_close(int *fd);
 
 #endif /* OS_WAIT_H */
