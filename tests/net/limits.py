@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["ROOT"], "tests/net/lib"))
-from cluster import (MUSTER, SMALL, Tap, address_of, happens, kill,
+from cluster import (MUSTER, SMALL, Tap, place_of, happens, kill,
                      perfect_hash, result_of, start, wait_for)
 
 tap = Tap()
@@ -75,7 +75,7 @@ train = subprocess.Popen([MUSTER, "train", SMALL, "--steps", "1000000",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=open("crowd.err", "w", encoding="ascii"),
                          text=True, preexec_fn=few_files)
-address = address_of("crowd")
+address = place_of("crowd")
 joiners = [start("join", address, "--name", f"j{i}", "--cache", "none")
            for i in range(24)]
 tap.ok(happens(lambda: "too many open files" in open("crowd.err").read()),

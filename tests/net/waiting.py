@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["ROOT"], "tests/net/lib"))
-from cluster import (MUSTER, SMALL, Tap, address_of, happens, perfect_hash,
+from cluster import (MUSTER, SMALL, Tap, place_of, happens, perfect_hash,
                      result_of, run, start)
 
 tap = Tap()
@@ -26,9 +26,9 @@ train, says = begin("two", "--listen", "127.0.0.1:0", "--workers", "2",
                     "--steps", "60")
 tap.ok(says("2 workers awaited"), "workers that are not there are awaited")
 tap.ok(says("waiting: 0 of 2 workers are here"), "nobody there: it says so")
-first = start("join", address_of("two"), "--name", "ann", "--cache", "none")
+first = start("join", place_of("two"), "--name", "ann", "--cache", "none")
 tap.ok(says("waiting: 1 of 2 workers are here (ann)"), "... and who came")
-second = start("join", address_of("two"), "--name", "bob", "--cache", "none")
+second = start("join", place_of("two"), "--name", "bob", "--cache", "none")
 out, _ = train.communicate(timeout=60)
 tap.equal(result_of(out).get("hash"), perfect_hash(), "... then it trains")
 for joiner in (first, second):
