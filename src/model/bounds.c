@@ -25,7 +25,8 @@
  * Underflow: fp32 products cannot underflow in binary64, products with y or w
  * can, by less than 2^-1074 each; TINY added to every bound covers 2^50 of
  * them.  Squares of fp64 values can, too: of at most 2^24 + 8 columns |x_i|
- * then lacks less than 2^-520 (NORM_LOST), and V_j less than 2^-520 M_j.  A
+ * then lacks less than 2^-520 (NORM_LOST), and V_j less than 2^-520 M_j.  V_j
+ * below 2^-900 may lack more than its share, and is not used.  A
  * column of zeros has M_j = 0 exactly and a gradient of 0 exactly.
  * Overflow: beyond HUGE_BOUND the bound is refused, for then z itself might
  * overflow although the bound does not.  No partial sum of z is above |x_i||w|,
@@ -45,10 +46,12 @@
 #include "math/vec.h"
 #include "model/problem.h"
 
-#define SLACK      (1 + 0x1p-18)
-#define TINY       0x1p-1022
-#define HUGE_BOUND 0x1p960
-#define NORM_LOST  0x1p-520 /* What |x_i| may lack by underflow. */
+#define SLACK            (1 + 0x1p-18)
+#define TINY             0x1p-1022
+#define HUGE_BOUND       0x1p960
+#define LEAST_V          0x1p-900
+#define INDEX_BITS_LEAST 30
+#define NORM_LOST        0x1p-520 /* What |x_i| may lack by underflow. */
 
 enum err bounds_init(struct bounds *bounds, uint32_t dims)
 {
@@ -313,6 +316,14 @@ static void sum_parts(const struct measure *measure, int64_t *sum)
     }
 }
 
+/* V_j that underflowed says nothing: M_j does. */
+static double settled_v(double v, double m)
+{
+    if (v < LEAST_V && m > 0)
+        return HUGE_VAL;
+    return v + m * NORM_LOST;
+}
+
 void bounds_settle(struct bounds *bounds, const struct bounds_sizes *sizes,
                    const int16_t *scale, const int64_t *sum)
 {
@@ -322,8 +333,8 @@ void bounds_settle(struct bounds *bounds, const struct bounds_sizes *sizes,
         /* The conversion may round down by 2^-53: bounds_exponents' SLACK. */
         bounds->u[j] = ldexp((double)sum[j], -scale[j]);
         bounds->m[j] = ldexp((double)sum[2 * dims + j], -scale[2 * dims + j]);
-        bounds->v[j] = ldexp((double)sum[dims + j], -scale[dims + j]) +
-                       bounds->m[j] * NORM_LOST;
+        bounds->v[j] = settled_v(ldexp((double)sum[dims + j], -scale[dims + j]),
+                                 bounds->m[j]);
         bounds->x_max[j] = sizes->x_max[j];
     }
     bounds->label = sizes->label;
@@ -600,11 +611,10 @@ static struct scale scale_of(const struct bounds *bounds,
         scale.zeta = c * reach.score;
         return scale;
     case EVALUATE_DIAGONAL:
-        return (struct scale){0, c, c, true, scale.score};
-    case EVALUATE_HESSIAN:
+    case EVALUATE_HESSIAN: /* Whose diagonal is its largest. */
         break;
     }
-    return (struct scale){0, c, HUGE_VAL, false, scale.score};
+    return (struct scale){0, c, c, true, scale.score};
 }
 
 /* |x_ij x_ik| <= |x_ij||x_i|, and |x_ij| xmax_k; and the other way. */
@@ -665,6 +675,49 @@ static enum err loss_exponent(const struct bounds *bounds,
     if (problem->model->bound_score == 0) /* Down to the next step. */
         e = (int)floor(e / (double)LOSS_STEP) * LOSS_STEP;
     *exponent = (int16_t)e;
+    return ERR_OK;
+}
+
+/* Bits of the column with the fewest, of those that share an exponent. */
+static int least_bits(const struct bounds *bounds)
+{
+    double most = 0;
+    double least = HUGE_VAL;
+
+    for (uint32_t j = 0; j < bounds->dims; j++) {
+        most = larger(most, bounds->u[j]);
+        if (bounds->u[j] > 0)
+            least = lesser(least, bounds->u[j]);
+    }
+    return most > 0
+               ? TALLY_BITS - (tally_exponent(least) - tally_exponent(most))
+               : TALLY_BITS;
+}
+
+enum err bounds_measure_all(struct bounds *bounds,
+                            const struct problem *problem, struct pool *pool,
+                            struct why *why)
+{
+    const enum err err = bounds_measure(bounds, problem, pool);
+
+    if (err == ERR_RANGE)
+        return why_set(why, err,
+                       "values, labels or weights are so large that their sums "
+                       "might be no numbers: divide them by some power of 10");
+    if (err != ERR_OK)
+        return err;
+    if (!(loss_bound(bounds, problem, 0) < HUGE_BOUND))
+        return why_set(why, ERR_RANGE,
+                       "a label of size %g is too large, the sum of squares "
+                       "might be no number: divide the labels by some power "
+                       "of 10",
+                       bounds->label);
+    if (problem_quantises(problem) && least_bits(bounds) < INDEX_BITS_LEAST)
+        return why_set(why, ERR_RANGE,
+                       "the weights of rows are so far apart that columns of "
+                       "zeros and ones, which share a scale, would keep %d "
+                       "bits; --storage csr gives each its own",
+                       least_bits(bounds));
     return ERR_OK;
 }
 

@@ -114,6 +114,10 @@ void bounds_close(struct bounds *bounds);
 MUST_CHECK enum err bounds_measure(struct bounds *bounds,
                                    const struct problem *problem,
                                    struct pool *pool);
+/* The same, and can anything be trained on such data?  Says why not. */
+MUST_CHECK enum err bounds_measure_all(struct bounds *bounds,
+                                       const struct problem *problem,
+                                       struct pool *pool, struct why *why);
 /* Of its chunks [first, end) alone, all that need be present. */
 MUST_CHECK enum err bounds_measure_part(struct bounds *bounds,
                                         const struct problem *problem,

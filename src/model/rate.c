@@ -20,9 +20,9 @@ enum {
 /* Buffers of the power iteration. */
 struct power {
     double *v;    /* Unit vector. */
-    double *hv;   /* X'X v / rows, over the chunks looked at. */
+    double *hv;   /* X'SX v / rows, over the chunks looked at. */
     double *g;    /* Of one chunk. */
-    double *zero; /* Labels of 0 turn the squared loss's gradient into 2X'Xv;
+    double *zero; /* Labels of 0 turn the squared loss's gradient into 2X'SXv;
                      of sparse rows: the scores. */
     void *scratch;
 };
@@ -56,7 +56,7 @@ static void power_close(struct power *power)
     mem_free(power->scratch);
 }
 
-/* hv += X'X v of the chunk, times 2. */
+/* hv += X'SX v of the chunk, times 2: S are the sample weights. */
 static void power_add_dense(const struct power *power,
                             const struct problem *problem, uint32_t chunk)
 {
@@ -64,7 +64,6 @@ static void power_add_dense(const struct power *power,
     double loss;
 
     rows.y = power->zero;
-    rows.weight = NULL;
     kernel_gradient(problem->isa, LOSS_SQUARED, &rows, power->v, power->g,
                     &loss, power->scratch);
     for (uint32_t j = 0; j < rows.stride; j++)
@@ -79,15 +78,29 @@ static void power_add_sparse(const struct power *power,
 
     sparse_scores(&rows, power->v, z);
     for (uint32_t i = 0; i < rows.rows; i++) {
+        const double weight = rows.weight != NULL ? rows.weight[i] : 1;
+
         for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
             const double x = rows.value != NULL ? (double)rows.value[k] : 1.0;
 
-            power->hv[rows.column[k]] += 2 * (x * z[i]);
+            power->hv[rows.column[k]] += 2 * (x * weight * z[i]);
         }
     }
 }
 
-/* hv = X'X v / rows over at most CHUNKS evenly spaced chunks. */
+/* Those that weigh nothing are no rows, as in the mean loss. */
+static double rows_counted(const struct dataset *data, uint32_t chunk)
+{
+    const uint32_t first = dataset_first_row(data, chunk);
+    const uint32_t count = dataset_chunk_size(data, chunk);
+    double counted = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        counted += data->weight == NULL || data->weight[first + i] > 0;
+    return counted;
+}
+
+/* hv = X'SX v / rows over at most CHUNKS evenly spaced chunks. */
 static void power_apply(const struct power *power,
                         const struct problem *problem)
 {
@@ -104,10 +117,10 @@ static void power_apply(const struct power *power,
             power_add_sparse(power, problem, chunk);
         else
             power_add_dense(power, problem, chunk);
-        rows_seen += (double)dataset_chunk_size(problem->data, chunk);
+        rows_seen += rows_counted(problem->data, chunk);
     }
     for (uint32_t j = 0; j < stride; j++)
-        power->hv[j] /= 2 * rows_seen;
+        power->hv[j] /= rows_seen > 0 ? 2 * rows_seen : 1;
 }
 
 /* Scale v to length 1; false if it has none. */
@@ -122,7 +135,7 @@ static bool normalise(double *v, uint32_t count)
     return true;
 }
 
-/* The largest eigenvalue of X'X / rows, from below. */
+/* The largest eigenvalue of X'SX / rows, from below. */
 static double power_iterate(const struct power *power,
                             const struct problem *problem)
 {

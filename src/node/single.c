@@ -21,14 +21,15 @@ struct single {
 
 static enum err single_init(struct single *s, const struct problem *problem,
                             struct pool *pool,
-                            const struct optim_options *options)
+                            const struct optim_options *options,
+                            struct why *why)
 {
     const uint32_t dims = problem_dims(problem);
     const uint32_t chunks = dataset_chunks(problem->data);
     enum err err = bounds_init(&s->bounds, problem->data->stride);
 
     if (err == ERR_OK)
-        err = bounds_measure(&s->bounds, problem, pool);
+        err = bounds_measure_all(&s->bounds, problem, pool, why);
     if (err == ERR_OK)
         err = compute_init(&s->compute, problem, dims, chunks, pool);
     if (err == ERR_OK)
@@ -163,7 +164,7 @@ enum err single_train(const struct dataset *data, enum model_kind model,
             (void)why_set(why, err, "not enough memory to train");
         return err;
     }
-    err = single_init(&s, &problem, pool, options);
+    err = single_init(&s, &problem, pool, options, why);
     if (err == ERR_OK)
         err = single_load(&s, why);
     if (err == ERR_OK)

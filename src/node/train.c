@@ -450,7 +450,7 @@ static enum err measure(struct train *train, struct why *why)
         return why_set(why, err,
                        "not enough memory or threads to look at the data "
                        "(ulimit -v, ulimit -u)");
-    err = bounds_measure(&train->bounds, &problem, pool);
+    err = bounds_measure_all(&train->bounds, &problem, pool, why);
     if (err == ERR_OK)
         err = key_chunks(train, pool);
     if (err == ERR_OK)

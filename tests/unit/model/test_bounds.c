@@ -478,6 +478,184 @@ static void test_parts_add_up(void **state)
     }
 }
 
+enum { COLS = 5, WIDE_ROWS = 40, WIDE_DIMS = 8 };
+
+/* Rows of doubles, column j of size 2^power[j], with weights that are far
+ * apart. */
+static struct dataset make_wide(struct rng *rng, const int *power)
+{
+    const struct dataset_shape shape = {.storage = STORAGE_F64,
+                                        .rows = WIDE_ROWS,
+                                        .cols = COLS,
+                                        .chunk_rows = 7,
+                                        .weighted = true};
+    struct dataset data;
+
+    assert_int_equal(dataset_init_shape(&data, &shape), ERR_OK);
+    for (uint32_t i = 0; i < WIDE_ROWS; i++) {
+        double *const row = dataset_row(&data, i);
+
+        for (uint32_t j = 0; j < COLS; j++)
+            row[j] = ldexp(rng_normal_at(rng_next(rng), 0, 0), power[j]);
+        data.y[i] = rng_normal_at(rng_next(rng), 0, 0);
+        data.weight[i] = ldexp(1, (int)rng_between(rng, -40, 0));
+    }
+    chunkset_fill(&data.present);
+    return data;
+}
+
+/* Sums of sizes over rows, in long double: of least squares, h = 2. */
+static long double true_sum(const struct dataset *data,
+                            const struct evaluation *what, uint32_t j,
+                            uint32_t k)
+{
+    long double sum = 0;
+
+    for (uint32_t i = 0; i < data->rows; i++) {
+        const double *const x = dataset_row(data, i);
+        long double z =
+            what->kind == EVALUATE_GRADIENT ? -(long double)data->y[i] : 0.0L;
+
+        for (uint32_t l = 0; l < COLS; l++)
+            z += (long double)x[l] *
+                 (long double)(what->kind == EVALUATE_HESSVEC ? what->v
+                                                              : what->w)[l];
+        if (what->kind == EVALUATE_HESSIAN || what->kind == EVALUATE_DIAGONAL)
+            z = (long double)x[k];
+        sum += fabsl(2 * z * (long double)x[j] * (long double)data->weight[i]);
+    }
+    return sum;
+}
+
+static void assert_exponent(long double sum, int16_t exponent, bool sharp)
+{
+    if (!(ldexpl(sum, exponent) < 0x1p62L))
+        fail_msg("sum %Lg exponent %d", sum, exponent);
+    /* Columns that contribute alike keep their bits, whatever their scales. */
+    if (sharp && exponent < 1022)
+        assert_true(ldexpl(sum, exponent) > 0x1p40L);
+}
+
+static void assert_wide(const struct dataset *data, const struct bounds *bounds,
+                        const struct evaluation *what, bool sharp)
+{
+    const struct problem problem = problem_of(data, MODEL_LINEAR, ISA_PORTABLE);
+    int16_t exponent[WIDE_DIMS * (WIDE_DIMS + 1) / 2 + 1];
+    uint32_t at = 0;
+
+    assert_int_equal(bounds_exponents(bounds, &problem, what, exponent),
+                     ERR_OK);
+    for (uint32_t j = 0; j < COLS; j++) {
+        if (what->kind != EVALUATE_HESSIAN) {
+            assert_exponent(true_sum(data, what, j, j), exponent[j], sharp);
+            continue;
+        }
+        for (uint32_t k = 0; k <= j; k++)
+            assert_exponent(true_sum(data, what, j, k), exponent[at++], sharp);
+    }
+}
+
+/* From columns of 2^20 beside 2^-20 to those whose squares are 0. */
+static void test_columns_of_any_scale(void **state)
+{
+    static const int powers[][COLS] = {{20, -20, 0, 3, -3},
+                                       {300, -300, 0, 100, -100},
+                                       {-540, -545, -550, -560, -540},
+                                       {-540, 0, -700, 20, -20}};
+    static const enum evaluation_kind kinds[] = {
+        EVALUATE_GRADIENT, EVALUATE_HESSVEC, EVALUATE_HESSIAN,
+        EVALUATE_DIAGONAL};
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 21);
+    for (size_t p = 0; p < 4 * 20; p++) {
+        const int *const power = powers[p % 4];
+        struct dataset data = make_wide(&rng, power);
+        double w[WIDE_DIMS] = {0}, v[WIDE_DIMS] = {0};
+        struct bounds bounds;
+
+        for (uint32_t j = 0; j < COLS; j++) {
+            w[j] = ldexp(rng_unit(&rng) - .5, -power[j]);
+            v[j] = ldexp(rng_unit(&rng) - .5, -power[j]);
+        }
+        assert_int_equal(bounds_init(&bounds, data.stride), ERR_OK);
+        assert_int_equal(measure(&bounds, &data, pool_serial()), ERR_OK);
+        for (uint32_t j = 0; j < COLS; j++)
+            assert_true(bounds.m[j] > 0 && bounds.x_max[j] > 0);
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            const struct evaluation what = {.kind = kinds[k], .w = w, .v = v};
+
+            assert_wide(&data, &bounds, &what, p % 4 < 2);
+        }
+        bounds_close(&bounds);
+        dataset_close(&data);
+    }
+}
+
+/* What cannot be trained on is said, not taken for weights that diverged. */
+static void test_what_cannot_be_is_said(void **state)
+{
+    struct why why = {0};
+    struct problem problem;
+    struct round round;
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 7);
+    round_init(&round, &rng, true, 0);
+    problem = problem_of(&round.data, MODEL_LINEAR, ISA_PORTABLE);
+    assert_int_equal(
+        bounds_measure_all(&round.bounds, &problem, pool_serial(), &why),
+        ERR_OK);
+    round.data.y[0] = 1e200;
+    assert_int_equal(
+        bounds_measure_all(&round.bounds, &problem, pool_serial(), &why),
+        ERR_RANGE);
+    assert_non_null(strstr(why.text, "a label of size 1e+200"));
+    round_close(&round);
+}
+
+/* Two columns of ones, in rows whose weights are so far apart. */
+static enum err weigh_apart(int power, struct why *why)
+{
+    const struct dataset_shape shape = {.storage = STORAGE_INDEX,
+                                        .rows = 2,
+                                        .cols = 2,
+                                        .chunk_rows = 2,
+                                        .entries = 2,
+                                        .weighted = true};
+    struct problem problem;
+    struct dataset data;
+    struct bounds bounds;
+    enum err err;
+
+    assert_int_equal(dataset_init_shape(&data, &shape), ERR_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        data.begin[i + 1] = i + 1;
+        data.column[i] = i;
+        data.y[i] = i == 0 ? 1 : -1;
+        data.weight[i] = ldexp(1, i == 0 ? 0 : power);
+    }
+    chunkset_fill(&data.present);
+    problem = problem_of(&data, MODEL_LOGISTIC, ISA_PORTABLE);
+    assert_int_equal(bounds_init(&bounds, data.stride), ERR_OK);
+    err = bounds_measure_all(&bounds, &problem, pool_serial(), why);
+    bounds_close(&bounds);
+    dataset_close(&data);
+    return err;
+}
+
+static void test_index_columns_share_a_scale(void **state)
+{
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(weigh_apart(30, &why), ERR_OK);
+    assert_int_equal(weigh_apart(40, &why), ERR_RANGE);
+    assert_non_null(strstr(why.text, "--storage csr"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +670,9 @@ int main(void)
         cmocka_unit_test(test_labels_too_large),
         cmocka_unit_test(test_exponents_kept_are_those_found),
         cmocka_unit_test(test_parts_add_up),
+        cmocka_unit_test(test_columns_of_any_scale),
+        cmocka_unit_test(test_what_cannot_be_is_said),
+        cmocka_unit_test(test_index_columns_share_a_scale),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

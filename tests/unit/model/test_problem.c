@@ -180,6 +180,37 @@ static void test_default_rate_is_the_same_everywhere(void **state)
     dataset_close(&data);
 }
 
+/* Weights of 16 are 16 times the curvature; weights of 0 take rows out. */
+static void test_default_rate_minds_weights(void **state)
+{
+    const struct dataset_shape shape = {.storage = STORAGE_F32,
+                                        .rows = 64,
+                                        .cols = 3,
+                                        .chunk_rows = 8,
+                                        .weighted = true};
+    struct dataset data;
+    struct problem problem;
+    double rate[2];
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 9);
+    assert_int_equal(dataset_init_shape(&data, &shape), ERR_OK);
+    for (uint32_t i = 0; i < data.rows; i++) {
+        for (uint32_t j = 0; j < data.cols; j++)
+            ((float *)dataset_row(&data, i))[j] = (float)rng_unit(&rng);
+    }
+    chunkset_fill(&data.present);
+    problem = problem_of(&data, MODEL_LINEAR, ISA_PORTABLE);
+    for (int k = 0; k < 2; k++) {
+        for (uint32_t i = 0; i < data.rows; i++)
+            data.weight[i] = k == 0 ? 1 : 16;
+        assert_int_equal(problem_default_rate(&problem, 0, &rate[k]), ERR_OK);
+    }
+    assert_true(rate[0] > 0 && fabs(rate[0] / rate[1] - 16) < 1e-9);
+    dataset_close(&data);
+}
+
 static void test_default_rate_of_zeros(void **state)
 {
     struct dataset data = {0};
@@ -345,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_errors_pass_through),
         cmocka_unit_test(test_default_rate_of_a_diagonal),
         cmocka_unit_test(test_default_rate_is_the_same_everywhere),
+        cmocka_unit_test(test_default_rate_minds_weights),
         cmocka_unit_test(test_default_rate_of_zeros),
         cmocka_unit_test(test_long_rows),
     };
