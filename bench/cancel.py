@@ -78,7 +78,7 @@ def main():
             ["strace", "-f", "-Y", "-ttt", "-xx", "-s", "64", "-e",
              "trace=read,write", "-o", log, MUSTER, "train",
              "gen:gmm:120000,200", "-n", "4", "--code", "frc", "--threads",
-             "1", "--steps", "100", "--out", os.path.join(folder, "run"),
+             "1", "--optim", "agd", "--steps", "100", "--out", os.path.join(folder, "run"),
              "-q"], check=True, stdout=subprocess.DEVNULL)
         seen = sorted(stops(log))
     if not seen:

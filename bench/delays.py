@@ -33,7 +33,7 @@ def muster(*args):
 
 
 def main():
-    common = ["gen:gmm:2000,20", "-n", "8", "--steps", "40", "--delay",
+    common = ["gen:gmm:2000,20", "-n", "8", "--optim", "agd", "--steps", "40", "--delay",
               "reference", "--chunk-rows", "32"]
     worst = 0
     print(f"{'code':<20}{'published':>10}{'ideal':>10}{'real':>10}{'ratio':>8}")

@@ -49,7 +49,7 @@ def measure(folder, seed, hostile, flags):
     """(steps a second, connections, KiB more, hash)"""
     out = os.path.join(folder, f"run-{seed}-{hostile}")
     process = subprocess.Popen(
-        [MUSTER, "train", "gen:gmm:4000,30", "-n", "4", "--steps", STEPS,
+        [MUSTER, "train", "gen:gmm:4000,30", "-n", "4", "--optim", "agd", "--steps", STEPS,
          "--delay", "exp:0.01", "--format", "json", "--out", out, *flags],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     address = address_of(out)

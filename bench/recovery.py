@@ -15,7 +15,7 @@ import tempfile
 
 MUSTER = os.environ.get("MUSTER", "build/muster")
 RUNS = int(os.environ.get("RUNS", "15"))
-DATA = ["gen:gmm:40000,100", "-n", "8", "--steps", "60"]
+DATA = ["gen:gmm:40000,100", "-n", "8", "--optim", "agd", "--steps", "60"]
 KINDS = {
     # name: (chaos, limit in s over the usual step)
     "worker kill -9, steal": ("kill:w3@30", 0.050, ["--code", "steal"]),

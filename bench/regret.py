@@ -75,7 +75,8 @@ def main():
                        *(["--delay", delay] if delay else []))
                 worst = show(f"n={n} {delay or 'realistic'}", path, worst)
         for i, delay in enumerate(RECORDED):
-            muster("train", "gen:gmm:8000,50", "-n", "6", "--steps", "200",
+            muster("train", "gen:gmm:8000,50", "-n", "6", "--optim", "agd",
+                   "--steps", "200",
                    "--code", "uncoded", "--record", path, "-q", "--out",
                    os.path.join(folder, f"run{i}"),
                    *(["--delay", delay] if delay else []))

@@ -60,7 +60,7 @@ def watch(process):
 def run(ship, folder):
     out = os.path.join(folder, "run")
     train = subprocess.Popen(
-        [MUSTER, "train", f"gen:gmm:{ROWS},{COLS}", "--steps", "5", "--lr",
+        [MUSTER, "train", f"gen:gmm:{ROWS},{COLS}", "--optim", "agd", "--steps", "5", "--lr",
          "0.1", "--listen", "127.0.0.1:0", "--workers", str(WORKERS), "--code",
          "frc", "--stragglers", str(COPIES - 1), "--ship", ship, "--out", out,
          "--format", "json"], stdout=subprocess.PIPE,

@@ -209,7 +209,7 @@ def run(flags, slowness):
         with open(os.path.join(folder, "json"), "w+") as out:
             process = subprocess.Popen(
                 [MUSTER, "train", f"gen:digits:{ROWS}", "--model", "softmax",
-                 "-n", str(WORKERS), "--threads", "1", "--steps", str(STEPS),
+                 "-n", str(WORKERS), "--threads", "1", "--optim", "agd", "--steps", str(STEPS),
                  *flags, "--out", os.path.join(folder, "run"), "-q",
                  "--format", "json"], stdout=out, stderr=subprocess.DEVNULL)
             slow = slowness(child_named(process.pid, SLOW))

@@ -202,12 +202,9 @@ enum err run_cluster(struct run *run, struct train_result *result,
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
         run->setup->local > 0 && option_flag(&run->cli->options, OPT_DEMO);
-    say_note(run->cli,
-             "muster: %u x %u, model %s, %u worker%s%s, code %s; run %s",
-             run->setup->data.rows, run->setup->data.cols,
-             model_ops(run->setup->model)->name, run->setup->slots,
-             run->setup->slots == 1 ? "" : "s", away ? " awaited" : "",
-             setup_code_name(run->setup), run->out);
+    say_note(run->cli, "muster: %u worker%s%s, code %s; run %s",
+             run->setup->slots, run->setup->slots == 1 ? "" : "s",
+             away ? " awaited" : "", setup_code_name(run->setup), run->out);
     note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);

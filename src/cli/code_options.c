@@ -131,7 +131,7 @@ static bool averages_sums(const struct options *options)
     uint32_t every = 0;
 
     return code_every(options, &every, &why) == ERR_OK && every == 1 &&
-           optim != NULL && strcmp(optim, "sgd") != 0;
+           (optim == NULL || strcmp(optim, "sgd") != 0);
 }
 
 struct preset_options code_options(const struct options *options,

@@ -15,6 +15,7 @@ struct demo_setting {
 static const struct demo_setting settings[] = {
     {OPT_DATA, "gen:gmm:100000,64"},
     {OPT_N, "8"},
+    {OPT_OPTIM, "agd"}, /* Many steps, all alike. */
     {OPT_STEPS, "300"},
     {OPT_STRAGGLERS, "1"},
     {OPT_DELAY, "exp:0.015+worker:w3=400"},

@@ -2,10 +2,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "data/reading.h"
+#include "data/span.h"
 #include "node/evaluate.h"
 #include "os/log.h"
 #include "os/threads.h"
@@ -127,15 +129,34 @@ static bool find_uneven(const struct setup *setup, struct column *big,
     return found && big->largest > UNEVEN * small->largest;
 }
 
+/* Its name in the table, or its number. */
+static struct quote column_name(const struct setup *setup,
+                                const struct column *column)
+{
+    const struct encoder *encoder = &setup->encoder;
+    struct quote number;
+
+    if (encoder->schema.name != NULL &&
+        encoder->cols == encoder->schema.features &&
+        column->number <= encoder->cols) {
+        const char *name = encoder->schema.name[column->number - 1];
+
+        return quote((struct span){name, strlen(name)});
+    }
+    (void)snprintf(number.text, sizeof number.text, "%u", column->number);
+    return number;
+}
+
 static void uneven_text(const struct setup *setup)
 {
     struct column big, small;
 
     if (!find_uneven(setup, &big, &small))
         return;
-    (void)printf("           columns %u (up to %.3g) and %u (up to %.3g) are "
+    (void)printf("           columns %s (up to %.3g) and %s (up to %.3g) are "
                  "of very different size, which slows it: --scale standard\n",
-                 big.number, big.largest, small.number, small.largest);
+                 column_name(setup, &big).text, big.largest,
+                 column_name(setup, &small).text, small.largest);
 }
 
 /* --- showing ------------------------------------------------------------- */

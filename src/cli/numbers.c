@@ -8,6 +8,8 @@
 #include "cli/rows.h"
 #include "node/evaluate.h"
 
+#define DEFAULT_ACCURACY 1e-10
+
 uint32_t numbers_rows(const struct dataset *data)
 {
     uint32_t count = 0;
@@ -26,6 +28,19 @@ static enum optim_schedule schedule_of(const char *name)
     return strcmp(name, "inverse") == 0 ? SCHEDULE_INVERSE : SCHEDULE_DECAY;
 }
 
+/* Unless another rule was given, a search ends when what is left to gain is
+ * out of sight. */
+static double accuracy_of(const struct options *options, enum optim_kind kind)
+{
+    const bool searches = kind == OPTIM_LBFGS || kind == OPTIM_NEWTON;
+    const bool ruled = habit_given(options) || option_given(options, OPT_TOL) ||
+                       option_given(options, OPT_GAP);
+
+    if (option_given(options, OPT_ACCURACY))
+        return option_real(options, OPT_ACCURACY);
+    return searches && !ruled ? DEFAULT_ACCURACY : 0;
+}
+
 static void take_options(const struct options *options,
                          struct optim_options *optim)
 {
@@ -40,6 +55,7 @@ static void take_options(const struct options *options,
                        ? 1 /* A pass, as the reference systems have it. */
                        : (uint32_t)option_count(options, OPT_STEPS);
     optim->tol = option_real(options, OPT_TOL);
+    optim->accuracy = accuracy_of(options, kind);
     optim->gap = option_real(options, OPT_GAP);
     optim->optimum = option_real(options, OPT_OPTIMUM);
     optim->seed = option_count(options, OPT_SEED);

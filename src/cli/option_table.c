@@ -293,9 +293,12 @@ static const struct option table[OPTIONS] = {
                    .kind = VALUE_CHOICE,
                    .value = "KIND",
                    .choices = "linear|logistic|svm|hinge|softmax",
-                   .shown = "logistic for two labels, else linear",
+                   .shown = "by the labels",
                    .help = "linear, logistic, svm (squared hinge), hinge, or "
-                           "softmax for two to 1024 classes",
+                           "softmax for two to 1024 classes; by the labels: "
+                           "words, or up to 20 whole numbers each seen 5 "
+                           "times, are classes (two: logistic, more: "
+                           "softmax), others numbers (linear)",
                    .commands = BOTH},
     [OPT_LOSS] = {.name = "loss",
                   .section = problem,
@@ -373,10 +376,12 @@ static const struct option table[OPTIONS] = {
                    .kind = VALUE_CHOICE,
                    .value = "NAME",
                    .choices = "gd|agd|momentum|adam|lbfgs|newton|sgd",
-                   .initial = "agd",
+                   .shown = "newton where it can",
                    .help = "gd, agd (accelerated), momentum, adam, lbfgs, "
                            "newton, or sgd (row by row; workers only with "
-                           "--code local)",
+                           "--code local); lbfgs where there are no second "
+                           "derivatives (hinge, mds), gd with codes that "
+                           "estimate, agd to simulate",
                    .commands = BOTH},
     [OPT_LR] = {.name = "lr",
                 .aliases = "learning-rate",
@@ -418,7 +423,7 @@ static const struct option table[OPTIONS] = {
                    .kind = VALUE_COUNT,
                    .value = "N",
                    LIMITS(1, COUNT_MAX),
-                   .initial = "100",
+                   .shown = "lbfgs, newton 1000; sgd 1; others 100",
                    .help = "model updates, each over all the data",
                    .commands = BOTH | CMD_PLAN},
     [OPT_TOL] = {.name = "tol",
@@ -438,6 +443,16 @@ static const struct option table[OPTIONS] = {
                  .help = "stop when the objective is within X |F| of "
                          "--optimum F",
                  .commands = BOTH},
+    [OPT_ACCURACY] = {.name = "accuracy",
+                      .section = optimiser,
+                      .kind = VALUE_REAL,
+                      .value = "X",
+                      LIMITS(0, 1),
+                      .shown = "1e-10 unless --tol or --gap is given",
+                      .help = "lbfgs, newton: stop when the objective is "
+                              "estimated to be within X of its least; 0 = "
+                              "never",
+                      .commands = BOTH},
     [OPT_OPTIMUM] = {.name = "optimum",
                      .section = optimiser,
                      .kind = VALUE_REAL,

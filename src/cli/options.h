@@ -98,6 +98,7 @@ enum option_id {
     OPT_STEPS,
     OPT_TOL,
     OPT_GAP,
+    OPT_ACCURACY,
     OPT_OPTIMUM,
     OPT_MAX_TIME,
     /* Many runs at once. */

@@ -124,14 +124,12 @@ static enum err take_optim(const struct setup *setup, struct options *options,
                            struct why *why)
 {
     const char *name;
+    const enum err err = option_set(
+        options, OPT_OPTIM, code_spec_bitwise(&setup->code) ? "lbfgs" : "gd",
+        ORIGIN_DEFAULT, why);
 
-    if (!option_given(options, OPT_OPTIM) && code_spec_bitwise(&setup->code)) {
-        const enum err err =
-            option_set(options, OPT_OPTIM, "lbfgs", ORIGIN_DEFAULT, why);
-
-        if (err != ERR_OK)
-            return err;
-    }
+    if (err != ERR_OK)
+        return err;
     name = option_text(options, OPT_OPTIM);
     if ((strcmp(name, "gd") == 0 || strcmp(name, "agd") == 0 ||
          strcmp(name, "momentum") == 0) &&

@@ -195,7 +195,8 @@ static bool searches(const struct options *options)
 {
     const char *name = option_text(options, OPT_OPTIM);
 
-    return strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0;
+    return name != NULL &&
+           (strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0);
 }
 
 /* A numeric code that does not keep its promise is approximate; who asked for
@@ -324,17 +325,6 @@ static enum err take_local(struct setup *setup, struct options *options,
     return ERR_OK;
 }
 
-/* Nesterov's steps at their usual rate make the error of old gradients grow;
- * plain ones bear it. */
-static enum err take_stale(struct options *options, struct why *why)
-{
-    if (option_text(options, OPT_STALENESS) == NULL ||
-        option_count(options, OPT_STALENESS) == 0 ||
-        option_given(options, OPT_OPTIM))
-        return ERR_OK;
-    return option_set(options, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
-}
-
 /* One row after the other: one pass unless said otherwise, no workers, and a
  * rate of its own. */
 static enum err take_sgd(const struct setup *setup, struct options *options,
@@ -343,7 +333,8 @@ static enum err take_sgd(const struct setup *setup, struct options *options,
     static const enum option_id useless[] = {OPT_SCHEDULE, OPT_DECAY, OPT_TOL,
                                              OPT_GAP, OPT_EPS};
 
-    if (strcmp(option_text(options, OPT_OPTIM), "sgd") != 0)
+    if (!option_given(options, OPT_OPTIM) ||
+        strcmp(option_text(options, OPT_OPTIM), "sgd") != 0)
         return ERR_OK;
     if (setup->slots > 0 && !is_local(options))
         return why_set(
@@ -390,8 +381,6 @@ enum err setup_workers(struct setup *setup, struct options *options,
         err = refuse_without_workers(options, why);
     if (err == ERR_OK)
         err = take_local(setup, options, why);
-    if (err == ERR_OK)
-        err = take_stale(options, why);
     if (err == ERR_OK)
         err = take_sgd(setup, options, why);
     if (err == ERR_OK)
@@ -477,6 +466,20 @@ static enum err take_loss(const struct options *options, const char **name,
     return ERR_OK;
 }
 
+/* By the labels, as data/labels.h took them; NULL: one, or many of which the
+ * owners of the rows do not say how often they are seen. */
+static const char *default_model(const struct setup *setup)
+{
+    const uint32_t classes = setup->data.classes;
+
+    if (classes == 2)
+        return "logistic";
+    if (classes == 0 ||
+        (setup->hollow && find_any_number(&setup->data) != NULL))
+        return "linear";
+    return classes > 2 && !setup->hollow ? "softmax" : NULL;
+}
+
 enum err setup_model(const struct setup *setup, const struct options *options,
                      enum model_kind *model, struct why *why)
 {
@@ -488,11 +491,8 @@ enum err setup_model(const struct setup *setup, const struct options *options,
 
     if (err != ERR_OK)
         return err;
-    if (name == NULL && classes == 2)
-        name = "logistic";
-    else if (name == NULL &&
-             (classes == 0 || find_any_number(&setup->data) != NULL))
-        name = "linear";
+    if (name == NULL)
+        name = default_model(setup);
     if (classes == 1 && (name == NULL || strcmp(name, "linear") != 0))
         return why_set(why, ERR_SHAPE,
                        "%.200s: all labels are the same; there is nothing to "
@@ -775,6 +775,37 @@ enum err setup_numbers(struct setup *setup, struct options *options,
     return err;
 }
 
+/* Who says nothing wants the optimum.  Newton's method finds it whatever the
+ * units of the columns; lbfgs where there are no second derivatives.  Estimated
+ * sums cannot be compared, and Nesterov's steps at their usual rate make their
+ * errors grow; plain ones bear them.  A simulation is of the reference systems'
+ * steps. */
+static const char *default_optimiser(const struct setup *setup,
+                                     const struct options *options)
+{
+    if (setup->exactness == EXACT_APPROX)
+        return "gd";
+    if (options->shape.command == CMD_SIMULATE)
+        return "agd";
+    if (setup->model == MODEL_HINGE || code_spec_products(&setup->code))
+        return "lbfgs";
+    return "newton";
+}
+
+static enum err choose_optimiser(const struct setup *setup,
+                                 struct options *options, struct why *why)
+{
+    const char *name = default_optimiser(setup, options);
+    enum err err = ERR_OK;
+
+    if (option_text(options, OPT_OPTIM) == NULL)
+        err = option_set(options, OPT_OPTIM, name, ORIGIN_DEFAULT, why);
+    if (err == ERR_OK && option_text(options, OPT_STEPS) == NULL)
+        err = option_set(options, OPT_STEPS, searches(options) ? "1000" : "100",
+                         ORIGIN_DEFAULT, why);
+    return err;
+}
+
 static enum err record_choices(struct setup *setup, struct options *options,
                                struct why *why)
 {
@@ -821,6 +852,8 @@ enum err setup_load(struct setup *setup, struct options *options,
                          option_text(options, OPT_CLASS_WEIGHT), why);
     if (err == ERR_OK)
         err = try_code(setup, options, dataset_chunks(&setup->data), why);
+    if (err == ERR_OK)
+        err = choose_optimiser(setup, options, why);
     if (err == ERR_OK)
         err = setup_numbers(setup, options, why);
     if (err == ERR_OK)

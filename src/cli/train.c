@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "cli/address.h"
+#include "cli/announce.h"
 #include "cli/card.h"
 #include "cli/ending.h"
 #include "cli/files.h"
@@ -274,6 +275,8 @@ int train_command(struct cli *cli)
     screen_init(&run.screen, cli->quiet);
     watch_init(&run.watch);
     err = prepare(&run, &why);
+    if (err == ERR_OK)
+        announce_run(cli, &setup);
     status = err != ERR_OK ? say_why(cli, err, &why) : execute(&run);
     setup_close(&setup);
     keep_close(run.keep);

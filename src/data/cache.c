@@ -1,4 +1,5 @@
 #include "data/cache.h"
+#include "data/labels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -272,7 +273,7 @@ static void hash_options(struct hasher *hasher,
         options->cols_max,       options->intercept,   options->regression,
         options->classes,        options->pairs,       options->scaling,
         options->labels != NULL, options->label_count, options->header,
-        options->zero_based,     options->missing};
+        options->zero_based,     options->missing,     LABELS_CLASSES_MAX};
 
     hasher_add_i64(hasher, numbers, sizeof numbers / sizeof *numbers);
     if (options->labels != NULL)

@@ -10,6 +10,7 @@
 struct label_set {
     uint32_t count;
     double label[CLASSES_MAX];
+    uint32_t seen[CLASSES_MAX];
 };
 
 /* Where `label` is among the sorted ones, or would be. */
@@ -36,13 +37,18 @@ static bool label_add(struct label_set *set, double label)
 
     if (isnan(label)) /* A row to be judged, without a label. */
         return true;
-    if (at < set->count && set->label[at] == label)
+    if (at < set->count && set->label[at] == label) {
+        set->seen[at]++;
         return true;
+    }
     if (set->count == CLASSES_MAX)
         return false;
     memmove(set->label + at + 1, set->label + at,
             (set->count - at) * sizeof *set->label);
+    memmove(set->seen + at + 1, set->seen + at,
+            (set->count - at) * sizeof *set->seen);
     set->label[at] = label;
+    set->seen[at] = 1;
     set->count++;
     return true;
 }
@@ -99,19 +105,33 @@ static enum err map_labels(struct dataset *data, const double *labels,
     return ERR_OK;
 }
 
+/* Classes, where nobody said what they are? */
+static bool look_like_classes(const struct label_set *set)
+{
+    if (set->count == 2)
+        return true;
+    if (set->count > LABELS_CLASSES_MAX || !all_whole(set->label, set->count))
+        return false;
+    for (uint32_t k = 0; k < set->count; k++)
+        if (set->seen[k] < LABELS_SEEN_MIN)
+            return false;
+    return true;
+}
+
 static enum err settle_own(struct dataset *data, struct label_set *set,
                            const struct label_options *options, struct why *why)
 {
     const bool counted = find_labels(data, set);
-    const uint32_t count = counted ? set->count : 0;
+    const bool numbers = !options->regression && !options->classes &&
+                         !options->words && set->count > 1 &&
+                         !look_like_classes(set);
+    const uint32_t count = counted && !numbers ? set->count : 0;
     enum err err;
 
     err = dataset_set_labels(data, set->label, count);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     if (options->regression || count < 2)
-        return ERR_OK;
-    if (count > 2 && !options->classes && !all_whole(set->label, count))
         return ERR_OK;
     return map_labels(data, set->label, count, !options->classes, why);
 }

@@ -165,6 +165,8 @@ static enum err settle(const struct source_options *options,
     struct label_options how = {
         .regression = options->regression,
         .classes = options->classes,
+        .words = options->encoder != NULL &&
+                 options->encoder->classes.categories > 0,
         .labels = options->labels,
         .label_count = options->label_count == 0 ? 2 : options->label_count,
     };

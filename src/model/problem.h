@@ -66,7 +66,8 @@ struct model_ops {
     double bound_label; /* a above. */
     double bound_score; /* b above. */
     double curvature;   /* c above: at least sup of d2loss/dz2. */
-    const char *metric; /* Main metric: "mse" or "accuracy". */
+    const char *loss_text; /* What is summed, in words. */
+    const char *metric;    /* Main metric: "mse" or "accuracy". */
 };
 
 const struct model_ops *model_ops(enum model_kind kind);

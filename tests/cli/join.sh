@@ -3,8 +3,8 @@
 "$MUSTER" token new cluster.token -q >/dev/null
 "$MUSTER" token new a.token --name a --from cluster.token >/dev/null
 "$MUSTER" token new b.token --name b --from cluster.token >/dev/null
-"$MUSTER" train gen:gmm:2000,20 --steps 200 --format json >one.json
-"$MUSTER" train gen:gmm:2000,20 --steps 200 --workers 2 --delay exp:0.005 \
+"$MUSTER" train gen:gmm:2000,20 --optim agd --steps 200 --format json >one.json
+"$MUSTER" train gen:gmm:2000,20 --optim agd --steps 200 --workers 2 --delay exp:0.005 \
     --listen 127.0.0.1:0 --token-file cluster.token --out run -q \
     --format json >two.json &
 train=$!

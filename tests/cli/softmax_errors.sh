@@ -10,7 +10,6 @@ python3 -c 'for i in range(1000): print(i, "20000:1")' >wide.svm
 try wide.svm --model softmax
 try gen:linear:50,3 --model softmax
 try gen:digits:50 --model logistic
-try gen:digits:50
 try gen:digits:50 --model softmax --metric auc
 try gen:digits:50 --model softmax --metric mse
 try gen:digits:50 --model softmax --class-weight 11=2

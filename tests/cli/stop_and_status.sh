@@ -1,6 +1,6 @@
 # A run is asked how it is, told to stop, and exits with 75: state saved; with
 # --max-time, too, as long as the time is not over.
-"$MUSTER" train gen:gmm:2000,20 --steps 100000 -n 3 --delay exp:0.01 \
+"$MUSTER" train gen:gmm:2000,20 --optim agd --steps 100000 -n 3 --delay exp:0.01 \
     --max-time 600 --out run -q --format json >result.json &
 for _ in $(seq 200); do
     "$MUSTER" status run --format json >status.json 2>/dev/null

@@ -10,4 +10,4 @@ import json, sys
 result = json.load(sys.stdin)
 print(sorted(result["train_metrics"]), result["train_metrics"]["mse"] < 0.01)
 print(result["config"]["model"])'
-sed -n '6,$p' model.txt | cut -c 1-4 | head -n 1
+sed -n '7p' model.txt | xargs printf '%.4f\n'

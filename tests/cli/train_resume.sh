@@ -1,6 +1,6 @@
 # A run that is finished goes on with more steps; the run knows its own data.
-"$MUSTER" train gen:gmm:2000,20 --steps 40 --format json >whole.json
-"$MUSTER" train gen:gmm:2000,20 --steps 15 -n 2 --out run -q >first.txt
+"$MUSTER" train gen:gmm:2000,20 --optim agd --steps 40 --format json >whole.json
+"$MUSTER" train gen:gmm:2000,20 --optim agd --steps 15 -n 2 --out run -q >first.txt
 echo "status $?"
 "$MUSTER" train --resume run --steps 40 --format json -q >rest.json
 echo "status $?"

@@ -32,7 +32,7 @@ KINDS = {
 
 # What: (arguments, fewest calls expected of each kind).
 COMMANDS = {
-    "train": (["train", "gen:gmm:300,5", "--steps", "4", "--save", "model",
+    "train": (["train", "gen:gmm:300,5", "--optim", "agd", "--steps", "4", "--save", "model",
                "--out", "run", "--format", "json"],
               {"memory": 60, "write": 3, "sync": 5, "open": 5, "rename": 2,
                "read": 1}),
@@ -40,7 +40,7 @@ COMMANDS = {
                        "--categorical", "b", "--optim", "newton", "--steps",
                        "4", "--save", "model", "--format", "json"],
                       {"memory": 60, "open": 3}),
-    "train wide": (["train", "wide.svm", "--steps", "2", "--save", "model",
+    "train wide": (["train", "wide.svm", "--optim", "agd", "--steps", "2", "--save", "model",
                     "--format", "json"], {"long": 10}),
     "predict": (["predict", "rows.svm", "old.model", "--format", "json"],
                 {"memory": 10, "read": 1, "open": 2}),
@@ -56,7 +56,7 @@ COMMANDS = {
              {"memory": 10}),
 }
 # Of real processes: each of them meets the fault.
-CLUSTER = ["train", "gen:gmm:300,5", "--steps", "4", "-n", "2", "--out", "run",
+CLUSTER = ["train", "gen:gmm:300,5", "--optim", "agd", "--steps", "4", "-n", "2", "--out", "run",
            "--format", "json"]
 
 
@@ -167,7 +167,7 @@ def prepare():
         f"{1 if i % 3 else -1} 1:{i % 5} 3:{i % 4 + .5}\n" for i in range(80)))
     Path("wide.svm").write_text("".join(
         f"{1 if i % 3 else -1} {i + 1}:1 200000:{i % 5}\n" for i in range(40)))
-    subprocess.run([MUSTER, "train", "rows.svm", "--steps", "2", "--save",
+    subprocess.run([MUSTER, "train", "rows.svm", "--optim", "agd", "--steps", "2", "--save",
                     "old.model", "-q"], check=True, stdout=subprocess.DEVNULL)
 
 

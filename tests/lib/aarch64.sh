@@ -39,7 +39,7 @@ for model in logistic svm linear softmax; do
         arm=$("$emulator" ./once $model $optim $data $steps 5 | sha256sum |
               cut -d' ' -f1)
         here=$("$MUSTER" train $data --model $model --optim $optim --no-intercept \
-               --steps $steps --seed 5 --format json |
+               --accuracy 0 --steps $steps --seed 5 --format json |
                sed -n 's/.*"hash": *"\([0-9a-f]*\)".*/\1/p')
         if [ -n "$here" ] && [ "$arm" = "$here" ]
         then echo "ok $i - $model $optim: same bits on aarch64"

@@ -12,7 +12,7 @@ import memcheck  # noqa: E402
 from cluster import Tap  # noqa: E402
 
 TIMEOUT_S = 600
-DATA = ["gen:gmm:400,8", "--chunk-rows", "8", "--steps", "40"]
+DATA = ["gen:gmm:400,8", "--chunk-rows", "8", "--optim", "agd", "--steps", "40"]
 RUNS = [
     ("alone", []),
     ("shared memory, a worker and the coordinator killed",

@@ -44,7 +44,7 @@ def hot_bytes(rows):
 def train(path, *words):
     """Peak bytes of one run, and its hash."""
     child = subprocess.Popen(
-        [MUSTER, "train", path, "--steps", "2", "--threads", "2", "--quiet",
+        [MUSTER, "train", path, "--optim", "agd", "--steps", "2", "--threads", "2", "--quiet",
          *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     said = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)

@@ -30,7 +30,7 @@ def limit():
 def train(*words):
     """What the run says, and the most that any of its processes held."""
     child = subprocess.Popen(
-        [MUSTER, "train", "rows.svm", "--steps", "3", "--format", "json",
+        [MUSTER, "train", "rows.svm", "--optim", "agd", "--steps", "3", "--format", "json",
          *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=limit)
     out, err = child.communicate()

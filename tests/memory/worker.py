@@ -53,7 +53,7 @@ def run(name, data, threads, *flags, token=()):
     train = subprocess.Popen(
         [MUSTER, "train", *data, "--format", "json", "--listen",
          "127.0.0.1:0", "--workers", "2", "--out", name,
-         "--steps", "4", "--quiet", *token, *flags], stdout=subprocess.PIPE,
+         "--optim", "agd", "--steps", "4", "--quiet", *token, *flags], stdout=subprocess.PIPE,
         text=True)
     address(name)
     joiners = [subprocess.Popen([MUSTER, "join", name, "--threads",

@@ -9,6 +9,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 from cluster import Tap, train
 
+del os.environ["MUSTER_OPTIM"]  # gd, unless sgd is asked for.
+
 DATA = ["gen:gmm:6000,40", "--steps", 60, "--seed", 3, "--chunk-rows", 64]
 LOCAL = ["--code", "local", "--local"]
 SGD = ["--optim", "sgd", "--model", "svm", "--loss", "hinge", "--l2", "0.01",

@@ -77,7 +77,7 @@ static void test_what_is_left_alone(void **state)
     (void)state;
     assert_int_equal(settle("-v 5"), ERR_OK);
     assert_false(habit_given(&options));
-    assert_string_equal(option_text(&options, OPT_OPTIM), "agd");
+    assert_null(option_text(&options, OPT_OPTIM));
     assert_int_equal(settle("-c 2 --optim gd --steps 7 -B -1"), ERR_OK);
     assert_true(habit_given(&options));
     assert_string_equal(option_text(&options, OPT_OPTIM), "gd");

@@ -1,0 +1,117 @@
+#include "cli/announce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/habit.h"
+#include "data/span.h"
+
+#define LABELS_SHOWN 5u
+#define TEXT_SIZE    256u
+
+static const char *label_text(const struct setup *setup, uint32_t k,
+                              char text[TEXT_SIZE])
+{
+    const struct frame_column *words = &setup->encoder.classes;
+
+    if (k < words->categories) {
+        const char *word = words->category[k].text;
+
+        (void)snprintf(text, TEXT_SIZE, "%s",
+                       quote((struct span){word, strlen(word)}).text);
+    } else {
+        (void)snprintf(text, TEXT_SIZE, "%.6g", setup->data.label[k]);
+    }
+    return text;
+}
+
+/* Which column of a table is the label. */
+static void column_text(const struct schema *schema, char text[TEXT_SIZE])
+{
+    const char *name = schema->label_name;
+
+    text[0] = '\0';
+    if (schema->features == 0 || schema->label >= schema->table)
+        return;
+    if (name != NULL && name[0] != '\0')
+        (void)snprintf(text, TEXT_SIZE, ", label \"%s\"",
+                       quote((struct span){name, strlen(name)}).text);
+    else
+        (void)snprintf(text, TEXT_SIZE, ", label in column %u",
+                       schema->label + 1);
+}
+
+/* "3 classes: a, b, c", or that labels are numbers. */
+static void labels_text(const struct setup *setup, char text[TEXT_SIZE])
+{
+    const uint32_t count = setup->data.classes;
+    char label[TEXT_SIZE];
+    int used;
+
+    if (setup->model == MODEL_LINEAR) {
+        (void)snprintf(text, TEXT_SIZE, "labels are numbers");
+        return;
+    }
+    used = snprintf(text, TEXT_SIZE, "%u classes", count);
+    for (uint32_t k = 0; k < count && k < LABELS_SHOWN; k++)
+        used += snprintf(text + used, TEXT_SIZE - (size_t)used, "%s%.40s",
+                         k == 0 ? ": " : ", ", label_text(setup, k, label));
+    if (count > LABELS_SHOWN)
+        (void)snprintf(text + used, TEXT_SIZE - (size_t)used, ", ...");
+}
+
+static const char *model_reason(const struct cli *cli,
+                                const struct setup *setup)
+{
+    const enum origin origin = cli->options.setting[OPT_MODEL].origin;
+
+    if (origin != ORIGIN_DEFAULT || option_given(&cli->options, OPT_SOLVER))
+        return "as asked for";
+    if (setup->model == MODEL_LOGISTIC)
+        return "two labels";
+    if (setup->encoder.classes.categories > 0)
+        return "labels are words";
+    return setup->model == MODEL_SOFTMAX
+               ? "at most 20 whole labels, each seen 5 times or more"
+               : "not at most 20 whole labels, each seen 5 times or more";
+}
+
+static void goal_text(const struct cli *cli, const struct setup *setup,
+                      char text[TEXT_SIZE])
+{
+    const struct options *options = &cli->options;
+
+    if (habit_given(options) && !option_given(options, OPT_L2))
+        (void)snprintf(text, TEXT_SIZE, "|w|^2/2 + %.6g * sum of %s",
+                       option_given(options, OPT_COST)
+                           ? option_real(options, OPT_COST)
+                           : 1,
+                       model_ops(setup->model)->loss_text);
+    else
+        (void)snprintf(text, TEXT_SIZE, "mean %s + %.6g |w|^2",
+                       model_ops(setup->model)->loss_text, setup->optim.l2);
+}
+
+static const char *intercept_text(const struct setup *setup)
+{
+    if (!setup->intercept)
+        return "no intercept";
+    return setup->optim.l2_stride > 0 ? "w without the intercept"
+                                      : "w with the intercept";
+}
+
+void announce_run(const struct cli *cli, const struct setup *setup)
+{
+    const struct dataset *data = &setup->data;
+    char labels[TEXT_SIZE], goal[TEXT_SIZE], column[TEXT_SIZE];
+
+    column_text(&setup->encoder.schema, column);
+    labels_text(setup, labels);
+    goal_text(cli, setup, goal);
+    say_note(cli, "muster: %u rows x %u columns%s; %s", data->rows,
+             data->cols - (setup->intercept ? 1 : 0), column, labels);
+    say_note(cli, "muster: model %s (%s): least %s, %s; %s, at most %u steps",
+             model_ops(setup->model)->name, model_reason(cli, setup), goal,
+             intercept_text(setup), optim_name(setup->optim.kind),
+             setup->optim.steps);
+}

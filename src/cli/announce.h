@@ -1,0 +1,14 @@
+/*
+ * announce.h - what a run is about to do, on standard error before it begins:
+ * the data as they were understood, the model and why it was chosen, what is
+ * minimised and how.
+ */
+#ifndef CLI_ANNOUNCE_H
+#define CLI_ANNOUNCE_H
+
+#include "cli/cli.h"
+#include "cli/setup.h"
+
+void announce_run(const struct cli *cli, const struct setup *setup);
+
+#endif /* CLI_ANNOUNCE_H */
