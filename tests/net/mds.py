@@ -19,7 +19,7 @@ JOB = [SMALL, "--steps", STEPS, "--chunk-rows", 64]
 CODE = ["--code", "mds", "--stragglers", 2]
 NEAR = 1e-9
 OTHERS = {
-    "lbfgs": ["--optim", "lbfgs"],
+    "lbfgs": ["--optim", "lbfgs", "--accuracy", 0],
     "momentum, svm": ["--optim", "momentum", "--lr", "0.01", "--model", "svm"],
     "gd, linear": ["--optim", "gd", "--model", "linear"],
     "weights and intercept": ["--class-weight", "balanced"],
