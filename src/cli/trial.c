@@ -126,7 +126,8 @@ struct lesson {
     struct trial *trial;
     uint32_t fold;
     const struct flag *stop;
-    const struct dataset *data; /* All rows, as this training has them. */
+    const struct dataset *data; /* All rows, as this training has them: ... */
+    struct dataset own;         /* ... here, if it has an encoder of its own. */
     /* Weights of the rows: in the training, in the judgement. */
     double *taught, *tested;
 };
@@ -234,19 +235,18 @@ static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
 
 static enum err run_fold(struct lesson *lesson, struct fold *fold)
 {
-    struct dataset own = {0};
     const bool encoded =
         lesson->setup->frame.rows > 0 && lesson->plan->judge == NULL;
     enum err err = ERR_OK;
 
     lesson->data = &lesson->setup->data;
     if (encoded) {
-        err = encode_fold(lesson, &own, &fold->why);
-        lesson->data = &own;
+        err = encode_fold(lesson, &lesson->own, &fold->why);
+        lesson->data = &lesson->own;
     }
     if (err == ERR_OK)
         err = teach(lesson, fold);
-    dataset_close(&own);
+    dataset_close(&lesson->own);
     return err;
 }
 

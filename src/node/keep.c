@@ -225,7 +225,7 @@ static void see_view(void *context, const struct record *record)
 bool keep_is_alone(const char *path)
 {
     struct folder folder;
-    struct journal_summary journal;
+    struct journal_summary journal = {0};
     bool viewed = false;
     enum err err = folder_open(&folder, path, NULL);
 
