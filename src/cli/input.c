@@ -22,6 +22,7 @@ struct source_options input_options(const struct options *options)
         .label = option_text(options, OPT_LABEL),
         .labels_file = option_text(options, OPT_LABELS),
         .drop = option_text(options, OPT_DROP),
+        .weight = option_text(options, OPT_WEIGHT),
         .header = header_of(option_text(options, OPT_HEADER)),
         .separator = option_text(options, OPT_SEPARATOR),
         .zero_based = option_flag(options, OPT_ZERO_BASED),

@@ -177,6 +177,14 @@ static const struct option table[OPTIONS] = {
                   .help = "tables: columns to leave out, names or numbers "
                           "with commas",
                   .commands = BOTH | CMD_DATA | CMD_JOIN},
+    [OPT_WEIGHT] = {.name = "weight",
+                    .section = files,
+                    .kind = VALUE_TEXT,
+                    .value = "COLUMN",
+                    .help = "tables: column of the rows' weights, name or "
+                            "number; they multiply the losses of rows and "
+                            "are no feature",
+                    .commands = BOTH | CMD_DATA | CMD_JOIN},
     [OPT_HEADER] = {.name = "header",
                     .section = files,
                     .kind = VALUE_CHOICE,

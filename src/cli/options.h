@@ -66,6 +66,7 @@ enum option_id {
     OPT_SCALE,
     OPT_MISSING,
     OPT_DROP,
+    OPT_WEIGHT,
     OPT_HEADER,
     OPT_SEPARATOR,
     OPT_ZERO_BASED,

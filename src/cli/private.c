@@ -42,6 +42,7 @@ static const struct {
     {OPT_SCALE, "means of all owners' columns would have to be known"},
     {OPT_MISSING, "means of all owners' columns would have to be known"},
     {OPT_DROP, "files are read where they are; say it to `muster join`"},
+    {OPT_WEIGHT, "files are read where they are; say it to `muster join`"},
     {OPT_HEADER, "files are read where they are; say it to `muster join`"},
     {OPT_SEPARATOR, "files are read where they are; say it to `muster join`"},
     {OPT_ZERO_BASED, "files are read where they are; say it to `muster join`"},

@@ -682,6 +682,7 @@ static enum err load_like(struct setup *setup, const struct options *options,
     source.labels = source.regression ? NULL : setup->data.label;
     source.like = &setup->data;
     source.storage = NULL; /* As in the training data. */
+    source.weight = NULL;  /* Metrics count every row once. */
     source.encoder = &setup->encoder;
     if (setup->encoder.column != NULL)
         source.label = NULL; /* Where the training table had it. */

@@ -284,6 +284,7 @@ static void hash_options(struct hasher *hasher,
     hash_text(hasher, options->label);
     hash_text(hasher, options->categorical);
     hash_text(hasher, options->drop);
+    hash_text(hasher, options->weight);
     hash_text(hasher, options->separator);
     /* The name tells tables from LIBSVM text. */
     hash_text(hasher, strrchr(options->spec, '/') == NULL

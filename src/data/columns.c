@@ -235,8 +235,7 @@ static enum err take_column(const struct csv *csv, struct span name,
                        "--%s %s: the same column is asked for twice", option,
                        quote(name).text);
     columns->role[col] = role;
-    if (role == COLUMN_LABEL)
-        columns->label = col;
+    *(role == COLUMN_LABEL ? &columns->label : &columns->weight) = col;
     return ERR_OK;
 }
 
@@ -354,7 +353,7 @@ enum err columns_assign(const struct csv *csv,
                         const struct columns_wanted *wanted,
                         struct columns *columns, struct why *why)
 {
-    struct columns made = {.label = csv->cols};
+    struct columns made = {.label = csv->cols, .weight = csv->cols};
     enum err err;
 
     made.role = mem_new(csv->cols, sizeof *made.role);

@@ -46,7 +46,7 @@ struct schema {
 struct columns_wanted {
     const char *label;  /* Name, number from 1, or LABEL_NONE; NULL: that of
                            the schema, or the last. */
-    const char *weight; /* NULL: rows weigh the same. */
+    const char *weight; /* Of a training table; NULL: rows weigh the same. */
     const char *drop;   /* With commas; NULL: none. */
     const struct schema *known; /* Match it; NULL: this is a training table. */
 };
@@ -56,6 +56,7 @@ struct columns {
     uint32_t *role;     /* Number of the feature, or one of the above. */
     uint32_t features;  /* Of the table or the schema. */
     uint32_t label;     /* Its column; the number of columns if none. */
+    uint32_t weight;    /* The same. */
     uint32_t strangers; /* Columns that the schema does not have, ... */
     uint32_t stranger;  /* ... and the first of them. */
     bool ascending;     /* Features come in their order. */

@@ -163,6 +163,27 @@ enum err csv_number(struct span field, double *value, struct why *why)
                    quote(field).text);
 }
 
+bool csv_is_weight(double value)
+{
+    return value > 0 && value <= CSV_WEIGHT_MAX;
+}
+
+enum err csv_say_weight(const char *text, struct why *why)
+{
+    return why_set(why, ERR_RANGE,
+                   "'%s' is no weight; weights of rows are numbers above 0, at "
+                   "most %g",
+                   text, CSV_WEIGHT_MAX);
+}
+
+enum err csv_weight(struct span field, double *value, struct why *why)
+{
+    return number_parse(field.at, field.size, value) == NUMBER_OK &&
+                   csv_is_weight(*value)
+               ? ERR_OK
+               : csv_say_weight(quote(field).text, why);
+}
+
 const char *csv_name(const struct csv *csv, uint32_t col)
 {
     const char *name = csv->names;
@@ -331,7 +352,10 @@ static enum err store(const struct csv *csv, uint32_t col, double value,
     if (role >= COLUMN_FEATURES) {
         if (role == COLUMN_LABEL)
             sparse->label[sparse->rows] = value;
-        return ERR_OK;
+        if (role == COLUMN_WEIGHT)
+            sparse->weight[sparse->rows] = value;
+        return role != COLUMN_WEIGHT || csv_is_weight(value) ? ERR_OK
+                                                             : ERR_RANGE;
     }
     if (!sparse_in_range(sparse, value))
         return why_set(why, ERR_RANGE,
@@ -356,6 +380,8 @@ static enum err say_ragged(const struct csv *csv, uint32_t found,
 static enum err read_number(const struct csv *csv, uint32_t col,
                             struct span field, double *value, struct why *why)
 {
+    if (csv->columns.role[col] == COLUMN_WEIGHT)
+        return csv_weight(field, value, why);
     if (csv->columns.role[col] == COLUMN_LABEL && csv_is_boolean(field, value))
         return why_set(why, ERR_FORMAT, "'%s' is a word", quote(field).text);
     return csv_number(field, value, why);
@@ -454,6 +480,7 @@ enum err csv_block(const struct text_block *block, const void *options,
     }
     /* Every block is as wide as the table, whatever its zeros. */
     sparse->cols = csv->columns.features;
+    sparse->weighted = csv->columns.weight < csv->cols;
     return ERR_OK;
 }
 

@@ -23,6 +23,8 @@
 #include "data/stage.h"
 #include "data/text_blocks.h"
 
+#define CSV_WEIGHT_MAX 1e12
+
 enum csv_header { HEADER_AUTO, HEADER_YES, HEADER_NO };
 
 /* What fields of a line are. */
@@ -89,5 +91,12 @@ MUST_CHECK enum err csv_block(const struct text_block *block,
 /* A field as a number; the sentence does not name the column. */
 MUST_CHECK enum err csv_number(struct span field, double *value,
                                struct why *why);
+
+/* The same for the weight of a row: above 0, at most CSV_WEIGHT_MAX. */
+MUST_CHECK enum err csv_weight(struct span field, double *value,
+                               struct why *why);
+bool csv_is_weight(double value);
+/* The sentence for others. */
+enum err csv_say_weight(const char *text, struct why *why);
 
 #endif /* DATA_CSV_H */

@@ -622,6 +622,9 @@ static enum err add_row(const struct encoder *encoder,
 {
     enum err err = sparse_add_row(rows, label_of(encoder, frame, words, row));
 
+    if (err == ERR_OK && frame->weight != NULL)
+        rows->weight[rows->rows - 1] = frame->weight[row];
+    rows->weighted = frame->weight != NULL;
     for (uint32_t j = 0; err == ERR_OK && j < encoder->columns; j++) {
         const struct encoded_column *const column = &encoder->column[j];
 

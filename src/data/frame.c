@@ -142,6 +142,7 @@ void frame_close(struct frame *frame)
     mem_free(frame->column);
     column_close(&frame->classes);
     mem_free(frame->label);
+    mem_free(frame->weight);
     csv_close(&frame->csv);
     *frame = (struct frame){0};
 }
@@ -315,6 +316,13 @@ static enum err grow_rows(struct frame_reader *reader)
         if (grow_column(&frame->column[j], used, old) != ERR_OK)
             return ERR_NOMEM;
     }
+    if (frame->csv.columns.weight < frame->csv.cols) {
+        double *weight = grow_array(frame->weight, used, old, sizeof *weight);
+
+        if (weight == NULL)
+            return ERR_NOMEM;
+        frame->weight = weight;
+    }
     if (frame->classes.categorical &&
         grow_column(&frame->classes, used, old) != ERR_OK)
         return ERR_NOMEM;
@@ -378,6 +386,8 @@ static enum err put_field(struct frame_reader *reader, uint32_t col,
     const uint32_t j = frame_of_csv(frame, col);
     const uint32_t row = frame->rows;
 
+    if (frame->csv.columns.role[col] == COLUMN_WEIGHT)
+        return csv_weight(field, &frame->weight[row], why);
     if (column == NULL)
         return ERR_OK;
     if (column->categorical)
@@ -666,6 +676,8 @@ static enum err drop_unused(struct frame_column *column, uint32_t rows)
 static void move_row(struct frame *frame, uint32_t from, uint32_t to)
 {
     frame->label[to] = frame->label[from];
+    if (frame->weight != NULL)
+        frame->weight[to] = frame->weight[from];
     if (frame->classes.categorical)
         frame->classes.code[to] = frame->classes.code[from];
     for (uint32_t j = 0; j < frame->cols; j++) {

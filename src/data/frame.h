@@ -34,7 +34,8 @@ struct frame_column {
 struct frame {
     uint32_t rows, cols; /* Features only. */
     struct frame_column *column;
-    double *label; /* rows; NaN where there is none. */
+    double *label;  /* rows; NaN where there is none. */
+    double *weight; /* rows; NULL: all 1. */
     /* Labels that are words: label[i] is the number of one of them. */
     struct frame_column classes;
     struct csv csv;

@@ -1,6 +1,7 @@
 #include "data/npy.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -229,7 +230,9 @@ static enum err fill_frame(struct frame *frame, const struct table *table,
 {
     for (uint32_t j = 0; j < form->cols; j++) {
         const uint32_t role = form->columns.role[j];
-        double *to = role == COLUMN_LABEL ? frame->label : NULL;
+        double *to = role == COLUMN_LABEL    ? frame->label
+                     : role == COLUMN_WEIGHT ? frame->weight
+                                             : NULL;
 
         if (role < COLUMN_FEATURES) {
             to = mem_new(frame->rows, sizeof *to);
@@ -246,6 +249,16 @@ static enum err fill_frame(struct frame *frame, const struct table *table,
     return ERR_OK;
 }
 
+static enum err say_weight(const struct frame *frame, uint32_t row,
+                           struct why *why)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%.17g", frame->weight[row]);
+    return why_in(why, csv_say_weight(text, why), "row %u, column %u", row + 1,
+                  frame->csv.columns.weight + 1);
+}
+
 /* Labels must be there if they are anywhere, and features if `gaps` is not
  * allowed. */
 static enum err check_frame(const struct frame *frame, bool gaps, bool labelled,
@@ -254,6 +267,8 @@ static enum err check_frame(const struct frame *frame, bool gaps, bool labelled,
     for (uint32_t i = 0; i < frame->rows; i++) {
         if (labelled && isnan(frame->label[i]))
             return why_set(why, ERR_RANGE, "row %u: the label is NaN", i + 1);
+        if (frame->weight != NULL && !csv_is_weight(frame->weight[i]))
+            return say_weight(frame, i, why);
         for (uint32_t j = 0; !gaps && j < frame->cols; j++) {
             if (isnan(frame->column[j].number[i]))
                 return why_set(why, ERR_RANGE,
@@ -283,18 +298,22 @@ enum err npy_frame(struct unpacker *in, const double *labels,
     made.cols = form->columns.features;
     made.column = mem_new(made.cols, sizeof *made.column);
     made.label = mem_new(made.rows, sizeof *made.label);
+    if (form->columns.weight < form->cols)
+        made.weight = mem_new(made.rows, sizeof *made.weight);
     if (made.column == NULL || made.label == NULL ||
+        (form->columns.weight < form->cols && made.weight == NULL) ||
         fill_frame(&made, &table, form, values, labels) != ERR_OK)
         err = why_set(why, ERR_NOMEM, "out of memory");
     mem_free(values);
+    made.csv = *form; /* The frame's from now on. */
+    *form = (struct csv){0};
     if (err == ERR_OK)
-        err = check_frame(&made, gaps, form->columns.label < form->cols, why);
+        err = check_frame(&made, gaps, made.csv.columns.label < made.csv.cols,
+                          why);
     if (err != ERR_OK) {
         frame_close(&made);
         return err;
     }
-    made.csv = *form; /* The frame's from now on. */
-    *form = (struct csv){0};
     *frame = made;
     return ERR_OK;
 }

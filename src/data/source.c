@@ -302,6 +302,10 @@ enum err source_load(const struct source_options *options,
                      bool *has_test, struct why *why)
 {
     CHECK(options->spec != NULL);
+    if (gen_is_spec(options->spec) && options->weight != NULL)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "%s: --weight is for tables: csv, tsv, npy",
+                       options->spec);
     if (gen_is_spec(options->spec))
         return gen_load(options, train, test, has_test, why);
     if (has_test != NULL)

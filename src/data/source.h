@@ -47,6 +47,7 @@ struct source_options {
     const char *label;       /* Tables: column of the label, or "none". */
     const char *labels_file; /* idx, npy: file of labels. */
     const char *drop;        /* Tables: columns that are left out. */
+    const char *weight;      /* Training tables: column of the rows' weights. */
     enum csv_header header;  /* csv: is the first line one? */
     const char *separator;   /* csv: a character or "tab"; NULL: found out. */
     bool zero_based;         /* libsvm: indices start at 0. */

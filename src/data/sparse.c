@@ -7,6 +7,7 @@ void sparse_close(struct sparse *sparse)
 {
     mem_free(sparse->start);
     mem_free(sparse->label);
+    mem_free(sparse->weight);
     mem_free(sparse->index);
     mem_free(sparse->value);
     *sparse = (struct sparse){0};
@@ -16,6 +17,7 @@ void sparse_clear(struct sparse *sparse)
 {
     sparse->rows = 0;
     sparse->cols = 0;
+    sparse->weighted = false;
     if (sparse->start != NULL)
         sparse->start[0] = 0;
 }
@@ -47,6 +49,14 @@ static enum err reserve_row(struct sparse *sparse)
         if (grown == NULL)
             return ERR_NOMEM;
         sparse->label = grown;
+    }
+    if (rows + 1 > sparse->weight_capacity) {
+        double *grown = mem_grow(sparse->weight, rows, rows + 1, sizeof *grown,
+                                 &sparse->weight_capacity);
+
+        if (grown == NULL)
+            return ERR_NOMEM;
+        sparse->weight = grown;
     }
     return ERR_OK;
 }

@@ -22,18 +22,21 @@ struct sparse {
     uint32_t cols;   /* Largest index, counted from 1. */
     size_t *start;   /* rows + 1. */
     double *label;   /* rows. */
+    double *weight;  /* rows, if weighted. */
     uint32_t *index; /* From 0, ascending within a row. */
     double *value;   /* As read. */
     bool wide;       /* Kept so; else they are for fp32 and within its range. */
+    bool weighted;   /* Until it is cleared. */
     /* Not the caller's business. */
-    size_t start_capacity, label_capacity, index_capacity, value_capacity;
+    size_t start_capacity, label_capacity, weight_capacity, index_capacity,
+        value_capacity;
 };
 
 void sparse_close(struct sparse *sparse); /* Zeroed is an empty table. */
 void sparse_clear(struct sparse *sparse); /* Keeps the memory. */
 
-/* Begin a row, then add its entries.  ERR_NOMEM; ERR_TOOBIG beyond
- * DATA_ROWS_MAX rows. */
+/* Begin a row, then add its entries; its weight, if there are any, is the
+ * caller's to write.  ERR_NOMEM; ERR_TOOBIG beyond DATA_ROWS_MAX rows. */
 MUST_CHECK enum err sparse_add_row(struct sparse *sparse, double label);
 MUST_CHECK enum err sparse_add(struct sparse *sparse, uint32_t index,
                                double value);

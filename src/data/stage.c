@@ -23,6 +23,7 @@ void block_close(struct block *block)
     const uint64_t rows = block->census.rows;
 
     pages_free(block->label, rows, sizeof *block->label);
+    pages_free(block->weight, rows, sizeof *block->weight);
     pages_free(block->x, rows, row_bytes(block));
     pages_free(block->begin, rows + 1, sizeof *block->begin);
     pages_free(block->column, block->entries, sizeof *block->column);
@@ -70,12 +71,14 @@ static struct census take_census(const struct sparse *rows)
     return census;
 }
 
-static enum err new_arrays(struct block *block)
+static enum err new_arrays(struct block *block, bool weighted)
 {
     const uint64_t rows = block->census.rows;
 
     block->label = pages_new(rows, sizeof *block->label);
-    if (block->label == NULL)
+    if (weighted)
+        block->weight = pages_new(rows, sizeof *block->weight);
+    if (block->label == NULL || (weighted && block->weight == NULL))
         return ERR_NOMEM;
     if (!storage_is_sparse(block->storage)) {
         block->x = pages_new(rows, row_bytes(block));
@@ -143,13 +146,15 @@ enum err block_pack(struct block *block, const struct sparse *rows)
     made.storage = storage_smallest(&made.census);
     if (storage_is_sparse(made.storage))
         made.entries = made.census.nonzero;
-    err = new_arrays(&made);
+    err = new_arrays(&made, rows->weighted);
     if (err != ERR_OK) {
         block_close(&made);
         return err;
     }
     if (rows->rows > 0)
         memcpy(made.label, rows->label, rows->rows * sizeof *made.label);
+    if (rows->rows > 0 && rows->weighted)
+        memcpy(made.weight, rows->weight, rows->rows * sizeof *made.weight);
     if (storage_is_sparse(made.storage))
         pack_sparse(&made, rows);
     else
@@ -225,6 +230,8 @@ static enum err unpack_row(const struct block *block, uint32_t i,
         if (value != 0)
             err = sparse_add(rows, sparse ? block->column[k] : k, value);
     }
+    if (err == ERR_OK && block->weight != NULL)
+        rows->weight[rows->rows - 1] = block->weight[i];
     return err;
 }
 
@@ -243,6 +250,7 @@ enum err stage_unpack(const struct stage *stage, struct sparse *rows)
                 return err;
             }
         }
+        made.weighted |= block->weight != NULL;
         if (block->census.cols > made.cols)
             made.cols = (uint32_t)block->census.cols;
     }
@@ -449,6 +457,8 @@ static void fill_block(void *context, uint32_t thread, uint32_t item)
         const uint32_t row = build->row[item] + i;
 
         data->y[row] = block->label[i];
+        if (block->weight != NULL)
+            data->weight[row] = block->weight[i];
         if (dataset_is_sparse(data)) {
             fill_sparse_row(build, block, i, &entry);
             data->begin[row + 1] = entry;
@@ -528,6 +538,7 @@ static enum err build_data(struct build *build, struct pool *pool,
     shape.chunk_rows = options->chunk_rows != 0
                            ? options->chunk_rows
                            : dataset_default_chunk_rows(shape.rows);
+    shape.weighted = build->stage->block[0].weight != NULL; /* All or none. */
     build->features = shape.cols - (options->intercept ? 1 : 0);
     err = make_room(build, pool, &shape, why);
     if (err != ERR_OK)

@@ -27,6 +27,7 @@ struct block {
     enum storage storage;
     uint64_t entries; /* Sparse: nonzero values. */
     double *label;    /* census.rows. */
+    double *weight;   /* The same; NULL: all 1. */
     void *x;          /* Dense: rows of census.cols, padded to 8. */
     uint32_t *begin;  /* Sparse: rows + 1. */
     uint32_t *column;

@@ -1,10 +1,12 @@
 #include "data/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/csv.h"
 #include "data/text_blocks.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -195,6 +197,13 @@ static enum err say_cell(const struct filing *filing, const uint8_t *row,
                                ? "; --missing mean, median, zero or indicator "
                                  "fills such values in"
                                : "");
+        if (role == COLUMN_WEIGHT && !csv_is_weight(value)) {
+            char text[32];
+
+            (void)snprintf(text, sizeof text, "%.17g", value);
+            return why_in(why, csv_say_weight(text, why), "column %llu",
+                          (unsigned long long)col + 1);
+        }
         if (role < COLUMN_FEATURES &&
             !sparse_in_range(rows, value / table->divisor))
             return why_set(why, ERR_RANGE,
@@ -271,6 +280,27 @@ static bool find_label(const struct filing *filing, const uint8_t *row,
     return isfinite(*label);
 }
 
+static bool is_weighted(const struct filing *filing)
+{
+    return filing->columns != NULL &&
+           filing->columns->weight < filing->table->cols;
+}
+
+/* That of the last row, if rows have any; false if it is none. */
+static bool add_weight(const struct filing *filing, const uint8_t *row,
+                       struct sparse *rows)
+{
+    const struct table *const table = filing->table;
+    double weight;
+
+    if (!is_weighted(filing))
+        return true;
+    weight = cell_value(table, row + filing->columns->weight *
+                                         cell_bytes(table->cell));
+    rows->weight[rows->rows - 1] = weight;
+    return csv_is_weight(weight);
+}
+
 static enum err read_row(const struct filing *filing, const uint8_t *row,
                          uint64_t number, struct sparse *rows, struct why *why)
 {
@@ -287,7 +317,7 @@ static enum err read_row(const struct filing *filing, const uint8_t *row,
         err = sparse_add_row(rows, label);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
-    if (good && add_all(filing, row, rows))
+    if (good && add_weight(filing, row, rows) && add_all(filing, row, rows))
         return ERR_OK;
     err = say_cell(filing, row, rows, why);
     return why_in(why, err, "row %llu", (unsigned long long)number + 1);
@@ -315,6 +345,7 @@ static enum err read_block(const struct text_block *block, const void *options,
             return err;
     }
     rows->cols = features_of(filing);
+    rows->weighted = is_weighted(filing);
     return ERR_OK;
 }
 
@@ -405,6 +436,7 @@ static enum err turn(const struct table *table, const double *values,
             (i + 1 < table->rows && sparse_entries(&rows) < TURNED_ENTRIES))
             continue;
         rows.cols = features_of(filing);
+        rows.weighted = is_weighted(filing);
         err = stage_add(stage, &rows);
         sparse_clear(&rows);
         if (err != ERR_OK)

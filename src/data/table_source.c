@@ -42,7 +42,8 @@ bool table_wants_encoder(const struct source_options *options)
 {
     return options->categorical != NULL || options->pairs ||
            options->scaling != SCALE_NONE ||
-           options->missing != MISSING_REFUSE || options->drop != NULL;
+           options->missing != MISSING_REFUSE || options->drop != NULL ||
+           options->weight != NULL;
 }
 
 static const struct encoder *fitted(const struct source_options *options)
@@ -57,6 +58,7 @@ static struct columns_wanted wanted_of(const struct source_options *options)
     return (struct columns_wanted){
         .label = options->label,
         .drop = options->drop,
+        .weight = options->weight,
         .known = fitted(options) != NULL ? &fitted(options)->schema : NULL};
 }
 
@@ -569,7 +571,7 @@ enum err table_read_idx(const struct source_options *options,
     if (fitted(options) == NULL ? table_wants_encoder(options)
                                 : !encoder_is_plain(fitted(options)))
         return why_set(why, ERR_UNSUPPORTED,
-                       "--categorical, --pairs, --scale, --missing and --drop "
-                       "are for csv, tsv and npy");
+                       "--categorical, --pairs, --scale, --missing, --drop "
+                       "and --weight are for csv, tsv and npy");
     return read_binary(options, true, stage, why);
 }

@@ -55,19 +55,22 @@ def scaled(columns):
 
 
 class Problem:
-    """mean (z - y)^2 + sum_j penalty_j w_j^2, the constant's column last."""
+    """mean m (z - y)^2 + sum_j penalty_j w_j^2, the constant's column last;
+    m are the rows' weights, whole numbers."""
 
-    def __init__(self, columns, y, penalties):
+    def __init__(self, columns, y, penalties, rows_weigh=None):
         whole, power = scaled(columns + [[1] * len(y)])
         labels, label_power = scaled([y])
         n = len(y)
         one, two = Fraction(1, 2**power), Fraction(1, 2**label_power)
         self.rows, self.y = list(zip(*columns, [1] * n)), y
-        self.h = [[Fraction(dot(a, b), n) * one * one for b in whole] for a in whole]
+        left = [[m * x for m, x in zip(rows_weigh or [1] * n, c)] for c in whole]
+        self.h = [[Fraction(dot(a, b), n) * one * one for b in whole] for a in left]
         for j, penalty in enumerate(penalties):
             self.h[j][j] += penalty
-        self.g = [Fraction(dot(a, labels[0]), n) * one * two for a in whole]
-        self.yy = Fraction(dot(labels[0], labels[0]), n) * two * two
+        self.g = [Fraction(dot(a, labels[0]), n) * one * two for a in left]
+        both = [m * v for m, v in zip(rows_weigh or [1] * n, labels[0])]
+        self.yy = Fraction(dot(both, labels[0]), n) * two * two
         self.w = solve(self.h, self.g)
         self.least = self.objective(self.w)
 
@@ -244,4 +247,5 @@ def main():
         print(f"not ok {i} - {name}: {wrong}" if wrong else f"ok {i} - {name}")
 
 
-main()
+if __name__ == "__main__":
+    main()

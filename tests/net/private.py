@@ -120,6 +120,24 @@ def same_as_one(tap):
                   f"{name}: nothing is shipped")
 
 
+def weighted(tap):
+    """Weights are the owners' columns."""
+    for name, seed in (("w0.csv", 20), ("w1.csv", 21)):
+        rng = random.Random(seed)
+        rows = [[rng.choice([1, 5]), rng.gauss(0, 1), rng.gauss(0, 1)]
+                for _ in range(2 * CHUNK)]
+        Path(name).write_text(
+            "".join(f"{w},{a},{b},{int(a + rng.gauss(0, 1) > 0)}\n"
+                    for w, a, b in rows), encoding="ascii")
+    files = ["w0.csv", "w1.csv"]
+    wanted = [single(files, "--input", "csv", *more, "--optim", "lbfgs")
+              for more in (["--weight", "1"], ["--drop", "1"])]
+    got = whole("weighted", files, "--optim", "lbfgs",
+                join=["--weight", "1"])
+    tap.ok(got.get("hash") == wanted[0] != wanted[1] and got["exit"] == 0,
+           "weights: the hash of one machine with all rows", (wanted, got))
+
+
 def uneven(tap):
     """Files that end within a chunk: other chunks than one machine's, so other
     bits in the last places, but always the same ones."""
@@ -351,6 +369,7 @@ def main():
     write("k1.svm", 9, 2 * CHUNK, few(1))
     wanted = single(["a.svm", "b.svm", "c.svm"], *PLAIN)
     same_as_one(tap)
+    weighted(tap)
     uneven(tap)
     canary(tap)
     come_back(tap, wanted)
