@@ -202,6 +202,48 @@ static void test_late_after_a_redone_step_is_no_strike(void **state)
     play_close(&play);
 }
 
+static void answer_both(struct play *play, struct msg *msg)
+{
+    for (uint32_t piece = 0; piece < 2; piece++) {
+        msg->tally.piece = piece;
+        msg->tally.first = play->coordinator.code.pieces[piece].first;
+        msg->tally.end = play->coordinator.code.pieces[piece].end;
+        play_say(play, piece, msg);
+    }
+}
+
+/* The same of a user's function: sums far below their scale have the round done
+ * again. */
+static void test_late_in_a_followed_round_is_no_strike(void **state)
+{
+    struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
+    const uint32_t dims = follow_dims(DIMS);
+    int64_t sum[2][2 * DIMS];
+    struct msg late[2];
+    struct play play;
+
+    (void)state;
+    assert_in_range(dims, DIMS + 1, 2 * DIMS);
+    options.follow = true;
+    options.job.dims = options.job.sum_dims = dims;
+    options.sync = true;
+    play_open(&play, &options);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t j = 0; j < dims; j++)
+            sum[round][j] = INT64_C(1) << (round == 0 ? 0 : 46);
+        late[round] = play_tally(&play, 0, sum[round]);
+        late[round].tally.dims = dims;
+        answer_both(&play, &late[round]);
+        assert_int_equal(play.coordinator.stats.redone, 1);
+    }
+    assert_int_equal(play.coordinator.phase, COORDINATOR_COMMITTING);
+    play_say(&play, 0, &late[0]);
+    play_say(&play, 0, &late[1]);
+    assert_int_equal(play.coordinator.stats.stale, 2);
+    assert_int_equal(play.coordinator.stats.poison, 0);
+    play_close(&play);
+}
+
 static void play_beat(struct play *play, uint32_t link)
 {
     const struct msg msg = {.kind = MSG_BEAT};
@@ -452,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_key_that_never_was),
         cmocka_unit_test(test_late_is_no_strike),
         cmocka_unit_test(test_late_after_a_redone_step_is_no_strike),
+        cmocka_unit_test(test_late_in_a_followed_round_is_no_strike),
         cmocka_unit_test(test_one_refuser_is_struck),
         cmocka_unit_test(test_refusals_of_all_end_the_job),
         cmocka_unit_test(test_a_name_that_is_taken),
