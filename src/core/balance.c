@@ -209,6 +209,40 @@ static void begin_anew(struct coordinator *c, struct actions *actions)
     view_form(c, actions);
 }
 
+/* Nobody is left to wait for, and what is in is less exact than the code
+ * promises.  With a code for the living all can be in; if they were, or one of
+ * them refuses, that would not help. */
+static void refit(struct coordinator *c, struct actions *actions)
+{
+    bool all = true;
+
+    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+        all = all && (c->slot_in[slot] || c->slot_link[slot] != LINK_NONE);
+    if (all) {
+        commit_give_up(c, actions, ERR_RANGE,
+                       "step %u: what these workers answer restores the "
+                       "gradient less exactly than code %s promises (%s)",
+                       c->key.step, c->code.spec.name,
+                       exactness_name(c->code.exactness));
+        return;
+    }
+    c->refit = true;
+    begin_anew(c, actions);
+}
+
+/* Is a row still to come? */
+static bool row_awaited(const struct coordinator *c)
+{
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const uint32_t link = c->slot_link[slot];
+
+        if (!c->slot_in[slot] && link != LINK_NONE &&
+            c->members[link].outstanding > 0 && !refusals_of_row(c, link))
+            return true;
+    }
+    return false;
+}
+
 /* Could the step end with the slots that have answered and those that still
  * will: healthy, and with something left to answer? */
 static bool can_end(struct coordinator *c)
@@ -243,6 +277,10 @@ void balance_round(struct coordinator *c, struct actions *actions)
         return;
     if (c->code.carrier == CARRIER_F64 && !can_decode(c)) {
         begin_anew(c, actions);
+        return;
+    }
+    if (c->doubtful && !row_awaited(c)) {
+        refit(c, actions);
         return;
     }
     /* The one that was waited for may have gone. */

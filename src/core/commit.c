@@ -8,6 +8,7 @@
  * so they are durable before anyone hears of them.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -573,6 +574,13 @@ void commit_round(struct coordinator *c, struct actions *actions)
         return; /* INV-5: commit_hashed goes on. */
     if (decode(c, &out) != ERR_OK)
         return; /* These answers do not suffice: wait for one more. */
+    /* A certificate has not tried every set of stragglers. */
+    c->doubtful =
+        c->code.carrier == CARRIER_F64 && out.exactness > c->code.exactness;
+    if (c->doubtful) {
+        balance_round(c, actions);
+        return;
+    }
     if (!BUG(BUG_SKIP_FINITE) && !out.in_bound) {
         coordinator_fail(c, actions, ERR_DENIED,
                          "step %u: the answers add up to more than the data "
@@ -706,18 +714,54 @@ static void finish(struct coordinator *c, struct actions *actions)
     c->phase = COORDINATOR_DONE;
 }
 
+void commit_give_up(struct coordinator *c, struct actions *actions,
+                    enum err err, const char *format, ...)
+{
+    va_list args;
+
+    if (c->journal_wait > 0)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(c->despair, sizeof c->despair, format, args);
+    va_end(args);
+    c->gave_up = err;
+    c->phase = COORDINATOR_COMMITTING;
+    end_without_update(c, actions);
+}
+
+static void fail_saved(struct coordinator *c, struct actions *actions)
+{
+    if (c->saved_step == c->optim.step)
+        coordinator_fail(c, actions, c->gave_up,
+                         "%s; the state is saved, go on with --resume",
+                         c->despair);
+    else
+        coordinator_fail(c, actions, c->gave_up,
+                         "%s; the disk failed, and the state is saved as of "
+                         "step %u only, go on with --resume",
+                         c->despair, c->saved_step);
+}
+
+static void save_last(struct coordinator *c, struct actions *actions)
+{
+    if (c->journal_loose) /* Told to stop after the last step ended. */
+        sync_journal(c, actions);
+    else
+        ask_checkpoint(c, actions);
+}
+
 /* The last state is durable before anyone hears that the job is over. */
 static void end_job(struct coordinator *c, struct actions *actions)
 {
     c->phase = COORDINATOR_COMMITTING;
     if (c->checkpoint_busy)
         return;
-    if (c->checkpoint_step == c->optim.step || c->journal_broken)
-        finish(c, actions);
-    else if (c->journal_loose) /* Told to stop after the last step ended. */
-        sync_journal(c, actions);
+    if (c->checkpoint_step != c->optim.step && !c->journal_broken)
+        save_last(c, actions);
+    else if (c->gave_up != ERR_OK)
+        fail_saved(c, actions);
     else
-        ask_checkpoint(c, actions);
+        finish(c, actions);
 }
 
 void commit_abandon(struct coordinator *c, struct actions *actions)
@@ -735,7 +779,7 @@ void commit_advance(struct coordinator *c, struct actions *actions)
 {
     const bool boundary = c->optim.round == 0 && !c->halfway; /* Of a step. */
 
-    if ((c->stopping && (boundary || c->alive == 0)) ||
+    if (c->gave_up != ERR_OK || (c->stopping && (boundary || c->alive == 0)) ||
         optim_next(&c->optim).kind == ASK_DONE) {
         end_job(c, actions);
         return;

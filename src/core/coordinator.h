@@ -341,6 +341,8 @@ struct coordinator {
     struct plan_choice change; /* ... why. */
     struct code code;
     bool code_built;
+    bool refit; /* The next view has a code for the living, whatever the one at
+                   hand could still do. */
     struct homes homes;  /* Of private data. */
     uint32_t *slot_link; /* Slot -> link, or LINK_NONE. */
     uint64_t view;
@@ -379,6 +381,8 @@ struct coordinator {
     uint32_t *slot_age; /* --staleness: of the slot's answer, in updates. */
     bool *slot_early;   /* ... it came before the round it counts in. */
     bool late;          /* The code's deadline has passed in this round. */
+    bool doubtful;      /* What is in would end it, less exactly than the code
+                           promises. */
     bool *slot_alive;   /* Scratch for code_feasible. */
     uint32_t *ids;      /* Scratch for code_work. */
     uint32_t *answerer; /* Scratch of a SUM: links, ANSWERS_MAX of them, ... */
@@ -416,6 +420,9 @@ struct coordinator {
 
     time_us step_began_at;
     char reason[REASON_SIZE];
+    enum err gave_up; /* The job fails with `despair` once its state is saved;
+                         ERR_OK: it goes on. */
+    char despair[REASON_SIZE];
     struct coordinator_stats stats;
 };
 

@@ -241,6 +241,8 @@ void answers_refuse(struct coordinator *c, uint32_t link,
 
 /* refusals.c */
 bool refusals_has(const struct coordinator *c, uint32_t id, uint32_t link);
+/* The same of its coded answer. */
+bool refusals_of_row(const struct coordinator *c, uint32_t link);
 /* False: it said so before. */
 bool refusals_add(struct coordinator *c, uint32_t id, uint32_t link);
 /* Are there enough to believe it, or nobody left to ask? */
@@ -363,6 +365,11 @@ void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions);
 /* Told to stop while nobody is here: the job is over for now. */
 void commit_stop(struct coordinator *c, struct actions *actions);
+/* The step can never end: fail, in a sentence that goes on with what is saved,
+ * but save the state first.  Asked again if something is being journaled. */
+__attribute__((format(printf, 4, 5))) void
+commit_give_up(struct coordinator *c, struct actions *actions, enum err err,
+               const char *format, ...);
 /* A trial was rejected without a round: on to the next, or to the end. */
 void commit_rejected(struct coordinator *c, struct actions *actions);
 /* No scale fits this point: on to the next trial, or the end. */

@@ -198,13 +198,13 @@ static void give_up(struct coordinator *c, uint32_t home,
     const char *name = c->homes.state[home].name;
     const uint64_t row = first_row(c, home);
 
-    coordinator_fail(c, actions, ERR_CLOSED,
-                     "the owner of rows %llu to %llu (%s) has been away for "
-                     "%.0f s; the state is saved, go on with --resume",
-                     (unsigned long long)row,
-                     (unsigned long long)row + c->options.homes[home].rows - 1,
-                     name[0] == '\0' ? "never seen" : name,
-                     (double)c->options.owner_us / (double)SECOND_US);
+    commit_give_up(c, actions, ERR_CLOSED,
+                   "the owner of rows %llu to %llu (%s) has been away for "
+                   "%.0f s",
+                   (unsigned long long)row,
+                   (unsigned long long)row + c->options.homes[home].rows - 1,
+                   name[0] == '\0' ? "never seen" : name,
+                   (double)c->options.owner_us / (double)SECOND_US);
 }
 
 static void came_home(struct coordinator *c, uint32_t home,

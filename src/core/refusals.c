@@ -41,6 +41,11 @@ bool refusals_has(const struct coordinator *c, uint32_t id, uint32_t link)
     return among(&c->pieces[id].refusers, c->members[link].name);
 }
 
+bool refusals_of_row(const struct coordinator *c, uint32_t link)
+{
+    return among(&c->refusers, c->members[link].name);
+}
+
 bool refusals_add(struct coordinator *c, uint32_t id, uint32_t link)
 {
     struct refusers *refusers = refusers_of(c, id);

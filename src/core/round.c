@@ -120,6 +120,7 @@ static void clear_round(struct coordinator *c)
     tally_blank(&c->total);
     clear_rows(c);
     c->late = false;
+    c->doubtful = false;
     c->pieces_in = 0;
     c->slots_in = 0;
     refusals_clear(c);

@@ -389,8 +389,9 @@ static bool settle(struct coordinator *c, struct actions *actions)
     if (c->recode && !rebuild(c, c->code.slots, actions))
         return false;
     c->recode = false;
-    if (fill_slots(c, &changed) == 0 && view_feasible(c))
+    if (!c->refit && fill_slots(c, &changed) == 0 && view_feasible(c))
         return true;
+    c->refit = false;
     if (!rebuild(c, c->alive, actions))
         return false;
     empty_slots(c);

@@ -162,9 +162,45 @@ static void test_gives_up(void **state)
     beats(&play, 0, WAIT - SECOND_US);
     assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
     beats(&play, 0, WAIT + SECOND_US);
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
     assert_non_null(strstr(play.coordinator.reason, "rows 3 to 14 (h1)"));
     play_close(&play);
+}
+
+/* One step was made since the last checkpoint: there is one before the end, and
+ * the sentence tells whether it is on the disk. */
+static void test_gives_up_with_its_state_saved(void **state)
+{
+    static const enum err errs[] = {ERR_OK, ERR_IO};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct play play;
+
+        begin(&play, "uncoded", 0);
+        play_answer(&play, 0, 0, 1);
+        play_answer(&play, 1, 1, 1);
+        assert_int_equal(play.coordinator.optim.step, 1);
+        play_step(&play, (struct event){.kind = EVENT_JOURNALED});
+        play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+        beats(&play, 0, 2 * SECOND_US);
+        while (play.coordinator.phase == COORDINATOR_ROUND)
+            beats(&play, 0, play.now + SECOND_US);
+        assert_int_equal(play.coordinator.phase, COORDINATOR_COMMITTING);
+        play_step(&play, (struct event){.kind = EVENT_JOURNALED});
+        assert_int_equal(stage_count(&play.actions, ACTION_CHECKPOINT), 1);
+        assert_int_equal(stage_count(&play.actions, ACTION_FINISH), 0);
+        play_step(&play, (struct event){.kind = EVENT_CHECKPOINTED,
+                                        .step = 1,
+                                        .err = errs[i]});
+        assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
+        assert_non_null(strstr(play.coordinator.reason, "(h1) has been away"));
+        assert_non_null(strstr(play.coordinator.reason,
+                               i == 0 ? "the state is saved, go on"
+                                      : "saved as of step 0 only"));
+        play_close(&play);
+    }
 }
 
 /* HOME-4: a code that leaves some out does not wait, and never gives up. */
@@ -227,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_nobody_is_sent_rows),
         cmocka_unit_test(test_waits_for_its_owner),
         cmocka_unit_test(test_gives_up),
+        cmocka_unit_test(test_gives_up_with_its_state_saved),
         cmocka_unit_test(test_ignore_goes_on),
         cmocka_unit_test(test_replicas),
         cmocka_unit_test(test_strangers),

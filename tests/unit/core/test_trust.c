@@ -395,6 +395,50 @@ static void test_rows_not_finite(void **state)
     play_close(&play);
 }
 
+/* Coefficients of w3 that the certificate has not seen: with its answer the sum
+ * comes back to 1e-9 only. */
+static void open_uncertain(struct play *play)
+{
+    struct table *table;
+
+    open_code(play, "cyclic", 4, 1);
+    table = &play->coordinator.code.table;
+    for (uint32_t i = table->row[3]; i < table->row[4]; i++)
+        table->value[i] *= 1 + 1e-9;
+    play->coordinator.options.sync = true;
+}
+
+/* A step that is less exact than its code promises waits for one more answer,
+ * begins anew with the living, or ends the job; it is never committed. */
+static void test_no_step_is_worse_than_its_code(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_uncertain(&play);
+    for (uint32_t link = 0; link < 3; link++)
+        say_row(&play, link, 1, DIMS);
+    assert_int_equal(play.coordinator.stats.exactness[EXACT_NUMERIC], 1);
+    play_close(&play);
+    open_uncertain(&play);
+    for (uint32_t link = 1; link < 4; link++)
+        say_row(&play, link, 1, DIMS);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+    assert_int_equal(play.coordinator.phase, COORDINATOR_VIEWING);
+    assert_int_equal(play.coordinator.code.slots, 3);
+    assert_int_equal(play.coordinator.stats.redone, 1);
+    play_close(&play);
+    open_uncertain(&play);
+    for (uint32_t link = 0; link < 4; link++)
+        say_row(&play, (link + 1) % 4, 1, DIMS);
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
+    assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
+    assert_non_null(strstr(play.coordinator.reason, "less exactly than"));
+    assert_int_equal(play.coordinator.optim.step, 0);
+    play_close(&play);
+}
+
 /* Strikes are the name's, not the session's. */
 static void test_hanging_up_does_not_help(void **state)
 {
@@ -499,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_refusals_of_all_end_the_job),
         cmocka_unit_test(test_a_name_that_is_taken),
         cmocka_unit_test(test_rows_not_finite),
+        cmocka_unit_test(test_no_step_is_worse_than_its_code),
         cmocka_unit_test(test_hanging_up_does_not_help),
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_lie_within_bound_is_not_seen),
