@@ -166,6 +166,9 @@ static bool rebuild(struct coordinator *c, uint32_t slots,
     enum err err = product_on(c) ? code_of_data(c, slots, &code, &why)
                                  : code_for(c, slots, &code, &why);
 
+    if (err == ERR_SHAPE && c->code_built && slots > c->code.slots &&
+        view_feasible(c))
+        return true; /* Who is beyond the code's limit waits for a slot. */
     if (err == ERR_OK)
         err = room_make(c, &code);
     if (err != ERR_OK) {
@@ -394,6 +397,8 @@ static bool settle(struct coordinator *c, struct actions *actions)
     c->refit = false;
     if (!rebuild(c, c->alive, actions))
         return false;
+    if (c->code.slots < c->alive)
+        return true; /* As many as it serves have one. */
     empty_slots(c);
     return fill_slots(c, &changed) == 0;
 }
