@@ -14,7 +14,23 @@ import traceback
 import warnings
 
 VERSION = 2
-lib = C.CDLL("libmuster.so.2")
+LIBRARY = "libmuster.so.2"
+BUILT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                     "build", "release", "src", LIBRARY)
+
+
+def load():
+    """What LD_LIBRARY_PATH or `make install` gives, else what `make` built."""
+    try:
+        return C.CDLL(LIBRARY)
+    except OSError as error:
+        if os.path.exists(BUILT):
+            return C.CDLL(BUILT)
+        raise ImportError(f"{error}; nor is there {BUILT}: run make there, or make install "
+                          "and ldconfig, or name its folder in LD_LIBRARY_PATH") from None
+
+
+lib = load()
 GRADIENT = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(C.c_double), C.c_uint32,
                        C.POINTER(C.c_double), C.POINTER(C.c_double))
 KINDS = dict(u=C.c_uint32, q=C.c_uint64, i=C.c_int32, p=C.c_void_p,
@@ -158,6 +174,7 @@ class Apart:
     def child(writer, gradient, more):
         try:
             os.setpgid(0, 0)  # Signals come from the parent, once each.
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # No handler of the parent's.
             C.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
             outcome = train_here(gradient, more)
             with os.fdopen(writer, "wb") as file:
@@ -195,13 +212,19 @@ class Apart:
             if not piece:
                 return data, times > 0
 
+    def reap(self):
+        try:
+            os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            pass  # SIGCHLD is ignored, or a handler was faster: what it sent counts.
+
     def wait(self):
         before = self.take_signals()
         try:
             data, interrupted = self.read()
         finally:
             os.close(self.reader)
-            os.waitpid(self.pid, 0)
+            self.reap()
             for number, action in before.items():
                 signal.signal(number, action)
         lost = (10, "the process that trained was killed", None, 0, None)

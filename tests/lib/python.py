@@ -90,6 +90,37 @@ try:
 except KeyboardInterrupt as error:
     print(error.model.steps > 0 and error.model.weights[0] > 1)
 """,
+    "SIGCHLD ignored, or its children reaped by a handler": """
+def reap(*_):
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+for action in (signal.SIG_IGN, reap):
+    signal.signal(signal.SIGCHLD, action)
+    print(muster.train(bowl, workers=2, steps=20, **JOB) == ALONE,
+          signal.getsignal(signal.SIGCHLD) == action)
+""",
+    "without LD_LIBRARY_PATH: what make built, or a sentence": """
+import shutil, subprocess, tempfile
+bare = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+built = os.path.join(os.environ["BUILD"], "src", muster.LIBRARY)
+with tempfile.TemporaryDirectory() as top:
+    os.makedirs(top + "/examples")
+    shutil.copy(muster.__file__, top + "/examples")
+    def loads():
+        done = subprocess.run([sys.executable, "-c", "import muster; print(muster.lib._name)"],
+                              cwd=top + "/examples", env=bare, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.stdout.splitlines()[-1]
+    none = loads()
+    os.makedirs(top + "/build/release/src")
+    os.symlink(built, top + "/build/release/src/" + muster.LIBRARY)
+    # Where it is installed, that is what is taken, both times.
+    print(none == muster.LIBRARY or none.startswith("ImportError") and "run make" in none)
+    print(loads() in (muster.LIBRARY, top + "/build/release/src/" + muster.LIBRARY))
+""",
     "an unknown keyword is a TypeError": """
 def refused(f, *args, **more):
     try:
