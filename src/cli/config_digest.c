@@ -100,6 +100,16 @@ static void add_weights(struct hasher *hasher, const struct dataset *data)
         hasher_add(hasher, data->weight, data->rows * sizeof *data->weight);
 }
 
+static const char *profile(const struct setup *setup)
+{
+    if (setup->model == MODEL_SOFTMAX)
+        return PROFILE_SOFTMAX_NAME;
+    if (setup->data.storage == STORAGE_INDEX)
+        return PROFILE_INDEX_NAME;
+    return setup->data.storage == STORAGE_CSR ? PROFILE_CSR_NAME
+                                              : PROFILE_DENSE_NAME;
+}
+
 struct digest config_digest(const struct setup *setup)
 {
     const struct digest data = dataset_digest(&setup->data);
@@ -111,8 +121,7 @@ struct digest config_digest(const struct setup *setup)
     hasher_init(&hasher);
     add_line(&hasher, line,
              snprintf(line, sizeof line, "muster config 1 arithmetic %s",
-                      setup->model == MODEL_SOFTMAX ? PROFILE_SOFTMAX_NAME
-                                                    : PROFILE_DENSE_NAME));
+                      profile(setup)));
     add_line(&hasher, line,
              snprintf(line, sizeof line, "data %s chunk rows %u",
                       digest_text(&data, hex), setup->data.chunk_rows));

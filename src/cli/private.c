@@ -190,7 +190,7 @@ static enum err call_roll(struct setup *setup, const struct options *options,
     const double most = option_real(options, OPT_MAX_TIME);
     struct roll_options roll = {
         .count = setup->slots,
-        .arithmetic = golden_digest(setup->isa),
+        .arithmetic = golden_arithmetic(),
         .until =
             most > 0 ? began + (time_us)(most * (double)SECOND_US) : TIME_NEVER,
     };

@@ -178,6 +178,25 @@ struct digest golden_expected(void)
     return expected;
 }
 
+static void add_profile(struct hasher *hasher, const char *name,
+                        struct digest digest)
+{
+    hasher_add(hasher, name, strlen(name) + 1);
+    hasher_add(hasher, digest.bytes, sizeof digest.bytes);
+}
+
+struct digest golden_arithmetic(void)
+{
+    struct hasher hasher;
+
+    hasher_init(&hasher);
+    add_profile(&hasher, PROFILE_DENSE_NAME, expected);
+    for (int part = 0; part < GOLDEN_PARTS; part++)
+        add_profile(&hasher, golden_part_profile((enum golden_part)part),
+                    golden_part_expected((enum golden_part)part));
+    return hasher_end(&hasher);
+}
+
 /* Volatile: the machine must compute it, not the compiler. */
 static bool rounds_to_nearest(void)
 {

@@ -47,6 +47,11 @@ struct digest golden_part_digest(enum golden_part part, const enum isa *isa);
 struct digest golden_part_expected(enum golden_part part);
 const char *golden_part_profile(enum golden_part part);
 
+/* All that golden_check compares, and the names of the profiles: who says the
+ * same after that check computes the same bits of every kind of rows.  This is
+ * what machines tell each other. */
+struct digest golden_arithmetic(void);
+
 /* ERR_MISMATCH, with a sentence, if it is not what it must be; also if the
  * calling thread's rounding mode or flush-to-zero flags are not the usual
  * ones.  ERR_UNSUPPORTED if this machine cannot run `isa`. */

@@ -160,15 +160,14 @@ static void say(struct enrol *enrol, const struct roll_msg *msg)
 
 static void say_offer(struct enrol *enrol)
 {
-    struct roll_msg msg = {
-        .kind = ROLL_OFFER,
-        .offer = {.version = MSG_VERSION,
-                  .arithmetic = golden_digest(enrol->options->isa),
-                  .part = enrol->part,
-                  .rows = enrol->rows,
-                  .cols = enrol->cols,
-                  .label_count = enrol->label_count,
-                  .labels = (const uint8_t *)enrol->labels}};
+    struct roll_msg msg = {.kind = ROLL_OFFER,
+                           .offer = {.version = MSG_VERSION,
+                                     .arithmetic = golden_arithmetic(),
+                                     .part = enrol->part,
+                                     .rows = enrol->rows,
+                                     .cols = enrol->cols,
+                                     .label_count = enrol->label_count,
+                                     .labels = (const uint8_t *)enrol->labels}};
 
     memcpy(msg.offer.name, enrol->options->name, NAME_SIZE);
     say(enrol, &msg);

@@ -543,7 +543,7 @@ static void describe_core(struct train *train, const struct digest *data)
     train->core = (struct coordinator_options){
         .job = user ? describe_user_job(options, data) : describe_job(options),
         .config = options->config,
-        .arithmetic = golden_digest(options->isa),
+        .arithmetic = golden_arithmetic(),
         .code = options->code,
         .adapt = options->adapt,
         .worst = options->worst,

@@ -1034,7 +1034,7 @@ static enum err open_core(struct node *node, struct why *why)
 
     if (err != ERR_OK)
         return err;
-    core.arithmetic = golden_digest(options->isa);
+    core.arithmetic = golden_arithmetic();
     if (options->owned != NULL) {
         core.owns = true;
         core.data = options->owned->job;

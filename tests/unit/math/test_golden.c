@@ -164,11 +164,39 @@ static void test_flush_to_zero(void **state)
 #endif
 }
 
+/* Two machines that differ in any kind of rows must not say the same. */
+static void test_arithmetic_names_every_profile(void **state)
+{
+    const struct digest got = golden_arithmetic();
+
+    (void)state;
+    for (int other = -1; other <= GOLDEN_PARTS; other++) {
+        struct digest want = golden_expected();
+        struct hasher hasher;
+
+        hasher_init(&hasher);
+        want.bytes[0] ^= other == GOLDEN_PARTS;
+        hasher_add(&hasher, PROFILE_DENSE_NAME, sizeof PROFILE_DENSE_NAME);
+        hasher_add(&hasher, want.bytes, sizeof want.bytes);
+        for (int part = 0; part < GOLDEN_PARTS; part++) {
+            const char *name = golden_part_profile((enum golden_part)part);
+
+            want = golden_part_digest((enum golden_part)part, NULL);
+            want.bytes[0] ^= part == other;
+            hasher_add(&hasher, name, strlen(name) + 1);
+            hasher_add(&hasher, want.bytes, sizeof want.bytes);
+        }
+        want = hasher_end(&hasher);
+        assert_int_equal(digest_equal(&got, &want), other < 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_variants),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_arithmetic_names_every_profile),
         cmocka_unit_test(test_faults_are_noticed),
         cmocka_unit_test(test_rounding_mode),
         cmocka_unit_test(test_flush_to_zero),
