@@ -110,6 +110,20 @@ static int follow_once(char path[PATH_SIZE])
     return 0;
 }
 
+/* In a folder where everybody may put files, a stranger's link is a trap, as
+ * the kernel's fs.protected_symlinks has it; that may be off. */
+static bool is_trap(const char *path, const struct stat *link)
+{
+    char copy[PATH_SIZE];
+    struct stat folder;
+
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    return link->st_uid != geteuid() &&
+           (stat(dirname(copy), &folder) != 0 ||
+            ((folder.st_mode & S_ISVTX) != 0 &&
+             (folder.st_mode & S_IWOTH) != 0 && link->st_uid != folder.st_uid));
+}
+
 /* To what is not a link, there or not. */
 static int follow_links(char path[PATH_SIZE])
 {
@@ -117,7 +131,9 @@ static int follow_links(char path[PATH_SIZE])
 
     for (uint32_t i = 0; lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
          i++) {
-        const int error = i == LINKS_MAX ? ELOOP : follow_once(path);
+        const int error = i == LINKS_MAX         ? ELOOP
+                          : is_trap(path, &info) ? EACCES
+                                                 : follow_once(path);
 
         if (error != 0)
             return error;
@@ -125,16 +141,38 @@ static int follow_links(char path[PATH_SIZE])
     return 0;
 }
 
-/* As the file that is replaced; nobody gains a right by it. */
+/* What is at the end of the links, of which nothing that was seen before they
+ * were followed is believed: they may have been changed since. */
+static int look_at_end(const char *path, struct stat *info, bool *there)
+{
+    *there = lstat(path, info) == 0;
+    if (!*there)
+        return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(info->st_mode))
+        return EISDIR;
+    return S_ISREG(info->st_mode) ? 0 : EBUSY;
+}
+
+/* The group's rights are for the old group alone. */
+static mode_t without_group(mode_t mode)
+{
+    return (mode & 0707) | ((mode & 07) << 3);
+}
+
+/* As the file that is replaced; nobody gains a right by it.  A stranger's file
+ * says nothing of who may write to ours: it can only take rights away. */
 static int take_after(int fd, const struct stat *old)
 {
-    const mode_t mode = old->st_mode & MODE_BITS;
-    const mode_t others = mode & 07;
+    mode_t mode = old->st_mode & MODE_BITS;
+    struct stat made;
 
-    if (fchown(fd, old->st_uid, old->st_gid) == 0 ||
-        fchown(fd, (uid_t)-1, old->st_gid) == 0)
-        return fchmod(fd, mode) == 0 ? 0 : errno;
-    return fchmod(fd, (mode & 0707) | (others << 3)) == 0 ? 0 : errno;
+    if (fstat(fd, &made) != 0)
+        return errno;
+    if (old->st_uid != geteuid())
+        mode = without_group(mode) & made.st_mode & MODE_BITS & ~(mode_t)022;
+    else if (fchown(fd, (uid_t)-1, old->st_gid) != 0)
+        mode = without_group(mode);
+    return fchmod(fd, mode) == 0 ? 0 : errno;
 }
 
 static int open_beside(struct output *output, unsigned mode,
@@ -156,9 +194,40 @@ static int open_beside(struct output *output, unsigned mode,
     return error;
 }
 
-static int open_through(struct output *output, int flags, unsigned mode)
+/* Must be new: a link in that place is in the way, too. */
+static int open_new(struct output *output, unsigned mode)
 {
-    output->fd = open(output->path, O_WRONLY | O_CLOEXEC | flags, mode);
+    output->fd =
+        open(output->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (output->fd < 0)
+        return errno;
+    /* To be removed if it is dropped; renamed to itself, it stays. */
+    (void)snprintf(output->temporary, sizeof output->temporary, "%s",
+                   output->path);
+    return 0;
+}
+
+/* What is no file, or a file that is open already, by the name it was seen
+ * under. */
+static int open_through(struct output *output, const struct stat *seen)
+{
+    struct stat info;
+
+    output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_APPEND);
+    if (output->fd < 0)
+        return errno;
+    if (is_descriptor(output->path) ||
+        (fstat(output->fd, &info) == 0 && same_file(&info, seen)))
+        return 0;
+    (void)close(output->fd);
+    return EBUSY;
+}
+
+static int open_live(struct output *output, unsigned mode)
+{
+    output->fd =
+        open(output->path,
+             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
     return output->fd < 0 ? errno : 0;
 }
 
@@ -168,27 +237,48 @@ static int open_copy(struct output *output, int fd)
     return output->fd < 0 ? errno : 0;
 }
 
+static int open_file(struct output *output, enum output_way way, unsigned mode)
+{
+    struct stat info;
+    bool there = false;
+    int error = follow_links(output->path);
+
+    if (error == 0)
+        error = look_at_end(output->path, &info, &there);
+    if (error == 0 && there && access(output->path, W_OK) != 0)
+        error = errno;
+    if (error != 0)
+        return error;
+    return way == OUTPUT_LIVE ? open_live(output, mode)
+                              : open_beside(output, mode, there ? &info : NULL);
+}
+
 static int open_named(struct output *output, enum output_way way, unsigned mode)
 {
     struct stat info;
     const bool there = stat(output->path, &info) == 0;
+    const int error = there || errno == ENOENT ? 0 : errno;
     const int stream = output_is_stdout(output->path) ? stdout_fd
                        : there                        ? open_stream(&info)
                                                       : -1;
-    int error;
 
     if (stream >= 0)
         return open_copy(output, stream);
+    if (error != 0)
+        return error;
     if (there && S_ISDIR(info.st_mode))
         return EISDIR;
     if (there && (!S_ISREG(info.st_mode) || is_descriptor(output->path)))
-        return open_through(output, O_APPEND, mode);
-    if (way == OUTPUT_LIVE)
-        return open_through(output, O_CREAT | O_TRUNC, mode);
-    error = follow_links(output->path);
-    if (error == 0 && there && access(output->path, W_OK) != 0)
-        error = errno;
-    return error != 0 ? error : open_beside(output, mode, there ? &info : NULL);
+        return open_through(output, &info);
+    return open_file(output, way, mode);
+}
+
+static int open_way(struct output *output, enum output_way way, unsigned mode)
+{
+    if (way == OUTPUT_OWN)
+        return open_beside(output, mode, NULL);
+    return way == OUTPUT_NEW ? open_new(output, mode)
+                             : open_named(output, way, mode);
 }
 
 enum err output_open(struct output **output, const char *path,
@@ -203,8 +293,7 @@ enum err output_open(struct output **output, const char *path,
         (int)sizeof made->path)
         error = ENAMETOOLONG;
     else
-        error = way == OUTPUT_OWN ? open_beside(made, mode, NULL)
-                                  : open_named(made, way, mode);
+        error = open_way(made, way, mode);
     if (error != 0) {
         mem_free(made);
         return file_write_failed(why, path, error);
@@ -348,10 +437,11 @@ enum err output_target(const char *path, char *target, size_t capacity,
 enum err output_place(const char *part, const char *target, struct why *why)
 {
     struct stat old;
+    bool there = false;
     const int fd = open(part, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    int error = fd < 0 ? errno : 0;
+    int error = fd < 0 ? errno : look_at_end(target, &old, &there);
 
-    if (error == 0 && stat(target, &old) == 0)
+    if (error == 0 && there)
         error = take_after(fd, &old);
     if (error == 0)
         error = sync_file(fd);

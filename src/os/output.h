@@ -3,8 +3,11 @@
  *
  * What users name is written as they mean it:
  *     a file, or nothing   beside it, then renamed over it: readers see the old
- *                          or the new.  Mode and owner stay those of the old.
- *     a symbolic link      its target so; the link stays.
+ *                          or the new.  Mode and group stay those of the old,
+ *                          if that is ours; of another user's file it takes
+ *                          only what is denied.  It is ours in any case.
+ *     a symbolic link      its target so; the link stays.  In a folder such as
+ *                          /tmp another user's link is refused.
  *     a device, a pipe     written through; so is what our own standard output
  *                          or standard error goes to.
  *     "-", /dev/stdout     standard output (output_take_stdout).
@@ -28,6 +31,8 @@ enum output_way {
                      grow, and what was written stays whatever happens. */
     OUTPUT_OWN,   /* A name that we chose: whatever has it is replaced, links
                      are not followed. */
+    OUTPUT_NEW,   /* Straight into a file that must not be there, ERR_EXISTS;
+                     links are not followed. */
 };
 
 /* New files get `mode`, 0600 or 0644. */
@@ -47,8 +52,8 @@ MUST_CHECK enum err output_save(const char *path, const void *data, size_t size,
                                 struct why *why);
 
 /* For who writes beside it by itself: the file that `path` leads to, there or
- * not; ERR_DENIED if that is no file.  Then put `part` in its place, with its
- * mode and owner. */
+ * not; ERR_DENIED if that is no file.  Then put `part` in its place, with what
+ * it takes from the old one as above. */
 MUST_CHECK enum err output_target(const char *path, char *target,
                                   size_t capacity, struct why *why);
 MUST_CHECK enum err output_place(const char *part, const char *target,

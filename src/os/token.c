@@ -206,6 +206,11 @@ static enum err derive(const char *name, const char *from, struct token *token,
     struct token cluster;
     enum err err;
 
+    if (strcmp(name, TOKEN_CLUSTER) == 0)
+        return why_set(why, ERR_FORMAT,
+                       "\"%s\" is the name of the cluster's own token; choose "
+                       "another for the worker",
+                       name);
     if (!name_valid(name))
         return why_set(why, ERR_FORMAT,
                        "\"%s\" is not a worker name; use letters, digits, "
@@ -228,20 +233,21 @@ static enum err derive(const char *name, const char *from, struct token *token,
 enum err token_new(const char *path, const char *name, const char *from,
                    struct why *why)
 {
+    const bool named = strcmp(path, "-") != 0;
     struct token token = {0};
     enum err err = ERR_OK;
 
-    if (file_exists(path))
-        return why_set(why, ERR_EXISTS,
-                       "%s: is there already; remove it first if it may be "
-                       "replaced",
-                       path);
-    if (name == NULL || strcmp(name, TOKEN_CLUSTER) == 0)
+    if (name == NULL)
         token_draw(&token);
     else
         err = derive(name, from, &token, why);
     if (err == ERR_OK)
-        err = write_token(path, OUTPUT_WHOLE, &token, why);
+        err = write_token(path, named ? OUTPUT_NEW : OUTPUT_WHOLE, &token, why);
     token_close(&token);
+    if (err == ERR_EXISTS)
+        return why_set(why, err,
+                       "%s: is there already; remove it first if it may be "
+                       "replaced",
+                       path);
     return err;
 }

@@ -27,9 +27,9 @@ struct token {
     uint8_t key[TOKEN_KEY_BYTES];
 };
 
-/* Write a new token file (0600); ERR_EXISTS if there is one.  `name` NULL or
- * "cluster": a fresh cluster token.  Otherwise the token of worker `name`,
- * derived from the cluster token in file `from`. */
+/* Write a new token file (0600); ERR_EXISTS if anything has that name.  `name`
+ * NULL: a fresh cluster token.  Otherwise the token of worker `name`, which is
+ * not "cluster", derived from the cluster token in file `from`. */
 MUST_CHECK enum err token_new(const char *path, const char *name,
                               const char *from, struct why *why);
 

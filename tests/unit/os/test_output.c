@@ -250,6 +250,90 @@ static void test_stdout_taken(void **state)
     assert_int_equal(unlink(PATH), 0);
 }
 
+#define STRANGER 65534u
+
+static bool not_root(void)
+{
+    if (geteuid() != 0)
+        print_message("skipped: only root can give files to another user\n");
+    return geteuid() != 0;
+}
+
+static enum err try_open(const char *path, enum output_way way)
+{
+    struct output *output = NULL;
+    struct why why = {0};
+    const enum err err = output_open(&output, path, way, 0644, &why);
+
+    if (err == ERR_OK)
+        output_abort(output);
+    return err;
+}
+
+/* What replaces another user's file is ours, and he cannot write to it. */
+static void test_strangers_file_gives_no_right(void **state)
+{
+    const mode_t umask_before = umask(022);
+
+    (void)state;
+    if (!not_root()) {
+        put(PATH, OUTPUT_WHOLE, "his");
+        assert_int_equal(chmod(PATH, 0666), 0);
+        assert_int_equal(chown(PATH, STRANGER, STRANGER), 0);
+        put(PATH, OUTPUT_WHOLE, "ours");
+        assert_int_equal(look(PATH).st_uid, geteuid());
+        assert_int_equal(look(PATH).st_gid, getegid());
+        assert_int_equal(look(PATH).st_mode & 0777, 0644);
+        assert_int_equal(chmod(PATH, 0640), 0);
+        assert_int_equal(chown(PATH, STRANGER, STRANGER), 0);
+        put(PATH, OUTPUT_WHOLE, "ours");
+        assert_int_equal(look(PATH).st_mode & 0777, 0600);
+        assert_int_equal(unlink(PATH), 0);
+    }
+    (void)umask(umask_before);
+}
+
+/* Also where the stranger's link is the second one; the folder's owner's and
+ * our own are followed. */
+static void test_strangers_link_is_refused(void **state)
+{
+    (void)state;
+    if (not_root())
+        return;
+    put(FOLDER "/target", OUTPUT_WHOLE, "x");
+    assert_int_equal(chmod(FOLDER, 01777), 0);
+    assert_int_equal(symlink("target", PATH), 0);
+    assert_int_equal(symlink("file", FOLDER "/first"), 0);
+    assert_int_equal(try_open(FOLDER "/first", OUTPUT_WHOLE), ERR_OK);
+    assert_int_equal(lchown(PATH, STRANGER, STRANGER), 0);
+    assert_int_equal(try_open(PATH, OUTPUT_WHOLE), ERR_DENIED);
+    assert_int_equal(try_open(FOLDER "/first", OUTPUT_WHOLE), ERR_DENIED);
+    assert_int_equal(try_open(FOLDER "/first", OUTPUT_LIVE), ERR_DENIED);
+    assert_int_equal(chown(FOLDER, STRANGER, STRANGER), 0);
+    assert_int_equal(try_open(FOLDER "/first", OUTPUT_WHOLE), ERR_OK);
+    assert_int_equal(chown(FOLDER, geteuid(), getegid()), 0);
+    assert_int_equal(chmod(FOLDER, 0700), 0);
+    assert_int_equal(look(FOLDER "/target").st_size, 1);
+    assert_int_equal(unlink(PATH), 0);
+    assert_int_equal(unlink(FOLDER "/first"), 0);
+    assert_int_equal(unlink(FOLDER "/target"), 0);
+}
+
+/* Not even a link that leads nowhere is in the place of a new file. */
+static void test_new_file(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("target", PATH), 0);
+    assert_int_equal(try_open(PATH, OUTPUT_NEW), ERR_EXISTS);
+    assert_int_equal(unlink(PATH), 0);
+    assert_int_equal(try_open(PATH, OUTPUT_NEW), ERR_OK);
+    assert_int_equal(files_in_folder(), 0); /* Dropped. */
+    put(PATH, OUTPUT_NEW, "new");
+    assert_int_equal(look(PATH).st_size, 3);
+    assert_int_equal(try_open(PATH, OUTPUT_NEW), ERR_EXISTS);
+    assert_int_equal(unlink(PATH), 0);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -275,6 +359,9 @@ int main(void)
         cmocka_unit_test(test_device_stays),
         cmocka_unit_test(test_folder_is_no_file),
         cmocka_unit_test(test_same_file),
+        cmocka_unit_test(test_strangers_file_gives_no_right),
+        cmocka_unit_test(test_strangers_link_is_refused),
+        cmocka_unit_test(test_new_file),
         cmocka_unit_test(test_stdout_taken), /* Last: it stays taken. */
     };
 

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "os/file.h"
+
 static int cleanup(void **state)
 {
     (void)state;
@@ -49,6 +51,12 @@ static void test_cluster_and_worker(void **state)
     assert_false(token_key_of(&cluster, "w 8", key));
     assert_false(token_key_of(&cluster, "", key));
 
+    assert_int_equal(token_new("token.x", "cluster", "token.c", &why),
+                     ERR_FORMAT);
+    assert_int_equal(symlink("token.x", "token.link"), 0);
+    assert_int_equal(token_new("token.link", NULL, NULL, &why), ERR_EXISTS);
+    assert_int_equal(unlink("token.link"), 0);
+    assert_false(file_exists("token.x"));
     assert_int_equal(token_load("token.w", true, &worker, &why), ERR_DENIED);
     assert_non_null(strstr(why.text, "relays need the cluster token"));
     token_close(&cluster);
