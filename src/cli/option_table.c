@@ -39,8 +39,9 @@ static const struct option table[OPTIONS] = {
                   .value = "DATA",
                   .initial = "gen:gmm",
                   .help = "LIBSVM, CSV, TSV, IDX or npy file (.gz and .zst "
-                          "too), - for standard input, or gen:gmm[:ROWS,COLS], "
-                          "gen:linear[:ROWS,COLS], gen:digits[:ROWS]",
+                          "too), npz, - for standard input, or "
+                          "gen:gmm[:ROWS,COLS], gen:linear[:ROWS,COLS], "
+                          "gen:digits[:ROWS]",
                   .commands = BOTH | CMD_PREDICT},
     [OPT_SAVE] = {.name = "save",
                   .kind = VALUE_TEXT,
@@ -112,9 +113,10 @@ static const struct option table[OPTIONS] = {
                    .section = files,
                    .kind = VALUE_CHOICE,
                    .value = "FORM",
-                   .choices = "libsvm|csv|tsv|idx|npy",
+                   .choices = "libsvm|csv|tsv|idx|npy|npz",
                    .shown = "by name and first bytes",
-                   .help = "form of the data: libsvm, csv, tsv, idx or npy",
+                   .help = "form of the data: libsvm, csv, tsv, idx, npy or "
+                           "npz",
                    .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_LABEL] = {.name = "label",
                    .section = files,
@@ -128,13 +130,13 @@ static const struct option table[OPTIONS] = {
                     .section = files,
                     .kind = VALUE_TEXT,
                     .value = "FILE",
-                    .help = "idx, npy: the labels of DATA",
+                    .help = "idx, npy, npz: the labels of DATA",
                     .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_TEST_LABELS] = {.name = "test-labels",
                          .section = files,
                          .kind = VALUE_TEXT,
                          .value = "FILE",
-                         .help = "idx, npy: the labels of --test",
+                         .help = "idx, npy, npz: the labels of --test",
                          .commands = BOTH},
     [OPT_CATEGORICAL] = {.name = "categorical",
                          .section = files,

@@ -25,10 +25,11 @@ static const struct own_words list[] = {
     {OPT_RUN, {.commands = CMD_REPORT, .shown = "the latest run here"}},
     {OPT_LABELS,
      {.commands = CMD_JOIN,
-      .help = "idx, npy: the labels of the private rows"}},
+      .help = "idx, npy, npz: the labels of the private rows"}},
     {OPT_INPUT,
      {.commands = CMD_JOIN,
-      .help = "form of the private rows: libsvm, csv, tsv, idx or npy"}},
+      .help = "form of the private rows: libsvm, csv, tsv, idx, npy or "
+              "npz"}},
     {OPT_CACHE,
      {.commands = CMD_JOIN,
       .help =

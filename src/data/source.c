@@ -11,13 +11,22 @@
 #include "data/labels.h"
 #include "data/libsvm.h"
 #include "data/npy.h"
+#include "data/npz.h"
 #include "data/stage.h"
 #include "data/table_source.h"
 #include "data/unpack.h"
+#include "data/zip.h"
 
-enum format { FORMAT_LIBSVM, FORMAT_CSV, FORMAT_TSV, FORMAT_IDX, FORMAT_NPY };
+enum format {
+    FORMAT_LIBSVM,
+    FORMAT_CSV,
+    FORMAT_TSV,
+    FORMAT_IDX,
+    FORMAT_NPY,
+    FORMAT_NPZ
+};
 
-#define FORMATS 5
+#define FORMATS 6
 
 static struct pool *pool_of(const struct source_options *options)
 {
@@ -44,8 +53,8 @@ static bool has_ending(const char *path, const char *ending)
 static enum err find_format(const struct source_options *options,
                             enum format *format, struct why *why)
 {
-    static const char *const names[FORMATS] = {"libsvm", "csv", "tsv", "idx",
-                                               "npy"};
+    static const char *const names[FORMATS] = {"libsvm", "csv", "tsv",
+                                               "idx",    "npy", "npz"};
     struct unpacker *in = NULL;
     uint8_t first[16];
     size_t got = 0;
@@ -58,11 +67,12 @@ static enum err find_format(const struct source_options *options,
     }
     if (options->format != NULL)
         return why_set(why, ERR_UNKNOWN,
-                       "no format %.32s; there are libsvm, csv, tsv, idx and "
-                       "npy",
+                       "no format %.32s; there are libsvm, csv, tsv, idx, npy "
+                       "and npz",
                        options->format);
     *format = has_ending(options->spec, ".csv")   ? FORMAT_CSV
               : has_ending(options->spec, ".tsv") ? FORMAT_TSV
+              : has_ending(options->spec, ".npz") ? FORMAT_NPZ
                                                   : FORMAT_LIBSVM;
     if (*format != FORMAT_LIBSVM || strcmp(options->spec, "-") == 0)
         return ERR_OK;
@@ -72,6 +82,8 @@ static enum err find_format(const struct source_options *options,
     unpacker_close(in);
     if (err == ERR_OK && npy_is_magic(first, got))
         *format = FORMAT_NPY;
+    else if (err == ERR_OK && zip_is_magic(first, got))
+        *format = FORMAT_NPZ;
     else if (err == ERR_OK && idx_is_magic(first, got))
         *format = FORMAT_IDX;
     return err;
@@ -88,7 +100,7 @@ static enum err stage_libsvm(const struct source_options *options,
     if (table_wants_encoder(options))
         return why_set(why, ERR_UNSUPPORTED,
                        "--categorical, --pairs, --scale, --missing, --drop "
-                       "and --weight are for tables: csv, tsv, npy");
+                       "and --weight are for tables: csv, tsv, npy, npz");
     if (known && encoder->indexed)
         how.from_zero |= encoder->from_zero;
     err = libsvm_stage(options->spec, &how, pool_of(options), stage, why);
@@ -128,6 +140,8 @@ static enum err fill_stage(const struct source_options *options,
         return table_read_idx(options, stage, why);
     case FORMAT_NPY:
         return table_read_npy(options, stage, why);
+    case FORMAT_NPZ:
+        return npz_read(options, stage, why);
     case FORMAT_LIBSVM:
         break;
     }
@@ -304,7 +318,7 @@ enum err source_load(const struct source_options *options,
     CHECK(options->spec != NULL);
     if (gen_is_spec(options->spec) && options->weight != NULL)
         return why_set(why, ERR_UNSUPPORTED,
-                       "%s: --weight is for tables: csv, tsv, npy",
+                       "%s: --weight is for tables: csv, tsv, npy, npz",
                        options->spec);
     if (gen_is_spec(options->spec))
         return gen_load(options, train, test, has_test, why);

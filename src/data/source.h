@@ -4,6 +4,7 @@
  *     path.svm, -                   LIBSVM text, standard input
  *     path.csv, path.tsv            tables with commas or tabs
  *     path-idx3-ubyte, path.npy     IDX and numpy files, with a file of labels
+ *     path.npz                      numpy's archives, scipy's sparse matrices
  *     gen:gmm[:ROWS,COLS]           two Gaussians (20000,100), seeded
  *     gen:linear[:ROWS,COLS]        a linear model and noise (20000,100)
  *     gen:digits[:ROWS]             drawn digits (10000)
@@ -24,8 +25,8 @@
 
 struct source_options {
     const char *spec;     /* What the user typed. */
-    struct span text;     /* csv: instead of the file, for tests; at NULL: the
-                             file. */
+    struct span text;     /* csv, npz: instead of the file, for tests; at
+                             NULL: the file. */
     uint64_t seed;        /* For generators. */
     uint32_t chunk_rows;  /* 0: dataset_default_chunk_rows. */
     uint32_t cols_min;    /* At least so many columns, the intercept's
@@ -43,7 +44,8 @@ struct source_options {
     /* Columns, labels and storage as in this training set; NULL: free. */
     const struct dataset *like;
     const char *storage;     /* Name of a form; NULL: the best. */
-    const char *format;      /* libsvm, csv, tsv, idx, npy; NULL: find out. */
+    const char *format;      /* libsvm, csv, tsv, idx, npy, npz; NULL: find
+                                out. */
     const char *label;       /* Tables: column of the label, or "none". */
     const char *labels_file; /* idx, npy: file of labels. */
     const char *drop;        /* Tables: columns that are left out. */

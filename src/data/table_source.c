@@ -447,9 +447,8 @@ enum err table_read_csv(const struct source_options *options, char separator,
 /* --- binary -----------------------------------------------------------------
  */
 
-/* A file of labels, IDX or npy. */
-static enum err read_labels(const char *path, double **labels, uint64_t *count,
-                            struct why *why)
+enum err table_read_labels(const char *path, double **labels, uint64_t *count,
+                           struct why *why)
 {
     struct unpacker *in = NULL;
     uint8_t first[8];
@@ -493,9 +492,9 @@ static enum err refuse_words(const struct source_options *options,
                  : ERR_OK;
 }
 
-static enum err stage_npy(const struct source_options *options,
-                          struct unpacker *in, const double *labels,
-                          uint64_t count, struct stage *stage, struct why *why)
+enum err table_stage_npy(const struct source_options *options,
+                         struct unpacker *in, const double *labels,
+                         uint64_t count, struct stage *stage, struct why *why)
 {
     struct csv form = {.wanted = wanted_of(options)};
     struct frame frame = {0};
@@ -545,12 +544,12 @@ static enum err read_binary(const struct source_options *options, bool idx,
     enum err err = ERR_OK;
 
     if (options->labels_file != NULL)
-        err = read_labels(options->labels_file, &labels, &count, why);
+        err = table_read_labels(options->labels_file, &labels, &count, why);
     if (err == ERR_OK)
         err = unpacker_open(options->spec, &in, why);
     if (err == ERR_OK)
         err = idx ? stage_idx(options, in, labels, count, stage, why)
-                  : stage_npy(options, in, labels, count, stage, why);
+                  : table_stage_npy(options, in, labels, count, stage, why);
     unpacker_close(in);
     mem_free(labels);
     return err;

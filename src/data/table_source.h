@@ -13,6 +13,7 @@
 
 #include "data/source.h"
 #include "data/stage.h"
+#include "data/unpack.h"
 
 /* `separator`: what the form has, or 0; the options' own goes first. */
 MUST_CHECK enum err table_read_csv(const struct source_options *options,
@@ -22,6 +23,16 @@ MUST_CHECK enum err table_read_npy(const struct source_options *options,
                                    struct stage *stage, struct why *why);
 MUST_CHECK enum err table_read_idx(const struct source_options *options,
                                    struct stage *stage, struct why *why);
+
+/* One array in npy form to the stage; with `labels`, `count` of them, these are
+ * its labels. */
+MUST_CHECK enum err table_stage_npy(const struct source_options *options,
+                                    struct unpacker *in, const double *labels,
+                                    uint64_t count, struct stage *stage,
+                                    struct why *why);
+/* A file of labels, IDX or npy; *labels is from mem_new. */
+MUST_CHECK enum err table_read_labels(const char *path, double **labels,
+                                      uint64_t *count, struct why *why);
 
 /* A frame to the stage, by an encoder fitted `without` some of its rows (NULL:
  * all) unless it is fitted already; NULL: an own one. */

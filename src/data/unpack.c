@@ -14,9 +14,16 @@
 enum {
     PACKED_BLOCK = 1 << 16,
     GZIP_ONLY = 15 + 16, /* inflateInit2: largest window, gzip header. */
+    DEFLATE_ONLY = -15,  /* The same without a header. */
 };
 
-enum unpack_mode { UNPACK_ASK, UNPACK_PLAIN, UNPACK_GZIP, UNPACK_ZSTD };
+enum unpack_mode {
+    UNPACK_ASK,
+    UNPACK_PLAIN,
+    UNPACK_GZIP,
+    UNPACK_ZSTD,
+    UNPACK_PART
+};
 
 /* zlib's own gz* functions are not used: they cannot read standard input
  * without closing it. */
@@ -27,6 +34,8 @@ struct unpacker {
     z_stream zlib;
     ZSTD_DStream *zstd;
     enum unpack_mode mode;
+    struct unpack_part part; /* UNPACK_PART: what is left of it. */
+    uLong check;             /* Of what came so far. */
     bool watched; /* A plain file, which nobody else shall write to. */
     struct input_identity identity; /* When it was opened. */
     bool in_member; /* A gzip member or zstd frame has begun and not ended. */
@@ -76,7 +85,8 @@ void unpacker_close(struct unpacker *in)
         return;
     if (in->file != NULL && in->file != stdin)
         (void)fclose(in->file);
-    if (in->mode == UNPACK_GZIP)
+    if (in->mode == UNPACK_GZIP ||
+        (in->mode == UNPACK_PART && in->part.deflated))
         (void)inflateEnd(&in->zlib);
     (void)ZSTD_freeDStream(in->zstd);
     mem_free(in);
@@ -182,7 +192,8 @@ static enum err inflate_some(struct unpacker *in, void *out, size_t room,
         return say_nomem(why);
     if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
         return why_set(why, ERR_FORMAT,
-                       "the gzip data are damaged; fetch the file again");
+                       "the %s data are damaged; fetch the file again",
+                       in->mode == UNPACK_PART ? "zip" : "gzip");
     return ERR_OK;
 }
 
@@ -201,6 +212,107 @@ static enum err zstd_some(struct unpacker *in, void *out, size_t room,
                        ZSTD_getErrorName(code));
     in->in_member = code != 0;
     return ERR_OK;
+}
+
+/* --- a part -----------------------------------------------------------------
+ */
+
+static enum err skip(struct unpacker *in, uint64_t offset, struct why *why)
+{
+    if (in->file == NULL && offset <= in->memory_size) {
+        in->memory += offset;
+        in->memory_size -= (size_t)offset;
+        return ERR_OK;
+    }
+    if (in->file != NULL && fseeko(in->file, (off_t)offset, SEEK_SET) == 0)
+        return ERR_OK;
+    return why_set(why, ERR_IO, "cannot be read from its middle");
+}
+
+enum err unpacker_narrow(struct unpacker *in, const struct unpack_part *part,
+                         struct why *why)
+{
+    enum err err = skip(in, part->offset, why);
+
+    if (err == ERR_OK && part->deflated &&
+        inflateInit2(&in->zlib, DEFLATE_ONLY) != Z_OK)
+        err = say_nomem(why);
+    if (err != ERR_OK)
+        return err;
+    in->mode = UNPACK_PART;
+    in->part = *part;
+    in->in_member = part->deflated;
+    in->check = crc32(0, NULL, 0);
+    return ERR_OK;
+}
+
+static enum err say_part(const char *what, struct why *why)
+{
+    return why_set(why, ERR_FORMAT,
+                   "the zip archive is damaged: a member %s; write or fetch it "
+                   "again",
+                   what);
+}
+
+/* Packed bytes, no further than the part. */
+static enum err load_part(struct unpacker *in, struct why *why)
+{
+    const bool fresh = in->at == in->end;
+    const enum err err = load_packed(in, why);
+
+    if (err != ERR_OK || !fresh)
+        return err;
+    if (in->end > in->part.packed)
+        in->end = (size_t)in->part.packed;
+    in->part.packed -= in->end;
+    return ERR_OK;
+}
+
+/* Whatever comes when all that was announced has come. */
+static enum err end_part(struct unpacker *in, struct why *why)
+{
+    uint8_t extra;
+    size_t more = 0;
+    enum err err = ERR_OK;
+
+    while (err == ERR_OK && in->in_member && more == 0) {
+        err = load_part(in, why);
+        if (err == ERR_OK && in->at == in->end)
+            return say_part("ends too early", why);
+        if (err == ERR_OK)
+            err = inflate_some(in, &extra, 1, &more, why);
+    }
+    if (err != ERR_OK)
+        return err;
+    if (more > 0 || in->at < in->end || in->part.packed > 0)
+        return say_part("is larger than it says", why);
+    return in->check == in->part.check ? ERR_OK
+                                       : say_part("fails its checksum", why);
+}
+
+static enum err unpack_part(struct unpacker *in, void *out, size_t room,
+                            size_t *got, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    *got = 0;
+    if (room > in->part.size)
+        room = (size_t)in->part.size;
+    if (room == 0)
+        return end_part(in, why);
+    while (err == ERR_OK && *got == 0) {
+        err = load_part(in, why);
+        if (err == ERR_OK &&
+            (in->at == in->end || (in->part.deflated && !in->in_member)))
+            err = say_part("ends too early", why);
+        else if (err == ERR_OK && in->part.deflated)
+            err = inflate_some(in, out, room, got, why);
+        else if (err == ERR_OK)
+            err = unpack_plain(in, out, room, got, why);
+    }
+    in->part.size -= *got;
+    in->check = crc32(in->check, out, (uInt)*got);
+    return err;
 }
 
 /* Between members: another may follow; anything else (padding) is dropped
@@ -270,8 +382,9 @@ enum err unpacker_read(struct unpacker *in, void *out, size_t room, size_t *got,
         return err;
     if (room > most)
         room = most;
-    err = in->mode == UNPACK_PLAIN ? unpack_plain(in, out, room, got, why)
-                                   : unpack_some(in, out, room, got, why);
+    err = in->mode == UNPACK_PLAIN  ? unpack_plain(in, out, room, got, why)
+          : in->mode == UNPACK_PART ? unpack_part(in, out, room, got, why)
+                                    : unpack_some(in, out, room, got, why);
     if (err == ERR_OK && *got == 0 && has_changed(in))
         err = unpacker_say_changed(why);
     return err;

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -31,6 +32,21 @@ MUST_CHECK enum err unpacker_read(struct unpacker *in, void *out, size_t room,
 /* The same until `room` is full or the data end. */
 MUST_CHECK enum err unpacker_fill(struct unpacker *in, void *out, size_t room,
                                   size_t *got, struct why *why);
+
+/* A stretch of a file: a member of a zip archive. */
+struct unpack_part {
+    uint64_t offset;
+    uint64_t packed; /* Bytes there. */
+    uint64_t size;   /* Bytes they unpack to. */
+    uint32_t check;  /* CRC-32 of these. */
+    bool deflated;   /* Or stored as they are. */
+};
+
+/* Read this and nothing else, before anything was read.  The end is reached
+ * only if sizes and checksum are true; never more than `size` bytes come. */
+MUST_CHECK enum err unpacker_narrow(struct unpacker *in,
+                                    const struct unpack_part *part,
+                                    struct why *why);
 
 /* The sentence for ERR_MISMATCH. */
 enum err unpacker_say_changed(struct why *why);

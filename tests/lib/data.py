@@ -282,7 +282,7 @@ def check_info():
                  "no header, so give a number from 1 to 4"),
                 (["i.svm", "--scale", "minmax"], "--categorical, --pairs, "
                  "--scale, --missing, --drop and --weight are for tables: "
-                 "csv, tsv, npy")]:
+                 "csv, tsv, npy, npz")]:
             _, _, err = muster("data", "info", *words)
             assert err == f"muster: {words[0]}: {said}\n", err
 

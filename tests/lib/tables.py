@@ -12,6 +12,7 @@ DEBIAN = "/usr/bin/python3"
 try:
     import numpy as np
     import pandas as pd
+    import scipy.sparse
     from sklearn.datasets import dump_svmlight_file
     from sklearn.preprocessing import StandardScaler
 except ImportError as missing:
@@ -19,7 +20,8 @@ except ImportError as missing:
     if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN) and \
             os.path.exists(DEBIAN):
         os.execv(DEBIAN, [DEBIAN, *sys.argv])
-    print(f"1..0 # SKIP {missing}: apt install python3-pandas python3-sklearn")
+    print(f"1..0 # SKIP {missing}: apt install python3-pandas python3-scipy "
+          "python3-sklearn")
     sys.exit(0)
 
 MUSTER = os.environ["MUSTER"]
@@ -147,8 +149,90 @@ def numpy_files():
         assert one.read() == two.read()
 
 
+def same(one, two):
+    with open(one, "rb") as a, open(two, "rb") as b:
+        assert a.read() == b.read(), (one, two)
+
+
+def archives():
+    """numpy.savez, compressed or not, whatever the arrays are called, is the
+    npy files of the same arrays; through a frame too."""
+    table = people()
+    x = table[["age", "fare"]].to_numpy()
+    y = (table["survived"] == "yes").astype(int).to_numpy()
+    np.save("x.npy", x)
+    np.save("y.npy", y)
+    np.save("xy.npy", np.column_stack([x, y]))
+    np.savez("X.npz", X=x, y=y)
+    np.savez_compressed("data.npz", target=y, data=np.asfortranarray(x))
+    np.savez_compressed("arr.npz", x, y.reshape(-1, 1))
+    np.savez("only.npz", table=np.column_stack([x, y]))
+    np.savez("rows.npz", X=x)
+    np.savez("many.npz", a=x, b=y, c=y)
+    for more in ([], ["--scale", "standard"]):
+        trained("x.npy", "m", "--labels", "y.npy", *more)
+        first = predictions("x.npy", "m")
+        for name in ("X.npz", "data.npz", "arr.npz"):
+            trained(name, "n", *more)
+            same("m", "n")
+            assert predictions(name, "n") == first
+        trained("rows.npz", "n", "--labels", "y.npy", *more)
+        same("m", "n")
+        os.rename("arr.npz", "unnamed")
+        trained("unnamed", "n", *more)
+        same("m", "n")
+        os.rename("unnamed", "arr.npz")
+        trained("xy.npy", "m", *more)
+        trained("only.npz", "n", *more)
+        same("m", "n")
+    trained("only.npz", "n", "--weight", 1, "--label", 3)
+    _, err = muster("train", "many.npz", "m", rc=1)
+    assert "expected arrays X and y" in err and "a.npy, b.npy" in err, err
+    _, err = muster("train", "only.npz", "m", "--labels", "x.npy", rc=1)
+    assert "a file of labels has one" in err, err
+
+
+def sparse_matrices():
+    """scipy.sparse.save_npz is the svmlight file of the same values."""
+    draw = np.random.default_rng(3)
+    x = scipy.sparse.random(300, 40, .1, "csr", random_state=3)
+    x = scipy.sparse.hstack([x[:, :39], np.ones((300, 1))]).tocsr()
+    y = (x @ draw.normal(0, 1, 40) > 0).astype(int)
+    dump_svmlight_file(x, y, "x.svm", zero_based=False)
+    np.save("y.npy", y)
+    scipy.sparse.save_npz("x.npz", x)
+    mixed = x.copy()
+    for i in range(300):
+        part = slice(mixed.indptr[i], mixed.indptr[i + 1])
+        mixed.indices[part] = mixed.indices[part][::-1].copy()
+        mixed.data[part] = mixed.data[part][::-1].copy()
+    scipy.sparse.save_npz("mixed.npz", mixed, compressed=False)
+    trained("x.svm", "m")
+    first = predictions("x.svm", "m")
+    for name in ("x.npz", "mixed.npz"):
+        trained(name, "n", "--labels", "y.npy")
+        same("m", "n")
+        assert predictions(name, "n") == first
+    trained("x.npz", "n", "--labels", "y.npy", "-n", 2)
+    same("m", "n")
+    _, err = muster("train", "x.npz", "n", rc=2)
+    assert "add --labels FILE.npy" in err, err
+    scipy.sparse.save_npz("csc.npz", x.tocsc())
+    _, err = muster("predict", "csc.npz", "m", "out.txt", rc=2)
+    assert "stored as csc; save x.tocsr()" in err, err
+    scipy.sparse.save_npz("wide.npz", scipy.sparse.hstack([x, x]).tocsr())
+    _, err = muster("predict", "wide.npz", "m", "out.txt", rc=2)
+    assert "80 columns; the model has 40" in err, err
+    twice = scipy.sparse.csr_matrix(
+        (np.ones(2), np.array([3, 3]), np.array([0, 2])), shape=(1, 40))
+    scipy.sparse.save_npz("twice.npz", twice)
+    _, err = muster("predict", "twice.npz", "m", "out.txt", rc=1)
+    assert "row 1: column 4 twice" in err, err
+
+
 def main():
-    checks = [swapped, index, gaps, scaled, svmlight, numpy_files]
+    checks = [swapped, index, gaps, scaled, svmlight, numpy_files, archives,
+              sparse_matrices]
     print(f"1..{len(checks)}")
     for number, check in enumerate(checks, 1):
         with tempfile.TemporaryDirectory() as folder:
