@@ -64,8 +64,7 @@ static enum follow_verdict judge(struct alone *a, const struct evaluation *what,
     if (err == ERR_TOOBIG)
         return follow_refuse(&a->follow, what->kind);
     (void)tally_gradient(&a->total, a->exponent, a->sums);
-    return follow_take(&a->follow, what->kind, a->sums,
-                       tally_loss_value(&a->total, a->exponent));
+    return follow_take(&a->follow, what->kind, a->sums);
 }
 
 /* ERR_RANGE: not finite, or beyond any scale. */

@@ -46,9 +46,9 @@ static enum err check_shape(const struct muster_options *o, struct why *why)
     if (o->dims == 0 || o->chunks == 0 || o->rows == 0)
         return why_set(why, ERR_SHAPE,
                        "dims, chunks and rows must be at least 1");
-    if (o->dims > DIMS_MAX - FOLLOW_BLOCKS_MAX)
+    if (o->dims > DIMS_MAX - FOLLOW_SIZES_MAX)
         return why_set(why, ERR_SHAPE, "dims must be at most %u",
-                       DIMS_MAX - FOLLOW_BLOCKS_MAX);
+                       DIMS_MAX - FOLLOW_SIZES_MAX);
     if (o->chunks > CHUNKS_MAX)
         return why_set(why, ERR_SHAPE, "chunks must be at most %u", CHUNKS_MAX);
     if (o->gradient == NULL)

@@ -540,10 +540,9 @@ void commit_hopeless(struct coordinator *c, struct actions *actions)
 /* Where no bound is proved the sums tell whether their scale was fine enough,
  * and which one comes next.  False: the round is done again, or the job is
  * over. */
-static bool sizes_stand(struct coordinator *c, double loss,
-                        struct actions *actions)
+static bool sizes_stand(struct coordinator *c, struct actions *actions)
 {
-    switch (follow_take(&c->follow, c->what.kind, c->gradient, loss)) {
+    switch (follow_take(&c->follow, c->what.kind, c->gradient)) {
     case FOLLOW_STANDS:
         return true;
     case FOLLOW_AGAIN:
@@ -598,7 +597,7 @@ void commit_round(struct coordinator *c, struct actions *actions)
     note_round(c);
     refusals_settle(c, actions);
     call_off(c, actions);
-    if (c->options.follow && !sizes_stand(c, out.loss, actions))
+    if (c->options.follow && !sizes_stand(c, actions))
         return;
     out.attempts = c->key.attempt;
     add_round(&c->outcome, &out);

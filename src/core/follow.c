@@ -10,7 +10,6 @@
 
 #define CHUNK_BITS      51 /* Of a chunk on the grid, at most. */
 #define HEADROOM        4  /* Bits above the sum of sizes. */
-#define LOSS_MARGIN     36 /* Bits of a chunk's loss above p: sums cancel. */
 #define SMALL_SHARE     20 /* Bits below the largest sum that p still follows. */
 #define FALL_MOST       10 /* Bits between two evaluations. */
 #define POWER_START     40
@@ -33,7 +32,7 @@ static uint32_t blocks_of(uint32_t dims)
 
 uint32_t follow_dims(uint32_t dims)
 {
-    return dims + blocks_of(dims);
+    return dims + blocks_of(dims) + 1;
 }
 
 /* Bits of a chunk such that no sum of all of them reaches 2^limit. */
@@ -126,13 +125,12 @@ void follow_exponents(const struct follow *follow, enum evaluation_kind kind,
     const int16_t *power = power_of(follow, kind);
     const int bits = chunk_bits(follow->chunks);
 
-    for (uint32_t b = 0; b < follow->blocks; b++)
+    for (uint32_t b = 0; b < powers(follow); b++)
         exponent[follow->dims + b] = (int16_t)(bits - power[b]);
     for (uint32_t j = 0; j < follow->dims; j++)
         exponent[j] = exponent[follow->dims + j / follow->width];
     exponent[follow_dims(follow->dims)] =
-        (int16_t)(loss_bits(follow->chunks) - LOSS_MARGIN -
-                  power[follow->blocks]);
+        (int16_t)(loss_bits(follow->chunks) - power[follow->blocks]);
 }
 
 /* The largest |value| of a block; NaN if there is one. */
@@ -150,33 +148,33 @@ static double largest(const double *values, uint32_t count)
     return broken ? (double)NAN : most;
 }
 
-static bool loss_fits(uint32_t chunks, int16_t exponent, double loss)
+/* The size of a block whose largest |value| is `most`, up to the grid. */
+static bool measure(uint32_t chunks, int16_t exponent, double most,
+                    double *size)
 {
-    return fabs(loss * power_of_two(exponent)) <
-           power_of_two(loss_bits(chunks)); /* Nor is NaN. */
+    /* 2^exponent of a huge value may overflow; that does not fit either. */
+    const double units = ceil(most * power_of_two(exponent));
+
+    *size = units * power_of_two(-exponent);
+    return units < power_of_two(chunk_bits(chunks)); /* NaN is not. */
 }
 
 bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
                     double loss, double *values)
 {
-    const double limit = power_of_two(chunk_bits(chunks));
     const uint32_t width = width_of(dims);
     const uint32_t blocks = blocks_of(dims);
 
     for (uint32_t b = 0; b < blocks; b++) {
         const uint32_t first = b * width;
         const uint32_t count = dims - first < width ? dims - first : width;
-        const int16_t power = exponent[dims + b];
-        const double most = largest(values + first, count);
-        double units;
 
-        /* 2^power of a huge value may overflow; that does not fit either. */
-        units = ceil(most * power_of_two(power));
-        if (!(units < limit)) /* NaN, too. */
+        if (!measure(chunks, exponent[dims + b], largest(values + first, count),
+                     &values[dims + b]))
             return false;
-        values[dims + b] = units * power_of_two(-power);
     }
-    return loss_fits(chunks, exponent[dims + blocks], loss);
+    return measure(chunks, exponent[dims + blocks], fabs(loss),
+                   &values[dims + blocks]);
 }
 
 /* p of a sum of sizes; those above 0 only. */
@@ -233,17 +231,15 @@ enum follow_verdict follow_refuse(struct follow *follow,
     return FOLLOW_AGAIN;
 }
 
-/* A refusal says that some block reached its limit: does some sum?  Losses may
- * cancel, which sizes do not, so that much less of them counts. */
-static bool refusal_true(const struct follow *follow, const double *size,
-                         double loss)
+/* A refusal says that some block reached its limit: does some sum? */
+static bool refusal_true(const struct follow *follow, const double *size)
 {
-    for (uint32_t b = 0; b < follow->blocks; b++) {
+    for (uint32_t b = 0; b < powers(follow); b++) {
         /* Within a grid step of the limit: sizes are rounded up. */
         if (size[b] > 0.5 * ldexp(1, follow->refused[b]))
             return true;
     }
-    return fabs(loss) > ldexp(1, follow->refused[follow->blocks] - LOSS_MARGIN);
+    return false;
 }
 
 /* p of the blocks by their sums of sizes; by how much the highest fell. */
@@ -261,35 +257,35 @@ static int follow_sizes(const struct follow *follow, const double *size,
     return before - highest(follow, power);
 }
 
-static int follow_loss(double loss, int16_t *power)
+/* The same of the loss, by its sum of sizes: its own may cancel to nothing. */
+static int follow_loss(double size, int16_t *power)
 {
     const int16_t before = *power;
 
-    if (loss != 0)
-        *power = power_for(fabs(loss));
+    if (size > 0)
+        *power = power_for(size);
     return before - *power;
 }
 
 enum follow_verdict follow_take(struct follow *follow,
-                                enum evaluation_kind kind, double *sums,
-                                double loss)
+                                enum evaluation_kind kind, double *sums)
 {
     double *size = sums + follow->dims;
     int16_t *power = power_of(follow, kind);
     int fall;
     int loss_fall;
 
-    if (follow->refusals > 0 && !refusal_true(follow, size, loss))
+    if (follow->refusals > 0 && !refusal_true(follow, size))
         return FOLLOW_NO_FUNCTION;
     fall = follow_sizes(follow, size, power);
-    loss_fall = follow_loss(loss, &power[follow->blocks]);
+    loss_fall = follow_loss(size[follow->blocks], &power[follow->blocks]);
     if (fall > FALL_MOST || loss_fall > FALL_MOST) {
         follow->refusals = 0;
         return ++follow->repetitions < REPETITIONS_MAX ? FOLLOW_AGAIN
                                                        : FOLLOW_NO_FUNCTION;
     }
     settle(follow);
-    memset(size, 0, follow->blocks * sizeof *size);
+    memset(size, 0, powers(follow) * sizeof *size);
     return FOLLOW_STANDS;
 }
 

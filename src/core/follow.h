@@ -9,6 +9,7 @@
  *
  *     weights, sums   [ 0 .. dims )            the user's
  *                     [ dims .. dims+blocks )  weights 0; sums S_b of sizes
+ *                     [ dims+blocks ]          the same of |loss|
  *
  * so that they need no message of their own, merge in any order, and are the
  * same however the chunks were dealt out.  With K chunks and
@@ -18,12 +19,12 @@
  * A chunk is at most S_b, so the same point always fits, with a factor of 16 to
  * spare, and 16 K for one chunk among K equal ones.  The sum S_b has B - 4
  * bits, 47 for up to 2,048 chunks and 42 for 65,536 (docs/api.md has what was
- * measured).  The loss has 110 bits and needs no size: with L the sum of the
- * last evaluation its p is 4 + ceil(log2 |L|), a chunk may reach 2^36 times
- * 2^p, and the grid is 2^-58 of 2^p or finer.  An evaluation is done again
+ * measured).  The loss is a block of its own, whose p follows its own S alone:
+ * the losses of chunks may cancel, their sizes do not.  Its sum has 110 bits,
+ * so the grid is 2^-94 of 2^p or finer.  An evaluation is done again
  *     with p + 20, + 40, + 80 ... if a chunk is refused (judged alone),
- *     with the p of its own sizes if those, or the loss, are 2^10 below what p
- *     was made for:
+ *     with the p of its own sizes if those, or the loss's, are 2^10 below what
+ *     p was made for:
  *     too few bits would be left; so it is with the first evaluation.
  * All that is a function of the sums alone, so every machine that replays the
  * same evaluations has the same scales.
@@ -39,7 +40,8 @@
 #include "math/evaluation.h"
 
 #define FOLLOW_BLOCKS_MAX 4096u
-#define FOLLOW_KINDS      2u /* GRADIENT and HESSVEC. */
+#define FOLLOW_SIZES_MAX  (FOLLOW_BLOCKS_MAX + 1) /* And the loss's. */
+#define FOLLOW_KINDS      2u                      /* GRADIENT and HESSVEC. */
 
 struct follow {
     uint32_t dims, chunks;
@@ -78,13 +80,11 @@ enum follow_verdict follow_refuse(struct follow *follow,
                                   enum evaluation_kind kind);
 /* Known to fit no scale: what follow_refuse would come to in the end. */
 void follow_despair(struct follow *follow, enum evaluation_kind kind);
-/* All chunks fit; `sums` are follow_dims decoded sums, `loss` is that of the
- * losses.  STANDS: the sizes are
+/* All chunks fit; `sums` are follow_dims decoded sums.  STANDS: the sizes are
  * 0 now, so that the weights behind them never move; otherwise `sums` is as
  * it was. */
 enum follow_verdict follow_take(struct follow *follow,
-                                enum evaluation_kind kind, double *sums,
-                                double loss);
+                                enum evaluation_kind kind, double *sums);
 
 /* For checkpoints, at any time: as the evaluation at hand began. */
 size_t follow_bytes(const struct follow *follow);

@@ -55,6 +55,19 @@ sys.setswitchinterval(1e-4)
 crowd(busy)
 print(all(muster.train(bowl, workers=2, steps=20, **JOB) == ALONE for _ in range(3)))
 """,
+    "losses of chunks that cancel are no two answers": """
+def cancels(off):
+    def part(_, w, chunk, g, loss):
+        g[0], loss[0] = w[0] - 3, w[0] ** 2 / 2 - 3 * w[0] + off[chunk]
+    return part
+for off in [.3, .1, -.4], [1e6, -1e6, 1e-9]:
+    for more in dict(optimiser="gd", rate=0.1), dict(optimiser="lbfgs"):
+        job = dict(dims=1, chunks=3, rows=3, steps=30, **more)
+        one = muster.train(cancels(off), **job)
+        assert abs(one.weights[0] - 3) < 1, one
+        assert muster.train(cancels(off), workers=2, **job) == one
+print(True)
+""",
     "a thread that trains, one that works": """
 found = []
 thread = threading.Thread(target=lambda: found.append(

@@ -17,7 +17,7 @@
 #include "base/chunkset.h"
 #include "math/tally.h"
 
-enum { DIMS = 3, WEIGHTS = 2 * DIMS };
+enum { DIMS = 3, WEIGHTS = 2 * DIMS + 1 };
 
 static struct follow open_follow(uint32_t chunks)
 {
@@ -46,7 +46,7 @@ static uint32_t evaluate(struct follow *follow, const double *chunk,
         }
         for (int j = 0; j < WEIGHTS; j++)
             values[j] *= follow->chunks;
-        *verdict = follow_take(follow, EVALUATE_GRADIENT, values, 0);
+        *verdict = follow_take(follow, EVALUATE_GRADIENT, values);
     } while (*verdict == FOLLOW_AGAIN);
     return attempts;
 }
@@ -175,16 +175,51 @@ static void test_no_function(void **state)
     (void)state;
     /* Fitted to sums of 8; then a chunk beyond 2^7. */
     sums[DIMS] = sums[DIMS + 1] = sums[DIMS + 2] = 8;
-    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums, 0),
+    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums),
                      FOLLOW_AGAIN);
     assert_int_equal(follow_refuse(&follow, EVALUATE_GRADIENT),
                      FOLLOW_NO_FUNCTION);
     /* Refused, and then far below what was refused. */
     follow_despair(&follow, EVALUATE_GRADIENT);
     assert_int_equal(follow_refuse(&follow, EVALUATE_GRADIENT), FOLLOW_AGAIN);
-    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums, 0),
+    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums),
                      FOLLOW_NO_FUNCTION);
     follow_close(&follow);
+}
+
+/* Losses of chunks that cancel, wholly or nearly, are as large as they are: no
+ * scale is fitted to what is left of them. */
+static void test_losses_may_cancel(void **state)
+{
+    static const double losses[][DIMS] = {{.3, .1, -.4},
+                                          {1e6, -1e6, 1e-9},
+                                          {1e300, -1e300, 1},
+                                          {1e-200, -1e-200}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        struct follow follow = open_follow(3);
+        enum follow_verdict verdict;
+
+        do {
+            double sums[WEIGHTS] = {0};
+            int16_t exponent[WEIGHTS + 1];
+            bool fits = true;
+
+            follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
+            for (int k = 0; fits && k < 3; k++) {
+                double values[WEIGHTS] = {1, 1, 1};
+
+                fits = follow_measure(DIMS, 3, exponent, losses[i][k], values);
+                for (int j = 0; j < WEIGHTS; j++)
+                    sums[j] += values[j];
+            }
+            verdict = fits ? follow_take(&follow, EVALUATE_GRADIENT, sums)
+                           : follow_refuse(&follow, EVALUATE_GRADIENT);
+        } while (verdict == FOLLOW_AGAIN);
+        assert_int_equal(verdict, FOLLOW_STANDS);
+        follow_close(&follow);
+    }
 }
 
 /* A checkpoint in the middle of an evaluation is that of its beginning. */
@@ -227,10 +262,10 @@ static void test_blocks(void **state)
     struct follow follow;
 
     (void)state;
-    assert_int_equal(follow_dims(1), 2);
-    assert_int_equal(follow_dims(4096), 8192);
-    assert_int_equal(follow_dims(4097), 4097 + 2049);
-    assert_int_equal(follow_dims(1000000), 1000000 + 4082);
+    assert_int_equal(follow_dims(1), 3);
+    assert_int_equal(follow_dims(4096), 8193);
+    assert_int_equal(follow_dims(4097), 4097 + 2050);
+    assert_int_equal(follow_dims(1000000), 1000000 + 4083);
     assert_int_equal(follow_init(&follow, 1000000, 3), ERR_OK);
     assert_int_equal(follow.blocks, 4082);
     follow_close(&follow);
@@ -245,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_zero_stands),
         cmocka_unit_test(test_hopeless),
         cmocka_unit_test(test_no_function),
+        cmocka_unit_test(test_losses_may_cancel),
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_blocks),
     };

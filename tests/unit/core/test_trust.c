@@ -218,12 +218,12 @@ static void test_late_in_a_followed_round_is_no_strike(void **state)
 {
     struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
     const uint32_t dims = follow_dims(DIMS);
-    int64_t sum[2][2 * DIMS];
+    int64_t sum[2][2 * DIMS + 1];
     struct msg late[2];
     struct play play;
 
     (void)state;
-    assert_in_range(dims, DIMS + 1, 2 * DIMS);
+    assert_in_range(dims, DIMS + 1, 2 * DIMS + 1);
     options.follow = true;
     options.job.dims = options.job.sum_dims = dims;
     options.sync = true;
