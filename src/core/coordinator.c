@@ -116,7 +116,7 @@ static enum err make_members(struct coordinator *c)
             return ERR_NOMEM;
         c->slot_link[link] = LINK_NONE;
     }
-    return ERR_OK;
+    return refusals_init(c);
 }
 
 static enum err make_vectors(struct coordinator *c)
@@ -339,6 +339,7 @@ void coordinator_close(struct coordinator *coordinator)
     }
     free_retired(c);
     verify_close(c);
+    refusals_close(c);
     homes_close(c);
     peers_close(c);
     code_close(&c->code);

@@ -250,16 +250,22 @@ struct member {
     uint64_t repeat_view; /* ... in the last, of this view; 0 = not so. */
 };
 
-/* Who said of a piece that it does not fit: src/core/refusals.c. */
-#define REFUSALS_MAX 3u
-struct refusers {
-    uint64_t name[REFUSALS_MAX]; /* Hashed. */
-    uint32_t count;
+/* Who said in this round of a piece that it does not fit: core/refusals.c. */
+#define REFUSED_MAX 4u
+struct refuser {
+    char name[NAME_SIZE];
+    uint32_t count; /* Beyond REFUSED_MAX: all of them. */
+    uint32_t piece[REFUSED_MAX];
+};
+
+struct refusals {
+    struct refuser *who; /* By the hash of the name. */
+    size_t room;         /* A power of two. */
+    size_t count;
 };
 
 struct piece_state {
     bool in;
-    struct refusers refusers;
     uint32_t assignee_count;
     uint32_t *assignee; /* Links; assignees_max of them. */
 };
@@ -391,8 +397,8 @@ struct coordinator {
     uint32_t items_used, items_capacity;
     void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */
     uint32_t retired_count;
-    struct refusers refusers; /* Of coded answers, in this round. */
-    struct outcome outcome;   /* Of the step's rounds so far. */
+    struct refusals refusals;
+    struct outcome outcome; /* Of the step's rounds so far. */
 
     bool receipt_due;      /* The last step's is not written yet, ... */
     struct record receipt; /* ... it lacks the hash. */

@@ -240,14 +240,16 @@ void answers_refuse(struct coordinator *c, uint32_t link,
                     const struct msg_refuse *msg, struct actions *actions);
 
 /* refusals.c */
+MUST_CHECK enum err refusals_init(struct coordinator *c);
+void refusals_close(struct coordinator *c);
 bool refusals_has(const struct coordinator *c, uint32_t id, uint32_t link);
 /* The same of its coded answer. */
 bool refusals_of_row(const struct coordinator *c, uint32_t link);
 /* False: it said so before. */
 bool refusals_add(struct coordinator *c, uint32_t id, uint32_t link);
-/* Are there enough to believe it, or nobody left to ask? */
+/* Was it refused, and is nobody left to ask? */
 bool refusals_true(struct coordinator *c, uint32_t id);
-/* The round could be ended: strike who refused alone what is in. */
+/* The round could be ended: strike who refused what is in. */
 void refusals_settle(struct coordinator *c, struct actions *actions);
 void refusals_clear(struct coordinator *c);
 /* The piece is in, merged from here; the round may be over. */

@@ -2,59 +2,118 @@
  * refusals.c - workers that say a piece does not fit the proved bound.
  *
  * Whether it fits is a matter of the data and the weights, not of who computes
- * it.  So a true refusal is everybody's: the job ends once REFUSALS_MAX names,
- * or all who could compute the piece, have said so.  One that nobody repeats,
- * and that another's answer belies, is a strike.  Names count once for each
- * piece, and who has refused a piece is not given it again.
+ * it.  So a true refusal is everybody's: the job ends when all who are here and
+ * could compute the piece have said so, by name, and not before, for names cost
+ * a rogue nothing.  A refusal that another's answer belies is a strike.  Who
+ * has refused a piece is not given it again in the round.
  *
- * Coded answers are of many pieces at once; there a name counts once in a
- * round.
+ * Coded answers are of many pieces at once: to refuse one is to refuse the row.
+ *
+ * Who refuses more than REFUSED_MAX pieces in a round counts as refusing them
+ * all, so that the memory is that of init.
  */
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/quick.h"
 #include "core/coordinator_parts.h"
 
-static uint64_t hash_of(const char *name)
+#define ROW UINT32_MAX /* In the place of a piece. */
+
+enum err refusals_init(struct coordinator *c)
 {
-    return quick_u64(name, strlen(name), 0);
+    struct refusals *refusals = &c->refusals;
+
+    /* Never more than half full, so that a search finds a gap soon. */
+    refusals->room = 2;
+    while (refusals->room < 2 * (size_t)c->members_max)
+        refusals->room *= 2;
+    refusals->who = mem_new(refusals->room, sizeof *refusals->who);
+    return refusals->who == NULL ? ERR_NOMEM : ERR_OK;
 }
 
-static struct refusers *refusers_of(struct coordinator *c, uint32_t id)
+void refusals_close(struct coordinator *c)
 {
-    return code_plain(&c->code, id) ? &c->pieces[id].refusers : &c->refusers;
+    mem_free(c->refusals.who);
+    c->refusals = (struct refusals){0};
 }
 
-static bool among(const struct refusers *refusers, const char *name)
+void refusals_clear(struct coordinator *c)
 {
-    const uint64_t hash = hash_of(name);
+    struct refusals *refusals = &c->refusals;
 
-    for (uint32_t i = 0; i < refusers->count; i++) {
-        if (refusers->name[i] == hash)
+    if (refusals->count > 0)
+        memset(refusals->who, 0, refusals->room * sizeof *refusals->who);
+    refusals->count = 0;
+}
+
+/* Its place, or the gap where it would be. */
+static struct refuser *find(const struct refusals *refusals, const char *name)
+{
+    size_t at = quick_u64(name, strlen(name), 0);
+
+    for (;; at++) {
+        struct refuser *who = &refusals->who[at & (refusals->room - 1)];
+
+        if (who->count == 0 || strcmp(who->name, name) == 0)
+            return who;
+    }
+}
+
+static bool has(const struct refuser *who, uint32_t id)
+{
+    for (uint32_t i = 0; i < who->count && i < REFUSED_MAX; i++) {
+        if (who->piece[i] == id)
             return true;
     }
-    return false;
+    return who->count > REFUSED_MAX;
+}
+
+static bool refused(const struct coordinator *c, uint32_t id, const char *name)
+{
+    return c->refusals.count > 0 && has(find(&c->refusals, name), id);
 }
 
 bool refusals_has(const struct coordinator *c, uint32_t id, uint32_t link)
 {
-    return among(&c->pieces[id].refusers, c->members[link].name);
+    return refused(c, id, c->members[link].name);
 }
 
 bool refusals_of_row(const struct coordinator *c, uint32_t link)
 {
-    return among(&c->refusers, c->members[link].name);
+    return refused(c, ROW, c->members[link].name);
 }
 
 bool refusals_add(struct coordinator *c, uint32_t id, uint32_t link)
 {
-    struct refusers *refusers = refusers_of(c, id);
-    const char *name = c->members[link].name;
+    struct refusals *refusals = &c->refusals;
+    const uint32_t what = code_plain(&c->code, id) ? id : ROW;
+    struct refuser *who = find(refusals, c->members[link].name);
 
-    if (refusers->count == REFUSALS_MAX || among(refusers, name))
+    if (has(who, what))
         return false;
-    refusers->name[refusers->count++] = hash_of(name);
+    if (who->count == 0) {
+        /* More names than members: somebody comes and goes.  Begin anew. */
+        if (refusals->count == refusals->room / 2) {
+            refusals_clear(c);
+            who = find(refusals, c->members[link].name);
+        }
+        memcpy(who->name, c->members[link].name, NAME_SIZE);
+        refusals->count++;
+    }
+    if (who->count < REFUSED_MAX)
+        who->piece[who->count] = what;
+    who->count++;
     return true;
+}
+
+static bool refused_by_any(const struct coordinator *c, uint32_t id)
+{
+    for (size_t i = 0; c->refusals.count > 0 && i < c->refusals.room; i++) {
+        if (has(&c->refusals.who[i], id))
+            return true;
+    }
+    return false;
 }
 
 /* Who is here, has not refused it, and could compute it. */
@@ -79,50 +138,37 @@ static bool hope_for_row(struct coordinator *c)
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
         const uint32_t link = c->slot_link[slot];
 
-        c->slot_alive[slot] =
-            c->slot_in[slot] ||
-            (link != LINK_NONE && !among(&c->refusers, c->members[link].name));
+        c->slot_alive[slot] = c->slot_in[slot] ||
+                              (link != LINK_NONE && !refusals_of_row(c, link));
     }
     return code_decodable(&c->code, c->slot_alive);
 }
 
 bool refusals_true(struct coordinator *c, uint32_t id)
 {
-    const struct refusers *refusers = refusers_of(c, id);
-
-    if (refusers->count == 0)
+    if (c->refusals.count == 0)
         return false;
-    return refusers->count == REFUSALS_MAX ||
-           (code_plain(&c->code, id) ? !hope_for(c, id) : !hope_for_row(c));
+    return code_plain(&c->code, id)
+               ? !hope_for(c, id) && refused_by_any(c, id)
+               : !hope_for_row(c) && refused_by_any(c, ROW);
 }
 
-static void strike_alone(struct coordinator *c, const struct refusers *refusers,
-                         struct actions *actions)
+/* The round has ended: is there what it refused?  Rows are in if it has. */
+static bool belied(const struct coordinator *c, const struct refuser *who)
 {
-    for (uint32_t i = 0; refusers->count == 1 && i < c->alive; i++) {
-        const uint32_t link = c->present[i];
-
-        if (hash_of(c->members[link].name) == refusers->name[0]) {
-            trust_strike(c, link, POISON_REFUSAL, actions);
-            return;
-        }
+    for (uint32_t i = 0; i < who->count && i < REFUSED_MAX; i++) {
+        if (who->piece[i] == ROW || c->pieces[who->piece[i]].in)
+            return true;
     }
+    return false;
 }
 
 void refusals_settle(struct coordinator *c, struct actions *actions)
 {
-    for (uint32_t id = 0; id < c->code.piece_count; id++) {
-        if (c->pieces[id].in)
-            strike_alone(c, &c->pieces[id].refusers, actions);
-        c->pieces[id].refusers.count = 0;
+    for (size_t i = 0; c->refusals.count > 0 && i < c->refusals.room; i++) {
+        if (belied(c, &c->refusals.who[i]))
+            trust_strike_name(c, c->refusals.who[i].name, POISON_REFUSAL,
+                              actions);
     }
-    strike_alone(c, &c->refusers, actions);
-    c->refusers.count = 0;
-}
-
-void refusals_clear(struct coordinator *c)
-{
-    for (uint32_t id = 0; id < c->code.piece_count; id++)
-        c->pieces[id].refusers.count = 0;
-    c->refusers.count = 0;
+    refusals_clear(c);
 }

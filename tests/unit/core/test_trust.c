@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "core/coordinator_parts.h"
 #include "play.h"
 
 #define DIMS 8u
@@ -299,8 +300,7 @@ static void test_one_refuser_is_struck(void **state)
     play_close(&play);
 }
 
-/* Three names of one piece, or all who are there, are believed; two pieces of
- * two names each are not. */
+/* All who are there are believed, and only they. */
 static void test_refusals_of_all_end_the_job(void **state)
 {
     struct play play;
@@ -311,21 +311,88 @@ static void test_refusals_of_all_end_the_job(void **state)
     refuse(&play, 1, 0);
     refuse(&play, 1, 1);
     refuse(&play, 2, 1);
-    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
     refuse(&play, 3, 0);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    refuse(&play, 2, 0);
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
     assert_int_equal(play.coordinator.stats.poison, 0);
     play_close(&play);
-    open_code(&play, "uncoded", 2, 0);
+    open_code(&play, "uncoded", 1, 0);
     refuse(&play, 0, 0);
-    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
-    refuse(&play, 1, 0);
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
     play_close(&play);
     /* The last who could have said otherwise goes. */
     open_code(&play, "uncoded", 2, 0);
     refuse(&play, 0, 0);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
     play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
+    play_close(&play);
+}
+
+/* The other workers' pieces and what was refused, by w3 and w4 in turn. */
+static void answer_by_honest(struct play *play)
+{
+    for (uint32_t id = 0; play->coordinator.optim.step == 0; id++) {
+        assert_true(id < play->coordinator.code.piece_count);
+        play_answer(play, 3 + id % 2, id, 4);
+    }
+}
+
+/* Names cost nothing: three rogues that refuse everything against two that
+ * compute it end no job, and each of them is struck. */
+static void test_rogue_names_do_not_end_the_job(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "steal", 5, 1);
+    for (uint32_t id = 0; id < play.coordinator.code.piece_count; id++) {
+        for (uint32_t link = 0; link < 3; link++)
+            refuse(&play, link, id);
+    }
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    for (uint32_t id = 0; id < play.coordinator.code.piece_count; id++) {
+        assert_true(work_given(&play, id, 3) || work_given(&play, id, 4));
+        assert_false(work_given(&play, id, 0));
+    }
+    answer_by_honest(&play);
+    assert_int_equal(play.coordinator.stats.poison_by[POISON_REFUSAL], 3);
+    assert_int_equal(trust_strikes(&play.coordinator, "w2"), 1);
+    assert_int_equal(trust_strikes(&play.coordinator, "w3"), 0);
+    play_close(&play);
+}
+
+/* Who refuses and leaves is struck all the same, and under whatever session it
+ * comes back it is not asked again. */
+static void test_a_refuser_that_leaves(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "steal", 5, 1);
+    refuse(&play, 0, 0);
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    answer_by_honest(&play);
+    assert_int_equal(trust_strikes(&play.coordinator, "w0"), 1);
+    play_close(&play);
+}
+
+/* Who comes while the last one computes is asked, too, before all is over. */
+static void test_a_joiner_is_asked_what_others_refused(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    refuse(&play, 0, 0);
+    play_hello(&play, 2, "w2", 7);
+    assert_true(member_here(&play.coordinator, 2));
+    refuse(&play, 1, 0);
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    assert_true(work_given(&play, 0, 2));
+    refuse(&play, 2, 0);
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
     play_close(&play);
 }
@@ -541,6 +608,9 @@ int main(void)
         cmocka_unit_test(test_late_in_a_followed_round_is_no_strike),
         cmocka_unit_test(test_one_refuser_is_struck),
         cmocka_unit_test(test_refusals_of_all_end_the_job),
+        cmocka_unit_test(test_rogue_names_do_not_end_the_job),
+        cmocka_unit_test(test_a_refuser_that_leaves),
+        cmocka_unit_test(test_a_joiner_is_asked_what_others_refused),
         cmocka_unit_test(test_a_name_that_is_taken),
         cmocka_unit_test(test_rows_not_finite),
         cmocka_unit_test(test_no_step_is_worse_than_its_code),
