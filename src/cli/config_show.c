@@ -112,5 +112,5 @@ enum err config_write(const struct options *options, const char *path,
                            "the options take more than %u bytes",
                            CONFIG_BYTES_MAX);
     }
-    return file_write_atomic(path, text, used, 0644, why);
+    return file_write_atomic(path, text, used, 0600, why);
 }

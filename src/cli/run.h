@@ -30,6 +30,7 @@ struct run {
     struct trace_file trace;    /* --trace. */
     char out[RUN_PATH_SIZE];    /* "" when nothing is kept. */
     bool fresh;                 /* There was no such folder. */
+    bool made;                  /* It was made, or found to be ours. */
     char before[RUN_NAME_SIZE]; /* The last run before it; "": none known. */
     struct history history;
     struct curve curve;

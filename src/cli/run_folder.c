@@ -18,6 +18,8 @@
 #include "os/file.h"
 #include "os/random.h"
 
+#define DRAWS_MAX 100u
+
 static bool holds_run(const char *folder)
 {
     char path[RUN_PATH_SIZE + 16];
@@ -46,6 +48,14 @@ static void new_name(char out[RUN_PATH_SIZE])
                    (unsigned)(random_u64() & 0xffff));
 }
 
+/* Before anything in it is believed. */
+static enum err check_folder(const char *folder, struct why *why)
+{
+    const enum err err = file_check_folder(folder, why);
+
+    return err == ERR_OK ? format_check(folder, why) : err;
+}
+
 static enum err resumed_folder(const struct options *options,
                                char out[RUN_PATH_SIZE], struct why *why)
 {
@@ -59,6 +69,9 @@ static enum err resumed_folder(const struct options *options,
     if (named != NULL) {
         (void)snprintf(out, RUN_PATH_SIZE, "%s", named);
     } else {
+        if (file_exists(RUNS_FOLDER) &&
+            file_check_folder(RUNS_FOLDER, why) != ERR_OK)
+            return ERR_DENIED;
         read_latest(latest);
         if (latest[0] == '\0')
             return why_set(why, ERR_NOTFOUND,
@@ -71,7 +84,7 @@ static enum err resumed_folder(const struct options *options,
         return why_set(why, ERR_NOTFOUND,
                        "--resume: %.200s holds no run: there is no %s in it",
                        out, JOURNAL_FILE);
-    return format_check(out, why); /* Before its options are read. */
+    return check_folder(out, why);
 }
 
 /* `muster train --resume DIR` alone: the run knows its data and options. */
@@ -124,15 +137,51 @@ static const char *name_of(const struct run *run)
     return strncmp(run->out, prefix, size) == 0 ? run->out + size : NULL;
 }
 
+/* A folder under a name that we drew is new: somebody may have foreseen the
+ * name, and put files there. */
+static enum err make_drawn(struct run *run, struct why *why)
+{
+    enum err err = file_make_folder(RUNS_FOLDER, why);
+
+    if (err == ERR_OK)
+        err = file_check_folder(RUNS_FOLDER, why);
+    if (err == ERR_OK)
+        err = file_make_new_folder(run->out, why);
+    for (uint32_t i = 0; i < DRAWS_MAX && err == ERR_EXISTS; i++) {
+        new_name(run->out);
+        err = file_make_new_folder(run->out, why);
+    }
+    return err;
+}
+
+static enum err make_folder(struct run *run, struct why *why)
+{
+    const struct options *options = &run->cli->options;
+    const bool drawn = !option_given(options, OPT_RESUME) &&
+                       option_text(options, OPT_OUT) == NULL;
+    enum err err;
+
+    if (run->made)
+        return ERR_OK;
+    err = drawn ? make_drawn(run, why) : file_make_folder(run->out, why);
+    if (err == ERR_OK)
+        err = file_check_folder(run->out, why);
+    run->made = err == ERR_OK;
+    return err;
+}
+
 enum err run_open_folder(struct run *run, struct why *why)
 {
-    const char *name = name_of(run);
+    const bool resume = option_given(&run->cli->options, OPT_RESUME);
     char path[RUN_PATH_SIZE + 16];
-    enum err err = file_make_folder(run->out, why);
+    const char *name;
+    enum err err = make_folder(run, why);
 
     (void)snprintf(path, sizeof path, "%s/config", run->out);
-    if (err == ERR_OK && !file_exists(path))
+    /* What lies about in a folder is not the options of a run that begins. */
+    if (err == ERR_OK && !(resume && file_exists(path)))
         err = config_write(&run->cli->options, path, why);
+    name = name_of(run);
     if (err != ERR_OK || name == NULL)
         return err;
     read_latest(run->before);

@@ -98,6 +98,8 @@ enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
     enum err err = file_make_folder(out, why);
     bool there;
 
+    if (err == ERR_OK)
+        err = file_check_folder(out, why);
     if (err != ERR_OK)
         return err;
     path_in(out, LOCK_FILE, path);

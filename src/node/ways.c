@@ -140,7 +140,9 @@ enum err ways_open(const char *where, const char *token_file, bool cluster,
     if (!folder && strchr(where, '/') != NULL)
         return why_set(why, ERR_NOTFOUND, "%.200s: there is no such run",
                        where);
-    err = folder ? read_address(where, ways, why) : parse_all(where, ways, why);
+    err = folder ? file_check_folder(where, why) : parse_all(where, ways, why);
+    if (err == ERR_OK && folder)
+        err = read_address(where, ways, why);
     if (err != ERR_OK)
         return err;
     if (token_file != NULL)

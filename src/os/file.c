@@ -142,25 +142,84 @@ static int make_one(const char *path)
     return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
 }
 
-enum err file_make_folder(const char *path, struct why *why)
+static int make_parents(const char *path)
 {
     char part[PATH_SIZE];
-    int error;
 
     if (path[0] == '\0')
-        return file_write_failed(why, path, ENOENT);
+        return ENOENT;
     if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
-        return file_write_failed(why, path, ENAMETOOLONG);
+        return ENAMETOOLONG;
     for (char *slash = strchr(part + 1, '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
+        int error;
+
         *slash = '\0';
         error = make_one(part);
         *slash = '/';
         if (error != 0)
-            return file_write_failed(why, path, error);
+            return error;
     }
-    error = make_one(part);
+    return 0;
+}
+
+enum err file_make_folder(const char *path, struct why *why)
+{
+    int error = make_parents(path);
+
+    if (error == 0)
+        error = make_one(path);
     return error == 0 ? ERR_OK : file_write_failed(why, path, error);
+}
+
+enum err file_make_new_folder(const char *path, struct why *why)
+{
+    int error = make_parents(path);
+
+    if (error == 0 && mkdir(path, 0700) != 0)
+        error = errno;
+    return error == 0 ? ERR_OK : file_write_failed(why, path, error);
+}
+
+static enum err check_owner(const struct stat *info, const char *path,
+                            struct why *why)
+{
+    if (info->st_uid == geteuid())
+        return ERR_OK;
+    return why_set(why, ERR_DENIED,
+                   "%s: belongs to another user (%u, you are %u), who could "
+                   "change what is in it; choose a folder of your own",
+                   path, (unsigned)info->st_uid, (unsigned)geteuid());
+}
+
+/* Many systems give every user a group of the same number, for nobody else. */
+static bool others_write(const struct stat *info)
+{
+    return (info->st_mode & S_IWOTH) != 0 ||
+           ((info->st_mode & S_IWGRP) != 0 &&
+            (info->st_gid != getegid() || getegid() != geteuid()));
+}
+
+enum err file_check_folder(const char *path, struct why *why)
+{
+    struct stat info;
+    enum err err;
+
+    if (lstat(path, &info) != 0)
+        return file_read_failed(why, path, errno);
+    err = check_owner(&info, path, why);
+    if (err == ERR_OK && stat(path, &info) != 0)
+        return file_read_failed(why, path, errno);
+    if (err == ERR_OK && !S_ISDIR(info.st_mode))
+        return file_write_failed(why, path, ENOTDIR);
+    if (err == ERR_OK)
+        err = check_owner(&info, path, why);
+    if (err == ERR_OK && others_write(&info))
+        err = why_set(why, ERR_DENIED,
+                      "%s: others may write to it (mode %03o); run chmod go-w "
+                      "on it, or choose another folder",
+                      path, (unsigned)(info.st_mode & 0777));
+    return err;
 }
 
 bool file_absolute(const char *path, char *out, size_t capacity)

@@ -28,6 +28,12 @@ MUST_CHECK enum err file_write_atomic(const char *path, const void *data,
 /* Make a folder of mode 0700 and its missing parents; fine if it is there. */
 MUST_CHECK enum err file_make_folder(const char *path, struct why *why);
 
+/* The last of them must be new: ERR_EXISTS whatever has that name. */
+MUST_CHECK enum err file_make_new_folder(const char *path, struct why *why);
+/* ERR_DENIED with a sentence unless it is a folder of ours that no other user
+ * can put files in; a link to one must be ours, too. */
+MUST_CHECK enum err file_check_folder(const char *path, struct why *why);
+
 bool file_exists(const char *path);
 /* The same file from any folder; false if it is not there or too long. */
 bool file_absolute(const char *path, char *out, size_t capacity);

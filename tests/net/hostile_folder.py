@@ -11,8 +11,7 @@ from pathlib import Path
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 from cluster import Tap, run, train
 
-DATA = ["gen:gmm:2000,10", "--seed", 3, "--chunk-rows", 64, "--steps", 25,
-        "--optim", "gd"]
+DATA = ["gen:gmm:2000,10", "--seed", 3, "--chunk-rows", 64, "--steps", 25]
 PROMPT_S = 25  # "At once", on a machine that is busy.
 
 
@@ -104,6 +103,59 @@ def formats(tap, wanted):
     tap.equal(resume(copy("same"))["hash"], wanted, "its own")
 
 
+def strangers(tap):
+    """Folders that another user made, or may put files in."""
+    if os.geteuid() != 0:
+        print("# skipped: only root can give folders to another user")
+        return
+    stranger = 65534
+    folder = copy("foreign")
+    os.chown(folder, stranger, stranger)
+    done = resume(folder)
+    tap.ok(done["exit"] == 1 and f"another user ({stranger}, you" in
+           done["error"], "--resume of a stranger's folder", done)
+    for command in ("status", "stop", "join"):
+        done = run(command, folder, timeout=PROMPT_S)
+        tap.ok(done.returncode == 1 and "another user" in done.stderr,
+               f"{command} of a stranger's folder", done)
+    os.mkdir("planted", 0o777)
+    os.chown("planted", stranger, stranger)
+    Path("planted/config").write_text("--save=precious\n--force\n")
+    for name in ("planted", "link"):
+        if name == "link":
+            os.chown("planted", 0, 0)
+            os.chmod("planted", 0o755)
+            os.symlink("planted", "link")
+            os.lchown("link", stranger, stranger)
+        done = train(*DATA, "-n", 2, "--out", name)
+        tap.ok(done["exit"] == 1 and "another user" in done["error"],
+               f"--out of a stranger's {name}", done)
+    os.mkdir("muster-runs", 0o700)
+    os.chown("muster-runs", stranger, stranger)
+    done = train(*DATA, "-n", 2)
+    tap.ok(done["exit"] == 1 and "muster-runs: belongs" in done["error"],
+           "muster-runs of a stranger", done)
+    os.rmdir("muster-runs")
+
+
+def leftovers(tap, wanted):
+    os.mkdir("open")
+    os.chmod("open", 0o777)
+    done = train(*DATA, "-n", 2, "--out", "open")
+    tap.ok(done["exit"] == 1 and "others may write" in done["error"],
+           "a folder that is open to all", done)
+    os.chmod("open", 0o755)
+    Path("precious").write_text("mine\n")
+    Path("open/config").write_text("--save=precious\n--force=yes\n")
+    done = train(*DATA, "-n", 2, "--out", "open")
+    tap.equal(done.get("hash"), wanted, "a run beside a config of old")
+    tap.ok("precious" not in Path("open/config").read_text(),
+           "... writes its own")
+    tap.equal(os.stat("open/config").st_mode & 0o777, 0o600, "... for itself")
+    tap.equal(resume("open").get("hash"), wanted, "... which --resume obeys")
+    tap.equal(Path("precious").read_text(), "mine\n", "... and no other")
+
+
 def main():
     tap = Tap()
     wanted = train(*DATA)["hash"]
@@ -113,6 +165,8 @@ def main():
     huge(tap, wanted)
     damaged(tap, wanted)
     formats(tap, wanted)
+    leftovers(tap, wanted)
+    strangers(tap)
     tap.done()
 
 
