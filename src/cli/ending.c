@@ -165,6 +165,8 @@ static const char *advice(const struct setup *setup)
 {
     if (setup->exactness == EXACT_APPROX)
         return "an exact code (steal) gets further";
+    if (setup->optim.kind == OPTIM_SGD)
+        return "sgd has no test of convergence";
     if (setup->optim.kind == OPTIM_LBFGS || setup->optim.kind == OPTIM_NEWTON)
         return "give it more --steps";
     return "give it more --steps, or leave out --optim";

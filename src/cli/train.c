@@ -243,7 +243,8 @@ static int execute_one(struct run *run)
     else
         err = run_cluster(run, &result, &why);
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
-    if (status == EXIT_DONE && result.finished)
+    /* There is nothing to go on from in a run that diverged. */
+    if (result.finished && (status == EXIT_DONE || ending_diverged(&result)))
         run_discard(run);
     train_result_close(&result);
     history_close(&run->history);

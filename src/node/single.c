@@ -171,7 +171,7 @@ enum err single_train(const struct dataset *data, enum model_kind model,
         err = single_loop(&s, why);
     if (err == ERR_OK)
         err = single_report(&s, result);
-    if (err == ERR_OK)
+    if (err == ERR_OK && !s.stopped)
         err = evaluate_outcome(&problem, pool, options, result->weights,
                                &result->outcome);
     if (err == ERR_NOMEM)

@@ -31,6 +31,8 @@
 /* ... and, relative to f at the start, below which it is rounding: where the
  * least f is 0 nothing else would end the run. */
 #define EXCESS_ROUNDING 0x1p-60
+/* An sgd that ends at more than so many times f of the start has diverged. */
+#define SGD_RISE_MOST 1e3
 
 static const struct optim_ops *const kinds[] = {
     [OPTIM_GD] = &optim_gd_ops,
@@ -537,6 +539,13 @@ struct optim_outcome optim_outcome(const struct optim *opt)
     };
 }
 
+/* Passes of sgd begin with long steps and may well end above the start, with a
+ * model that is of use all the same. */
+static double most_allowed(const struct optim_options *options)
+{
+    return options->kind == OPTIM_SGD ? SGD_RISE_MOST : 1;
+}
+
 void optim_judge(const struct optim_options *options,
                  struct optim_outcome *outcome)
 {
@@ -544,7 +553,7 @@ void optim_judge(const struct optim_options *options,
     const double small = EXCESS_SMALL * fabs(outcome->objective);
 
     if (!isfinite(outcome->objective) ||
-        outcome->objective > outcome->objective_first)
+        outcome->objective > most_allowed(options) * outcome->objective_first)
         outcome->end = OPTIM_DIVERGED;
     else if (outcome->end == OPTIM_STEPS && outcome->at_model &&
              options->l2 > 0 && norm * norm <= 4 * options->l2 * small)

@@ -237,7 +237,7 @@ bool optim_converged(const struct optim *opt);
 enum optim_end optim_end(const struct optim *opt);
 struct optim_outcome optim_outcome(const struct optim *opt);
 /* Of a run that made all its steps: did it diverge (the objective is above that
- * of the start), or does |G|^2 / (4 l2), the most that f can be above its least
+ * of the start; sgd: above a thousand times that), or does |G|^2 / (4 l2), the most that f can be above its least
  * value if all weights have the penalty, show that it converged? */
 void optim_judge(const struct optim_options *options,
                  struct optim_outcome *outcome);

@@ -153,6 +153,26 @@ static void test_workers_go_on(void **state)
     runs_close(&runs);
 }
 
+/* Before the first round is fed there is no objective to judge by. */
+static void test_stopped_is_not_judged(void **state)
+{
+    struct flag cancel = {0};
+    const struct single_hooks hooks = {.cancel = &cancel};
+    struct single_result result;
+    struct runs runs;
+
+    (void)state;
+    runs_open(&runs, STEPS);
+    runs.options.optim = optim_defaults(OPTIM_LBFGS);
+    runs.options.optim.steps = STEPS;
+    runs.options.optim.rows = runs.data.rows;
+    flag_raise(&cancel);
+    result = go(&runs, &hooks);
+    assert_true(result.stopped);
+    assert_int_equal(result.outcome.end, OPTIM_GOING);
+    runs_close(&runs);
+}
+
 /* Saved again and again: the journal goes on, the newest state is loaded. */
 static void test_saved_twice(void **state)
 {
@@ -209,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_after_every_round),
         cmocka_unit_test(test_workers_go_on),
+        cmocka_unit_test(test_stopped_is_not_judged),
         cmocka_unit_test(test_saved_twice),
         cmocka_unit_test(test_refusals),
     };
