@@ -505,11 +505,9 @@ static uint64_t row_chunks(struct coordinator *c, uint32_t slot)
     return chunks;
 }
 
-static bool row_shape_ok(const struct coordinator *c, uint32_t link,
-                         const struct msg_row *msg)
+static bool row_shape_ok(const struct coordinator *c, const struct msg_row *msg)
 {
-    return c->code.carrier == CARRIER_F64 &&
-           c->members[link].state == MEMBER_ACTIVE && msg->dims == c->row_dims;
+    return c->code.carrier == CARRIER_F64 && msg->dims == c->row_dims;
 }
 
 /* It is computed again, at the weights of the open round; without one, the next
@@ -552,11 +550,12 @@ void answers_row(struct coordinator *c, uint32_t link,
     const struct member *member = &c->members[link];
     const size_t width = (size_t)c->row_dims + 1;
 
-    if (!key_awaited(c, link, &msg->key)) {
+    /* Who came back within the round has no slot, and this is of its last. */
+    if (!key_awaited(c, link, &msg->key) || member->state != MEMBER_ACTIVE) {
         stale(c, link, &msg->key, actions);
         return;
     }
-    if (!row_shape_ok(c, link, msg)) {
+    if (!row_shape_ok(c, msg)) {
         refuse_row(c, link, POISON_SHAPE, actions);
         return;
     }

@@ -263,6 +263,18 @@ static void committed(struct checker *checker, const struct trace *trace)
         checker->best = checker->committed;
 }
 
+/* Whose lie it was is seen when another answers; what relays merged of poison,
+ * and pass on in a SUM, is not marked as such. */
+static void struck(struct checker *checker, const struct trace *trace,
+                   const struct msg *msg, bool poisoned)
+{
+    if (msg != NULL && !poisoned && msg->kind != MSG_SUM &&
+        trace->a != POISON_LIE)
+        checker_violate(checker,
+                        "CHECK-9: %s is struck (%s) for an honest answer",
+                        trace->name, poison_name((enum poison_kind)trace->a));
+}
+
 void checker_trace(struct checker *checker, const struct trace *trace,
                    const struct msg *msg, uint32_t conn, bool poisoned)
 {
@@ -297,12 +309,14 @@ void checker_trace(struct checker *checker, const struct trace *trace,
         if (checker->class == EXACT_BITWISE)
             checker_violate(checker, "CHECK-2: a bitwise run rolled back");
         break;
+    case TRACE_POISON:
+        struck(checker, trace, msg, poisoned);
+        break;
     case TRACE_SUSPECT:
     case TRACE_CLEARED:
     case TRACE_VIEW:
     case TRACE_DUPLICATE:
     case TRACE_STALE:
-    case TRACE_POISON:
     case TRACE_HEDGED:
     case TRACE_STOLEN:
     case TRACE_RESENT:

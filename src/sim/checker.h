@@ -17,6 +17,7 @@
  *   CHECK-7  WORK-1: a worker never answers for a lower view than before
  *   CHECK-8  --staleness: a row merged is of a round of this view at most B
  *            steps old, key for key, and each is merged once
+ *   CHECK-9  nobody is struck for an honest answer
  */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H

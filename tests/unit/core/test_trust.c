@@ -506,6 +506,23 @@ static void test_no_step_is_worse_than_its_code(void **state)
     play_close(&play);
 }
 
+/* It was cut off, came back, and what it had computed comes with it: the row of
+ * a slot that is not its own any more is late, not broken. */
+static void test_a_row_after_coming_back_is_no_strike(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "cyclic", 4, 1);
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+    play_hello(&play, 0, "w0", 1);
+    say_row(&play, 0, 1, DIMS);
+    assert_int_equal(play.coordinator.stats.stale, 1);
+    assert_int_equal(play.coordinator.stats.poison, 0);
+    assert_int_equal(play.coordinator.slots_in, 0);
+    play_close(&play);
+}
+
 /* Strikes are the name's, not the session's. */
 static void test_hanging_up_does_not_help(void **state)
 {
@@ -614,6 +631,7 @@ int main(void)
         cmocka_unit_test(test_a_name_that_is_taken),
         cmocka_unit_test(test_rows_not_finite),
         cmocka_unit_test(test_no_step_is_worse_than_its_code),
+        cmocka_unit_test(test_a_row_after_coming_back_is_no_strike),
         cmocka_unit_test(test_hanging_up_does_not_help),
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_lie_within_bound_is_not_seen),
