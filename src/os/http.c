@@ -32,6 +32,7 @@ enum {
 struct fetch {
     const struct http_options *options;
     CURL *curl;
+    char shown[SHOWN_SIZE]; /* Its address, for messages. */
     char target[PATH_SIZE]; /* The file, links followed. */
     char part[PATH_SIZE];   /* The file while it is not whole, ... */
     char origin[PATH_SIZE]; /* ... and where that is from. */
@@ -97,7 +98,7 @@ static bool note_origin(const struct fetch *fetch)
         file_remove(fetch->origin);
         return true;
     }
-    return file_write_atomic(fetch->origin, text, (size_t)size, 0644, NULL) ==
+    return file_write_atomic(fetch->origin, text, (size_t)size, 0600, NULL) ==
            ERR_OK;
 }
 
@@ -199,7 +200,7 @@ static bool configure(struct fetch *fetch)
 static enum err say_status(const struct fetch *fetch, long status,
                            struct why *why)
 {
-    const char *url = fetch->options->url;
+    const char *url = fetch->shown;
 
     if (status == 401 || status == 403 || status == 407)
         return why_set(why, ERR_DENIED,
@@ -218,7 +219,7 @@ static enum err say_status(const struct fetch *fetch, long status,
 static enum err say_curl(const struct fetch *fetch, CURLcode code,
                          struct why *why)
 {
-    const char *url = fetch->options->url;
+    const char *url = fetch->shown;
     long status = 0;
 
     if (fetch->error != 0)
@@ -232,7 +233,7 @@ static enum err say_curl(const struct fetch *fetch, CURLcode code,
                        "%.300s: cannot be reached (%s); is this machine "
                        "offline? A file fetched elsewhere works as well",
                        url, curl_easy_strerror(code));
-    if (web_was_unsealed(code, url))
+    if (web_was_unsealed(code, fetch->options->url))
         return why_set(why, ERR_DENIED,
                        "%.300s: the server leads to an address without TLS; "
                        "if that is right, give that address",
@@ -268,7 +269,7 @@ static enum err check_type(const struct fetch *fetch, struct why *why)
     return why_set(why, ERR_DENIED,
                    "%.300s: a web page came instead of data; the server "
                    "probably wants a login, so fetch the file in a browser",
-                   fetch->options->url);
+                   fetch->shown);
 }
 
 /* The rest, but all of it if it is no longer the same file. */
@@ -352,8 +353,47 @@ static enum err check_hash(const struct fetch *fetch,
         return ERR_OK;
     return why_set(why, ERR_MISMATCH,
                    "%.200s: SHA-256 is %s, expected %s; the file was not kept",
-                   fetch->options->url, digest_text(&report->sha256, is),
+                   fetch->shown, digest_text(&report->sha256, is),
                    digest_text(wanted, should));
+}
+
+/* Its size counts from now on; closed again unless all is well. */
+static enum err look_at_part(struct fetch *fetch, struct stat *info,
+                             struct why *why)
+{
+    enum err err = ERR_OK;
+
+    if (fetch->fd < 0)
+        return file_write_failed(why, fetch->part, errno);
+    if (fstat(fetch->fd, info) != 0)
+        err = file_write_failed(why, fetch->part, errno);
+    else if (!S_ISREG(info->st_mode))
+        err = why_set(why, ERR_DENIED, "%s: not a plain file", fetch->part);
+    if (err != ERR_OK)
+        (void)close(fetch->fd);
+    return err;
+}
+
+/* The part so far, if it is from this address and nobody but us can have
+ * written to it; else a new one. */
+static enum err open_part(struct fetch *fetch, struct stat *info,
+                          struct why *why)
+{
+    const int flags =
+        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    enum err err;
+
+    fetch->fd = open(fetch->part, flags, 0644);
+    err = look_at_part(fetch, info, why);
+    if (err != ERR_OK)
+        return err;
+    if (fetch->had[0] != '\0' && info->st_uid == geteuid() &&
+        (info->st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return ERR_OK;
+    (void)close(fetch->fd);
+    (void)unlink(fetch->part);
+    fetch->fd = open(fetch->part, flags | O_EXCL, 0644);
+    return look_at_part(fetch, info, why);
 }
 
 /* Ask for what is missing, then look at the whole. */
@@ -365,16 +405,9 @@ static enum err fetch_part(struct fetch *fetch, struct http_report *report,
 
     read_origin(fetch);
     fetch->begun = false;
-    fetch->fd = open(fetch->part,
-                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
-                         O_NONBLOCK | (fetch->had[0] == '\0' ? O_TRUNC : 0),
-                     0644);
-    if (fetch->fd < 0 || fstat(fetch->fd, &info) != 0)
-        return file_write_failed(why, fetch->part, errno);
-    if (!S_ISREG(info.st_mode)) {
-        (void)close(fetch->fd);
-        return why_set(why, ERR_DENIED, "%s: not a plain file", fetch->part);
-    }
+    err = open_part(fetch, &info, why);
+    if (err != ERR_OK)
+        return err;
     fetch->start = (uint64_t)info.st_size;
     /* Not curl's own way to resume, which fails if the server sends all. */
     (void)snprintf(fetch->range, sizeof fetch->range, "%llu-",
@@ -409,6 +442,7 @@ enum err http_download(const struct http_options *options,
     struct http_report made = {0};
     enum err err = choose_names(&fetch, why);
 
+    web_hide_password(options->url, fetch.shown, sizeof fetch.shown);
     web_prepare();
     if (err == ERR_OK)
         err = fetch_part(&fetch, &made, why);

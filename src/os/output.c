@@ -159,6 +159,17 @@ static mode_t without_group(mode_t mode)
     return (mode & 0707) | ((mode & 07) << 3);
 }
 
+/* The bytes that were checked, not a stranger's: a folder may be open to all.
+ */
+static int check_own(int fd)
+{
+    struct stat info;
+
+    if (fstat(fd, &info) != 0)
+        return errno;
+    return S_ISREG(info.st_mode) && info.st_uid == geteuid() ? 0 : EPERM;
+}
+
 /* As the file that is replaced; nobody gains a right by it.  A stranger's file
  * says nothing of who may write to ours: it can only take rights away. */
 static int take_after(int fd, const struct stat *old)
@@ -441,6 +452,8 @@ enum err output_place(const char *part, const char *target, struct why *why)
     const int fd = open(part, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     int error = fd < 0 ? errno : look_at_end(target, &old, &there);
 
+    if (error == 0)
+        error = check_own(fd);
     if (error == 0 && there)
         error = take_after(fd, &old);
     if (error == 0)

@@ -67,6 +67,22 @@ bool web_was_unsealed(CURLcode code, const char *url)
     return code == CURLE_UNSUPPORTED_PROTOCOL && is_sealed(url);
 }
 
+void web_hide_password(const char *url, char *shown, size_t capacity)
+{
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme == NULL ? url : scheme + 3;
+    const char *end = host + strcspn(host, "/?#"), *at = end;
+    const char *colon = memchr(host, ':', (size_t)(end - host));
+
+    while (at > host && *at != '@')
+        at--;
+    if (*at == '@' && colon != NULL && colon < at)
+        (void)snprintf(shown, capacity, "%.*s:***%s", (int)(colon - url), url,
+                       at);
+    else
+        (void)snprintf(shown, capacity, "%s", url);
+}
+
 enum err web_new(struct web **web)
 {
     struct web *made = mem_new(1, sizeof *made);
@@ -163,27 +179,28 @@ static bool set_headers(struct web *web, const struct web_question *question,
 }
 
 /* Who the server is cannot be known: wrong name, wrong authority, expired. */
-static enum err distrust(const struct web *web,
-                         const struct web_question *question, struct why *why)
+static enum err distrust(const struct web *web, const char *url,
+                         struct why *why)
 {
     return why_set(why, ERR_DENIED,
                    "%.300s: its certificate is not to be trusted (%.200s); "
                    "--ca FILE names the authority that signed it",
-                   question->url,
+                   url,
                    web->detail[0] != '\0' ? web->detail : "no reason given");
 }
 
 static enum err judge(const struct web *web, CURLcode code,
                       const struct web_question *question, struct why *why)
 {
-    const char *url = question->url;
+    char url[SHOWN_SIZE];
 
     if (code == CURLE_OK)
         return ERR_OK;
+    web_hide_password(question->url, url, sizeof url);
     if (web->full)
         return why_set(why, ERR_TOOBIG,
                        "%.300s: the answer is longer than it should be", url);
-    if (web_was_unsealed(code, url))
+    if (web_was_unsealed(code, question->url))
         return why_set(why, ERR_DENIED,
                        "%.300s: the server leads to an address without TLS",
                        url);
@@ -193,7 +210,7 @@ static enum err judge(const struct web *web, CURLcode code,
                        "http:// or https://",
                        url);
     if (code == CURLE_PEER_FAILED_VERIFICATION)
-        return distrust(web, question, why);
+        return distrust(web, url, why);
     if (code == CURLE_SSL_CACERT_BADFILE)
         return why_set(why, ERR_FORMAT,
                        "--ca %.200s: holds no certificates (PEM), or cannot be "

@@ -14,5 +14,8 @@ void web_prepare(void);
 bool web_set_address(CURL *curl, const char *url);
 /* Did the server try to? */
 bool web_was_unsealed(CURLcode code, const char *url);
+#define SHOWN_SIZE 320u
+/* The address for a message: "***" for the password in it, if there is one. */
+void web_hide_password(const char *url, char *shown, size_t capacity);
 
 #endif /* OS_WEB_PARTS_H */

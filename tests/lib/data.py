@@ -218,13 +218,32 @@ def check_get(base):
         code, _, err = get(base + "/data.svm", "--out", "taken")
         assert code == 1 and "taken" in err, err
 
+    def strangers_part():
+        """Others could write to it, or another user made it."""
+        begin("open.svm", "/data.svm", b"x" * 1234)
+        os.chmod("open.svm.part", 0o666)
+        if os.geteuid() == 0:
+            begin("his.svm", "/data.svm", b"x" * 1234)
+            os.chown("his.svm.part", 65534, 65534)
+        for name in ("open.svm", "his.svm"):
+            code, _, _ = get(base + "/data.svm", "--out", name)
+            assert code == 0 and open(name, "rb").read() == BODY, name
+            assert os.stat(name).st_uid == os.geteuid(), name
+
+    def no_password():
+        to = base.replace("://", "://me:secret@")
+        for path in ("/none", "/cut/nameless"):
+            _, out, err = get(to + path, "--out", "secret.svm", "--sha256",
+                              "0" * 64)
+            assert "secret@" not in out + err and "me:***@" in err, err
+
     def not_the_web():
         code, _, err = get("http://", "--out", "x")
         assert code != 0 and "not an address of the web" in err, err
 
     return [whole, resumed, no_ranges, too_much, wrong_hash, login, absent,
             offline, busy, broken_off, other_address, changed_file, nameless_part,
-            through_a_link, no_room, not_the_web]
+            through_a_link, no_room, strangers_part, no_password, not_the_web]
 
 
 def check_info():
