@@ -221,7 +221,7 @@ int main(int argc, char **argv)
     struct cli cli = {.json = wants_json(argc, argv)};
     int status;
 
-    signals_unblock();
+    signals_own();
     (void)limits_files_raise(UINT64_MAX);
     if (argc < 2)
         return say_error(&cli, EXIT_USAGE,

@@ -72,6 +72,8 @@ static const char *write_remedy(int error)
     case ENOSPC:
     case EDQUOT:
         return "; free some, or choose another place";
+    case EFBIG:
+        return "; `ulimit -f` says how large a file may be here";
     default:
         return "";
     }

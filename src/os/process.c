@@ -46,6 +46,7 @@ static void fresh_signals(void)
         (void)signal(number, SIG_DFL);
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* A write fails, which is told. */
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -38,10 +38,11 @@ void signals_restore(void)
     pthread_mutex_unlock(&mutex);
 }
 
-void signals_unblock(void)
+void signals_own(void)
 {
     sigset_t none;
 
+    (void)signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&none);
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }

@@ -9,8 +9,9 @@
  * several threads that do so the last to restore them restores them. */
 void signals_keep(void);
 void signals_restore(void);
-/* For a program of our own: whoever started it may have held signals back. */
-void signals_unblock(void);
+/* For a program of our own: whoever started it may have held signals back, and
+ * a file that grows beyond `ulimit -f` is a write that fails, not an end. */
+void signals_own(void);
 /* For a thread of our own: none of the process's signals are for it. */
 void signals_block_all(void);
 
