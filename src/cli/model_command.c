@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cli/cli.h"
 #include "cli/model_load.h"
 #include "cli/page.h"
@@ -99,10 +100,20 @@ static const char *label_name(const struct schema *schema, char number[24])
     return number;
 }
 
+/* A word of the model for the terminal: the file may be anybody's. */
+static const char *clean(const char *word, char shown[NAME_SIZE])
+{
+    (void)snprintf(shown, NAME_SIZE, "%s", word);
+    plain_text(shown);
+    for (char *end = strchr(shown, '\n'); end != NULL; end = strchr(end, '\n'))
+        *end = '?';
+    return shown;
+}
+
 static void show_encoder(const struct encoder *encoder)
 {
     const struct made_of counts = count_encoder(encoder);
-    char number[24];
+    char number[24], shown[NAME_SIZE];
 
     if (encoder->indexed) {
         (void)printf("rows       indices and values, from %d\n",
@@ -111,7 +122,8 @@ static void show_encoder(const struct encoder *encoder)
     }
     (void)printf("table      %u columns beside %s: %u of %u categories in all, "
                  "%u of numbers (%u scaled, %u filled), %u pairs\n",
-                 encoder->columns, label_name(&encoder->schema, number),
+                 encoder->columns,
+                 clean(label_name(&encoder->schema, number), shown),
                  counts.categorical, counts.categories, counts.numbers,
                  counts.scaled, counts.filled, counts.pairs);
 }
@@ -189,6 +201,7 @@ static struct summary summarise(const struct model_file *model)
 static void show_text(const struct model_file *model)
 {
     const struct summary summary = summarise(model);
+    char shown[NAME_SIZE];
 
     (void)printf("kind       %s\n", model_ops(model->kind)->name);
     if (model->classes > 0) {
@@ -197,7 +210,7 @@ static void show_text(const struct model_file *model)
             const char *word = model_file_word(model, model->label[k]);
 
             if (word != NULL)
-                (void)printf(" %s", word);
+                (void)printf(" %s", clean(word, shown));
             else
                 (void)printf(" %.17g", model->label[k]);
         }
