@@ -531,7 +531,7 @@ static enum err store_columns(const struct cache_place *place,
     (void)digest_text(&digest, page); /* Its NUL becomes the line feed. */
     page[head - 1] = '\n';
     memcpy(page + head, text, size);
-    err = file_write_atomic(place->columns, page, head + size, 0644, why);
+    err = file_write_atomic(place->columns, page, head + size, 0600, why);
     mem_free(text);
     mem_free(page);
     return err;
@@ -632,7 +632,7 @@ enum err cache_write(const char *path, const struct digest *key,
     const struct cache_header header = describe(key, data, pool);
     uint8_t page[CACHE_PAGE];
     struct output *output = NULL;
-    enum err err = output_open(&output, path, OUTPUT_OWN, 0644, why);
+    enum err err = output_open(&output, path, OUTPUT_OWN, 0600, why);
 
     if (err != ERR_OK)
         return err;
@@ -660,5 +660,5 @@ enum err cache_store(const struct cache_place *place,
     if (err != ERR_OK)
         return err;
     return file_write_atomic(place->identity, digest_text(&place->key, hex),
-                             2 * DIGEST_BYTES, 0644, why);
+                             2 * DIGEST_BYTES, 0600, why);
 }

@@ -251,12 +251,22 @@ enum err source_encode(const struct source_options *options,
     return err;
 }
 
+/* Of a table its columns are kept as they are read, which no cache has. */
+static bool keeps_table(const struct source_options *options)
+{
+    enum format format = FORMAT_LIBSVM;
+
+    return options->keep != NULL &&
+           (find_format(options, &format, NULL) != ERR_OK ||
+            format != FORMAT_LIBSVM);
+}
+
 /* The cache serves training sets: what depends on another data set is read
  * from the text. */
 static bool may_cache(const struct source_options *options)
 {
     return options->cache != NULL && strcmp(options->spec, "-") != 0 &&
-           options->like == NULL && options->keep == NULL &&
+           options->like == NULL && !keeps_table(options) &&
            !encoder_is_fitted(options->encoder);
 }
 
