@@ -42,7 +42,8 @@ struct roll_offer {
     uint32_t version;
     char name[NAME_SIZE];
     struct digest arithmetic;
-    struct digest part; /* Of the rows. */
+    struct digest part;    /* Of the rows. */
+    struct digest columns; /* Of their names and the label's; zero: none. */
     uint32_t rows, cols;
     uint32_t label_count;  /* 0: too many to be classes. */
     const uint8_t *labels; /* f64, ascending. */

@@ -25,7 +25,7 @@ struct enrol {
     time_us heard_at; /* The coordinator was last there. */
     struct pool *pool;
 
-    struct digest part;
+    struct digest part, columns;
     uint32_t rows, cols;
     uint32_t label_count;
     double labels[ROLL_LABELS_MAX];
@@ -61,9 +61,38 @@ static void fail(struct enrol *enrol, enum err err, const char *reason)
 /* --- the rows --------------------------------------------------------------
  */
 
+/* Names do not travel, but owners whose columns are others must not be added
+ * up: each name with its NUL, the label's last. */
+static struct digest digest_names(const struct schema *schema)
+{
+    struct hasher hasher;
+
+    if (schema->name == NULL)
+        return (struct digest){0};
+    hasher_init(&hasher);
+    for (uint32_t j = 0; j < schema->features; j++)
+        hasher_add(&hasher, schema->name[j], strlen(schema->name[j]) + 1);
+    hasher_add(&hasher, schema->label_name, strlen(schema->label_name) + 1);
+    return hasher_end(&hasher);
+}
+
+/* Each owner would number its own words. */
+static enum err take_columns(struct enrol *enrol, const struct encoder *encoder)
+{
+    if (encoder->column != NULL && !encoder_is_plain(encoder))
+        return why_set(enrol->why, ERR_UNSUPPORTED,
+                       "%s: columns of words cannot be private: categories of "
+                       "all owners would have to be known; write numbers, or "
+                       "leave them out with --drop",
+                       enrol->options->rows.spec);
+    enrol->columns = digest_names(&encoder->schema);
+    return ERR_OK;
+}
+
 /* As they are: labels as read, no more columns than the file has. */
 static enum err look(struct enrol *enrol)
 {
+    struct encoder encoder = {0};
     struct source_options rows = enrol->options->rows;
     struct dataset data = {0};
     enum err err;
@@ -71,9 +100,15 @@ static enum err look(struct enrol *enrol)
     rows.pool = enrol->pool;
     rows.storage = "f32";
     rows.regression = true;
+    rows.encoder = &encoder;
     err = source_load(&rows, &data, NULL, NULL, enrol->why);
-    if (err != ERR_OK)
+    if (err == ERR_OK)
+        err = take_columns(enrol, &encoder);
+    encoder_close(&encoder);
+    if (err != ERR_OK) {
+        dataset_close(&data);
         return err;
+    }
     enrol->part = dataset_digest(&data);
     enrol->rows = data.rows;
     enrol->cols = data.cols;
@@ -164,6 +199,7 @@ static void say_offer(struct enrol *enrol)
                            .offer = {.version = MSG_VERSION,
                                      .arithmetic = golden_arithmetic(),
                                      .part = enrol->part,
+                                     .columns = enrol->columns,
                                      .rows = enrol->rows,
                                      .cols = enrol->cols,
                                      .label_count = enrol->label_count,

@@ -26,7 +26,7 @@ struct peer {
     struct link *link;
     bool offered;
     char name[NAME_SIZE];
-    struct digest part;
+    struct digest part, columns;
     uint32_t rows, cols;
     uint32_t label_count;
     double *labels;
@@ -157,6 +157,22 @@ static const char too_many[] =
     "this run has begun, with other files; wait for the next, or raise the "
     "number that --data-private has there";
 
+static const char other_columns[] =
+    "the columns have other names, or another order, than those of the owners "
+    "who are here, or only one side has names; the same columns in the same "
+    "order are needed, the label's too (--drop, --label, --header)";
+
+/* Those who are here agree, so any of them tells. */
+static bool fits_names(const struct roll *roll, const struct peer *peer,
+                       const struct roll_offer *offer)
+{
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        if (at != peer && at->offered)
+            return digest_equal(&at->columns, &offer->columns);
+    }
+    return true;
+}
+
 static const char *objection(const struct roll *roll, const struct peer *peer,
                              const struct roll_offer *offer)
 {
@@ -170,6 +186,8 @@ static const char *objection(const struct roll *roll, const struct peer *peer,
     if (roll->stage != STAGE_OFFERS &&
         parts_find(roll->parts, &offer->part) == roll->parts->count)
         return too_many;
+    if (!fits_names(roll, peer, offer))
+        return other_columns;
     return NULL;
 }
 
@@ -213,6 +231,7 @@ static bool keep_offer(struct peer *peer, const struct roll_offer *offer)
     peer->label_count = offer->label_count;
     memcpy(peer->name, offer->name, NAME_SIZE);
     peer->part = offer->part;
+    peer->columns = offer->columns;
     peer->rows = offer->rows;
     peer->cols = offer->cols;
     peer->offered = true;

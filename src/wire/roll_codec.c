@@ -83,6 +83,7 @@ static void put_offer(struct writer *out, const struct roll_offer *offer)
     put_text(out, offer->name);
     put_bytes(out, offer->arithmetic.bytes, DIGEST_BYTES);
     put_bytes(out, offer->part.bytes, DIGEST_BYTES);
+    put_bytes(out, offer->columns.bytes, DIGEST_BYTES);
     put_u32(out, offer->rows);
     put_u32(out, offer->cols);
     put_labels(out, offer->labels, offer->label_count);
@@ -95,6 +96,7 @@ static void get_offer(struct reader *in, struct roll_offer *offer)
     must(in, codec_name_valid(offer->name));
     get_bytes(in, offer->arithmetic.bytes, DIGEST_BYTES);
     get_bytes(in, offer->part.bytes, DIGEST_BYTES);
+    get_bytes(in, offer->columns.bytes, DIGEST_BYTES);
     offer->rows = get_u32(in);
     offer->cols = get_u32(in);
     must(in, offer->rows > 0 && offer->cols > 0 && offer->cols <= DIMS_MAX);

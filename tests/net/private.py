@@ -138,6 +138,33 @@ def weighted(tap):
            "weights: the hash of one machine with all rows", (wanted, got))
 
 
+def columns(tap):
+    """Sums of columns that are others would be a model of nothing."""
+    rows = "".join(f"{i % 5},{i % 7},{i % 2}\n" for i in range(CHUNK))
+    text = {"ab.csv": "a,b,y\n" + rows, "ba.csv": "b,a,y\n3,3,1\n" + rows,
+            "abz.csv": "a,b,z\n4,3,1\n" + rows, "none.csv": "5,3,1\n" + rows,
+            "more.csv": "a,b,y\n6,6,0\n" + rows,
+            "yes.csv": "a,b,y\n" + "1,2,yes\n2,1,no\n" * CHUNK,
+            "words.csv": "a,b,y\n" + "1,red,0\n2,blue,1\n" * CHUNK}
+    for name, what in text.items():
+        Path(name).write_text(what, encoding="ascii")
+    process = begin("columns", 2, "--optim", "lbfgs")
+    first = owner(place_of("columns"), "h0", "ab.csv")
+    wait_for(lambda: (status("columns") or {}).get("files") == 1, "one file")
+    for name, words in (("ba.csv", "other names, or another order"),
+                        ("abz.csv", "other names, or another order"),
+                        ("none.csv", "only one side has names"),
+                        ("words.csv", "columns of words cannot be private"),
+                        ("yes.csv", "columns of words cannot be private")):
+        done = run("join", "columns", "--name", "h1", "--data-private", name)
+        tap.ok(done.returncode != 0 and words in done.stderr,
+               f"{name} is refused", done)
+    last = owner("columns", "h1", "more.csv")
+    result = end(process)
+    tap.ok(result["exit"] == 0 and not any(dismiss({0: first, 1: last})),
+           "owners of the same columns go on", result)
+
+
 def uneven(tap):
     """Files that end within a chunk: other chunks than one machine's, so other
     bits in the last places, but always the same ones."""
@@ -370,6 +397,7 @@ def main():
     wanted = single(["a.svm", "b.svm", "c.svm"], *PLAIN)
     same_as_one(tap)
     weighted(tap)
+    columns(tap)
     uneven(tap)
     canary(tap)
     come_back(tap, wanted)

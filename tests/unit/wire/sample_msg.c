@@ -52,6 +52,7 @@ struct roll_msg sample_roll(enum roll_kind kind)
                                         .label_count = 3,
                                         .labels = (const uint8_t *)labels};
         msg.offer.part.bytes[3] = 9;
+        msg.offer.columns.bytes[5] = 7;
         break;
     case ROLL_SCHEMA:
         msg.schema = (struct roll_schema){.known = true,
