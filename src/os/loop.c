@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/loop_parts.h"
+#include "os/signals.h"
 
 #define ALERTS 3
 
@@ -172,6 +173,7 @@ enum err alerts_new(struct loop *loop, bool interrupt, loop_callback alert,
         return ERR_NOMEM;
     made->alert = alert;
     made->context = context;
+    interrupt = interrupt && !signals_ignored(SIGINT);
     for (int i = 0; i < (interrupt ? ALERTS : ALERTS - 1); i++) {
         CHECK(uv_signal_init(&loop->uv, &made->uv[i]) == 0);
         made->uv[i].data = made;

@@ -15,6 +15,14 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction kept[TOUCHED];
 static unsigned guests;
 
+bool signals_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 &&
+           action.sa_handler == SIG_IGN;
+}
+
 void signals_keep(void)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};

@@ -5,6 +5,11 @@
 #ifndef OS_SIGNALS_H
 #define OS_SIGNALS_H
 
+#include <stdbool.h>
+
+/* Did whoever started us ask that it be ignored?  nohup does so with HUP, and a
+ * shell with INT of what it starts by `&` in a script. */
+bool signals_ignored(int number);
 /* Remember what INT, TERM, HUP, USR1, CHLD and PIPE do, and ignore PIPE; of
  * several threads that do so the last to restore them restores them. */
 void signals_keep(void);

@@ -50,8 +50,8 @@ static bool reaps_unseen(const struct sigaction *action)
            (action->sa_flags & SA_NOCLDWAIT) != 0;
 }
 
-/* A handler of the host's for its own children stays; an ignored SIGHUP, too:
- * that is what nohup asks for. */
+/* A handler of the host's for its own children stays; what is ignored, too, as
+ * nohup and `&` in a script ask for.  But SIGTERM and SIGUSR1 must be heard. */
 static void take_over(int number, const struct sigaction *before)
 {
     const struct sigaction ours = {.sa_handler = on_signal,
@@ -60,8 +60,8 @@ static void take_over(int number, const struct sigaction *before)
 
     if (number == SIGCHLD && reaps_unseen(before))
         (void)sigaction(number, &plain, NULL);
-    else if (number != SIGCHLD &&
-             !(number == SIGHUP && before->sa_handler == SIG_IGN))
+    else if (number != SIGCHLD && !((number == SIGHUP || number == SIGINT) &&
+                                    before->sa_handler == SIG_IGN))
         (void)sigaction(number, &ours, NULL);
 }
 

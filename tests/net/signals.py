@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`muster train` under signals as its parent left them: SIGCHLD ignored, all
-blocked, SIGHUP ignored by nohup.  These survive exec."""
+blocked, SIGHUP ignored by nohup, SIGINT by `&` in a script.  These survive exec."""
 
 import os
 import signal
@@ -39,6 +39,10 @@ def block_all():
     signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
 
 
+def ignore_interrupt():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def ignore_hangup():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
@@ -57,11 +61,13 @@ kill(process.pid, signal.SIGTERM)
 got, err = finish(process)
 tap.equal(process.returncode, 75, "all blocked: SIGTERM is still heard")
 
-process = start(ignore_hangup, "-n", "2", "--steps", "1000000", "--out", "nohup")
-step = wait_step("nohup", 3)["step"]
-kill(process.pid, signal.SIGHUP)
-tap.ok(wait_step("nohup", step + 50), "nohup: SIGHUP does not end it")
-kill(process.pid, signal.SIGTERM)
-finish(process)
-tap.equal(process.returncode, 75, "... SIGTERM does")
+for prepare, number, name in ((ignore_hangup, signal.SIGHUP, "SIGHUP"),
+                              (ignore_interrupt, signal.SIGINT, "SIGINT")):
+    process = start(prepare, "-n", "2", "--steps", "1000000", "--out", name)
+    step = wait_step(name, 3)["step"]
+    kill(process.pid, number)
+    tap.ok(wait_step(name, step + 50), f"{name} ignored: it does not end it")
+    kill(process.pid, signal.SIGTERM)
+    finish(process)
+    tap.equal(process.returncode, 75, "... SIGTERM does")
 tap.done()
