@@ -19,7 +19,9 @@
  * bit for any number of threads, workers and machines, whoever was killed on
  * the way.  muster_hash names it.
  *
- * docs/api.md has the rules: errors, threads, fork, signals, the ABI.
+ * docs/api.md has the rules: errors, threads, fork, signals, the ABI.  The
+ * calling thread's stack has 256 KiB at least, besides what your function
+ * needs.
  *
  * ABI.  Structures begin with the version they were compiled for; fields are
  * only ever added at the end, and a zeroed field means its default.  A program

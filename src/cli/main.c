@@ -1,6 +1,8 @@
 /*
  * main.c - the table of commands, and the way from argv to one of them.
  */
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,9 @@
 #include "os/limits.h"
 #include "os/log.h"
 #include "os/signals.h"
+
+/* Half of it is the most that any command was seen to take. */
+#define STACK_LEAST (256u << 10)
 
 #define POSITIONAL(bit, ...)                                                   \
     {                                                                          \
@@ -216,11 +221,27 @@ static const char *as_command(const char *word)
     return word;
 }
 
+/* A stack that is too small ends a program without a word. */
+static bool stack_suffices(const struct cli *cli)
+{
+    const uint64_t stack = limits_stack();
+
+    if (stack >= STACK_LEAST)
+        return true;
+    (void)say_error(cli, EXIT_FAILED,
+                    "the stack may grow to %" PRIu64 " KiB only, and %u are "
+                    "needed; say `ulimit -s %u` first",
+                    stack >> 10, STACK_LEAST >> 10, STACK_LEAST >> 10);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct cli cli = {.json = wants_json(argc, argv)};
     int status;
 
+    if (!stack_suffices(&cli))
+        return EXIT_FAILED;
     signals_own();
     (void)limits_files_raise(UINT64_MAX);
     if (argc < 2)

@@ -265,22 +265,37 @@ static int execute(struct run *run)
     return cross_command(run->cli, run->setup);
 }
 
-int train_command(struct cli *cli)
+static int prepare_and_execute(struct run *run)
 {
-    struct setup setup = {0};
-    struct run run = {.cli = cli, .setup = &setup};
     struct why why = {0};
     enum err err;
-    int status;
 
-    screen_init(&run.screen, cli->quiet);
-    watch_init(&run.watch);
-    err = prepare(&run, &why);
+    screen_init(&run->screen, run->cli->quiet);
+    watch_init(&run->watch);
+    err = prepare(run, &why);
     if (err == ERR_OK)
-        announce_run(cli, &setup);
-    status = err != ERR_OK ? say_why(cli, err, &why) : execute(&run);
-    setup_close(&setup);
-    keep_close(run.keep);
-    run_close_folder(&run);
+        announce_run(run->cli, run->setup);
+    return err != ERR_OK ? say_why(run->cli, err, &why) : execute(run);
+}
+
+/* Both are large, and stacks may be small. */
+int train_command(struct cli *cli)
+{
+    struct setup *setup = mem_new(1, sizeof *setup);
+    struct run *run = mem_new(1, sizeof *run);
+    int status = EXIT_FAILED;
+
+    if (setup == NULL || run == NULL) {
+        (void)say_error(cli, status, "out of memory");
+    } else {
+        run->cli = cli;
+        run->setup = setup;
+        status = prepare_and_execute(run);
+        setup_close(setup);
+        keep_close(run->keep);
+        run_close_folder(run);
+    }
+    mem_free(run);
+    mem_free(setup);
     return status;
 }

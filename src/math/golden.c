@@ -239,6 +239,7 @@ static enum err check_profile(enum isa isa, const char *profile,
 
 enum err golden_check(enum isa isa, struct why *why)
 {
+    const struct digest none = {{0}};
     struct digest digest;
     enum err err;
 
@@ -259,6 +260,8 @@ enum err golden_check(enum isa isa, struct why *why)
         const struct digest want = golden_part_expected((enum golden_part)part);
 
         digest = golden_part_digest((enum golden_part)part, &isa);
+        if (digest_equal(&digest, &none))
+            return why_set(why, ERR_NOMEM, "out of memory");
         err = check_profile(isa, golden_part_profile((enum golden_part)part),
                             &digest, &want, why);
     }

@@ -42,7 +42,7 @@ enum golden_part {
     GOLDEN_PARTS
 };
 
-/* isa NULL: by the reference functions. */
+/* isa NULL: by the reference functions.  All zeros: out of memory. */
 struct digest golden_part_digest(enum golden_part part, const enum isa *isa);
 struct digest golden_part_expected(enum golden_part part);
 const char *golden_part_profile(enum golden_part part);

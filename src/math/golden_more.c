@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "math/golden.h"
 #include "math/golden_parts.h"
 #include "math/softmax.h"
@@ -57,7 +58,17 @@ static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
                                    LOSS_SQUARED_HINGE, LOSS_HINGE};
 enum { LOSSES = sizeof losses / sizeof *losses };
 
+struct sparse_arrays {
+    uint64_t begin[GOLDEN_ROWS_MAX + 1];
+    uint32_t column[GOLDEN_CELLS_MAX];
+    float value[GOLDEN_CELLS_MAX];
+};
+
+/* Too much for the stack of a host's thread. */
 struct more {
+    double scratch[SCRATCH_DOUBLES] __attribute__((aligned(64)));
+    double hessian[HESSIAN_COUNT];
+    struct sparse_arrays arrays;
     struct golden_problem problem;
     double weight[GOLDEN_ROWS_MAX];
     double v[GOLDEN_STRIDE_MAX];
@@ -112,12 +123,12 @@ static void narrow_value(struct more *more, enum dense_storage storage,
 static void add_gradient(struct more *more, enum loss loss,
                          const struct dense_rows *rows)
 {
-    double scratch[SCRATCH_DOUBLES] __attribute__((aligned(64)));
+    double *const scratch = more->scratch;
     const double *const w = more->problem.w;
     double g[GOLDEN_STRIDE_MAX];
     double sum = 0.0;
 
-    CHECK(kernel_scratch_bytes(rows->stride) <= sizeof scratch);
+    CHECK(kernel_scratch_bytes(rows->stride) <= sizeof more->scratch);
     if (more->isa != NULL)
         kernel_gradient(*more->isa, loss, rows, w, g, &sum, scratch);
     else
@@ -134,11 +145,11 @@ static void add_gradient(struct more *more, enum loss loss,
 static void add_hessian(struct more *more, enum loss loss,
                         const struct dense_rows *rows)
 {
-    double scratch[SCRATCH_DOUBLES] __attribute__((aligned(64)));
+    double *const scratch = more->scratch;
     const double *const w = more->problem.w;
-    double hessian[HESSIAN_COUNT];
+    double *const hessian = more->hessian;
 
-    CHECK(kernel_hessian_scratch_bytes(rows->stride) <= sizeof scratch);
+    CHECK(kernel_hessian_scratch_bytes(rows->stride) <= sizeof more->scratch);
     if (more->isa != NULL)
         kernel_hessian(*more->isa, loss, rows, w, hessian, scratch);
     else
@@ -196,12 +207,6 @@ static void add_dense(struct more *more)
     }
     check_wide(more, LOSS_LOGISTIC);
 }
-
-struct sparse_arrays {
-    uint64_t begin[GOLDEN_ROWS_MAX + 1];
-    uint32_t column[GOLDEN_CELLS_MAX];
-    float value[GOLDEN_CELLS_MAX];
-};
 
 /* The larger half of the problem's values. */
 static struct sparse_rows sparse_make(const struct more *more, bool values,
@@ -264,8 +269,7 @@ static enum err sparse_tally(const struct more *more,
 
 static void add_sparse(struct more *more, bool values)
 {
-    struct sparse_arrays arrays;
-    const struct sparse_rows rows = sparse_make(more, values, &arrays);
+    const struct sparse_rows rows = sparse_make(more, values, &more->arrays);
 
     for (int n = 0; n < 2 * LOSSES; n++) {
         const struct evaluation what = {
@@ -293,19 +297,26 @@ static void add_sparse(struct more *more, bool values)
 
 struct digest golden_part_digest(enum golden_part part, const enum isa *isa)
 {
-    struct more more = {.isa = isa};
+    struct digest digest = {{0}};
+    struct more *more;
 
     if (part == GOLDEN_SOFTMAX)
         return softmax_golden_digest(isa);
-    hasher_init(&more.hasher);
+    more = mem_new(1, sizeof *more);
+    if (more == NULL)
+        return digest;
+    more->isa = isa;
+    hasher_init(&more->hasher);
     for (uint32_t i = 0; i < GOLDEN_PROBLEMS; i++) {
-        more_make(&more, i);
+        more_make(more, i);
         if (part == GOLDEN_DENSE)
-            add_dense(&more);
+            add_dense(more);
         else
-            add_sparse(&more, part == GOLDEN_CSR);
+            add_sparse(more, part == GOLDEN_CSR);
     }
-    return hasher_end(&more.hasher);
+    digest = hasher_end(&more->hasher);
+    mem_free(more);
+    return digest;
 }
 
 struct digest golden_part_expected(enum golden_part part)

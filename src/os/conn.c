@@ -43,13 +43,18 @@ enum err conn_new(struct loop *loop, const struct conn_ops *ops,
 {
     struct conn *made = mem_new(1, sizeof *made);
 
-    if (made == NULL)
+    if (loop->scratch == NULL)
+        loop->scratch = mem_new(1, sizeof *loop->scratch);
+    if (made == NULL || loop->scratch == NULL) {
+        mem_free(made);
         return ERR_NOMEM;
+    }
     CHECK(uv_tcp_init(&loop->uv, &made->tcp) == 0);
     made->tcp.data = made;
     made->connect.data = made;
     made->shutdown.data = made;
     made->ops = ops;
+    made->scratch = loop->scratch;
     made->limit = LINK_STRANGER_BYTES;
     made->deadline = TIME_NEVER;
     *conn = made;

@@ -29,11 +29,19 @@ struct conn_ops {
     void (*closed)(struct conn *conn); /* Free what hangs on it. */
 };
 
+/* One buffer per loop serves all reads.  It is on the heap: a library's
+ * _Thread_local would be taken from the stack of each of its host's threads. */
+struct conn_scratch {
+    char raw[131072];
+    uint8_t plain[16384];
+};
+
 struct conn {
     uv_tcp_t tcp;
     uv_connect_t connect;
     uv_shutdown_t shutdown;
     const struct conn_ops *ops;
+    struct conn_scratch *scratch; /* The loop's. */
     struct tls *tls;
     struct tls_context *sealed; /* Server: TLS begins with the first byte. */
     bool server;
@@ -68,12 +76,6 @@ struct conn {
     time_us deadline;
     struct sockaddr_storage peer;
     struct conn *prev, *next;
-};
-
-/* One buffer per loop thread serves all reads. */
-struct conn_scratch {
-    char raw[131072];
-    uint8_t plain[16384];
 };
 
 MUST_CHECK enum err conn_new(struct loop *loop, const struct conn_ops *ops,

@@ -16,8 +16,6 @@
 #define SIZE_MASK      0x1fffffu
 #define STRAIGHT_BYTES 16384u /* Less is copied sooner than read apart. */
 
-static _Thread_local struct conn_scratch scratch;
-
 static void conn_ended(struct conn *conn)
 {
     conn->ended = true;
@@ -102,7 +100,7 @@ static void ask_room(struct conn *conn)
 
     if (conn->asked || conn->size < LINK_LOOK_BYTES ||
         conn->size + conn->frame_left < LINK_LONG_BYTES ||
-        conn->frame_left < sizeof scratch.raw)
+        conn->frame_left < sizeof conn->scratch->raw)
         return;
     conn->asked = true;
     answer = conn->ops->room(conn, conn->message, conn->size, &room);
@@ -194,10 +192,10 @@ static void take_sealed(struct conn *conn, const char *data, size_t size)
     while (conn->open && !conn->closing && !closed) {
         const bool here = straight_bytes(conn) > 0;
         uint8_t *const plain =
-            here ? assembly(conn) + conn->size : scratch.plain;
+            here ? assembly(conn) + conn->size : conn->scratch->plain;
         const size_t got = tls_read(
             conn->tls, plain,
-            here ? straight_bytes(conn) : sizeof scratch.plain, &closed);
+            here ? straight_bytes(conn) : sizeof conn->scratch->plain, &closed);
 
         if (got == 0)
             break;
@@ -232,8 +230,9 @@ static void lend(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
     const bool stranger = conn->limit == LINK_STRANGER_BYTES;
 
     (void)wanted;
-    *buffer = uv_buf_init(scratch.raw, stranger ? LINK_STRANGER_BYTES
-                                                : (unsigned)sizeof scratch.raw);
+    *buffer = uv_buf_init(conn->scratch->raw,
+                          stranger ? LINK_STRANGER_BYTES
+                                   : (unsigned)sizeof conn->scratch->raw);
 }
 
 static void arrived(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)

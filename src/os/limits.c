@@ -65,3 +65,10 @@ void limits_files_restore(uint64_t before)
     limit.rlim_cur = before;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
+
+uint64_t limits_stack(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_STACK, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
+}

@@ -1,5 +1,6 @@
 /*
- * limits.h - how many descriptors this process may have open.
+ * limits.h - how many descriptors this process may have open, how much
+ * stack.
  */
 #ifndef OS_LIMITS_H
 #define OS_LIMITS_H
@@ -16,5 +17,7 @@ uint64_t limits_files(void);
  * many as can be. */
 uint64_t limits_files_raise(uint64_t wanted);
 void limits_files_restore(uint64_t before);
+/* Bytes to which the first thread's stack may grow; others get as much. */
+uint64_t limits_stack(void);
 
 #endif /* OS_LIMITS_H */

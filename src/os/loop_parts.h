@@ -8,8 +8,11 @@
 
 #include "os/loop.h"
 
+struct conn_scratch;
+
 struct loop {
     uv_loop_t uv;
+    struct conn_scratch *scratch; /* conn.h; NULL until a connection is made. */
 };
 
 /* Milliseconds from now to `at`, rounded up: a timer is never early. */

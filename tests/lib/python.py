@@ -115,6 +115,16 @@ for action in (signal.SIG_IGN, reap):
     print(muster.train(bowl, workers=2, steps=20, **JOB) == ALONE,
           signal.getsignal(signal.SIGCHLD) == action)
 """,
+    "threads whose stacks are small": """
+threading.stack_size(256 << 10)
+found = []
+for workers in (0, 2):
+    thread = threading.Thread(target=lambda: found.append(
+        muster.train(bowl, workers=workers, steps=20, **JOB)))
+    thread.start()
+    thread.join()
+print(found == [ALONE, ALONE])
+""",
     "without LD_LIBRARY_PATH: what make built, or a sentence": """
 import shutil, subprocess, tempfile
 bare = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
