@@ -17,9 +17,9 @@ static const struct own_words list[] = {
     {OPT_DATA, {.commands = CMD_PREDICT, .shown = ""}},
     {OPT_ADDRESS,
      {.commands = CMD_JOIN | CMD_RELAY,
-      .value = "HOST:PORT",
-      .help = "of the coordinator, or of a relay; several with commas between "
-              "are tried in turn"}},
+      .value = "HOST:PORT|RUN",
+      .help = "address of the coordinator, or of a relay; several with commas "
+              "between are tried in turn. Or the folder of a run here"}},
     {OPT_ADDRESS,
      {.commands = CMD_STATUS | CMD_STOP, .shown = "the latest run here"}},
     {OPT_RUN, {.commands = CMD_REPORT, .shown = "the latest run here"}},
