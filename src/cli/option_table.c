@@ -215,10 +215,11 @@ static const struct option table[OPTIONS] = {
                      .kind = VALUE_CHOICE,
                      .value = "FORM",
                      .choices = "f32|f64|bf16|i8|bit|index|csr",
-                     .shown = "chosen from the values, never f64",
+                     .shown = "chosen from the values",
                      .help = "how rows lie in memory: f32, f64, bf16, i8, "
                              "bit, index or csr; values are rounded to fp32 "
-                             "unless it is f64",
+                             "unless it is f64, which is chosen if rounding "
+                             "costs a column 0.01 % of its spread",
                      .commands = BOTH | CMD_PREDICT | CMD_DATA},
     [OPT_CACHE] = {.name = "cache",
                    .section = files,

@@ -118,6 +118,8 @@ static enum err load_rows(struct predict *predict, struct why *why)
         return err;
     if (predict->model.encoder.column == NULL)
         source.encoder = &stand_in;
+    if (source.storage == NULL && predict->model.encoder.wide)
+        source.storage = storage_name(STORAGE_F64);
     source.note = note;
     source.note_context = predict->cli;
     err = source_load(&source, &predict->data, NULL, NULL, why);

@@ -575,6 +575,8 @@ enum err setup_encode(const struct setup *setup, const struct options *options,
     enum err err;
 
     source.chunk_rows = setup->data.chunk_rows;
+    if (setup->data.storage == STORAGE_F64)
+        source.storage = storage_name(STORAGE_F64);
     source.intercept = setup->intercept;
     source.regression = setup->model == MODEL_LINEAR;
     source.classes = setup->model == MODEL_SOFTMAX;
@@ -655,11 +657,6 @@ static enum err load_train(struct setup *setup, const struct options *options,
     err =
         load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
     setup->loaded = err == ERR_OK;
-    if (setup->loaded && setup->data.rounded > 0)
-        log_note("%s: %llu values are rounded to fp32, by %.2g of their size "
-                 "at most; --storage f64 keeps them",
-                 source.spec, (unsigned long long)setup->data.rounded,
-                 setup->data.rounding);
     return err;
 }
 

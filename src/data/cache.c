@@ -269,7 +269,7 @@ static void hash_options(struct hasher *hasher,
                          const struct source_options *options)
 {
     const int64_t numbers[] = {
-        CACHE_VERSION + 1,       options->chunk_rows,  options->cols_min,
+        CACHE_VERSION + 2,       options->chunk_rows,  options->cols_min,
         options->cols_max,       options->intercept,   options->regression,
         options->classes,        options->pairs,       options->scaling,
         options->labels != NULL, options->label_count, options->header,

@@ -37,7 +37,8 @@
  *     pair 0 1 2 0 0 1 2             features, count, categories of each
  *     end
  *
- * `refuse`, `fill` and `flag` say what becomes of missing fields.  Labels that
+ * A line `values f64` before `index` or `table` says that values were not rounded
+ * to fp32.  `refuse`, `fill` and `flag` say what becomes of missing fields.  Labels that
  * were not in the table are in column 0.  In words, bytes up to the blank, '%'
  * and DEL are written %XX, and no text at all is %.
  */
@@ -105,6 +106,7 @@ struct encoder {
     uint32_t pairs;
     uint32_t cols; /* Of the result. */
     bool constant;
+    bool wide; /* Values are kept as f64, not rounded to fp32. */
     struct frame_column classes; /* Labels that are words; no rows. */
 };
 

@@ -179,6 +179,8 @@ enum err encoder_to_text(const struct encoder *encoder, char **text,
     CHECK(encoder_is_fitted(encoder));
     CHECK(!encoder->constant); /* Models have their intercept for that. */
     put_text(&sheet, "muster encoder " VERSION "\n");
+    if (encoder->wide)
+        put_text(&sheet, "values f64\n");
     if (encoder->indexed)
         put_text(&sheet, encoder->from_zero ? "index 0\n" : "index 1\n");
     else
@@ -644,8 +646,16 @@ static enum err read_version(struct span *in, struct why *why)
 static enum err read_form(struct span *in, struct encoder *encoder,
                           struct why *why)
 {
-    const struct span word = next_word(in);
+    struct span word = next_word(in);
 
+    if (span_is(word, "values")) {
+        const enum err err = expect(in, "f64", why);
+
+        if (err != ERR_OK)
+            return err;
+        encoder->wide = true;
+        word = next_word(in);
+    }
     if (word.size == 0)
         return say_short(why);
     if (span_is(word, "index"))

@@ -12,6 +12,7 @@
 #include "data/libsvm.h"
 #include "data/npy.h"
 #include "data/npz.h"
+#include "data/rounding.h"
 #include "data/stage.h"
 #include "data/table_source.h"
 #include "data/unpack.h"
@@ -225,16 +226,113 @@ static enum err finish(const struct source_options *options,
     return ERR_OK;
 }
 
-static enum err load_file(const struct source_options *options,
+static enum err read_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
+    const bool known = encoder_is_fitted(options->encoder);
     struct stage stage = {.wide = wants_wide(options)};
     enum err err = fill_stage(options, &stage, why);
 
     if (err == ERR_OK)
         err = finish(options, &stage, data, why);
+    if (err == ERR_OK && !known)
+        options->encoder->wide = data->storage == STORAGE_F64;
     stage_close(&stage);
     return err == ERR_OK ? err : why_in(why, err, "%s", source_shown(options));
+}
+
+static uint32_t features_of(const struct source_options *options,
+                            const struct dataset *data)
+{
+    return data->cols - (options->intercept ? 1 : 0);
+}
+
+static void note_rounding(const struct source_options *options,
+                          const struct rounding *rounding, bool kept)
+{
+    char name[64];
+
+    encoder_name(options->encoder, rounding->worst, name, sizeof name);
+    source_note(options,
+                "%s: column \"%s\"%s: rounding to fp32 %s %.2g %% of its "
+                "spread, %s",
+                source_shown(options), quote_text(name).text,
+                rounding->columns > 1 ? " and others" : "",
+                kept ? "would cost" : "may cost up to", 100 * rounding->share,
+                kept ? "so values are kept as f64 (--storage f32 rounds them)"
+                     : "--storage f64 or --scale standard keeps it");
+}
+
+/* All that two readings of a file made. */
+static void exchange(const struct source_options *one, struct dataset *data,
+                     const struct source_options *two, struct dataset *other)
+{
+    const struct dataset rows = *data;
+    const struct encoder encoder = *one->encoder;
+
+    *data = *other;
+    *other = rows;
+    *one->encoder = *two->encoder;
+    *two->encoder = encoder;
+    if (one->keep != NULL) {
+        const struct frame frame = *one->keep;
+
+        *one->keep = *two->keep;
+        *two->keep = frame;
+    }
+}
+
+/* The file once more, as f64: instead of `data` if rounding does harm. */
+static enum err read_wide(const struct source_options *options,
+                          struct dataset *data, struct why *why)
+{
+    struct source_options again = *options;
+    struct encoder encoder = {0};
+    struct frame frame = {0};
+    struct dataset wide = {0};
+    struct rounding rounding;
+    enum err err;
+
+    again.storage = storage_name(STORAGE_F64);
+    again.encoder = &encoder;
+    again.keep = options->keep == NULL ? NULL : &frame;
+    again.note = NULL; /* All is said. */
+    err = read_file(&again, &wide, why);
+    if (err == ERR_OK)
+        err = rounding_find(&wide, features_of(options, &wide), &rounding);
+    if (err == ERR_OK && rounding.columns > 0) {
+        note_rounding(options, &rounding, true);
+        exchange(options, data, &again, &wide);
+    }
+    dataset_close(&wide);
+    encoder_close(&encoder);
+    frame_close(&frame);
+    return err;
+}
+
+/* Values are fp32 unless that would cost a column what it has to say. */
+static enum err load_file(const struct source_options *options,
+                          struct dataset *data, struct why *why)
+{
+    const bool free = options->storage == NULL && options->like == NULL &&
+                      !encoder_is_fitted(options->encoder);
+    struct rounding rounding = {0};
+    enum err err = read_file(options, data, why);
+
+    if (err != ERR_OK || !free || data->rounded == 0)
+        return err;
+    err = rounding_find(data, features_of(options, data), &rounding);
+    if (err == ERR_OK && rounding.columns > 0) {
+        /* Standard input cannot be read twice, and a sparse table may be too
+         * large for dense rows. */
+        if (strcmp(options->spec, "-") == 0 || dataset_is_sparse(data))
+            note_rounding(options, &rounding, false);
+        else
+            err = read_wide(options, data, why);
+    }
+    if (err != ERR_OK)
+        dataset_close(data);
+    return err;
 }
 
 enum err source_encode(const struct source_options *options,
@@ -247,6 +345,8 @@ enum err source_encode(const struct source_options *options,
 
     if (err == ERR_OK)
         err = finish(options, &stage, data, why);
+    if (err == ERR_OK)
+        encoder->wide = data->storage == STORAGE_F64;
     stage_close(&stage);
     return err;
 }

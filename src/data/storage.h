@@ -4,7 +4,8 @@
  * A form is chosen from the values alone, so that every machine that reads the
  * same data computes the same bits.  A narrow form is used only where every
  * value is exactly representable in it.  Values are fp32 unless the user asks
- * for f64, which is never chosen: what others read is rounded as it is packed.
+ * for f64 or rounding does harm (rounding.h): what others read is rounded as it
+ * is packed.
  */
 #ifndef DATA_STORAGE_H
 #define DATA_STORAGE_H
