@@ -123,7 +123,8 @@ static const struct option table[OPTIONS] = {
                    .kind = VALUE_TEXT,
                    .value = "COLUMN",
                    .shown = "the last",
-                   .help = "tables: the label's column, by name or number; "
+                   .help = "tables: the label's column, by name or number (:2 "
+                           "is the second even if one is called 2); "
                            "predict: none if there is no such column",
                    .commands = BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN},
     [OPT_LABELS] = {.name = "labels",
@@ -177,7 +178,8 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_TEXT,
                   .value = "COLUMNS",
                   .help = "tables: columns to leave out, names or numbers "
-                          "with commas",
+                          "with commas (:1 is the first even if one is called "
+                          "1)",
                   .commands = BOTH | CMD_DATA | CMD_JOIN},
     [OPT_WEIGHT] = {.name = "weight",
                     .section = files,

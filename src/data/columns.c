@@ -41,8 +41,7 @@ struct named {
     uint32_t place;
 };
 
-/* Equal names keep their order, so that the second `x` of a table is the
- * second `x` of another. */
+/* Equal names keep their order, so that the first two are spoken of. */
 static int by_name(const void *a, const void *b)
 {
     const struct named *const x = a;
@@ -349,6 +348,34 @@ static enum err assign(const struct csv *csv,
     return match(csv, wanted->known, unlabelled, columns, why);
 }
 
+/* Two columns of one name are taken for each other sooner or later, unless
+ * neither is used. */
+static enum err refuse_twins(const struct csv *csv,
+                             const struct columns *columns, struct why *why)
+{
+    struct named *const sorted =
+        csv->header ? sorted_names(csv->names, NULL, csv->cols) : NULL;
+    enum err err = csv->header && sorted == NULL ? say_nomem(why) : ERR_OK;
+
+    for (uint32_t i = 1; sorted != NULL && err == ERR_OK && i < csv->cols;
+         i++) {
+        const uint32_t one = sorted[i - 1].place;
+        const uint32_t two = sorted[i].place;
+
+        if (strcmp(sorted[i - 1].name, sorted[i].name) == 0 &&
+            (columns->role[one] != COLUMN_UNUSED ||
+             columns->role[two] != COLUMN_UNUSED))
+            err = why_set(why, ERR_SHAPE,
+                          "columns %u and %u have the same name, '%s'; rename "
+                          "one, leave both out with --drop :%u,:%u, or, if "
+                          "the first line is a row, add --header no",
+                          one + 1, two + 1, quote_text(sorted[i].name).text,
+                          one + 1, two + 1);
+    }
+    mem_free(sorted);
+    return err;
+}
+
 enum err columns_assign(const struct csv *csv,
                         const struct columns_wanted *wanted,
                         struct columns *columns, struct why *why)
@@ -362,6 +389,8 @@ enum err columns_assign(const struct csv *csv,
     for (uint32_t i = 0; i < csv->cols; i++)
         made.role[i] = COLUMN_UNUSED;
     err = assign(csv, wanted, &made, why);
+    if (err == ERR_OK)
+        err = refuse_twins(csv, &made, why);
     if (err != ERR_OK) {
         columns_close(&made);
         return err;

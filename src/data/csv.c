@@ -195,11 +195,21 @@ const char *csv_name(const struct csv *csv, uint32_t col)
     return name;
 }
 
+bool csv_place(const struct csv *csv, struct span wanted, uint32_t *col)
+{
+    double number = 0;
+
+    if (number_parse(wanted.at, wanted.size, &number) != NUMBER_OK ||
+        number != floor(number) || number < 1 || number > csv->cols)
+        return false;
+    *col = (uint32_t)number - 1;
+    return true;
+}
+
 enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
                   struct why *why)
 {
     const char *name = csv->names;
-    double number = 0;
 
     for (uint32_t i = 0; csv->header && i < csv->cols; i++) {
         if (span_is(wanted, name)) {
@@ -208,11 +218,11 @@ enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
         }
         name += strlen(name) + 1;
     }
-    if (number_parse(wanted.at, wanted.size, &number) == NUMBER_OK &&
-        number == floor(number) && number >= 1 && number <= csv->cols) {
-        *col = (uint32_t)number - 1;
+    if (csv_place(csv, wanted, col))
         return ERR_OK;
-    }
+    if (wanted.size > 1 && wanted.at[0] == ':' &&
+        csv_place(csv, (struct span){wanted.at + 1, wanted.size - 1}, col))
+        return ERR_OK;
     if (csv->header)
         return why_set(why, ERR_UNKNOWN,
                        "no column '%s'; there are %s, ... %s, or numbers 1 to "

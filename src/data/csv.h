@@ -57,7 +57,10 @@ MUST_CHECK enum err csv_look(struct csv *csv, const char *line, size_t size,
                              struct why *why);
 /* The name of a column, or "" if there are none. */
 const char *csv_name(const struct csv *csv, uint32_t col);
-/* The column of that name, or number counted from 1.  ERR_UNKNOWN with a
+/* Is it a number from 1 to that of the columns? */
+bool csv_place(const struct csv *csv, struct span wanted, uint32_t *col);
+/* The column of that name, or number counted from 1; `:1` is the first even
+ * where another is called 1.  ERR_UNKNOWN with a
  * sentence that names the nearest things to try. */
 MUST_CHECK enum err csv_find(const struct csv *csv, struct span wanted,
                              uint32_t *col, struct why *why);

@@ -95,6 +95,27 @@ static void note_unknown(const struct source_options *options,
                 csv->header ? ")" : "");
 }
 
+/* Names come first: a number that is both counts as a name. */
+static void note_numbers(const struct source_options *options,
+                         const struct csv *csv, const char *option,
+                         const char *list)
+{
+    while (csv->header && list != NULL && *list != '\0') {
+        const struct span item = {list, strcspn(list, ",")};
+        uint32_t named = 0;
+        uint32_t placed = 0;
+
+        if (csv_find(csv, item, &named, NULL) == ERR_OK &&
+            csv_place(csv, item, &placed) && placed != named)
+            source_note(options,
+                        "%s: --%s %s is the column of that name, which is "
+                        "column %u; --%s :%s is the one in that place",
+                        source_shown(options), option, quote(item).text,
+                        named + 1, option, quote(item).text);
+        list += item.size + (list[item.size] == ',');
+    }
+}
+
 /* What was made of the columns that nobody said anything about. */
 static void note_columns(const struct source_options *options,
                          const struct csv *csv)
@@ -102,6 +123,10 @@ static void note_columns(const struct source_options *options,
     const struct columns *const columns = &csv->columns;
     const char *const first = csv_name(csv, 0);
 
+    note_numbers(options, csv, "label", options->label);
+    note_numbers(options, csv, "drop", options->drop);
+    note_numbers(options, csv, "weight", options->weight);
+    note_numbers(options, csv, "categorical", options->categorical);
     if (columns->strangers > 0)
         source_note(options,
                     "%s: %u column%s that the model was not trained on %s left "
@@ -127,7 +152,7 @@ static void note_columns(const struct source_options *options,
         source_note(options,
                     "%s: the first column has no name; if it only numbers the "
                     "rows, as the index that pandas writes does, leave it out "
-                    "with --drop 1",
+                    "with --drop :1",
                     source_shown(options));
 }
 

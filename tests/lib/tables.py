@@ -78,9 +78,32 @@ def index():
     """The index that to_csv writes by default is pointed out."""
     people().to_csv("t.csv")
     _, err = trained("t.csv", "m")
-    assert "leave it out with --drop 1" in err, err
-    _, err = trained("t.csv", "m", "--drop", 1)
-    assert "--drop 1" not in err, err
+    assert "leave it out with --drop :1" in err, err
+    _, err = trained("t.csv", "m", "--drop", ":1")
+    assert "--drop" not in err.replace("(--drop leaves", ""), err
+
+
+def numbered():
+    """Names that are numbers are not places: `1` is not `:1`."""
+    table = people()[["age", "fare"]].assign(y=lambda t: t["age"] > 40)
+    table.columns = [0, 1, 2]
+    table.to_csv("t.csv")
+    _, err = trained("t.csv", "m", "--drop", ":1")
+    assert "number 2 0 " in open("m", encoding="utf-8").read()
+    assert "--drop" not in err, err
+    _, err = trained("t.csv", "n", "--drop", "1")
+    assert "--drop 1 is the column of that name, which is column 3; " \
+        "--drop :1 is the one in that place" in err, err
+
+
+def twins():
+    """Two columns of one name cannot be told apart in another table."""
+    table = people()[["age", "fare", "age", "survived"]]
+    table.to_csv("t.csv", index=False)
+    _, err = muster("train", "t.csv", "m", rc=2)
+    assert "columns 1 and 3 have the same name, 'age'" in err, err
+    trained("t.csv", "m", "--drop", ":1,:3")
+    predictions("t.csv", "m")
 
 
 def gaps():
@@ -258,8 +281,8 @@ def sparse_matrices():
 
 
 def main():
-    checks = [swapped, index, gaps, scaled, seconds, svmlight, numpy_files,
-              archives, sparse_matrices]
+    checks = [swapped, index, numbered, twins, gaps, scaled, seconds, svmlight,
+              numpy_files, archives, sparse_matrices]
     print(f"1..{len(checks)}")
     for number, check in enumerate(checks, 1):
         with tempfile.TemporaryDirectory() as folder:

@@ -339,7 +339,7 @@ static void test_headers(void **state)
     assert_int_equal(rows_of("2020,2021,2022\n5,1,0\n6,0,1\n", no), 3);
     assert_int_equal(
         rows_of(",0,1\n0,5,1\n1,6,0\n", (struct source_options){0}), 2);
-    assert_non_null(strstr(notes, "leave it out with --drop 1"));
+    assert_non_null(strstr(notes, "leave it out with --drop :1"));
     assert_int_equal(rows_of("5,1\n6,0\n", (struct source_options){0}), 2);
     assert_int_equal(rows_of("5,1\n6,0\n", yes), 1);
     /* Words and numbers in one header. */
