@@ -160,8 +160,10 @@ enum err journal_more(const uint8_t *data, size_t size, record_visitor visit,
 
         if (memcmp(chain.bytes, at + BODY_BYTES, DIGEST_BYTES) != 0)
             break;
-        if (!body_decode(at, &record) || !record_follows(&found, &record))
+        if (!body_decode(at, &record) || !record_follows(&found, &record)) {
+            *summary = found; /* Which record it is. */
             return ERR_FORMAT;
+        }
         summary_add(&found, &record);
         found.chain = chain;
         found.valid_bytes += RECORD_BYTES;

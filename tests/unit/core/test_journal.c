@@ -156,6 +156,7 @@ static void check_refused(struct record second, struct record third)
     assert_int_equal(
         journal_scan(out.bytes, 3 * RECORD_BYTES, NULL, NULL, &summary),
         ERR_FORMAT);
+    assert_int_equal(summary.records, 2); /* The third is the broken one. */
 }
 
 static void test_rules(void **state)
