@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "math/dense.h"
 #include "math/grid.h"
 #include "math/softmax.h"
+#include "math/tally.h"
 
-#define TALLY_FITS 0x1p62 /* TALLY_BITS */
+#define TALLY_FITS ((double)(INT64_C(1) << TALLY_BITS))
 
 enum {
     BLOCK = 256,   /* Rows at a time, and ... */
@@ -61,31 +63,14 @@ static void curve(const struct problem *problem, const double *y,
 
 /* --- dense rows ---------------------------------------------------------- */
 
-/* How far apart rows lie. */
-static size_t row_bytes(const struct dense_rows *in)
-{
-    switch (in->storage) {
-    case DENSE_F32:
-        return in->stride * sizeof(float);
-    case DENSE_BF16:
-        return in->stride * sizeof(uint16_t);
-    case DENSE_I8:
-        return in->stride;
-    case DENSE_BIT:
-        return in->stride / 8;
-    case DENSE_F64:
-        break;
-    }
-    return in->stride * sizeof(double);
-}
-
 static struct dense_rows some_rows(const struct dense_rows *in, uint32_t first,
                                    uint32_t most)
 {
     const uint32_t left = in->rows - first;
     struct dense_rows some = *in;
 
-    some.x = (const char *)in->x + first * row_bytes(in);
+    some.x =
+        (const char *)in->x + first * dense_row_bytes(in->storage, in->stride);
     some.y = in->y + first;
     some.weight = in->weight != NULL ? in->weight + first : NULL;
     some.rows = left < most ? left : most;

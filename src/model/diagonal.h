@@ -19,8 +19,9 @@
 
 #include "model/problem.h"
 
-/* Add a chunk to the tally.  `sums`: dense only, problem_dims doubles; `rest`:
- * the scratch of the kernels.  ERR_RANGE (tally unchanged): does not fit. */
+/* Add a chunk to the tally.  Dense only: `sums`, problem_dims doubles, and
+ * `rest`, the scratch of the kernels.  ERR_RANGE (tally unchanged): does not
+ * fit. */
 MUST_CHECK enum err diagonal_add(const struct problem *problem, const double *w,
                                  uint32_t chunk, const int16_t *exponent,
                                  double *sums, void *rest, struct tally *tally);

@@ -213,7 +213,10 @@ enum err problem_add(const struct problem *problem,
 
     if (what->kind == EVALUATE_DIAGONAL)
         return diagonal_add(problem, what->w, chunk, exponent, scratch,
-                            (char *)scratch + sums_bytes(problem), tally);
+                            dataset_is_sparse(problem->data)
+                                ? NULL /* Theirs is shorter than that. */
+                                : (char *)scratch + sums_bytes(problem),
+                            tally);
     if (problem->model->classes)
         return add_classes(problem, what, chunk, exponent, scratch, tally);
     if (!dataset_is_sparse(problem->data))

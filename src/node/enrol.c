@@ -1,5 +1,6 @@
 #include "node/enrol.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "os/loop.h"
 #include "os/threads.h"
 #include "wire/roll_codec.h"
+
+static_assert(ROLL_SUMS_EACH == BOUNDS_SUMS, "what is sent is what is summed");
 
 #define RETRY_US (200 * MS_US)
 
