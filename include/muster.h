@@ -166,7 +166,8 @@ MUSTER_API const double *muster_weights(const struct muster_model *model);
 MUSTER_API uint32_t muster_steps(const struct muster_model *model);
 MUSTER_API uint64_t muster_evaluations(const struct muster_model *model);
 MUSTER_API double muster_objective(const struct muster_model *model);
-/* 1 if tol was reached, or no further step could improve the model. */
+/* 1 if tol was reached, or no further step could improve the model and it is
+ * estimated to be at its optimum; 0 also if it only could not go on. */
 MUSTER_API int muster_converged(const struct muster_model *model);
 /* Of one that was stopped: the signal that did it; 0 = none. */
 MUSTER_API int muster_signal(const struct muster_model *model);

@@ -46,9 +46,9 @@
 #define VOTES_MAX             3u  /* Answers compared for one piece. */
 #define RECORDS_MAX           4u  /* Journal records one step can write. */
 
-/* Tally exponents for a round of `what`, evaluation_dims of them; pure.
- * ERR_RANGE: its vectors are not finite.  ERR_TOOBIG: they are there, but a
- * loss might not fit; no trial of a line search is worth that. */
+/* Tally exponents for a round of `what`, evaluation_exponents of them; pure.
+ * ERR_RANGE: its vectors are not finite, or a score or the loss might not be.
+ */
 typedef enum err (*scale_function)(void *context, const struct evaluation *what,
                                    int16_t *exponent);
 

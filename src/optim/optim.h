@@ -252,10 +252,11 @@ double optim_rate(const struct optim *opt);
  * kin do not move on from a point that has converged; a line search may
  * stall), or true and ASK_DONE. */
 bool optim_feed(struct optim *opt, const double *sum, double loss_sum);
-/* Instead of feeding: the point asked for cannot be evaluated, or its loss may
- * not fit a tally.  A trial of a line search is then infinitely bad, and the
- * search goes on with a shorter step (true).  False, and nothing done, if it
- * is no trial: go on if that is possible, else the run has diverged. */
+/* Instead of feeding: the point asked for cannot be evaluated, for a score or
+ * the loss might be no number (their bounds reach 2^960).  A trial of a line
+ * search is then infinitely bad, and the search goes on with a shorter step
+ * (true).  False, and nothing done, if it is no trial: go on if that is
+ * possible, else the run has diverged. */
 bool optim_reject(struct optim *opt);
 /* The model so far: dims doubles.  Changes only when optim_feed says so. */
 const double *optim_weights(const struct optim *opt);
