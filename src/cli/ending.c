@@ -195,9 +195,13 @@ void ending_text(const struct setup *setup, const struct train_result *result)
 {
     const struct optim_outcome *outcome = &result->outcome;
 
-    if (isfinite(outcome->objective))
-        (void)printf("objective  %.10g%s\n", outcome->objective * setup->scale,
-                     outcome->at_model ? "" : ", before the last step");
+    if (isfinite(outcome->objective) && outcome->at_model)
+        (void)printf("objective  %.10g\n", outcome->objective * setup->scale);
+    else if (isfinite(outcome->objective) && result->steps > 0)
+        (void)printf("objective  %.10g at step %u; the model is that of step "
+                     "%u\n",
+                     outcome->objective * setup->scale, result->steps - 1,
+                     result->steps);
     (void)fputs("ended      ", stdout);
     if (ending_diverged(result))
         (void)printf("DIVERGED: the objective was %.6g at the start; a smaller "

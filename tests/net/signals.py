@@ -3,6 +3,7 @@
 blocked, SIGHUP ignored by nohup, SIGINT by `&` in a script.  These survive exec."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,4 +71,17 @@ for prepare, number, name in ((ignore_hangup, signal.SIGHUP, "SIGHUP"),
     kill(process.pid, signal.SIGTERM)
     finish(process)
     tap.equal(process.returncode, 75, "... SIGTERM does")
+
+# The objective that is shown is that of the step that is named.
+GD = ("--optim", "gd", "--lr", "0.1", "--format", "text")
+process = start(None, "-n", "2", "--steps", "1000000", "--out", "text", *GD)
+wait_step("text", 30)
+kill(process.pid, signal.SIGTERM)
+shown = re.search(r"objective  (\S+) at step (\d+); the model is that of step (\d+)",
+                  process.communicate(timeout=60)[0])
+tap.ok(shown and int(shown[2]) + 1 == int(shown[3]),
+       "stopped: it says of which step the objective is")
+if shown:
+    alone = start(None, "--steps", shown[2], *GD).communicate(timeout=60)[0]
+    tap.ok(f"objective  {shown[1]}\n" in alone, "... and it is that one's")
 tap.done()
