@@ -117,6 +117,23 @@ static bool is_other_file(const char *path)
            (got < sizeof model_head - 1 || memcmp(head, model_head, got) != 0);
 }
 
+/* The ending that promises another form than LIBLINEAR's text; else NULL. */
+static const char *other_form(const char *path)
+{
+    static const char *const endings[] = {".onnx", ".npy",        ".npz",
+                                          ".json", ".pkl",        ".joblib",
+                                          ".gz",   ".safetensors"};
+    const size_t size = strlen(path);
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const size_t own = strlen(endings[i]);
+
+        if (size > own && strcmp(path + size - own, endings[i]) == 0)
+            return endings[i];
+    }
+    return NULL;
+}
+
 static enum err check_written(const struct options *options,
                               const struct named *row, const char *path,
                               struct why *why)
@@ -129,6 +146,12 @@ static enum err check_written(const struct options *options,
         if (err != ERR_OK)
             return err;
     }
+    if (row->role == WRITE_MODEL && other_form(path) != NULL)
+        return why_set(why, ERR_SHAPE,
+                       "%.200s: models are saved as LIBLINEAR's text, not as "
+                       "%s; choose another name (`muster model convert` "
+                       "writes .npy, .safetensors and .csv)",
+                       path, other_form(path));
     if (row->role == WRITE_MODEL && !option_flag(options, OPT_FORCE) &&
         is_other_file(path))
         return why_set(why, ERR_SHAPE,
