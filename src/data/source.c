@@ -90,6 +90,31 @@ static enum err find_format(const struct source_options *options,
     return err;
 }
 
+/* Indices that the model does not have: of a file that starts at 1 where the
+ * model starts at 0, all columns would be taken for their neighbours. */
+static enum err check_indices(const struct source_options *options,
+                              const struct stage *stage, bool from_zero,
+                              struct why *why)
+{
+    const uint32_t features =
+        options->cols_max - (options->intercept && options->cols_max > 0);
+
+    if (options->cols_max == 0 || stage_cols(stage) <= features)
+        return ERR_OK;
+    if (from_zero && stage_lacks_first(stage))
+        return why_set(why, ERR_SHAPE,
+                       "the model was trained with --zero-based, on indices 0 "
+                       "to %u, but here is no index 0 and there is an index "
+                       "%llu: count from 0 here too",
+                       features - 1, (unsigned long long)stage_cols(stage) - 1);
+    source_note(options,
+                "%s: the model has %u features; those beyond, up to index "
+                "%llu, are left alone",
+                source_shown(options), features,
+                (unsigned long long)stage_cols(stage) - (from_zero ? 1 : 0));
+    return ERR_OK;
+}
+
 static enum err stage_libsvm(const struct source_options *options,
                              struct stage *stage, struct why *why)
 {
@@ -117,6 +142,8 @@ static enum err stage_libsvm(const struct source_options *options,
                         "taken to start at 0 (--zero-based)",
                         options->spec);
     }
+    if (err == ERR_OK && known)
+        err = check_indices(options, stage, how.from_zero, why);
     if (err == ERR_OK && encoder != NULL && !known) {
         encoder->indexed = true;
         encoder->from_zero = how.from_zero;

@@ -204,6 +204,38 @@ uint64_t stage_rows(const struct stage *stage)
     return rows;
 }
 
+static bool has_first(const struct block *block, uint64_t i)
+{
+    if (storage_is_sparse(block->storage))
+        return block->begin[i] < block->begin[i + 1] &&
+               block->column[block->begin[i]] == 0;
+    return block->census.cols > 0 &&
+           storage_get(block->storage,
+                       (uint8_t *)block->x + i * row_bytes(block), 0) != 0;
+}
+
+bool stage_lacks_first(const struct stage *stage)
+{
+    for (size_t b = 0; b < stage->count; b++) {
+        for (uint64_t i = 0; i < stage->block[b].census.rows; i++) {
+            if (has_first(&stage->block[b], i))
+                return false;
+        }
+    }
+    return true;
+}
+
+uint64_t stage_cols(const struct stage *stage)
+{
+    uint64_t cols = 0;
+
+    for (size_t b = 0; b < stage->count; b++) {
+        if (stage->block[b].census.cols > cols)
+            cols = stage->block[b].census.cols;
+    }
+    return cols;
+}
+
 enum err stage_add(struct stage *stage, const struct sparse *rows)
 {
     struct block *block;

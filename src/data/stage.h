@@ -64,6 +64,9 @@ MUST_CHECK enum err stage_extend(struct stage *stage, size_t count,
                                  struct block **first);
 /* Of all blocks. */
 uint64_t stage_rows(const struct stage *stage);
+/* Is column 0 zero in all rows? */
+bool stage_lacks_first(const struct stage *stage);
+uint64_t stage_cols(const struct stage *stage);
 /* Pack and append. */
 MUST_CHECK enum err stage_add(struct stage *stage, const struct sparse *rows);
 

@@ -179,6 +179,8 @@ def svmlight():
     assert err == "" or "start at 0" not in err, err
     assert out.split("objective")[0] == other.split("objective")[0]
     assert predictions("zero.svm", "m") == predictions("one.svm", "n")
+    _, err = muster("predict", "one.svm", "m", rc=2)
+    assert "trained with --zero-based" in err, err
 
 
 def numpy_files():
