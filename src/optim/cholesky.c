@@ -6,14 +6,15 @@
 #include "math/vec.h"
 
 /* What is left of a pivot below this share of the diagonal is rounding. */
-#define PIVOT_LEAST 1e-14
+#define PIVOT_LEAST    1e-14
+#define PIVOT_ROUNDING 0x1p-50
 
 static size_t row_at(uint32_t i)
 {
     return (size_t)i * (i + 1) / 2;
 }
 
-void cholesky_factor(double *a, uint32_t n)
+static void factor(double *a, uint32_t n, double floor)
 {
     for (uint32_t i = 0; i < n; i++) {
         double *row = a + row_at(i);
@@ -26,8 +27,36 @@ void cholesky_factor(double *a, uint32_t n)
                 above[j] > 0 ? (row[j] - vec_dot(row, above, j)) / above[j] : 0;
         }
         left = row[i] - vec_dot(row, row, i);
-        row[i] = left > PIVOT_LEAST * row[i] && left > 0 ? sqrt(left) : 0;
+        if (!(left > PIVOT_LEAST * row[i]))
+            left = floor * row[i];
+        row[i] = left > 0 ? sqrt(left) : 0;
     }
+}
+
+void cholesky_factor(double *a, uint32_t n)
+{
+    factor(a, n, 0);
+}
+
+void cholesky_factor_all(double *a, uint32_t n)
+{
+    factor(a, n, PIVOT_ROUNDING);
+}
+
+void cholesky_null(const double *l, uint32_t n, uint32_t i, double *v)
+{
+    const double *taken = l + row_at(i);
+
+    for (uint32_t j = 0; j < n; j++)
+        v[j] = j < i ? -taken[j] : 0;
+    for (uint32_t j = i; j-- > 0;) {
+        const double *row = l + row_at(j);
+
+        v[j] = row[j] > 0 ? v[j] / row[j] : 0;
+        for (uint32_t k = 0; k < j; k++)
+            v[k] -= row[k] * v[j];
+    }
+    v[i] = 1;
 }
 
 void cholesky_solve(const double *l, uint32_t n, double *x)

@@ -14,6 +14,12 @@
  * or one that depends on those before it) is taken out of the system: its
  * pivot becomes 0. */
 void cholesky_factor(double *a, uint32_t n);
+/* The same, but a pivot that vanishes beside its diagonal becomes the rounding
+ * of that: for systems that are not singular, only nearly. */
+void cholesky_factor_all(double *a, uint32_t n);
+/* v <- the combination, 1 in coordinate i, for which i was taken out: A v is
+ * rounding. */
+void cholesky_null(const double *l, uint32_t n, uint32_t i, double *v);
 
 /* x (b on entry) <- solution; 0 in the coordinates taken out. */
 void cholesky_solve(const double *l, uint32_t n, double *x);

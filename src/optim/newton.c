@@ -40,6 +40,11 @@ enum newton_phase { FIRST, CURVATURE, TRIAL, METRIC, PHASES };
  * so many that a better one may save more. */
 #define METRIC_PRICE 10u
 
+/* A slope along a combination of columns that is less, beside what the columns
+ * allow, is rounding; one that promises less of f is of no account. */
+#define MISSED_LEAST 1e-12
+#define MISSED_SHARE 1e-10
+
 /* b, gradient, direction; then pairs and factor, or r, d and the metric. */
 static uint32_t vectors(const struct optim *opt)
 {
@@ -136,7 +141,7 @@ static void begin_step(struct optim *opt)
     begin_trials(opt, false);
 }
 
-static void feed_hessian(struct optim *opt, const double *sum)
+static void take_hessian(struct optim *opt, const double *sum)
 {
     const uint32_t dims = opt->dims;
     const double rows = (double)opt->options.rows;
@@ -151,7 +156,53 @@ static void feed_hessian(struct optim *opt, const double *sum)
         for (uint32_t i = span.from; i < span.to; i++)
             opt->factor[(size_t)i * (i + 1) / 2 + i] += 2 * span.l2;
     }
-    cholesky_factor(opt->factor, dims);
+}
+
+/* Does f fall along v, where the Hessian shows no curvature?  G'v is rounding
+ * if columns depend on each other exactly, and of no account if the penalty
+ * alone keeps the way short. */
+static bool is_missed(const struct optim *opt, const double *sum,
+                      const double *v)
+{
+    const double slope = vec_dot(opt->gradient, v, opt->dims);
+    double size = 0, bend = 0;
+    struct span span = {0};
+
+    while (optim_span_next(opt, &span)) {
+        for (uint32_t j = span.from; j < span.to; j++) {
+            const size_t at = (size_t)j * (j + 1) / 2 + j;
+
+            size += fabs(v[j]) * sqrt(sum[at] / (double)opt->options.rows);
+            bend += 2 * span.l2 * v[j] * v[j];
+        }
+    }
+    return fabs(slope) > MISSED_LEAST * sqrt(opt->objective_first) * size &&
+           slope * slope > 2 * bend * MISSED_SHARE * fabs(opt->objective);
+}
+
+static bool misses_any(struct optim *opt, const double *sum)
+{
+    for (uint32_t i = 0; i < opt->dims; i++) {
+        const size_t at = (size_t)i * (i + 1) / 2 + i;
+
+        if (opt->factor[at] > 0 || !(sum[at] > 0))
+            continue;
+        cholesky_null(opt->factor, opt->dims, i, opt->work);
+        if (is_missed(opt, sum, opt->work))
+            return true;
+    }
+    return false;
+}
+
+static void feed_hessian(struct optim *opt, const double *sum)
+{
+    take_hessian(opt, sum);
+    cholesky_factor(opt->factor, opt->dims);
+    if (misses_any(opt, sum)) {
+        opt->weak = true;
+        take_hessian(opt, sum);
+        cholesky_factor_all(opt->factor, opt->dims);
+    }
     quasi_find_direction(opt);
     begin_trials(opt, true);
 }
@@ -240,6 +291,7 @@ static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
         return false;
     if (optim_is_dense(opt) && opt->options.memory > 0)
         quasi_keep_pair(opt);
+    optim_count_calm(opt, opt->objective - value);
     optim_take_trial(opt, value);
     opt->step++;
     opt->diverged = optim_is_broken(opt);

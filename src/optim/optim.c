@@ -31,6 +31,12 @@
 /* ... and, relative to f at the start, below which it is rounding: where the
  * least f is 0 nothing else would end the run. */
 #define EXCESS_ROUNDING 0x1p-60
+/* Steps in a row that must be small where one says little, by at least this
+ * share of f each. */
+#define CALM_STEPS  10u
+#define EXCESS_FINE 1e-10
+/* A gradient of so much of the first is rounding. */
+#define NORM_ROUNDING 1e-13
 /* An sgd that ends at more than so many times f of the start has diverged. */
 #define SGD_RISE_MOST 1e3
 
@@ -324,6 +330,7 @@ void optim_measure_first(struct optim *opt, const double *sum, double loss_sum)
 {
     opt->objective = optim_measure(opt, opt->b, sum, loss_sum, opt->gradient);
     opt->gradient_norm = vec_norm(opt->gradient, opt->dims);
+    opt->norm_start = opt->gradient_norm;
     opt->diverged = optim_is_broken(opt);
     opt->stalled = opt->gradient_norm == 0;
 }
@@ -484,30 +491,58 @@ void optim_take_trial(struct optim *opt, double value)
 
 /* --- the loop's side ----------------------------------------------------- */
 
+void optim_count_calm(struct optim *opt, double gain)
+{
+    const double small =
+        fmax(opt->options.accuracy, EXCESS_FINE) * fabs(opt->objective);
+
+    opt->calm = opt->excess <= small && gain <= small ? opt->calm + 1 : 0;
+}
+
+/* A pivot that is mostly rounding says nothing of the curvature: the
+ * excess is too small then by any factor, but steps in a row, each as long as
+ * its line search found best, would show it. */
+static bool is_sure(const struct optim *opt)
+{
+    return !opt->weak || opt->calm >= CALM_STEPS ||
+           opt->gradient_norm <= NORM_ROUNDING * opt->norm_start;
+}
+
 static bool is_within(const struct optim *opt, double accuracy)
 {
-    return opt->gradient_norm == 0 ||
-           opt->excess <= accuracy * fabs(opt->objective) ||
+    if (opt->gradient_norm == 0)
+        return true;
+    if (!is_sure(opt))
+        return false;
+    return opt->excess <= accuracy * fabs(opt->objective) ||
            opt->excess <= EXCESS_ROUNDING * fabs(opt->objective_first);
+}
+
+static bool gap_reached(const struct optim *opt)
+{
+    const struct optim_options *o = &opt->options;
+
+    return o->gap > 0 &&
+           opt->objective <= o->optimum + o->gap * fabs(o->optimum);
 }
 
 bool optim_converged(const struct optim *opt)
 {
     const struct optim_options *o = &opt->options;
 
-    if (o->tol > 0 && opt->gradient_norm <= o->tol)
-        return true;
+    if (o->tol > 0)
+        return opt->gradient_norm <= o->tol || gap_reached(opt);
     if (o->accuracy > 0 && is_within(opt, o->accuracy))
         return true;
-    return o->gap > 0 &&
-           opt->objective <= o->optimum + o->gap * fabs(o->optimum);
+    return gap_reached(opt);
 }
 
 enum optim_end optim_end(const struct optim *opt)
 {
     if (opt->diverged)
         return OPTIM_DIVERGED;
-    if (optim_converged(opt) || (opt->stalled && is_within(opt, EXCESS_SMALL)))
+    if (optim_converged(opt) ||
+        (opt->stalled && opt->options.tol <= 0 && is_within(opt, EXCESS_SMALL)))
         return OPTIM_CONVERGED;
     if (opt->stalled)
         return OPTIM_STALLED;
@@ -556,7 +591,8 @@ void optim_judge(const struct optim_options *options,
         outcome->objective > most_allowed(options) * outcome->objective_first)
         outcome->end = OPTIM_DIVERGED;
     else if (outcome->end == OPTIM_STEPS && outcome->at_model &&
-             options->l2 > 0 && norm * norm <= 4 * options->l2 * small)
+             options->tol <= 0 && options->l2 > 0 &&
+             norm * norm <= 4 * options->l2 * small)
         outcome->end = OPTIM_CONVERGED;
 }
 
@@ -609,10 +645,10 @@ const double *optim_weights(const struct optim *opt)
 /* Three points of three numbers, three flags, trials, step. */
 enum { SEARCH_BYTES = 3 * 3 * 8 + 3 + 4 + 8 };
 /* kind, dims, vectors, step, round, evaluations, objective, gradient_norm,
- * excess, objective_first, objective_mark, flags; phase, pairs, newest,
- * cg_round, cg_rr, cg_first, norm_first. */
-enum { STATE_HEAD = 1 + 4 * 4 + 8 + 5 * 8 + 1 + 4 * 4 + 3 * 8 };
-enum { FLAG_DIVERGED = 1, FLAG_STALLED = 2 };
+ * excess, objective_first, objective_mark, norm_start, calm, flags; phase,
+ * pairs, newest, cg_round, cg_rr, cg_first, norm_first. */
+enum { STATE_HEAD = 1 + 4 * 4 + 8 + 6 * 8 + 4 + 1 + 4 * 4 + 3 * 8 };
+enum { FLAG_DIVERGED = 1, FLAG_STALLED = 2, FLAG_WEAK = 4 };
 
 size_t optim_state_bytes(const struct optim *opt)
 {
@@ -642,8 +678,9 @@ static void put_search(struct writer *out, const struct search *search)
 void optim_save(const struct optim *opt, struct writer *out)
 {
     const size_t count = (size_t)opt->vectors * opt->dims;
-    const int flags =
-        (opt->diverged ? FLAG_DIVERGED : 0) | (opt->stalled ? FLAG_STALLED : 0);
+    const int flags = (opt->diverged ? FLAG_DIVERGED : 0) |
+                      (opt->stalled ? FLAG_STALLED : 0) |
+                      (opt->weak ? FLAG_WEAK : 0);
 
     put_u8(out, (uint8_t)opt->options.kind);
     put_u32(out, opt->dims);
@@ -656,6 +693,8 @@ void optim_save(const struct optim *opt, struct writer *out)
     put_f64(out, opt->excess);
     put_f64(out, opt->objective_first);
     put_f64(out, opt->objective_mark);
+    put_f64(out, opt->norm_start);
+    put_u32(out, opt->calm);
     put_u8(out, (uint8_t)flags);
     put_u32(out, opt->phase);
     put_u32(out, opt->pairs);
@@ -703,9 +742,12 @@ static void get_head(struct reader *in, struct optim *opt)
     opt->excess = get_f64(in);
     opt->objective_first = get_f64(in);
     opt->objective_mark = get_f64(in);
+    opt->norm_start = get_f64(in);
+    opt->calm = get_u32(in);
     flags = get_u8(in);
     opt->diverged = (flags & FLAG_DIVERGED) != 0;
     opt->stalled = (flags & FLAG_STALLED) != 0;
+    opt->weak = (flags & FLAG_WEAK) != 0;
     opt->phase = get_u32(in);
     opt->pairs = get_u32(in);
     opt->newest = get_u32(in);

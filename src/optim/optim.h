@@ -172,6 +172,11 @@ struct optim {
                              units of columns do not matter.  Infinite before
                              there is one, and always with other kinds. */
     double objective_first; /* At the start. */
+    uint32_t calm;          /* newton: steps in a row that neither
+                               promised nor gained more than `accuracy`. */
+    double norm_start;      /* gradient_norm at the start. */
+    bool weak;              /* The curvature behind `excess` is known in part
+                               only: it counts after calm steps alone. */
     double objective_mark;  /* lbfgs: some steps ago. */
     bool diverged;          /* Weights or objective are no longer finite. */
     bool stalled;           /* No step makes it better: the model is as
@@ -237,8 +242,9 @@ bool optim_converged(const struct optim *opt);
 enum optim_end optim_end(const struct optim *opt);
 struct optim_outcome optim_outcome(const struct optim *opt);
 /* Of a run that made all its steps: did it diverge (the objective is above that
- * of the start; sgd: above a thousand times that), or does |G|^2 / (4 l2), the most that f can be above its least
- * value if all weights have the penalty, show that it converged? */
+ * of the start; sgd: above a thousand times that), or does |G|^2 / (4 l2), the
+ * most that f can be above its least value if all weights have the penalty,
+ * show that it converged? */
 void optim_judge(const struct optim_options *options,
                  struct optim_outcome *outcome);
 /* "going", "converged", "stalled", "steps", "diverged". */

@@ -53,6 +53,8 @@ void optim_measure_first(struct optim *opt, const double *sum, double loss_sum);
 /* decay^i and the like: by square and multiply from the lowest bit of i. */
 double optim_power(double base, uint32_t exponent);
 
+/* After a step that made f less by `gain`. */
+void optim_count_calm(struct optim *opt, double gain);
 /* Weights, gradient or objective are not finite. */
 bool optim_is_broken(const struct optim *opt);
 

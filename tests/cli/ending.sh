@@ -59,3 +59,16 @@ echo "--- passes of sgd may rise: the model is of use"
 "$MUSTER" train gen:gmm:2000,20 svm --model hinge --optim sgd -q |
     sed -n 's/|gradient| [^;]*/|gradient| N/; /ended/p'
 test -s svm && echo saved
+echo "--- times of day in seconds: what is claimed was reached"
+python3 - >times.csv <<'END'
+print("c,z,t")
+for i in range(200):
+    x, z = (i * 37 % 200 - 99.5) / 60, (i * 71 % 199 - 99) / 60
+    print(f"{1.7e9 + 50 * x:.0f},{z:.4f},{3 * x + z + (i % 7 - 3) / 50:.4f}")
+END
+said train times.csv --storage f64
+python3 - <<'END'
+import json
+result = json.load(open("out.json"))
+print(result["objective"] < 0.1 or not result["converged"])
+END
