@@ -90,6 +90,7 @@ static void begin_step(struct optim *opt)
 static bool feed_first(struct optim *opt, const double *sum, double loss_sum)
 {
     optim_measure_first(opt, sum, loss_sum);
+    opt->weak = true;
     if (!opt->diverged && !optim_converged(opt))
         begin_step(opt);
     return false;
@@ -126,6 +127,7 @@ static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
     if (!optim_try(opt, sum, loss_sum, search_failed, &value))
         return false;
     quasi_keep_pair(opt);
+    optim_count_calm(opt, opt->objective - value);
     optim_take_trial(opt, value);
     opt->step++;
     opt->diverged = optim_is_broken(opt);

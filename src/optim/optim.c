@@ -31,9 +31,10 @@
 /* ... and, relative to f at the start, below which it is rounding: where the
  * least f is 0 nothing else would end the run. */
 #define EXCESS_ROUNDING 0x1p-60
-/* Steps in a row that must be small where one says little, by at least this
- * share of f each. */
+/* Steps in a row that must be small where one says little, each by so much of
+ * `accuracy` (or of this), since small ones add up. */
 #define CALM_STEPS  10u
+#define CALM_SHARE  .01
 #define EXCESS_FINE 1e-10
 /* A gradient of so much of the first is rounding. */
 #define NORM_ROUNDING 1e-13
@@ -493,18 +494,19 @@ void optim_take_trial(struct optim *opt, double value)
 
 void optim_count_calm(struct optim *opt, double gain)
 {
-    const double small =
-        fmax(opt->options.accuracy, EXCESS_FINE) * fabs(opt->objective);
+    const double small = CALM_SHARE * fmax(opt->options.accuracy, EXCESS_FINE) *
+                         fabs(opt->objective);
 
     opt->calm = opt->excess <= small && gain <= small ? opt->calm + 1 : 0;
 }
 
-/* A pivot that is mostly rounding says nothing of the curvature: the
- * excess is too small then by any factor, but steps in a row, each as long as
- * its line search found best, would show it. */
+/* Pairs of lbfgs tell the curvature of the ways gone alone, and a pivot that is
+ * mostly rounding tells nothing of it: the excess is too small then by any
+ * factor, but steps in a row, each as long as its line search found best, would
+ * show it. */
 static bool is_sure(const struct optim *opt)
 {
-    return !opt->weak || opt->calm >= CALM_STEPS ||
+    return !opt->weak || opt->stalled || opt->calm >= CALM_STEPS ||
            opt->gradient_norm <= NORM_ROUNDING * opt->norm_start;
 }
 
@@ -515,7 +517,8 @@ static bool is_within(const struct optim *opt, double accuracy)
     if (!is_sure(opt))
         return false;
     return opt->excess <= accuracy * fabs(opt->objective) ||
-           opt->excess <= EXCESS_ROUNDING * fabs(opt->objective_first);
+           (!opt->weak &&
+            opt->excess <= EXCESS_ROUNDING * fabs(opt->objective_first));
 }
 
 static bool gap_reached(const struct optim *opt)
