@@ -303,19 +303,20 @@ static double shown_probability(const struct predict *predict, uint32_t row,
     return p[index];
 }
 
-/* A label as the training table had it; in tables with quotes if need be. */
-static void put_label(const struct predict *predict, double label,
-                      struct page *page)
+/* A label as the training table had it, behind `prefix`; in tables with quotes
+ * about both if need be. */
+static void put_label(const struct predict *predict, const char *prefix,
+                      double label, struct page *page)
 {
     const char *word = model_file_word(&predict->model, label);
     const bool quoted =
         word != NULL && predict->csv && strpbrk(word, ",\" ") != NULL;
 
     if (word == NULL) {
-        page_put(page, "%.17g", label);
+        page_put(page, "%s%.17g", prefix, label);
         return;
     }
-    page_put(page, "%s", quoted ? "\"" : "");
+    page_put(page, "%s%s", quoted ? "\"" : "", prefix);
     for (; *word != '\0'; word++)
         page_put(page, "%s%c", quoted && *word == '"' ? "\"" : "", *word);
     page_put(page, "%s", quoted ? "\"" : "");
@@ -333,13 +334,14 @@ static void put_head(const struct predict *predict, struct page *page)
                                            : "label");
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++) {
-        page_put(page, ",score%s", model->outputs == 1 ? "" : "_");
+        page_put(page, model->outputs == 1 ? ",score" : ",");
         if (model->outputs > 1)
-            put_label(predict, model->label[k], page);
+            put_label(predict, "score_", model->label[k], page);
     }
     for (uint32_t k = 0; predict->probabilities && k < model->classes; k++) {
-        page_put(page, predict->csv ? ",p_" : " ");
-        put_label(predict, model->label[shown_class(model, k)], page);
+        page_put(page, predict->csv ? "," : " ");
+        put_label(predict, predict->csv ? "p_" : "",
+                  model->label[shown_class(model, k)], page);
     }
     page_put(page, "\n");
 }
@@ -350,7 +352,7 @@ static void put_row(const struct predict *predict, uint32_t row,
     const struct model_file *model = &predict->model;
     const double *z = predict->scores + (size_t)row * model->outputs;
 
-    put_label(predict, said(predict, row), page);
+    put_label(predict, "", said(predict, row), page);
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++)
         page_put(page, ",%.17g", z[k]);

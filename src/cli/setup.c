@@ -657,6 +657,12 @@ static enum err load_train(struct setup *setup, const struct options *options,
     err =
         load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
     setup->loaded = err == ERR_OK;
+    if (err == ERR_OK && source.regression &&
+        setup->encoder.classes.categories > 0)
+        return why_set(why, ERR_SHAPE,
+                       "%.200s: the labels are words, and --model linear fits "
+                       "numbers; leave out --model to tell classes apart",
+                       source.spec);
     return err;
 }
 

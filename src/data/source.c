@@ -337,6 +337,17 @@ static enum err read_wide(const struct source_options *options,
     return err;
 }
 
+/* Values beside 0 that fp32 has no numbers for. */
+static void note_lost(const struct source_options *options,
+                      const struct dataset *data)
+{
+    if (data->rounding > ROUNDING_HARM)
+        source_note(options,
+                    "%s: values below 1e-38 are lost in fp32; --storage f64 "
+                    "keeps them",
+                    source_shown(options));
+}
+
 /* Values are fp32 unless that would cost a column what it has to say. */
 static enum err load_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
@@ -357,7 +368,9 @@ static enum err load_file(const struct source_options *options,
         else
             err = read_wide(options, data, why);
     }
-    if (err != ERR_OK)
+    if (err == ERR_OK)
+        note_lost(options, data);
+    else
         dataset_close(data);
     return err;
 }

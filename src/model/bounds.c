@@ -46,9 +46,11 @@
 #include "math/vec.h"
 #include "model/problem.h"
 
-#define SLACK            (1 + 0x1p-18)
-#define TINY             0x1p-1022
-#define HUGE_BOUND       0x1p960
+#define SLACK      (1 + 0x1p-18)
+#define TINY       0x1p-1022
+#define HUGE_BOUND 0x1p960
+/* Squares of less, summed up, would lose bits or be 0. */
+#define VALUE_LEAST      1e-140
 #define LEAST_V          0x1p-900
 #define INDEX_BITS_LEAST 30
 #define NORM_LOST        0x1p-520 /* What |x_i| may lack by underflow. */
@@ -694,6 +696,16 @@ static int least_bits(const struct bounds *bounds)
                : TALLY_BITS;
 }
 
+/* The largest value of a column so small that squares vanish, or 0. */
+static double vanishing(const struct bounds *bounds)
+{
+    for (uint32_t j = 0; j < bounds->dims; j++) {
+        if (bounds->x_max[j] > 0 && bounds->x_max[j] < VALUE_LEAST)
+            return bounds->x_max[j];
+    }
+    return 0;
+}
+
 enum err bounds_measure_all(struct bounds *bounds,
                             const struct problem *problem, struct pool *pool,
                             struct why *why)
@@ -712,6 +724,12 @@ enum err bounds_measure_all(struct bounds *bounds,
                        "might be no number: divide the labels by some power "
                        "of 10",
                        bounds->label);
+    if (vanishing(bounds) > 0)
+        return why_set(why, ERR_RANGE,
+                       "a column's values are at most %g, and their squares "
+                       "would be 0: multiply it by some power of 10; in "
+                       "tables --scale minmax does",
+                       vanishing(bounds));
     if (problem_quantises(problem) && least_bits(bounds) < INDEX_BITS_LEAST)
         return why_set(why, ERR_RANGE,
                        "the weights of rows are so far apart that columns of "
