@@ -5,7 +5,7 @@
 #include "os/input.h"
 #include "os/output.h"
 
-enum role { READ, WRITE, WRITE_MODEL };
+enum role { READ, WRITE, WRITE_MODEL, WRITE_CONVERTED };
 
 /* What a model begins with, ours and LIBLINEAR's. */
 static const char model_head[] = "solver_type ";
@@ -39,7 +39,7 @@ static const struct named list[] = {
     {OPT_PLAN_FROM, EVERY, WRITE, NULL, OPT_PLAN_ACTION, "generate"},
     {OPT_SAVE, EVERY, WRITE_MODEL, NULL, 0, NULL},
     {OPT_PREDICTIONS, EVERY, WRITE, NULL, 0, NULL},
-    {OPT_CONVERTED, EVERY, WRITE, NULL, 0, NULL},
+    {OPT_CONVERTED, EVERY, WRITE_CONVERTED, NULL, 0, NULL},
     {OPT_RECORD, EVERY, WRITE, NULL, 0, NULL},
     {OPT_TRACE, EVERY, WRITE, NULL, 0, NULL},
     {OPT_CSV, EVERY, WRITE, NULL, 0, NULL},
@@ -105,8 +105,8 @@ static bool is_other_file(const char *path)
     size_t got = 0;
     enum err err;
 
-    if (output_is_stdout(path))
-        return false;
+    if (output_is_stdout(path) || !output_is_file(path))
+        return false; /* To look into a pipe is to wait. */
     err = input_open(&input, path, NULL);
     if (err != ERR_OK)
         return err == ERR_DENIED;
@@ -152,13 +152,15 @@ static enum err check_written(const struct options *options,
                        "%s; choose another name (`muster model convert` "
                        "writes .npy, .safetensors and .csv)",
                        path, other_form(path));
-    if (row->role == WRITE_MODEL && !option_flag(options, OPT_FORCE) &&
-        is_other_file(path))
+    if ((row->role == WRITE_MODEL || row->role == WRITE_CONVERTED) &&
+        !option_flag(options, OPT_FORCE) && is_other_file(path))
         return why_set(why, ERR_SHAPE,
                        "%.200s is there and is no model; the model would be "
-                       "written over it: name another file, or add --force "
-                       "(rows to measure on go with --test)",
-                       path);
+                       "written over it: name another file, or add --force%s",
+                       path,
+                       row->role == WRITE_MODEL
+                           ? " (rows to measure on go with --test)"
+                           : "");
     return output_is_stdout(path) ? output_take_stdout(why) : ERR_OK;
 }
 

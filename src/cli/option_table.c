@@ -991,7 +991,7 @@ static const struct option table[OPTIONS] = {
                    .section = output,
                    .kind = VALUE_FLAG,
                    .help = "write the model over a file that is no model",
-                   .commands = CMD_TRAIN},
+                   .commands = CMD_TRAIN | CMD_MODEL},
     [OPT_CONFIG] = {.name = "config",
                     .section = output,
                     .kind = VALUE_TEXT,

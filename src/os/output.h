@@ -65,6 +65,8 @@ bool output_is_stdout(const char *path);
  * else that is printed goes to standard error.  Before anything is printed. */
 MUST_CHECK enum err output_take_stdout(struct why *why);
 
+/* Is there a plain file of that name, links followed? */
+bool output_is_file(const char *path);
 /* Are both there, and the same file?  "-" as the first is standard input. */
 bool output_is_input(const char *input, const char *path);
 

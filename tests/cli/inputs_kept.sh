@@ -20,6 +20,7 @@ try train - m.txt --model logistic --force <m.txt
 try predict te.svm m.txt te.svm
 try predict te.svm m.txt m.txt
 try model convert m.txt ./m.txt
+try model convert m.txt te.svm
 printf '# muster delays 1\n' >d.trace
 train tr.svm -n 2 --delay trace:d.trace --record d.trace
 try simulate -n 4 --no-compute --steps 3 --csv a --plot a

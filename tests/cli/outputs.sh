@@ -6,7 +6,7 @@ printf '1 1:1\n-1 1:-1\n1 1:2\n-1 1:-2\n' >t.svm
 mkdir targets
 write() { # NAME PATH: the command's result goes there
     case $1 in
-    train) "$MUSTER" train t.svm "$2" --model logistic --optim gd --steps 3 -q --force ;;
+    train) "$MUSTER" train t.svm "$2" --model logistic --optim gd --steps 3 -q ;;
     predict) "$MUSTER" predict t.svm m.txt "$2" ;;
     convert) "$MUSTER" model convert m.txt "$2" ;;
     record) "$MUSTER" train t.svm -n 2 --model logistic --optim gd --steps 3 --chunk-rows 1 -q --out "$(mktemp -d run.XXXXXX)" --record "$2" ;;
