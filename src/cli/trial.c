@@ -52,7 +52,7 @@ enum err plan_folds(struct plan *plan, const struct setup *setup,
         err = why_set(why, ERR_NOMEM, "out of memory");
     /* Rows are dealt out: of those sorted by class every fold gets its share,
      * of others it makes no difference. */
-    for (uint32_t i = 0; err == ERR_OK && i < rows; i++)
+    for (uint32_t i = 0; err == ERR_OK && order != NULL && i < rows; i++)
         plan->fold_of[order[i]] = i % folds;
     mem_free(order);
     return err;

@@ -27,7 +27,7 @@ static uint32_t blocks_of(uint32_t dims)
 {
     const uint32_t width = width_of(dims);
 
-    return (dims + width - 1) / width;
+    return width == 0 ? 0 : (dims + width - 1) / width;
 }
 
 uint32_t follow_dims(uint32_t dims)

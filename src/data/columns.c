@@ -55,7 +55,8 @@ static int by_name(const void *a, const void *b)
 static struct named *sorted_names(const char *names, char *const *list,
                                   uint32_t count)
 {
-    struct named *const sorted = mem_new(count, sizeof *sorted);
+    struct named *const sorted =
+        list == NULL && names == NULL ? NULL : mem_new(count, sizeof *sorted);
 
     for (uint32_t i = 0; sorted != NULL && i < count; i++) {
         sorted[i] = (struct named){list != NULL ? list[i] : names, i};
@@ -264,14 +265,15 @@ static enum err train_columns(const struct csv *csv, const char *drop,
                                    : drop_columns(csv, drop, dropped, why);
     uint32_t last = csv->cols;
 
-    while (err == ERR_OK && label_last && last-- > 0) {
+    while (err == ERR_OK && dropped != NULL && label_last && last-- > 0) {
         if (columns->role[last] != COLUMN_UNUSED || dropped[last])
             continue;
         columns->role[last] = COLUMN_LABEL;
         columns->label = last;
         break;
     }
-    for (uint32_t i = 0; err == ERR_OK && i < csv->cols; i++) {
+    for (uint32_t i = 0; err == ERR_OK && dropped != NULL && i < csv->cols;
+         i++) {
         if (dropped[i] && columns->role[i] != COLUMN_UNUSED)
             err =
                 why_set(why, ERR_SHAPE,

@@ -63,7 +63,8 @@ struct columns {
 };
 
 /* Find out, once the header is read.  ERR_UNKNOWN (no such column), ERR_SHAPE
- * (does not fit the schema, or two columns of one name), ERR_NOMEM: with a sentence. */
+ * (does not fit the schema, or two columns of one name), ERR_NOMEM: with a
+ * sentence. */
 MUST_CHECK enum err columns_assign(const struct csv *csv,
                                    const struct columns_wanted *wanted,
                                    struct columns *columns, struct why *why);

@@ -294,7 +294,9 @@ static bool has_known_name(const struct csv *csv)
     const struct schema *const known = csv->wanted.known;
     const char *name = csv->names;
 
-    for (uint32_t i = 0; known->name != NULL && i < csv->cols; i++) {
+    if (name == NULL || known->name == NULL)
+        return false;
+    for (uint32_t i = 0; i < csv->cols; i++) {
         if (strcmp(name, known->name[0]) == 0)
             return true;
         name += strlen(name) + 1;

@@ -37,10 +37,10 @@
  *     pair 0 1 2 0 0 1 2             features, count, categories of each
  *     end
  *
- * A line `values f64` before `index` or `table` says that values were not rounded
- * to fp32.  `refuse`, `fill` and `flag` say what becomes of missing fields.  Labels that
- * were not in the table are in column 0.  In words, bytes up to the blank, '%'
- * and DEL are written %XX, and no text at all is %.
+ * A line `values f64` before `index` or `table` says that values were not
+ * rounded to fp32.  `refuse`, `fill` and `flag` say what becomes of missing
+ * fields.  Labels that were not in the table are in column 0.  In words, bytes
+ * up to the blank, '%' and DEL are written %XX, and no text at all is %.
  */
 #ifndef DATA_ENCODE_H
 #define DATA_ENCODE_H

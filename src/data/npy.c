@@ -269,7 +269,8 @@ static enum err check_frame(const struct frame *frame, bool gaps, bool labelled,
             return why_set(why, ERR_RANGE, "row %u: the label is NaN", i + 1);
         if (frame->weight != NULL && !csv_is_weight(frame->weight[i]))
             return say_weight(frame, i, why);
-        for (uint32_t j = 0; !gaps && j < frame->cols; j++) {
+        for (uint32_t j = 0; !gaps && frame->column != NULL && j < frame->cols;
+             j++) {
             if (isnan(frame->column[j].number[i]))
                 return why_set(why, ERR_RANGE,
                                "row %u, feature %u: NaN; --missing mean, "

@@ -163,7 +163,7 @@ static enum err read_form(const struct zip *zip, char *form, size_t room,
 
 static enum err check_form(const struct zip *zip, struct why *why)
 {
-    char form[16];
+    char form[16] = "";
     const enum err err = read_form(zip, form, sizeof form, why);
 
     if (err != ERR_OK || strcmp(form, "csr") == 0)

@@ -428,7 +428,9 @@ static enum err turn(const struct table *table, const double *values,
     enum err err =
         row == NULL ? why_set(why, ERR_NOMEM, "out of memory") : ERR_OK;
 
-    for (uint64_t i = 0; err == ERR_OK && i < table->rows; i++) {
+    for (uint64_t i = 0;
+         err == ERR_OK && row != NULL && values != NULL && i < table->rows;
+         i++) {
         for (uint64_t j = 0; j < table->cols; j++)
             row[j] = values[j * table->rows + i];
         err = read_row(filing, (const uint8_t *)row, i, &rows, why);

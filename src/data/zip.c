@@ -90,7 +90,8 @@ static enum err read_at(const struct archive *archive, uint64_t offset,
 /* The end of the directory is the last thing but for a comment. */
 static const uint8_t *find_end(struct view tail)
 {
-    for (size_t back = END_BYTES; back <= tail.size; back++) {
+    for (size_t back = END_BYTES; tail.at != NULL && back <= tail.size;
+         back++) {
         const uint8_t *const at = tail.at + tail.size - back;
 
         if (memcmp(at, "PK\5\6", 4) == 0 && get16(at + 20) == back - END_BYTES)
@@ -168,7 +169,7 @@ static enum err take_entry(struct zip_member *member, struct view *at,
     const uint8_t *const p = at->at;
     size_t name, whole;
 
-    if (at->size < ENTRY_BYTES || memcmp(p, "PK\1\2", 4) != 0)
+    if (p == NULL || at->size < ENTRY_BYTES || memcmp(p, "PK\1\2", 4) != 0)
         return say_damaged("its directory has other entries than it says", why);
     name = get16(p + 28);
     whole = ENTRY_BYTES + name + get16(p + 30) + get16(p + 32);
@@ -199,7 +200,7 @@ static enum err take_entry(struct zip_member *member, struct view *at,
 static enum err check_local(const struct archive *archive, uint64_t end,
                             struct zip_member *member, struct why *why)
 {
-    uint8_t local[LOCAL_BYTES + ZIP_NAME_MAX];
+    uint8_t local[LOCAL_BYTES + ZIP_NAME_MAX] = {0};
     const size_t name = strlen(member->name);
     enum err err =
         read_at(archive, member->header, local, LOCAL_BYTES + name, why);
@@ -245,7 +246,8 @@ static enum err take_entries(const struct archive *archive,
 {
     enum err err = ERR_OK;
 
-    for (uint32_t i = 0; err == ERR_OK && i < directory->count; i++) {
+    for (uint32_t i = 0;
+         err == ERR_OK && zip->member != NULL && i < directory->count; i++) {
         err = take_entry(&zip->member[i], &bytes, why);
         if (err == ERR_OK)
             err = check_local(archive, directory->offset, &zip->member[i], why);

@@ -48,10 +48,10 @@ static enum err read_number(const char *folder, unsigned long *number,
 
 enum err format_check(const char *folder, struct why *why)
 {
-    unsigned long number;
+    unsigned long number = 1;
     const enum err err = read_number(folder, &number, why);
 
-    if (err != ERR_OK || number == FORMATS)
+    if (err != ERR_OK || number == 0 || number == FORMATS)
         return err;
     if (number > FORMATS)
         return why_set(why, ERR_UNSUPPORTED,

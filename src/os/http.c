@@ -400,7 +400,7 @@ static enum err open_part(struct fetch *fetch, struct stat *info,
 static enum err fetch_part(struct fetch *fetch, struct http_report *report,
                            struct why *why)
 {
-    struct stat info;
+    struct stat info = {0};
     enum err err;
 
     read_origin(fetch);

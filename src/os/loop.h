@@ -38,7 +38,8 @@ MUST_CHECK enum err timer_new(struct loop *loop, loop_callback due,
 void timer_at(struct timer *timer, time_us at);
 void timer_free(struct timer *timer);
 
-/* SIGTERM and SIGUSR1 (and SIGINT, if asked for and not ignored) call `alert` on the loop. */
+/* SIGTERM and SIGUSR1 (and SIGINT, if asked for and not ignored) call `alert`
+ * on the loop. */
 MUST_CHECK enum err alerts_new(struct loop *loop, bool interrupt,
                                loop_callback alert, void *context,
                                struct alerts **alerts);

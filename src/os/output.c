@@ -420,10 +420,10 @@ void output_abort(struct output *output)
 enum err output_save(const char *path, const void *data, size_t size,
                      struct why *why)
 {
-    struct output *output;
+    struct output *output = NULL;
     const enum err err = output_open(&output, path, OUTPUT_WHOLE, 0644, why);
 
-    if (err != ERR_OK)
+    if (err != ERR_OK || output == NULL)
         return err;
     output_write(output, data, size);
     return output_commit(output, why);

@@ -168,11 +168,17 @@ static void test_large_file(void **state)
     stage_close(&stage);
 }
 
+/* Options of the reader first, then ours. */
+struct meanwhile {
+    struct libsvm_options reader;
+    long length;
+};
+
 /* Somebody writes to the file once its first line has been looked at. */
 static enum err write_meanwhile(void *options, const char *line, size_t size,
                                 bool *skip, struct why *why)
 {
-    const long length = *(const long *)options;
+    const long length = ((const struct meanwhile *)options)->length;
     FILE *file;
 
     (void)line;
@@ -197,9 +203,10 @@ static void test_file_that_changes(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        long length = lengths[i];
-        const struct text_format format = {
-            .read = libsvm_block, .begin = write_meanwhile, .options = &length};
+        struct meanwhile meanwhile = {.length = lengths[i]};
+        const struct text_format format = {.read = libsvm_block,
+                                           .begin = write_meanwhile,
+                                           .options = &meanwhile};
         struct stage stage = {0};
         struct why why = {0};
         FILE *file = fopen(FILE_NAME, "wb");
