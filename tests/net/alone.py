@@ -11,6 +11,8 @@ from pathlib import Path
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 from cluster import Tap, Train, finish, kill, run, start, train, wait_for
 
+del os.environ["MUSTER_OPTIM"]  # It would beat the option of a run resumed.
+
 # For ever, as far as a test is concerned; how many steps are made does not
 # decide the bits of those that are.
 ONE = ["gen:gmm:4000,20", "--seed", 6, "--chunk-rows", 64, "--optim", "gd"]

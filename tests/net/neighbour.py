@@ -26,6 +26,10 @@ class Neighbour:
     """A home and a program of its own."""
 
     def __init__(self):
+        # The folder that programs of a test run in is closed to others.
+        mode = os.stat(tempfile.gettempdir()).st_mode
+        if not mode & 0o001:
+            os.chmod(tempfile.gettempdir(), mode & 0o777 | 0o011)
         self.home = tempfile.mkdtemp(prefix="neighbour.")
         os.chmod(self.home, 0o755)
         self.program = shutil.copy(MUSTER, self.home)
