@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ struct depot {
     uint64_t bytes_max;
     uint64_t bytes; /* Of all pieces; true while the lock is held. */
     bool busy;      /* It was not to be had last time. */
+    /* Threads of this process: the folder's lock is held for all of them. */
+    pthread_mutex_t writing;
 };
 
 struct piece {
@@ -175,6 +178,7 @@ enum err depot_open(const char *folder, uint64_t bytes_max,
         mem_free(made);
         return err;
     }
+    (void)pthread_mutex_init(&made->writing, NULL);
     made->bytes_max = bytes_max;
     made->count_fd = -1;
     made->fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -330,10 +334,13 @@ enum err depot_put(struct depot *depot, const struct digest *digest,
         return ERR_MISMATCH;
     if (size > depot->bytes_max)
         return ERR_OK; /* It would drive out everything else. */
-    if (!hold(depot))
-        return ERR_OK; /* It is fetched again some day. */
-    err = put_held(depot, digest, bytes, size, why);
-    let_go(depot);
+    (void)pthread_mutex_lock(&depot->writing);
+    err = ERR_OK; /* If others hold it: fetched again some day. */
+    if (hold(depot)) {
+        err = put_held(depot, digest, bytes, size, why);
+        let_go(depot);
+    }
+    (void)pthread_mutex_unlock(&depot->writing);
     return err;
 }
 
