@@ -121,7 +121,7 @@ def killed(tap, wanted):
 
     def kept(i):
         folder = Path(f"kept-{i}")
-        return len(list(folder.iterdir())) if folder.exists() else 0
+        return len(list(folder.glob("[0-9a-f]*"))) if folder.exists() else 0
 
     wait_for(lambda: all(kept(i) > 0 for i in range(4)), "chunks to travel")
     here = [kept(i) for i in range(4)]
