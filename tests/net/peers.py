@@ -13,8 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 from cluster import (MUSTER, Tap, place_of, finish, happens,  # noqa: E402
-                     kill, result_of, run, start, status, wait_for,
-                     wait_step)
+                     kill, result_of, run, start, wait_for, wait_step)
 from field import Field, sweep, why_not  # noqa: E402
 from strangers import attack  # noqa: E402
 from wire import record_handshake  # noqa: E402
@@ -93,15 +92,27 @@ def alone(tap, wanted):
            "... which neither gives nor gets", result)
 
 
+def keeper(address, name):
+    """A joiner that keeps what it gets, where kept() counts it."""
+    return start("join", address, "--name", name, "--cache", f"kept-{name}")
+
+
+def kept(name):
+    folder = Path(f"kept-{name}")
+    return len(list(folder.glob("[0-9a-f]*"))) if folder.exists() else 0
+
+
 def takes_over(tap):
     """One who comes for another has its rows from those who are there."""
-    wanted = result_of(run("train", *DATA, "--steps", "400", "--format",
+    steps = 2000
+    wanted = result_of(run("train", *DATA, "--steps", str(steps), "--format",
                            "json").stdout).get("hash")
     process = start(*job("over", 2, "--code", "frc", "--stragglers", "1",
-                         "--delay", "exp:0.005", steps=400))
+                         "--delay", "exp:0.005", steps=steps))
     address = place_of("over")
-    joiners = [join(address, f"far-{i}") for i in range(2)]
-    wait_step("over", 3)
+    joiners = [keeper(address, f"over-{i}") for i in range(2)]
+    wait_for(lambda: all(kept(f"over-{i}") == CHUNKS for i in range(2)),
+             "both to have all chunks")
     kill(joiners[0].pid)
     joiners.append(join(address, "late"))
     result = ended(process, joiners)
@@ -116,15 +127,10 @@ def killed(tap, wanted):
     process = start(*job("killed", 4, "--code", "frc", "--stragglers", "3",
                          "--delay", "exp:0.2", data=LARGE))
     address = place_of("killed")
-    joiners = [start("join", address, "--name", f"far-{i}", "--cache",
-                     f"kept-{i}") for i in range(4)]
-
-    def kept(i):
-        folder = Path(f"kept-{i}")
-        return len(list(folder.glob("[0-9a-f]*"))) if folder.exists() else 0
-
-    wait_for(lambda: all(kept(i) > 0 for i in range(4)), "chunks to travel")
-    here = [kept(i) for i in range(4)]
+    joiners = [keeper(address, f"far-{i}") for i in range(4)]
+    wait_for(lambda: all(kept(f"far-{i}") > 0 for i in range(4)),
+             "chunks to travel")
+    here = [kept(f"far-{i}") for i in range(4)]
     for victim in joiners[:2]:
         kill(victim.pid)
     result = ended(process, joiners)
@@ -136,7 +142,7 @@ def killed(tap, wanted):
 
 def wrong(tap):
     """A peer that gives wrong bytes is named, and nobody asks it again."""
-    steps = 400
+    steps = 1500
     wanted = result_of(run("train", *DATA, "--steps", str(steps), "--format",
                            "json").stdout).get("hash")
     process = start(*job("wrong", 1, "--delay", "exp:0.005", steps=steps))
@@ -146,12 +152,9 @@ def wrong(tap):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_step("wrong", 3)  # It has all the rows, and nobody else has any.
     goods = []
-    for i in range(2):
-        goods.append(join(address, f"good-{i}"))
-        wait_for(lambda: f"good-{i}" in names_of("wrong"), "one who is sent "
-                 "to it")
-        # Steps that it has a part in: by then it has some rows.
-        wait_step("wrong", status("wrong")["step"] + 5)
+    for name in ("good-0", "good-1"):
+        goods.append(keeper(address, name))
+        wait_for(lambda: kept(name) > CHUNKS // 4, "one who is sent to it")
     result = ended(process, [spoiler] + goods)
     tap.ok(well(result, wanted), "wrong bytes: the same hash", result)
     tap.equal(re.findall(r"(\S+) gave good-0 wrong bytes of chunk \d+; nobody "
@@ -161,10 +164,6 @@ def wrong(tap):
     tap.ok(data["peers_wrong"] == 1 and data["shipped"] > CHUNKS and
            data["peers"] > 0, "... and counted; another peer goes on giving",
            data)
-
-
-def names_of(out):
-    return [one["name"] for one in (status(out) or {}).get("workers", [])]
 
 
 def ports_of(pid):

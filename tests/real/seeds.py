@@ -14,11 +14,12 @@ CHAOS = ["-n", "3", "--chaos", "kill:w1@5,kill:coordinator@12"]
 # name: (folder, recipe, flags, {(set, metric): (value, within)})
 JOBS = {
     "Amazon, 100 AGD steps": (
-        "amazon_access", "amazon", ["--optim", "agd", "--lr", "10"],
+        "amazon_access", "amazon", ["--optim", "agd", "--lr", "10",
+                                    "--no-intercept"],
         {("metrics", "auc"): (.883, .001)}),
     "KC Housing, 100 AGD steps": (
         "kc_housing", "kc", ["--model", "linear", "--optim", "agd", "--lr",
-                             "0.098", "--decay", "0.98"],
+                             "0.098", "--decay", "0.98", "--no-intercept"],
         # The reference's first rate is .1 * .98, and its .0334 is over seven
         # eighths of the training rows: docs/performance.md.
         {("train_metrics", "mse"): (.0318, .0001),
@@ -28,12 +29,14 @@ JOBS = {
         {("metrics", "f1"): (.476, .002), ("metrics", "accuracy"):
          (.825, .001)}),
     "Covertype subset, logistic": (
-        "covertype", "covtype", ["--optim", "lbfgs", "--steps", "200"],
-        {("metrics", "accuracy"): (.742, .006)}),
+        "covertype", "covtype", ["--optim", "lbfgs", "--steps", "200",
+                                 "--no-intercept"],
+        # The reference's .742 is of another optimiser, short of the optimum.
+        {("metrics", "accuracy"): (.7483, .0005)}),
     "MNIST, softmax": (
         "mnist", "mnist", ["--model", "softmax", "--optim", "lbfgs",
-                           "--steps", "50"],
-        {("metrics", "accuracy"): (.9225, .0005)}),
+                           "--steps", "50", "--no-intercept"],
+        {("metrics", "accuracy"): (.9262, .001)}),  # At the optimum.
 }
 
 
