@@ -11,6 +11,16 @@ static_assert(sizeof(double) == 8, "canonical bytes are IEEE binary64");
 #error "hasher_add_f64 and _i64 hash memory as it lies: little-endian only"
 #endif
 
+bool hash_ready(void)
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    const bool ready =
+        context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
+
+    EVP_MD_CTX_free(context);
+    return ready;
+}
+
 void hasher_init(struct hasher *hasher)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();

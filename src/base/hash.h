@@ -23,6 +23,10 @@ struct hasher {
     void *context;
 };
 
+/* Is there SHA-256, and memory for it?  A program asks before it begins: its
+ * first use takes some hundred KiB, and further down there is no way back. */
+bool hash_ready(void);
+
 void hasher_init(struct hasher *hasher);
 void hasher_add(struct hasher *hasher, const void *data, size_t size);
 void hasher_add_f64(struct hasher *hasher, const double *values, size_t count);

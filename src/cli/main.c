@@ -235,12 +235,21 @@ static bool stack_suffices(const struct cli *cli)
     return false;
 }
 
+static bool memory_suffices(const struct cli *cli)
+{
+    if (hash_ready())
+        return true;
+    (void)say_error(cli, EXIT_FAILED,
+                    "there is not enough memory to start (ulimit -v)");
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct cli cli = {.json = wants_json(argc, argv)};
     int status;
 
-    if (!stack_suffices(&cli))
+    if (!stack_suffices(&cli) || !memory_suffices(&cli))
         return EXIT_FAILED;
     signals_own();
     (void)limits_files_raise(UINT64_MAX);
