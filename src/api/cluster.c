@@ -117,7 +117,7 @@ static struct digest config_of(const struct cluster *c,
 static enum err choose_folder(struct cluster *c, struct why *why)
 {
     const char *wanted = c->options->folder;
-    char journal[PATH_SIZE + sizeof JOURNAL_FILE + 1];
+    char journal[FILE_PATH_SIZE];
     int size;
 
     if (wanted == NULL) {
@@ -129,7 +129,7 @@ static enum err choose_folder(struct cluster *c, struct why *why)
     size = snprintf(c->folder, sizeof c->folder, "%s", wanted);
     if (size <= 0 || (size_t)size >= sizeof c->folder)
         return why_set(why, ERR_SHAPE, "folder: not a path");
-    (void)snprintf(journal, sizeof journal, "%s/%s", c->folder, JOURNAL_FILE);
+    file_path_in(c->folder, JOURNAL_FILE, journal);
     c->run.resume = file_exists(journal);
     return ERR_OK;
 }

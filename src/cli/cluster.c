@@ -1,13 +1,13 @@
 /*
  * cluster.c - a run with processes, watched.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/address.h"
 #include "cli/run.h"
+#include "node/ways.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/net.h"
@@ -18,12 +18,12 @@ static void announce(struct run *run)
 {
     const char *token = option_text(&run->cli->options, OPT_TOKEN_FILE);
     const char *listen = option_text(&run->cli->options, OPT_LISTEN);
-    char path[RUN_PATH_SIZE + 16];
+    char path[FILE_PATH_SIZE];
     char text[ADDRESS_SIZE];
     uint8_t *address;
     size_t size;
 
-    (void)snprintf(path, sizeof path, "%s/address", run->out);
+    file_path_in(run->out, ADDRESS_FILE, path);
     if (file_read_plain(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
         return;
     address[strcspn((char *)address, "\n")] = '\0';

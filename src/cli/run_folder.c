@@ -18,13 +18,14 @@
 #include "os/file.h"
 #include "os/random.h"
 
-#define DRAWS_MAX 100u
+#define DRAWS_MAX   100u
+#define CONFIG_FILE "config"
 
 static bool holds_run(const char *folder)
 {
-    char path[RUN_PATH_SIZE + 16];
+    char path[FILE_PATH_SIZE];
 
-    (void)snprintf(path, sizeof path, "%s/%s", folder, JOURNAL_FILE);
+    file_path_in(folder, JOURNAL_FILE, path);
     return file_exists(path);
 }
 
@@ -91,10 +92,10 @@ static enum err resumed_folder(const struct options *options,
 static enum err read_own_options(struct options *options, const char *folder,
                                  struct why *why)
 {
-    char path[RUN_PATH_SIZE + 16];
+    char path[FILE_PATH_SIZE];
     enum err err;
 
-    (void)snprintf(path, sizeof path, "%s/config", folder);
+    file_path_in(folder, CONFIG_FILE, path);
     if (option_given(options, OPT_DATA) || !file_exists(path))
         return ERR_OK;
     err = file_check_plain(path, why);
@@ -173,11 +174,11 @@ static enum err make_folder(struct run *run, struct why *why)
 enum err run_open_folder(struct run *run, struct why *why)
 {
     const bool resume = option_given(&run->cli->options, OPT_RESUME);
-    char path[RUN_PATH_SIZE + 16];
+    char path[FILE_PATH_SIZE];
     const char *name;
     enum err err = make_folder(run, why);
 
-    (void)snprintf(path, sizeof path, "%s/config", run->out);
+    file_path_in(run->out, CONFIG_FILE, path);
     /* What lies about in a folder is not the options of a run that begins. */
     if (err == ERR_OK && !(resume && file_exists(path)))
         err = config_write(&run->cli->options, path, why);
@@ -206,11 +207,11 @@ static void restore_latest(const struct run *run)
 
 void run_close_folder(const struct run *run)
 {
-    char path[RUN_PATH_SIZE + 16];
+    char path[FILE_PATH_SIZE];
 
     if (!run->fresh || !file_exists(run->out) || !train_forget(run->out))
         return;
-    (void)snprintf(path, sizeof path, "%s/config", run->out);
+    file_path_in(run->out, CONFIG_FILE, path);
     file_remove(path);
     file_remove(run->history_path);
     file_remove_folder(run->out);

@@ -405,15 +405,6 @@ enum err columns_assign(const struct csv *csv,
     return ERR_OK;
 }
 
-enum err columns_assign_plain(uint32_t cols,
-                              const struct columns_wanted *wanted,
-                              struct columns *columns, struct why *why)
-{
-    const struct csv csv = {.cols = cols};
-
-    return columns_assign(&csv, wanted, columns, why);
-}
-
 /* --- schema -----------------------------------------------------------------
  */
 

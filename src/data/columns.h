@@ -70,12 +70,6 @@ MUST_CHECK enum err columns_assign(const struct csv *csv,
                                    struct columns *columns, struct why *why);
 void columns_close(struct columns *columns); /* Zeroed is safe. */
 
-/* The same for tables that never have a header: npy, of `cols` columns. */
-MUST_CHECK enum err columns_assign_plain(uint32_t cols,
-                                         const struct columns_wanted *wanted,
-                                         struct columns *columns,
-                                         struct why *why);
-
 /* The schema of a training table.  ERR_NOMEM. */
 MUST_CHECK enum err schema_of(struct schema *schema, const struct csv *csv,
                               const struct columns *columns);

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "os/file.h"
 
-#define PATH_SIZE 4096u
 #define TEXT_SIZE 32u
 
 /* Row i is format i + 1; the last one is ours.  Folders without a number are
@@ -18,21 +17,16 @@ static const char *const readers[] = {
 
 #define FORMATS (sizeof readers / sizeof *readers)
 
-static void path_in(const char *folder, char path[PATH_SIZE])
-{
-    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, FORMAT_FILE);
-}
-
 static enum err read_number(const char *folder, unsigned long *number,
                             struct why *why)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     uint8_t *text;
     size_t size;
     char *end;
     enum err err;
 
-    path_in(folder, path);
+    file_path_in(folder, FORMAT_FILE, path);
     *number = 1;
     err = file_read_plain(path, TEXT_SIZE, &text, &size, why);
     if (err == ERR_NOTFOUND)
@@ -67,17 +61,17 @@ enum err format_check(const char *folder, struct why *why)
 
 enum err format_write(const char *folder, struct why *why)
 {
-    char path[PATH_SIZE], text[TEXT_SIZE];
+    char path[FILE_PATH_SIZE], text[TEXT_SIZE];
     const int size = snprintf(text, sizeof text, "%zu\n", FORMATS);
 
-    path_in(folder, path);
+    file_path_in(folder, FORMAT_FILE, path);
     return file_write_atomic(path, text, (size_t)size, 0600, why);
 }
 
 void format_remove(const char *folder)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
 
-    path_in(folder, path);
+    file_path_in(folder, FORMAT_FILE, path);
     file_remove(path);
 }

@@ -14,11 +14,9 @@
 #include "os/log.h"
 #include "os/random.h"
 
-#define PATH_SIZE 4096u
-
 struct keep {
     struct folder folder;
-    char path[PATH_SIZE - 32];
+    char path[FILE_PATH_SIZE - 32];
     int lock;
     struct recovery found;
     struct digest config;
@@ -209,10 +207,10 @@ enum err keep_save(struct keep *keep, const struct optim *optim,
 
 void keep_discard(struct keep *keep)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
 
     for (size_t i = 0; i < STORE_FILES; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", keep->path, store_files[i]);
+        file_path_in(keep->path, store_files[i], path);
         file_remove(path);
     }
 }

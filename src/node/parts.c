@@ -1,7 +1,6 @@
 #include "node/parts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -11,7 +10,6 @@
 
 #define PARTS_FILE "parts"
 #define MAGIC      "MUSTPRT2"
-#define PATH_SIZE  4096u
 #define HEAD_BYTES 64u
 #define HOME_BYTES (DIGEST_BYTES + 4u)
 #define FILE_MAX   (UINT64_C(1) << 30)
@@ -153,7 +151,7 @@ static void put_parts(struct writer *out, const struct parts *parts)
 enum err parts_save(const struct parts *parts, const char *folder,
                     struct why *why)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     uint8_t *bytes = mem_new(file_bytes(parts), 1);
     struct writer out = writer_on(bytes, file_bytes(parts));
     struct digest digest;
@@ -165,7 +163,7 @@ enum err parts_save(const struct parts *parts, const char *folder,
     digest = hash_bytes(bytes, out.size);
     put_bytes(&out, digest.bytes, DIGEST_BYTES);
     CHECK(out.ok);
-    (void)snprintf(path, sizeof path, "%s/%s", folder, PARTS_FILE);
+    file_path_in(folder, PARTS_FILE, path);
     err = file_write_atomic(path, bytes, out.size, 0600, why);
     mem_free(bytes);
     return err;
@@ -241,9 +239,9 @@ static enum err get_parts(struct reader *in, struct parts *parts)
 
 void parts_remove(const char *folder)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
 
-    (void)snprintf(path, sizeof path, "%s/%s", folder, PARTS_FILE);
+    file_path_in(folder, PARTS_FILE, path);
     file_remove(path);
 }
 
@@ -252,12 +250,12 @@ enum err parts_load(struct parts *parts, const char *folder, struct why *why)
     struct parts made = {0};
     struct digest is, said;
     struct reader in;
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     uint8_t *bytes;
     size_t size;
     enum err err;
 
-    (void)snprintf(path, sizeof path, "%s/%s", folder, PARTS_FILE);
+    file_path_in(folder, PARTS_FILE, path);
     err = file_read_plain(path, FILE_MAX, &bytes, &size, why);
     if (err != ERR_OK)
         return err;

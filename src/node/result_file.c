@@ -1,6 +1,5 @@
 #include "node/result_file.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -15,12 +14,6 @@
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
      DIMS_MAX * sizeof(double) + DIGEST_BYTES)
-#define PATH_SIZE 4096u
-
-static void result_path(const char *folder, char path[PATH_SIZE])
-{
-    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, RESULT_FILE);
-}
 
 static size_t result_size(uint32_t dims)
 {
@@ -78,13 +71,13 @@ enum err result_write(const char *folder, int spare,
     const size_t size = result_size(result->dims);
     uint8_t *bytes = mem_new(size, 1);
     struct writer out = writer_on(bytes, size);
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     enum err err;
 
     if (bytes == NULL)
         return ERR_NOMEM;
     result_encode(result, &out);
-    result_path(folder, path);
+    file_path_in(folder, RESULT_FILE, path);
     err = file_write_atomic(path, bytes, size, 0600, why);
     *on_disk = err == ERR_OK;
     if (err != ERR_OK && memory_file_write(spare, bytes, size) == ERR_OK)
@@ -131,13 +124,13 @@ static enum err result_decode(struct reader *in, struct run_result *result)
 enum err result_read(const char *folder, int spare, struct run_result *result,
                      struct why *why)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     uint8_t *bytes = NULL;
     size_t size = 0;
     struct reader in;
     enum err err;
 
-    result_path(folder, path);
+    file_path_in(folder, RESULT_FILE, path);
     err = file_read_plain(path, RESULT_MAX, &bytes, &size, why);
     if (err != ERR_OK &&
         memory_file_read(spare, RESULT_MAX, &bytes, &size) == ERR_OK)
@@ -154,8 +147,8 @@ enum err result_read(const char *folder, int spare, struct run_result *result,
 
 void result_remove(const char *folder)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
 
-    result_path(folder, path);
+    file_path_in(folder, RESULT_FILE, path);
     file_remove(path);
 }

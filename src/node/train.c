@@ -35,8 +35,6 @@
 #include "os/web.h"
 
 #define LATE_DIMS        4096u /* A hash of more weights is worth an event. */
-#define PATH_SIZE        4096u
-#define LOCK_FILE        "lock"
 #define BEAT_US          (50 * MS_US)
 #define DEAD_US          (2 * SECOND_US)
 #define PULSE_US         SECOND_US
@@ -87,14 +85,9 @@ const struct train_process *train_processes(uint32_t *count)
     return crew_processes(&running->supervisor.crew, count);
 }
 
-static void path_in(const char *folder, const char *name, char path[PATH_SIZE])
-{
-    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, name);
-}
-
 enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     enum err err = file_make_folder(out, why);
     bool there;
 
@@ -102,7 +95,7 @@ enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
         err = file_check_folder(out, why);
     if (err != ERR_OK)
         return err;
-    path_in(out, LOCK_FILE, path);
+    file_path_in(out, LOCK_FILE, path);
     err = file_lock(path, lock, why);
     if (err == ERR_EXISTS)
         return why_set(why, err,
@@ -111,7 +104,7 @@ enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
                        out);
     if (err != ERR_OK)
         return err;
-    path_in(out, JOURNAL_FILE, path);
+    file_path_in(out, JOURNAL_FILE, path);
     there = file_exists(path);
     if (there && !resume)
         return why_set(why, ERR_EXISTS,
@@ -130,13 +123,13 @@ enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
 
 bool train_forget(const char *out)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     int lock;
 
-    path_in(out, JOURNAL_FILE, path);
+    file_path_in(out, JOURNAL_FILE, path);
     if (file_exists(path))
         return false;
-    path_in(out, LOCK_FILE, path);
+    file_path_in(out, LOCK_FILE, path);
     if (file_lock(path, &lock, NULL) != ERR_OK)
         return false;
     result_remove(out);

@@ -10,11 +10,8 @@
 #include "wire/codec.h"
 
 #define HOST_LETTERS 48
-#define PATH_SIZE    4096u
 #define ADDRESS_MAX  4096u
-#define ADDRESS_FILE "address"
 #define TOKEN_FILE   "run.token"
-#define LOCK_FILE    "lock"
 
 void ways_own_name(char name[NAME_SIZE])
 {
@@ -67,19 +64,14 @@ static enum err parse_all(const char *text, struct ways *ways, struct why *why)
     }
 }
 
-static void path_in(const char *folder, const char *name, char path[PATH_SIZE])
-{
-    (void)snprintf(path, PATH_SIZE, "%s/%s", folder, name);
-}
-
 /* Nobody listens in that folder. */
 static enum err say_silent(const char *folder, struct why *why)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     int lock = -1;
     bool held;
 
-    path_in(folder, LOCK_FILE, path);
+    file_path_in(folder, LOCK_FILE, path);
     held = file_exists(path) && file_lock(path, &lock, NULL) == ERR_EXISTS;
     if (lock >= 0)
         file_unlock(lock);
@@ -98,12 +90,12 @@ static enum err say_silent(const char *folder, struct why *why)
 static enum err read_address(const char *folder, struct ways *ways,
                              struct why *why)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     uint8_t *text;
     size_t size;
     enum err err;
 
-    path_in(folder, ADDRESS_FILE, path);
+    file_path_in(folder, ADDRESS_FILE, path);
     if (!file_exists(path))
         return say_silent(folder, why);
     err = file_read_plain(path, ADDRESS_MAX, &text, &size, why);
@@ -118,9 +110,9 @@ static enum err read_address(const char *folder, struct ways *ways,
 static enum err read_token(const char *folder, struct ways *ways,
                            struct why *why)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
 
-    path_in(folder, TOKEN_FILE, path);
+    file_path_in(folder, TOKEN_FILE, path);
     ways->own = true;
     if (!file_exists(path))
         return why_set(why, ERR_NOTFOUND,
@@ -164,9 +156,9 @@ void ways_close(struct ways *ways)
 enum err ways_keep_token(const char *folder, struct token *token,
                          struct why *why)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
 
-    path_in(folder, TOKEN_FILE, path);
+    file_path_in(folder, TOKEN_FILE, path);
     if (token_load(path, true, token, NULL) == ERR_OK)
         return ERR_OK;
     token_draw(token);
@@ -176,19 +168,19 @@ enum err ways_keep_token(const char *folder, struct token *token,
 enum err ways_keep_address(const char *folder,
                            const struct net_address *address, struct why *why)
 {
-    char path[PATH_SIZE], text[NET_TEXT_SIZE + 1];
+    char path[FILE_PATH_SIZE], text[NET_TEXT_SIZE + 1];
     const size_t size = strlen(net_text(address, text));
 
     text[size] = '\n';
-    path_in(folder, ADDRESS_FILE, path);
+    file_path_in(folder, ADDRESS_FILE, path);
     return file_write_atomic(path, text, size + 1, 0600, why);
 }
 
 static void forget(const char *folder, const char *name)
 {
-    char path[PATH_SIZE];
+    char path[FILE_PATH_SIZE];
 
-    path_in(folder, name, path);
+    file_path_in(folder, name, path);
     file_remove(path);
 }
 

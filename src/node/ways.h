@@ -21,7 +21,9 @@
 #include "os/net.h"
 #include "os/token.h"
 
-#define WAYS_MAX 8u
+#define WAYS_MAX     8u
+#define ADDRESS_FILE "address"
+#define LOCK_FILE    "lock" /* Held by the run while it is going on. */
 
 struct ways {
     struct net_address addresses[WAYS_MAX];

@@ -262,6 +262,15 @@ enum err file_link_atomic(const char *target, const char *path, struct why *why)
     return ERR_OK;
 }
 
+void file_path_in(const char *folder, const char *name,
+                  char path[FILE_PATH_SIZE])
+{
+    const int size = snprintf(path, FILE_PATH_SIZE, "%s/%s", folder, name);
+
+    if (size < 0 || (size_t)size >= FILE_PATH_SIZE)
+        path[0] = '\0';
+}
+
 bool file_exists(const char *path)
 {
     struct stat info;

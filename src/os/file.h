@@ -34,6 +34,10 @@ MUST_CHECK enum err file_make_new_folder(const char *path, struct why *why);
  * can put files in; a link to one must be ours, too. */
 MUST_CHECK enum err file_check_folder(const char *path, struct why *why);
 
+/* FOLDER/NAME, or, if that is too long for any file, nothing at all. */
+#define FILE_PATH_SIZE 4096u
+void file_path_in(const char *folder, const char *name,
+                  char path[FILE_PATH_SIZE]);
 bool file_exists(const char *path);
 /* The same file from any folder; false if it is not there or too long. */
 bool file_absolute(const char *path, char *out, size_t capacity);

@@ -54,11 +54,3 @@ void signals_own(void)
     sigemptyset(&none);
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
-
-void signals_block_all(void)
-{
-    sigset_t all;
-
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
-}

@@ -17,7 +17,5 @@ void signals_restore(void);
 /* For a program of our own: whoever started it may have held signals back, and
  * a file that grows beyond `ulimit -f` is a write that fails, not an end. */
 void signals_own(void);
-/* For a thread of our own: none of the process's signals are for it. */
-void signals_block_all(void);
 
 #endif /* OS_SIGNALS_H */

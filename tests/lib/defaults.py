@@ -13,15 +13,17 @@ finished by Newton's method in numpy, on the values as muster stores them (fp32;
 labels fp64).
 """
 
+import functools
 import json
 import os
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                                "lib"))
+import checks  # noqa: E402
 
 MUSTER = os.environ["MUSTER"]
-HERE = ["/usr/bin/python3", os.path.abspath(__file__)]
-NEEDS = "python3-sklearn and python3-pandas (tools/deps.sh, group test)"
 CLOSE = 1e-4
 PREDICTED = 1e-3
 SKLEARN = ["breast_cancer", "wine", "iris", "digits", "diabetes"]
@@ -187,25 +189,6 @@ def check(name):
     return f"objective {over:+.1e} of the least, predictions {far:.2g} apart"
 
 
-def main():
-    try:
-        import pandas  # noqa: F401
-        import sklearn  # noqa: F401
-    except ImportError:
-        if len(sys.argv) == 1 and os.path.exists(HERE[0]):
-            os.execv(HERE[0], [*HERE, "again"])
-        print(f"1..0 # SKIP needs {NEEDS}")
-        return
-    names = SKLEARN + REGRESSIONS
-    print(f"1..{len(names)}")
-    for number, name in enumerate(names, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                print(f"ok {number} - {name}: {check(name)}", flush=True)
-            except AssertionError as error:
-                print(f"not ok {number} - {name}: {error}", flush=True)
-            os.chdir("/")
-
-
-main()
+checks.need("pandas", "sklearn")
+checks.run([(name, functools.partial(check, name))
+            for name in SKLEARN + REGRESSIONS])

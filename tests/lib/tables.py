@@ -5,24 +5,18 @@ of them is what these libraries say is in them."""
 import os
 import subprocess
 import sys
-import tempfile
 
-DEBIAN = "/usr/bin/python3"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                                "lib"))
+import checks  # noqa: E402
 
-try:
-    import numpy as np
-    import pandas as pd
-    import scipy.sparse
-    from sklearn.datasets import dump_svmlight_file
-    from sklearn.preprocessing import StandardScaler
-except ImportError as missing:
-    # Debian's packages are those of Debian's Python, whichever is first here.
-    if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN) and \
-            os.path.exists(DEBIAN):
-        os.execv(DEBIAN, [DEBIAN, *sys.argv])
-    print(f"1..0 # SKIP {missing}: apt install python3-pandas python3-scipy "
-          "python3-sklearn")
-    sys.exit(0)
+checks.need("pandas", "scipy", "sklearn")
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+import scipy.sparse  # noqa: E402
+from sklearn.datasets import dump_svmlight_file  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 MUSTER = os.environ["MUSTER"]
 
@@ -282,20 +276,6 @@ def sparse_matrices():
     assert "row 1: column 4 twice" in err, err
 
 
-def main():
-    checks = [swapped, index, numbered, twins, gaps, scaled, seconds, svmlight,
-              numpy_files, archives, sparse_matrices]
-    print(f"1..{len(checks)}")
-    for number, check in enumerate(checks, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                check()
-                print(f"ok {number} - {check.__name__}")
-            except (AssertionError, OSError, ValueError, IndexError) as error:
-                print(f"not ok {number} - {check.__name__}: {error!r}")
-            os.chdir("/")
-
-
 if __name__ == "__main__":
-    main()
+    checks.run_named(swapped, index, numbered, twins, gaps, scaled, seconds,
+                     svmlight, numpy_files, archives, sparse_matrices)

@@ -8,10 +8,14 @@ import os
 import random
 import struct
 import subprocess
-import tempfile
+import sys
 
 import least_squares
 from least_squares import NEAR, Fraction, Problem, stored
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                                "lib"))
+import checks  # noqa: E402
 
 MUSTER = os.environ["MUSTER"]
 LOGISTIC = ["--optim", "newton", "--steps", "50"]
@@ -182,19 +186,6 @@ def refusals():
         assert "--weight" in said and "for tables" in said, said
 
 
-def main():
-    checks = [duplicates, closed_form, forms, predicted, held_out, refusals]
-    print(f"1..{len(checks)}")
-    for number, check in enumerate(checks, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chdir(folder)
-            try:
-                check()
-                print(f"ok {number} - {check.__name__}")
-            except (AssertionError, OSError, ValueError, KeyError) as error:
-                print(f"not ok {number} - {check.__name__}: {error!r}")
-            os.chdir("/")
-
-
 if __name__ == "__main__":
-    main()
+    checks.run_named(duplicates, closed_form, forms, predicted, held_out,
+                     refusals)
