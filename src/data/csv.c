@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/disguise.h"
 #include "data/number.h"
 #include "data/text_source.h"
 
@@ -137,6 +138,8 @@ bool csv_is_boolean(struct span field, double *value)
 
 enum err csv_number(struct span field, double *value, struct why *why)
 {
+    const char *disguise;
+
     if (csv_is_missing(field))
         return why_set(why, ERR_FORMAT,
                        "%s%s%s; --missing mean, median, zero or indicator "
@@ -157,6 +160,13 @@ enum err csv_number(struct span field, double *value, struct why *why)
     }
     if (csv_is_boolean(field, value))
         return ERR_OK;
+    disguise = disguise_of(field);
+    if (disguise != NULL)
+        return why_set(why, ERR_FORMAT,
+                       "'%s' is %s, not a plain number; write the column's "
+                       "values as numbers, leave it out with --drop, or take "
+                       "them for categories with --categorical auto,COLUMN",
+                       quote(field).text, disguise);
     return why_set(why, ERR_FORMAT,
                    "'%s' is not a number; if the column holds words, name it "
                    "in --categorical",

@@ -163,12 +163,13 @@ static struct frame_column *column_of(struct frame *frame, uint32_t col)
                                   : NULL;
 }
 
-/* Mostly words: a word among numbers is a slip that should be told. */
+/* Mostly words: a word among numbers is a slip that should be told, and so are
+ * numbers in disguise. */
 static bool holds_words(const struct survey_column *fields, bool label)
 {
     if (label && fields->booleans > 0 && fields->numbers == 0)
         return true;
-    return fields->words > fields->numbers;
+    return fields->words > fields->numbers + fields->disguised;
 }
 
 static void mark_surveyed(struct frame *frame, const struct survey *survey,

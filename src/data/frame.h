@@ -46,7 +46,8 @@ struct frame {
 struct survey {
     uint32_t cols;
     struct survey_column {
-        uint64_t numbers, booleans, words, missing; /* Without the header. */
+        /* Without the header; `disguised` by disguise_of, no words. */
+        uint64_t numbers, disguised, booleans, words, missing;
     } * column;
     bool header;
 };

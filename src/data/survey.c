@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/disguise.h"
 #include "data/frame.h"
 #include "data/number.h"
 
@@ -41,6 +42,8 @@ static void count_field(struct survey_column *column, struct span field)
         column->booleans++;
     else if (number_parse(field.at, field.size, &value) != NUMBER_NOT)
         column->numbers++;
+    else if (disguise_of(field) != NULL)
+        column->disguised++;
     else
         column->words++;
 }
@@ -124,7 +127,20 @@ static bool words_above_numbers(const struct surveyor *surveyor)
 
         count_field(&above, surveyor->first[i]);
         if (above.words > 0 && below->words == 0 &&
-            below->numbers + below->booleans > 0)
+            below->numbers + below->disguised + below->booleans > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Is there a column of dates or the like, the first line's too? */
+static bool disguised_all_along(const struct surveyor *surveyor)
+{
+    const struct survey *const survey = surveyor->survey;
+
+    for (uint32_t i = 0; i < survey->cols; i++) {
+        if (survey->column[i].disguised > 0 &&
+            disguise_of(surveyor->first[i]) != NULL)
             return true;
     }
     return false;
@@ -140,7 +156,8 @@ static bool is_header(const struct surveyor *surveyor,
         return csv->header;
     if (words_above_numbers(surveyor))
         return true;
-    return csv->first.numbers == 0 && surveyor->again < csv->cols;
+    return csv->first.numbers == 0 && surveyor->again < csv->cols &&
+           !disguised_all_along(surveyor);
 }
 
 static bool is_empty(struct span line)

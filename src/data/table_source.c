@@ -13,7 +13,7 @@
 #include "data/npy.h"
 #include "data/unpack.h"
 
-enum { SLURP_BYTES = 1 << 16, NAMES_SHOWN = 8 };
+enum { SLURP_BYTES = 1 << 16, NAMES_SHOWN = 8, NAMES_MIN = 20 };
 
 static struct pool *pool_of(const struct source_options *options)
 {
@@ -204,6 +204,59 @@ static void note_words(const struct source_options *options,
                     count > NAMES_SHOWN ? ", ..." : "");
 }
 
+static uint32_t rows_present(const struct frame_column *column, uint32_t rows)
+{
+    uint32_t present = 0;
+
+    for (uint32_t i = 0; i < rows; i++)
+        present += column->code[i] != FRAME_MISSING;
+    return present;
+}
+
+/* Ids and names: most rows have a word of their own. */
+static bool holds_names(const struct frame_column *column, uint32_t rows)
+{
+    return column->categorical && column->categories >= NAMES_MIN &&
+           column->categories > rows_present(column, rows) / 2;
+}
+
+static void note_names(const struct source_options *options,
+                       const struct frame *frame)
+{
+    const struct csv *const csv = &frame->csv;
+
+    for (uint32_t i = 0; i < csv->cols; i++) {
+        const uint32_t role = csv->columns.role[i];
+        const char *const name = csv_name(csv, i);
+
+        if (role < COLUMN_FEATURES &&
+            holds_names(&frame->column[role], frame->rows))
+            source_note(options,
+                        "%s: column %u%s%s%s has %u different words in %u "
+                        "rows; names and ids say nothing about other rows: "
+                        "leave it out with --drop :%u",
+                        source_shown(options), i + 1, csv->header ? " (" : "",
+                        csv->header ? quote_text(name).text : "",
+                        csv->header ? ")" : "", frame->column[role].categories,
+                        frame->rows, i + 1);
+    }
+}
+
+static enum err refuse_names(const struct frame *frame, struct why *why)
+{
+    const struct csv *const csv = &frame->csv;
+
+    if (!holds_names(&frame->classes, frame->rows))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "the labels, column %u (%s), are %u different words in %u "
+                   "rows, so names or ids rather than classes; --label COLUMN "
+                   "says where the labels are",
+                   csv->columns.label + 1,
+                   quote_text(csv_name(csv, csv->columns.label)).text,
+                   frame->classes.categories, frame->rows);
+}
+
 /* --- frames -----------------------------------------------------------------
  */
 
@@ -337,9 +390,13 @@ static enum err stage_frame(const struct source_options *options,
 
     if (err == ERR_OK) {
         note_columns(options, &frame.csv);
-        if (fitted(options) == NULL && is_auto(options->categorical))
+        if (fitted(options) == NULL && is_auto(options->categorical)) {
             note_words(options, &frame);
-        err = encode_frame(options, &frame, stage, why);
+            note_names(options, &frame);
+            err = refuse_names(&frame, why);
+        }
+        if (err == ERR_OK)
+            err = encode_frame(options, &frame, stage, why);
     }
     frame_close(&frame);
     return err;

@@ -276,6 +276,69 @@ def sparse_matrices():
     assert "row 1: column 4 twice" in err, err
 
 
+DISGUISES = [  # What pandas writes where a column was never converted.
+    ("162,435", "a number with marks between its thousands"),
+    ("3,5", "a number with a decimal comma"),
+    ("$12", "an amount of money"),
+    ("45%", "a percentage"),
+    ("12 kg", "a number with a unit"),
+    ("2020-01-11", "a date"),
+    ("2020-01-11 11:10:00", "a date"),
+]
+
+
+def disguises():
+    """Numbers that are written as words are no categories, unless said."""
+    table = people()
+    for text, what in DISGUISES:
+        other = text.translate(str.maketrans("1234", "2345"))
+        odd = table.assign(odd=[text] + [other] * 299)
+        odd = odd[["age", "sex", "odd", "survived"]]
+        for sep in ",;":
+            odd.to_csv("t.csv", index=False, sep=sep)
+            _, err = muster("train", "t.csv", "m", rc=1)
+            assert f"t.csv: line 2: column 3 (odd): '{text}' is {what}, " \
+                "not a plain number" in err, err
+            assert "--drop" in err and "--categorical auto,COLUMN" in err, err
+        _, err = trained("t.csv", "m", "--categorical", "auto,odd")
+        trained("t.csv", "m", "--drop", "odd")
+        _, err = muster("train", "t.csv", "m", "--label", "odd", rc=1)
+        assert f"column 3 (odd): '{text}' is {what}" in err, err
+        trained("t.csv", "m", "--label", "odd", "--categorical", "auto,odd")
+    # Some of them, among plain ones; a few slips do not make it words.
+    odd = table.assign(odd=["1,234"] * 150 + ["999"] * 130 + ["none"] * 20)
+    odd[["age", "odd", "survived"]].to_csv("t.csv", index=False)
+    _, err = muster("train", "t.csv", "m", rc=1)
+    assert "'1,234' is a number with marks" in err, err
+    # Classes that have digits in them stay classes.
+    odd = table.assign(band=["18-24", "25-34", "1st"] * 100,
+                       y=[">50K", "<=50K"] * 150)
+    odd[["age", "band", "y"]].to_csv("t.csv", index=False)
+    trained("t.csv", "m")
+    # The first of dates is no header.
+    days = pd.date_range("2020-01-01", periods=300).astype(str)
+    odd = pd.DataFrame({"day": days, "sex": table["sex"]})
+    odd.to_csv("t.csv", index=False, header=False)
+    _, err = muster("train", "t.csv", "m", rc=1)
+    assert "line 1: column 1: '2020-01-01' is a date" in err, err
+
+
+def names():
+    """Columns of names and ids are pointed out, and are no labels."""
+    table = people()
+    table.insert(1, "who", [f"person {i}" for i in range(300)])
+    table.to_csv("t.csv", index=False)
+    _, err = trained("t.csv", "m")
+    assert "column 2 (who) has 300 different words in 300 rows" in err, err
+    assert "leave it out with --drop :2" in err, err
+    _, err = trained("t.csv", "m", "--drop", ":2")
+    assert "different words" not in err, err
+    _, err = muster("train", "t.csv", "m", "--label", "who", rc=2)
+    assert "t.csv: the labels, column 2 (who), are 300 different words in " \
+        "300 rows, so names or ids rather than classes; --label" in err, err
+
+
 if __name__ == "__main__":
     checks.run_named(swapped, index, numbered, twins, gaps, scaled, seconds,
-                     svmlight, numpy_files, archives, sparse_matrices)
+                     svmlight, numpy_files, archives, sparse_matrices,
+                     disguises, names)
