@@ -16,8 +16,10 @@ static void look(void *context)
 {
     struct farewell *farewell = context;
     const time_us now = clock_now_us();
+    const bool late = now >= farewell->until;
 
-    if (all_said(farewell) || now >= farewell->until)
+    if ((late || all_said(farewell)) &&
+        (farewell->busy == NULL || !farewell->busy(farewell->context, late)))
         loop_stop(farewell->loop);
     else
         timer_at(farewell->look, now + LOOK_US);
@@ -43,6 +45,13 @@ void farewell_begin(struct farewell *farewell, const struct link_hub *hub,
     farewell->outlet = outlet;
     farewell->until = now + patience;
     timer_at(farewell->look, now);
+}
+
+void farewell_await(struct farewell *farewell, farewell_busy busy,
+                    void *context)
+{
+    farewell->busy = busy;
+    farewell->context = context;
 }
 
 bool farewell_begun(const struct farewell *farewell)

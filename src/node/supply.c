@@ -120,14 +120,30 @@ static void begin_read(struct supply *supply)
     task_start(supply->task);
 }
 
+/* A full disk is no reason to stop working. */
+static void kept(struct supply *supply)
+{
+    if (supply->err == ERR_OK)
+        return;
+    log_line("chunks are no longer kept on disk: %s",
+             supply->why.text[0] != '\0' ? supply->why.text
+                                         : err_text(supply->err));
+    supply->full = true;
+    chunkset_clear(&supply->to_keep);
+}
+
 static void begin_keep(struct supply *supply)
 {
     supply->keeping = true;
     supply->chunk = chunkset_next(&supply->to_keep, 0);
     chunkset_remove(&supply->to_keep, supply->chunk);
     supply->size = dataset_chunk_bytes(supply->data, supply->chunk);
-    if (!make_buffer(supply, supply->size))
-        return; /* Not kept, then. */
+    if (!make_buffer(supply, supply->size)) {
+        supply->err = ERR_NOMEM;
+        supply->why.text[0] = '\0';
+        kept(supply);
+        return;
+    }
     dataset_chunk_encode(supply->data, supply->chunk, supply->buffer);
     supply->bytes = supply->buffer;
     task_start(supply->task);
@@ -141,18 +157,6 @@ static void go_on(struct supply *supply)
         begin_read(supply);
     else if (supply->to_keep.members > 0)
         begin_keep(supply);
-}
-
-/* A full disk is no reason to stop working. */
-static void kept(struct supply *supply)
-{
-    if (supply->err == ERR_OK)
-        return;
-    log_line("chunks are no longer kept on disk: %s",
-             supply->why.text[0] != '\0' ? supply->why.text
-                                         : err_text(supply->err));
-    supply->full = true;
-    chunkset_clear(&supply->to_keep);
 }
 
 static void done(void *context)
@@ -367,4 +371,17 @@ void supply_keep(struct supply *supply, uint32_t chunk)
         return;
     chunkset_add(&supply->to_keep, chunk);
     go_on(supply);
+}
+
+void supply_end(struct supply *supply)
+{
+    if (supply->known)
+        chunkset_clear(&supply->wanted);
+}
+
+uint32_t supply_unkept(const struct supply *supply)
+{
+    const bool writing = supply->keeping && task_busy(supply->task);
+
+    return supply->known ? supply->to_keep.members + writing : 0;
 }

@@ -72,4 +72,9 @@ MUST_CHECK enum err supply_want_peer(struct supply *supply,
 /* The chunk is in `data` now: keep it on disk. */
 void supply_keep(struct supply *supply, uint32_t chunk);
 
+/* Nothing is wanted any more. */
+void supply_end(struct supply *supply);
+/* Chunks that are still to be written. */
+uint32_t supply_unkept(const struct supply *supply);
+
 #endif /* NODE_SUPPLY_H */

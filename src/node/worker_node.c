@@ -108,6 +108,8 @@ struct node {
     uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
     bool finished; /* Only last words are still to be sent. */
+    bool hurried;  /* It was told to leave: nothing more is written. */
+    bool said_why; /* ... why it is still here. */
     enum err err;
     struct why *why;
     struct farewell farewell;
@@ -911,8 +913,28 @@ static void carry_out(struct node *node, const struct action *action)
     CHECK(!"an action of the coordinator");
 }
 
+/* What a joiner was sent is on its disk when it ends, so that the next run need
+ * not send it again; unless it was told to go. */
+static bool still_keeping(void *context, bool late)
+{
+    struct node *node = context;
+    const uint32_t unkept = node->hurried ? 0 : supply_unkept(node->supply);
+
+    if (late && unkept > 0 && !node->said_why) {
+        log_note("%u chunks are being kept on disk for the next time; Ctrl-C "
+                 "ends this at once",
+                 unkept);
+        node->said_why = true;
+    }
+    return unkept > 0;
+}
+
 static void begin_end(struct node *node)
 {
+    if (node->supply != NULL && node->err == ERR_OK) {
+        supply_end(node->supply);
+        farewell_await(&node->farewell, still_keeping, node);
+    }
     do_close(node);
     flag_raise(&node->cancel);
     timer_at(node->timer, TIME_NEVER);
@@ -1008,9 +1030,11 @@ static void on_time(void *context)
 
 static void on_alert(void *context)
 {
+    struct node *node = context;
     const struct event event = {.kind = EVENT_LEAVE};
 
-    feed(context, &event);
+    node->hurried = true;
+    feed(node, &event);
 }
 
 /* Set-up. */

@@ -129,7 +129,10 @@ static enum err make_room(struct depot *depot, uint64_t wanted)
 }
 
 /* What the others have put there is known once it is held.  Who holds it writes
- * one piece; one that was stopped then is not waited for twice. */
+ * one piece; one that was stopped then is not waited for twice.  It is asked
+ * for again and again, because a lock that is waited for in the kernel has no
+ * time limit: whoever shares a folder with a stopped process would neither read
+ * on nor end. */
 static bool hold(struct depot *depot)
 {
     uint64_t bytes = 0;
@@ -147,6 +150,12 @@ static bool hold(struct depot *depot)
     else
         depot->bytes = depot->bytes_max; /* It is counted again. */
     return true;
+}
+
+/* The sum may be another's mistake. */
+static void uncount(struct depot *depot, uint64_t bytes)
+{
+    depot->bytes -= bytes < depot->bytes ? bytes : depot->bytes;
 }
 
 static void let_go(const struct depot *depot)
@@ -254,6 +263,24 @@ static enum err read_whole(int fd, uint8_t *bytes, size_t capacity,
     return ERR_OK;
 }
 
+/* Another process may have found the same damage, and put a whole piece in its
+ * place since: `fd` is still open, so no other file can have its number. */
+static void discard(struct depot *depot, const char *name, int fd)
+{
+    struct stat damaged, there;
+
+    (void)pthread_mutex_lock(&depot->writing);
+    if (hold(depot)) {
+        if (fstat(fd, &damaged) == 0 &&
+            fstatat(depot->fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+            there.st_ino == damaged.st_ino && there.st_dev == damaged.st_dev &&
+            unlinkat(depot->fd, name, 0) == 0)
+            uncount(depot, (uint64_t)there.st_size);
+        let_go(depot);
+    }
+    (void)pthread_mutex_unlock(&depot->writing);
+}
+
 enum err depot_get(struct depot *depot, const struct digest *digest,
                    uint8_t *bytes, size_t capacity, size_t *size)
 {
@@ -271,15 +298,14 @@ enum err depot_get(struct depot *depot, const struct digest *digest,
         found = hash_bytes(bytes, got);
         (void)futimens(fd, NULL); /* Used just now. */
     }
-    (void)close(fd);
-    if (err == ERR_IO)
-        return err;
-    if (err != ERR_OK || !digest_equal(&found, digest)) {
-        (void)unlinkat(depot->fd, name, 0);
-        return ERR_MISMATCH;
+    if (err == ERR_TOOBIG || (err == ERR_OK && !digest_equal(&found, digest))) {
+        discard(depot, name, fd);
+        err = ERR_MISMATCH;
     }
-    *size = got;
-    return ERR_OK;
+    (void)close(fd);
+    if (err == ERR_OK)
+        *size = got;
+    return err;
 }
 
 /* One at a time writes; what a killed one left is written over. */
@@ -304,16 +330,44 @@ static int write_piece(const struct depot *depot, const char *name,
     return error;
 }
 
+/* What is there under the name, damaged or not; 0: nothing. */
+static uint64_t taken(const struct depot *depot, const struct digest *digest,
+                      size_t size, bool *whole)
+{
+    char name[DIGEST_TEXT];
+    struct digest is = {0};
+    size_t there = 0, got = 0;
+    uint8_t *bytes;
+    int fd;
+
+    *whole = false;
+    if (depot_size(depot, digest, &there) != ERR_OK || there != size)
+        return there;
+    bytes = mem_new(size, 1);
+    fd = openat(depot->fd, digest_text(digest, name),
+                O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (bytes != NULL && fd >= 0 && read_whole(fd, bytes, size, &got) == ERR_OK)
+        is = hash_bytes(bytes, got);
+    *whole = digest_equal(&is, digest);
+    if (fd >= 0)
+        (void)close(fd);
+    mem_free(bytes);
+    return there;
+}
+
 /* The folder is held. */
 static enum err put_held(struct depot *depot, const struct digest *digest,
                          const uint8_t *bytes, size_t size, struct why *why)
 {
     char name[DIGEST_TEXT];
-    size_t there;
+    bool whole;
+    const uint64_t there = taken(depot, digest, size, &whole);
     int error;
 
-    if (depot_size(depot, digest, &there) == ERR_OK && there == size)
+    if (whole)
         return ERR_OK; /* Another process was first. */
+    if (there > 0 && unlinkat(depot->fd, digest_text(digest, name), 0) == 0)
+        uncount(depot, there);
     if (depot->bytes + size > depot->bytes_max &&
         make_room(depot, size) != ERR_OK)
         return why_set(why, ERR_IO, "the folder cannot be listed");

@@ -10,9 +10,12 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -139,6 +142,109 @@ static void test_damage_is_found_and_removed(void **state)
     depot_close(depot);
 }
 
+static void damage(const struct digest *digest)
+{
+    char path[256];
+    int fd;
+
+    path_of(digest, path);
+    fd = open(path, O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, "?", 1, 500), 1);
+    assert_int_equal(close(fd), 0);
+}
+
+static int hold_folder(void)
+{
+    const int fd = open(FOLDER "/.bytes", O_RDWR);
+
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    return fd;
+}
+
+struct reader {
+    struct depot *depot;
+    struct digest digest;
+};
+
+static void *get_damaged(void *context)
+{
+    const struct reader *reader = context;
+    uint8_t bytes[SIZE];
+    size_t size = 0;
+
+    assert_int_equal(
+        depot_get(reader->depot, &reader->digest, bytes, sizeof bytes, &size),
+        ERR_MISMATCH);
+    return NULL;
+}
+
+static void await_read(const char *path)
+{
+    struct stat info;
+
+    do {
+        assert_int_equal(stat(path, &info), 0);
+        (void)sched_yield();
+    } while (info.st_mtime == 1000);
+}
+
+/* Two find the same damage; one has mended it when the other, which has read
+ * the old bytes, comes to throw them away. */
+static void test_a_mended_piece_is_not_discarded(void **state)
+{
+    struct depot *depot = open_depot(1 << 20);
+    const struct digest digest = put(depot, 9);
+    struct reader reader = {.depot = open_depot(1 << 20), .digest = digest};
+    uint8_t bytes[SIZE];
+    size_t size = 0;
+    pthread_t other;
+    char path[256];
+    int held, fd;
+
+    (void)state;
+    damage(&digest);
+    set_age(&digest, 1000);
+    path_of(&digest, path);
+    memset(bytes, 9, sizeof bytes);
+    fd = open(FOLDER "/mended", O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(write(fd, bytes, sizeof bytes), SIZE);
+    assert_int_equal(close(fd), 0);
+    held = hold_folder();
+    assert_int_equal(pthread_create(&other, NULL, get_damaged, &reader), 0);
+    await_read(path);
+    assert_int_equal(rename(FOLDER "/mended", path), 0);
+    assert_int_equal(close(held), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_int_equal(depot_get(depot, &digest, bytes, sizeof bytes, &size),
+                     ERR_OK);
+    depot_close(reader.depot);
+    depot_close(depot);
+}
+
+/* Nor is anything thrown away while another has the folder; who then puts the
+ * piece puts it over the damaged one. */
+static void test_a_damaged_piece_is_written_over(void **state)
+{
+    struct depot *depot = open_depot(1 << 20);
+    const struct digest digest = put(depot, 9);
+    const int held = hold_folder();
+    uint8_t bytes[SIZE];
+    size_t size = 0;
+
+    (void)state;
+    damage(&digest);
+    assert_int_equal(depot_get(depot, &digest, bytes, sizeof bytes, &size),
+                     ERR_MISMATCH);
+    assert_true(depot_has(depot, &digest));
+    assert_int_equal(close(held), 0);
+    (void)put(depot, 9);
+    assert_int_equal(depot_get(depot, &digest, bytes, sizeof bytes, &size),
+                     ERR_OK);
+    depot_close(depot);
+}
+
 /* Over the cap the oldest go, and those of an earlier process count. */
 static void test_cap(void **state)
 {
@@ -240,6 +346,10 @@ int main(void)
         cmocka_unit_test_teardown(test_in_and_out, remove_all),
         cmocka_unit_test_teardown(test_other_content_is_not_kept, remove_all),
         cmocka_unit_test_teardown(test_damage_is_found_and_removed, remove_all),
+        cmocka_unit_test_teardown(test_a_mended_piece_is_not_discarded,
+                                  remove_all),
+        cmocka_unit_test_teardown(test_a_damaged_piece_is_written_over,
+                                  remove_all),
         cmocka_unit_test_teardown(test_cap, remove_all),
         cmocka_unit_test_teardown(test_larger_than_the_cap, remove_all),
         cmocka_unit_test_teardown(test_cap_of_all, remove_all),
