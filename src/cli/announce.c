@@ -3,27 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/classes.h"
 #include "cli/habit.h"
 #include "data/span.h"
 
 #define LABELS_SHOWN 5u
 #define TEXT_SIZE    256u
-
-static const char *label_text(const struct setup *setup, uint32_t k,
-                              char text[TEXT_SIZE])
-{
-    const struct frame_column *words = &setup->encoder.classes;
-
-    if (k < words->categories) {
-        const char *word = words->category[k].text;
-
-        (void)snprintf(text, TEXT_SIZE, "%s",
-                       quote((struct span){word, strlen(word)}).text);
-    } else {
-        (void)snprintf(text, TEXT_SIZE, "%.6g", setup->data.label[k]);
-    }
-    return text;
-}
 
 /* Which column of a table is the label. */
 static void column_text(const struct schema *schema, char text[TEXT_SIZE])
@@ -44,20 +29,16 @@ static void column_text(const struct schema *schema, char text[TEXT_SIZE])
 /* "3 classes: a, b, c", or that labels are numbers. */
 static void labels_text(const struct setup *setup, char text[TEXT_SIZE])
 {
-    const uint32_t count = setup->data.classes;
-    char label[TEXT_SIZE];
-    int used;
+    char list[TEXT_SIZE - 32];
 
     if (setup->model == MODEL_LINEAR) {
         (void)snprintf(text, TEXT_SIZE, "labels are numbers");
         return;
     }
-    used = snprintf(text, TEXT_SIZE, "%u classes", count);
-    for (uint32_t k = 0; k < count && k < LABELS_SHOWN; k++)
-        used += snprintf(text + used, TEXT_SIZE - (size_t)used, "%s%.40s",
-                         k == 0 ? ": " : ", ", label_text(setup, k, label));
-    if (count > LABELS_SHOWN)
-        (void)snprintf(text + used, TEXT_SIZE - (size_t)used, ", ...");
+    classes_text(&setup->data, &setup->encoder.classes, LABELS_SHOWN, list,
+                 sizeof list);
+    (void)snprintf(text, TEXT_SIZE, "%u classes: %s", setup->data.classes,
+                   list);
 }
 
 static const char *model_reason(const struct cli *cli,

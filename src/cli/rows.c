@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/classes.h"
 #include "data/split.h"
 
 uint32_t rows_class(const struct dataset *data, uint32_t row)
@@ -19,6 +20,7 @@ uint32_t rows_class(const struct dataset *data, uint32_t row)
 /* Whose weights are changed, and what its labels are. */
 struct scales {
     struct dataset *data;
+    const struct frame_column *words;
     bool as_read;
 };
 
@@ -57,62 +59,93 @@ static void weigh_balanced(const struct scales *scales)
                             ((double)data->classes * (double)count[k]));
 }
 
-static enum err refuse_label(const struct dataset *data, const char *item,
+static enum err refuse_label(const struct scales *scales, const char *item,
                              int length, struct why *why)
 {
-    const double *const label = data->label;
+    char list[256];
 
-    if (data->classes == 2)
-        return why_set(why, ERR_RANGE,
-                       "--class-weight %.*s: there is no such label; there are "
-                       "%.17g and %.17g",
-                       length, item, label[0], label[1]);
+    classes_text(scales->data, scales->words, CLASSES_LISTED, list,
+                 sizeof list);
     return why_set(why, ERR_RANGE,
-                   "--class-weight %.*s: there is no such label; there are %u "
-                   "from %.17g to %.17g",
-                   length, item, data->classes, label[0],
-                   label[data->classes - 1]);
+                   "--class-weight %.*s: there is no such label; there are %s",
+                   length, item, list);
+}
+
+/* The word that `item` begins with, before a '='; the longest, as words may
+ * have one in them. */
+static bool find_word(const struct scales *scales, const char *item,
+                      uint32_t *class, const char **behind)
+{
+    const struct frame_column *const words = scales->words;
+    size_t longest = 0;
+
+    for (uint32_t k = 0; k < words->categories; k++) {
+        const char *const word = words->category[k].text;
+        const size_t size = strlen(word);
+
+        if (strncmp(item, word, size) == 0 && item[size] == '=' &&
+            size >= longest) {
+            longest = size;
+            *class = k;
+            *behind = item + size + 1;
+        }
+    }
+    return *behind != NULL;
+}
+
+static bool find_number(const struct scales *scales, const char *item,
+                        uint32_t *class, const char **behind)
+{
+    const struct dataset *const data = scales->data;
+    char *end;
+    const double label = strtod(item, &end);
+
+    if (scales->words->categories > 0 || end == item || *end != '=')
+        return false;
+    *behind = end + 1;
+    for (*class = 0; *class < data->classes; ++*class)
+        if (data->label[*class] == label)
+            return true;
+    return false;
 }
 
 /* One LABEL=WEIGHT; *at moves behind it. */
 static enum err weigh_item(const struct scales *scales, const char **at,
                            struct why *why)
 {
-    const struct dataset *const data = scales->data;
     const char *const item = *at;
     const int length = (int)strcspn(item, ",");
+    const char *behind = NULL;
     uint32_t class = 0;
     char *end;
-    double label, weight;
+    double weight;
 
-    errno = 0;
-    label = strtod(item, &end);
-    if (end == item || *end != '=')
+    if (memchr(item, '=', strlen(item)) == NULL)
         return why_set(why, ERR_RANGE,
                        "--class-weight %.*s: expected LABEL=WEIGHT,... or "
                        "balanced",
                        length, item);
-    *at = end + 1;
-    weight = strtod(*at, &end);
-    if (end == *at || end != item + length || errno != 0 ||
+    if (!find_word(scales, item, &class, &behind) &&
+        !find_number(scales, item, &class, &behind))
+        return refuse_label(scales, item, length, why);
+    errno = 0;
+    weight = strtod(behind, &end);
+    if (end == behind || (*end != ',' && *end != '\0') || errno != 0 ||
         !(weight > 0 && weight <= 1e12))
         return why_set(why, ERR_RANGE,
                        "--class-weight %.*s: the weight must be above 0 and "
                        "at most 1e12",
-                       length, item);
-    while (class < data->classes && data->label[class] != label)
-        class ++;
-    if (class == data->classes)
-        return refuse_label(data, item, length, why);
+                       (int)(behind - item + (ptrdiff_t)strcspn(behind, ",")),
+                       item);
     weigh_class(scales, class, weight);
     *at = end + (*end == ',');
     return ERR_OK;
 }
 
-enum err rows_weigh(struct dataset *data, bool as_read, const char *list,
-                    struct why *why)
+enum err rows_weigh(struct dataset *data, const struct frame_column *words,
+                    bool as_read, const char *list, struct why *why)
 {
-    const struct scales scales = {data, as_read};
+    const struct scales scales = {data, words, as_read};
     enum err err;
 
     if (data->classes < 2)

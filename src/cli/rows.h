@@ -8,12 +8,15 @@
 
 #include "base/err.h"
 #include "data/dataset.h"
+#include "data/frame.h"
 
 /* Multiply the rows' weights as --class-weight says: "balanced" (rows of each
  * label weigh the same in all) or "LABEL=WEIGHT,...".  The rows' labels are -1
- * and +1 or numbers of classes, or (regression) as read.  ERR_RANGE or
- * ERR_SHAPE with a sentence. */
-MUST_CHECK enum err rows_weigh(struct dataset *data, bool as_read,
+ * and +1 or numbers of classes, or (regression) as read; `words` are what they
+ * were in the table, with no categories if numbers.  ERR_RANGE or ERR_SHAPE
+ * with a sentence. */
+MUST_CHECK enum err rows_weigh(struct dataset *data,
+                               const struct frame_column *words, bool as_read,
                                const char *list, struct why *why);
 
 /* The class of a row, by label ascending, whether labels are -1 and +1 or

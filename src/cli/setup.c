@@ -852,7 +852,8 @@ enum err setup_load(struct setup *setup, struct options *options,
     if (err == ERR_OK)
         err = load_test(setup, options, why);
     if (err == ERR_OK && option_text(options, OPT_CLASS_WEIGHT) != NULL)
-        err = rows_weigh(&setup->data, setup->model == MODEL_LINEAR,
+        err = rows_weigh(&setup->data, &setup->encoder.classes,
+                         setup->model == MODEL_LINEAR,
                          option_text(options, OPT_CLASS_WEIGHT), why);
     if (err == ERR_OK)
         err = try_code(setup, options, dataset_chunks(&setup->data), why);

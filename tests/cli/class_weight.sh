@@ -21,3 +21,8 @@ one=$("$MUSTER" train a.svm -w1 2 --chunk-rows 1 --format json | grep '"hash"')
 two=$("$MUSTER" train a.svm -w1 2 --chunk-rows 1 -n 2 -q --format json |
       grep '"hash"')
 [ "$one" = "$two" ] && echo "one process, two workers: same bits"
+# Words are labels, too.
+printf 'x,y\n1,yes\n2,no\n3,yes\n4,no\n5,no\n' >t.csv
+[ "$(objective t.csv --class-weight yes=5)" != "$(objective t.csv)" ] &&
+    echo "yes=5 weighs"
+"$MUSTER" train t.csv --class-weight maybe=5 2>&1; echo "exit $?"

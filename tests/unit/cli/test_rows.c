@@ -14,6 +14,8 @@
 
 #define ROWS 10u
 
+static const struct frame_column numbers; /* Labels are no words. */
+
 /* Rows of one column, the row's number; three are of the label 4, the others
  * of the label 2. */
 static void make(struct dataset *data)
@@ -37,14 +39,16 @@ static void test_class_weights(void **state)
 
     (void)state;
     make(&data);
-    assert_int_equal(rows_weigh(&data, false, "4=2,2=0.5", &why), ERR_OK);
+    assert_int_equal(rows_weigh(&data, &numbers, false, "4=2,2=0.5", &why),
+                     ERR_OK);
     assert_true(data.weight[0] == 2 && data.weight[9] == 0.5);
     /* They multiply what is there. */
-    assert_int_equal(rows_weigh(&data, false, "2=4", &why), ERR_OK);
+    assert_int_equal(rows_weigh(&data, &numbers, false, "2=4", &why), ERR_OK);
     assert_true(data.weight[0] == 2 && data.weight[9] == 2);
     dataset_close(&data);
     make(&data);
-    assert_int_equal(rows_weigh(&data, false, "balanced", &why), ERR_OK);
+    assert_int_equal(rows_weigh(&data, &numbers, false, "balanced", &why),
+                     ERR_OK);
     assert_true(data.weight[0] == 10 / 6.0 && data.weight[9] == 10 / 14.0);
     dataset_close(&data);
 }
@@ -63,21 +67,49 @@ static void test_class_weights_of_many(void **state)
         assert_int_equal(dataset_set_labels(&data, label, 3), ERR_OK);
         for (uint32_t i = 0; i < 10; i++)
             data.y[i] = as_read ? label[class[i]] : (double)class[i];
-        assert_int_equal(rows_weigh(&data, as_read, "balanced", &why), ERR_OK);
+        assert_int_equal(rows_weigh(&data, &numbers, as_read, "balanced", &why),
+                         ERR_OK);
         assert_true(data.weight[0] == 10 / 3.0 && data.weight[4] == 10 / 6.0 &&
                     data.weight[9] == 10 / 21.0);
-        assert_int_equal(rows_weigh(&data, as_read, "7=2.1,-5=3", &why),
-                         ERR_OK);
+        assert_int_equal(
+            rows_weigh(&data, &numbers, as_read, "7=2.1,-5=3", &why), ERR_OK);
         assert_true(data.weight[0] == 10 / 3.0 * 3 &&
                     data.weight[1] == 10 / 6.0 &&
                     data.weight[9] == 10 / 21.0 * 2.1);
-        assert_int_equal(rows_weigh(&data, as_read, "3=2", &why), ERR_RANGE);
+        assert_int_equal(rows_weigh(&data, &numbers, as_read, "3=2", &why),
+                         ERR_RANGE);
         assert_string_equal(why.text, "--class-weight 3=2: there is no such "
-                                      "label; there are 3 from -5 to 7");
+                                      "label; there are -5, 2, 7");
         data.classes = 0;
-        assert_int_equal(rows_weigh(&data, as_read, "3=2", &why), ERR_SHAPE);
+        assert_int_equal(rows_weigh(&data, &numbers, as_read, "3=2", &why),
+                         ERR_SHAPE);
         dataset_close(&data);
     }
+}
+
+/* Words may have blanks, commas and equals signs in them. */
+static void test_class_weights_of_words(void **state)
+{
+    static char no[] = "no";
+    static char odd[] = "no=x, y";
+    static const double label[] = {0, 1};
+    struct category category[] = {{.text = no}, {.text = odd}};
+    const struct frame_column words = {.category = category, .categories = 2};
+    struct dataset data = {0};
+    struct why why = {0};
+
+    (void)state;
+    make(&data);
+    assert_int_equal(dataset_set_labels(&data, label, 2), ERR_OK);
+    assert_int_equal(rows_weigh(&data, &words, false, "no=x, y=5,no=2", &why),
+                     ERR_OK);
+    assert_true(data.weight[0] == 5 && data.weight[9] == 2);
+    assert_int_equal(rows_weigh(&data, &words, false, "No=5", &why), ERR_RANGE);
+    assert_string_equal(why.text, "--class-weight No=5: there is no such "
+                                  "label; there are no, no=x, y");
+    assert_int_equal(rows_weigh(&data, &words, false, "0=5", &why), ERR_RANGE);
+    assert_int_equal(rows_weigh(&data, &words, false, "no=x", &why), ERR_RANGE);
+    dataset_close(&data);
 }
 
 static void test_class_weight_refusals(void **state)
@@ -88,8 +120,8 @@ static void test_class_weight_refusals(void **state)
         {"heavy", "--class-weight heavy: expected LABEL=WEIGHT,... or "
                   "balanced"},
         {"4", "--class-weight 4: expected LABEL=WEIGHT,... or balanced"},
-        {"4=1,5=1", "--class-weight 5=1: there is no such label; there are 2 "
-                    "and 4"},
+        {"4=1,5=1", "--class-weight 5=1: there is no such label; there are 2, "
+                    "4"},
         {"4=0", "--class-weight 4=0: the weight must be above 0 and at most "
                 "1e12"},
         {"4=inf", "--class-weight 4=inf: the weight must be above 0 and at "
@@ -106,7 +138,7 @@ static void test_class_weight_refusals(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct why why = {0};
 
-        assert_int_equal(rows_weigh(&data, false, bad[i].list, &why),
+        assert_int_equal(rows_weigh(&data, &numbers, false, bad[i].list, &why),
                          ERR_RANGE);
         assert_string_equal(why.text, bad[i].sentence);
     }
@@ -212,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_class_weights),
         cmocka_unit_test(test_class_weights_of_many),
+        cmocka_unit_test(test_class_weights_of_words),
         cmocka_unit_test(test_class_weight_refusals),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_split),

@@ -1,0 +1,33 @@
+#include "cli/classes.h"
+
+#include <stdio.h>
+
+#include "data/span.h"
+
+const char *class_text(const struct dataset *data,
+                       const struct frame_column *words, uint32_t k,
+                       char text[CLASS_TEXT])
+{
+    if (k < words->categories)
+        (void)snprintf(text, CLASS_TEXT, "%s",
+                       quote_text(words->category[k].text).text);
+    else
+        (void)snprintf(text, CLASS_TEXT, "%.10g", data->label[k]);
+    return text;
+}
+
+void classes_text(const struct dataset *data, const struct frame_column *words,
+                  uint32_t most, char *text, size_t size)
+{
+    char name[CLASS_TEXT];
+    size_t used = 0;
+    uint32_t k = 0;
+
+    text[0] = '\0';
+    for (; k < data->classes && k < most && used + CLASS_TEXT + 8 < size; k++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 k == 0 ? "" : ", ",
+                                 class_text(data, words, k, name));
+    if (k < data->classes)
+        (void)snprintf(text + used, size - used, ", ...");
+}

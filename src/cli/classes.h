@@ -1,0 +1,25 @@
+/*
+ * classes.h - what people call the classes of a data set: by the words that
+ * the labels were, if they were words, else by the labels.
+ */
+#ifndef CLI_CLASSES_H
+#define CLI_CLASSES_H
+
+#include <stddef.h>
+
+#include "data/dataset.h"
+#include "data/frame.h"
+
+#define CLASS_TEXT     48u
+#define CLASSES_LISTED 12u
+
+/* The name of class k; `words` has no categories if labels are numbers. */
+const char *class_text(const struct dataset *data,
+                       const struct frame_column *words, uint32_t k,
+                       char text[CLASS_TEXT]);
+
+/* "a, b, c": as many as there is room for, at most `most`, then ", ...". */
+void classes_text(const struct dataset *data, const struct frame_column *words,
+                  uint32_t most, char *text, size_t size);
+
+#endif /* CLI_CLASSES_H */
