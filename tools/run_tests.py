@@ -103,18 +103,20 @@ def script_argv(path):
     return [sys.executable if path.suffix == ".py" else "bash", str(path)]
 
 
-def unit_tests(build):
+def unit_tests(build, layers):
     """Ask meson: the folder may still hold programs of deleted tests."""
     targets = json.loads((build / "meson-info/intro-targets.json").read_text())
     return sorted(Path(target["filename"][0]) for target in targets
                   if target["type"] == "executable"
-                  and "/tests/unit/" in target["defined_in"])
+                  and "/tests/unit/" in target["defined_in"]
+                  and (not layers or target["name"].split("-")[0] in layers))
 
 
 def programs_of(suite):
     if suite.kind == "unit":
         return [Program(suite, path.name, [str(path)])
-                for path in unit_tests(build_dir(suite))]
+                for path in unit_tests(build_dir(suite),
+                                       suite.argument.split())]
     if suite.kind == "dir":
         folder = ROOT / suite.argument
         return [Program(suite, path.name, script_argv(path))
