@@ -26,7 +26,7 @@
     }
 
 static const struct command commands[] = {
-    {"train", POSITIONAL(CMD_TRAIN, OPT_DATA, OPT_SAVE), "[DATA] [FILE]",
+    {"train", POSITIONAL(CMD_TRAIN, OPT_DATA, OPT_SAVE), "DATA [FILE]",
      "Train a model, here or on many machines",
      "The result is the same to the bit, whoever was slow, died or joined.",
      "  muster train data.svm model.txt\n"

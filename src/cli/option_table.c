@@ -37,7 +37,6 @@ static const struct option table[OPTIONS] = {
     [OPT_DATA] = {.name = "data",
                   .kind = VALUE_TEXT,
                   .value = "DATA",
-                  .initial = "gen:gmm",
                   .help = "LIBSVM, CSV, TSV, IDX or npy file (.gz and .zst "
                           "too), npz, - for standard input, or "
                           "gen:gmm[:ROWS,COLS], gen:linear[:ROWS,COLS], "

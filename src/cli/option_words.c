@@ -14,7 +14,7 @@ static const struct own_words list[] = {
      {.commands = CMD_JOIN,
       .help = "the network card, or its address, to dial from"}},
     {OPT_NAME, {.commands = CMD_RELAY, .help = "this relay's name"}},
-    {OPT_DATA, {.commands = CMD_PREDICT, .shown = ""}},
+    {OPT_DATA, {.commands = CMD_SIMULATE, .initial = "gen:gmm"}},
     {OPT_ADDRESS,
      {.commands = CMD_JOIN | CMD_RELAY,
       .value = "HOST:PORT|RUN",
@@ -137,7 +137,8 @@ struct option_words option_words(enum option_id id, uint32_t command)
     struct option_words words = {.commands = row->commands,
                                  .value = row->value,
                                  .help = row->help,
-                                 .shown = either(row->initial, row->shown)};
+                                 .initial = row->initial,
+                                 .shown = row->shown};
 
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         const struct option_words *own = &list[i].words;
@@ -147,8 +148,10 @@ struct option_words option_words(enum option_id id, uint32_t command)
         words.commands = own->commands;
         words.value = either(own->value, words.value);
         words.help = either(own->help, words.help);
+        words.initial = either(own->initial, words.initial);
         words.shown = either(own->shown, words.shown);
     }
+    words.shown = either(words.shown, words.initial);
     /* Nobody wants to read "default no" of a flag. */
     if (row->kind == VALUE_FLAG ||
         (words.shown != NULL && words.shown[0] == '\0'))

@@ -517,7 +517,9 @@ static enum err take_defaults(struct options *options, struct why *why)
 
     for (int id = 0; id < OPTIONS && err == ERR_OK; id++) {
         const struct option *row = &option_table()[id];
-        const char *initial = row->initial;
+        const char *initial =
+            option_words((enum option_id)id, (uint32_t)options->shape.command)
+                .initial;
 
         if (!option_takes(options, (enum option_id)id))
             continue;

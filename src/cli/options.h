@@ -214,7 +214,8 @@ struct option_words {
     uint32_t commands; /* Those that are told so. */
     const char *value; /* As in struct option; NULL if it takes none. */
     const char *help;
-    const char *shown; /* The default; NULL if there is none to tell. */
+    const char *initial; /* As in struct option. */
+    const char *shown;   /* The default; NULL if there is none to tell. */
 };
 
 enum origin { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };

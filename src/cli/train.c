@@ -13,6 +13,7 @@
 #include "cli/ending.h"
 #include "cli/files.h"
 #include "cli/habit.h"
+#include "cli/private.h"
 #include "cli/run.h"
 #include "cli/trial.h"
 #include "node/keep.h"
@@ -91,6 +92,19 @@ static enum err check_many(const struct run *run, struct why *why)
     return ERR_OK;
 }
 
+/* Rows that nobody asked for would give a model of nothing. */
+static enum err check_data(const struct options *options, struct why *why)
+{
+    if (option_text(options, OPT_DATA) != NULL || private_wanted(options))
+        return ERR_OK;
+    return why_set(
+        why, ERR_SHAPE,
+        "train on what? `muster train DATA MODEL` reads a file (csv, "
+        "LIBSVM, npy, npz, IDX; - is standard input) and writes the "
+        "model; gen:gmm as DATA draws some rows; `muster train "
+        "--demo` shows a run that survives");
+}
+
 static enum err prepare(struct run *run, struct why *why)
 {
     struct options *options = &run->cli->options;
@@ -103,6 +117,8 @@ static enum err prepare(struct run *run, struct why *why)
         err = run_choose_folder(run, why);
     if (err == ERR_OK && resume)
         err = files_check(options, why); /* It has just read them. */
+    if (err == ERR_OK)
+        err = check_data(options, why);
     run->setup->alone = resume && err == ERR_OK && keep_is_alone(run->out);
     if (err == ERR_OK)
         err = habit_settings(options, why);

@@ -55,7 +55,7 @@ static void test_defaults(void **state)
     (void)state;
     assert_int_equal(parse(""), ERR_OK);
     assert_null(option_text(&options, OPT_STEPS));
-    assert_string_equal(option_text(&options, OPT_DATA), "gen:gmm");
+    assert_null(option_text(&options, OPT_DATA));
     assert_null(option_text(&options, OPT_LR));
     assert_false(option_flag(&options, OPT_SYNC));
     assert_false(option_given(&options, OPT_STEPS));
