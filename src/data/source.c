@@ -115,6 +115,35 @@ static enum err check_indices(const struct source_options *options,
     return ERR_OK;
 }
 
+/* Where both ways of counting are possible, which was taken. */
+static void note_first_index(const struct source_options *options,
+                             const struct stage *stage, bool from_zero)
+{
+    const uint32_t features =
+        options->cols_max - (options->intercept && options->cols_max > 0);
+
+    if (from_zero && !options->zero_based && stage_lacks_first(stage))
+        source_note(options,
+                    "%s: here is no index 0; indices are taken to start at 0 "
+                    "all the same, as those of the model's training rows",
+                    source_shown(options));
+    if (!from_zero && stage_cols(stage) + 1 == features)
+        source_note(options,
+                    "%s: indices go up to %u only, and the model has %u "
+                    "features; if they start at 0 here, add --zero-based",
+                    source_shown(options), features - 1, features);
+}
+
+/* Whether an index 0 is the model's first feature only the user knows. */
+static enum err say_index_zero(struct why *why)
+{
+    return why_set(why, ERR_MISMATCH,
+                   "there is an index 0, and the model's rows started at 1; if "
+                   "they are the same features, counted from 0 here, add "
+                   "--zero-based; if the training rows were counted from 0, "
+                   "but had no index 0, train again with --zero-based");
+}
+
 static enum err stage_libsvm(const struct source_options *options,
                              struct stage *stage, struct why *why)
 {
@@ -142,8 +171,12 @@ static enum err stage_libsvm(const struct source_options *options,
                         "taken to start at 0 (--zero-based)",
                         options->spec);
     }
+    if (err == ERR_MISMATCH && known)
+        return say_index_zero(why);
     if (err == ERR_OK && known)
         err = check_indices(options, stage, how.from_zero, why);
+    if (err == ERR_OK && known)
+        note_first_index(options, stage, how.from_zero);
     if (err == ERR_OK && encoder != NULL && !known) {
         encoder->indexed = true;
         encoder->from_zero = how.from_zero;

@@ -65,14 +65,20 @@ static void fail(struct enrol *enrol, enum err err, const char *reason)
  */
 
 /* Names do not travel, but owners whose columns are others must not be added
- * up: each name with its NUL, the label's last. */
-static struct digest digest_names(const struct schema *schema)
+ * up: each name with its NUL, the label's last.  Of indices that start at 0
+ * the word is `0`; those that start at 1 are places. */
+static struct digest digest_columns(const struct encoder *encoder)
 {
+    const struct schema *const schema = &encoder->schema;
     struct hasher hasher;
 
-    if (schema->name == NULL)
+    if (schema->name == NULL && !encoder->from_zero)
         return (struct digest){0};
     hasher_init(&hasher);
+    if (encoder->from_zero) {
+        hasher_add(&hasher, "0", 2);
+        return hasher_end(&hasher);
+    }
     for (uint32_t j = 0; j < schema->features; j++)
         hasher_add(&hasher, schema->name[j], strlen(schema->name[j]) + 1);
     hasher_add(&hasher, schema->label_name, strlen(schema->label_name) + 1);
@@ -88,7 +94,7 @@ static enum err take_columns(struct enrol *enrol, const struct encoder *encoder)
                        "all owners would have to be known; write numbers, or "
                        "leave them out with --drop",
                        enrol->options->rows.spec);
-    enrol->columns = digest_names(&encoder->schema);
+    enrol->columns = digest_columns(encoder);
     return ERR_OK;
 }
 

@@ -159,8 +159,9 @@ static const char too_many[] =
 
 static const char other_columns[] =
     "the columns have other names, or another order, than those of the owners "
-    "who are here, or only one side has names; the same columns in the same "
-    "order are needed, the label's too (--drop, --label, --header)";
+    "who are here, or only one side has names, or indices start at 0 on one "
+    "side and at 1 on the other; the same columns in the same order are "
+    "needed, the label's too (--drop, --label, --header, --zero-based)";
 
 /* Those who are here agree, so any of them tells. */
 static bool fits_names(const struct roll *roll, const struct peer *peer,

@@ -46,7 +46,7 @@ def trained(*words):
 
 
 def predictions(*words):
-    muster("predict", *words, "out.txt")
+    muster("predict", *words[:2], "out.txt", *words[2:])
     with open("out.txt", encoding="utf-8") as file:
         return file.read().split()
 
@@ -175,6 +175,38 @@ def svmlight():
     assert predictions("zero.svm", "m") == predictions("one.svm", "n")
     _, err = muster("predict", "one.svm", "m", rc=2)
     assert "trained with --zero-based" in err, err
+
+
+def first_index():
+    """Rows that may be counted from 0 or from 1 are not counted in silence."""
+    draw = np.random.default_rng(1)
+    x = draw.normal(0, 1, (300, 5))
+    y = (x[:, 0] + x[:, 1] > 0).astype(int)
+    first, last = x.copy(), x.copy()
+    first[:, 0] = 0
+    last[:, 4] = 0
+    dump_svmlight_file(x, y, "zero.svm")
+    dump_svmlight_file(x, y, "one.svm", zero_based=False)
+    dump_svmlight_file(first, y, "zero-first.svm")
+    dump_svmlight_file(last, y, "one-last.svm", zero_based=False)
+    trained("zero.svm", "m")
+    for name in ("zero-first.svm", "one-last.svm"):
+        for words in (["predict", name, "m", "out.txt"],
+                      ["train", "zero.svm", "n", "--test", name]):
+            _, err = muster(*words)
+            assert f"{name}: here is no index 0; indices are taken to start " \
+                "at 0 all the same" in err, err
+    _, err = muster("predict", "one-last.svm", "m", "--zero-based", "out.txt")
+    assert err == "", err
+    trained("one.svm", "m")
+    first = predictions("one.svm", "m")
+    _, err = muster("predict", "zero-first.svm", "m", "out.txt")
+    assert "indices go up to 4 only, and the model has 5 features; if they " \
+        "start at 0 here, add --zero-based" in err, err
+    _, err = muster("predict", "zero.svm", "m", "out.txt", rc=1)
+    assert "there is an index 0, and the model's rows started at 1" in err, err
+    assert "train again with --zero-based" in err, err
+    assert predictions("zero.svm", "m", "--zero-based") == first
 
 
 def numpy_files():
@@ -340,5 +372,5 @@ def names():
 
 if __name__ == "__main__":
     checks.run_named(swapped, index, numbered, twins, gaps, scaled, seconds,
-                     svmlight, numpy_files, archives, sparse_matrices,
+                     svmlight, first_index, numpy_files, archives, sparse_matrices,
                      disguises, names)

@@ -165,6 +165,23 @@ def columns(tap):
            "owners of the same columns go on", result)
 
 
+def first_index(tap):
+    """Two files of one writer that counts from 0; only one has an index 0."""
+    rows = "".join(f"{i % 2} 1:{i % 5} 2:{i % 7 + 1}\n" for i in range(CHUNK))
+    Path("zero.svm").write_text("1 0:1\n" + rows, encoding="ascii")
+    Path("one.svm").write_text("1 2:9\n" + rows, encoding="ascii")
+    process = begin("index", 2, "--optim", "lbfgs")
+    first = owner(place_of("index"), "h0", "zero.svm")
+    wait_for(lambda: (status("index") or {}).get("files") == 1, "one file")
+    done = run("join", "index", "--name", "h1", "--data-private", "one.svm")
+    tap.ok(done.returncode != 0 and "indices start at 0 on one" in done.stderr,
+           "a file that counts from 1 is refused", done)
+    last = owner("index", "h1", "one.svm", "--zero-based")
+    result = end(process)
+    tap.ok(result["exit"] == 0 and not any(dismiss({0: first, 1: last})),
+           "... and taken with --zero-based", result)
+
+
 def uneven(tap):
     """Files that end within a chunk: other chunks than one machine's, so other
     bits in the last places, but always the same ones."""
@@ -398,6 +415,7 @@ def main():
     same_as_one(tap)
     weighted(tap)
     columns(tap)
+    first_index(tap)
     uneven(tap)
     canary(tap)
     come_back(tap, wanted)
