@@ -620,7 +620,11 @@ void answers_refuse(struct coordinator *c, uint32_t link,
         balance_round(c, actions);
         return;
     }
-    (void)work_take(c, msg->piece, link);
+    /* A row without one of its pieces would be another row. */
+    if (code_plain(&c->code, msg->piece))
+        (void)work_take(c, msg->piece, link);
+    else
+        unassign_coded(c, link);
     if (c->options.follow) {
         grow_scale(c, actions);
         return;

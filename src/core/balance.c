@@ -279,6 +279,11 @@ void balance_round(struct coordinator *c, struct actions *actions)
         begin_anew(c, actions);
         return;
     }
+    if (refusals_block(c)) {
+        c->refit = true;
+        begin_anew(c, actions);
+        return;
+    }
     if (c->doubtful && !row_awaited(c)) {
         refit(c, actions);
         return;

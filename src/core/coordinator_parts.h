@@ -249,6 +249,8 @@ bool refusals_of_row(const struct coordinator *c, uint32_t link);
 bool refusals_add(struct coordinator *c, uint32_t id, uint32_t link);
 /* Was it refused, and is nobody left to ask? */
 bool refusals_true(struct coordinator *c, uint32_t id);
+/* Do refused rows keep the round from its end, and not a code for all here? */
+bool refusals_block(struct coordinator *c);
 /* The round could be ended: strike who refused what is in. */
 void refusals_settle(struct coordinator *c, struct actions *actions);
 void refusals_clear(struct coordinator *c);

@@ -8,6 +8,9 @@
  * has refused a piece is not given it again in the round.
  *
  * Coded answers are of many pieces at once: to refuse one is to refuse the row.
+ * More of those than the code can do without are believed.  If it is vacant
+ * slots that make them too many, or others wait for a slot, the round begins
+ * anew with a code for all who are here: it can do without some again.
  *
  * Who refuses more than REFUSED_MAX pieces in a round counts as refusing them
  * all, so that the memory is that of init.
@@ -144,13 +147,36 @@ static bool hope_for_row(struct coordinator *c)
     return code_decodable(&c->code, c->slot_alive);
 }
 
+/* Has the code more slots than are filled, or are there others to fill them?
+ */
+static bool refits(const struct coordinator *c)
+{
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        if (!c->slot_in[slot] && c->slot_link[slot] == LINK_NONE)
+            return true;
+    }
+    for (uint32_t i = 0; i < c->alive; i++) {
+        const uint32_t link = c->present[i];
+
+        if (c->members[link].state == MEMBER_READY && !refusals_of_row(c, link))
+            return true;
+    }
+    return false;
+}
+
+bool refusals_block(struct coordinator *c)
+{
+    return c->code.carrier == CARRIER_F64 && refused_by_any(c, ROW) &&
+           refits(c) && !hope_for_row(c);
+}
+
 bool refusals_true(struct coordinator *c, uint32_t id)
 {
     if (c->refusals.count == 0)
         return false;
     return code_plain(&c->code, id)
                ? !hope_for(c, id) && refused_by_any(c, id)
-               : !hope_for_row(c) && refused_by_any(c, ROW);
+               : !refits(c) && !hope_for_row(c) && refused_by_any(c, ROW);
 }
 
 /* The round has ended: is there what it refused?  Rows are in if it has. */

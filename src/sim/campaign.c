@@ -307,6 +307,18 @@ static void draw_trust(struct sim_options *options)
         options->mix.weight[FAULT_LIE] = 8;
 }
 
+/* Some have a refuser, but not among faults that may leave it alone: who is
+ * alone is believed. */
+static void draw_refusals(struct sim_options *options)
+{
+    if (options->slots < 3 || rng_at(options->seed, 7, 29) % 16 != 0)
+        return;
+    options->mix = (struct fault_mix){.weight = {[FAULT_JOIN] = 4,
+                                                 [FAULT_REPLAY] = 8,
+                                                 [FAULT_SLOW] = 8,
+                                                 [FAULT_REFUSE] = 4}};
+}
+
 /* Every fourth seed has relays, drawn from a stream of its own: the others
  * stay as they were. */
 static void draw_relays(struct sim_options *options, uint64_t seed,
@@ -411,6 +423,7 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     draw_trust(options);
     draw_relays(options, seed, campaign->fanout);
     draw_homes(draw, seed);
+    draw_refusals(options);
     return err;
 }
 

@@ -263,13 +263,13 @@ static void committed(struct checker *checker, const struct trace *trace)
         checker->best = checker->committed;
 }
 
-/* Whose lie it was is seen when another answers; what relays merged of poison,
- * and pass on in a SUM, is not marked as such. */
+/* Whose lie or refusal it was is seen when another answers; what relays merged
+ * of poison, and pass on in a SUM, is not marked as such. */
 static void struck(struct checker *checker, const struct trace *trace,
                    const struct msg *msg, bool poisoned)
 {
     if (msg != NULL && !poisoned && msg->kind != MSG_SUM &&
-        trace->a != POISON_LIE)
+        trace->a != POISON_LIE && trace->a != POISON_REFUSAL)
         checker_violate(checker,
                         "CHECK-9: %s is struck (%s) for an honest answer",
                         trace->name, poison_name((enum poison_kind)trace->a));

@@ -331,6 +331,29 @@ static bool inject_lie(struct world *world, const struct sim_fault *fault)
     return true;
 }
 
+/* One at a time, and where others can tell: private rows, and a worker's own
+ * steps, are nobody else's. */
+static bool may_refuse(const struct world *world, uint32_t index)
+{
+    for (uint32_t i = 0; i < world->workers_max; i++) {
+        if (i != index && world->workers[i].refuses)
+            return false;
+    }
+    return world->options->home_count == 0 &&
+           world->options->code.placement != PLACE_LOCAL;
+}
+
+static bool inject_refuse(struct world *world, const struct sim_fault *fault)
+{
+    const uint32_t index = choose(world, fault, is_running);
+
+    if (index == NODE_NOBODY || !may_refuse(world, index))
+        return false;
+    world->workers[index].refuses = true;
+    world_note(world, index, '!', "refuses everything from now on");
+    return true;
+}
+
 static bool inject_kill(struct world *world, const struct sim_fault *fault)
 {
     if (!world->coordinator.process.running)
@@ -438,6 +461,7 @@ static const injector injectors[FAULT_KINDS] = {
     [FAULT_STOP] = inject_stop,
     [FAULT_LIE] = inject_lie,
     [FAULT_RELAY] = inject_relay,
+    [FAULT_REFUSE] = inject_refuse,
 };
 
 static bool inject(struct world *world, const struct sim_fault *fault)
@@ -561,6 +585,7 @@ static void mend_worker(struct world *world, uint32_t index)
     worker->slow = 1;
     worker->poison = false;
     worker->lies = false;
+    worker->refuses = false;
     thaw(world, index);
     if (worker->exists)
         start_now(world, index);

@@ -51,7 +51,8 @@
     X(FAULT_STALL, "stall")          /* SIGSTOP of the coordinator */          \
     X(FAULT_STOP, "stop")            /* SIGTERM of it: stops, is resumed */    \
     X(FAULT_LIE, "lie")              /* a worker lies, within the bound */     \
-    X(FAULT_RELAY, "relay")          /* a relay dies, freezes or is cut off */
+    X(FAULT_RELAY, "relay")          /* a relay dies, freezes or is cut off */ \
+    X(FAULT_REFUSE, "refuse")        /* a worker says that nothing fits */
 
 #define FAULT_ENUM(code, text) code,
 enum fault_kind { FAULT_LIST(FAULT_ENUM) FAULT_KINDS };

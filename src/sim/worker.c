@@ -300,10 +300,38 @@ static enum spoil spoil_of(const struct sim_worker *worker,
                : SPOIL_NOT;
 }
 
+/* To refuse one coded piece is to refuse the row. */
+static uint32_t refused_piece(const struct worker *machine)
+{
+    uint32_t at = 0;
+
+    while (at + 1 < machine->queue_count && !machine->queue[at].coded)
+        at++;
+    return machine->queue[at].item.id;
+}
+
+/* A rogue's word on what it has just computed. */
+static struct msg refusal_of(const struct sim_worker *worker,
+                             const struct msg *msg)
+{
+    struct msg refusal = {.kind = MSG_REFUSE};
+    const bool row = msg->kind == MSG_ROW;
+
+    refusal.refuse.key = row ? msg->row.key : msg->tally.key;
+    refusal.refuse.piece =
+        row ? refused_piece(&worker->machine) : msg->tally.piece;
+    return refusal;
+}
+
 static void say(struct world *world, uint32_t index, const struct msg *msg)
 {
     struct sim_worker *worker = &world->workers[index];
+    struct msg refusal;
 
+    if (worker->refuses && (msg->kind == MSG_TALLY || msg->kind == MSG_ROW)) {
+        refusal = refusal_of(worker, msg);
+        msg = &refusal;
+    }
     if (worker->caller.conn == CONN_NONE ||
         !world->conns[worker->caller.conn].open[TO_WORKER])
         return; /* It broke and the machine has not been told yet. */
@@ -463,6 +491,7 @@ void sim_worker_start(struct world *world, uint32_t index)
     process_begin(&worker->process);
     worker->poison = false;
     worker->lies = false;
+    worker->refuses = false;
     worker->slow = 1;
     worker->view_answered = 0;
     worker->caller.conn = CONN_NONE;

@@ -146,6 +146,7 @@ struct sim_worker {
     bool resident;
     bool poison;
     bool lies;
+    bool refuses;       /* Whatever it computes does not fit, it says. */
     uint32_t lie_every; /* One answer in so many; 0 = all. */
     uint32_t lie_piece; /* Only about this one, from 1; 0 = any. */
     uint32_t rejected;  /* How often; it then comes back under a new name. */

@@ -300,6 +300,26 @@ static void test_one_refuser_is_struck(void **state)
     play_close(&play);
 }
 
+/* Found by seed 2738 with a refuser: asked again for the rest of its row, it
+ * sent a row without the piece it had refused, and that was decoded. */
+static void test_who_refuses_a_piece_refuses_the_row(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "cyclic", 4, 1);
+    for (uint32_t id = 0; id < play.coordinator.code.piece_count; id++) {
+        if (work_given(&play, id, 1)) {
+            refuse(&play, 1, id);
+            break;
+        }
+    }
+    assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
+    for (uint32_t id = 0; id < play.coordinator.code.piece_count; id++)
+        assert_false(work_given(&play, id, 1));
+    play_close(&play);
+}
+
 /* All who are there are believed, and only they. */
 static void test_refusals_of_all_end_the_job(void **state)
 {
@@ -624,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_late_after_a_redone_step_is_no_strike),
         cmocka_unit_test(test_late_in_a_followed_round_is_no_strike),
         cmocka_unit_test(test_one_refuser_is_struck),
+        cmocka_unit_test(test_who_refuses_a_piece_refuses_the_row),
         cmocka_unit_test(test_refusals_of_all_end_the_job),
         cmocka_unit_test(test_rogue_names_do_not_end_the_job),
         cmocka_unit_test(test_a_refuser_that_leaves),
