@@ -46,7 +46,9 @@ static enum err read_label(struct span field, double *label, struct why *why)
     case NUMBER_NOT:
         break;
     }
-    return why_set(why, ERR_FORMAT, "label '%s' is not a number",
+    return why_set(why, ERR_FORMAT,
+                   "label '%s' is not a number; if this is a table, add "
+                   "--input csv",
                    quote(field).text);
 }
 
@@ -142,7 +144,9 @@ static enum err read_pair(const struct sparse *sparse, struct span field,
     enum err err;
 
     if (colon == NULL)
-        return why_set(why, ERR_FORMAT, "'%s' is not index:value",
+        return why_set(why, ERR_FORMAT,
+                       "'%s' is not index:value; if this is a table with "
+                       "blanks, add --input csv --separator ' '",
                        quote(field).text);
     left.size = (size_t)(colon - field.at);
     right.at = colon + 1;

@@ -8,6 +8,7 @@
 #include "data/npy.h"
 #include "data/table_source.h"
 #include "data/zip.h"
+#include "os/input.h"
 
 enum { STAGE_ENTRIES = 1 << 17, WORD_MAX = 1 << 12, NAMES_SIZE = 160 };
 
@@ -394,7 +395,7 @@ enum err npz_read(const struct source_options *options, struct stage *stage,
 
     if (options->text.at != NULL)
         err = zip_open_memory(&zip, options->text.at, options->text.size, why);
-    else if (strcmp(options->spec, "-") == 0)
+    else if (input_is_stream(options->spec))
         err = why_set(why, ERR_UNSUPPORTED,
                       "an npz file is read from its end: name a file");
     else

@@ -13,10 +13,12 @@
 #include "data/npy.h"
 #include "data/npz.h"
 #include "data/rounding.h"
+#include "data/sniff.h"
 #include "data/stage.h"
 #include "data/table_source.h"
 #include "data/unpack.h"
 #include "data/zip.h"
+#include "os/input.h"
 
 enum format {
     FORMAT_LIBSVM,
@@ -27,7 +29,8 @@ enum format {
     FORMAT_NPZ
 };
 
-#define FORMATS 6
+#define FORMATS     6
+#define SNIFF_BYTES 4096u /* Of a text, to know its form by. */
 
 static struct pool *pool_of(const struct source_options *options)
 {
@@ -57,7 +60,7 @@ static enum err find_format(const struct source_options *options,
     static const char *const names[FORMATS] = {"libsvm", "csv", "tsv",
                                                "idx",    "npy", "npz"};
     struct unpacker *in = NULL;
-    uint8_t first[16];
+    char first[SNIFF_BYTES];
     size_t got = 0;
     enum err err;
 
@@ -75,7 +78,7 @@ static enum err find_format(const struct source_options *options,
               : has_ending(options->spec, ".tsv") ? FORMAT_TSV
               : has_ending(options->spec, ".npz") ? FORMAT_NPZ
                                                   : FORMAT_LIBSVM;
-    if (*format != FORMAT_LIBSVM || strcmp(options->spec, "-") == 0)
+    if (*format != FORMAT_LIBSVM || input_is_stream(options->spec))
         return ERR_OK;
     err = unpacker_open(options->spec, &in, why);
     if (err == ERR_OK)
@@ -87,6 +90,8 @@ static enum err find_format(const struct source_options *options,
         *format = FORMAT_NPZ;
     else if (err == ERR_OK && idx_is_magic(first, got))
         *format = FORMAT_IDX;
+    else if (err == ERR_OK && sniff_is_table(first, got))
+        *format = FORMAT_CSV;
     return err;
 }
 
@@ -159,7 +164,7 @@ static enum err stage_libsvm(const struct source_options *options,
     if (known && encoder->indexed)
         how.from_zero |= encoder->from_zero;
     err = libsvm_stage(options->spec, &how, pool_of(options), stage, why);
-    if (err == ERR_MISMATCH && !known && strcmp(options->spec, "-") != 0) {
+    if (err == ERR_MISMATCH && !known && !input_is_stream(options->spec)) {
         how.from_zero = true;
         stage_clear(stage);
         if (why != NULL)
@@ -394,9 +399,9 @@ static enum err load_file(const struct source_options *options,
         return err;
     err = rounding_find(data, features_of(options, data), &rounding);
     if (err == ERR_OK && rounding.columns > 0) {
-        /* Standard input cannot be read twice, and a sparse table may be too
+        /* A stream cannot be read twice, and a sparse table may be too
          * large for dense rows. */
-        if (strcmp(options->spec, "-") == 0 || dataset_is_sparse(data))
+        if (input_is_stream(options->spec) || dataset_is_sparse(data))
             note_rounding(options, &rounding, false);
         else
             err = read_wide(options, data, why);
@@ -438,7 +443,7 @@ static bool keeps_table(const struct source_options *options)
  * from the text. */
 static bool may_cache(const struct source_options *options)
 {
-    return options->cache != NULL && strcmp(options->spec, "-") != 0 &&
+    return options->cache != NULL && !input_is_stream(options->spec) &&
            options->like == NULL && !keeps_table(options) &&
            !encoder_is_fitted(options->encoder);
 }

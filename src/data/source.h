@@ -10,7 +10,7 @@
  *     gen:digits[:ROWS]             drawn digits (10000)
  *
  * Files may be packed with gzip or zstd.  IDX and npy are known by their first
- * bytes, tables by their name.
+ * bytes, tables by their name or their first line (sniff.h).
  */
 #ifndef DATA_SOURCE_H
 #define DATA_SOURCE_H

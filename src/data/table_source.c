@@ -12,6 +12,7 @@
 #include "data/idx.h"
 #include "data/npy.h"
 #include "data/unpack.h"
+#include "os/input.h"
 
 enum { SLURP_BYTES = 1 << 16, NAMES_SHOWN = 8, NAMES_MIN = 20 };
 
@@ -461,15 +462,15 @@ static enum err read_csv(const struct source_options *options, char separator,
     return stage_frame(options, separator, text, stage, why);
 }
 
-/* All of standard input, which cannot be read twice. */
-static enum err slurp(struct span *text, struct why *why)
+/* All of a stream, which cannot be read twice. */
+static enum err slurp(const char *path, struct span *text, struct why *why)
 {
     struct unpacker *in = NULL;
     char *data = NULL;
     size_t size = 0;
     size_t room = 0;
     size_t got = 1;
-    enum err err = unpacker_open("-", &in, why);
+    enum err err = unpacker_open(path, &in, why);
 
     while (err == ERR_OK && got > 0) {
         char *const grown = mem_grow(data, size, size + SLURP_BYTES, 1, &room);
@@ -515,9 +516,9 @@ enum err table_read_csv(const struct source_options *options, char separator,
         return err;
     if (options->text.at != NULL)
         return read_csv(options, separator, &options->text, stage, why);
-    if (strcmp(options->spec, "-") != 0)
+    if (!input_is_stream(options->spec))
         return read_csv(options, separator, NULL, stage, why);
-    err = slurp(&text, why);
+    err = slurp(options->spec, &text, why);
     if (err != ERR_OK)
         return err;
     err = read_csv(options, separator, &text, stage, why);
@@ -536,7 +537,10 @@ enum err table_read_labels(const char *path, double **labels, uint64_t *count,
     uint8_t first[8];
     size_t got = 0;
     bool npy;
-    enum err err = unpacker_open(path, &in, why);
+    enum err err = input_is_stream(path)
+                       ? why_set(why, ERR_UNSUPPORTED,
+                                 "labels are not read from a pipe: name a file")
+                       : unpacker_open(path, &in, why);
 
     if (err == ERR_OK)
         err = unpacker_fill(in, first, sizeof first, &got, why);

@@ -521,7 +521,7 @@ static bool open_plain(const char *path, struct input *input)
     uint8_t first[4];
     size_t got = 0;
 
-    if (strcmp(path, "-") == 0 || input_open(input, path, NULL) != ERR_OK)
+    if (input_is_stream(path) || input_open(input, path, NULL) != ERR_OK)
         return false;
     if (input_read_at(input, 0, first, sizeof first, &got) == ERR_OK &&
         !unpacker_is_packed(first, got))

@@ -2,10 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/file.h"
+
+bool input_is_stream(const char *path)
+{
+    struct stat found;
+
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &found) == 0 && !S_ISREG(found.st_mode) &&
+            !S_ISDIR(found.st_mode));
+}
 
 enum err input_open(struct input *input, const char *path, struct why *why)
 {

@@ -21,6 +21,10 @@ struct input {
     struct input_identity identity; /* When it was opened. */
 };
 
+/* Can it be read but once, front to back: "-", a pipe, a device?  Not opened,
+ * since whoever writes into a pipe notices. */
+bool input_is_stream(const char *path);
+
 /* ERR_UNSUPPORTED, without a sentence, if it is a pipe or a device: read those
  * front to back. */
 MUST_CHECK enum err input_open(struct input *input, const char *path,

@@ -38,12 +38,14 @@ LIBSVM = [
     (b"1 1:\n", "line 1: feature 1: value missing; write 1:VALUE without "
      "blanks"),
     (b"1 1:0x10\n", "line 1: feature 1: value '0x10' is not a number"),
-    (b"1 2\n", "line 1: '2' is not index:value"),
+    (b"1 2\n", "line 1: '2' is not index:value; if this is a table with "
+     "blanks, add --input csv --separator ' '"),
     (b"1:2 3:4\n", "line 1: label missing; a line starts with a number, then "
      "index:value pairs"),
     (b"1 qid:3 1:1\n", "line 1: qid: ranking data are not supported; remove "
      "the qid: fields"),
-    (b"\r\n\xef\xbb\xbf1 1:1\r\n", "line 2: label '???1' is not a number"),
+    (b"\r\n\xef\xbb\xbf1 1:1\r\n", "line 2: label '???1' is not a number; "
+     "if this is a table, add --input csv"),
     (b"", "no rows; expected lines such as '+1 1:0.5 3:2'"),
     (b"\n# nothing\n", "no rows; expected lines such as '+1 1:0.5 3:2'"),
     (b"1\n-1\n", "no features in any row; nothing to learn from"),

@@ -308,6 +308,47 @@ def sparse_matrices():
     assert "row 1: column 4 twice" in err, err
 
 
+def other_names():
+    """Tables are known by their first line, whatever they are called."""
+    table = people()
+    table.to_csv("t.csv", index=False)
+    trained("t.csv", "m")
+    for name, how in (("t.txt", {}), ("t.data", {"sep": ";"}),
+                      ("t", {"sep": "\t"}), ("t.gz", {"compression": "gzip"})):
+        table.to_csv(name, index=False, **how)
+        trained(name, "n")
+        same("m", "n")
+    table[["age", "fare"]].to_csv("n.txt", index=False, header=False)
+    trained("n.txt", "n", "--model", "linear")
+    with open("t.csv", encoding="utf-8") as file:
+        run = subprocess.run([MUSTER, "train", "-", "n"], stdin=file,
+                             capture_output=True, text=True, check=False)
+    assert run.returncode == 1 and "if this is a table, add --input csv" in \
+        run.stderr, run
+    np.savetxt("x.txt", table[["age", "fare"]])
+    _, err = muster("train", "x.txt", "n", rc=1)
+    assert "add --input csv --separator ' '" in err, err
+    trained("x.txt", "n", "--input", "csv", "--separator", " ")
+    with open("l.txt", "w", encoding="utf-8") as file:
+        file.write("# made by hand, as usual\n1\t1:2\t3:4\n0\t2:1\n" * 20)
+    trained("l.txt", "n")
+
+
+def pipes():
+    """All of a pipe is read, once: no look into it beforehand."""
+    table = people(20000)[["age", "fare", "member"]]
+    table.to_csv("t.csv", index=False)
+    dump_svmlight_file(table[["age", "fare"]], table["member"], "t.svm",
+                       zero_based=False)
+    os.mkfifo("pipe")
+    for name, more in (("t.svm", []), ("t.csv", ["--input", "csv"])):
+        trained(name, "m")
+        with subprocess.Popen(["cp", name, "pipe"]) as copy:
+            trained("pipe", "n", *more)
+            assert copy.wait() == 0
+        same("m", "n")
+
+
 DISGUISES = [  # What pandas writes where a column was never converted.
     ("162,435", "a number with marks between its thousands"),
     ("3,5", "a number with a decimal comma"),
@@ -373,4 +414,4 @@ def names():
 if __name__ == "__main__":
     checks.run_named(swapped, index, numbered, twins, gaps, scaled, seconds,
                      svmlight, first_index, numpy_files, archives, sparse_matrices,
-                     disguises, names)
+                     other_names, pipes, disguises, names)

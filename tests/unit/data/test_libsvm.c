@@ -81,7 +81,9 @@ static const struct {
     {"1 1.5:1", ERR_FORMAT,
      "line 1: index '1.5' is not a whole number; LIBSVM indices are 1, 2, 3, "
      "..."},
-    {"1 5", ERR_FORMAT, "line 1: '5' is not index:value"},
+    {"1 5", ERR_FORMAT,
+     "line 1: '5' is not index:value; if this is a table with blanks, add "
+     "--input csv --separator ' '"},
     {"1 1:1\r1 1:1\n", ERR_FORMAT,
      "line 1: feature 1: value '1?1' is not a number"},
     {"1 5: 3", ERR_FORMAT,
@@ -103,15 +105,22 @@ static const struct {
     {"1:2 2:3", ERR_FORMAT,
      "line 1: label missing; a line starts with a number, then index:value "
      "pairs"},
-    {"abc 1:1", ERR_FORMAT, "line 1: label 'abc' is not a number"},
-    {"1,2 1:1", ERR_FORMAT, "line 1: label '1,2' is not a number"},
+    {"abc 1:1", ERR_FORMAT,
+     "line 1: label 'abc' is not a number; if this is a table, add --input "
+     "csv"},
+    {"1,2 1:1", ERR_FORMAT,
+     "line 1: label '1,2' is not a number; if this is a table, add --input "
+     "csv"},
     {"nan 1:1", ERR_RANGE, "line 1: label nan; labels must be finite"},
     {"1e999 1:1", ERR_RANGE, "line 1: label 1e999 is too large"},
     {"2 qid:3 1:1", ERR_UNSUPPORTED,
      "line 1: qid: ranking data are not supported; remove the qid: fields"},
     {"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 1:1", ERR_FORMAT,
-     "line 1: label 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...' is not a number"},
-    {"\xff-\x01 1:1", ERR_FORMAT, "line 1: label '?-?' is not a number"},
+     "line 1: label 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...' is not a number; if "
+     "this is a table, add --input csv"},
+    {"\xff-\x01 1:1", ERR_FORMAT,
+     "line 1: label '?-?' is not a number; if this is a table, add --input "
+     "csv"},
 };
 
 static void test_refusals(void **state)

@@ -1,0 +1,16 @@
+/*
+ * sniff.h - is a text a table, or LIBSVM's rows?  By its first line.
+ *
+ *     a,b,y    1;2;0    "a b"<tab>y      a separator, and no index:value
+ *     +1 1:0.5 3:2     1,2 1:0.5         LIBSVM, labels with commas too
+ */
+#ifndef DATA_SNIFF_H
+#define DATA_SNIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The beginning of a text, at least a good part of its first line. */
+bool sniff_is_table(const char *text, size_t size);
+
+#endif /* DATA_SNIFF_H */
