@@ -398,6 +398,18 @@ static enum err put_field(struct frame_reader *reader, uint32_t col,
         j == frame->cols ? &frame->label[row] : &column->number[row], why);
 }
 
+/* Files that were put together carry their headers along. */
+static enum err say_header(const struct csv *csv, uint32_t col,
+                           struct span field, enum err err, struct why *why)
+{
+    if (!csv->header || field.size == 0 || !span_is(field, csv_name(csv, col)))
+        return err;
+    return why_set(why, err,
+                   "'%s' is the column's name: the header again; leave the "
+                   "line out",
+                   quote(field).text);
+}
+
 static enum err read_fields(struct frame_reader *reader, struct span line,
                             struct why *why)
 {
@@ -412,6 +424,8 @@ static enum err read_fields(struct frame_reader *reader, struct span line,
 
         if (err == ERR_OK && col < frame->csv.cols)
             err = put_field(reader, col, field, why);
+        if (err == ERR_FORMAT && col < frame->csv.cols)
+            err = say_header(&frame->csv, col, field, err, why);
         if (err != ERR_OK && frame->csv.header)
             return why_in(why, err, "column %u (%s)", col + 1,
                           quote_text(csv_name(&frame->csv, col)).text);

@@ -116,7 +116,8 @@ static enum err begin(struct surveyor *surveyor,
     return ERR_OK;
 }
 
-/* Is there a column with a word in the first line and none below? */
+/* Is there a column with a word in the first line and mostly numbers below?
+ * (A header that comes again is a word there.) */
 static bool words_above_numbers(const struct surveyor *surveyor)
 {
     const struct survey *const survey = surveyor->survey;
@@ -126,8 +127,8 @@ static bool words_above_numbers(const struct surveyor *surveyor)
         struct survey_column above = {0};
 
         count_field(&above, surveyor->first[i]);
-        if (above.words > 0 && below->words == 0 &&
-            below->numbers + below->disguised + below->booleans > 0)
+        if (above.words > 0 &&
+            below->words < below->numbers + below->disguised + below->booleans)
             return true;
     }
     return false;

@@ -68,6 +68,11 @@ CSV = [
      "line; fields over several lines are not supported"),
     (b"a,b,y\n1,2,1\n1,x,0\n", "line 3: column 2 (b): 'x' is not a number; if "
      "the column holds words, name it in --categorical"),
+    (b"a,b,y\n1,2,0\n3,4,1\na,b,y\n5,1,0\n", "line 4: column 1 (a): 'a' is "
+     "the column's name: the header again; leave the line out"),
+    (b"s,b,y\nred,2,0\nblue,4,1\nred,4,1\ns,b,y\nblue,1,0\n", "line 5: "
+     "column 2 (b): 'b' is the column's name: the header again; leave the "
+     "line out"),
     (b"", "no rows; expected lines with commas or tabs between fields"),
     (b"a,b,y\n", "no rows; expected lines with commas or tabs between "
      "fields"),
