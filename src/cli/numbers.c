@@ -76,7 +76,10 @@ static void take_penalty(const struct options *options, struct numbers *numbers)
         numbers->optim.l2 = 1 / (2 * cost * rows);
         numbers->scale = cost * rows;
     } else {
-        numbers->optim.l2 = 1 / rows;
+        /* Folds have that of all rows, which was announced. */
+        numbers->optim.l2 = option_text(options, OPT_L2) != NULL
+                                ? option_real(options, OPT_L2)
+                                : 1 / rows;
     }
 }
 

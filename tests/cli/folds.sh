@@ -19,3 +19,10 @@ awk 'BEGIN { for (i = 0; i < 40; i++)
     printf "%s,%s,%d\n", "w" i % 9, (i % 5 ? i : "NA"), i % 2 }' >>words.csv
 "$MUSTER" train words.csv -v 4 --missing mean --steps 5 2>/dev/null |
     grep -c fold
+echo "--- one penalty: that of all rows, which is announced"
+folds_of() { "$MUSTER" train gen:gmm:300,20 "$@" --format json 2>/dev/null |
+    grep -e objective -e auc; }
+for way in "-v 3" "-v 3 --grid model=logistic,svm" "--grid optim=newton --valid 0.5"; do
+    [ "$(folds_of $way)" = "$(folds_of $way --l2 0.0033333333333333335)" ] &&
+        echo "$way: the same"
+done
