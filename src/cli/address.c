@@ -39,8 +39,8 @@ static enum err all_loopback(const char *address, bool *loopback,
 enum err address_check_dial(const char *where, const char *token_file,
                             const char *remedy, struct why *why)
 {
-    return address_check(file_exists(where) ? NULL : where, token_file, remedy,
-                         why);
+    return address_check(file_find(where, NULL) != ERR_NOTFOUND ? NULL : where,
+                         token_file, remedy, why);
 }
 
 enum err address_check(const char *address, const char *token_file,

@@ -108,7 +108,7 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
                             where);
         return NULL;
     }
-    if (strchr(where, '/') != NULL && !file_exists(where)) {
+    if (strchr(where, '/') != NULL && file_find(where, NULL) == ERR_NOTFOUND) {
         *status =
             say_error(cli, EXIT_FAILED, "%.200s: there is no such run", where);
         return NULL;

@@ -73,6 +73,30 @@ enum err checkpoint_decode(const uint8_t *data, size_t size,
     return ERR_OK;
 }
 
+/* Is the file as long as its head says?  One that is nothing but a hole may be
+ * longer than can be read. */
+static enum err look(struct disk *disk, const char *name)
+{
+    uint8_t head[CHECKPOINT_HEAD];
+    struct reader in = reader_on(head, sizeof head);
+    uint8_t end[2];
+    uint64_t state_size;
+    size_t got;
+    enum err err = disk->ops->read_at(disk, name, 0, head, sizeof head, &got);
+
+    if (err != ERR_OK)
+        return err;
+    if (got < sizeof head || get_u64(&in) != CHECKPOINT_MAGIC)
+        return ERR_FORMAT;
+    in.at = sizeof head - sizeof state_size;
+    state_size = get_u64(&in);
+    if (state_size > SIZE_MAX / 2)
+        return ERR_FORMAT;
+    err = disk->ops->read_at(disk, name, checkpoint_bytes(state_size) - 1, end,
+                             sizeof end, &got);
+    return err != ERR_OK || got == 1 ? err : ERR_FORMAT;
+}
+
 /* Which of the two files to write over: the one that is not the newest whole
  * one.  Steps alternate when all goes well; after a crash the newest may be
  * either, so the choice is made by looking, not by counting. */
@@ -80,8 +104,10 @@ static enum err load(struct disk *disk, const char *name, uint8_t **data,
                      struct checkpoint *checkpoint)
 {
     size_t size;
-    enum err err = disk->ops->read(disk, name, data, &size);
+    enum err err = look(disk, name);
 
+    if (err == ERR_OK)
+        err = disk->ops->read(disk, name, data, &size);
     if (err != ERR_OK)
         return err;
     err = checkpoint_decode(*data, size, checkpoint);

@@ -68,14 +68,9 @@ static enum err parse_all(const char *text, struct ways *ways, struct why *why)
 static enum err say_silent(const char *folder, struct why *why)
 {
     char path[FILE_PATH_SIZE];
-    int lock = -1;
-    bool held;
 
     file_path_in(folder, LOCK_FILE, path);
-    held = file_exists(path) && file_lock(path, &lock, NULL) == ERR_EXISTS;
-    if (lock >= 0)
-        file_unlock(lock);
-    if (held && keep_is_alone(folder))
+    if (file_locked(path) && keep_is_alone(folder))
         return why_set(why, ERR_NOTFOUND,
                        "%s: the run there is one process without workers, "
                        "which answers no questions; Ctrl-C (or SIGINT) ends "
@@ -125,10 +120,12 @@ static enum err read_token(const char *folder, struct ways *ways,
 enum err ways_open(const char *where, const char *token_file, bool cluster,
                    struct ways *ways, struct why *why)
 {
-    const bool folder = file_exists(where);
-    enum err err;
+    enum err err = file_find(where, why);
+    const bool folder = err == ERR_OK;
 
     *ways = (struct ways){.count = 0};
+    if (err == ERR_DENIED)
+        return err;
     if (!folder && strchr(where, '/') != NULL)
         return why_set(why, ERR_NOTFOUND, "%.200s: there is no such run",
                        where);

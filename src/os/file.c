@@ -1,7 +1,7 @@
 /*
  * file.c - whole files by name.
  */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _GNU_SOURCE /* realpath, F_OFD_SETLK */
 #include "os/file.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -271,6 +270,13 @@ void file_path_in(const char *folder, const char *name,
         path[0] = '\0';
 }
 
+enum err file_find(const char *path, struct why *why)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? ERR_OK : file_read_failed(why, path, errno);
+}
+
 bool file_exists(const char *path)
 {
     struct stat info;
@@ -373,6 +379,7 @@ enum err file_lock(const char *path, int *fd, struct why *why)
 {
     const int made = open(
         path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct stat info;
 
     if (made < 0 && errno == ELOOP)
@@ -383,7 +390,7 @@ enum err file_lock(const char *path, int *fd, struct why *why)
         (void)close(made);
         return ERR_DENIED;
     }
-    if (flock(made, LOCK_EX | LOCK_NB) != 0) {
+    if (fcntl(made, F_OFD_SETLK, &lock) != 0) {
         (void)close(made);
         return why_set(why, ERR_EXISTS, "%s: held by another process", path);
     }
@@ -394,4 +401,17 @@ enum err file_lock(const char *path, int *fd, struct why *why)
 void file_unlock(int fd)
 {
     (void)close(fd);
+}
+
+bool file_locked(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool held;
+
+    if (fd < 0)
+        return false;
+    held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    (void)close(fd);
+    return held;
 }

@@ -38,6 +38,8 @@ MUST_CHECK enum err file_check_folder(const char *path, struct why *why);
 #define FILE_PATH_SIZE 4096u
 void file_path_in(const char *folder, const char *name,
                   char path[FILE_PATH_SIZE]);
+/* ERR_NOTFOUND, or why it cannot be said whether it is there. */
+MUST_CHECK enum err file_find(const char *path, struct why *why);
 bool file_exists(const char *path);
 /* The same file from any folder; false if it is not there or too long. */
 bool file_absolute(const char *path, char *out, size_t capacity);
@@ -71,6 +73,8 @@ MUST_CHECK enum err file_read_private(const char *path, size_t max,
  * closed with file_unlock.  ERR_EXISTS if another process holds it. */
 MUST_CHECK enum err file_lock(const char *path, int *fd, struct why *why);
 void file_unlock(int fd);
+/* Does a process hold it?  Looking gets in nobody's way. */
+bool file_locked(const char *path);
 
 /* The sentence for a system call on `path` that failed: what to do about it,
  * too, where that is known. */

@@ -33,11 +33,12 @@
     500 /* ... and one more each so often: 50 us of                            \
            work each, so that a flood of any size takes                        \
            a tenth of a processor. */
-#define CREDIT_WAIT_MS 2u
-#define ADDRESSES_MAX  16u
-#define FILES_SPARE    8u
-#define FULL_SAID_US   (10 * SECOND_US)
-#define ADDRESS_US     SECOND_US /* For one address while there are more. */
+#define CREDIT_WAIT_MS  2u
+#define ADDRESSES_MAX   16u
+#define FILES_SPARE     8u
+#define STRANGERS_LEAST 16u
+#define FULL_SAID_US    (10 * SECOND_US)
+#define ADDRESS_US      SECOND_US /* For one address while there are more. */
 
 /* First on every connection, and the answer to it. */
 static const uint8_t magic[MAGIC_BYTES] = {'M', 'U', 'S', 'T',
@@ -55,8 +56,9 @@ struct link_hub {
     uv_timer_t sweeper;
     struct conn *strangers;
     struct link *links;
-    uint32_t half; /* Connections of strangers and of untrusted links. */
-    uint32_t open; /* Connections and links that are not gone. */
+    uint32_t half; /* Connections of strangers and of untrusted links, ... */
+    uint32_t half_max; /* ... of which there may be so many. */
+    uint32_t open;     /* Connections and links that are not gone. */
     uint32_t handles;
     bool freed;
     time_us full_at; /* When it was said last that there is no room. */
@@ -528,7 +530,7 @@ static void hub_accept(struct link_hub *hub)
         uv_timer_start(&hub->doorman, doorman_looks, CREDIT_WAIT_MS, 0);
         return;
     }
-    if (hub->listening && hub->half < LINK_STRANGERS_MAX)
+    if (hub->listening && hub->half < hub->half_max)
         accept_one(hub);
     if (hub->waiting)
         sweep_soon(hub, SWEEP_MS);
@@ -548,7 +550,9 @@ static void on_connection(uv_stream_t *listener, int status)
 
 static void sweep_strangers(struct link_hub *hub, time_us now)
 {
-    const time_us spare = LINK_STRANGER_US - PATIENCE_US;
+    /* Fewer places, shorter stays: as many get their turn in a second. */
+    const time_us patience = PATIENCE_US * hub->half_max / LINK_STRANGERS_MAX;
+    const time_us spare = LINK_STRANGER_US - patience;
 
     for (struct conn *conn = hub->strangers; conn != NULL; conn = conn->next) {
         if (now >= conn->deadline)
@@ -826,6 +830,18 @@ enum err link_hub_new(const struct link_options *options, struct link_hub **hub)
     return ERR_OK;
 }
 
+/* A third of the descriptors that are left: who is let in needs two. */
+static uint32_t strangers_max(void)
+{
+    const uint64_t open = limits_files_open();
+    const uint64_t most = limits_files();
+    const uint64_t third = most > open ? (most - open) / 3 : 0;
+
+    if (third < STRANGERS_LEAST)
+        return STRANGERS_LEAST;
+    return third < LINK_STRANGERS_MAX ? (uint32_t)third : LINK_STRANGERS_MAX;
+}
+
 enum err link_hub_listen(struct link_hub *hub, int fd)
 {
     int copy;
@@ -835,6 +851,7 @@ enum err link_hub_listen(struct link_hub *hub, int fd)
     hub->listener.data = hub;
     hub->handles++;
     hub->listening = true;
+    hub->half_max = strangers_max();
     copy = sockaddr_dup(fd);
     if (copy < 0 || uv_tcp_open(&hub->listener, copy) != 0 ||
         uv_listen((uv_stream_t *)&hub->listener, SOMAXCONN, on_connection) !=

@@ -14,7 +14,8 @@
  * the size, bit 31 "the message goes on", then the bytes.
  *
  * Strangers (P11): until link_trust a peer may have 5 s and 16 KiB, at most
- * LINK_STRANGERS_MAX connections are in that state (the rest wait in the
+ * LINK_STRANGERS_MAX connections (a third of the descriptors that are left, if
+ * that is less) are in that state (the rest wait in the
  * kernel), and its bulk connection is not read at all.  Connections that lead
  * to nothing are accepted at 2,000 a second at most: a flood costs a tenth of a
  * processor, however large.

@@ -61,6 +61,19 @@ def huge(tap, wanted):
     tap.equal(page.returncode, 0, "... has a report")
 
 
+def huge_checkpoint(tap, wanted):
+    """Nothing but a hole, or one behind what is whole; the other is used."""
+    for name, size in (("hole", 0), ("tail", None)):
+        folder = copy(f"checkpoint-{name}")
+        older = min(folder.glob("checkpoint.?"),
+                    key=lambda path: path.stat().st_mtime_ns)
+        if size == 0:
+            os.truncate(older, 0)
+        os.truncate(older, 4 << 40)
+        done = resume(folder)
+        tap.equal(done.get("hash"), wanted, f"a checkpoint, 4 TiB: {name}")
+
+
 def damaged(tap, wanted):
     size = os.path.getsize("whole/journal")
     for name, at in (("cut by 7 bytes", None), ("one bit, last record",
@@ -163,6 +176,7 @@ def main():
     tap.equal(whole["hash"], wanted, "the run to be damaged")
     no_plain_files(tap)
     huge(tap, wanted)
+    huge_checkpoint(tap, wanted)
     damaged(tap, wanted)
     formats(tap, wanted)
     leftovers(tap, wanted)

@@ -6,9 +6,12 @@ silence."""
 import os
 import re
 import resource
+import select
 import signal
+import socket
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.environ["ROOT"], "tests/net/lib"))
 from cluster import (MUSTER, SMALL, Tap, place_of, happens, kill,
@@ -95,4 +98,62 @@ for joiner in joiners:
     joiner.kill()
 for joiner in joiners:
     joiner.communicate()
+
+
+class Strangers(threading.Thread):
+    """As many connections as there are descriptors; who is hung up on dials
+    again."""
+
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.port, self.over, self.full = port, False, threading.Event()
+
+    def run(self):
+        poll, held = select.poll(), {}
+        while not self.over:
+            while len(held) < 60:
+                try:
+                    one = socket.create_connection(("127.0.0.1", self.port))
+                except OSError:
+                    return  # The run is over.
+                held[one.fileno()] = one
+                poll.register(one, select.POLLIN)
+            self.full.set()
+            for fd, _ in poll.poll(50):
+                poll.unregister(fd)
+                held.pop(fd).close()
+        for one in held.values():
+            one.close()
+
+
+def under_siege():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+
+# Strangers that fill the door leave room for who has the key.
+train = subprocess.Popen([MUSTER, "train", SMALL, "--steps", "60", "--format",
+                          "json", "--listen", "127.0.0.1:0", "--workers",
+                          "2", "--out", "siege"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True,
+                         preexec_fn=under_siege)
+place = place_of("siege")
+strangers = Strangers(int(open("siege/address").read().rsplit(":", 1)[1]))
+strangers.start()
+strangers.full.wait()
+joiners = [start("join", place, "--name", f"s{i}", "--cache", "none")
+           for i in range(2)]
+try:
+    out, err = train.communicate(timeout=60)
+except subprocess.TimeoutExpired:
+    train.terminate()
+    out, err = train.communicate()
+strangers.over = True
+tap.ok(result_of(out).get("hash") == WANTED,
+       "60 strangers under `ulimit -n 64`: honest workers get in", out + err)
+for joiner in joiners:
+    joiner.kill()
+for joiner in joiners:
+    joiner.communicate()
+strangers.join()
 tap.done()

@@ -84,6 +84,15 @@ def local_run(tap, neighbour, wanted):
            f"{code} {result} {err[-2000:]}")
 
 
+def behind_a_closed_folder(tap, neighbour):
+    os.makedirs("closed/run")
+    os.chmod("closed", 0o700)
+    for what in ("join", "status", "stop"):
+        done = neighbour.run(what, os.path.abspath("closed/run"))
+        tap.ok(done.returncode == 1 and "permissions" in done.stderr,
+               f"{what} of what another user may not see says so", done)
+
+
 def same_user(tap, wanted):
     """Whoever may read the folder needs nothing else."""
     process = start(*JOB, "-n", "1", "--delay", "exp:0.01", "--listen",
@@ -110,6 +119,7 @@ def main():
         neighbour = Neighbour()
         try:
             local_run(tap, neighbour, wanted)
+            behind_a_closed_folder(tap, neighbour)
         finally:
             neighbour.close()
     else:

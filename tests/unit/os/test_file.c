@@ -154,7 +154,10 @@ static void test_lock(void **state)
     (void)state;
     assert_int_equal(file_lock("file.lock", &fd, NULL), ERR_OK);
     assert_int_equal(file_lock("file.lock", &other, NULL), ERR_EXISTS);
+    assert_true(file_locked("file.lock"));
     file_unlock(fd);
+    assert_false(file_locked("file.lock"));
+    assert_false(file_locked("nowhere.lock"));
     assert_int_equal(file_lock("file.lock", &fd, NULL), ERR_OK);
     file_unlock(fd);
     file_remove("file.lock");
