@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "core/journal.h"
 #include "os/file.h"
 
@@ -62,71 +63,94 @@ enum option_id option_find(const char *typed, size_t length)
     return OPTIONS;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c)
+/* What other programs call it. */
+static const struct foreign {
+    const char *name;
+    enum option_id id;
+} foreign[] = {
+    {"C", OPT_COST},
+    {"lambda", OPT_L2},
+    {"alpha", OPT_L2},
+    {"penalty", OPT_L2},
+    {"reg", OPT_L2},
+    {"target", OPT_LABEL},
+    {"y", OPT_LABEL},
+    {"max-iter", OPT_STEPS},
+    {"iterations", OPT_STEPS},
+    {"iter", OPT_STEPS},
+    {"learning-rate", OPT_LR},
+    {"optimizer", OPT_OPTIM},
+    {"cv", OPT_FOLDS},
+    {"k-fold", OPT_FOLDS},
+    {"sep", OPT_SEPARATOR},
+    {"delimiter", OPT_SEPARATOR},
+    {"delim", OPT_SEPARATOR},
+    {"random-state", OPT_SEED},
+    {"n-jobs", OPT_THREADS},
+    {"jobs", OPT_THREADS},
+    {"j", OPT_THREADS},
+    {"test-size", OPT_VALID},
+    {"sample-weight", OPT_WEIGHT},
+    {"w", OPT_CLASS_WEIGHT},
+    {"na-values", OPT_MISSING},
+    {"impute", OPT_MISSING},
+    {"normalize", OPT_SCALE},
+    {"standardize", OPT_SCALE},
+    {"one-hot", OPT_CATEGORICAL},
+    {"ignore", OPT_DROP},
+    {"exclude", OPT_DROP},
+    {"o", OPT_SAVE},
+    {"output", OPT_SAVE},
+    {"model-out", OPT_SAVE},
+    {"i", OPT_DATA},
+    {"d", OPT_DATA},
+    {"f", OPT_DATA},
+    {"file", OPT_DATA},
+    {"train", OPT_DATA},
+    {"o", OPT_PREDICTIONS},
+    {"output", OPT_PREDICTIONS},
+    {"m", OPT_MODEL_FILE},
+    {"proba", OPT_PROBABILITY},
+};
+
+static enum err suggest(const char *typed, enum option_id id, struct why *why)
 {
-    const size_t ab = a < b ? a : b;
+    const struct option *row = &option_table()[id];
 
-    return ab < c ? ab : c;
-}
-
-/* Levenshtein's distance, two rows at a time. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t before[NAME_MAX_BYTES + 1];
-    size_t row[NAME_MAX_BYTES + 1];
-    const size_t columns = strlen(b);
-
-    CHECK(columns <= NAME_MAX_BYTES);
-    for (size_t j = 0; j <= columns; j++)
-        before[j] = j;
-    for (size_t i = 0; a[i] != '\0'; i++) {
-        row[0] = i + 1;
-        for (size_t j = 0; j < columns; j++)
-            row[j + 1] = smallest(before[j + 1] + 1, row[j] + 1,
-                                  before[j] + (plain(a[i]) != b[j]));
-        memcpy(before, row, sizeof before);
-    }
-    return before[columns];
-}
-
-const char *nearest_name(const char *typed, const char *const *names,
-                         size_t count)
-{
-    const size_t length = strlen(typed);
-    const char *best = NULL;
-    /* Half wrong is no longer a slip of the hand. */
-    size_t limit = length < 4 ? 1 : length / 3 + 1;
-
-    if (length > NAME_MAX_BYTES)
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
-        const size_t far = distance(typed, names[i]);
-
-        if (far <= limit) {
-            best = names[i];
-            limit = far == 0 ? 0 : far - 1;
-        }
-    }
-    return best;
+    if (id == OPT_DATA || id == OPT_PREDICTIONS || id == OPT_MODEL_FILE)
+        return why_set(why, ERR_UNKNOWN,
+                       "no option %s%.*s; %s is named without a flag, see "
+                       "--help",
+                       typed[1] == '\0' ? "-" : "--", (int)NAME_MAX_BYTES,
+                       typed, row->value);
+    return why_set(why, ERR_UNKNOWN, "no option %s%.*s; did you mean %s%s?",
+                   typed[1] == '\0' ? "-" : "--", (int)NAME_MAX_BYTES, typed,
+                   row->name[1] == '\0' ? "-" : "--", row->name);
 }
 
 static enum err unknown(const struct options *options, const char *typed,
                         struct why *why)
 {
-    const struct option *table = option_table();
-    const char *names[OPTIONS];
-    const char *near;
-    size_t count = 0;
+    enum option_id best = OPTIONS;
+    size_t limit = nearest_limit(typed);
 
-    for (int id = 0; id < OPTIONS; id++)
-        if (option_takes(options, (enum option_id)id))
-            names[count++] = table[id].name;
-    near = nearest_name(typed, names, count);
-    if (near != NULL)
-        return why_set(why, ERR_UNKNOWN, "no option --%.*s; did you mean --%s?",
-                       (int)NAME_MAX_BYTES, typed, near);
-    return why_set(why, ERR_UNKNOWN, "no option --%.*s; --help lists them",
-                   (int)NAME_MAX_BYTES, typed);
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (option_takes(options, foreign[i].id) &&
+            nearest_distance(typed, foreign[i].name) == 0)
+            return suggest(typed, foreign[i].id, why);
+    for (int id = 0; id < OPTIONS; id++) {
+        const size_t far = nearest_distance(typed, option_table()[id].name);
+
+        if (option_takes(options, (enum option_id)id) && far <= limit &&
+            (best == OPTIONS || far < limit)) {
+            best = (enum option_id)id;
+            limit = far;
+        }
+    }
+    if (best < OPTIONS)
+        return suggest(typed, best, why);
+    return why_set(why, ERR_UNKNOWN, "no option %s%.*s; --help lists them",
+                   typed[1] == '\0' ? "-" : "--", (int)NAME_MAX_BYTES, typed);
 }
 
 static bool parse_count(const char *text, size_t length, uint64_t *value)

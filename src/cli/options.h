@@ -280,8 +280,4 @@ MUST_CHECK enum err option_set(struct options *options, enum option_id id,
 
 const char *origin_name(enum origin origin);
 
-/* The nearest of `count` names to a mistyped one, or NULL if none is near. */
-const char *nearest_name(const char *typed, const char *const *names,
-                         size_t count);
-
 #endif /* CLI_OPTIONS_H */

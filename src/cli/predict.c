@@ -24,9 +24,11 @@
 #include "math/softmax.h"
 #include "model/metrics.h"
 #include "os/file.h"
+#include "os/input.h"
 #include "os/output.h"
 
-#define BLOCK_ROWS 256u /* Probabilities worked out at a time. */
+#define BLOCK_ROWS   256u /* Probabilities worked out at a time. */
+#define MODEL_BEGINS "solver_type "
 
 struct predict {
     struct cli *cli;
@@ -434,6 +436,36 @@ static enum err write_out(const struct predict *predict, const char *out,
     return err;
 }
 
+static bool is_model(const char *path)
+{
+    char first[sizeof MODEL_BEGINS] = "";
+    struct input input;
+    size_t got = 0;
+    bool same;
+
+    if (input_is_stream(path) || input_open(&input, path, NULL) != ERR_OK)
+        return false;
+    same = input_read_at(&input, 0, first, sizeof first - 1, &got) == ERR_OK &&
+           strcmp(first, MODEL_BEGINS) == 0;
+    input_close(&input);
+    return same;
+}
+
+/* LIBLINEAR's predict and ours name the data first. */
+static enum err take_model(struct predict *predict, struct why *why)
+{
+    const struct options *options = &predict->cli->options;
+    const char *data = option_text(options, OPT_DATA);
+    const char *model = option_text(options, OPT_MODEL_FILE);
+
+    if (is_model(data) && !is_model(model))
+        return why_set(why, ERR_SHAPE,
+                       "%.200s is the model; the data come first: muster "
+                       "predict %.200s %.200s",
+                       data, model, data);
+    return model_load(model, &predict->model, why);
+}
+
 static enum err execute(struct predict *predict, struct why *why)
 {
     const struct options *options = &predict->cli->options;
@@ -441,8 +473,7 @@ static enum err execute(struct predict *predict, struct why *why)
     enum err err = take_options(predict, why);
 
     if (err == ERR_OK)
-        err = model_load(option_text(options, OPT_MODEL_FILE), &predict->model,
-                         why);
+        err = take_model(predict, why);
     if (err == ERR_OK)
         err = load_rows(predict, why);
     if (err == ERR_OK)

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "data/disguise.h"
 #include "data/number.h"
 #include "data/text_source.h"
@@ -216,6 +217,39 @@ bool csv_place(const struct csv *csv, struct span wanted, uint32_t *col)
     return true;
 }
 
+/* The column that was meant, as far as it is a slip of the hand. */
+static const char *nearest_column(const struct csv *csv, const char *typed)
+{
+    const char *name = csv->names;
+    const char *best = NULL;
+    size_t limit = nearest_limit(typed);
+
+    for (uint32_t i = 0; i < csv->cols; i++, name += strlen(name) + 1) {
+        const size_t far = nearest_distance(typed, name);
+
+        if (far <= limit && (best == NULL || far < limit)) {
+            best = name;
+            limit = far;
+        }
+    }
+    return best;
+}
+
+static enum err say_no_column(const struct csv *csv, struct span wanted,
+                              struct why *why)
+{
+    const struct quote typed = quote(wanted);
+    const char *const near = nearest_column(csv, typed.text);
+
+    if (near != NULL)
+        return why_set(why, ERR_UNKNOWN, "no column '%s'; did you mean '%s'?",
+                       typed.text, quote_text(near).text);
+    return why_set(why, ERR_UNKNOWN,
+                   "no column '%s'; there are %s, ... %s, or numbers 1 to %u",
+                   typed.text, quote_text(csv_name(csv, 0)).text,
+                   quote_text(csv_name(csv, csv->cols - 1)).text, csv->cols);
+}
+
 enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
                   struct why *why)
 {
@@ -234,11 +268,7 @@ enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
         csv_place(csv, (struct span){wanted.at + 1, wanted.size - 1}, col))
         return ERR_OK;
     if (csv->header)
-        return why_set(why, ERR_UNKNOWN,
-                       "no column '%s'; there are %s, ... %s, or numbers 1 to "
-                       "%u",
-                       quote(wanted).text, csv_name(csv, 0),
-                       csv_name(csv, csv->cols - 1), csv->cols);
+        return say_no_column(csv, wanted, why);
     return why_set(why, ERR_UNKNOWN,
                    "no column '%s'; there is no header, so give a number from "
                    "1 to %u",

@@ -15,3 +15,4 @@ try model show
 try model show m out
 try model convert m
 try model melt m
+try predict m rows.svm

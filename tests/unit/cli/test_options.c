@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/options.h"
 
 #define WORDS_MAX 32
@@ -264,6 +265,7 @@ static void test_nearest(void **state)
     (void)state;
     assert_string_equal(nearest_name("trian", names, 3), "train");
     assert_string_equal(nearest_name("stauts", names, 3), "status");
+    assert_string_equal(nearest_name("TRAIN", names, 3), "train");
     assert_null(nearest_name("x", names, 3));
     assert_null(nearest_name("predict", names, 3));
 }
