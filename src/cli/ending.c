@@ -191,6 +191,15 @@ static void not_converged(const struct setup *setup,
     uneven_text(setup);
 }
 
+/* optim/soften.h */
+static bool is_proved(const struct setup *setup)
+{
+    const enum optim_kind kind = setup->optim.kind;
+
+    return setup->optim.kinks && setup->optim.l2 > 0 &&
+           (kind == OPTIM_LBFGS || kind == OPTIM_NEWTON);
+}
+
 void ending_text(const struct setup *setup, const struct train_result *result)
 {
     const struct optim_outcome *outcome = &result->outcome;
@@ -207,6 +216,10 @@ void ending_text(const struct setup *setup, const struct train_result *result)
         (void)printf("DIVERGED: the objective was %.6g at the start; a smaller "
                      "--lr helps, or leave out --optim\n",
                      outcome->objective_first * setup->scale);
+    else if (outcome->end == OPTIM_CONVERGED && is_proved(setup))
+        (void)printf("converged: proved to be at most %.2g above the least "
+                     "objective\n",
+                     outcome->excess * setup->scale);
     else if (outcome->end == OPTIM_CONVERGED)
         (void)printf("converged: |gradient| %.2g\n", outcome->gradient_norm);
     else

@@ -104,7 +104,6 @@ bool habit_intercept(const struct options *options)
            option_real(options, OPT_BIAS) == 1;
 }
 
-/* A hinge has no second derivative for newton to follow. */
 static bool has_kink(const struct options *options)
 {
     const char *model = option_text(options, OPT_MODEL);
@@ -114,14 +113,15 @@ static bool has_kink(const struct options *options)
            (loss != NULL && strcmp(loss, "hinge") == 0);
 }
 
-/* LIBLINEAR runs until its tolerance is met, and so does this; about kinks it
- * takes long. */
+/* LIBLINEAR runs until its tolerance is met, and so does this; where there are
+ * kinks that takes long. */
 static enum err take_optimiser(struct options *options, struct why *why)
 {
     const bool kinks = has_kink(options);
-    enum err err = option_set(options, OPT_OPTIM, kinks ? "lbfgs" : "newton",
-                              ORIGIN_DEFAULT, why);
+    enum err err = ERR_OK;
 
+    if (!kinks) /* Else the columns decide. */
+        err = option_set(options, OPT_OPTIM, "newton", ORIGIN_DEFAULT, why);
     if (err == ERR_OK)
         err = option_set(options, OPT_STEPS, kinks ? "10000" : "1000",
                          ORIGIN_DEFAULT, why);

@@ -9,6 +9,7 @@
 #include "node/evaluate.h"
 
 #define DEFAULT_ACCURACY 1e-10
+#define KINKS_ACCURACY   1e-3 /* Proved, and each digit costs. */
 
 uint32_t numbers_rows(const struct dataset *data)
 {
@@ -61,6 +62,16 @@ static void take_options(const struct options *options,
     optim->seed = option_count(options, OPT_SEED);
     if (option_text(options, OPT_MOMENTUM) != NULL)
         optim->momentum = option_real(options, OPT_MOMENTUM);
+}
+
+/* A hinge is told by its proof alone (optim/soften.h). */
+static void take_kinks(const struct options *options,
+                       struct optim_options *optim)
+{
+    if (optim->kind == OPTIM_LBFGS)
+        optim->memory = OPTIM_MEMORY_MAX; /* Pairs tell where kinks are. */
+    if (!option_given(options, OPT_ACCURACY))
+        optim->accuracy = KINKS_ACCURACY;
 }
 
 static void take_penalty(const struct options *options, struct numbers *numbers)
@@ -174,10 +185,9 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
         made.optim.dense_max = 0; /* newton by conjugate gradients. */
     if (data->storage == STORAGE_INDEX)
         made.optim.weight_bits = SPARSE_WEIGHT_BITS;
-    if (model == MODEL_HINGE) {
-        made.optim.kinks = true;
-        made.optim.memory = OPTIM_MEMORY_MAX; /* Pairs tell where kinks are. */
-    }
+    made.optim.kinks = model == MODEL_HINGE;
+    if (made.optim.kinks)
+        take_kinks(options, &made.optim);
     take_penalty(options, &made);
     free_intercept(options, data, &made.optim);
     made.optim.optimum /= made.scale; /* Typed as objectives are shown. */
@@ -185,7 +195,7 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
     if (err == ERR_OK)
         err = take_rate(options, &problem, &made.optim, why);
     if (err == ERR_OK && data->y == NULL && habit_given(options) &&
-        !option_given(options, OPT_TOL))
+        !made.optim.kinks && !option_given(options, OPT_TOL))
         return why_set(why, ERR_SHAPE,
                        "LIBLINEAR's flags end a run by the rows, which are "
                        "with their owners; add --tol T");

@@ -392,7 +392,7 @@ static const struct option table[OPTIONS] = {
                    .help = "gd, agd (accelerated), momentum, adam, lbfgs, "
                            "newton, or sgd (row by row; workers only with "
                            "--code local); lbfgs where there are no second "
-                           "derivatives (hinge, mds), gd with codes that "
+                           "derivatives (mds), gd with codes that "
                            "estimate, agd to simulate",
                    .commands = BOTH},
     [OPT_LR] = {.name = "lr",
@@ -463,7 +463,7 @@ static const struct option table[OPTIONS] = {
                       .shown = "1e-10 unless --tol or --gap is given",
                       .help = "lbfgs, newton: stop when the objective is "
                               "estimated to be within X of its least; 0 = "
-                              "never",
+                              "never; hinge: proved, and 1e-3 by default",
                       .commands = BOTH},
     [OPT_OPTIMUM] = {.name = "optimum",
                      .section = optimiser,

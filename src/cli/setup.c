@@ -780,18 +780,22 @@ enum err setup_numbers(struct setup *setup, struct options *options,
 }
 
 /* Who says nothing wants the optimum.  Newton's method finds it whatever the
- * units of the columns; lbfgs where there are no second derivatives.  Estimated
+ * units of the columns; lbfgs where second derivatives cannot be had, or,
+ * of a hinge with many columns, help little.  Estimated
  * sums cannot be compared, and Nesterov's steps at their usual rate make their
  * errors grow; plain ones bear them.  A simulation is of the reference systems'
  * steps. */
 static const char *default_optimiser(const struct setup *setup,
                                      const struct options *options)
 {
+    const struct problem problem = setup_problem(setup);
+
     if (setup->exactness == EXACT_APPROX)
         return "gd";
     if (options->shape.command == CMD_SIMULATE)
         return "agd";
-    if (setup->model == MODEL_HINGE || code_spec_products(&setup->code))
+    if (code_spec_products(&setup->code) ||
+        (setup->model == MODEL_HINGE && !problem_has_hessian(&problem)))
         return "lbfgs";
     return "newton";
 }
@@ -800,12 +804,13 @@ static enum err choose_optimiser(const struct setup *setup,
                                  struct options *options, struct why *why)
 {
     const char *name = default_optimiser(setup, options);
+    const char *most = setup->model == MODEL_HINGE ? "10000" : "1000";
     enum err err = ERR_OK;
 
     if (option_text(options, OPT_OPTIM) == NULL)
         err = option_set(options, OPT_OPTIM, name, ORIGIN_DEFAULT, why);
     if (err == ERR_OK && option_text(options, OPT_STEPS) == NULL)
-        err = option_set(options, OPT_STEPS, searches(options) ? "1000" : "100",
+        err = option_set(options, OPT_STEPS, searches(options) ? most : "100",
                          ORIGIN_DEFAULT, why);
     return err;
 }

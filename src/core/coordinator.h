@@ -53,8 +53,8 @@ typedef enum err (*scale_function)(void *context, const struct evaluation *what,
                                    int16_t *exponent);
 
 /* Scores of all rows in, their slopes dloss/dz (times sample weights) out, in
- * place; returns the loss sum.  Pure. */
-typedef double (*slopes_function)(void *context, double *scores);
+ * place; returns the loss sum.  `soft` as in struct evaluation.  Pure. */
+typedef double (*slopes_function)(void *context, uint32_t soft, double *scores);
 
 struct coordinator_options {
     struct job job;           /* id, shape, data digest, beat and dead times. */

@@ -54,7 +54,7 @@
 #include "math/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  10u
+#define MSG_VERSION  11u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -270,6 +270,7 @@ struct msg_round {
     bool patient; /* ... no answer is of use without the others. */
     bool single;  /* ... each answer goes up by itself. */
     enum evaluation_kind kind;
+    uint32_t soft;  /* struct evaluation. */
     uint32_t parts; /* Of coded data; 0 unless it is a product. */
     uint32_t dims;  /* Of weights and direction. */
     const double *weights;

@@ -110,6 +110,7 @@ static void ship_block(struct coordinator *c, uint32_t link,
 static void put_weights(const struct coordinator *c, struct msg_round *msg)
 {
     msg->kind = c->what.kind;
+    msg->soft = c->what.soft;
     msg->parts = product_on(c) ? c->code.parts : 0;
     msg->dims = round_vector_dims(c);
     msg->weights = c->what.w;

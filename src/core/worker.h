@@ -87,6 +87,7 @@ struct worker {
                           in the driver's hands too. */
     double *gradient;  /* dims + 1, scratch; in the driver's hands too. */
     enum evaluation_kind kind;
+    uint32_t soft;      /* struct evaluation. */
     double *weights[2]; /* [live] of this round; the other may still be */
     double *direction[2];
     int16_t *exponent[2]; /* read by a compute that was called off. */

@@ -119,6 +119,7 @@ static void start_compute(struct worker *worker, const struct item *item,
         .kind = worker->kind,
         .w = worker->w,
         .v = worker->kind == EVALUATE_HESSVEC ? worker->v : NULL,
+        .soft = worker->soft,
     };
     action->round = worker->key.weights;
     action->kept = worker->kept;

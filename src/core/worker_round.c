@@ -92,6 +92,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     take_vectors(worker, msg);
     take_scale(worker, msg);
     worker->kind = msg->kind;
+    worker->soft = msg->soft;
     worker->sum_dims = sum_dims;
     worker->in_round = true;
     /* The same round again, read in place: what it lacks was promised before.

@@ -4,8 +4,8 @@
 
 uint64_t evaluation_name(const struct evaluation *what, uint32_t dims)
 {
-    const uint64_t w =
-        quick_u64(what->w, dims * sizeof *what->w, (uint64_t)what->kind);
+    const uint64_t seed = (uint64_t)what->kind | (uint64_t)what->soft << 8;
+    const uint64_t w = quick_u64(what->w, dims * sizeof *what->w, seed);
 
     return what->v == NULL ? w : quick_u64(what->v, dims * sizeof *what->v, w);
 }

@@ -39,7 +39,26 @@ enum loss {
     LOSS_SQUARED,       /* (z - y)^2 */
     LOSS_SQUARED_HINGE, /* max(0, 1 - y z)^2, y in {-1, +1} */
     LOSS_HINGE,         /* max(0, 1 - y z), y in {-1, +1}; h = 0 */
+    LOSS_HINGE_SOFT,    /* The same with its kink rounded off, see below. */
 };
+
+/* LOSS_HINGE_SOFT + k, k < LOSS_SOFTS: with m = 1 - y z and a kink of width
+ * t = 2^-k it is m^2 / (2 t) for 0 < m <= t and m - t / 2 beyond, so that
+ * LOSS_HINGE is above it by t / 2 at most and never below.  Powers of two make
+ * all products with t exact. */
+#define LOSS_SOFTS 32u
+
+static inline bool loss_is_soft(enum loss kind)
+{
+    return (unsigned)kind >= LOSS_HINGE_SOFT &&
+           (unsigned)kind < LOSS_HINGE_SOFT + LOSS_SOFTS;
+}
+
+/* 1 / t = 2^k. */
+static inline double loss_soft_inverse(enum loss kind)
+{
+    return (double)(UINT32_C(1) << ((unsigned)kind - LOSS_HINGE_SOFT));
+}
 
 /* How values lie in memory.  x_ij is the stored value as a double, so that
  * forms which hold the same values give the same bits: a narrow form is only

@@ -60,6 +60,19 @@ static struct ref_slope ref_hinge(double z, double y)
     return (struct ref_slope){-y, 0.0, y == 0.0 ? 0.0 : m};
 }
 
+static struct ref_slope ref_hinge_soft(double z, double y, double inverse)
+{
+    const double m = 1.0 - y * z;
+    const double share = m * inverse;
+
+    if (!(m > 0.0))
+        return (struct ref_slope){0.0, 0.0, 0.0};
+    if (share <= 1.0)
+        return (struct ref_slope){-y * share, (y * inverse) * y,
+                                  y == 0.0 ? 0.0 : m * (share * 0.5)};
+    return (struct ref_slope){-y, 0.0, y == 0.0 ? 0.0 : m - 0.5 / inverse};
+}
+
 /* A z that is not finite makes the row NaN; a residual of -0 becomes +0. */
 struct ref_slope ref_slope_at(enum loss kind, double z, double y)
 {
@@ -80,6 +93,9 @@ struct ref_slope ref_slope_at(enum loss kind, double z, double y)
     case LOSS_HINGE:
         slope = ref_hinge(z, y);
         break;
+    case LOSS_HINGE_SOFT:
+    default: /* ... and those after it. */
+        slope = ref_hinge_soft(z, y, loss_soft_inverse(kind));
     }
     return (struct ref_slope){slope.r + 0.0, slope.h + 0.0, slope.loss + 0.0};
 }

@@ -826,7 +826,8 @@ enum err bounds_exponents_again(const struct bounds *bounds,
                                 const struct evaluation *what,
                                 struct bounds_memo *memo, int16_t *exponent)
 {
-    const struct scale scale = scale_of(bounds, problem, what);
+    const struct problem at = problem_soft(problem, what->soft);
+    const struct scale scale = scale_of(bounds, &at, what);
     enum err err = ERR_OK;
 
     /* One of the two may be huge, if the other is not. */

@@ -73,6 +73,32 @@ enum err model_parse(const char *name, enum model_kind *kind)
     return ERR_UNKNOWN;
 }
 
+/* Of width 2^-k: curvature 2^k, the rest as the hinge's. */
+#define SOFT(k)                                                                \
+    [k] = {.name = "hinge",                                                    \
+           .loss_text = "hinge loss",                                          \
+           .loss = (enum loss)(LOSS_HINGE_SOFT + (k)),                         \
+           .bound_label = 1,                                                   \
+           .bound_score = 0,                                                   \
+           .curvature = (double)(UINT32_C(1) << (k)),                          \
+           .metric = "accuracy"}
+#define SOFT_4(k) SOFT(k), SOFT((k) + 1), SOFT((k) + 2), SOFT((k) + 3)
+
+static const struct model_ops soft_hinges[LOSS_SOFTS] = {
+    SOFT_4(0),  SOFT_4(4),  SOFT_4(8),  SOFT_4(12),
+    SOFT_4(16), SOFT_4(20), SOFT_4(24), SOFT_4(28),
+};
+
+struct problem problem_soft(const struct problem *problem, uint32_t soft)
+{
+    struct problem made = *problem;
+
+    CHECK(soft <= LOSS_SOFTS);
+    if (soft > 0 && made.model == &kinds[MODEL_HINGE])
+        made.model = &soft_hinges[soft - 1];
+    return made;
+}
+
 bool model_has_outputs(uint32_t kind, uint32_t outputs)
 {
     if (kind >= KINDS)

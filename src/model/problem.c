@@ -209,10 +209,11 @@ enum err problem_add(const struct problem *problem,
                      const int16_t *exponent, void *scratch,
                      struct tally *tally)
 {
+    const struct problem at = problem_soft(problem, what->soft);
     struct sparse_rows rows;
 
     if (what->kind == EVALUATE_DIAGONAL)
-        return diagonal_add(problem, what->w, chunk, exponent, scratch,
+        return diagonal_add(&at, what->w, chunk, exponent, scratch,
                             dataset_is_sparse(problem->data)
                                 ? NULL /* Theirs is shorter than that. */
                                 : (char *)scratch + sums_bytes(problem),
@@ -220,10 +221,10 @@ enum err problem_add(const struct problem *problem,
     if (problem->model->classes)
         return add_classes(problem, what, chunk, exponent, scratch, tally);
     if (!dataset_is_sparse(problem->data))
-        return add_dense(problem, what, chunk, exponent, scratch, tally);
+        return add_dense(&at, what, chunk, exponent, scratch, tally);
     rows = dataset_sparse_chunk(problem->data, chunk);
-    return sparse_add_chunk(problem->isa, problem->model->loss, &rows, what,
-                            &round->sparse, exponent, chunk, scratch, tally);
+    return sparse_add_chunk(at.isa, at.model->loss, &rows, what, &round->sparse,
+                            exponent, chunk, scratch, tally);
 }
 
 void problem_settle(const struct problem *problem, void *scratch,
@@ -245,10 +246,11 @@ enum err problem_add_batch(const struct problem *problem,
                            uint32_t count, const int16_t *exponent,
                            void *scratch, struct tally *tally)
 {
+    const struct problem at = problem_soft(problem, what->soft);
     enum err err = ERR_OK;
 
     if (counts_pairs(problem, what->kind) &&
-        pairs_add(problem, what->w, first, count, exponent, scratch,
+        pairs_add(&at, what->w, first, count, exponent, scratch,
                   (char *)scratch + sums_bytes(problem), tally))
         return ERR_OK;
     for (uint32_t i = 0; err == ERR_OK && i < count; i++)

@@ -84,6 +84,10 @@ struct problem {
     uint32_t outputs; /* Weight vectors, one after the other; 0 means 1. */
 };
 
+/* The problem with the loss that `what` asks for: a soft hinge has a row of its
+ * own, and other losses have nothing to soften. */
+struct problem problem_soft(const struct problem *problem, uint32_t soft);
+
 /* No problem has more weights. */
 #define PROBLEM_DIMS_MAX DATA_COLS_MAX
 
@@ -267,8 +271,8 @@ MUST_CHECK enum err problem_add_columns(const struct problem *problem,
                                         const struct tally *tally);
 
 /* Scores of all rows to their slopes dloss/dz, times sample weights, in place;
- * returns the loss sum.  One output. */
-double problem_slopes(const struct problem *problem, double *z);
+ * returns the loss sum.  One output; `soft` as in struct evaluation. */
+double problem_slopes(const struct problem *problem, uint32_t soft, double *z);
 
 /* The gradient at w, with a round of its own: slow on index data. */
 MUST_CHECK enum err problem_add_chunk(const struct problem *problem,

@@ -23,19 +23,20 @@ enum err problem_residuals(const struct problem *problem,
                            const struct evaluation *what, uint32_t chunk,
                            void *scratch, double *r, double *loss)
 {
+    const struct problem at = problem_soft(problem, what->soft);
     struct dense_rows dense;
     struct sparse_rows sparse;
 
     if (dataset_is_sparse(problem->data)) {
         sparse = dataset_sparse_chunk(problem->data, chunk);
-        return sparse_residuals(problem->isa, problem->model->loss, &sparse,
-                                what, &round->sparse, r, loss)
+        return sparse_residuals(at.isa, at.model->loss, &sparse, what,
+                                &round->sparse, r, loss)
                    ? ERR_OK
                    : ERR_RANGE;
     }
     dense = dataset_chunk(problem->data, chunk);
     /* Sums show whether they are numbers. */
-    *loss = wide_residuals(problem, &dense, what, scratch, r);
+    *loss = wide_residuals(&at, &dense, what, scratch, r);
     return ERR_OK;
 }
 

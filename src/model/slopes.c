@@ -3,8 +3,9 @@
 
 enum { SLOPES_BLOCK = 256 }; /* Rows whose losses are on the stack. */
 
-double problem_slopes(const struct problem *problem, double *z)
+double problem_slopes(const struct problem *problem, uint32_t soft, double *z)
 {
+    const struct problem at = problem_soft(problem, soft);
     const struct dataset *data = problem->data;
     double loss[SLOPES_BLOCK];
     double total = 0;
@@ -14,9 +15,9 @@ double problem_slopes(const struct problem *problem, double *z)
         const uint32_t left = data->rows - i;
         const uint32_t count = left < SLOPES_BLOCK ? left : SLOPES_BLOCK;
 
-        kernel_slopes(
-            problem->isa, problem->model->loss, false, z + i, data->y + i,
-            data->weight == NULL ? NULL : data->weight + i, loss, count);
+        kernel_slopes(at.isa, at.model->loss, false, z + i, data->y + i,
+                      data->weight == NULL ? NULL : data->weight + i, loss,
+                      count);
         for (uint32_t k = 0; k < count; k++)
             total += loss[k];
     }

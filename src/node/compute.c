@@ -315,7 +315,10 @@ enum err compute_run(struct compute *compute, const struct compute_work *work,
         .compute = compute,
         .work = work,
         .cancel = cancel,
-        .what = {.kind = work->kind, .w = work->weights, .v = work->v},
+        .what = {.kind = work->kind,
+                 .w = work->weights,
+                 .v = work->v,
+                 .soft = work->soft},
     };
     enum err err = prepare(compute, work, &run.what);
 

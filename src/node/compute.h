@@ -40,10 +40,11 @@ struct compute_work {
     enum evaluation_kind kind;
     const double *weights;
     const double *v; /* HESSVEC only. */
+    uint32_t soft;   /* struct evaluation. */
     const int16_t *exponent;
     struct tally *tally; /* Blank or cleared. */
-    /* A number that stands for kind, weights and v: works of one round share
-     * what is prepared for it.  0: prepare anew. */
+    /* A number that stands for kind, weights, v and soft: works of one round
+     * share what is prepared for it.  0: prepare anew. */
     uint64_t round;
 };
 

@@ -102,6 +102,7 @@ void judge_start(struct judge_thread *judge, const struct action *action)
         .first = action->first,
         .end = action->end,
         .kind = what->kind,
+        .soft = what->soft,
         .weights = judge->w,
         .v = what->v != NULL ? judge->v : NULL,
         .exponent = judge->exponent,

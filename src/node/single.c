@@ -61,6 +61,7 @@ static enum err single_round(struct single *s, const struct evaluation *what)
         .first = 0,
         .end = dataset_chunks(problem->data),
         .kind = what->kind,
+        .soft = what->soft,
         .weights = what->w,
         .v = what->v,
         .exponent = s->exponent,

@@ -418,12 +418,12 @@ static enum err open_shared(struct train *train, struct pool *pool,
     return err == ERR_OK ? err : why_in(why, err, "--data-shared");
 }
 
-static double slopes(void *context, double *scores)
+static double slopes(void *context, uint32_t soft, double *scores)
 {
     const struct train *train = context;
     const struct problem problem = problem_in(train->options);
 
-    return problem_slopes(&problem, scores);
+    return problem_slopes(&problem, soft, scores);
 }
 
 /* Bounds are taken once, before the forks; every life shares them.  Of a

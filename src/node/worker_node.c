@@ -567,6 +567,7 @@ static void do_compute(struct node *node, const struct action *action)
         .first = action->first - first_chunk(node),
         .end = action->end - first_chunk(node),
         .kind = action->what.kind,
+        .soft = action->what.soft,
         .weights = action->what.w,
         .v = action->what.v,
         .round = action->round,

@@ -17,15 +17,17 @@ enum lbfgs_phase { FIRST, TRIAL, METRIC, PHASES };
  * their number has doubled: far from the start it is another. */
 #define METRIC_AGAIN 8u
 
-/* So many steps that gain less than this share of f are the last: about a kink
- * they might go on for ever. */
-#define MARK_STEPS 100u
-#define MARK_LEAST 1e-7
+/* The few rows that lie on a soft kink are no measure of the columns: without
+ * them it takes half the steps. */
+static bool has_metric(const struct optim *opt)
+{
+    return opt->options.diagonal && !opt->options.kinks;
+}
 
 static uint32_t vectors(const struct optim *opt)
 {
     /* b, gradient, direction, s, y; the metric. */
-    return 3 + 2 * opt->options.memory + opt->options.diagonal;
+    return 3 + 2 * opt->options.memory + has_metric(opt);
 }
 
 static void place(struct optim *opt)
@@ -37,7 +39,7 @@ static void place(struct optim *opt)
     opt->direction = opt->kept + 2 * dims;
     opt->pair_s = opt->kept + 3 * dims;
     opt->pair_y = opt->pair_s + opt->options.memory * dims;
-    if (opt->options.diagonal)
+    if (has_metric(opt))
         opt->metric = opt->pair_y + opt->options.memory * dims;
 }
 
@@ -76,7 +78,8 @@ static bool wants_metric(const struct optim *opt)
     const uint32_t step = opt->step;
 
     return opt->metric != NULL &&
-           (step == 0 || (step >= METRIC_AGAIN && (step & (step - 1)) == 0));
+           (opt->phase == FIRST ||
+            (step >= METRIC_AGAIN && (step & (step - 1)) == 0));
 }
 
 static void begin_step(struct optim *opt)
@@ -107,19 +110,6 @@ static void search_failed(struct optim *opt)
     begin_trials(opt);
 }
 
-/* Has little come of the last steps? */
-static void mark_progress(struct optim *opt)
-{
-    const double f = opt->objective;
-
-    if (opt->step % MARK_STEPS != 0)
-        return;
-    if (opt->options.kinks && opt->step > MARK_STEPS &&
-        opt->objective_mark - f <= MARK_LEAST * fabs(f))
-        opt->stalled = true;
-    opt->objective_mark = f;
-}
-
 static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
 {
     double value;
@@ -133,7 +123,6 @@ static bool feed_trial(struct optim *opt, const double *sum, double loss_sum)
     opt->diverged = optim_is_broken(opt);
     if (!opt->diverged)
         begin_step(opt);
-    mark_progress(opt);
     return true;
 }
 

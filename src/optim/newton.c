@@ -107,7 +107,7 @@ static void begin_products(struct optim *opt)
 static void take_curvature(struct optim *opt)
 {
     const bool metric = opt->metric != NULL &&
-                        (opt->step == 0 || opt->cg_round >= METRIC_PRICE);
+                        (opt->phase == FIRST || opt->cg_round >= METRIC_PRICE);
 
     opt->cg_round = 0;
     opt->pairs = 0;
@@ -154,7 +154,7 @@ static void take_hessian(struct optim *opt, const double *sum)
     }
     while (optim_span_next(opt, &span)) {
         for (uint32_t i = span.from; i < span.to; i++)
-            opt->factor[(size_t)i * (i + 1) / 2 + i] += 2 * span.l2;
+            opt->factor[(size_t)i * (i + 1) / 2 + i] += optim_ridge(opt, &span);
     }
 }
 
@@ -214,10 +214,10 @@ static void curve(struct optim *opt, const double *sum)
     struct span span = {0};
 
     while (optim_span_next(opt, &span)) {
-        const double twice = 2 * span.l2;
+        const double ridge = optim_ridge(opt, &span);
 
         for (uint32_t j = span.from; j < span.to; j++)
-            opt->work[j] = sum[j] / rows + twice * opt->v[j];
+            opt->work[j] = sum[j] / rows + ridge * opt->v[j];
     }
 }
 

@@ -19,6 +19,7 @@
 #include "math/grid.h"
 #include "math/vec.h"
 #include "optim/parts.h"
+#include "optim/soften.h"
 
 /* Relative to the weights: a shorter step ends the run ... */
 #define STEP_LEAST 0x1p-50
@@ -353,6 +354,13 @@ bool optim_is_broken(const struct optim *opt)
 
 /* --- the metric ---------------------------------------------------------- */
 
+double optim_ridge(const struct optim *opt, const struct span *span)
+{
+    if (opt->options.kinks && span->l2 == 0 && span->to - span->from == 1)
+        return fabs(opt->gradient[span->from]);
+    return 2 * span->l2;
+}
+
 /* Where f has no curvature, in padding say, any number does that makes steps
  * short. */
 void optim_take_metric(struct optim *opt, const double *sum)
@@ -363,7 +371,7 @@ void optim_take_metric(struct optim *opt, const double *sum)
 
     while (optim_span_next(opt, &span)) {
         for (uint32_t j = span.from; j < span.to; j++) {
-            opt->metric[j] = sum[j] / rows + 2 * span.l2;
+            opt->metric[j] = sum[j] / rows + optim_ridge(opt, &span);
             largest = fmax(largest, opt->metric[j]);
         }
     }
@@ -442,7 +450,7 @@ bool optim_begin_search(struct optim *opt, double step, bool measured,
         slope = vec_dot(opt->gradient, opt->direction, opt->dims);
         step = opt->metric != NULL ? 1 : 1 / opt->gradient_norm;
     }
-    if (descends && measured && !opt->options.kinks)
+    if (descends && measured)
         opt->excess = -slope / 2;
     if (!(slope < 0) || !isfinite(step) || is_lost(opt, slope, step)) {
         opt->stalled = true;
@@ -504,7 +512,7 @@ void optim_count_calm(struct optim *opt, double gain)
  * mostly rounding tells nothing of it: the excess is too small then by any
  * factor, but steps in a row, each as long as its line search found best, would
  * show it. */
-static bool is_sure(const struct optim *opt)
+bool optim_is_sure(const struct optim *opt)
 {
     return !opt->weak || opt->stalled || opt->calm >= CALM_STEPS ||
            opt->gradient_norm <= NORM_ROUNDING * opt->norm_start;
@@ -514,7 +522,7 @@ static bool is_within(const struct optim *opt, double accuracy)
 {
     if (opt->gradient_norm == 0)
         return true;
-    if (!is_sure(opt))
+    if (!optim_is_sure(opt))
         return false;
     return opt->excess <= accuracy * fabs(opt->objective) ||
            (!opt->weak &&
@@ -533,6 +541,8 @@ bool optim_converged(const struct optim *opt)
 {
     const struct optim_options *o = &opt->options;
 
+    if (soften_on(opt))
+        return soften_proved(opt);
     if (o->tol > 0)
         return opt->gradient_norm <= o->tol || gap_reached(opt);
     if (o->accuracy > 0 && is_within(opt, o->accuracy))
@@ -542,12 +552,14 @@ bool optim_converged(const struct optim *opt)
 
 enum optim_end optim_end(const struct optim *opt)
 {
+    const bool stalled = soften_on(opt) ? soften_ended(opt) : opt->stalled;
+
     if (opt->diverged)
         return OPTIM_DIVERGED;
     if (optim_converged(opt) ||
-        (opt->stalled && opt->options.tol <= 0 && is_within(opt, EXCESS_SMALL)))
+        (stalled && opt->options.tol <= 0 && is_within(opt, EXCESS_SMALL)))
         return OPTIM_CONVERGED;
-    if (opt->stalled)
+    if (stalled)
         return OPTIM_STALLED;
     return opt->step >= opt->options.steps ? OPTIM_STEPS : OPTIM_GOING;
 }
@@ -573,7 +585,9 @@ struct optim_outcome optim_outcome(const struct optim *opt)
         .excess = opt->excess,
         .objective_first = opt->objective_first,
         /* Others do not move on only from a point that will do. */
-        .at_model = opt->ops->has_search || optim_converged(opt),
+        .at_model = soften_on(opt)
+                        ? soften_ended(opt)
+                        : opt->ops->has_search || optim_converged(opt),
     };
 }
 
@@ -606,7 +620,7 @@ struct ask optim_next(const struct optim *opt)
     if (optim_end(opt) != OPTIM_GOING)
         return ask;
     ask.kind = ASK_EVALUATE;
-    ask.what = opt->ops->what(opt);
+    ask.what = soften_on(opt) ? soften_what(opt) : opt->ops->what(opt);
     ask.point = ask.what.w;
     return ask;
 }
@@ -618,7 +632,8 @@ bool optim_feed(struct optim *opt, const double *sum, double loss_sum)
     CHECK(optim_next(opt).kind == ASK_EVALUATE);
     opt->evaluations++;
     opt->round++;
-    updated = opt->ops->feed(opt, sum, loss_sum);
+    updated = soften_on(opt) ? soften_feed(opt, sum, loss_sum)
+                             : opt->ops->feed(opt, sum, loss_sum);
     if (opt->evaluations == 1)
         opt->objective_first = opt->objective;
     if (updated)
@@ -648,14 +663,15 @@ const double *optim_weights(const struct optim *opt)
 /* Three points of three numbers, three flags, trials, step. */
 enum { SEARCH_BYTES = 3 * 3 * 8 + 3 + 4 + 8 };
 /* kind, dims, vectors, step, round, evaluations, objective, gradient_norm,
- * excess, objective_first, objective_mark, norm_start, calm, flags; phase,
- * pairs, newest, cg_round, cg_rr, cg_first, norm_first. */
-enum { STATE_HEAD = 1 + 4 * 4 + 8 + 6 * 8 + 4 + 1 + 4 * 4 + 3 * 8 };
+ * excess, objective_first, norm_start, calm, flags; phase, pairs, newest,
+ * cg_round, cg_rr, cg_first, norm_first. */
+enum { STATE_HEAD = 1 + 4 * 4 + 8 + 5 * 8 + 4 + 1 + 4 * 4 + 3 * 8 };
+enum { SOFTEN_BYTES = 4 * 4 + 1 + 3 * 8 };
 enum { FLAG_DIVERGED = 1, FLAG_STALLED = 2, FLAG_WEAK = 4 };
 
 size_t optim_state_bytes(const struct optim *opt)
 {
-    return STATE_HEAD + SEARCH_BYTES +
+    return STATE_HEAD + SEARCH_BYTES + SOFTEN_BYTES +
            (size_t)opt->vectors * opt->dims * sizeof *opt->kept;
 }
 
@@ -678,6 +694,18 @@ static void put_search(struct writer *out, const struct search *search)
     put_f64(out, search->step);
 }
 
+static void put_soften(struct writer *out, const struct soften *soften)
+{
+    put_u32(out, soften->phase);
+    put_u32(out, soften->level);
+    put_u32(out, soften->shifts);
+    put_u32(out, soften->proofs);
+    put_u8(out, soften->sure);
+    put_f64(out, soften->target);
+    put_f64(out, soften->truth);
+    put_f64(out, soften->least);
+}
+
 void optim_save(const struct optim *opt, struct writer *out)
 {
     const size_t count = (size_t)opt->vectors * opt->dims;
@@ -695,7 +723,6 @@ void optim_save(const struct optim *opt, struct writer *out)
     put_f64(out, opt->gradient_norm);
     put_f64(out, opt->excess);
     put_f64(out, opt->objective_first);
-    put_f64(out, opt->objective_mark);
     put_f64(out, opt->norm_start);
     put_u32(out, opt->calm);
     put_u8(out, (uint8_t)flags);
@@ -707,6 +734,7 @@ void optim_save(const struct optim *opt, struct writer *out)
     put_f64(out, opt->cg_first);
     put_f64(out, opt->norm_first);
     put_search(out, &opt->search);
+    put_soften(out, &opt->soften);
     put_bytes(out, opt->kept, count * sizeof *opt->kept);
 }
 
@@ -732,6 +760,18 @@ static void get_search(struct reader *in, struct search *search)
     search->step = get_f64(in);
 }
 
+static void get_soften(struct reader *in, struct soften *soften)
+{
+    soften->phase = get_u32(in);
+    soften->level = get_u32(in);
+    soften->shifts = get_u32(in);
+    soften->proofs = get_u32(in);
+    soften->sure = get_u8(in) != 0;
+    soften->target = get_f64(in);
+    soften->truth = get_f64(in);
+    soften->least = get_f64(in);
+}
+
 /* All but the vectors, in the order of optim_save. */
 static void get_head(struct reader *in, struct optim *opt)
 {
@@ -744,7 +784,6 @@ static void get_head(struct reader *in, struct optim *opt)
     opt->gradient_norm = get_f64(in);
     opt->excess = get_f64(in);
     opt->objective_first = get_f64(in);
-    opt->objective_mark = get_f64(in);
     opt->norm_start = get_f64(in);
     opt->calm = get_u32(in);
     flags = get_u8(in);
@@ -759,6 +798,7 @@ static void get_head(struct reader *in, struct optim *opt)
     opt->cg_first = get_f64(in);
     opt->norm_first = get_f64(in);
     get_search(in, &opt->search);
+    get_soften(in, &opt->soften);
 }
 
 /* These index arrays: a damaged file must not get that far. */
@@ -768,7 +808,7 @@ static bool counters_fit(const struct optim *opt)
     const uint32_t phases =
         opt->ops->phases - (opt->ops->has_search && opt->metric == NULL);
 
-    return opt->phase < phases && opt->pairs <= pairs_max &&
+    return opt->phase < phases && opt->pairs <= pairs_max && soften_fits(opt) &&
            (opt->newest == 0 || opt->newest < pairs_max);
 }
 

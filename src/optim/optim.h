@@ -119,7 +119,8 @@ struct optim_options {
     uint32_t cg_max;      /* newton: HESSVEC rounds a step, > 0. */
     bool nesterov;        /* momentum. */
     bool diagonal;        /* lbfgs, newton: DIAGONAL can be evaluated. */
-    bool kinks;           /* The loss has kinks: slopes tell no excess. */
+    bool kinks;           /* The loss has kinks: lbfgs and newton soften them
+                             (soften.h). */
     uint32_t weight_bits; /* lbfgs, newton: trials are rounded to so many bits
                              of the largest weight; 0 = not at all, else at
                              most 52.  For data whose kernels round weights
@@ -135,7 +136,7 @@ enum optim_end {
     OPTIM_CONVERGED, /* tol, gap or accuracy was reached, or no step makes it
                         better and the excess is small. */
     OPTIM_STALLED,   /* No step makes it better, yet the excess is not small:
-                        kinks, or sums too coarse for the data. */
+                        sums too coarse for the data. */
     OPTIM_STEPS,     /* All steps are made. */
     OPTIM_DIVERGED,
 };
@@ -157,6 +158,18 @@ struct ask {
     const double *point;    /* what.w; at ASK_DONE the model. */
 };
 
+/* lbfgs, newton, if the loss has kinks: soften.h. */
+struct soften {
+    uint32_t phase;
+    uint32_t level;  /* evaluation.soft of the descent. */
+    uint32_t shifts; /* Of the intercept, so far. */
+    uint32_t proofs; /* That were wanting, of this level. */
+    bool sure;       /* The level ends by proof alone. */
+    double target;   /* Excess at which it ends. */
+    double truth;    /* The objective proper, where it was measured last. */
+    double least;    /* No less is it anywhere, as far as is known. */
+};
+
 struct optim {
     struct optim_options options;
     uint32_t dims;
@@ -170,14 +183,14 @@ struct optim {
     double excess;        /* lbfgs, newton: estimate of f less its least value,
                              -G'p/2 with p the direction at the model, so that
                              units of columns do not matter.  Infinite before
-                             there is one, and always with other kinds. */
+                             there is one, and always with other kinds.  With
+                             kinks a proved bound, at the end. */
     double objective_first; /* At the start. */
     uint32_t calm;          /* newton: steps in a row that neither
                                promised nor gained more than `accuracy`. */
     double norm_start;      /* gradient_norm at the start. */
     bool weak;              /* The curvature behind `excess` is known in part
                                only: it counts after calm steps alone. */
-    double objective_mark;  /* lbfgs: some steps ago. */
     bool diverged;          /* Weights or objective are no longer finite. */
     bool stalled;           /* No step makes it better: the model is as
                                good as the arithmetic allows. */
@@ -192,6 +205,7 @@ struct optim {
     double cg_first;   /* of this step's gradient, and */
     double norm_first; /* the root of that at the start. */
     struct search search;
+    struct soften soften;
     uint32_t vectors;  /* Behind `kept`, dims each. */
     double *kept;      /* All that is saved, one block. */
     double *b, *u, *v; /* Into kept: the model, and what the kind needs. */

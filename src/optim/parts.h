@@ -53,6 +53,8 @@ void optim_measure_first(struct optim *opt, const double *sum, double loss_sum);
 /* decay^i and the like: by square and multiply from the lowest bit of i. */
 double optim_power(double base, uint32_t exponent);
 
+/* Does `excess` tell what it should? */
+bool optim_is_sure(const struct optim *opt);
 /* After a step that made f less by `gain`. */
 void optim_count_calm(struct optim *opt, double gain);
 /* Weights, gradient or objective are not finite. */
@@ -60,6 +62,10 @@ bool optim_is_broken(const struct optim *opt);
 
 bool optim_is_dense(const struct optim *opt);
 
+/* What the objective adds to the second derivatives of the loss in a span: 2
+ * l2, and where a free weight may have no curvature at all, for no row lies on
+ * a soft kink, as much as keeps its steps to 1, the unit of scores. */
+double optim_ridge(const struct optim *opt, const struct span *span);
 /* Take DIAGONAL for the metric. */
 void optim_take_metric(struct optim *opt, const double *sum);
 /* into <- metric^-1 from; they may be the same. */

@@ -17,12 +17,13 @@ enum err oracle_scale(void *context, const struct evaluation *what,
     return ERR_OK;
 }
 
-double oracle_slopes(void *context, double *scores)
+double oracle_slopes(void *context, uint32_t soft, double *scores)
 {
     const struct oracle *oracle = context;
 
-    return oracle->problem == NULL ? 0
-                                   : problem_slopes(oracle->problem, scores);
+    return oracle->problem == NULL
+               ? 0
+               : problem_slopes(oracle->problem, soft, scores);
 }
 
 /* --- memory -------------------------------------------------------------- */
@@ -33,6 +34,11 @@ static size_t memo_at(const struct oracle *oracle, uint32_t step,
     return (size_t)step * oracle->chunks + chunk;
 }
 
+static bool is_memorable(const struct evaluation *what)
+{
+    return what->kind == EVALUATE_GRADIENT && what->soft == 0;
+}
+
 /* The remembered gradient at these weights and scale; `known` if none is. */
 static uint32_t memo_find(const struct oracle *oracle,
                           const struct evaluation *what,
@@ -40,8 +46,9 @@ static uint32_t memo_find(const struct oracle *oracle,
 {
     const size_t dims = oracle->dims;
 
-    for (uint32_t t = 0; what->kind == EVALUATE_GRADIENT && t < oracle->known;
-         t++) {
+    if (!is_memorable(what))
+        return oracle->known;
+    for (uint32_t t = 0; t < oracle->known; t++) {
         if (memcmp(oracle->points + t * dims, what->w,
                    dims * sizeof *what->w) == 0 &&
             memcmp(oracle->exponents + t * (dims + 1), exponent,
@@ -196,8 +203,7 @@ static void remember_point(struct oracle *oracle, const double *w)
 static enum err evaluate(struct oracle *oracle, const struct evaluation *what,
                          struct tally *one, struct tally *total)
 {
-    const bool remember = oracle->remembers &&
-                          what->kind == EVALUATE_GRADIENT &&
+    const bool remember = oracle->remembers && is_memorable(what) &&
                           oracle->known < oracle->capacity;
     enum err err = oracle_scale(oracle, what, oracle->scale);
 

@@ -72,7 +72,7 @@ enum err oracle_scale(void *context, const struct evaluation *what,
                       int16_t *exponent);
 
 /* A slopes_function; the same context. */
-double oracle_slopes(void *context, double *scores);
+double oracle_slopes(void *context, uint32_t soft, double *scores);
 
 /* As coordinator_hash: of the columns, not of their padding. */
 struct digest oracle_hash(const struct oracle *oracle, const double *w);

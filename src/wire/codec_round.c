@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/kernel.h"
 #include "math/pack.h"
 #include "wire/codec_parts.h"
 
@@ -85,6 +86,7 @@ void put_round_head(struct writer *out, const struct msg_round *round)
     put_bool(out, round->patient);
     put_bool(out, round->single);
     put_u8(out, (uint8_t)round->kind);
+    put_u8(out, (uint8_t)round->soft);
     if (evaluation_is_product(round->kind))
         put_u32(out, round->parts);
     put_u32(out, round->dims);
@@ -245,6 +247,8 @@ void get_round_head(struct reader *in, const struct codec_room *room,
     round->patient = get_bool(in);
     round->single = get_bool(in);
     round->kind = get_evaluation(in, room);
+    round->soft = get_u8(in);
+    must(in, round->soft <= LOSS_SOFTS);
     product = evaluation_is_product(round->kind);
     round->parts = product ? get_u32(in) : 0;
     round->dims = get_u32(in);

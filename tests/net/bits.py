@@ -57,6 +57,7 @@ METHODS = {
     "lbfgs, too far": ["--optim", "lbfgs", "--lr", "1e25"],
     "lbfgs, linear": ["--optim", "lbfgs", "--model", "linear"],
     "lbfgs, hinge": ["--optim", "lbfgs", "--model", "hinge"],
+    "newton, hinge": ["--model", "hinge", "--optim", "newton"],
 }
 # Softmax regression by every optimiser, ten classes.
 SOFTMAX = {

@@ -56,9 +56,10 @@ static void test_beats_do_not_put_off_suspicion(void **state)
     play_close(&play);
 }
 
-static double no_slopes(void *context, double *scores)
+static double no_slopes(void *context, uint32_t soft, double *scores)
 {
     (void)context;
+    (void)soft;
     scores[0] = 0;
     return 0;
 }

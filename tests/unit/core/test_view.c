@@ -11,9 +11,10 @@
 
 #include "play.h"
 
-static double no_slopes(void *context, double *scores)
+static double no_slopes(void *context, uint32_t soft, double *scores)
 {
     (void)context;
+    (void)soft;
     *scores = 0;
     return 0;
 }

@@ -23,8 +23,9 @@
     "7ebc96bec2cdd289a01123f9620860851972ffeb68e8d04521e6e9932a5a2182"
 
 static const enum isa isas[] = {ISA_PORTABLE, ISA_AVX2, ISA_AVX512};
-static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
-                                   LOSS_SQUARED_HINGE, LOSS_HINGE};
+static const enum loss losses[] = {
+    LOSS_LOGISTIC, LOSS_SQUARED,    LOSS_SQUARED_HINGE,
+    LOSS_HINGE,    LOSS_HINGE_SOFT, (enum loss)(LOSS_HINGE_SOFT + 5)};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void assert_same(const struct chunk *chunk, enum isa isa, enum loss loss,
@@ -208,6 +209,16 @@ static void test_definition(void **state)
         slope_at(ISA_PORTABLE, LOSS_HINGE, z, y, &r, &loss);
         assert_near(r, hinge > 0.0L ? (long double)-y : 0.0L, 0.0);
         assert_near(loss, hinge, 3e-16);
+        /* The parabola near the kink, then the line. */
+        for (int k = 0; k < 4; k++) {
+            const long double width = ldexpl(1, -k);
+            const long double near = fminl(hinge / width, 1);
+
+            slope_at(ISA_PORTABLE, (enum loss)(LOSS_HINGE_SOFT + k), z, y, &r,
+                     &loss);
+            assert_near(r, (long double)-y * near, 3e-16);
+            assert_near(loss, near * (hinge - width * near / 2), 6e-16);
+        }
     }
 }
 

@@ -350,8 +350,10 @@ static void test_sparse(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
         const bool ones = seed % 2 == 0;
-        const struct evaluation gradient = {EVALUATE_GRADIENT, e.w, NULL};
-        const struct evaluation product = {EVALUATE_HESSVEC, e.w, e.v};
+        const struct evaluation gradient = {.kind = EVALUATE_GRADIENT,
+                                            .w = e.w};
+        const struct evaluation product = {
+            .kind = EVALUATE_HESSVEC, .w = e.w, .v = e.v};
 
         make(&e, seed, ones ? DENSE_BIT : DENSE_F32, 0.3);
         if (seed % 5 == 0)
@@ -366,7 +368,7 @@ static void test_sparse_refuses_whole(void **state)
 {
     static struct example e;
     static struct entries s;
-    const struct evaluation gradient = {EVALUATE_GRADIENT, e.w, NULL};
+    const struct evaluation gradient = {.kind = EVALUATE_GRADIENT, .w = e.w};
     int16_t exponent[DIMS_MAX + 1];
     struct tally tally;
 

@@ -112,8 +112,8 @@ static double optimum(const struct convex *p)
 
     for (int it = 0; it < 60; it++) {
         double g[DIMS], h[TRIANGLE], next[DIMS];
-        const struct evaluation gradient = {EVALUATE_GRADIENT, w, NULL};
-        const struct evaluation hessian = {EVALUATE_HESSIAN, w, NULL};
+        const struct evaluation gradient = {.kind = EVALUATE_GRADIENT, .w = w};
+        const struct evaluation hessian = {.kind = EVALUATE_HESSIAN, .w = w};
         double step = 1;
 
         (void)evaluate(p, &gradient, g);

@@ -4,6 +4,7 @@
 
 #include "base/chunkset.h"
 #include "core/offset.h"
+#include "math/kernel.h"
 
 static uint32_t random_u32(struct rng *rng)
 {
@@ -235,6 +236,7 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->count = random_items(rng, room);
     round->items = room->items;
     round->kind = (enum evaluation_kind)rng_below(rng, 7);
+    round->soft = (uint32_t)rng_below(rng, LOSS_SOFTS + 1);
     round->parts = evaluation_is_product(round->kind) ? random_u32(rng) : 0;
     round->dims = RANDOM_DIMS;
     round->direction = round->kind == EVALUATE_HESSVEC ? room->direction : NULL;

@@ -146,6 +146,7 @@ static void test_fields_land_where_they_belong(void **state)
                         evaluation_dims(sent.round.kind, RANDOM_DIMS) *
                             sizeof *sent.round.exponent);
     assert_int_equal(sent.round.kind, got.round.kind);
+    assert_int_equal(sent.round.soft, got.round.soft);
     assert_int_equal(sent.round.direction == NULL, got.round.direction == NULL);
     if (sent.round.direction != NULL)
         assert_memory_equal(sent.round.direction, got.round.direction,
