@@ -14,6 +14,7 @@
 #include "node/worker_node.h"
 #include "os/net.h"
 #include "os/scratch.h"
+#include "os/signals.h"
 #include "os/token.h"
 #include "wire/codec.h"
 
@@ -105,17 +106,20 @@ static enum err host(struct muster_group *group,
         .least = o->least > 0 ? o->least : 1,
         .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
     };
-    enum err err = options.near ? open_folder(group, why)
-                                : token_given(o->token_file, true,
-                                              &group->ways.token, why);
+    enum err err;
+
+    signals_keep(); /* What is written may be too much for a limit. */
+    err = options.near
+              ? open_folder(group, why)
+              : token_given(o->token_file, true, &group->ways.token, why);
 
     if (err == ERR_OK)
         err = group_host_open(&options, &group->host, why);
-    if (err != ERR_OK)
-        return err;
-    group->ways.addresses[0] = *group_host_local(group->host);
-    if (options.near)
+    if (err == ERR_OK)
+        group->ways.addresses[0] = *group_host_local(group->host);
+    if (err == ERR_OK && options.near)
         err = ways_keep_address(group->folder, &group->ways.addresses[0], why);
+    signals_restore();
     return err == ERR_OK ? be_member(group, o, why) : err;
 }
 

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <stddef.h>
 
-static const int touched[] = {SIGINT,  SIGTERM, SIGHUP,
-                              SIGUSR1, SIGCHLD, SIGPIPE};
+static const int touched[] = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
+                              SIGCHLD, SIGPIPE, SIGXFSZ};
 
 #define TOUCHED (sizeof touched / sizeof *touched)
 
@@ -32,6 +32,7 @@ void signals_keep(void)
         for (size_t i = 0; i < TOUCHED; i++)
             (void)sigaction(touched[i], NULL, &kept[i]);
         (void)sigaction(SIGPIPE, &ignore, NULL);
+        (void)sigaction(SIGXFSZ, &ignore, NULL); /* A write fails instead. */
     }
     pthread_mutex_unlock(&mutex);
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,6 +228,46 @@ static void test_leaves_other_children_alone(void **state)
     (void)close(hold[0]);
 }
 
+/* --- limits ----------------------------------------------------------------
+ */
+
+/* In a process of its own, which may write no file. */
+static void writes_nothing(void)
+{
+    const struct rlimit none = {0, 0};
+    const struct muster_options options = asked(2);
+    const struct muster_group_options group_options = MUSTER_OPTIONS;
+    struct muster_model *model = NULL;
+    struct muster_group *group = NULL;
+    char why[MUSTER_WHY_SIZE] = "";
+
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0)
+        _exit(1);
+    if (muster_train(&options, &model, why) == MUSTER_OK || why[0] == '\0')
+        _exit(2);
+    why[0] = '\0';
+    if (muster_group_host(&group_options, &group, why) == MUSTER_OK ||
+        why[0] == '\0')
+        _exit(3);
+    _exit(0);
+}
+
+/* A write over the limit is an error that is told, not the host's end. */
+static void test_a_file_limit_does_not_end_the_host(void **state)
+{
+    pid_t child;
+    int status;
+
+    (void)state;
+    FORKS_BESIDE_THREADS();
+    child = fork();
+    if (child == 0)
+        writes_nothing();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* --- signals that end it -----------------------------------------------------
  */
 
@@ -331,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_returns_whatever_sigchld_does),
         cmocka_unit_test(test_returns_with_signals_blocked),
         cmocka_unit_test(test_leaves_other_children_alone),
+        cmocka_unit_test(test_a_file_limit_does_not_end_the_host),
         cmocka_unit_test(test_signals_stop_it_whoever_gets_them),
         cmocka_unit_test(test_second_at_once_is_refused),
     };

@@ -430,6 +430,47 @@ static void test_a_relay_speaks_for_its_leaves(void **state)
     close_play(&play);
 }
 
+/* Whose name is it?  Asked until the answer is clear; the relay beats, and the
+ * leaf itself is heard once a second, or not at all. */
+static bool displaces(struct play *play, bool lives)
+{
+    const struct msg pulse = {.kind = MSG_PULSE, .leaf = 102};
+    struct msg msg = {.kind = MSG_HELLO};
+    uint64_t sequence = 0;
+
+    msg.hello.version = MSG_VERSION;
+    msg.hello.incarnation = 77;
+    msg.hello.resident = true;
+    (void)snprintf(msg.hello.name, NAME_SIZE, "w2");
+    for (play->now = 0;; play->now += 50 * MS_US) {
+        assert_true(play->now < 60 * SECOND_US);
+        watch(play, ++sequence, 0, 0);
+        if (lives && play->now % SECOND_US == 0)
+            say(play, RELAY_LINK, &pulse);
+        say(play, 0, &msg);
+        if (stage_find(&play->actions, MSG_WELCOME) != NULL)
+            return true;
+        if (stage_find(&play->actions, MSG_REJECT) != NULL)
+            return false;
+    }
+}
+
+/* Behind a relay, too, the name of one that lives is taken; one of whose end
+ * its relay has not told is not in the way of its next life. */
+static void test_the_name_of_a_leaf_is_taken(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 0);
+    assert_false(displaces(&play, true));
+    assert_int_equal(play.coordinator.alive, 4);
+    close_play(&play);
+    open_play(&play, "uncoded", 4, 0, 0);
+    assert_true(displaces(&play, false));
+    close_play(&play);
+}
+
 /* ... and when it does not beat, none of them is. */
 static void test_a_silent_relay_hides_its_leaves(void **state)
 {
@@ -674,6 +715,7 @@ int main(void)
         cmocka_unit_test(test_a_dead_relay_takes_its_leaves),
         cmocka_unit_test(test_a_leaf_is_told_through_its_relay),
         cmocka_unit_test(test_a_relay_speaks_for_its_leaves),
+        cmocka_unit_test(test_the_name_of_a_leaf_is_taken),
         cmocka_unit_test(test_a_silent_relay_hides_its_leaves),
         cmocka_unit_test(test_gone_is_death),
         cmocka_unit_test(test_a_round_is_repeated),

@@ -489,6 +489,26 @@ static void test_rules(void **state)
     assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
 }
 
+/* What a worker says it took goes into delays and plans. */
+static void test_durations_have_a_cap(void **state)
+{
+    const int64_t day = 24 * 3600 * SECOND_US;
+    struct fixture *f = *state;
+    struct msg msg;
+
+    for (int i = 0; i < 2; i++) {
+        const enum msg_kind kind = i == 0 ? MSG_TALLY : MSG_ROW;
+
+        make(f, kind, &msg);
+        *(i == 0 ? &msg.tally.compute_us : &msg.row.compute_us) = day;
+        assert_true(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+        *(i == 0 ? &msg.tally.compute_us : &msg.row.compute_us) = day + 1;
+        assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+        *(i == 0 ? &msg.tally.compute_us : &msg.row.compute_us) = -1;
+        assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
+    }
+}
+
 static void test_control_characters_do_not_travel(void **state)
 {
     struct fixture *f = *state;
@@ -537,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_vectors_need_a_job),
         cmocka_unit_test(test_too_many_items_are_refused),
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_durations_have_a_cap),
         cmocka_unit_test(test_control_characters_do_not_travel),
         cmocka_unit_test(test_names),
     };
