@@ -176,9 +176,8 @@ static enum err name_in(const char *url, char *name, size_t size,
 
     if (length == 0 || length >= size || slash[1] == '.')
         return why_set(why, ERR_RANGE,
-                       "%.300s does not end with a file's name; give one with "
-                       "--out FILE",
-                       url);
+                       "the address does not end with a file's name; give one "
+                       "with --out FILE");
     (void)snprintf(name, size, "%.*s", (int)length, slash + 1);
     return ERR_OK;
 }

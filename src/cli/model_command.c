@@ -22,6 +22,7 @@
 #include "cli/page.h"
 #include "data/span.h"
 #include "os/file.h"
+#include "os/input.h"
 #include "os/output.h"
 
 #define MODEL_BYTES_MAX (UINT64_C(1) << 32)
@@ -30,11 +31,40 @@
 #define NPY_ALIGN       64u
 #define TENSOR_ALIGN    8u
 
+/* Gigabytes of zeros are told by the first: files by a look, and what a device
+ * gives is not asked for. */
+static enum err check_text(const char *path, struct why *why)
+{
+    char first[64];
+    struct input input;
+    size_t got = 0;
+    enum err err = input_open(&input, path, why);
+
+    if (err == ERR_UNSUPPORTED)
+        return input_is_device(path)
+                   ? why_set(why, ERR_FORMAT,
+                             "%.200s: a device; a model is a file", path)
+                   : ERR_OK;
+    if (err != ERR_OK)
+        return err;
+    err = input_read_at(&input, 0, first, sizeof first, &got);
+    input_close(&input);
+    if (err == ERR_OK && memchr(first, '\0', got) == NULL)
+        return ERR_OK;
+    return why_set(why, ERR_FORMAT,
+                   "%.200s: not a model in LIBLINEAR's text "
+                   "form",
+                   path);
+}
+
 enum err model_load(const char *path, struct model_file *model, struct why *why)
 {
     uint8_t *text;
     size_t size;
-    enum err err = file_read(path, MODEL_BYTES_MAX, &text, &size, why);
+    enum err err = check_text(path, why);
+
+    if (err == ERR_OK)
+        err = file_read(path, MODEL_BYTES_MAX, &text, &size, why);
 
     if (err != ERR_OK)
         return err;

@@ -481,6 +481,8 @@ static enum err slurp(const char *path, struct span *text, struct why *why)
         }
         data = grown;
         err = unpacker_fill(in, data + size, room - size, &got, why);
+        if (err == ERR_OK && memchr(data + size, '\0', got) != NULL)
+            err = why_set(why, ERR_FORMAT, "a NUL byte; is this a text file?");
         size += err == ERR_OK ? got : 0;
     }
     unpacker_close(in);

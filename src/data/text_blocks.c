@@ -164,8 +164,19 @@ static enum err read_page(const struct job *job, struct desk *desk,
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
 
+/* No line ends in a whole block, and there is what no text has: who read on
+ * would read all of a disk. */
+static bool is_no_text(const char *block, size_t size)
+{
+    return memchr(block, '\n', size) == NULL &&
+           memchr(block, '\0', size) != NULL;
+}
+
 static enum err say_load(enum err err, uint64_t line, struct why *why)
 {
+    if (err == ERR_FORMAT)
+        return why_set(why, err, "line %llu: a NUL byte; is this a text file?",
+                       (unsigned long long)line);
     if (err == ERR_TOOBIG)
         return why_set(why, err,
                        "line %llu: longer than 2 GiB; is this a text file?",
@@ -227,6 +238,8 @@ static enum err load_range(const struct job *job, uint32_t item,
         if (err != ERR_OK)
             return err;
         page->size += got;
+        if (got == want && is_no_text(page->text, page->size))
+            return ERR_FORMAT;
     }
     keep_lines(page, span, item == 0);
     end_line(page);
@@ -383,6 +396,9 @@ static enum err fill_page(struct job *job, struct page *page, struct why *why)
             return err;
         page->size += got;
         job->ended = got < job->block_bytes;
+        if (job->record_bytes == 0 && !job->ended &&
+            is_no_text(page->text, page->size))
+            return say_load(ERR_FORMAT, job->lines + 1, why);
         mend_ends(job, page);
         whole = job->started ? whole_lines(job, page) : 0;
     }

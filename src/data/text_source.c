@@ -66,6 +66,10 @@ static enum err make_room(struct text_source *source, struct why *why)
         return why_set(why, ERR_TOOBIG,
                        "line %llu: longer than 2 GiB; is this a text file?",
                        (unsigned long long)source->line + 1);
+    if (unread > 0 && memchr(source->buffer, '\0', unread) != NULL)
+        return why_set(why, ERR_FORMAT,
+                       "line %llu: a NUL byte; is this a text file?",
+                       (unsigned long long)source->line + 1);
     grown = mem_grow(source->buffer, unread, source->capacity + 1, 1,
                      &source->capacity);
     if (grown == NULL)

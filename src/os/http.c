@@ -26,6 +26,7 @@ enum {
     STATUS_WHOLE = 200,
     STATUS_PART = 206,
     STATUS_NO_RANGE = 416,
+    LENGTH_DIGITS = 18, /* Of lengths that fit 63 bits. */
 };
 
 /* One transfer. */
@@ -43,7 +44,8 @@ struct fetch {
     char had[SEAL_SIZE];  /* What the part is of: "": not known. */
     char etag[SEAL_SIZE]; /* As this answer says; "": nothing. */
     char date[SEAL_SIZE];
-    bool other; /* It goes on with another file than was begun. */
+    bool other;   /* It goes on with another file than was begun. */
+    bool endless; /* It promises more bytes than there are numbers. */
     bool begun;
     int error; /* errno of a failed write. */
 };
@@ -69,15 +71,28 @@ static void take_header(const char *line, size_t size, const char *name,
                    line);
 }
 
+/* libcurl passes over a length that it cannot hold, and then takes whatever
+ * comes for the whole. */
+static bool is_endless(const char *length)
+{
+    const size_t digits = strspn(length, "0123456789");
+
+    return length[strspn(length, "0")] != '\0' &&
+           digits - strspn(length, "0") > LENGTH_DIGITS;
+}
+
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
     struct fetch *const fetch = context;
+    char length[SEAL_SIZE] = "";
 
     if (strncmp(line, "HTTP/", size * count < 5 ? size * count : 5) == 0)
         fetch->etag[0] = fetch->date[0] = '\0'; /* After a redirection. */
     take_header(line, size * count, "etag:", fetch->etag);
     take_header(line, size * count, "last-modified:", fetch->date);
-    return size * count;
+    take_header(line, size * count, "content-length:", length);
+    fetch->endless = is_endless(length);
+    return fetch->endless ? 0 : size * count;
 }
 
 /* What tells this version of the file from others, to the byte.  "": nothing
@@ -224,6 +239,11 @@ static enum err say_curl(const struct fetch *fetch, CURLcode code,
 
     if (fetch->error != 0)
         return file_write_failed(why, fetch->part, fetch->error);
+    if (fetch->endless)
+        return why_set(why, ERR_TOOBIG,
+                       "%.300s: the server promises more bytes than a file can "
+                       "have; is it the right address?",
+                       url);
     (void)curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
     if (code == CURLE_HTTP_RETURNED_ERROR)
         return say_status(fetch, status, why);

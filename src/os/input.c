@@ -17,6 +17,14 @@ bool input_is_stream(const char *path)
             !S_ISDIR(found.st_mode));
 }
 
+bool input_is_device(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 &&
+           (S_ISCHR(found.st_mode) || S_ISBLK(found.st_mode));
+}
+
 enum err input_open(struct input *input, const char *path, struct why *why)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -25,6 +25,9 @@ struct input {
  * since whoever writes into a pipe notices. */
 bool input_is_stream(const char *path);
 
+/* One that is no pipe, and may never end. */
+bool input_is_device(const char *path);
+
 /* ERR_UNSUPPORTED, without a sentence, if it is a pipe or a device: read those
  * front to back. */
 MUST_CHECK enum err input_open(struct input *input, const char *path,

@@ -171,6 +171,24 @@ def unreadable():
                    "program here") from error
 
 
+def zeros():
+    """What has no lines is not read to its end, which it may not have."""
+    with open("z.svm", "wb") as file:
+        file.truncate(1 << 42)
+    os.link("z.svm", "z.csv")
+    no_text = "line 1: a NUL byte; is this a text file?"
+    refuses("z.svm", no_text)
+    refuses("z.csv", no_text)
+    refuses("/dev/zero", no_text)
+    for path, words in (("/dev/zero", "a device; a model is a file"),
+                        ("z.svm", "not a model in LIBLINEAR's text form")):
+        done = subprocess.run([MUSTER, "model", "show", path],
+                              capture_output=True, text=True, timeout=60,
+                              check=False)
+        assert done.returncode == 1 and done.stderr == \
+            f"muster: {path}: {words}\n", done
+
+
 def same_rows():
     write("plain.svm", ROWS)
     wanted = json.loads(info("plain.svm").stdout)["digest"]
@@ -181,7 +199,7 @@ def same_rows():
 
 
 def main():
-    checks = [libsvm, csv, packed, places, unreadable, same_rows]
+    checks = [libsvm, csv, packed, places, unreadable, zeros, same_rows]
     print(f"1..{len(checks)}")
     for number, check in enumerate(checks, 1):
         try:

@@ -39,6 +39,8 @@ class Server(http.server.BaseHTTPRequestHandler):
             return self.answer(503, b"no")
         if self.path == "/short.svm" and wanted is None:
             return self.answer(200, BODY[:4000], whole=len(BODY))
+        if self.path == "/endless":
+            return self.answer(200, BODY, whole=2 ** 64 + 7)
         if self.path == "/page":
             return self.answer(200, b"<html>", "text/html; charset=utf-8")
         if self.path not in ("/data.svm", "/norange.svm", "/short.svm"):
@@ -236,6 +238,15 @@ def check_get(base):
             _, out, err = get(to + path, "--out", "secret.svm", "--sha256",
                               "0" * 64)
             assert "secret@" not in out + err and "me:***@" in err, err
+        code, out, err = get(to + "/")
+        assert code == 2 and "secret" not in out + err, err
+        assert "does not end with a file's name" in err, err
+
+    def endless():
+        """A length that no number holds is no promise that was kept."""
+        code, _, err = get(base + "/endless", "--out", "endless.svm")
+        assert code == 1 and "promises more bytes than a file can" in err, err
+        assert not os.path.exists("endless.svm")
 
     def not_the_web():
         code, _, err = get("http://", "--out", "x")
@@ -243,7 +254,7 @@ def check_get(base):
 
     return [whole, resumed, no_ranges, too_much, wrong_hash, login, absent,
             offline, busy, broken_off, other_address, changed_file, nameless_part,
-            through_a_link, no_room, strangers_part, no_password, not_the_web]
+            through_a_link, no_room, strangers_part, no_password, endless, not_the_web]
 
 
 def check_info():
