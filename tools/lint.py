@@ -113,6 +113,22 @@ def check_banned():
     return call(["tools/check_banned.py"])
 
 
+# What a program run by hand leaves in the root is not to be committed.
+ROOT_FILES = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore",
+              "ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+              "README.md", "meson.build", "meson_options.txt"}
+
+
+def check_root():
+    if not (ROOT / ".git").exists():
+        return None
+    done = subprocess.run(["git", "ls-files", "--full-name", ":(top,glob)*"],
+                          cwd=ROOT, stdout=subprocess.PIPE, text=True,
+                          check=True)
+    return [f"{name}: does not belong in the root"
+            for name in done.stdout.splitlines() if name not in ROOT_FILES]
+
+
 def check_headers():
     """Each header compiles alone."""
     return for_each(lambda path: remembering("headers", path, [
@@ -183,6 +199,7 @@ CHECKS = {
     "format": check_format,
     "layers": check_layers,
     "banned": check_banned,
+    "root": check_root,
     "headers": check_headers,
     "cppcheck": check_cppcheck,
     "built": after_build(check_built),
