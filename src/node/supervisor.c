@@ -250,14 +250,23 @@ static void check_deserted(struct supervisor *s, time_us now)
                       s->options->respawn || chaos_run_joins(&s->chaos) ||
                       ledger_strangers_alive(&s->ledger) > 0;
 
-    if (hope)
+    if (hope || s->stopping)
         s->deserted_at = 0;
     else if (s->deserted_at == 0)
         s->deserted_at = now;
-    else if (now - s->deserted_at >= DESERTED_US)
-        end(s, why_set(s->why, ERR_CLOSED,
-                       "all workers are gone; the state is saved, go on with "
-                       "--resume"));
+    else if (now - s->deserted_at >= DESERTED_US) {
+        s->deserted = true;
+        stop(s, 0); /* The coordinator saves the last step. */
+    }
+}
+
+static enum err how_ended(struct supervisor *s)
+{
+    if (s->err != ERR_OK || !s->deserted)
+        return s->err;
+    return why_set(s->why, ERR_CLOSED,
+                   "all workers are gone; the state is saved, go on with "
+                   "--resume");
 }
 
 /* The child that waits for the notice ends with 0 when it has come. */
@@ -465,7 +474,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     }
     if (err == ERR_OK) {
         serve(s);
-        err = s->err;
+        err = how_ended(s);
         part(s);
     }
     end_notice(s);

@@ -57,6 +57,7 @@ struct supervisor {
     time_us max_time_at;
     bool timed_out;      /* That is why it stops. */
     time_us deserted_at; /* Nobody is left to compute; 0 = somebody is. */
+    bool deserted;       /* ... and that is why it ends. */
     time_us tick_at;
     bool over;
     enum err err;

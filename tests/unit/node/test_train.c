@@ -143,12 +143,15 @@ static void test_all_workers_die(void **state)
     struct train_result result;
     struct runs runs;
     struct why why = {0};
+    char path[300];
 
     (void)state;
     runs_open(&runs, 1000);
     runs_chaos(&runs, "kill:w0@3,kill:w1@3,kill:w2@3,kill:w3@3");
     assert_int_equal(train_run(&runs.options, &result, &why), ERR_CLOSED);
     assert_non_null(strstr(why.text, "all workers are gone"));
+    (void)snprintf(path, sizeof path, "%s/checkpoint.0", runs.out);
+    assert_int_equal(access(path, R_OK), 0); /* "the state is saved" */
     runs_close(&runs);
 }
 
