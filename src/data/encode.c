@@ -113,6 +113,9 @@ enum err encoder_plain(struct encoder *encoder, struct schema *schema)
 /* --- fitting ----------------------------------------------------------------
  */
 
+#define DEVIATION_LEAST 1e-140
+#define DEVIATION_UNIT  0x1p540
+
 /* The rows of a column that are fitted to, and how many. */
 struct sample {
     double *x;
@@ -129,19 +132,35 @@ static bool is_constant(double variance, double mean, double n)
     return variance <= n * DBL_EPSILON * variance + slip * slip;
 }
 
+/* Deviations are measured in this, so that no square of theirs is 0. */
+static double unit_of(const struct sample *sample, double mean)
+{
+    double most = 0;
+
+    for (uint32_t i = 0; i < sample->count; i++)
+        most = fmax(most, fabs(sample->x[i] - mean));
+    return most < DEVIATION_LEAST ? DEVIATION_UNIT : 1;
+}
+
 static void fit_standard(const struct sample *sample, struct encoded_column *to)
 {
     const double n = (double)sample->count;
     double sum = 0;
     double squares = 0;
+    double unit;
 
     for (uint32_t i = 0; i < sample->count; i++)
         sum += sample->x[i];
     to->offset = sum / n;
-    for (uint32_t i = 0; i < sample->count; i++)
-        squares += (sample->x[i] - to->offset) * (sample->x[i] - to->offset);
-    to->factor =
-        is_constant(squares / n, to->offset, n) ? 0 : 1 / sqrt(squares / n);
+    unit = unit_of(sample, to->offset);
+    for (uint32_t i = 0; i < sample->count; i++) {
+        const double x = (sample->x[i] - to->offset) * unit;
+
+        squares += x * x;
+    }
+    to->factor = is_constant(squares / n, to->offset * unit, n)
+                     ? 0
+                     : fmin(unit / sqrt(squares / n), DBL_MAX);
 }
 
 static void fit_minmax(const struct sample *sample, struct encoded_column *to)

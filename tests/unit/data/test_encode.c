@@ -103,6 +103,25 @@ static void test_one_hot_and_pairs(void **state)
     encoder_close(&encoder);
 }
 
+/* Values whose squares would be 0. */
+static void test_scaling_of_the_smallest(void **state)
+{
+    struct frame frame =
+        read_frame("1e-200,1,0\n2e-200,1,0\n3e-200,1,0\n6e-200,1,0\n", NULL);
+    const struct encode_options standard = {.scaling = SCALE_STANDARD};
+    struct encoder encoder = {0};
+    struct sparse rows = {0};
+    struct why why = {0};
+
+    (void)state;
+    assert_int_equal(encoder_fit(&encoder, &frame, &standard, &why), ERR_OK);
+    assert_int_equal(encoder_rows(&encoder, &frame, &rows, &why), ERR_OK);
+    assert_true(fabs(rows.value[0] + 2 / sqrt(14.0 / 4)) < 1e-6);
+    sparse_close(&rows);
+    encoder_close(&encoder);
+    frame_close(&frame);
+}
+
 static void test_scaling(void **state)
 {
     struct frame frame = read_frame("1,5,0\n2,5,0\n3,5,0\n6,5,0\n", NULL);
@@ -197,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_categories_are_sorted),
         cmocka_unit_test(test_one_hot_and_pairs),
         cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_scaling_of_the_smallest),
         cmocka_unit_test(test_keep_and_drop),
         cmocka_unit_test(test_many_rows_grow),
         cmocka_unit_test(test_sentences),
