@@ -12,7 +12,9 @@
 #include "os/log.h"
 #include "os/threads.h"
 
-#define UNEVEN 1e3 /* Columns that differ by so much slow it down. */
+#define UNEVEN                                                                 \
+    1e3 /* Columns that differ by so much, or are so much further              \
+           from 0 than wide, slow it down. */
 
 /* --- settling ------------------------------------------------------------ */
 
@@ -71,62 +73,88 @@ bool ending_diverged(const struct train_result *result)
     return result->outcome.end == OPTIM_DIVERGED;
 }
 
-/* --- columns of very different size -------------------------------------- */
+/* --- columns that slow it ------------------------------------------------ */
 
 struct column {
-    uint32_t number; /* The user's, from 1. */
-    double largest;  /* |value| */
+    uint32_t number;  /* The user's, from 1. */
+    double low, high; /* Values; 0 is one of sparse rows that have others. */
 };
 
-static enum err largest_values(const struct dataset *data, double *largest)
+static double size_of(const struct column *column)
+{
+    return fmax(fabs(column->low), fabs(column->high));
+}
+
+static void widen(struct column *column, double x)
+{
+    column->low = fmin(column->low, x);
+    column->high = fmax(column->high, x);
+}
+
+static void widen_by_row(struct column *columns, const struct reading_row *row)
+{
+    for (uint32_t t = 0; t < row->count; t++)
+        widen(&columns[row->index[t]], row->wide != NULL ? row->wide[t]
+                                       : row->value != NULL
+                                           ? (double)row->value[t]
+                                           : 1);
+}
+
+static enum err read_columns(const struct dataset *data, struct column *columns)
 {
     struct reading reading = {0};
     enum err err = reading_init(&reading, data);
 
+    for (uint32_t j = 0; j < data->cols; j++)
+        columns[j] = (struct column){
+            1 + (data->original != NULL ? data->original[j] : j), HUGE_VAL,
+            -HUGE_VAL};
     for (uint32_t i = 0; err == ERR_OK && i < data->rows; i++) {
         const struct reading_row row = reading_at(&reading, i);
 
-        for (uint32_t t = 0; t < row.count; t++) {
-            const double x = row.wide != NULL    ? row.wide[t]
-                             : row.value != NULL ? (double)row.value[t]
-                                                 : 1;
-
-            largest[row.index[t]] = fmax(largest[row.index[t]], fabs(x));
-        }
+        widen_by_row(columns, &row);
     }
+    for (uint32_t j = 0; dataset_is_sparse(data) && j < data->cols; j++)
+        widen(&columns[j], 0);
     reading_close(&reading);
     return err;
 }
 
-static struct column column_of(const struct dataset *data, uint32_t j,
-                               double largest)
+/* The columns of the largest and the smallest values; false if they are not
+ * far apart. */
+static bool find_uneven(const struct column *columns, uint32_t count,
+                        struct column *big, struct column *small)
 {
-    const uint32_t number = data->original != NULL ? data->original[j] : j;
+    *big = (struct column){0};
+    *small = (struct column){.low = -HUGE_VAL};
+    for (uint32_t j = 0; j < count; j++) {
+        const double size = size_of(&columns[j]);
 
-    return (struct column){number + 1, largest};
+        if (size > size_of(big))
+            *big = columns[j];
+        if (size > 0 && size < size_of(small))
+            *small = columns[j];
+    }
+    return size_of(big) > UNEVEN * size_of(small);
 }
 
-/* The columns of the largest and the smallest values, but the constant; false
- * if they are not far apart. */
-static bool find_uneven(const struct setup *setup, struct column *big,
-                        struct column *small)
+/* The column that is furthest from 0 for its spread; false if none is far. */
+static bool find_far(const struct column *columns, uint32_t count,
+                     struct column *far)
 {
-    const struct dataset *data = &setup->data;
-    const uint32_t features = data->cols - (setup->intercept ? 1 : 0);
-    double *largest = mem_new(data->cols, sizeof *largest);
-    bool found = largest != NULL && data->y != NULL &&
-                 largest_values(data, largest) == ERR_OK;
+    double most = UNEVEN;
 
-    *big = (struct column){0};
-    *small = (struct column){.largest = HUGE_VAL};
-    for (uint32_t j = 0; found && j < features; j++) {
-        if (largest[j] > big->largest)
-            *big = column_of(data, j, largest[j]);
-        if (largest[j] > 0 && largest[j] < small->largest)
-            *small = column_of(data, j, largest[j]);
+    *far = (struct column){0};
+    for (uint32_t j = 0; j < count; j++) {
+        const double spread = columns[j].high - columns[j].low;
+        const double share = spread > 0 ? size_of(&columns[j]) / spread : 0;
+
+        if (share > most) {
+            most = share;
+            *far = columns[j];
+        }
     }
-    mem_free(largest);
-    return found && big->largest > UNEVEN * small->largest;
+    return most > UNEVEN;
 }
 
 /* Its name in the table, or its number. */
@@ -147,16 +175,34 @@ static struct quote column_name(const struct setup *setup,
     return number;
 }
 
-static void uneven_text(const struct setup *setup)
+static void slow_columns_text(const struct setup *setup,
+                              const struct column *columns, uint32_t count)
 {
-    struct column big, small;
+    struct column big, small, far;
 
-    if (!find_uneven(setup, &big, &small))
-        return;
-    (void)printf("           columns %s (up to %.3g) and %s (up to %.3g) are "
-                 "of very different size, which slows it: --scale standard\n",
-                 column_name(setup, &big).text, big.largest,
-                 column_name(setup, &small).text, small.largest);
+    if (find_far(columns, count, &far))
+        (void)printf("           column %s (%.10g to %.10g) is far from 0 for "
+                     "its spread, which slows it: --scale standard\n",
+                     column_name(setup, &far).text, far.low, far.high);
+    else if (find_uneven(columns, count, &big, &small))
+        (void)printf("           columns %s (up to %.3g) and %s (up to %.3g) "
+                     "are of very different size, which slows it: --scale "
+                     "standard\n",
+                     column_name(setup, &big).text, size_of(&big),
+                     column_name(setup, &small).text, size_of(&small));
+}
+
+/* All but the constant. */
+static void columns_text(const struct setup *setup)
+{
+    const struct dataset *data = &setup->data;
+    struct column *columns = mem_new(data->cols, sizeof *columns);
+
+    if (columns != NULL && data->y != NULL &&
+        read_columns(data, columns) == ERR_OK)
+        slow_columns_text(setup, columns,
+                          data->cols - (setup->intercept ? 1 : 0));
+    mem_free(columns);
 }
 
 /* --- showing ------------------------------------------------------------- */
@@ -188,7 +234,7 @@ static void not_converged(const struct setup *setup,
     else
         (void)printf("NOT CONVERGED: stopped at step %u, |gradient| %.2g\n",
                      result->steps, outcome->gradient_norm);
-    uneven_text(setup);
+    columns_text(setup);
 }
 
 /* optim/soften.h */

@@ -257,8 +257,8 @@ enum optim_end optim_end(const struct optim *opt);
 struct optim_outcome optim_outcome(const struct optim *opt);
 /* Of a run that made all its steps: did it diverge (the objective is above that
  * of the start; sgd: above a thousand times that), or does |G|^2 / (4 l2), the
- * most that f can be above its least value if all weights have the penalty,
- * show that it converged? */
+ * most that f can be above its least value if all weights have the penalty (an
+ * estimate if some have none), show that it converged? */
 void optim_judge(const struct optim_options *options,
                  struct optim_outcome *outcome);
 /* "going", "converged", "stalled", "steps", "diverged". */

@@ -66,6 +66,8 @@ for i in range(200):
     x, z = (i * 37 % 200 - 99.5) / 60, (i * 71 % 199 - 99) / 60
     print(f"{1.7e9 + 50 * x:.0f},{z:.4f},{3 * x + z + (i % 7 - 3) / 50:.4f}")
 END
+"$MUSTER" train times.csv -q | grep -A 1 ended | sed 's/|gradient| [^;]*/|gradient| N/'
+"$MUSTER" train times.csv -q --scale standard | grep ended | sed 's/|gradient|.*//'
 said train times.csv --storage f64
 python3 - <<'END'
 import json
