@@ -6,12 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/classes.h"
 #include "cli/input.h"
 #include "data/prepare.h"
 #include "data/source.h"
 #include "os/threads.h"
 
 #define LABELS_SHOWN 12u
+
+struct info {
+    const struct dataset *data;
+    const struct encoder *encoder; /* What words the labels were. */
+    const uint32_t *count;         /* Rows of each class; NULL: numbers. */
+    double density;
+    const char *digest;
+};
 
 static void note(void *context, const char *sentence)
 {
@@ -69,14 +78,23 @@ static void count_classes(const struct dataset *data, uint32_t *count)
     }
 }
 
-static json_t *labels_json(const struct dataset *data, const uint32_t *count)
+static json_t *label_json(const struct info *info, uint32_t k)
 {
+    const struct frame_column *const words = &info->encoder->classes;
+
+    return k < words->categories ? json_string(words->category[k].text)
+                                 : json_real(info->data->label[k]);
+}
+
+static json_t *labels_json(const struct info *info)
+{
+    const struct dataset *const data = info->data;
     json_t *const list = json_array();
 
     for (uint32_t i = 0; i < data->classes; i++)
-        (void)json_array_append_new(list, json_pack("{s:f, s:I}", "label",
-                                                    data->label[i], "rows",
-                                                    (json_int_t)count[i]));
+        (void)json_array_append_new(
+            list, json_pack("{s:o, s:I}", "label", label_json(info, i), "rows",
+                            (json_int_t)info->count[i]));
     return list;
 }
 
@@ -90,77 +108,85 @@ static void label_range(const struct dataset *data, double *low, double *high)
     }
 }
 
-static void info_json(const struct dataset *data, const uint32_t *count,
-                      double density, const char *digest)
+static void info_json(const struct info *info)
 {
-    json_t *const object =
-        json_pack("{s:I, s:I, s:s, s:f, s:I, s:I, s:f, s:I, s:s}", "rows",
-                  (json_int_t)data->rows, "cols", (json_int_t)data->cols,
-                  "storage", storage_name(data->storage), "density", density,
-                  "bytes", (json_int_t)count_bytes(data), "rounded",
-                  (json_int_t)data->rounded, "rounding", data->rounding,
-                  "classes", (json_int_t)data->classes, "digest", digest);
+    const struct dataset *const data = info->data;
+    json_t *const object = json_pack(
+        "{s:I, s:I, s:s, s:f, s:I, s:I, s:f, s:I, s:s}", "rows",
+        (json_int_t)data->rows, "cols", (json_int_t)data->cols, "storage",
+        storage_name(data->storage), "density", info->density, "bytes",
+        (json_int_t)count_bytes(data), "rounded", (json_int_t)data->rounded,
+        "rounding", data->rounding, "classes", (json_int_t)data->classes,
+        "digest", info->digest);
     double low;
     double high;
 
     label_range(data, &low, &high);
-    if (count != NULL)
-        (void)json_object_set_new(object, "labels", labels_json(data, count));
+    if (info->count != NULL)
+        (void)json_object_set_new(object, "labels", labels_json(info));
     else
         (void)json_object_set_new(object, "label_range",
                                   json_pack("[f, f]", low, high));
     say_json(object);
 }
 
-static void info_text(const struct dataset *data, const uint32_t *count,
-                      double density, const char *digest)
+static void info_text(const struct info *info)
 {
+    const struct dataset *const data = info->data;
+    char name[CLASS_TEXT];
     double low;
     double high;
 
     (void)printf("rows      %u\ncolumns   %u\nstorage   %s, %.1f MiB\n"
                  "density   %.4g\n",
                  data->rows, data->cols, storage_name(data->storage),
-                 (double)count_bytes(data) / 0x1p20, density);
+                 (double)count_bytes(data) / 0x1p20, info->density);
     if (data->rounded > 0)
         (void)printf("rounded   %llu values to fp32, by %.2g of their size at "
                      "most; --storage f64 keeps them\n",
                      (unsigned long long)data->rounded, data->rounding);
-    if (count == NULL) {
+    if (info->count == NULL) {
         label_range(data, &low, &high);
         (void)printf("labels    numbers from %.17g to %.17g\n", low, high);
     } else {
         (void)printf("labels   ");
         for (uint32_t i = 0; i < data->classes && i < LABELS_SHOWN; i++)
-            (void)printf(" %.17g (%u)", data->label[i], count[i]);
+            (void)printf(" %s (%u)",
+                         class_text(data, &info->encoder->classes, i, name),
+                         info->count[i]);
         (void)printf("%s\n", data->classes > LABELS_SHOWN ? " ..." : "");
     }
-    (void)printf("digest    %s\n", digest);
+    (void)printf("digest    %s\n", info->digest);
 }
 
-static void show_info(const struct cli *cli, const struct dataset *data)
+static void show_info(const struct cli *cli, const struct dataset *data,
+                      const struct encoder *encoder)
 {
     uint32_t count[CLASSES_MAX] = {0};
-    const bool classes = mapped(data);
-    const double density =
-        (double)count_nonzero(data) / ((double)data->rows * (double)data->cols);
     const struct digest digest = dataset_digest(data);
     char hex[DIGEST_TEXT];
+    const struct info info = {
+        .data = data,
+        .encoder = encoder,
+        .count = mapped(data) ? count : NULL,
+        .density = (double)count_nonzero(data) /
+                   ((double)data->rows * (double)data->cols),
+        .digest = digest_text(&digest, hex),
+    };
 
-    if (classes)
+    if (info.count != NULL)
         count_classes(data, count);
     if (cli->json)
-        info_json(data, classes ? count : NULL, density,
-                  digest_text(&digest, hex));
+        info_json(&info);
     else
-        info_text(data, classes ? count : NULL, density,
-                  digest_text(&digest, hex));
+        info_text(&info);
 }
 
 static int data_info(struct cli *cli, const char *what)
 {
     struct source_options source = input_options(&cli->options);
     struct dataset data = {0};
+    struct encoder encoder = {0};
     struct pool *pool = NULL;
     struct why why = {0};
     enum err err =
@@ -176,13 +202,15 @@ static int data_info(struct cli *cli, const char *what)
     source.pool = pool;
     source.note = note;
     source.note_context = cli;
+    source.encoder = &encoder;
     err = source_load(&source, &data, NULL, NULL, &why);
     threads_free(pool);
-    if (err != ERR_OK)
-        return say_why(cli, err, &why);
-    show_info(cli, &data);
-    dataset_close(&data);
-    return EXIT_DONE;
+    if (err == ERR_OK) {
+        show_info(cli, &data, &encoder);
+        dataset_close(&data);
+    }
+    encoder_close(&encoder);
+    return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
 }
 
 static json_t *part_json(const struct prepared_part *part)

@@ -144,8 +144,9 @@ static const struct option table[OPTIONS] = {
                          .value = "COLUMNS",
                          .shown = "auto",
                          .help = "csv, tsv: columns that are one-hot: names "
-                                 "or numbers with commas, all, none, or auto: "
-                                 "those of words",
+                                 "or numbers (:2 is a place) with commas, all, "
+                                 "none, or auto: those of words; "
+                                 "auto,zip: zip besides",
                          .commands = BOTH | CMD_DATA},
     [OPT_PAIRS] = {.name = "pairs",
                    .section = files,
@@ -180,14 +181,15 @@ static const struct option table[OPTIONS] = {
                           "with commas (:1 is the first even if one is called "
                           "1)",
                   .commands = BOTH | CMD_DATA | CMD_JOIN},
-    [OPT_WEIGHT] = {.name = "weight",
-                    .section = files,
-                    .kind = VALUE_TEXT,
-                    .value = "COLUMN",
-                    .help = "tables: column of the rows' weights, name or "
-                            "number; they multiply the losses of rows and "
-                            "are no feature",
-                    .commands = BOTH | CMD_DATA | CMD_JOIN},
+    [OPT_WEIGHT] =
+        {.name = "weight",
+         .section = files,
+         .kind = VALUE_TEXT,
+         .value = "COLUMN",
+         .help = "tables: column of the rows' weights, name or "
+                 "number (:2 is a place); they multiply the losses of rows and "
+                 "are no feature",
+         .commands = BOTH | CMD_DATA | CMD_JOIN},
     [OPT_HEADER] = {.name = "header",
                     .section = files,
                     .kind = VALUE_CHOICE,
@@ -494,8 +496,9 @@ static const struct option table[OPTIONS] = {
                   .section = many,
                   .kind = VALUE_TEXT,
                   .value = "LISTS",
-                  .help = "try all combinations, as in \"c=0.1,1 lr=0.5,1\", "
-                          "on -v FOLDS or on --valid (default 0.2); FILE is "
+                  .help = "try all combinations, as in \"c=0.1,1 lr=0.5,1\" "
+                          "(c: as -c, so no constant), on -v FOLDS or on "
+                          "--valid (default 0.2); FILE is "
                           "the best, trained on all rows",
                   .commands = CMD_TRAIN},
 
@@ -516,7 +519,9 @@ static const struct option table[OPTIONS] = {
                   .kind = VALUE_REAL,
                   .value = "C",
                   LIMITS(1e-300, REAL_MAX),
-                  .help = "objective |w|^2/2 + C * sum of losses, for --l2",
+                  .help = "objective |w|^2/2 + C * sum of losses, for --l2; "
+                          "as with LIBLINEAR there is no constant then unless "
+                          "-B 1 says so",
                   .commands = CMD_TRAIN},
     [OPT_EPS] = {.name = "eps",
                  .aliases = "e",

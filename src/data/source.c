@@ -189,12 +189,35 @@ static enum err stage_libsvm(const struct source_options *options,
     return err;
 }
 
+/* What somebody said of labels must not be passed over. */
+static enum err refuse_labels(const struct source_options *options,
+                              enum format format, struct why *why)
+{
+    const bool table = format == FORMAT_CSV || format == FORMAT_TSV;
+
+    if (options->labels_file != NULL && (table || format == FORMAT_LIBSVM))
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--labels is for idx, npy and npz; %s",
+                       table ? "the label of a table is a column, --label "
+                               "COLUMN"
+                             : "a line of LIBSVM text begins with its label");
+    if (options->label != NULL && strcmp(options->label, LABEL_NONE) != 0 &&
+        format == FORMAT_LIBSVM)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--label %.64s is for tables; a line of LIBSVM text "
+                       "begins with its label (--input csv: this is a table)",
+                       options->label);
+    return ERR_OK;
+}
+
 static enum err fill_stage(const struct source_options *options,
                            struct stage *stage, struct why *why)
 {
     enum format format = FORMAT_LIBSVM;
-    const enum err err = find_format(options, &format, why);
+    enum err err = find_format(options, &format, why);
 
+    if (err == ERR_OK)
+        err = refuse_labels(options, format, why);
     if (err != ERR_OK)
         return err;
     switch (format) {
@@ -499,15 +522,39 @@ static enum err load_rows(const struct source_options *options,
     return err;
 }
 
+/* Generators have no columns to say anything about. */
+static enum err refuse_gen(const struct source_options *options,
+                           struct why *why)
+{
+    const char *const flag = options->label != NULL           ? "label"
+                             : options->labels_file != NULL   ? "labels"
+                             : options->drop != NULL          ? "drop"
+                             : options->weight != NULL        ? "weight"
+                             : options->categorical != NULL   ? "categorical"
+                             : options->pairs                 ? "pairs"
+                             : options->separator != NULL     ? "separator"
+                             : options->format != NULL        ? "input"
+                             : options->zero_based            ? "zero-based"
+                             : options->scaling != SCALE_NONE ? "scale"
+                             : options->missing != MISSING_REFUSE ? "missing"
+                             : options->header != HEADER_AUTO     ? "header"
+                                                                  : NULL;
+
+    return flag == NULL
+               ? ERR_OK
+               : why_set(why, ERR_UNSUPPORTED,
+                         "%s: --%s is for files; generated rows have labels "
+                         "and columns of their own",
+                         options->spec, flag);
+}
+
 enum err source_load(const struct source_options *options,
                      struct dataset *train, struct dataset *test,
                      bool *has_test, struct why *why)
 {
     CHECK(options->spec != NULL);
-    if (gen_is_spec(options->spec) && options->weight != NULL)
-        return why_set(why, ERR_UNSUPPORTED,
-                       "%s: --weight is for tables: csv, tsv, npy, npz",
-                       options->spec);
+    if (gen_is_spec(options->spec) && refuse_gen(options, why) != ERR_OK)
+        return ERR_UNSUPPORTED;
     if (gen_is_spec(options->spec))
         return gen_load(options, train, test, has_test, why);
     if (has_test != NULL)

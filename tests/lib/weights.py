@@ -181,9 +181,9 @@ def refusals():
     assert "asked for twice" in said, said
     with open("t.svm", "w", encoding="utf-8") as file:
         file.write("1 1:1\n0 1:2\n")
-    for name in ("t.svm", "gen:gmm"):
+    for name, which in (("t.svm", "tables"), ("gen:gmm", "files")):
         said = muster("train", name, "m", "--weight", 2, rc=1)
-        assert "--weight" in said and "for tables" in said, said
+        assert "--weight" in said and f"for {which}" in said, said
 
 
 if __name__ == "__main__":
