@@ -27,12 +27,19 @@ def begin(*more):
     return job
 
 
+def counted_once(tap, result, name):
+    """Steps from before the interruption and after it, each in one class."""
+    tap.equal(sum(result.get("exactness", {}).values()), result.get("steps"),
+              f"{name}: as many steps as their classes come to")
+
+
 def more_steps(tap, folder, steps, name, *more):
     """Go on for 50 steps; the same as without the interruption."""
     wanted = train(*ONE, "--steps", steps + 50)
     again = train(*folder, "--steps", steps + 50, *more)
     tap.ok(again["exit"] == 0 and again.get("hash") == wanted["hash"], name,
            again)
+    counted_once(tap, again, name)
     return again
 
 
@@ -65,6 +72,7 @@ def at_once(tap):
     again = train("--resume", "muster-runs/latest", "-n", 2, "--max-time", 1)
     tap.ok(again["exit"] == 0 and again["steps"] > 0,
            "killed: two workers go on with it", again)
+    counted_once(tap, again, "killed")
     wanted = train(*ONE, "--steps", again["steps"])
     tap.equal(again["hash"], wanted["hash"], "... to the undisturbed hash")
     page = run("report")

@@ -28,6 +28,13 @@ def start(folder):
     return job, [pid for _, pid in job.children()]
 
 
+def counted_once(tap, result, name):
+    """Steps that a second life computed again are steps all the same."""
+    classes = result.get("exactness", {})
+    tap.equal((sum(classes.values()), result.get("steps")), (120, 120),
+              f"{name}: each step is in one class, once")
+
+
 def main():
     tap = Tap()
     wanted = train(*ONE)["hash"]
@@ -63,6 +70,11 @@ def main():
     tap.ok(gone(family), "kill -9 of `muster train` leaves no process")
     again = train(*DATA, "-n", 3, "--resume", "b")
     tap.equal(again.get("hash"), wanted, "killed and resumed: same hash")
+    counted_once(tap, again, "resumed after a kill")
+    lives = train(*DATA, "-n", 3, "--out", "lives", "--chaos",
+                  "kill:coordinator@45,kill:coordinator@71")
+    tap.equal(lives.get("coordinator_deaths"), 2, "two coordinators die")
+    counted_once(tap, lives, "three lives")
 
     refused = train(*DATA, "-n", 2, "--out", "b")
     tap.ok(refused["exit"] == 2 or refused["exit"] == 1 and
