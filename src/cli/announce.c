@@ -1,10 +1,12 @@
 #include "cli/announce.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/classes.h"
 #include "cli/habit.h"
+#include "data/labels.h"
 #include "data/span.h"
 
 #define LABELS_SHOWN 5u
@@ -81,6 +83,55 @@ static const char *intercept_text(const struct setup *setup)
                                       : "w with the intercept";
 }
 
+/* Labels that look like classes, but for one of which there are few rows. */
+struct whole_labels {
+    double label[LABELS_CLASSES_MAX];
+    uint32_t seen[LABELS_CLASSES_MAX];
+    uint32_t count;
+};
+
+/* False: they do not look so. */
+static bool count_labels(const struct dataset *data, struct whole_labels *all)
+{
+    for (uint32_t i = 0; i < data->rows; i++) {
+        uint32_t k = 0;
+
+        while (k < all->count && all->label[k] != data->y[i])
+            k++;
+        if (k == LABELS_CLASSES_MAX || data->y[i] != floor(data->y[i]))
+            return false;
+        all->label[k] = data->y[i];
+        all->count += k == all->count;
+        all->seen[k]++;
+    }
+    return true;
+}
+
+/* Few rows of a class make numbers of all: that surprises who has classes. */
+static void announce_rare(const struct cli *cli, const struct setup *setup)
+{
+    struct whole_labels all = {0};
+    uint32_t rarest = 0;
+    uint32_t common = 0;
+
+    if (setup->model != MODEL_LINEAR || setup->data.y == NULL ||
+        option_given(&cli->options, OPT_MODEL) ||
+        option_given(&cli->options, OPT_SOLVER) ||
+        !count_labels(&setup->data, &all))
+        return;
+    for (uint32_t k = 0; k < all.count; k++) {
+        common += all.seen[k] >= LABELS_SEEN_MIN;
+        rarest = all.seen[k] < all.seen[rarest] ? k : rarest;
+    }
+    if (2 * common > all.count)
+        say_note(cli,
+                 "muster: there are %u whole labels, but %.10g in %u row%s "
+                 "only, so they are taken for numbers; --model softmax takes "
+                 "them for classes",
+                 all.count, all.label[rarest], all.seen[rarest],
+                 all.seen[rarest] == 1 ? "" : "s");
+}
+
 void announce_run(const struct cli *cli, const struct setup *setup)
 {
     const struct dataset *data = &setup->data;
@@ -95,4 +146,5 @@ void announce_run(const struct cli *cli, const struct setup *setup)
              model_ops(setup->model)->name, model_reason(cli, setup), goal,
              intercept_text(setup), optim_name(setup->optim.kind),
              setup->optim.steps);
+    announce_rare(cli, setup);
 }

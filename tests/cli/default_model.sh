@@ -44,3 +44,7 @@ said x.npy --labels y.npy
 said x.npy --labels z.npy
 said gen:digits:200
 said gen:linear:50,3
+# A class of few rows makes numbers of all labels, and is named.
+awk 'BEGIN { print "x,y"; for (i = 0; i < 40; i++) print i "," i % 3
+             print "5,9" }' >rare.csv
+"$MUSTER" train rare.csv 2>&1 | grep 'whole labels,'
