@@ -5,7 +5,13 @@
 #include "os/input.h"
 #include "os/output.h"
 
-enum role { READ, WRITE, WRITE_MODEL, WRITE_CONVERTED };
+enum role {
+    READ,
+    WRITE,
+    WRITE_MODEL,
+    WRITE_CONVERTED,
+    WRITE_UNDER /* May be a folder, too. */
+};
 
 /* What a model begins with, ours and LIBLINEAR's. */
 static const char model_head[] = "solver_type ";
@@ -45,7 +51,7 @@ static const struct named list[] = {
     {OPT_CSV, EVERY, WRITE, NULL, 0, NULL},
     {OPT_PLOT, EVERY, WRITE, NULL, 0, NULL},
     {OPT_OUT, CMD_REPORT, WRITE, NULL, 0, NULL},
-    {OPT_OUT, CMD_DATA, WRITE, NULL, OPT_DATA_ACTION, "get"},
+    {OPT_OUT, CMD_DATA, WRITE_UNDER, NULL, OPT_DATA_ACTION, "get"},
     {OPT_FILE, CMD_TOKEN, WRITE, NULL, 0, NULL},
 };
 
@@ -138,9 +144,12 @@ static enum err check_written(const struct options *options,
                               const struct named *row, const char *path,
                               struct why *why)
 {
+    enum err err;
+
     for (size_t i = 0; i < ROWS; i++) {
         const char *name = name_in(options, &list[i]);
-        const enum err err =
+
+        err =
             name == NULL ? ERR_OK : check_pair(row, path, &list[i], name, why);
 
         if (err != ERR_OK)
@@ -161,7 +170,14 @@ static enum err check_written(const struct options *options,
                        row->role == WRITE_MODEL
                            ? " (rows to measure on go with --test)"
                            : "");
-    return output_is_stdout(path) ? output_take_stdout(why) : ERR_OK;
+    if (output_is_stdout(path))
+        return output_take_stdout(why);
+    if (row->role == WRITE_UNDER)
+        return ERR_OK;
+    err = output_check(path, why);
+    if (err != ERR_OK && option_table()[row->id].section != NULL)
+        return why_in(why, err, "--%s", option_table()[row->id].name);
+    return err;
 }
 
 enum err files_check(const struct options *options, struct why *why)

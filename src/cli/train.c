@@ -51,28 +51,6 @@ static enum err check_notice(const struct options *options, struct why *why)
     return notice_check(&notice, why);
 }
 
-/* Fail before hours of work, not after. */
-static enum err check_save(const struct options *options, struct why *why)
-{
-    const char *path = option_text(options, OPT_SAVE);
-    char folder[RUN_PATH_SIZE];
-    const char *slash;
-
-    if (path == NULL)
-        return ERR_OK;
-    slash = strrchr(path, '/');
-    if (slash == NULL || slash == path)
-        return ERR_OK;
-    if ((size_t)(slash - path) >= sizeof folder)
-        return why_set(why, ERR_RANGE, "--save: the name is too long");
-    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-    if (file_exists(folder))
-        return ERR_OK;
-    return why_set(why, ERR_NOTFOUND,
-                   "--save %.200s: there is no folder %.200s; make it first",
-                   path, folder);
-}
-
 /* Folds and grids share one process; they are many small runs, not one. */
 static enum err check_many(const struct run *run, struct why *why)
 {
@@ -134,8 +112,6 @@ static enum err prepare(struct run *run, struct why *why)
         err = check_listen(options, why);
     if (err == ERR_OK)
         err = check_notice(options, why);
-    if (err == ERR_OK)
-        err = check_save(options, why);
     run->setup->folder = run->out;
     if (err == ERR_OK)
         err = setup_load(run->setup, options, why);
@@ -201,6 +177,22 @@ static void tell_stopped(const struct run *run,
                  result->steps, result->saved, run->out);
 }
 
+/* The work is not lost with the file. */
+static int tell_unsaved(struct run *run, const struct train_result *result,
+                        enum err err, struct why *why)
+{
+    const struct why first = *why;
+
+    if (run->out[0] != '\0')
+        (void)why_set(why, err,
+                      "%.300s; the run is kept: `muster train --resume=%.300s "
+                      "--save FILE` writes its model elsewhere",
+                      first.text, run->out);
+    if (!run->cli->json)
+        result_show(run, result, NULL, NULL);
+    return say_why(run->cli, err, why);
+}
+
 static int finish(struct run *run, struct train_result *result)
 {
     const bool demo = option_flag(&run->cli->options, OPT_DEMO);
@@ -216,7 +208,7 @@ static int finish(struct run *run, struct train_result *result)
     if (path != NULL)
         err = save_model(run->setup, result->weights, path, &why);
     if (err != ERR_OK)
-        return say_why(run->cli, err, &why);
+        return tell_unsaved(run, result, err, &why);
     if (run->setup->slots > 0) {
         json_t *object = result_json(run, result, path);
 

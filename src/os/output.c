@@ -320,6 +320,25 @@ enum err output_open(struct output **output, const char *path,
     return ERR_OK;
 }
 
+enum err output_check(const char *path, struct why *why)
+{
+    struct output *output;
+    struct stat info;
+    enum err err;
+
+    if (output_is_stdout(path))
+        return ERR_OK;
+    /* To open a pipe is to wait for who reads it, and tells them of us. */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) &&
+        !S_ISDIR(info.st_mode))
+        return access(path, W_OK) == 0 ? ERR_OK
+                                       : file_write_failed(why, path, errno);
+    err = output_open(&output, path, OUTPUT_WHOLE, 0600, why);
+    if (err == ERR_OK)
+        output_abort(output);
+    return err;
+}
+
 static void write_out(struct output *output, const void *data, size_t size)
 {
     if (output->error == 0 && size > 0 &&

@@ -65,6 +65,10 @@ bool output_is_stdout(const char *path);
  * else that is printed goes to standard error.  Before anything is printed. */
 MUST_CHECK enum err output_take_stdout(struct why *why);
 
+/* Could `path` be written the way OUTPUT_WHOLE?  A program asks before it works
+ * for hours; a file is made beside it and removed to know. */
+MUST_CHECK enum err output_check(const char *path, struct why *why);
+
 /* Is there a plain file of that name, links followed? */
 bool output_is_file(const char *path);
 /* Are both there, and the same file?  "-" as the first is standard input. */
