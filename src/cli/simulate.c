@@ -230,6 +230,8 @@ int simulate_command(struct cli *cli)
     err = setup_workers(&setup, &cli->options, &why);
     if (err == ERR_OK && option_flag(&cli->options, OPT_COMPUTE))
         err = setup_load(&setup, &cli->options, &why);
+    else if (err == ERR_OK && option_text(&cli->options, OPT_STEPS) == NULL)
+        err = option_set(&cli->options, OPT_STEPS, "100", ORIGIN_DEFAULT, &why);
     status = err != ERR_OK ? say_why(cli, err, &why) : run_studies(cli, &setup);
     setup_close(&setup);
     return status;

@@ -101,10 +101,11 @@ static void put_head(struct text *out, const struct model_file *model)
                                   model->features, model->intercept ? 1 : -1);
 }
 
-/* Rows of indices from 1 are what LIBLINEAR's own text is about. */
+/* Rows of indices from 1, rounded, are what LIBLINEAR's own text is about. */
 static bool has_encoder(const struct model_file *model)
 {
-    return model->encoder.column != NULL || model->encoder.from_zero;
+    return model->encoder.column != NULL || model->encoder.from_zero ||
+           model->encoder.wide;
 }
 
 enum err model_file_encode(const struct model_file *model, char **text,

@@ -3,6 +3,7 @@
 of them is what these libraries say is in them."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -155,6 +156,18 @@ def seconds():
                      "--scale", "none")
     with open("o", encoding="utf-8") as file:
         assert "values f64" in file.read()
+    # Rows that have no table say so, too: from 1, from 0, CSR.
+    x, y = table[["when", "b"]].to_numpy(), (when > 1.7e9 + 1800).astype(int)
+    np.save("y.npy", y)
+    scipy.sparse.save_npz("x.npz", scipy.sparse.csr_matrix(x))
+    for name, *more in (("one.svm",), ("zero.svm",),
+                        ("x.npz", "--labels", "y.npy")):
+        if name != "x.npz":
+            dump_svmlight_file(x, y, name, zero_based=name == "zero.svm")
+        out, _ = trained(name, "m", *more)
+        seen = re.search(r"train +accuracy ([\d.]+)", out)[1]
+        out, _ = muster("predict", name, "m", "out.txt", *more)
+        assert f"accuracy {seen}," in out, (name, seen, out)
     table[["b", "y"]].to_csv("u.csv", index=False)
     _, err = trained("u.csv", "m", "--model", "linear")
     assert "fp32" not in err, err
