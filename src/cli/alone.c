@@ -84,6 +84,8 @@ static bool save(struct alone *alone, const struct optim *optim)
         err = keep_save(alone->run->keep, optim, &hash,
                         dataset_chunks(&alone->setup->data),
                         &alone->run->save_why);
+    if (err == ERR_OK)
+        err = run_point_latest(alone->run, &alone->run->save_why);
     alone->saved_at = clock_now_us();
     alone->saved_us = alone->saved_at - began;
     alone->alarms += err != ERR_OK;

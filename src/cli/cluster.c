@@ -10,6 +10,7 @@
 #include "node/ways.h"
 #include "os/clock.h"
 #include "os/file.h"
+#include "os/interrupt.h"
 #include "os/net.h"
 
 /* Once the coordinator listens: what to type on the other machines, or, where
@@ -39,6 +40,15 @@ static void announce(struct run *run)
     run->screen.rows = 0; /* The block starts anew below. */
 }
 
+/* The run goes on without. */
+static void point_latest(struct run *run)
+{
+    struct why why = {0};
+
+    if (run_point_latest(run, &why) != ERR_OK)
+        say_note(run->cli, "muster: %s", why.text);
+}
+
 static void see(void *context, const struct trace *trace)
 {
     struct run *run = context;
@@ -48,6 +58,7 @@ static void see(void *context, const struct trace *trace)
 
     if (!run->announced && option_given(&run->cli->options, OPT_LISTEN))
         announce(run);
+    point_latest(run);
     if (trace != NULL)
         watch_event(&run->watch, trace);
     if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
@@ -135,6 +146,7 @@ static struct train_options options_of(struct run *run)
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
         .max_time_us = time_left(run),
+        .stop = &run->stop,
         .watch = see,
         .watch_context = run,
     };
@@ -168,6 +180,7 @@ static enum err run_watched(struct run *run,
     curve_init(&run->curve);
     history_choose(run);
     err = train_run(options, result, why);
+    point_latest(run);
     curve_end(&run->curve);
     if (err != ERR_OK)
         history_write(run, NULL);
@@ -181,23 +194,17 @@ static enum err run_watched(struct run *run,
     return err == ERR_OK ? traced : err;
 }
 
-enum err run_cluster(struct run *run, struct train_result *result,
-                     struct why *why)
+static void describe(struct run *run, const struct train_options *options)
 {
-    const struct train_options options = options_of(run);
     const bool away = run->setup->local < run->setup->slots;
-    enum err err = run_open_folder(run, why);
 
-    CHECK(run->setup->slots > 0);
-    if (err != ERR_OK)
-        return err;
-    run->screen.steps = options.optim.steps;
+    run->screen.steps = options->optim.steps;
     run->screen.code = setup_code_name(run->setup);
     run->screen.waiting = (struct waiting){
         .wanted = run->setup->slots,
         .remote = away && !run->setup->hollow, /* Owners came already. */
-        .resumed = options.resume,
-        .patience = train_patience(&options),
+        .resumed = options->resume,
+        .patience = train_patience(options),
     };
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
@@ -208,10 +215,37 @@ enum err run_cluster(struct run *run, struct train_result *result,
     note_certificate(run);
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);
+}
+
+static enum err run_in_folder(struct run *run, struct train_result *result,
+                              struct why *why)
+{
+    const struct train_options options = options_of(run);
+    enum err err = run_open_folder(run, why);
+
+    CHECK(run->setup->slots > 0);
+    if (err != ERR_OK)
+        return err;
+    describe(run, &options);
     err = trace_file_open(&run->trace,
                           option_text(&run->cli->options, OPT_TRACE), why);
     if (err == ERR_OK)
         err = run_watched(run, &options, result, why);
     recorder_close(&run->recorder);
+    return err;
+}
+
+/* A signal that comes before the supervisor waits for one must not leave a
+ * folder with nothing to go on from. */
+enum err run_cluster(struct run *run, struct train_result *result,
+                     struct why *why)
+{
+    enum err err;
+
+    interrupt_begin(&run->stop);
+    err = run_in_folder(run, result, why);
+    interrupt_end();
+    if (!result->finished && result->signal == 0)
+        result->signal = interrupt_signal();
     return err;
 }

@@ -31,12 +31,14 @@ struct run {
     char out[RUN_PATH_SIZE];    /* "" when nothing is kept. */
     bool fresh;                 /* There was no such folder. */
     bool made;                  /* It was made, or found to be ours. */
+    bool latest;                /* `latest` leads to it. */
     char before[RUN_NAME_SIZE]; /* The last run before it; "": none known. */
     struct history history;
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];
     time_us history_at; /* When it was last written. */
     bool announced;     /* The join line was printed. */
+    struct flag stop;   /* A signal came before anybody waited for one. */
     /* In one process: */
     bool keeps;          /* Its state is saved now and then. */
     struct keep *keep;   /* Where; NULL: it was not saved yet. */
@@ -59,8 +61,11 @@ MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
  * With --resume and no data, the run's own options are read. */
 MUST_CHECK enum err run_choose_folder(struct run *run, struct why *why);
 
-/* Make it, with the run's options and the pointer to the last run. */
+/* Make it, with the run's options. */
 MUST_CHECK enum err run_open_folder(struct run *run, struct why *why);
+/* Once there is something to go on from, it is the last run: before, --resume
+ * would find nothing, and hide the run before it. */
+MUST_CHECK enum err run_point_latest(struct run *run, struct why *why);
 /* Undo that, if the run was never begun and the folder was made for it. */
 void run_close_folder(const struct run *run);
 /* A run in one process is over, and its model safe: remove its state. */

@@ -175,17 +175,27 @@ enum err run_open_folder(struct run *run, struct why *why)
 {
     const bool resume = option_given(&run->cli->options, OPT_RESUME);
     char path[FILE_PATH_SIZE];
-    const char *name;
     enum err err = make_folder(run, why);
 
     file_path_in(run->out, CONFIG_FILE, path);
     /* What lies about in a folder is not the options of a run that begins. */
     if (err == ERR_OK && !(resume && file_exists(path)))
         err = config_write(&run->cli->options, path, why);
-    name = name_of(run);
-    if (err != ERR_OK || name == NULL)
-        return err;
-    read_latest(run->before);
+    return err;
+}
+
+enum err run_point_latest(struct run *run, struct why *why)
+{
+    const char *name = name_of(run);
+    char latest[RUN_NAME_SIZE];
+
+    if (run->latest || !holds_run(run->out))
+        return ERR_OK;
+    run->latest = true;
+    read_latest(latest);
+    if (name == NULL || strcmp(latest, name) == 0)
+        return ERR_OK;
+    (void)snprintf(run->before, sizeof run->before, "%s", latest);
     return file_link_atomic(name, LATEST_RUN, why);
 }
 

@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(os.environ["ROOT"], "tests/net/lib"))
 from cluster import MUSTER, SMALL, Tap, kill, perfect_hash, result_of, wait_step
 
 tap = Tap()
+LATEST = "muster-runs/latest"
 WANTED = perfect_hash()
 
 
@@ -71,6 +72,31 @@ for prepare, number, name in ((ignore_hangup, signal.SIGHUP, "SIGHUP"),
     kill(process.pid, signal.SIGTERM)
     finish(process)
     tap.equal(process.returncode, 75, "... SIGTERM does")
+
+# A signal between the run's folder and its first record: the run waits there for
+# whoever reads its trace.
+for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP"),
+                     (signal.SIGUSR1, "SIGUSR1"), (signal.SIGINT, "SIGINT")):
+    before = os.path.lexists(LATEST) and os.readlink(LATEST)
+    fifo = f"{name}.fifo"
+    os.mkfifo(fifo)
+    process = start(None, "-n", "2", "--steps", "1000000", "--trace", fifo)
+    while "; run muster-runs/" not in process.stderr.readline():
+        pass
+    tap.equal(os.path.lexists(LATEST) and os.readlink(LATEST), before,
+              "before its first record a run is not the latest")
+    kill(process.pid, number)
+    trace = os.open(fifo, os.O_RDWR)
+    got, err = finish(process)
+    os.close(trace)
+    tap.equal(process.returncode, 130 if name == "SIGINT" else 75,
+              f"{name} before the first record: it ends in order")
+    tap.ok("go on with: muster train --resume=" in err, "... with its state", err)
+    got, err = finish(subprocess.Popen(
+        [MUSTER, "train", "--resume", "--max-time", "1", "--format", "json"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True))
+    tap.ok(got.get("steps", 0) > 0, "... from which it goes on", err)
 
 # The objective that is shown is that of the step that is named.
 GD = ("--optim", "gd", "--lr", "0.1", "--format", "text")
