@@ -17,11 +17,11 @@ void csv_close(struct csv *csv)
     *csv = (struct csv){0};
 }
 
-/* Whichever of tab, semicolon and comma the line has, tab first: text with
+/* Whichever of tab, semicolon, comma and bar the line has, tab first: text with
  * tabs may well have commas in it. */
 static char find_separator(struct span line)
 {
-    static const char candidates[] = {'\t', ';', ','};
+    static const char candidates[] = {'\t', ';', ',', '|'};
 
     for (size_t i = 0; i < sizeof candidates; i++) {
         if (memchr(line.at, candidates[i], line.size) != NULL)
@@ -113,8 +113,9 @@ enum err csv_field(char separator, struct span *line, char *scratch,
 
 bool csv_is_missing(struct span field)
 {
-    static const char *const texts[] = {"",    "?",   "NA",   "N/A",
-                                        "NaN", "nan", "null", "NULL"};
+    static const char *const texts[] = {"",    "?",    "NA",   "N/A",  "n/a",
+                                        "NaN", "nan",  "null", "NULL", "None",
+                                        "#NA", "<NA>", "#N/A"};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (span_is(field, texts[i]))

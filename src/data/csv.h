@@ -78,8 +78,9 @@ MUST_CHECK enum err csv_stage(const char *path, const struct span *text,
                               struct csv *csv, struct pool *pool,
                               struct stage *stage, struct why *why);
 
-/* Does a field stand for a value that is not there?  Empty, ?, NA, N/A, NaN,
- * nan, null, NULL. */
+/* Does a field stand for a value that is not there?  Empty, ?, and what pandas
+ * takes for missing: NA, N/A, n/a, NaN, nan, null, NULL, None, #NA, #N/A, <NA>.
+ */
 bool csv_is_missing(struct span field);
 /* True or False, in the ways that programs write them. */
 bool csv_is_boolean(struct span field, double *value);

@@ -45,7 +45,7 @@ static bool has_pair(struct span line)
 
 bool sniff_is_table(const char *text, size_t size)
 {
-    static const char separators[] = {',', ';', '\t'};
+    static const char separators[] = {',', ';', '\t', '|'};
     const struct span line = first_line((struct span){text, size});
 
     for (size_t i = 0; i < sizeof separators; i++) {

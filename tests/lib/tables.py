@@ -109,6 +109,10 @@ def gaps():
     _, err = muster("train", "t.csv", "m", rc=1)
     assert "t.csv: line 2: column 1 (age): the field is empty; --missing " \
         in err, err
+    for text in ("None", "<NA>", "#N/A", "n/a", "NaN"):
+        table.to_csv("t.csv", index=False, na_rep=text)
+        _, err = muster("train", "t.csv", "m", rc=1)
+        assert f"'{text}' is a missing value; --missing " in err, err
     trained("t.csv", "m", "--missing", "mean")
     with open("m", encoding="utf-8") as file:
         fill = [line.split() for line in file if line.startswith("number 1 ")]
@@ -327,7 +331,8 @@ def other_names():
     table.to_csv("t.csv", index=False)
     trained("t.csv", "m")
     for name, how in (("t.txt", {}), ("t.data", {"sep": ";"}),
-                      ("t", {"sep": "\t"}), ("t.gz", {"compression": "gzip"})):
+                      ("t", {"sep": "\t"}), ("b.csv", {"sep": "|"}),
+                      ("t.gz", {"compression": "gzip"})):
         table.to_csv(name, index=False, **how)
         trained(name, "n")
         same("m", "n")
