@@ -117,7 +117,7 @@ static enum err match_names(const struct csv *csv, const struct schema *known,
                                      : ERR_OK;
 }
 
-/* The label of the training table, if this one has it too and it is not one of
+/* The label of the training table, if this one has it too; refuse_twins sees to
  * several columns of that name. */
 static void find_known_label(const struct csv *csv, const struct schema *known,
                              struct columns *columns)
