@@ -380,32 +380,34 @@ static int sync_file(int fd)
     return errno;
 }
 
-static int sync_parent(const char *path)
+/* To be synced; -1 if it may be written, but not read: then it is not. */
+static int open_parent(const char *path, int *fd)
 {
     char copy[PATH_SIZE];
-    int error = 0, fd;
 
     (void)snprintf(copy, sizeof copy, "%s", path);
-    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    if (fsync(fd) != 0)
-        error = errno;
-    (void)close(fd);
-    return error;
+    *fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *fd >= 0 || errno == EACCES ? 0 : errno;
 }
 
+/* What can be refused is asked before the rename: after it, the file is there.
+ */
 static int take_place(const struct output *output)
 {
+    int error, parent;
+
     if (output->temporary[0] == '\0')
         return 0;
-    if (rename(output->temporary, output->path) != 0) {
-        const int error = errno;
-
+    error = open_parent(output->path, &parent);
+    if (error == 0 && rename(output->temporary, output->path) != 0)
+        error = errno;
+    if (error != 0)
         drop_temporary(output);
-        return error;
-    }
-    return sync_parent(output->path);
+    else if (parent >= 0)
+        error = sync_file(parent);
+    if (parent >= 0)
+        (void)close(parent);
+    return error;
 }
 
 enum err output_commit(struct output *output, struct why *why)

@@ -319,6 +319,25 @@ static void test_strangers_link_is_refused(void **state)
     assert_int_equal(unlink(FOLDER "/target"), 0);
 }
 
+/* A folder to drop files into: it cannot be synced, the file is there. */
+static void test_folder_that_cannot_be_read(void **state)
+{
+    struct why why = {0};
+    enum err err;
+
+    (void)state;
+    assert_int_equal(chmod(FOLDER, 0333), 0);
+    if (geteuid() == 0)
+        assert_int_equal(seteuid(STRANGER), 0);
+    err = output_save(PATH, "x", 1, &why);
+    assert_int_equal(seteuid(getuid()), 0);
+    assert_int_equal(chmod(FOLDER, 0700), 0);
+    assert_string_equal(why.text, "");
+    assert_int_equal(err, ERR_OK);
+    assert_int_equal(look(PATH).st_size, 1);
+    assert_int_equal(unlink(PATH), 0);
+}
+
 /* Not even a link that leads nowhere is in the place of a new file. */
 static void test_new_file(void **state)
 {
@@ -361,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_same_file),
         cmocka_unit_test(test_strangers_file_gives_no_right),
         cmocka_unit_test(test_strangers_link_is_refused),
+        cmocka_unit_test(test_folder_that_cannot_be_read),
         cmocka_unit_test(test_new_file),
         cmocka_unit_test(test_stdout_taken), /* Last: it stays taken. */
     };
