@@ -113,8 +113,11 @@ enum err encoder_plain(struct encoder *encoder, struct schema *schema)
 /* --- fitting ----------------------------------------------------------------
  */
 
-#define DEVIATION_LEAST 1e-140
-#define DEVIATION_UNIT  0x1p540
+/* Values and deviations are measured in units of 2^-540 or 2^540 where their
+ * squares, or sums, might be 0 or beyond all numbers. */
+#define SIZE_LEAST 1e-140
+#define SIZE_MOST  1e140
+#define SIZE_UNIT  0x1p540
 
 /* The rows of a column that are fitted to, and how many. */
 struct sample {
@@ -132,29 +135,36 @@ static bool is_constant(double variance, double mean, double n)
     return variance <= n * DBL_EPSILON * variance + slip * slip;
 }
 
-/* Deviations are measured in this, so that no square of theirs is 0. */
-static double unit_of(const struct sample *sample, double mean)
+/* What to multiply deviations from the mean by; values, if that is 0. */
+static double unit_of(const double *x, uint32_t count, double mean)
 {
     double most = 0;
 
-    for (uint32_t i = 0; i < sample->count; i++)
-        most = fmax(most, fabs(sample->x[i] - mean));
-    return most < DEVIATION_LEAST ? DEVIATION_UNIT : 1;
+    for (uint32_t i = 0; i < count; i++)
+        most = fmax(most, fabs(x[i] - mean));
+    return most < SIZE_LEAST ? SIZE_UNIT : most > SIZE_MOST ? 1 / SIZE_UNIT : 1;
+}
+
+static double mean_of(const double *x, uint32_t count)
+{
+    const double unit = fmin(unit_of(x, count, 0), 1);
+    double sum = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        sum += x[i] * unit;
+    return sum / (double)count / unit;
 }
 
 static void fit_standard(const struct sample *sample, struct encoded_column *to)
 {
     const double n = (double)sample->count;
-    double sum = 0;
     double squares = 0;
     double unit;
 
-    for (uint32_t i = 0; i < sample->count; i++)
-        sum += sample->x[i];
-    to->offset = sum / n;
-    unit = unit_of(sample, to->offset);
+    to->offset = mean_of(sample->x, sample->count);
+    unit = unit_of(sample->x, sample->count, to->offset);
     for (uint32_t i = 0; i < sample->count; i++) {
-        const double x = (sample->x[i] - to->offset) * unit;
+        const double x = sample->x[i] * unit - to->offset * unit;
 
         squares += x * x;
     }
@@ -192,15 +202,6 @@ static double median_of(double *x, uint32_t count)
     qsort(x, count, sizeof *x, by_size);
     return count % 2 == 1 ? x[count / 2]
                           : x[count / 2 - 1] / 2 + x[count / 2] / 2;
-}
-
-static double mean_of(const double *x, uint32_t count)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        sum += x[i];
-    return sum / (double)count;
 }
 
 /* What missing values become, and put it in their place. */

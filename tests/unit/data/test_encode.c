@@ -103,23 +103,29 @@ static void test_one_hot_and_pairs(void **state)
     encoder_close(&encoder);
 }
 
-/* Values whose squares would be 0. */
-static void test_scaling_of_the_smallest(void **state)
+static void assert_scales(const char *text)
 {
-    struct frame frame =
-        read_frame("1e-200,1,0\n2e-200,1,0\n3e-200,1,0\n6e-200,1,0\n", NULL);
+    struct frame frame = read_frame(text, NULL);
     const struct encode_options standard = {.scaling = SCALE_STANDARD};
     struct encoder encoder = {0};
     struct sparse rows = {0};
     struct why why = {0};
 
-    (void)state;
     assert_int_equal(encoder_fit(&encoder, &frame, &standard, &why), ERR_OK);
     assert_int_equal(encoder_rows(&encoder, &frame, &rows, &why), ERR_OK);
     assert_true(fabs(rows.value[0] + 2 / sqrt(14.0 / 4)) < 1e-6);
     sparse_close(&rows);
     encoder_close(&encoder);
     frame_close(&frame);
+}
+
+/* Values whose squares would be 0, or beyond all numbers; sums, too. */
+static void test_scaling_of_extremes(void **state)
+{
+    (void)state;
+    assert_scales("1e-200,1,0\n2e-200,1,0\n3e-200,1,0\n6e-200,1,0\n");
+    assert_scales("1e200,1,0\n2e200,1,0\n3e200,1,0\n6e200,1,0\n");
+    assert_scales("2e307,1,0\n4e307,1,0\n6e307,1,0\n12e307,1,0\n");
 }
 
 static void test_scaling(void **state)
@@ -216,7 +222,7 @@ int main(void)
         cmocka_unit_test(test_categories_are_sorted),
         cmocka_unit_test(test_one_hot_and_pairs),
         cmocka_unit_test(test_scaling),
-        cmocka_unit_test(test_scaling_of_the_smallest),
+        cmocka_unit_test(test_scaling_of_extremes),
         cmocka_unit_test(test_keep_and_drop),
         cmocka_unit_test(test_many_rows_grow),
         cmocka_unit_test(test_sentences),
