@@ -29,6 +29,8 @@
 #include "base/rng.h"
 #include "code/axes.h"
 
+#define PATTERN_WORK_MAX 816000000u
+
 static uint32_t mds_parts(const struct code *code)
 {
     const uint32_t k = code->slots - code->spec.stragglers;
@@ -77,13 +79,28 @@ static enum err mds_draw(struct code *code, uint32_t draw)
     return ERR_OK;
 }
 
+/* One pattern of stragglers is solved for each part that is missing, and a
+ * coordinator that is at it beats for nobody: a second, not fifteen. */
+static enum err mds_vet(const struct code *code, struct why *why)
+{
+    const struct code_spec *spec = &code->spec;
+    const uint64_t s = spec->stragglers;
+
+    if ((s + 1) * s * s * s > PATTERN_WORK_MAX)
+        return why_set(why, ERR_SHAPE,
+                       "code %s with %u workers and %u stragglers takes too "
+                       "long to set up; at most 168 may straggle",
+                       spec->name, code->slots, spec->stragglers);
+    return coded_vet(code, why);
+}
+
 const struct placement_ops placement_mds = {
     .name = "mds",
     .carrier = CARRIER_F64,
     .products = true,
     .parts = mds_parts,
     .row = mds_row,
-    .vet = coded_vet,
+    .vet = mds_vet,
     .folds = mds_folds,
     .draw = mds_draw,
 };
