@@ -6,10 +6,14 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/encode.h"
+#include "data/rounding.h"
+#include "data/span.h"
 #include "math/golden.h"
 #include "model/problem.h"
 #include "os/clock.h"
 #include "os/link.h"
+#include "os/log.h"
 #include "os/loop.h"
 #include "os/threads.h"
 #include "wire/roll_codec.h"
@@ -98,6 +102,36 @@ static enum err take_columns(struct enrol *enrol, const struct encoder *encoder)
     return ERR_OK;
 }
 
+static void note(void *context, const char *sentence)
+{
+    (void)context;
+    log_note("%s", sentence);
+}
+
+/* Nobody else can see it, and its owner has no other storage to choose. */
+static enum err note_rounding(const struct enrol *enrol,
+                              const struct encoder *encoder,
+                              const struct dataset *data)
+{
+    struct rounding rounding = {0};
+    char name[64];
+
+    if (data->rounded > 0 &&
+        rounding_find(data, data->cols, &rounding) != ERR_OK)
+        return why_set(enrol->why, ERR_NOMEM,
+                       "%s: not enough memory to look at its columns",
+                       enrol->options->rows.spec);
+    if (rounding.columns == 0)
+        return ERR_OK;
+    encoder_name(encoder, rounding.worst, name, sizeof name);
+    log_note("%s: column \"%s\"%s: private rows are rounded to fp32, which may "
+             "cost up to %.3g %% of its spread; subtract one and the same "
+             "number from it in all owners' files",
+             enrol->options->rows.spec, quote_text(name).text,
+             rounding.columns > 1 ? " and others" : "", 100 * rounding.share);
+    return ERR_OK;
+}
+
 /* As they are: labels as read, no more columns than the file has. */
 static enum err look(struct enrol *enrol)
 {
@@ -110,9 +144,12 @@ static enum err look(struct enrol *enrol)
     rows.storage = "f32";
     rows.regression = true;
     rows.encoder = &encoder;
+    rows.note = note; /* Once: not when they are read again. */
     err = source_load(&rows, &data, NULL, NULL, enrol->why);
     if (err == ERR_OK)
         err = take_columns(enrol, &encoder);
+    if (err == ERR_OK)
+        err = note_rounding(enrol, &encoder, &data);
     encoder_close(&encoder);
     if (err != ERR_OK) {
         dataset_close(&data);

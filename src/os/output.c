@@ -322,7 +322,7 @@ enum err output_open(struct output **output, const char *path,
 
 enum err output_check(const char *path, struct why *why)
 {
-    struct output *output;
+    struct output *output = NULL;
     struct stat info;
     enum err err;
 

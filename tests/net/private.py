@@ -165,6 +165,23 @@ def columns(tap):
            "owners of the same columns go on", result)
 
 
+def rounded(tap):
+    """Seconds since 1970 of one hour are off by 64 as fp32: only their owner can
+    see that, and does."""
+    for name, from_ in (("s0.csv", 1700000000), ("s1.csv", 1700000001),
+                        ("s2.csv", 0)):
+        Path(name).write_text("seconds,y\n" + "".join(
+            f"{from_ + 2 * i},{i // CHUNK}\n" for i in range(2 * CHUNK)),
+            encoding="ascii")
+    process = begin("rounded", 3, "--optim", "lbfgs")
+    joined = owners(place_of("rounded"), ["s0.csv", "s1.csv", "s2.csv"])
+    end(process)
+    said = [finish(one, 20)[2] for one in joined.values()]
+    wanted = 'column "seconds": private rows are rounded to fp32, which may cost'
+    tap.equal([one.count(wanted) for one in said], [1, 1, 0],
+              "an owner is told what rounding costs its column")
+
+
 def first_index(tap):
     """Two files of one writer that counts from 0; only one has an index 0."""
     rows = "".join(f"{i % 2} 1:{i % 5} 2:{i % 7 + 1}\n" for i in range(CHUNK))
@@ -416,6 +433,7 @@ def main():
     weighted(tap)
     columns(tap)
     first_index(tap)
+    rounded(tap)
     uneven(tap)
     canary(tap)
     come_back(tap, wanted)
