@@ -76,7 +76,7 @@ bool ending_diverged(const struct train_result *result)
 /* --- columns that slow it ------------------------------------------------ */
 
 struct column {
-    uint32_t number;  /* The user's, from 1. */
+    uint32_t place;   /* As encoder_name counts. */
     double low, high; /* Values; 0 is one of sparse rows that have others. */
 };
 
@@ -106,9 +106,9 @@ static enum err read_columns(const struct dataset *data, struct column *columns)
     enum err err = reading_init(&reading, data);
 
     for (uint32_t j = 0; j < data->cols; j++)
-        columns[j] = (struct column){
-            1 + (data->original != NULL ? data->original[j] : j), HUGE_VAL,
-            -HUGE_VAL};
+        columns[j] =
+            (struct column){data->original != NULL ? data->original[j] : j,
+                            HUGE_VAL, -HUGE_VAL};
     for (uint32_t i = 0; err == ERR_OK && i < data->rows; i++) {
         const struct reading_row row = reading_at(&reading, i);
 
@@ -157,39 +157,34 @@ static bool find_far(const struct column *columns, uint32_t count,
     return most > UNEVEN;
 }
 
-/* Its name in the table, or its number. */
 static struct quote column_name(const struct setup *setup,
                                 const struct column *column)
 {
-    const struct encoder *encoder = &setup->encoder;
-    struct quote number;
+    char name[64];
 
-    if (encoder->schema.name != NULL &&
-        encoder->cols == encoder->schema.features &&
-        column->number <= encoder->cols) {
-        const char *name = encoder->schema.name[column->number - 1];
-
-        return quote((struct span){name, strlen(name)});
-    }
-    (void)snprintf(number.text, sizeof number.text, "%u", column->number);
-    return number;
+    encoder_name(&setup->encoder, column->place, name, sizeof name);
+    return quote_text(name);
 }
 
 static void slow_columns_text(const struct setup *setup,
                               const struct column *columns, uint32_t count)
 {
+    const bool table = encoder_is_of_table(&setup->encoder);
     struct column big, small, far;
 
     if (find_far(columns, count, &far))
         (void)printf("           column %s (%.10g to %.10g) is far from 0 for "
-                     "its spread, which slows it: --scale standard\n",
-                     column_name(setup, &far).text, far.low, far.high);
+                     "its spread, which slows it: %s\n",
+                     column_name(setup, &far).text, far.low, far.high,
+                     table ? "--scale standard"
+                           : "subtract a number from it in the file");
     else if (find_uneven(columns, count, &big, &small))
         (void)printf("           columns %s (up to %.3g) and %s (up to %.3g) "
-                     "are of very different size, which slows it: --scale "
-                     "standard\n",
+                     "are of very different size, which slows it: %s\n",
                      column_name(setup, &big).text, size_of(&big),
-                     column_name(setup, &small).text, size_of(&small));
+                     column_name(setup, &small).text, size_of(&small),
+                     table ? "--scale standard"
+                           : "bring them to one size in the file");
 }
 
 /* All but the constant. */

@@ -70,6 +70,11 @@ bool encoder_is_fitted(const struct encoder *encoder)
     return encoder->indexed || encoder->column != NULL;
 }
 
+bool encoder_is_of_table(const struct encoder *encoder)
+{
+    return encoder->column != NULL;
+}
+
 bool encoder_fills(const struct encoder *encoder)
 {
     for (uint32_t j = 0; j < encoder->columns; j++) {

@@ -131,6 +131,8 @@ MUST_CHECK enum err encoder_plain(struct encoder *encoder,
 /* Does it take rows of numbers as they are? */
 bool encoder_is_plain(const struct encoder *encoder);
 bool encoder_is_fitted(const struct encoder *encoder);
+/* Was it fitted to columns, which it can scale? */
+bool encoder_is_of_table(const struct encoder *encoder);
 /* Does it take missing fields? */
 bool encoder_fills(const struct encoder *encoder);
 /* What column `col` of the result is called, if the table had names: `age`,

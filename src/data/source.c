@@ -338,17 +338,21 @@ static uint32_t features_of(const struct source_options *options,
 static void note_rounding(const struct source_options *options,
                           const struct rounding *rounding, bool kept)
 {
+    const char *advice =
+        kept ? "so values are kept as f64 (--storage f32 rounds them)"
+        : encoder_is_of_table(options->encoder)
+            ? "--storage f64 or --scale standard keeps it"
+            : "--storage f64 keeps it";
     char name[64];
 
     encoder_name(options->encoder, rounding->worst, name, sizeof name);
     source_note(options,
-                "%s: column \"%s\"%s: rounding to fp32 %s %.2g %% of its "
+                "%s: column \"%s\"%s: rounding to fp32 %s %.3g %% of its "
                 "spread, %s",
                 source_shown(options), quote_text(name).text,
                 rounding->columns > 1 ? " and others" : "",
                 kept ? "would cost" : "may cost up to", 100 * rounding->share,
-                kept ? "so values are kept as f64 (--storage f32 rounds them)"
-                     : "--storage f64 or --scale standard keeps it");
+                advice);
 }
 
 /* All that two readings of a file made. */
