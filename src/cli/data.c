@@ -26,7 +26,7 @@ static void note(void *context, const char *sentence)
 {
     const struct cli *const cli = context;
 
-    say_note(cli, "%s", sentence);
+    say_note(cli, "muster: %s", sentence);
 }
 
 /* Values that are not zero. */

@@ -205,6 +205,9 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
         double norm = 0;
 
         err = norm_at_zero(&problem, pool, rows, &norm);
+        if (err == ERR_NOMEM)
+            return why_set(why, err,
+                           "not enough memory for a gradient (ulimit -v)");
         made.optim.tol = habit_eps(options, regression) * norm *
                          (regression ? 1 : rarest_share(data, rows));
     }

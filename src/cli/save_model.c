@@ -42,8 +42,9 @@ enum err save_model(const struct setup *setup, const double *w,
     model.encoder = (struct encoder){0};
     model_file_close(&model);
     if (err != ERR_OK)
-        return why_set(why, err, "%.200s: the model is not finite: %s", path,
-                       err_text(err));
+        return why_set(
+            why, err, "%.200s: %s%s", path,
+            err == ERR_NOMEM ? "" : "the model is not finite: ", err_text(err));
     err = output_save(path, text, size, why);
     mem_free(text);
     return err;

@@ -355,6 +355,17 @@ static void note_rounding(const struct source_options *options,
                 advice);
 }
 
+static enum err find_rounding(const struct source_options *options,
+                              const struct dataset *data,
+                              struct rounding *rounding, struct why *why)
+{
+    if (rounding_find(data, features_of(options, data), rounding) == ERR_OK)
+        return ERR_OK;
+    return why_set(why, ERR_NOMEM,
+                   "%s: not enough memory to look at its columns (ulimit -v)",
+                   source_shown(options));
+}
+
 /* All that two readings of a file made. */
 static void exchange(const struct source_options *one, struct dataset *data,
                      const struct source_options *two, struct dataset *other)
@@ -391,7 +402,7 @@ static enum err read_wide(const struct source_options *options,
     again.note = NULL; /* All is said. */
     err = read_file(&again, &wide, why);
     if (err == ERR_OK)
-        err = rounding_find(&wide, features_of(options, &wide), &rounding);
+        err = find_rounding(options, &wide, &rounding, why);
     if (err == ERR_OK && rounding.columns > 0) {
         note_rounding(options, &rounding, true);
         exchange(options, data, &again, &wide);
@@ -424,7 +435,7 @@ static enum err load_file(const struct source_options *options,
 
     if (err != ERR_OK || !free || data->rounded == 0)
         return err;
-    err = rounding_find(data, features_of(options, data), &rounding);
+    err = find_rounding(options, data, &rounding, why);
     if (err == ERR_OK && rounding.columns > 0) {
         /* A stream cannot be read twice, and a sparse table may be too
          * large for dense rows. */

@@ -157,24 +157,24 @@ static void note_columns(const struct source_options *options,
                     source_shown(options));
 }
 
-static size_t put_text(char *to, size_t room, const char *text)
-{
-    const int size = snprintf(to, room, "%s", text);
-
-    return size < 0 || (size_t)size >= room ? 0 : (size_t)size;
-}
-
-/* "sex (2)", or "column 3 (2)" without a header. */
-static size_t put_column(char *to, size_t room, const struct csv *csv,
-                         uint32_t col, uint32_t categories)
+/* "sex (2)", or "column 3 (2)" without a header, behind what is there; false if
+ * there is no room for all of it. */
+static bool add_column(char *list, size_t room, const struct csv *csv,
+                       uint32_t col, uint32_t categories)
 {
     const char *const name = csv_name(csv, col);
-    const int size =
-        name[0] == '\0'
-            ? snprintf(to, room, "column %u (%u)", col + 1, categories)
-            : snprintf(to, room, "%s (%u)", quote_text(name).text, categories);
+    const size_t used = strlen(list);
+    char number[32];
+    int size;
 
-    return size < 0 || (size_t)size >= room ? 0 : (size_t)size;
+    (void)snprintf(number, sizeof number, "column %u", col + 1);
+    size =
+        snprintf(list + used, room - used, "%s%s (%u)", used > 0 ? ", " : "",
+                 name[0] == '\0' ? number : quote_text(name).text, categories);
+    if (size >= 0 && (size_t)size < room - used)
+        return true;
+    list[used] = '\0';
+    return false;
 }
 
 /* Which columns became categories because of what is in them. */
@@ -183,26 +183,22 @@ static void note_words(const struct source_options *options,
 {
     const struct csv *const csv = &frame->csv;
     char list[WHY_SIZE / 2] = "";
-    size_t used = 0;
     uint32_t count = 0;
+    bool cut = false;
 
-    for (uint32_t i = 0; i < csv->cols; i++) {
+    for (uint32_t i = 0; i < csv->cols && !cut; i++) {
         const uint32_t role = csv->columns.role[i];
 
-        if (role >= COLUMN_FEATURES || !frame->column[role].categorical ||
-            count++ >= NAMES_SHOWN)
-            continue;
-        if (count > 1)
-            used += put_text(list + used, sizeof list - used, ", ");
-        used += put_column(list + used, sizeof list - used, csv, i,
-                           frame->column[role].categories);
+        if (role < COLUMN_FEATURES && frame->column[role].categorical)
+            cut = count++ == NAMES_SHOWN ||
+                  !add_column(list, sizeof list, csv, i,
+                              frame->column[role].categories);
     }
     if (count > 0)
         source_note(options,
                     "%s: columns of words become one 0/1 column for each "
                     "word: %s%s (--drop leaves columns out)",
-                    source_shown(options), list,
-                    count > NAMES_SHOWN ? ", ..." : "");
+                    source_shown(options), list, cut ? ", ..." : "");
 }
 
 static uint32_t rows_present(const struct frame_column *column, uint32_t rows)
@@ -499,9 +495,11 @@ static enum err take_separator(const char *text, char *separator,
 {
     if (text == NULL)
         return ERR_OK;
-    *separator = strcmp(text, "tab") == 0 ? '\t' : text[0];
-    return *separator == '\t' ||
-                   (text[1] == '\0' && strchr("\"\r\n", text[0]) == NULL)
+    if (strcmp(text, "tab") == 0)
+        text = "\t";
+    *separator = text[0];
+    return text[0] != '\0' && text[1] == '\0' &&
+                   strchr("\"\r\n", text[0]) == NULL
                ? ERR_OK
                : why_set(why, ERR_RANGE,
                          "--separator %.8s: one character, or tab", text);

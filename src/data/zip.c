@@ -1,5 +1,6 @@
 #include "data/zip.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -297,8 +298,11 @@ enum err zip_open(struct zip *zip, const char *path, struct why *why)
 {
     struct archive archive = {0};
     struct zip made = {.path = path};
-    enum err err = input_open(&archive.input, path, why);
+    enum err err = input_open(&archive.input, path, NULL);
+    const int error = err == ERR_UNSUPPORTED ? EISDIR : errno;
 
+    if (err != ERR_OK && !input_is_stream(path))
+        return file_read_words(why, error);
     if (err == ERR_UNSUPPORTED)
         return why_set(why, err,
                        "a zip archive must be a plain file, not a pipe");

@@ -34,8 +34,11 @@ static enum err read_number(const char *folder, unsigned long *number,
     if (err != ERR_OK)
         return err;
     *number = strtoul((const char *)text, &end, 10);
-    if (*number == 0 || *end != '\n')
-        err = why_set(why, ERR_FORMAT, "%.200s: this is not a number", path);
+    if (text[0] < '0' || text[0] > '9' || *number == 0 || *end != '\n')
+        err = why_set(why, ERR_FORMAT,
+                      "%.200s: this is not the number of a format; something "
+                      "else wrote it: begin the run anew, with another --out",
+                      path);
     mem_free(text);
     return err;
 }
