@@ -1,5 +1,4 @@
 #include "data/cache.h"
-#include "data/labels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,14 +6,17 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/labels.h"
+#include "data/rounding.h"
 #include "math/unroll.h"
 #include "os/file.h"
 #include "os/input.h"
 #include "os/output.h"
 #include "os/pages.h"
 
-#define CACHE_VERSION 2u
-#define COLUMNS_MAX   (UINT64_C(1) << 32)
+#define CACHE_VERSION   2u
+#define READING_VERSION 5u /* One more when the same text gives other rows. */
+#define COLUMNS_MAX     (UINT64_C(1) << 32)
 
 enum {
     PIECE = 1 << 20,
@@ -264,18 +266,29 @@ static void hash_text(struct hasher *hasher, const char *text)
         hasher_add(hasher, text, strlen(text) + 1);
 }
 
-/* Everything that changes what is stored. */
+static const char *header_name(enum csv_header header)
+{
+    return header == HEADER_AUTO ? "auto" : header == HEADER_YES ? "yes" : "no";
+}
+
+/* Everything that changes what is stored; what has names, by name: numbers are
+ * given anew when one is added. */
 static void hash_options(struct hasher *hasher,
                          const struct source_options *options)
 {
     const int64_t numbers[] = {
-        CACHE_VERSION + 2,       options->chunk_rows,  options->cols_min,
-        options->cols_max,       options->intercept,   options->regression,
-        options->classes,        options->pairs,       options->scaling,
-        options->labels != NULL, options->label_count, options->header,
-        options->zero_based,     options->missing,     LABELS_CLASSES_MAX};
+        CACHE_VERSION,           READING_VERSION,      options->chunk_rows,
+        options->cols_min,       options->cols_max,    options->intercept,
+        options->regression,     options->classes,     options->pairs,
+        options->labels != NULL, options->label_count, options->zero_based,
+        LABELS_CLASSES_MAX,      LABELS_SEEN_MIN};
+    const double harm = ROUNDING_HARM;
 
     hasher_add_i64(hasher, numbers, sizeof numbers / sizeof *numbers);
+    hasher_add_f64(hasher, &harm, 1);
+    hash_text(hasher, scaling_name(options->scaling));
+    hash_text(hasher, missing_name(options->missing));
+    hash_text(hasher, header_name(options->header));
     if (options->labels != NULL)
         hasher_add_f64(hasher, options->labels,
                        options->label_count == 0 ? 2 : options->label_count);

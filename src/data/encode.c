@@ -10,10 +10,21 @@
 
 enum { STAGE_ENTRIES = 1 << 17 }; /* Entries of a block, about. */
 
-static bool find_name(const char *name, const char *const *names, int count,
-                      int *found)
+static const char *const scalings[] = {
+    [SCALE_NONE] = "none",
+    [SCALE_STANDARD] = "standard",
+    [SCALE_MINMAX] = "minmax",
+};
+static const char *const fillings[] = {[MISSING_REFUSE] = "refuse",
+                                       [MISSING_MEAN] = "mean",
+                                       [MISSING_MEDIAN] = "median",
+                                       [MISSING_ZERO] = "zero",
+                                       [MISSING_INDICATOR] = "indicator"};
+
+static bool find_name(const char *name, const char *const *names, size_t count,
+                      size_t *found)
 {
-    for (int i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (strcmp(name, names[i]) == 0) {
             *found = i;
             return true;
@@ -24,25 +35,32 @@ static bool find_name(const char *name, const char *const *names, int count,
 
 bool scaling_parse(const char *name, enum scaling *scaling)
 {
-    static const char *const names[] = {"none", "standard", "minmax"};
-    int found = 0;
+    size_t found = 0;
 
-    if (!find_name(name, names, 3, &found))
+    if (!find_name(name, scalings, sizeof scalings / sizeof *scalings, &found))
         return false;
     *scaling = (enum scaling)found;
     return true;
 }
 
+const char *scaling_name(enum scaling scaling)
+{
+    return scalings[scaling];
+}
+
 bool missing_parse(const char *name, enum missing *missing)
 {
-    static const char *const names[] = {"refuse", "mean", "median", "zero",
-                                        "indicator"};
-    int found = 0;
+    size_t found = 0;
 
-    if (!find_name(name, names, 5, &found))
+    if (!find_name(name, fillings, sizeof fillings / sizeof *fillings, &found))
         return false;
     *missing = (enum missing)found;
     return true;
+}
+
+const char *missing_name(enum missing missing)
+{
+    return fillings[missing];
 }
 
 static void known_close(struct frame_column *known)

@@ -168,7 +168,9 @@ MUST_CHECK enum err encoder_place_columns(struct encoder *encoder);
 
 /* False if there is none of that name ("none", "standard", "minmax"). */
 bool scaling_parse(const char *name, enum scaling *scaling);
+const char *scaling_name(enum scaling scaling);
 /* "mean", "median", "zero", "indicator", "refuse". */
 bool missing_parse(const char *name, enum missing *missing);
+const char *missing_name(enum missing missing);
 
 #endif /* DATA_ENCODE_H */
