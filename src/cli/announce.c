@@ -44,7 +44,7 @@ static void labels_text(const struct setup *setup, char text[TEXT_SIZE])
 }
 
 static const char *model_reason(const struct cli *cli,
-                                const struct setup *setup)
+                                const struct setup *setup, char text[TEXT_SIZE])
 {
     const enum origin origin = cli->options.setting[OPT_MODEL].origin;
 
@@ -54,9 +54,11 @@ static const char *model_reason(const struct cli *cli,
         return "two labels";
     if (setup->encoder.classes.categories > 0)
         return "labels are words";
-    return setup->model == MODEL_SOFTMAX
-               ? "at most 20 whole labels, each seen 5 times or more"
-               : "not at most 20 whole labels, each seen 5 times or more";
+    (void)snprintf(text, TEXT_SIZE,
+                   "%sat most %u whole labels, each seen %u times or more",
+                   setup->model == MODEL_SOFTMAX ? "" : "not ",
+                   LABELS_CLASSES_MAX, LABELS_SEEN_MIN);
+    return text;
 }
 
 static void goal_text(const struct cli *cli, const struct setup *setup,
@@ -136,6 +138,7 @@ void announce_run(const struct cli *cli, const struct setup *setup)
 {
     const struct dataset *data = &setup->data;
     char labels[TEXT_SIZE], goal[TEXT_SIZE], column[TEXT_SIZE];
+    char reason[TEXT_SIZE];
 
     column_text(&setup->encoder.schema, column);
     labels_text(setup, labels);
@@ -143,8 +146,8 @@ void announce_run(const struct cli *cli, const struct setup *setup)
     say_note(cli, "muster: %u rows x %u columns%s; %s", data->rows,
              data->cols - (setup->intercept ? 1 : 0), column, labels);
     say_note(cli, "muster: model %s (%s): least %s, %s; %s, at most %u steps",
-             model_ops(setup->model)->name, model_reason(cli, setup), goal,
-             intercept_text(setup), optim_name(setup->optim.kind),
+             model_ops(setup->model)->name, model_reason(cli, setup, reason),
+             goal, intercept_text(setup), optim_name(setup->optim.kind),
              setup->optim.steps);
     announce_rare(cli, setup);
 }

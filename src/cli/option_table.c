@@ -160,8 +160,8 @@ static const struct option table[OPTIONS] = {
                    .value = "HOW",
                    .choices = "none|standard|minmax",
                    .initial = "none",
-                   .help = "csv, tsv, npy: columns of numbers to mean 0 and "
-                           "deviation 1 (standard) or to 0..1 (minmax)",
+                   .help = "csv, tsv, npy, npz: columns of numbers to mean 0 "
+                           "and deviation 1 (standard) or to 0..1 (minmax)",
                    .commands = BOTH | CMD_DATA},
     [OPT_MISSING] = {.name = "missing",
                      .section = files,

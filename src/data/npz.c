@@ -1,6 +1,7 @@
 #include "data/npz.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,49 +16,83 @@ enum { STAGE_ENTRIES = 1 << 17, WORD_MAX = 1 << 12, NAMES_SIZE = 160 };
 /* --- dense ------------------------------------------------------------------
  */
 
-/* The names that people give to rows and labels. */
+/* The names that people give to rows and labels; those that say nothing are
+ * believed only where there are no others. */
 static const struct pair {
     const char *rows, *labels;
+    bool nameless;
 } pairs[] = {
-    {"X.npy", "y.npy"},
-    {"x.npy", "y.npy"},
-    {"data.npy", "target.npy"},
-    {"arr_0.npy", "arr_1.npy"},
+    {"X.npy", "y.npy", false},
+    {"x.npy", "y.npy", false},
+    {"data.npy", "target.npy", false},
+    {"arr_0.npy", "arr_1.npy", true},
 };
+
+/* All members but two, which may be NULL. */
+static void list_members(const struct zip *zip, const struct zip_member *rows,
+                         const struct zip_member *labels,
+                         char names[NAMES_SIZE])
+{
+    static const char more[] = ", ...";
+    size_t used = 0;
+
+    (void)snprintf(names, NAMES_SIZE, "none");
+    for (uint32_t i = 0; i < zip->count; i++) {
+        const struct quote name = quote_text(zip->member[i].name);
+        const size_t size = strlen(name.text) + (used > 0 ? 2 : 0);
+
+        if (&zip->member[i] == rows || &zip->member[i] == labels)
+            continue;
+        if (used + size + sizeof more > NAMES_SIZE) {
+            memcpy(names + used, more, sizeof more);
+            return;
+        }
+        (void)snprintf(names + used, NAMES_SIZE - used, "%s%s",
+                       used > 0 ? ", " : "", name.text);
+        used += size;
+    }
+}
 
 static enum err say_members(const struct zip *zip, struct why *why)
 {
-    char names[NAMES_SIZE] = "";
-    size_t used = 0;
+    char names[NAMES_SIZE];
 
-    for (uint32_t i = 0; i < zip->count; i++) {
-        const struct quote name = quote_text(zip->member[i].name);
-        const size_t size = strlen(name.text);
-
-        if (used + size + 3 >= sizeof names)
-            break;
-        memcpy(names + used, i > 0 ? ", " : "", i > 0 ? 2 : 0);
-        used += i > 0 ? 2 : 0;
-        memcpy(names + used, name.text, size + 1);
-        used += size;
-    }
+    list_members(zip, NULL, NULL, names);
     return why_set(why, ERR_FORMAT,
                    "expected arrays X and y, data and target, arr_0 and arr_1, "
                    "a single one, or a CSR matrix of scipy.sparse; there are: "
                    "%s",
-                   used == 0 ? "none" : names);
+                   names);
 }
 
-static enum err find_arrays(const struct zip *zip,
+static void note_rest(const struct source_options *options,
+                      const struct zip *zip, const struct zip_member *rows,
+                      const struct zip_member *labels)
+{
+    char names[NAMES_SIZE];
+
+    list_members(zip, rows, labels, names);
+    source_note(options, "%s: %s and %s are taken; left alone: %s",
+                source_shown(options), quote_text(rows->name).text,
+                quote_text(labels->name).text, names);
+}
+
+static enum err find_arrays(const struct source_options *options,
+                            const struct zip *zip,
                             const struct zip_member **rows,
                             const struct zip_member **labels, struct why *why)
 {
-    *labels = NULL;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         *rows = zip_find(zip, pairs[i].rows);
         *labels = zip_find(zip, pairs[i].labels);
-        if (*rows != NULL && zip->count == (*labels == NULL ? 1 : 2))
+        if (*rows == NULL)
+            continue;
+        if (zip->count == (*labels == NULL ? 1 : 2))
             return ERR_OK;
+        if (*labels != NULL && !pairs[i].nameless) {
+            note_rest(options, zip, *rows, *labels);
+            return ERR_OK;
+        }
     }
     *rows = zip->member;
     *labels = NULL;
@@ -101,7 +136,7 @@ static enum err read_dense(const struct source_options *options,
     struct unpacker *in = NULL;
     double *labels = NULL;
     uint64_t count = 0;
-    enum err err = find_arrays(zip, &rows, &known, why);
+    enum err err = find_arrays(options, zip, &rows, &known, why);
 
     if (err == ERR_OK)
         err = find_labels(options, zip, known, &labels, &count, why);
@@ -342,9 +377,7 @@ static enum err check_wishes(const struct source_options *options,
                              struct why *why)
 {
     if (table_wants_encoder(options))
-        return why_set(why, ERR_UNSUPPORTED,
-                       "--categorical, --pairs, --scale, --missing, --drop "
-                       "and --weight are for tables; these rows are sparse");
+        return table_refuse_encoder(why);
     if (options->labels_file == NULL && !options->unlabelled)
         return why_set(why, ERR_SHAPE,
                        "a sparse matrix has no labels; add --labels FILE.npy");

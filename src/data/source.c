@@ -158,9 +158,7 @@ static enum err stage_libsvm(const struct source_options *options,
     enum err err;
 
     if (table_wants_encoder(options))
-        return why_set(why, ERR_UNSUPPORTED,
-                       "--categorical, --pairs, --scale, --missing, --drop "
-                       "and --weight are for tables: csv, tsv, npy, npz");
+        return table_refuse_encoder(why);
     if (known && encoder->indexed)
         how.from_zero |= encoder->from_zero;
     err = libsvm_stage(options->spec, &how, pool_of(options), stage, why);

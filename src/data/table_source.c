@@ -47,6 +47,13 @@ bool table_wants_encoder(const struct source_options *options)
            options->weight != NULL;
 }
 
+enum err table_refuse_encoder(struct why *why)
+{
+    return why_set(why, ERR_UNSUPPORTED,
+                   "--categorical, --pairs, --scale, --missing, --drop and "
+                   "--weight are for tables: csv, tsv, npy and dense npz");
+}
+
 static const struct encoder *fitted(const struct source_options *options)
 {
     return options->encoder != NULL && options->encoder->column != NULL
@@ -655,8 +662,6 @@ enum err table_read_idx(const struct source_options *options,
                        "an IDX file has no labels; add --labels FILE");
     if (fitted(options) == NULL ? table_wants_encoder(options)
                                 : !encoder_is_plain(fitted(options)))
-        return why_set(why, ERR_UNSUPPORTED,
-                       "--categorical, --pairs, --scale, --missing, --drop "
-                       "and --weight are for csv, tsv and npy");
+        return table_refuse_encoder(why);
     return read_binary(options, true, stage, why);
 }

@@ -43,6 +43,8 @@ MUST_CHECK enum err table_encode(const struct source_options *options,
 
 /* Was something asked for that only tables can give? */
 bool table_wants_encoder(const struct source_options *options);
+/* Says so of rows that are none. */
+MUST_CHECK enum err table_refuse_encoder(struct why *why);
 
 /* What people call the source. */
 const char *source_shown(const struct source_options *options);

@@ -312,7 +312,7 @@ def check_info():
                  "no header, so give a number from 1 to 4"),
                 (["i.svm", "--scale", "minmax"], "--categorical, --pairs, "
                  "--scale, --missing, --drop and --weight are for tables: "
-                 "csv, tsv, npy, npz")]:
+                 "csv, tsv, npy and dense npz")]:
             _, _, err = muster("data", "info", *words)
             assert err == f"muster: {words[0]}: {said}\n", err
 

@@ -148,7 +148,7 @@ def seconds():
     table.to_csv("t.csv", index=False)
     how = ["--model", "linear", "--scale", "none"]
     _, err = trained("t.csv", "m", *how)
-    assert 't.csv: column "when": rounding to fp32 would cost 1.8 % of its ' \
+    assert 't.csv: column "when": rounding to fp32 would cost 1.78 % of its ' \
         "spread, so values are kept as f64" in err, err
     trained("t.csv", "n", *how, "--storage", "f64")
     with open("m", "rb") as one, open("n", "rb") as two:
@@ -264,6 +264,9 @@ def archives():
     np.savez("only.npz", table=np.column_stack([x, y]))
     np.savez("rows.npz", X=x)
     np.savez("many.npz", a=x, b=y, c=y)
+    np.savez("more.npz", names=np.array(["age", "fare"]), X=x, ids=y, y=y)
+    np.savez("three.npz", x, y, y)
+    np.savez("lots.npz", **{f"an_array_of_some_length_{i}": y for i in range(9)})
     for more in ([], ["--scale", "standard"]):
         trained("x.npy", "m", "--labels", "y.npy", *more)
         first = predictions("x.npy", "m")
@@ -283,6 +286,15 @@ def archives():
     trained("only.npz", "n", "--weight", 1, "--label", 3)
     _, err = muster("train", "many.npz", "m", rc=1)
     assert "expected arrays X and y" in err and "a.npy, b.npy" in err, err
+    _, err = muster("train", "three.npz", "m", rc=1)
+    assert "there are: arr_0.npy, arr_1.npy, arr_2.npy\n" in err, err
+    _, err = muster("train", "lots.npz", "m", rc=1)
+    assert err.endswith("length_4.npy, ...\n"), err
+    trained("x.npy", "m", "--labels", "y.npy")
+    _, err = muster("train", "more.npz", "n")
+    assert ("more.npz: X.npy and y.npy are taken; left alone: names.npy, "
+            "ids.npy\n") in err, err
+    same("m", "n")
     _, err = muster("train", "only.npz", "m", "--labels", "x.npy", rc=1)
     assert "a file of labels has one" in err, err
 
