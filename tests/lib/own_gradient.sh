@@ -6,6 +6,9 @@ set -u
 echo 1..4
 export LD_LIBRARY_PATH="$BUILD/src"
 export PKG_CONFIG_PATH="$BUILD/meson-uninstalled"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
 if cc -std=c17 -Wall -Wextra -Werror -O2 -ffp-contract=off -o own_gradient \
     "$ROOT/examples/own_gradient.c" \
     $(pkg-config --cflags --libs muster) -lm
@@ -22,7 +25,7 @@ then echo "ok 3 - the same bits as ever"
 else echo "not ok 3 - the same bits as ever: $(cat out)"
 fi
 ./own_gradient 3 >with
-if cmp -s out with
+if test -s out && cmp -s out with
 then echo "ok 4 - with three workers, too"
 else echo "not ok 4 - with three workers, too: $(cat with)"
 fi
