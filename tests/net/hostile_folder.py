@@ -111,7 +111,7 @@ def formats(tap, wanted):
            "a folder of a later format", done)
     (folder / "format").write_text("two\n")
     done = resume(folder)
-    tap.ok(done["exit"] == 1 and "not a number" in done["error"],
+    tap.ok(done["exit"] == 1 and "not the number of a format" in done["error"],
            "a format that makes no sense", done)
     tap.equal(resume(copy("same"))["hash"], wanted, "its own")
 
