@@ -98,13 +98,23 @@ static void finish(struct relay *relay, struct actions *actions, enum err err,
 
 /* --- from above ---------------------------------------------------------- */
 
+/* It went meanwhile; or the word of that was lost, and whoever counts on it
+ * would wait for ever: we beat for all whom we do not call silent. */
+static void say_gone(const struct msg *order, struct actions *actions)
+{
+    if (order->kind == MSG_TASK || order->kind == MSG_WORK)
+        (void)relay_send(actions, RELAY_PARENT, order->leaf, MSG_GONE);
+}
+
 static void on_leaf_order(struct relay *relay, const struct msg *msg,
                           struct actions *actions)
 {
     struct relay_leaf *leaf = relay_leaf_numbered(relay, msg->leaf);
 
-    if (leaf == NULL)
-        return; /* It went meanwhile. */
+    if (leaf == NULL) {
+        say_gone(msg, actions);
+        return;
+    }
     if (msg->kind == MSG_TASK) {
         relay_task(relay, leaf, msg, actions);
         return;

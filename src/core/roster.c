@@ -458,6 +458,28 @@ static void suspect(struct coordinator *c, uint32_t link,
     (void)coordinator_trace(c, actions, TRACE_SUSPECT, link);
 }
 
+/* A relay beats for all whom it does not call silent, also for one whose GONE
+ * was lost.  Whoever owes answers behind it and has said nothing itself for as
+ * long as the dead are is sent its work again: a relay that does not know it
+ * says GONE.  One at a time, for there is room for one list of pieces. */
+static void probe_leaf(struct coordinator *c, struct actions *actions)
+{
+    if (c->phase != COORDINATOR_ROUND || c->backlog)
+        return;
+    for (uint32_t i = 0; i < c->alive; i++) {
+        const struct member *member = &c->members[c->present[i]];
+        const time_us since = member->heard_at > member->assigned_at
+                                  ? member->heard_at
+                                  : member->assigned_at;
+
+        if (member->via > 0 && member->outstanding > 0 &&
+            c->now - since >= dead_limit(c, member)) {
+            work_resend(c, c->present[i], actions);
+            return;
+        }
+    }
+}
+
 void roster_watch(struct coordinator *c, struct actions *actions)
 {
     bool changed = false;
@@ -482,4 +504,6 @@ void roster_watch(struct coordinator *c, struct actions *actions)
     }
     if (changed)
         balance_round(c, actions);
+    else
+        probe_leaf(c, actions);
 }

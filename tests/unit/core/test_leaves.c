@@ -430,6 +430,31 @@ static void test_a_relay_speaks_for_its_leaves(void **state)
     close_play(&play);
 }
 
+/* Seed 107175: the relay speaks for one that is no more, whose GONE was lost;
+ * whoever says nothing itself is sent its work again, which finds it out. */
+static void test_a_leaf_that_says_nothing_is_asked(void **state)
+{
+    const struct msg gone = {.kind = MSG_GONE, .leaf = 101};
+    struct play play;
+    uint64_t sequence = 0;
+
+    (void)state;
+    open_play(&play, "uncoded", 4, 0, 1);
+    for (play.now = 0;; play.now += 50 * MS_US) {
+        assert_true(play.now < 60 * SECOND_US);
+        watch(&play, ++sequence, 0, 0);
+        step(&play, (struct event){.kind = EVENT_TIME});
+        if (stage_count_trace(&play.actions, TRACE_RESENT) > 0)
+            break;
+    }
+    assert_true(play.now >= play.coordinator.options.job.dead_us);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_RESENT), 1);
+    assert_non_null(stage_find(&play.actions, MSG_TASK));
+    say(&play, RELAY_LINK, &gone);
+    assert_int_equal(stage_count_trace(&play.actions, TRACE_DIED), 1);
+    close_play(&play);
+}
+
 /* Whose name is it?  Asked until the answer is clear; the relay beats, and the
  * leaf itself is heard once a second, or not at all. */
 static bool displaces(struct play *play, bool lives)
@@ -715,6 +740,7 @@ int main(void)
         cmocka_unit_test(test_a_dead_relay_takes_its_leaves),
         cmocka_unit_test(test_a_leaf_is_told_through_its_relay),
         cmocka_unit_test(test_a_relay_speaks_for_its_leaves),
+        cmocka_unit_test(test_a_leaf_that_says_nothing_is_asked),
         cmocka_unit_test(test_the_name_of_a_leaf_is_taken),
         cmocka_unit_test(test_a_silent_relay_hides_its_leaves),
         cmocka_unit_test(test_gone_is_death),

@@ -647,6 +647,23 @@ static void test_a_leaf_that_goes(void **state)
     close_play(&play);
 }
 
+/* Seed 139787: its GONE may have been lost, and we beat for all. */
+static void test_work_for_one_that_went(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_round(&play);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 2});
+    task(&play, play.number[2], 2);
+    assert_int_equal(stage_find(&play.actions, MSG_GONE)->leaf, play.number[2]);
+    work_msg(&play, MSG_WORK, play.number[2], 2);
+    assert_int_equal(stage_find(&play.actions, MSG_GONE)->leaf, play.number[2]);
+    work_msg(&play, MSG_DROP, play.number[2], 2);
+    assert_null(stage_find(&play.actions, MSG_GONE));
+    close_play(&play);
+}
+
 static void test_sent_away_by_the_coordinator(void **state)
 {
     struct play play;
@@ -897,6 +914,7 @@ int main(void)
         cmocka_unit_test(test_watches_are_left_out),
         cmocka_unit_test(test_no_weights_no_round),
         cmocka_unit_test(test_a_leaf_that_goes),
+        cmocka_unit_test(test_work_for_one_that_went),
         cmocka_unit_test(test_sent_away_by_the_coordinator),
         cmocka_unit_test(test_without_the_coordinator),
         cmocka_unit_test(test_silence_above_is_noticed),
