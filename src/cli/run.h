@@ -37,8 +37,10 @@ struct run {
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];
     time_us history_at; /* When it was last written. */
-    bool announced;     /* The join line was printed. */
-    struct flag stop;   /* A signal came before anybody waited for one. */
+    double *ended;      /* --resume of a run that was over: its weights ... */
+    uint32_t ended_dims, ended_steps; /* ... then. */
+    bool announced;                   /* The join line was printed. */
+    struct flag stop; /* A signal came before anybody waited for one. */
     /* In one process: */
     bool keeps;          /* Its state is saved now and then. */
     struct keep *keep;   /* Where; NULL: it was not saved yet. */

@@ -1,6 +1,8 @@
 /*
  * save_model.c - the model file, whole or not at all.
  */
+#include <string.h>
+
 #include "base/mem.h"
 #include "cli/rows.h"
 #include "cli/setup.h"
@@ -8,8 +10,9 @@
 #include "os/file.h"
 #include "os/output.h"
 
-enum err save_model(const struct setup *setup, const double *w,
-                    const char *path, struct why *why)
+static enum err encode(const struct setup *setup, const double *w,
+                       const char *path, char **text, size_t *size,
+                       struct why *why)
 {
     const struct dataset *data = &setup->data;
     const struct problem problem = setup_problem(setup);
@@ -21,8 +24,6 @@ enum err save_model(const struct setup *setup, const double *w,
         .outputs = problem_outputs(&problem),
     };
     uint32_t count;
-    char *text;
-    size_t size;
     enum err err;
 
     count = model_file_weights(&model);
@@ -38,14 +39,45 @@ enum err save_model(const struct setup *setup, const double *w,
         rows_weights_out(data, w + (size_t)k * data->stride,
                          model.w + (size_t)k * count);
     model.encoder = setup->encoder; /* Lent for the writing. */
-    err = model_file_encode(&model, &text, &size);
+    err = model_file_encode(&model, text, size);
     model.encoder = (struct encoder){0};
     model_file_close(&model);
     if (err != ERR_OK)
         return why_set(
             why, err, "%.200s: %s%s", path,
             err == ERR_NOMEM ? "" : "the model is not finite: ", err_text(err));
+    return ERR_OK;
+}
+
+enum err save_model(const struct setup *setup, const double *w,
+                    const char *path, struct why *why)
+{
+    char *text;
+    size_t size;
+    enum err err = encode(setup, w, path, &text, &size, why);
+
+    if (err != ERR_OK)
+        return err;
     err = output_save(path, text, size, why);
     mem_free(text);
     return err;
+}
+
+bool saved_model_is(const struct setup *setup, const double *w,
+                    const char *path)
+{
+    char *text;
+    uint8_t *there;
+    size_t size, found;
+    bool same;
+
+    if (encode(setup, w, path, &text, &size, NULL) != ERR_OK)
+        return false;
+    same = file_read(path, size, &there, &found, NULL) == ERR_OK;
+    if (same) {
+        same = found == size && memcmp(there, text, size) == 0;
+        mem_free(there);
+    }
+    mem_free(text);
+    return same;
 }

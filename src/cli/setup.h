@@ -118,6 +118,9 @@ struct digest config_digest(const struct setup *setup);
 struct metrics setup_measure(const struct setup *setup,
                              const struct dataset *data, const double *w);
 
+/* Does the file hold the model of these weights, byte for byte? */
+bool saved_model_is(const struct setup *setup, const double *w,
+                    const char *path);
 /* Write the model as LIBLINEAR text, whole or not at all. */
 MUST_CHECK enum err save_model(const struct setup *setup, const double *w,
                                const char *path, struct why *why);

@@ -19,6 +19,7 @@
 #include "node/keep.h"
 #include "os/file.h"
 #include "os/notice.h"
+#include "os/output.h"
 
 static enum err check_listen(const struct options *options, struct why *why)
 {
@@ -95,6 +96,9 @@ static enum err prepare(struct run *run, struct why *why)
         err = run_choose_folder(run, why);
     if (err == ERR_OK && resume)
         err = files_check(options, why); /* It has just read them. */
+    if (err == ERR_OK && resume)
+        run->ended =
+            train_ended_with(run->out, &run->ended_dims, &run->ended_steps);
     if (err == ERR_OK)
         err = check_data(options, why);
     run->setup->alone = resume && err == ERR_OK && keep_is_alone(run->out);
@@ -193,6 +197,38 @@ static int tell_unsaved(struct run *run, const struct train_result *result,
     return say_why(run->cli, err, why);
 }
 
+static bool was_typed(const struct run *run, enum option_id id)
+{
+    return run->cli->options.setting[id].origin == ORIGIN_FLAG;
+}
+
+/* A run that was over left its model long ago: what has that name since is
+ * written over only if somebody says so now. */
+static enum err check_newer(const struct run *run,
+                            const struct train_result *result, const char *path,
+                            struct why *why)
+{
+    if (run->ended == NULL || run->ended_dims != result->dims ||
+        was_typed(run, OPT_SAVE) || was_typed(run, OPT_FORCE) ||
+        !output_is_file(path) || saved_model_is(run->setup, run->ended, path) ||
+        saved_model_is(run->setup, result->weights, path))
+        return ERR_OK;
+    return why_set(why, ERR_EXISTS,
+                   "the run was finished before, and %.200s is another model "
+                   "than its own by now: it is left as it is (--force writes "
+                   "over it)",
+                   path);
+}
+
+static enum err save(const struct run *run, const struct train_result *result,
+                     const char *path, struct why *why)
+{
+    const enum err err = check_newer(run, result, path, why);
+
+    return err != ERR_OK ? err
+                         : save_model(run->setup, result->weights, path, why);
+}
+
 static int finish(struct run *run, struct train_result *result)
 {
     const bool demo = option_flag(&run->cli->options, OPT_DEMO);
@@ -205,8 +241,13 @@ static int finish(struct run *run, struct train_result *result)
         ending_settle(run->setup, result);
     if (ending_diverged(result))
         path = NULL; /* What was there may be better. */
+    if (run->ended != NULL && result->steps == run->ended_steps)
+        say_note(run->cli,
+                 "muster: the run in %s is finished; nothing "
+                 "remained to be done",
+                 run->out);
     if (path != NULL)
-        err = save_model(run->setup, result->weights, path, &why);
+        err = save(run, result, path, &why);
     if (err != ERR_OK)
         return tell_unsaved(run, result, err, &why);
     if (run->setup->slots > 0) {
@@ -301,6 +342,7 @@ int train_command(struct cli *cli)
         status = prepare_and_execute(run);
         setup_close(setup);
         keep_close(run->keep);
+        mem_free(run->ended);
         run_close_folder(run);
     }
     mem_free(run);

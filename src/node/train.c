@@ -121,6 +121,20 @@ enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
     return err;
 }
 
+double *train_ended_with(const char *out, uint32_t *dims, uint32_t *steps)
+{
+    struct run_result result = {0};
+
+    if (result_read(out, -1, &result, NULL) != ERR_OK)
+        return NULL;
+    *dims = result.dims;
+    *steps = result.steps;
+    if (result.err == ERR_OK)
+        return result.weights;
+    mem_free(result.weights);
+    return NULL;
+}
+
 bool train_forget(const char *out)
 {
     char path[FILE_PATH_SIZE];

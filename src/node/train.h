@@ -164,6 +164,10 @@ time_us train_patience(const struct train_options *options);
 MUST_CHECK enum err train_run(const struct train_options *options,
                               struct train_result *result, struct why *why);
 
+/* The weights that the run in `out` ended with, from mem_new, and after how
+ * many steps; NULL if it is not over, or does not say. */
+double *train_ended_with(const char *out, uint32_t *dims, uint32_t *steps);
+
 /* Remove what a run made in `out` that did not come as far as its journal.
  * False: it did, or another run is going on there. */
 bool train_forget(const char *out);
