@@ -1,37 +1,88 @@
 #include "base/plain.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* Bytes of the character that begins there; 0: none that is to be shown.  Not
- * every wrong form is found, only what a terminal may act on. */
-static size_t shown_bytes(const unsigned char *at)
+/* Bytes of a character by its first one; 0: none begins so. */
+static size_t length_of(unsigned char first)
 {
-    const size_t size = at[0] < 0x80   ? 1
-                        : at[0] < 0xc2 ? 0
-                        : at[0] < 0xe0 ? 2
-                        : at[0] < 0xf0 ? 3
-                        : at[0] < 0xf5 ? 4
-                                       : 0;
+    return first < 0x80   ? 1
+           : first < 0xc2 ? 0
+           : first < 0xe0 ? 2
+           : first < 0xf0 ? 3
+           : first < 0xf5 ? 4
+                          : 0;
+}
 
-    if (size == 1)
-        return (at[0] >= 0x20 && at[0] != 0x7f) || at[0] == '\n' ? 1 : 0;
-    for (size_t i = 1; i < size; i++) {
+/* Letters and signs: no controls, nothing that turns the direction of what
+ * follows or is not seen at all, no halves of UTF-16, nothing written longer
+ * than it must be. */
+static bool is_shown(uint32_t code, size_t length)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t hidden[][2] = {
+        {0x0000, 0x001f},  {0x007f, 0x009f}, {0x00ad, 0x00ad}, {0x061c, 0x061c},
+        {0x180e, 0x180e},  {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+        {0xd800, 0xdfff},  {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xfffe, 0xffff},
+        {0xe0000, 0xe0fff}};
+
+    if (code < least[length] || code > 0x10ffff)
+        return false;
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+        if (code >= hidden[i][0] && code <= hidden[i][1])
+            return false;
+    }
+    return true;
+}
+
+/* Bytes of the character that begins there; 0: none that is to be shown. */
+static size_t shown_bytes(const char *text, size_t size)
+{
+    const unsigned char *const at = (const unsigned char *)text;
+    const size_t length = length_of(at[0]);
+    uint32_t code = length < 2 ? at[0] : at[0] & (0xffu >> (length + 1));
+
+    if (length == 0 || length > size)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
         if ((at[i] & 0xc0) != 0x80)
             return 0;
+        code = code << 6 | (at[i] & 0x3fu);
     }
-    /* U+0080 to U+009f are controls, too. */
-    return at[0] == 0xc2 && at[1] < 0xa0 ? 0 : size;
+    return is_shown(code, length) ? length : 0;
 }
 
 void plain_text(char *text)
 {
-    while (*text != '\0') {
-        const size_t size = shown_bytes((const unsigned char *)text);
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        const size_t size = *text == '\n' ? 1 : shown_bytes(text, left);
 
         if (size == 0)
             *text = '?';
         text += size == 0 ? 1 : size;
+        left -= size == 0 ? 1 : size;
     }
+}
+
+size_t plain_copy(char *out, size_t room, const char *text, size_t size)
+{
+    size_t at = 0;
+
+    while (at < size) {
+        const size_t shown = shown_bytes(text + at, size - at);
+        const size_t bytes = shown == 0 ? 1 : shown;
+
+        if (at + bytes >= room)
+            break;
+        if (shown == 0)
+            out[at] = '?';
+        else
+            memcpy(out + at, text + at, shown);
+        at += bytes;
+    }
+    out[at] = '\0';
+    return at;
 }

@@ -5,7 +5,14 @@
 #ifndef BASE_PLAIN_H
 #define BASE_PLAIN_H
 
-/* What is no printable UTF-8, except ends of lines, becomes '?'. */
+#include <stddef.h>
+
+/* What is no printable UTF-8, except ends of lines, becomes '?', byte by byte.
+ */
 void plain_text(char *text);
+
+/* As many whole characters of `text` as `room` holds with a NUL, ends of lines
+ * as '?', too.  Returns their bytes. */
+size_t plain_copy(char *out, size_t room, const char *text, size_t size);
 
 #endif /* BASE_PLAIN_H */

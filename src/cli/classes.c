@@ -1,18 +1,27 @@
 #include "cli/classes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "data/span.h"
+
+const char *class_mark(const char *word)
+{
+    return strpbrk(word, ", ") != NULL ? "\"" : "";
+}
 
 const char *class_text(const struct dataset *data,
                        const struct frame_column *words, uint32_t k,
                        char text[CLASS_TEXT])
 {
-    if (k < words->categories)
-        (void)snprintf(text, CLASS_TEXT, "%s",
-                       quote_text(words->category[k].text).text);
-    else
+    if (k < words->categories) {
+        const struct quote word = quote_text(words->category[k].text);
+        const char *const mark = class_mark(word.text);
+
+        (void)snprintf(text, CLASS_TEXT, "%s%s%s", mark, word.text, mark);
+    } else {
         (void)snprintf(text, CLASS_TEXT, "%.10g", data->label[k]);
+    }
     return text;
 }
 

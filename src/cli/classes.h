@@ -13,7 +13,12 @@
 #define CLASS_TEXT     48u
 #define CLASSES_LISTED 12u
 
-/* The name of class k; `words` has no categories if labels are numbers. */
+/* What stands before and behind a word of a list: quotes if it has a comma or a
+ * blank in it, else nothing. */
+const char *class_mark(const char *word);
+
+/* The name of class k, in quotes as above; `words` has no categories if labels
+ * are numbers. */
 const char *class_text(const struct dataset *data,
                        const struct frame_column *words, uint32_t k,
                        char text[CLASS_TEXT]);

@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "cli/classes.h"
 #include "cli/cli.h"
 #include "cli/model_load.h"
 #include "cli/page.h"
@@ -133,10 +134,7 @@ static const char *label_name(const struct schema *schema, char number[24])
 /* A word of the model for the terminal: the file may be anybody's. */
 static const char *clean(const char *word, char shown[NAME_SIZE])
 {
-    (void)snprintf(shown, NAME_SIZE, "%s", word);
-    plain_text(shown);
-    for (char *end = strchr(shown, '\n'); end != NULL; end = strchr(end, '\n'))
-        *end = '?';
+    (void)plain_copy(shown, NAME_SIZE, word, strlen(word));
     return shown;
 }
 
@@ -240,7 +238,8 @@ static void show_text(const struct model_file *model)
             const char *word = model_file_word(model, model->label[k]);
 
             if (word != NULL)
-                (void)printf(" %s", clean(word, shown));
+                (void)printf(" %s%s%s", class_mark(word), clean(word, shown),
+                             class_mark(word));
             else
                 (void)printf(" %.17g", model->label[k]);
         }

@@ -359,12 +359,12 @@ static enum err read_category(struct span *in, struct frame_column *known,
     known->categories++; /* Its text is freed with the others. */
     if (known->numeric &&
         number_parse(one->text, strlen(one->text), &one->value) != NUMBER_OK)
-        return why_set(why, ERR_FORMAT, "category '%.32s' is not a number",
-                       one->text);
+        return why_set(why, ERR_FORMAT, "category '%s' is not a number",
+                       quote_text(one->text).text);
     return ascends(known, known->categories - 1)
                ? ERR_OK
-               : why_set(why, ERR_FORMAT, "category '%.32s' is out of order",
-                         one->text);
+               : why_set(why, ERR_FORMAT, "category '%s' is out of order",
+                         quote_text(one->text).text);
 }
 
 static enum err read_categories(struct span *in, bool numeric,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/plain.h"
 
 /* Not NUL-terminated. */
 struct span {
@@ -26,12 +27,11 @@ struct quote {
 static inline struct quote quote(struct span span)
 {
     struct quote made = {0};
-    const size_t size = span.size < QUOTE_MAX ? span.size : QUOTE_MAX;
+    const size_t used =
+        plain_copy(made.text, QUOTE_MAX + 1, span.at, span.size);
 
-    for (size_t i = 0; i < size; i++)
-        made.text[i] = span.at[i] < ' ' || span.at[i] > '~' ? '?' : span.at[i];
-    if (span.size > QUOTE_MAX)
-        memcpy(made.text + QUOTE_MAX, "...", 4);
+    if (used < span.size)
+        memcpy(made.text + used, "...", 4);
     return made;
 }
 

@@ -95,12 +95,12 @@ static void note_unknown(const struct source_options *options,
         col++;
     source_note(options,
                 "%s: %llu field%s with a category that the training table "
-                "does not have, the first '%s' in column %u%s%.32s%s; such "
+                "does not have, the first '%s' in column %u%s%s%s; such "
                 "fields count as no category",
                 source_shown(options), (unsigned long long)unknown->fields,
                 unknown->fields == 1 ? "" : "s", quote_text(unknown->text).text,
-                col + 1, csv->header ? " (" : "", csv_name(csv, col),
-                csv->header ? ")" : "");
+                col + 1, csv->header ? " (" : "",
+                quote_text(csv_name(csv, col)).text, csv->header ? ")" : "");
 }
 
 /* Names come first: a number that is both counts as a name. */

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "data/number.h"
 
 enum { HEAD_BYTES = 512, WEIGHT_BYTES = 32 };
@@ -197,8 +198,7 @@ static struct shown show(struct word word)
 {
     struct shown shown = {{0}};
 
-    for (size_t i = 0; i < word.size && i < sizeof shown.text - 1; i++)
-        shown.text[i] = word.at[i] < ' ' || word.at[i] > '~' ? '?' : word.at[i];
+    (void)plain_copy(shown.text, sizeof shown.text, word.at, word.size);
     return shown;
 }
 

@@ -106,7 +106,7 @@ static void test_class_weights_of_words(void **state)
     assert_true(data.weight[0] == 5 && data.weight[9] == 2);
     assert_int_equal(rows_weigh(&data, &words, false, "No=5", &why), ERR_RANGE);
     assert_string_equal(why.text, "--class-weight No=5: there is no such "
-                                  "label; there are no, no=x, y");
+                                  "label; there are no, \"no=x, y\"");
     assert_int_equal(rows_weigh(&data, &words, false, "0=5", &why), ERR_RANGE);
     assert_int_equal(rows_weigh(&data, &words, false, "no=x", &why), ERR_RANGE);
     dataset_close(&data);
