@@ -50,6 +50,8 @@ struct survey {
         uint64_t numbers, disguised, booleans, words, missing;
     } * column;
     bool header;
+    uint32_t again; /* The first column whose field of the first line is one
+                       of its others, too; cols: none. */
 };
 
 /* What to make of a table.  Which columns are categories: names or numbers

@@ -5,7 +5,7 @@
  *     age,sex,fare        sex is words further down too, but age and fare are
  *     22,male,7.25        numbers there: a header
  *     p,x,s,n             all columns are words, and each of these comes again
- *     e,x,s,y             in its column: a row
+ *     e,x,s,y             in its column, or is missing: a row
  *
  * Lines that are no rows are passed over; frame_read refuses them.
  */
@@ -147,6 +147,16 @@ static bool disguised_all_along(const struct surveyor *surveyor)
     return false;
 }
 
+/* Fields of the first line that say nothing, and did not come again. */
+static uint32_t missing_above(const struct surveyor *surveyor)
+{
+    uint32_t missing = 0;
+
+    for (uint32_t i = 0; i < surveyor->survey->cols; i++)
+        missing += !surveyor->came[i] && csv_is_missing(surveyor->first[i]);
+    return surveyor->again > 0 ? missing : 0;
+}
+
 static bool is_header(const struct surveyor *surveyor,
                       const struct frame_options *options)
 {
@@ -157,8 +167,19 @@ static bool is_header(const struct surveyor *surveyor,
         return csv->header;
     if (words_above_numbers(surveyor))
         return true;
-    return csv->first.numbers == 0 && surveyor->again < csv->cols &&
+    return csv->first.numbers == 0 &&
+           surveyor->again + missing_above(surveyor) < csv->cols &&
            !disguised_all_along(surveyor);
+}
+
+/* The first column whose name is a value of it, too; `cols`: none. */
+static uint32_t first_again(const struct surveyor *surveyor)
+{
+    uint32_t col = 0;
+
+    while (col < surveyor->survey->cols && !surveyor->came[col])
+        col++;
+    return col;
 }
 
 static bool is_empty(struct span line)
@@ -208,6 +229,7 @@ enum err survey_read(struct text_source *source,
 
     if (err == ERR_OK) {
         made.header = is_header(&surveyor, options);
+        made.again = first_again(&surveyor);
         for (uint32_t i = 0; !made.header && i < made.cols; i++)
             count_field(&made.column[i], surveyor.first[i]);
         *survey = made;

@@ -146,7 +146,7 @@ static void note_columns(const struct source_options *options,
                     quote_text(csv_name(csv, columns->stranger)).text);
     if (csv->wanted.known != NULL)
         return;
-    if (csv->first.run && csv->header_wanted == HEADER_AUTO)
+    if (csv->first.run && options->header == HEADER_AUTO)
         source_note(options,
                     "%s: the first line counts up from %s and is taken for a "
                     "header (--header no: it is a row)",
@@ -162,6 +162,31 @@ static void note_columns(const struct source_options *options,
                     "rows, as the index that pandas writes does, leave it out "
                     "with --drop :1",
                     source_shown(options));
+}
+
+/* A header that looks like a row may be one. */
+static void note_header(const struct source_options *options,
+                        const struct csv *csv, uint32_t again)
+{
+    uint32_t empty = 1; /* The first may well be: pandas' index. */
+
+    if (!csv->header || csv->first.run || options->header != HEADER_AUTO ||
+        csv->wanted.known != NULL)
+        return;
+    while (empty < csv->cols && csv_name(csv, empty)[0] != '\0')
+        empty++;
+    if (again < csv->cols && csv_name(csv, again)[0] != '\0')
+        source_note(options,
+                    "%s: the first line is taken for the header (--header no "
+                    "if it is a row), though the name of column %u, '%s', is "
+                    "one of its values, too",
+                    source_shown(options), again + 1,
+                    quote_text(csv_name(csv, again)).text);
+    else if (empty < csv->cols)
+        source_note(options,
+                    "%s: the first line is taken for the header (--header no "
+                    "if it is a row), though column %u has no name in it",
+                    source_shown(options), empty + 1);
 }
 
 /* "sex (2)", or "column 3 (2)" without a header, behind what is there; false if
@@ -379,6 +404,9 @@ static enum err read_frame(const struct source_options *options, char separator,
         err = open_text(options, text, &source, why);
     if (err == ERR_OK)
         err = frame_read(&source, &how, frame, why);
+    if (err == ERR_OK)
+        note_header(options, &frame->csv,
+                    how.survey != NULL ? survey.again : frame->csv.cols);
     text_close(&source);
     survey_close(&survey);
     mem_free(kinds);
@@ -436,8 +464,10 @@ static enum err stage_numbers(const struct source_options *options,
 
     if (err == ERR_OK)
         err = keep_columns(options, &csv, why);
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
+        note_header(options, &csv, csv.cols);
         note_columns(options, &csv);
+    }
     csv_close(&csv);
     return err;
 }
