@@ -351,13 +351,14 @@ enum err libsvm_block(const struct text_block *block, const void *options,
     return ERR_OK;
 }
 
-enum err libsvm_stage(const char *path, const struct libsvm_options *options,
-                      struct pool *pool, struct stage *stage, struct why *why)
+enum err libsvm_stage(const char *path, bool from_zero, struct pool *pool,
+                      struct stage *stage, bool *index_zero, struct why *why)
 {
-    struct libsvm_options how = *options;
+    struct libsvm_options how = {.from_zero = from_zero};
     const struct text_format format = {.read = libsvm_block, .options = &how};
     const enum err err = text_blocks_read(path, &format, pool, stage, why);
 
+    *index_zero = err == ERR_MISMATCH; /* read_index has it for itself. */
     if (err != ERR_OK)
         return err;
     return stage_rows(stage) == 0 ? say_no_rows(why) : ERR_OK;

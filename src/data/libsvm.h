@@ -29,12 +29,11 @@ struct libsvm_options {
     bool from_zero; /* Indices start at 0. */
 };
 
-/* The same rows, read in blocks by all threads of the pool.  ERR_MISMATCH: an
- * index is 0, and indices start at 1. */
-MUST_CHECK enum err libsvm_stage(const char *path,
-                                 const struct libsvm_options *options,
+/* The same rows, read in blocks by all threads of the pool.  *index_zero: it
+ * failed because an index is 0, and indices start at 1. */
+MUST_CHECK enum err libsvm_stage(const char *path, bool from_zero,
                                  struct pool *pool, struct stage *stage,
-                                 struct why *why);
+                                 bool *index_zero, struct why *why);
 
 /* Lines of a block (text_blocks.h) to rows; `options` may be NULL. */
 MUST_CHECK enum err libsvm_block(const struct text_block *block,

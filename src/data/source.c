@@ -149,40 +149,75 @@ static enum err say_index_zero(struct why *why)
                    "but had no index 0, train again with --zero-based");
 }
 
+/* Which version of the file its name leads to; all zero: none. */
+static struct input_identity version_of(const char *path)
+{
+    struct input_identity version = {0};
+    struct input input;
+
+    if (input_open(&input, path, NULL) == ERR_OK) {
+        version = input.identity;
+        input_close(&input);
+    }
+    return version;
+}
+
+/* Rows whose indices start at 0 if one of them is 0: then read once more, and
+ * it must be the same file that the finding is of. */
+static enum err read_indexed(const struct source_options *options, bool known,
+                             bool *from_zero, struct stage *stage,
+                             struct why *why)
+{
+    const bool twice = !known && !input_is_stream(options->spec);
+    const struct input_identity before =
+        twice ? version_of(options->spec) : (struct input_identity){0};
+    struct input_identity after;
+    bool index_zero = false;
+    enum err err = libsvm_stage(options->spec, *from_zero, pool_of(options),
+                                stage, &index_zero, why);
+
+    if (index_zero && known)
+        return say_index_zero(why);
+    if (!index_zero || !twice)
+        return err;
+    *from_zero = true;
+    stage_clear(stage);
+    if (why != NULL)
+        *why = (struct why){0};
+    err = libsvm_stage(options->spec, true, pool_of(options), stage,
+                       &index_zero, why);
+    after = version_of(options->spec);
+    if (err == ERR_OK &&
+        (before.inode != after.inode || !input_unchanged(&before, &after)))
+        err = unpacker_say_changed(why);
+    if (err == ERR_OK)
+        source_note(options,
+                    "%s: there is an index 0, so indices are "
+                    "taken to start at 0 (--zero-based)",
+                    options->spec);
+    return err;
+}
+
 static enum err stage_libsvm(const struct source_options *options,
                              struct stage *stage, struct why *why)
 {
     struct encoder *const encoder = options->encoder;
     const bool known = encoder != NULL && encoder_is_fitted(encoder);
-    struct libsvm_options how = {.from_zero = options->zero_based};
+    bool from_zero = options->zero_based;
     enum err err;
 
     if (table_wants_encoder(options))
         return table_refuse_encoder(why);
     if (known && encoder->indexed)
-        how.from_zero |= encoder->from_zero;
-    err = libsvm_stage(options->spec, &how, pool_of(options), stage, why);
-    if (err == ERR_MISMATCH && !known && !input_is_stream(options->spec)) {
-        how.from_zero = true;
-        stage_clear(stage);
-        if (why != NULL)
-            *why = (struct why){0};
-        err = libsvm_stage(options->spec, &how, pool_of(options), stage, why);
-        if (err == ERR_OK)
-            source_note(options,
-                        "%s: there is an index 0, so indices are "
-                        "taken to start at 0 (--zero-based)",
-                        options->spec);
-    }
-    if (err == ERR_MISMATCH && known)
-        return say_index_zero(why);
+        from_zero |= encoder->from_zero;
+    err = read_indexed(options, known, &from_zero, stage, why);
     if (err == ERR_OK && known)
-        err = check_indices(options, stage, how.from_zero, why);
+        err = check_indices(options, stage, from_zero, why);
     if (err == ERR_OK && known)
-        note_first_index(options, stage, how.from_zero);
+        note_first_index(options, stage, from_zero);
     if (err == ERR_OK && encoder != NULL && !known) {
         encoder->indexed = true;
-        encoder->from_zero = how.from_zero;
+        encoder->from_zero = from_zero;
     }
     return err;
 }

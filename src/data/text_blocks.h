@@ -50,7 +50,8 @@ struct text_format {
 };
 
 /* Rows of a file or "-" to blocks of the stage, in order.  Fails with what the
- * first bad block says; sentences do not name the file. */
+ * first bad block says; sentences do not name the file.  ERR_MISMATCH is never
+ * its own: that a format may give a meaning. */
 MUST_CHECK enum err text_blocks_read(const char *path,
                                      const struct text_format *format,
                                      struct pool *pool, struct stage *stage,

@@ -358,7 +358,7 @@ static enum err unpack_some(struct unpacker *in, void *out, size_t room,
 
 enum err unpacker_say_changed(struct why *why)
 {
-    return why_set(why, ERR_MISMATCH,
+    return why_set(why, ERR_IO,
                    "changed while it was read; try again when it is complete");
 }
 

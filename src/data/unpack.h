@@ -25,8 +25,8 @@ MUST_CHECK enum err unpacker_open_memory(const void *data, size_t size,
 void unpacker_close(struct unpacker *in); /* Accepts NULL. */
 
 /* Up to `room` bytes; *got is 0 at the end only.  Also ERR_FORMAT for damaged
- * and ERR_TRUNCATED for short packed data, ERR_MISMATCH if a plain file was
- * written to meanwhile. */
+ * and ERR_TRUNCATED for short packed data, ERR_IO if a plain file was written
+ * to meanwhile. */
 MUST_CHECK enum err unpacker_read(struct unpacker *in, void *out, size_t room,
                                   size_t *got, struct why *why);
 /* The same until `room` is full or the data end. */
@@ -48,7 +48,7 @@ MUST_CHECK enum err unpacker_narrow(struct unpacker *in,
                                     const struct unpack_part *part,
                                     struct why *why);
 
-/* The sentence for ERR_MISMATCH. */
+/* The sentence for a file that was written to: ERR_IO. */
 enum err unpacker_say_changed(struct why *why);
 
 /* Do data that begin so need unpacking? */

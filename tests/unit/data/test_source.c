@@ -297,6 +297,71 @@ static int remove_file(void **state)
     return 0;
 }
 
+#define OTHER_NAME "test_source.other.tmp"
+#define LINK_NAME  "test_source.link.tmp"
+
+static void append_line(void)
+{
+    FILE *file = fopen(FILE_NAME, "ab");
+
+    assert_non_null(file);
+    assert_true(fputs("1 1:0.5\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Somebody writes to the file while it is read. */
+static void run_and_append(struct pool *pool, pool_item item, void *context,
+                           uint32_t items)
+{
+    (void)pool;
+    pool_serial()->run(pool_serial(), item, context, items);
+    append_line();
+}
+
+/* The name leads to another file once the first has been read. */
+static void run_and_turn(struct pool *pool, pool_item item, void *context,
+                         uint32_t items)
+{
+    (void)pool;
+    pool_serial()->run(pool_serial(), item, context, items);
+    (void)unlink(LINK_NAME);
+    assert_int_equal(symlink(OTHER_NAME, LINK_NAME), 0);
+}
+
+static void refuse_change(const char *name, struct pool *pool,
+                          const char *sentence)
+{
+    const struct source_options options = {.spec = name, .pool = pool};
+    struct dataset data = {0};
+    struct why why = {0};
+
+    assert_int_equal(source_load(&options, &data, NULL, NULL, &why), ERR_IO);
+    assert_string_equal(why.text, sentence);
+}
+
+/* Rows of a file that changes must not be taken for rows counted from 0. */
+static void test_file_that_changes(void **state)
+{
+    struct pool append = {.threads = 1, .run = run_and_append};
+    struct pool turn = {.threads = 1, .run = run_and_turn};
+
+    (void)state;
+    write_text("1 1:1\n-1 2:1\n1 3:1\n");
+    refuse_change(FILE_NAME, &append,
+                  FILE_NAME ": changed while it was read; try again when it "
+                            "is complete");
+    write_text("1 1:1\n-1 2:1\n1 3:1\n");
+    assert_int_equal(rename(FILE_NAME, OTHER_NAME), 0);
+    write_text("1 0:1\n-1 1:1\n1 2:1\n");
+    (void)unlink(LINK_NAME);
+    assert_int_equal(symlink(FILE_NAME, LINK_NAME), 0);
+    refuse_change(LINK_NAME, &turn,
+                  LINK_NAME ": changed while it was read; try again when it "
+                            "is complete");
+    assert_int_equal(unlink(LINK_NAME), 0);
+    assert_int_equal(unlink(OTHER_NAME), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_many_labels_are_not_counted),
         cmocka_unit_test(test_test_set_follows_training_set),
         cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_file_that_changes),
         cmocka_unit_test(test_standard_input),
         cmocka_unit_test(test_credit_data),
     };
