@@ -123,6 +123,7 @@ void watch_event(struct watch *watch, const struct trace *trace)
     case TRACE_HOME:
     case TRACE_PEER:
     case TRACE_SUM:
+    case TRACE_STOP:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

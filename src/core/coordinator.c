@@ -555,6 +555,7 @@ static void on_time(struct coordinator *c, struct actions *actions)
 static void on_stop(struct coordinator *c, struct actions *actions)
 {
     c->stopping = true;
+    (void)coordinator_trace(c, actions, TRACE_STOP, LINK_NONE);
     if (c->phase == COORDINATOR_GATHERING && c->journal_wait == 0)
         commit_stop(c, actions);
 }

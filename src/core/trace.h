@@ -42,7 +42,8 @@
     X(TRACE_AWAY, "away")     /* owner of rows a.. (b of them) is; value: */   \
     X(TRACE_HOME, "home")     /* ... is back */                                \
     X(TRACE_PEER, "peer")     /* did not give chunk a; b = 1: wrong bytes */   \
-    X(TRACE_SUM, "sum")       /* a relay's, merged: stands for a TALLYs */
+    X(TRACE_SUM, "sum")       /* a relay's, merged: stands for a TALLYs */     \
+    X(TRACE_STOP, "stop")     /* was asked for; at the next step boundary */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };

@@ -276,10 +276,10 @@ static void answer(struct node *node, struct session *session,
     else
         msg.status.size =
             status_json(&node->core, clock_now_us(), text, sizeof text);
-    (void)!session_send(session, &node->posting, &node->envelope, &msg);
-    session_drop(node, session);
     if (stop && allowed)
         feed(node, &event);
+    (void)!session_send(session, &node->posting, &node->envelope, &msg);
+    session_drop(node, session);
 }
 
 /* An owner of private data that comes later, or again: its place is known. */
@@ -696,6 +696,14 @@ static void wait_for_chaos(struct node *node, const struct trace *trace)
         wait_take(node->options->pass_fd);
 }
 
+/* Whoever would start the next life knows of a stop before anybody is sent home
+ * or told that it was heard: a kill in between does not undo it. */
+static void pass_on_stop(struct node *node, const struct trace *trace)
+{
+    if (trace->kind == TRACE_STOP)
+        (void)trace_writer_drain(&node->traces);
+}
+
 /* What the coordinator itself did, since `began`. */
 static void own_stint(struct node *node, enum stint_kind kind, time_us began)
 {
@@ -834,6 +842,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_TRACE:
         do_trace(node, &action->trace);
         wait_for_chaos(node, &action->trace);
+        pass_on_stop(node, &action->trace);
         return;
     case ACTION_SHIP:
         do_ship(node, action);

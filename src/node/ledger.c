@@ -167,6 +167,7 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_HOME:
     case TRACE_PEER:
     case TRACE_SUM:
+    case TRACE_STOP:
         break;
     }
 }

@@ -47,6 +47,7 @@ static void on_trace(void *context, const struct trace *trace)
     ledger_trace(&s->ledger, trace, is_local(s, trace->name));
     if (trace->kind == TRACE_COMMIT)
         s->death_count = 0;
+    s->told = s->told || trace->kind == TRACE_STOP;
     watch(s, trace);
     if (trace->kind == TRACE_STEP && !s->stopping)
         chaos_run_step(&s->chaos, trace->key.step, clock_now_us());
@@ -157,7 +158,7 @@ static void coordinator_killed(struct supervisor *s, int number)
     const time_us now = clock_now_us();
 
     ledger_coordinator_died(&s->ledger);
-    if (s->stopping) {
+    if (s->stopping || s->told) {
         end(s, ERR_OK); /* Journal and checkpoint are what was asked for. */
         return;
     }

@@ -5,7 +5,8 @@
  * children in between; no loop and no thread, so that a fork copies nothing
  * that runs.
  *
- *     coordinator killed   start the next life, at once the first time
+ *     coordinator killed   start the next life, at once the first time; if it
+ *                          had been told to stop, that was the end
  *     worker killed        the core deals with it; --respawn starts it again
  *     relay killed         started again; its workers dial it, or past it
  *     SIGINT, SIGTERM,     ask the coordinator to end at a step boundary;
@@ -52,6 +53,7 @@ struct supervisor {
     uint32_t lives;
 
     bool stopping;
+    bool told; /* The coordinator was, by `muster stop`, and ends by itself. */
     int signal;
     time_us stop_until;
     time_us max_time_at;

@@ -332,6 +332,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_HOME:
     case TRACE_PEER:
     case TRACE_SUM:
+    case TRACE_STOP:
         break;
     }
 }

@@ -8,8 +8,8 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import (Tap, Train, alive, kill, run, train, wait_for,
-                     wait_step)
+from cluster import (Tap, Train, alive, kill, run, status, train,
+                     wait_for, wait_step)
 
 ONE = ["gen:gmm:4000,20", "--seed", 6, "--chunk-rows", 64, "--steps", 120]
 DATA = [*ONE, "--delay", "exp:0.01"]
@@ -33,6 +33,18 @@ def counted_once(tap, result, name):
     classes = result.get("exactness", {})
     tap.equal((sum(classes.values()), result.get("steps")), (120, 120),
               f"{name}: each step is in one class, once")
+
+
+def stop_and_kill(tap):
+    """The coordinator dies between its word that it stops and the boundary."""
+    job = Train(*ONE, "-n", 1, "--out", "told", "--delay", "shifted:3600,1")
+    wait_for(lambda: (status("told") or {}).get("phase") == "round",
+             "a step that takes an hour")
+    code, out, err = run("stop", "told")
+    kill(job.wait_child("coordinator"))
+    result = job.finish(20)
+    tap.equal((code, result["exit"], result.get("coordinator_deaths")),
+              (0, 75, 1), "an acknowledged stop outlives the coordinator")
 
 
 def main():
@@ -85,6 +97,7 @@ def main():
            short["steps"] < 120, "--max-time ends at a step boundary", short)
     rest = train(*DATA, "-n", 2, "--resume", "c")
     tap.equal(rest.get("hash"), wanted, "and its rest ends on the same hash")
+    stop_and_kill(tap)
     tap.ok(run("status", "nowhere").returncode == 1, "status of nothing")
     other = train(*DATA, "-n", 2, "--resume", "a", "--l2", "0.5")
     tap.ok(other["exit"] != 0 and "error" in other,
