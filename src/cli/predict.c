@@ -311,10 +311,10 @@ static void put_label(const struct predict *predict, const char *prefix,
                       double label, struct page *page)
 {
     const char *word = model_file_word(&predict->model, label);
-    /* Lines of a label alone need no marks. */
-    const bool quoted = word != NULL &&
-                        (predict->csv || predict->probabilities) &&
-                        strpbrk(word, ",\" ") != NULL;
+    /* Lines of a label alone need no marks, unless it is more than one. */
+    const bool columns = predict->csv || predict->probabilities;
+    const bool quoted =
+        word != NULL && strpbrk(word, columns ? ",\" \r\n" : "\r\n") != NULL;
 
     if (word == NULL) {
         page_put(page, "%s%.17g", prefix, label);

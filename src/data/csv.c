@@ -17,6 +17,19 @@ void csv_close(struct csv *csv)
     *csv = (struct csv){0};
 }
 
+/* Outside of quotes. */
+static bool has_outside(struct span line, char c)
+{
+    bool inside = false;
+
+    for (size_t i = 0; i < line.size; i++) {
+        inside ^= line.at[i] == '"';
+        if (!inside && line.at[i] == c)
+            return true;
+    }
+    return false;
+}
+
 /* Whichever of tab, semicolon, comma and bar the line has, tab first: text with
  * tabs may well have commas in it. */
 static char find_separator(struct span line)
@@ -24,10 +37,59 @@ static char find_separator(struct span line)
     static const char candidates[] = {'\t', ';', ',', '|'};
 
     for (size_t i = 0; i < sizeof candidates; i++) {
-        if (memchr(line.at, candidates[i], line.size) != NULL)
+        if (has_outside(line, candidates[i]))
             return candidates[i];
     }
     return ',';
+}
+
+/* Does the line end within quotes, as csv_field sees it?  `inside`: it begins
+ * there. */
+static bool ends_in_quotes(char separator, struct span line, bool inside)
+{
+    bool first = true; /* Of a field, but for blanks. */
+
+    if (memchr(line.at, '"', line.size) == NULL)
+        return inside;
+    for (size_t i = 0; i < line.size; i++) {
+        const char c = line.at[i];
+
+        if (inside && c == '"' && i + 1 < line.size && line.at[i + 1] == '"') {
+            i++;
+        } else if (c == '"' && (inside || first)) {
+            inside = !inside;
+            first = false;
+        } else if (!inside) {
+            first = c == separator || (first && c == ' ');
+        }
+    }
+    return inside;
+}
+
+enum err csv_line(struct text_source *source, char separator, struct span *line,
+                  uint64_t *number, struct why *why)
+{
+    enum err err = text_line(source, &line->at, &line->size, why);
+    bool more;
+
+    if (err != ERR_OK || line->at == NULL)
+        return err;
+    *number = source->line;
+    if (separator == 0)
+        separator = find_separator(*line);
+    more = ends_in_quotes(separator, *line, false);
+    while (more && line->size < CSV_LINE_MAX) {
+        const size_t seen = line->size;
+
+        err = text_join(source, &line->at, &line->size, &more, why);
+        if (err != ERR_OK)
+            return err;
+        more = more &&
+               ends_in_quotes(separator,
+                              (struct span){line->at + seen, line->size - seen},
+                              true);
+    }
+    return ERR_OK;
 }
 
 static bool is_blank(char c)
@@ -56,8 +118,8 @@ static enum err quoted_field(struct span *line, char *scratch,
     for (;; at++) {
         if (at >= line->size)
             return why_set(why, ERR_FORMAT,
-                           "a quote does not end on its line; fields over "
-                           "several lines are not supported");
+                           "a quote is opened and not closed again; a quote "
+                           "that belongs to the text is written twice");
         if (line->at[at] == '"') {
             if (at + 1 >= line->size || line->at[at + 1] != '"')
                 break;

@@ -3,8 +3,9 @@
  *
  * The first line is a header if none of its fields is a number, or if they
  * count up by one as the names that numpy's columns get do (0,1,2 or
- * 2020,2021,2022).  Fields may stand in double quotes ("" is a quote inside),
- * but not go on over a line's end.  columns.h says which column is what.
+ * 2020,2021,2022).  Fields may stand in double quotes ("" is a quote inside);
+ * who wants those that go on over a line's end reads a frame.  columns.h says
+ * which column is what.
  * True and False are 1 and 0.  Blank lines are skipped; rows of another length,
  * missing fields, words and numbers out of range are refused with line and
  * column: frame.h has the reader that can do more with them.
@@ -22,8 +23,11 @@
 #include "data/span.h"
 #include "data/stage.h"
 #include "data/text_blocks.h"
+#include "data/text_source.h"
 
 #define CSV_WEIGHT_MAX 1e12
+/* A quote that is open for longer is taken for one that nobody closed. */
+#define CSV_LINE_MAX ((size_t)1 << 24)
 
 enum csv_header { HEADER_AUTO, HEADER_YES, HEADER_NO };
 
@@ -64,6 +68,12 @@ bool csv_place(const struct csv *csv, struct span wanted, uint32_t *col);
  * sentence that names the nearest things to try. */
 MUST_CHECK enum err csv_find(const struct csv *csv, struct span wanted,
                              uint32_t *col, struct why *why);
+
+/* The next line, as text_line gives it, with those that follow as long as a
+ * quote is open; *number is that of the first. */
+MUST_CHECK enum err csv_line(struct text_source *source, char separator,
+                             struct span *line, uint64_t *number,
+                             struct why *why);
 
 /* Cuts the next field off `line`.  A quoted field is unquoted in place of
  * `scratch`, which has room for the line.  *more says whether a separator

@@ -479,7 +479,11 @@ static enum err read_rows(struct frame_reader *reader,
 
     for (;;) {
         struct span line;
-        enum err err = text_line(source, &line.at, &line.size, why);
+        uint64_t number = 0;
+        enum err err = csv_line(source,
+                                begun ? reader->frame->csv.separator
+                                      : reader->options->separator,
+                                &line, &number, why);
 
         if (err != ERR_OK)
             return err;
@@ -493,8 +497,7 @@ static enum err read_rows(struct frame_reader *reader,
             err = read_row(reader, line, why);
         begun = true;
         if (err != ERR_OK)
-            return why_in(why, err, "line %llu",
-                          (unsigned long long)source->line);
+            return why_in(why, err, "line %llu", (unsigned long long)number);
     }
     if (reader->frame->rows == 0)
         return why_set(why, ERR_FORMAT,

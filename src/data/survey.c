@@ -200,7 +200,10 @@ static enum err survey_lines(struct surveyor *surveyor,
 
     for (;;) {
         struct span line;
-        enum err err = text_line(source, &line.at, &line.size, why);
+        uint64_t number = 0;
+        enum err err = csv_line(
+            source, begun ? surveyor->csv.separator : options->separator, &line,
+            &number, why);
 
         if (err != ERR_OK || line.at == NULL)
             return err;
@@ -214,8 +217,7 @@ static enum err survey_lines(struct surveyor *surveyor,
             err = begin(surveyor, options, line, why);
         begun = true;
         if (err != ERR_OK)
-            return why_in(why, err, "line %llu",
-                          (unsigned long long)source->line);
+            return why_in(why, err, "line %llu", (unsigned long long)number);
     }
 }
 

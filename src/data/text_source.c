@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "data/unpack.h"
 
@@ -101,13 +102,12 @@ static size_t mark_size(const char *text, size_t size)
     return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-/* Read on until a whole line is in the buffer.  *length is without its LF;
- * *feed says whether it has one, as the last may not. */
-static enum err find_line(struct text_source *source, size_t *length,
-                          bool *feed, struct why *why)
+/* Read on until a line's end is in the buffer behind the first `searched`
+ * bytes.  *length is without its LF; *feed says whether it has one, as the last
+ * may not. */
+static enum err find_line(struct text_source *source, size_t searched,
+                          size_t *length, bool *feed, struct why *why)
 {
-    size_t searched = 0; /* Bytes known to hold no LF. */
-
     for (;;) {
         const char *const first = source->buffer + source->start;
         const size_t size = source->end - source->start;
@@ -132,7 +132,7 @@ enum err text_line(struct text_source *source, const char **text, size_t *size,
     size_t length = 0;
     size_t mark = 0;
     bool feed = false;
-    const enum err err = find_line(source, &length, &feed, why);
+    const enum err err = find_line(source, 0, &length, &feed, why);
 
     if (err != ERR_OK)
         return err;
@@ -140,13 +140,43 @@ enum err text_line(struct text_source *source, const char **text, size_t *size,
         mark = mark_size(source->buffer + source->start, length);
     *text = source->buffer + source->start + mark;
     *size = length - mark;
-    source->start += length + (feed ? 1 : 0);
+    source->given = length + (feed ? 1 : 0);
+    source->start += source->given;
     if (!feed && *size == 0) {
         *text = NULL;
         return ERR_OK;
     }
     source->line++;
     if (*size > 0 && (*text)[*size - 1] == '\r')
+        --*size;
+    return ERR_OK;
+}
+
+enum err text_join(struct text_source *source, const char **text, size_t *size,
+                   bool *more, struct why *why)
+{
+    const size_t given = source->given;
+    /* Bytes of a mark in front of it. */
+    const size_t front =
+        (size_t)(*text - (source->buffer + source->start - given));
+    size_t length = 0;
+    bool feed = false;
+    enum err err;
+
+    CHECK(front <= given);
+    source->start -= given;
+    err = find_line(source, given, &length, &feed, why);
+    if (err != ERR_OK)
+        return err;
+    *more = feed || length > given;
+    *text = source->buffer + source->start + front;
+    source->given = *more ? length + (feed ? 1 : 0) : given;
+    source->start += source->given;
+    if (!*more)
+        return ERR_OK;
+    source->line++;
+    *size = length - front;
+    if ((*text)[*size - 1] == '\r')
         --*size;
     return ERR_OK;
 }

@@ -23,6 +23,7 @@ struct text_source {
     struct unpacker *unpacker; /* NULL for memory. */
     char *buffer;
     size_t capacity, start, end;
+    size_t given; /* Bytes of the last line, all of it: they end at start. */
     bool ended;
 };
 
@@ -39,5 +40,10 @@ void text_close(struct text_source *source); /* Zeroed is safe. */
  * NULL after the last.  A leading UTF-8 byte order mark is dropped. */
 MUST_CHECK enum err text_line(struct text_source *source, const char **text,
                               size_t *size, struct why *why);
+/* The line last given and the next one as one text, the end of the first
+ * between them.  *more is false if there is none; the text may have moved even
+ * then. */
+MUST_CHECK enum err text_join(struct text_source *source, const char **text,
+                              size_t *size, bool *more, struct why *why);
 
 #endif /* DATA_TEXT_SOURCE_H */

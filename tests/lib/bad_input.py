@@ -64,8 +64,8 @@ CSV = [
     (b"a,b,y\n1,1e39,0\n", "line 2: column 2 (b): 1e+39 is too large; at most "
      "3.4e38 fits single precision"),
     (b"a,b,y\n1,1e999,0\n", "line 2: column 2 (b): 1e999 is too large"),
-    (b"a,b,y\n1,\"2,0\n", "line 2: column 2 (b): a quote does not end on its "
-     "line; fields over several lines are not supported"),
+    (b"a,b,y\n1,\"2,0\n", "line 2: column 2 (b): a quote is opened and not "
+     "closed again; a quote that belongs to the text is written twice"),
     (b"a,b,y\n1,2,1\n1,x,0\n", "line 3: column 2 (b): 'x' is not a number; if "
      "the column holds words, name it in --categorical"),
     (b"a,b,y\n1,2,0\n3,4,1\na,b,y\n5,1,0\n", "line 4: column 1 (a): 'a' is "

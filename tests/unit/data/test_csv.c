@@ -108,8 +108,8 @@ static void test_bad_tables(void **state)
                    "median, zero or indicator fills such fields in, --drop "
                    "leaves the column out");
     assert_refused("1,2\n\"3,4\n", NULL, ERR_FORMAT,
-                   "line 2: column 1: a quote does not end on its line; "
-                   "fields over several lines are not supported");
+                   "line 2: column 1: a quote is opened and not closed "
+                   "again; a quote that belongs to the text is written twice");
     assert_refused("1,2\n\"3\"4,5\n", NULL, ERR_FORMAT,
                    "line 2: column 1: '4' after a closing quote; put a "
                    "separator between fields");

@@ -289,6 +289,34 @@ static void test_file_that_changes(void **state)
     }
 }
 
+/* Lines made one, over more than the buffer holds at first. */
+static void test_joined_lines(void **state)
+{
+    enum { LINES = 40000, BYTES = 9 };
+    static char big[LINES * BYTES];
+    struct text_source source = {0};
+    struct why why = {0};
+    const char *text = NULL;
+    size_t size = 0;
+    bool more = true;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof big; i++)
+        big[i] = i % BYTES == BYTES - 1 ? '\n' : (char)('a' + i / BYTES % 26);
+    memcpy(big, "\xef\xbb\xbf", 3);
+    write_plain(big, sizeof big);
+    assert_int_equal(text_open(&source, FILE_NAME, &why), ERR_OK);
+    assert_int_equal(text_line(&source, &text, &size, &why), ERR_OK);
+    while (more)
+        assert_int_equal(text_join(&source, &text, &size, &more, &why), ERR_OK);
+    assert_int_equal(source.line, LINES);
+    assert_int_equal(size, sizeof big - 4); /* No mark, no last LF. */
+    assert_memory_equal(text, big + 3, size);
+    assert_int_equal(text_line(&source, &text, &size, &why), ERR_OK);
+    assert_null(text);
+    text_close(&source);
+}
+
 static int remove_file(void **state)
 {
     (void)state;
@@ -307,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_damage_is_noticed),
         cmocka_unit_test(test_files_that_cannot_be_read),
         cmocka_unit_test(test_zstd),
+        cmocka_unit_test(test_joined_lines),
         cmocka_unit_test(test_file_that_changes),
     };
 
