@@ -21,6 +21,7 @@
 #include "cli/page.h"
 #include "cli/rows.h"
 #include "data/source.h"
+#include "data/span.h"
 #include "math/softmax.h"
 #include "model/metrics.h"
 #include "os/file.h"
@@ -397,6 +398,34 @@ static enum metric first_metric(const struct predict *predict)
     return metric;
 }
 
+static bool has_labels(const struct dataset *data)
+{
+    for (uint32_t row = 0; row < data->rows; row++)
+        if (!isnan(data->y[row]))
+            return true;
+    return false;
+}
+
+/* Labels there are, but others than the model's. */
+static void note_unmeasured(const struct predict *predict)
+{
+    const struct model_file *model = &predict->model;
+    char list[LIST_SIZE] = "";
+    char number[32];
+
+    for (uint32_t k = 0; k < model->classes; k++) {
+        const char *word = model_file_word(model, model->label[k]);
+
+        (void)snprintf(number, sizeof number, "%.17g", model->label[k]);
+        list_add(list, sizeof list,
+                 word != NULL ? quote_text(word).text : number);
+    }
+    say_note(predict->cli,
+             "muster: no row has a label that the model knows (%s), so there "
+             "are no metrics",
+             list);
+}
+
 /* To standard output where the predictions are not, else beside them. */
 static void show_text(const struct predict *predict, const char *out)
 {
@@ -412,7 +441,9 @@ static void show_text(const struct predict *predict, const char *out)
         (void)fprintf(to, "metrics    %s\n", line);
     if (out != NULL)
         (void)printf("written    %s, %u rows\n", out, predict->data.rows);
-    if (strange > 0 && predict->known > 0)
+    if (predict->known == 0 && has_labels(&predict->data))
+        note_unmeasured(predict);
+    else if (strange > 0 && predict->known > 0)
         say_note(predict->cli,
                  "muster: %u of %u rows have labels that the model does not "
                  "know; the metrics leave them out",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/span.h"
 
 enum { STAGE_ENTRIES = 1 << 17 }; /* Entries of a block, about. */
 
@@ -741,6 +742,42 @@ static enum err begin_rows(const struct encoder *encoder,
         return err;
     err = translate(encoder, frame, words);
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+static enum err say_unknown_label(const struct encoder *encoder,
+                                  const struct frame *frame, uint32_t row,
+                                  struct why *why)
+{
+    const struct frame_column *const classes = &frame->classes;
+    char list[LIST_SIZE] = "";
+
+    for (uint32_t k = 0; k < encoder->classes.categories; k++)
+        list_add(list, sizeof list,
+                 quote_text(encoder->classes.category[k].text).text);
+    return why_set(
+        why, ERR_MISMATCH,
+        "row %u: label '%s' is not one of the training set's: %s", row + 1,
+        quote_text(classes->category[classes->code[row]].text).text, list);
+}
+
+enum err encoder_check_labels(const struct encoder *encoder,
+                              const struct frame *frame, struct why *why)
+{
+    const struct frame_column *const classes = &frame->classes;
+    uint32_t *code, row = 0;
+
+    if (encoder->classes.categories == 0 || !classes->categorical)
+        return ERR_OK;
+    code = translate_column(classes, &encoder->classes);
+    if (code == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    while (row < frame->rows &&
+           (classes->code[row] == FRAME_MISSING ||
+            code[classes->code[row]] < encoder->classes.categories))
+        row++;
+    mem_free(code);
+    return row == frame->rows ? ERR_OK
+                              : say_unknown_label(encoder, frame, row, why);
 }
 
 enum err encoder_apply(const struct encoder *encoder, const struct frame *frame,

@@ -140,6 +140,10 @@ bool encoder_fills(const struct encoder *encoder);
 void encoder_name(const struct encoder *encoder, uint32_t col, char *text,
                   size_t size);
 
+/* ERR_MISMATCH with a sentence if a label is a word that was not fitted. */
+MUST_CHECK enum err encoder_check_labels(const struct encoder *encoder,
+                                         const struct frame *frame,
+                                         struct why *why);
 /* All rows of a frame with the columns fitted, to the stage; ERR_SHAPE if its
  * columns are others.  A label that was not fitted becomes the number of
  * classes; in a table without labels they are NaN. */

@@ -1,10 +1,12 @@
 #include "data/labels.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/span.h"
 
 /* Distinct labels in ascending order. */
 struct label_set {
@@ -75,15 +77,16 @@ static bool all_whole(const double *label, uint32_t count)
 static enum err say_unknown(uint32_t row, double label, const double *labels,
                             uint32_t count, struct why *why)
 {
-    if (count == 2)
-        return why_set(why, ERR_MISMATCH,
-                       "row %u: label %.17g is not one of the training set's, "
-                       "%.17g and %.17g",
-                       row + 1, label, labels[0], labels[1]);
+    char list[LIST_SIZE] = "";
+    char number[32];
+
+    for (uint32_t k = 0; k < count; k++) {
+        (void)snprintf(number, sizeof number, "%.17g", labels[k]);
+        list_add(list, sizeof list, number);
+    }
     return why_set(why, ERR_MISMATCH,
-                   "row %u: label %.17g is not one of the training set's, "
-                   "%.17g to %.17g",
-                   row + 1, label, labels[0], labels[count - 1]);
+                   "row %u: label %.17g is not one of the training set's: %s",
+                   row + 1, label, list);
 }
 
 /* Replace each label by its number, or by -1 and +1 if there are two and

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -18,6 +19,7 @@ struct span {
 };
 
 #define QUOTE_MAX 32
+#define LIST_SIZE 128u
 
 /* A span fit for a message: short, printable. */
 struct quote {
@@ -39,6 +41,19 @@ static inline struct quote quote(struct span span)
 static inline struct quote quote_text(const char *text)
 {
     return quote((struct span){text, strlen(text)});
+}
+
+/* One more in a list of words, "a, b, ..." once there is no room. */
+static inline void list_add(char *list, size_t size, const char *word)
+{
+    const size_t used = strlen(list);
+
+    if (used >= 3 && strcmp(list + used - 3, "...") == 0)
+        return;
+    if (used + strlen(", ") + strlen(word) + sizeof ", ..." > size)
+        word = "...";
+    (void)snprintf(list + used, size - used, "%s%s", used == 0 ? "" : ", ",
+                   word);
 }
 
 static inline bool span_is(struct span span, const char *text)

@@ -316,9 +316,14 @@ static enum err encode_frame(const struct source_options *options,
                              struct why *why)
 {
     struct encoder own = {0};
-    const enum err err = table_encode(
-        options, frame, NULL,
-        options->encoder != NULL ? options->encoder : &own, stage, why);
+    struct encoder *const encoder =
+        options->encoder != NULL ? options->encoder : &own;
+    enum err err = ERR_OK;
+
+    if (fitted(options) != NULL && !options->unlabelled)
+        err = encoder_check_labels(encoder, frame, why);
+    if (err == ERR_OK)
+        err = table_encode(options, frame, NULL, encoder, stage, why);
 
     encoder_close(&own);
     if (err == ERR_OK && options->keep != NULL) {

@@ -236,7 +236,7 @@ static void test_sentences(void **state)
                               "from");
     assert_sentence("1 1:1\n\n2.5 1:1\n", pair, ERR_MISMATCH,
                     FILE_NAME ": row 2: label 2.5 is not one of the training "
-                              "set's, -1 and 1");
+                              "set's: -1, 1");
     assert_int_equal(source_load(&missing, &data, NULL, NULL, &why),
                      ERR_NOTFOUND);
     assert_string_equal(why.text, "no_such.svm: no such file; check the name");
