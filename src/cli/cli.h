@@ -91,9 +91,11 @@ json_t *json_number(double value);
 void config_print(const struct cli *cli);
 /* {name: {value, origin}} of every option that decides what a run does. */
 json_t *config_json(const struct options *options);
-/* The same as lines of a config file, for the run's folder. */
+/* The same as lines of a config file, for the run's folder, and whether such a
+ * file is still what was written. */
 MUST_CHECK enum err config_write(const struct options *options,
                                  const char *path, struct why *why);
+MUST_CHECK enum err config_check(const char *path, struct why *why);
 
 extern const char cli_version[];
 

@@ -2,11 +2,15 @@
  * config_show.c - settings as text, JSON and lines of a config file.
  */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/hash.h"
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "os/file.h"
 
 #define CONFIG_BYTES_MAX 16384u
+#define SEAL_BYTES       (sizeof "# sha256 " + DIGEST_TEXT - 1)
 
 /* Options that say what a run is, not how to talk about it. */
 static bool is_setting(const struct options *options, int id)
@@ -95,6 +99,46 @@ static bool is_kept(const struct options *options, int id)
            id != OPT_PREEMPT_NOTICE && id != OPT_PREEMPT_ADDRESS;
 }
 
+/* The last line of a run's own file, a comment to whoever reads options: one
+ * bit that flips in --steps would give another model, and nobody would know. */
+static void seal(const void *text, size_t size, char line[SEAL_BYTES + 1])
+{
+    const struct digest digest = hash_bytes(text, size);
+    char hex[DIGEST_TEXT];
+
+    (void)snprintf(line, SEAL_BYTES + 1, "# sha256 %s\n",
+                   digest_text(&digest, hex));
+}
+
+static bool is_sealed(const uint8_t *text, size_t size)
+{
+    char line[SEAL_BYTES + 1];
+
+    if (size < SEAL_BYTES)
+        return false;
+    size -= SEAL_BYTES;
+    seal(text, size, line);
+    return memcmp(text + size, line, SEAL_BYTES) == 0;
+}
+
+enum err config_check(const char *path, struct why *why)
+{
+    uint8_t *text;
+    size_t size;
+    enum err err = file_read_plain(path, CONFIG_BYTES_MAX, &text, &size, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (!is_sealed(text, size))
+        err = why_set(why, ERR_FORMAT,
+                      "%.200s: damaged or altered since the run wrote it; say "
+                      "the data and all options again, beside --resume, and it "
+                      "is not read",
+                      path);
+    mem_free(text);
+    return err;
+}
+
 enum err config_write(const struct options *options, const char *path,
                       struct why *why)
 {
@@ -107,10 +151,11 @@ enum err config_write(const struct options *options, const char *path,
         used += (size_t)snprintf(text + used, sizeof text - used, "--%s=%s\n",
                                  option_table()[id].name,
                                  options->setting[id].text);
-        if (used >= sizeof text)
+        if (used >= sizeof text - SEAL_BYTES)
             return why_set(why, ERR_TOOBIG,
                            "the options take more than %u bytes",
                            CONFIG_BYTES_MAX);
     }
-    return file_write_atomic(path, text, used, 0600, why);
+    seal(text, used, text + used);
+    return file_write_atomic(path, text, used + SEAL_BYTES, 0600, why);
 }

@@ -707,7 +707,8 @@ static void add_command(json_t *data, const char *folder)
             const bool last = *end == '\0';
 
             *end = '\0';
-            used = add_word(text, used, line);
+            if (*line != '#')
+                used = add_word(text, used, line);
             line = last ? end : end + 1;
         }
         mem_free(bytes);

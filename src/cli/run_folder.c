@@ -98,7 +98,7 @@ static enum err read_own_options(struct options *options, const char *folder,
     file_path_in(folder, CONFIG_FILE, path);
     if (option_given(options, OPT_DATA) || !file_exists(path))
         return ERR_OK;
-    err = file_check_plain(path, why);
+    err = config_check(path, why);
     return err != ERR_OK ? err : options_read_file(options, path, why);
 }
 

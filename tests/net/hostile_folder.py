@@ -116,6 +116,23 @@ def formats(tap, wanted):
     tap.equal(resume(copy("same"))["hash"], wanted, "its own")
 
 
+def options(tap, wanted):
+    """One bit of the run's options is another model."""
+    folder = copy("options")
+    path = folder / "config"
+    text = path.read_text()
+    tap.ok("--steps=25\n" in text, "its options", text)
+    for name, altered in (("one bit", text.replace("=25", "=65")),
+                          ("a line less", text.replace("--steps=25\n", "")),
+                          ("cut off", text[:-9]), ("nothing", "")):
+        path.write_text(altered)
+        done = resume(folder)
+        tap.ok(done["exit"] == 1 and "damaged or altered" in done["error"],
+               f"options, {name}: refused", done)
+    tap.equal(resume(folder, *DATA).get("hash"), wanted,
+              "... and not needed where all are said again")
+
+
 def strangers(tap):
     """Folders that another user made, or may put files in."""
     if os.geteuid() != 0:
@@ -179,6 +196,7 @@ def main():
     huge_checkpoint(tap, wanted)
     damaged(tap, wanted)
     formats(tap, wanted)
+    options(tap, wanted)
     leftovers(tap, wanted)
     strangers(tap)
     tap.done()
