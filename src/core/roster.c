@@ -58,7 +58,7 @@ static enum name_state name_state(struct coordinator *c, uint32_t link,
     const struct member *other = namesake(c, hello);
     struct member *asks = &c->members[link];
 
-    if (other == NULL || other->suspect || other == asks)
+    if (other == NULL || other == asks)
         return NAME_FREE;
     if (asks->asked_by != hello->incarnation) {
         asks->asked_by = hello->incarnation;

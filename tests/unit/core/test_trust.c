@@ -447,6 +447,28 @@ static void test_a_name_that_is_taken(void **state)
     play_close(&play);
 }
 
+/* Silence that may end is no death: a stopped machine, or a busy one. */
+static void test_a_suspect_keeps_its_name(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_code(&play, "uncoded", 2, 0);
+    play.now += play.coordinator.options.suspect_us + MS_US;
+    play_step(&play, (struct event){.kind = EVENT_TIME});
+    assert_true(play.coordinator.members[0].suspect);
+    play_hello(&play, 3, "w0", 99);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_WELCOME), 0);
+    play_beat(&play, 0);
+    play_beat(&play, 1);
+    play.now += play.coordinator.options.job.dead_us;
+    play_beat(&play, 0);
+    play_hello(&play, 3, "w0", 99);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REJECT), 1);
+    assert_int_equal(play.coordinator.stats.died, 0);
+    play_close(&play);
+}
+
 static void say_row(struct play *play, uint32_t link, double value,
                     uint32_t dims)
 {
@@ -650,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_a_refuser_that_leaves),
         cmocka_unit_test(test_a_joiner_is_asked_what_others_refused),
         cmocka_unit_test(test_a_name_that_is_taken),
+        cmocka_unit_test(test_a_suspect_keeps_its_name),
         cmocka_unit_test(test_rows_not_finite),
         cmocka_unit_test(test_no_step_is_worse_than_its_code),
         cmocka_unit_test(test_a_row_after_coming_back_is_no_strike),
