@@ -137,10 +137,12 @@ static void find_maxima(void *context, uint32_t thread, uint32_t item)
 /* The integer at or above value * 2^exponent. */
 static int64_t round_up(double value, int16_t exponent)
 {
-    const double scaled = ceil(value * SLACK * power_of_two(exponent));
+    const double scaled = value * SLACK * power_of_two(exponent);
+    int64_t whole;
 
-    CHECK(scaled < 0x1p63);
-    return (int64_t)scaled;
+    CHECK(scaled < 0x1p63); /* ceil is a call, and its sum a third more. */
+    whole = (int64_t)scaled;
+    return whole + ((double)whole < scaled);
 }
 
 /* Second pass: sum_i s_i |x_ij||y_i|, sum_i s_i |x_ij||x_i| and
@@ -190,8 +192,9 @@ static void find_sparse_maxima(void *context, uint32_t thread, uint32_t item)
     for (uint32_t i = 0; i < rows.rows; i++) {
         for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
             double *const x_max = &part->x_max[rows.column[k]];
+            const double x = fabs((double)entry(&rows, k));
 
-            *x_max = fmax(*x_max, fabs((double)entry(&rows, k)));
+            *x_max = x > *x_max ? x : *x_max; /* As in find_label_maxima. */
         }
         part->x_norm = fmax(part->x_norm, sparse_norm(&rows, i));
         find_label_maxima(part, label_size(measure, rows.y[i]),
@@ -199,28 +202,38 @@ static void find_sparse_maxima(void *context, uint32_t thread, uint32_t item)
     }
 }
 
+/* Labels of classes have size 1: their u is m, to the bit. */
+static void take_over_m(int64_t *sum, size_t stride)
+{
+    memcpy(sum, sum + 2 * stride, stride * sizeof *sum);
+}
+
 /* Each entry is rounded up by itself: a vector per chunk would cost more than
  * the chunk. */
 static void add_sparse_chunk(void *context, uint32_t thread, uint32_t item)
 {
     const struct measure *const measure = context;
-    const struct part *const part = &measure->parts[thread];
     const struct sparse_rows rows =
         dataset_sparse_chunk(measure->data, measure->first + item);
     const size_t stride = measure->data->stride;
+    const int16_t *const scale = measure->scale;
+    int64_t *const sum = measure->parts[thread].sum;
 
     for (uint32_t i = 0; i < rows.rows; i++) {
         const double weight = weight_of(rows.weight, i);
-        const double factor[BOUNDS_SUMS] = {
-            label_size(measure, rows.y[i]) * weight,
-            sparse_norm(&rows, i) * weight, weight};
+        const double label = label_size(measure, rows.y[i]) * weight;
+        const double norm = sparse_norm(&rows, i) * weight;
 
         for (uint64_t k = rows.begin[i]; k < rows.begin[i + 1]; k++) {
             const double x = fabs((double)entry(&rows, k));
-            size_t at = rows.column[k];
+            const size_t u = rows.column[k];
+            const size_t v = u + stride;
+            const size_t m = v + stride;
 
-            for (uint32_t q = 0; q < BOUNDS_SUMS; q++, at += stride)
-                part->sum[at] += round_up(x * factor[q], measure->scale[at]);
+            if (measure->numbers)
+                sum[u] += round_up(x * label, scale[u]);
+            sum[v] += round_up(x * norm, scale[v]);
+            sum[m] += round_up(x * weight, scale[m]);
         }
     }
 }
@@ -379,6 +392,8 @@ static void measure_sums(struct measure *measure, uint32_t count,
               dataset_is_sparse(measure->data) ? add_sparse_chunk : add_chunk,
               measure, count);
     sum_parts(measure, sum);
+    if (dataset_is_sparse(measure->data) && !measure->numbers)
+        take_over_m(sum, measure->data->stride);
 }
 
 enum err bounds_measure_part(struct bounds *bounds,
