@@ -384,7 +384,8 @@ static bool read_note(const char *path, struct digest *key)
     size_t size = 0;
     bool good;
 
-    if (file_read(path, 2 * DIGEST_BYTES + 1, &text, &size, NULL) != ERR_OK)
+    if (file_read_private(path, 2 * DIGEST_BYTES + 1, &text, &size, NULL) !=
+        ERR_OK)
         return false;
     good = size >= 2 * DIGEST_BYTES && digest_read((const char *)text, key);
     mem_free(text);
@@ -509,7 +510,8 @@ static enum err load_columns(const struct cache_place *place,
     struct digest found;
     uint8_t *text = NULL;
     size_t size = 0;
-    enum err err = file_read(place->columns, COLUMNS_MAX, &text, &size, NULL);
+    enum err err =
+        file_read_private(place->columns, COLUMNS_MAX, &text, &size, NULL);
 
     if (err != ERR_OK || size < head) {
         mem_free(text);
@@ -560,6 +562,11 @@ enum err cache_load(const struct cache_place *place, struct pool *pool,
 
     if (!file_exists(place->path))
         return ERR_NOTFOUND;
+    if (file_check_private(place->path, NULL) != ERR_OK)
+        return why_set(why, ERR_DENIED,
+                       "%s: not a plain file that is yours alone; reading the "
+                       "source again and replacing it",
+                       place->path);
     err = file_map_open(&map, place->path, why);
     if (err == ERR_FORMAT)
         return say_damaged(place, why);
@@ -666,6 +673,8 @@ enum err cache_store(const struct cache_place *place,
     (void)snprintf(folder, sizeof folder, "%s", place->path);
     *strrchr(folder, '/') = '\0';
     err = file_make_folder(folder, why);
+    if (err == ERR_OK)
+        err = file_check_folder(folder, why);
     if (err == ERR_OK)
         err = store_columns(place, encoder, why);
     if (err == ERR_OK)

@@ -18,6 +18,7 @@
 #include "data/table_source.h"
 #include "data/unpack.h"
 #include "data/zip.h"
+#include "os/file.h"
 #include "os/input.h"
 
 enum format {
@@ -542,6 +543,12 @@ static enum err load_cached(const struct source_options *options,
     struct why trouble = {0};
     enum err err;
 
+    /* Whoever can put a copy there chooses what is trained on. */
+    if (file_exists(options->cache) &&
+        file_check_folder(options->cache, &trouble) != ERR_OK) {
+        source_note(options, "--cache is not used: %s", trouble.text);
+        return load_file(options, data, why);
+    }
     /* What cannot be hashed cannot be read either, or is a pipe. */
     if (cache_place(options, &place, NULL) != ERR_OK)
         return load_file(options, data, why);

@@ -168,6 +168,42 @@ def strangers(tap):
     os.rmdir("muster-runs")
 
 
+def poisoned_cache():
+    """The note of rows.svm leads to the copy of other rows."""
+    rows = [f"{1 if i % 3 else -1} 1:{i % 7} 2:{i % 5}\n" for i in range(60)]
+    Path("other.svm").write_text("".join(row.replace("2:", "3:")
+                                         for row in rows))
+    Path("rows.svm").write_text("".join(rows))
+    train("other.svm", "--cache", "cache")
+    wanted = train("rows.svm", "--cache", "own")["hash"]
+    key, = Path("cache").glob("*.key")
+    note, = Path("own").glob("*.key")
+    key.rename(Path("cache") / note.name)
+    return wanted
+
+
+def planted_copies(tap):
+    """A cache is believed if nobody else could put files there."""
+    wanted = poisoned_cache()
+    tap.ok(train("rows.svm", "--cache", "cache")["hash"] != wanted,
+           "a cache that was tampered with is believed if it is ours")
+    os.chmod("cache", 0o1777)
+    done = train("rows.svm", "--cache", "cache")
+    tap.ok(done["hash"] == wanted and "--cache is not used: cache: others may "
+           "write" in done["stderr"], "--cache that is open to all", done)
+    os.chmod("cache", 0o700)
+    if os.geteuid() != 0:
+        return
+    for path in Path("cache").iterdir():
+        os.chown(path, 65534, 65534)
+    done = train("rows.svm", "--cache", "cache")
+    tap.equal(done.get("hash"), wanted, "--cache with a stranger's files")
+    os.chown("cache", 65534, 65534)
+    done = train("rows.svm", "--cache", "cache")
+    tap.ok(done["hash"] == wanted and "another user" in done["stderr"],
+           "--cache of a stranger", done)
+
+
 def leftovers(tap, wanted):
     os.mkdir("open")
     os.chmod("open", 0o777)
@@ -199,6 +235,7 @@ def main():
     options(tap, wanted)
     leftovers(tap, wanted)
     strangers(tap)
+    planted_copies(tap)
     tap.done()
 
 
