@@ -26,6 +26,10 @@
 #define RUNS_FOLDER "muster-runs"
 #define LATEST_RUN  RUNS_FOLDER "/latest"
 
+/* That, or without a link the newest run that is there; NULL: there is none. */
+#define RUN_PATH_SIZE 512u
+const char *latest_run(char path[RUN_PATH_SIZE]);
+
 struct cli {
     const struct command *command;
     struct options options;

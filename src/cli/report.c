@@ -95,13 +95,13 @@ int report_command(struct cli *cli)
 {
     const char *folder = option_text(&cli->options, OPT_RUN);
     const char *out = option_text(&cli->options, OPT_OUT);
-    char path[PATH_SIZE];
+    char path[PATH_SIZE], latest[RUN_PATH_SIZE];
     struct why why = {0};
     json_t *data;
     enum err err;
 
-    if (folder == NULL && file_exists(LATEST_RUN))
-        folder = LATEST_RUN;
+    if (folder == NULL)
+        folder = latest_run(latest);
     if (folder == NULL)
         return say_error(cli, EXIT_USAGE,
                          "which run? there is none at " LATEST_RUN

@@ -16,7 +16,6 @@
 #include "cli/watch.h"
 #include "node/train.h"
 
-#define RUN_PATH_SIZE 512u
 #define RUN_NAME_SIZE 64u
 
 struct keep;
@@ -26,13 +25,12 @@ struct run {
     struct setup *setup;
     struct screen screen;
     struct watch watch;
-    struct recorder recorder;   /* --record. */
-    struct trace_file trace;    /* --trace. */
-    char out[RUN_PATH_SIZE];    /* "" when nothing is kept. */
-    bool fresh;                 /* There was no such folder. */
-    bool made;                  /* It was made, or found to be ours. */
-    bool latest;                /* `latest` leads to it. */
-    char before[RUN_NAME_SIZE]; /* The last run before it; "": none known. */
+    struct recorder recorder; /* --record. */
+    struct trace_file trace;  /* --trace. */
+    char out[RUN_PATH_SIZE];  /* "" when nothing is kept. */
+    bool fresh;               /* There was no such folder. */
+    bool made;                /* It was made, or found to be ours. */
+    bool latest;              /* `latest` leads to it. */
     struct history history;
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];

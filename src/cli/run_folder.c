@@ -1,7 +1,8 @@
 /*
  * run_folder.c - where a run's journal and checkpoints go.
  *
- *     muster-runs/latest          a link to the last run
+ *     muster-runs/latest          a link to the last run; if it is lost, the
+ *                                 one of the highest number is meant
  *     muster-runs/0007-3fa2/      number and a random part: two runs started
  *                                 at the same moment do not collide
  *         config                  the run's options, for --resume without data
@@ -37,13 +38,64 @@ static void read_latest(char name[RUN_NAME_SIZE])
         name[0] = '\0';
 }
 
+/* Of the folders under RUNS_FOLDER. */
+struct newest {
+    bool held;                /* Only those that hold a run. */
+    unsigned long number;     /* The highest, 0 if there is none ... */
+    char name[RUN_NAME_SIZE]; /* ... and whose it is. */
+};
+
+static void see_name(void *context, const char *name)
+{
+    struct newest *newest = context;
+    char path[FILE_PATH_SIZE];
+    char *end;
+    const unsigned long number = strtoul(name, &end, 10);
+
+    file_path_in(RUNS_FOLDER, name, path);
+    if (name[0] < '0' || name[0] > '9' || *end != '-' ||
+        strlen(name) >= RUN_NAME_SIZE || number < newest->number ||
+        (number == newest->number && strcmp(name, newest->name) <= 0) ||
+        (newest->held && !holds_run(path)))
+        return;
+    newest->number = number;
+    (void)snprintf(newest->name, sizeof newest->name, "%s", name);
+}
+
+static struct newest find_newest(bool held)
+{
+    struct newest newest = {.held = held};
+
+    file_names(RUNS_FOLDER, see_name, &newest);
+    return newest;
+}
+
+/* Where `latest` leads, or should. */
+static void find_latest(char name[RUN_NAME_SIZE])
+{
+    char path[FILE_PATH_SIZE];
+
+    read_latest(name);
+    file_path_in(RUNS_FOLDER, name, path);
+    if (name[0] == '\0' || !file_exists(path))
+        (void)snprintf(name, RUN_NAME_SIZE, "%s", find_newest(true).name);
+}
+
+const char *latest_run(char path[RUN_PATH_SIZE])
+{
+    char name[RUN_NAME_SIZE];
+
+    if (file_exists(LATEST_RUN))
+        return LATEST_RUN;
+    find_latest(name);
+    (void)snprintf(path, RUN_PATH_SIZE, RUNS_FOLDER "/%s", name);
+    return name[0] == '\0' ? NULL : path;
+}
+
 static void new_name(char out[RUN_PATH_SIZE])
 {
-    char latest[RUN_NAME_SIZE];
-    unsigned long number;
+    const unsigned long number = find_newest(false).number + 1;
 
-    read_latest(latest);
-    number = strtoul(latest, NULL, 10) + 1;
     (void)snprintf(out, RUN_PATH_SIZE, RUNS_FOLDER "/%04lu-%04x",
                    number > 999999 ? 1 : number,
                    (unsigned)(random_u64() & 0xffff));
@@ -73,7 +125,7 @@ static enum err resumed_folder(const struct options *options,
         if (file_exists(RUNS_FOLDER) &&
             file_check_folder(RUNS_FOLDER, why) != ERR_OK)
             return ERR_DENIED;
-        read_latest(latest);
+        find_latest(latest);
         if (latest[0] == '\0')
             return why_set(why, ERR_NOTFOUND,
                            "--resume: there is no last run under %s/; say "
@@ -195,23 +247,23 @@ enum err run_point_latest(struct run *run, struct why *why)
     read_latest(latest);
     if (name == NULL || strcmp(latest, name) == 0)
         return ERR_OK;
-    (void)snprintf(run->before, sizeof run->before, "%s", latest);
     return file_link_atomic(name, LATEST_RUN, why);
 }
 
-/* --resume without a name means again the run that it meant before. */
+/* --resume without a name means the newest run that is left. */
 static void restore_latest(const struct run *run)
 {
     const char *name = name_of(run);
+    const struct newest newest = find_newest(true);
     char latest[RUN_NAME_SIZE];
 
     if (name == NULL)
         return;
     read_latest(latest);
-    if (strcmp(latest, name) == 0 && run->before[0] == '\0')
+    if (strcmp(latest, name) == 0 && newest.name[0] == '\0')
         file_remove(LATEST_RUN);
     else if (strcmp(latest, name) == 0)
-        (void)!file_link_atomic(run->before, LATEST_RUN, NULL);
+        (void)!file_link_atomic(newest.name, LATEST_RUN, NULL);
     file_remove_folder(RUNS_FOLDER);
 }
 

@@ -86,13 +86,14 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
 {
     const char *where = option_text(&cli->options, OPT_ADDRESS);
     const char *token = option_text(&cli->options, OPT_TOKEN_FILE);
+    char latest[RUN_PATH_SIZE];
     struct why why = {0};
     char *text = NULL;
     json_t *answer;
     enum err err;
 
-    if (where == NULL && file_exists(LATEST_RUN))
-        where = LATEST_RUN;
+    if (where == NULL)
+        where = latest_run(latest);
     if (where == NULL) {
         *status = say_error(cli, EXIT_USAGE,
                             "which run? there is none at " LATEST_RUN

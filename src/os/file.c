@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* realpath, F_OFD_SETLK */
 #include "os/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -259,6 +260,19 @@ enum err file_link_atomic(const char *target, const char *path, struct why *why)
         return file_write_failed(why, path, error);
     }
     return ERR_OK;
+}
+
+void file_names(const char *folder,
+                void (*see)(void *context, const char *name), void *context)
+{
+    DIR *open = opendir(folder);
+    const struct dirent *entry;
+
+    if (open == NULL)
+        return;
+    while ((entry = readdir(open)) != NULL)
+        see(context, entry->d_name);
+    (void)closedir(open);
 }
 
 void file_path_in(const char *folder, const char *name,

@@ -53,6 +53,10 @@ void file_remove(const char *path);
 /* If it is empty. */
 void file_remove_folder(const char *path);
 
+/* Every name in a folder, in no order; nothing if it cannot be read. */
+void file_names(const char *folder,
+                void (*see)(void *context, const char *name), void *context);
+
 /* The same of files in a folder that may hold anything: neither a link nor a
  * pipe, which could make us wait, ERR_DENIED. */
 MUST_CHECK enum err file_read_plain(const char *path, size_t max,

@@ -96,6 +96,36 @@ def status_of_workers(tap):
            "stop without an argument ends the latest run", done)
 
 
+def latest_goes_back(tap):
+    """A run that is over leaves `latest` to the newest there is; without it
+    that is meant all the same, and numbers go on."""
+    os.mkdir("back")
+    os.chdir("back")
+    first = train(*ONE, "--steps", 5, "-n", 2)["run"]
+    job = Train(*ENDLESS)
+    wait_for(lambda: len(list(Path("muster-runs").glob("0002-*/checkpoint.0")))
+             == 1, "a first save")
+    kill(job.pid, signal.SIGINT)
+    ended = job.finish()
+    again = train("--resume", "--steps", ended["steps"] + 5)
+    tap.equal(again["exit"], 0, "the second run is resumed to its end")
+    tap.equal(os.path.basename(os.path.realpath(LATEST)),
+              os.path.basename(first), "latest goes back to the first")
+    os.unlink(LATEST)
+    page = run("report")
+    tap.ok(page.returncode == 0 and Path(first, "report.html").exists(),
+           "report finds the newest run without a link", page)
+    status = run("status")
+    tap.ok(first in status.stderr, "status does", status)
+    again = train("--resume", "--steps", 8)
+    tap.ok(again["exit"] == 0 and again["run"] == first, "--resume does",
+           again)
+    os.unlink(LATEST)
+    second = train(*ONE, "--steps", 5, "-n", 2)["run"]
+    tap.ok(second.startswith("muster-runs/0002-"), "numbers go on", second)
+    os.chdir("..")
+
+
 def quick(tap):
     """What is over soon leaves nothing."""
     os.mkdir("quick")
@@ -141,6 +171,7 @@ def catches(pid, number):
 def main():
     tap = Tap()
     quick(tap)
+    latest_goes_back(tap)
     signals(tap)
     at_once(tap)
     status_of_workers(tap)
