@@ -134,20 +134,49 @@ static void announce_rare(const struct cli *cli, const struct setup *setup)
                  all.seen[rarest] == 1 ? "" : "s");
 }
 
+/* Rows do not count alike. */
+static void weights_text(const struct options *options, char text[TEXT_SIZE])
+{
+    const char *classes = option_text(options, OPT_CLASS_WEIGHT);
+    const char *rows = option_text(options, OPT_WEIGHT);
+
+    (void)snprintf(text, TEXT_SIZE, "%s%.100s%s%.100s",
+                   classes == NULL ? "" : ", class weights ",
+                   classes == NULL ? "" : classes,
+                   rows == NULL ? "" : ", rows weighed by ",
+                   rows == NULL ? "" : rows);
+}
+
+void announce_goal(const struct cli *cli, const struct setup *setup,
+                   const char *what)
+{
+    char goal[TEXT_SIZE], reason[TEXT_SIZE], weights[TEXT_SIZE];
+
+    goal_text(cli, setup, goal);
+    weights_text(&cli->options, weights);
+    say_note(cli,
+             "muster: %smodel %s (%s): least %s, %s%s; %s, at most %u steps",
+             what, model_ops(setup->model)->name,
+             model_reason(cli, setup, reason), goal, intercept_text(setup),
+             weights, optim_name(setup->optim.kind), setup->optim.steps);
+}
+
 void announce_run(const struct cli *cli, const struct setup *setup)
 {
     const struct dataset *data = &setup->data;
-    char labels[TEXT_SIZE], goal[TEXT_SIZE], column[TEXT_SIZE];
-    char reason[TEXT_SIZE];
+    const char *grid = option_text(&cli->options, OPT_GRID);
+    char labels[TEXT_SIZE], column[TEXT_SIZE];
 
     column_text(&setup->encoder.schema, column);
     labels_text(setup, labels);
-    goal_text(cli, setup, goal);
     say_note(cli, "muster: %u rows x %u columns%s; %s", data->rows,
              data->cols - (setup->intercept ? 1 : 0), column, labels);
-    say_note(cli, "muster: model %s (%s): least %s, %s; %s, at most %u steps",
-             model_ops(setup->model)->name, model_reason(cli, setup, reason),
-             goal, intercept_text(setup), optim_name(setup->optim.kind),
-             setup->optim.steps);
+    if (grid == NULL)
+        announce_goal(cli, setup, "");
+    else
+        say_note(cli,
+                 "muster: grid %.300s: every combination is trained, each with "
+                 "its own objective, and judged by %s on rows held out",
+                 grid, metric_name(setup->metric));
     announce_rare(cli, setup);
 }

@@ -10,5 +10,8 @@
 #include "cli/setup.h"
 
 void announce_run(const struct cli *cli, const struct setup *setup);
+/* The model and what it is to minimise; `what` goes before. */
+void announce_goal(const struct cli *cli, const struct setup *setup,
+                   const char *what);
 
 #endif /* CLI_ANNOUNCE_H */

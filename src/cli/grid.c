@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cli/announce.h"
 #include "cli/habit.h"
 #include "cli/metrics_show.h"
 #include "cli/rows.h"
@@ -306,6 +307,8 @@ static enum err refit(struct run *run, const struct findings *all,
     run->setup->model = all->trials[all->order[0]].model;
     if (err == ERR_OK)
         err = setup_numbers(run->setup, options, why);
+    if (err == ERR_OK)
+        announce_goal(run->cli, run->setup, "the best, on all rows: ");
     if (err == ERR_OK)
         err = run_alone(run->setup, run, &result, NULL, why);
     if (err == ERR_OK && !result.finished)
