@@ -4,6 +4,7 @@
 # run and prints ratios.  docs/performance.md has the figures seen.
 set -eu
 cd "$(dirname "$0")/.."
+tools/build.sh release tests # Some measure with programs of their own.
 export MUSTER=$PWD/build/muster
 names=${*:-kernels train data overhead cancel delays recovery codes crossover erasurehead
     regret replay hostile scale slowness sums ship}

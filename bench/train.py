@@ -341,6 +341,9 @@ def compare_text(x, y, folder):
 
 
 def main():
+    if not os.path.exists(os.path.join(BUILD, "train_ours")):
+        sys.exit("bench/train.py: `make bench BENCH=train` builds what it "
+                 "measures with")
     wanted = [word for word in sys.argv[1:] if "=" not in word]
     rows = [int(word[5:]) for word in sys.argv[1:] if word[:5] == "rows="]
     with tempfile.TemporaryDirectory() as folder:

@@ -510,8 +510,8 @@ static const struct option table[OPTIONS] = {
                     LIMITS(0, 21),
                     .help =
                         "0, 7 logistic; 1, 2 svm; 3 svm --loss hinge; 11, "
-                        "12 linear; with newton, 1000 steps (3: lbfgs, 10000) "
-                        "and -c 1 unless said otherwise",
+                        "12 linear; with newton, 1000 steps (3: 10000, and "
+                        "-e does not count) and -c 1 unless said otherwise",
                     .commands = CMD_TRAIN},
     [OPT_COST] = {.name = "cost",
                   .aliases = "c",

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "cli/cli.h"
 #include "cli/report_data.h"
+#include "node/format.h"
 #include "os/file.h"
 #include "os/output.h"
 
@@ -114,7 +115,9 @@ int report_command(struct cli *cli)
                          folder);
     (void)snprintf(path, sizeof path, "%.900s%s", out != NULL ? out : folder,
                    out != NULL ? "" : "/report.html");
-    err = report_data(folder, &data, &why);
+    err = format_check(folder, &why);
+    if (err == ERR_OK)
+        err = report_data(folder, &data, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     err = write_page(data, path, out != NULL ? OUTPUT_WHOLE : OUTPUT_OWN, &why);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "core/store.h"
 #include "os/file.h"
 
 #define TEXT_SIZE 32u
@@ -45,9 +46,14 @@ static enum err read_number(const char *folder, unsigned long *number,
 
 enum err format_check(const char *folder, struct why *why)
 {
+    char journal[FILE_PATH_SIZE];
     unsigned long number = 1;
-    const enum err err = read_number(folder, &number, why);
+    enum err err;
 
+    file_path_in(folder, JOURNAL_FILE, journal);
+    if (!file_exists(journal))
+        return ERR_OK;
+    err = read_number(folder, &number, why);
     if (err != ERR_OK || number == 0 || number == FORMATS)
         return err;
     if (number > FORMATS)

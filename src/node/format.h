@@ -14,7 +14,8 @@
 #define FORMAT_FILE "format"
 
 /* ERR_UNSUPPORTED with a sentence if the run in `folder` is of another format;
- * ERR_DENIED, ERR_FORMAT if its number cannot be read. */
+ * ERR_DENIED, ERR_FORMAT if its number cannot be read.  ERR_OK if it holds no
+ * run at all, which is for the caller to say. */
 MUST_CHECK enum err format_check(const char *folder, struct why *why);
 /* For a new run. */
 MUST_CHECK enum err format_write(const char *folder, struct why *why);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "node/format.h"
 #include "node/keep.h"
 #include "os/file.h"
 #include "os/process.h"
@@ -68,6 +69,7 @@ static enum err parse_all(const char *text, struct ways *ways, struct why *why)
 static enum err say_silent(const char *folder, struct why *why)
 {
     char path[FILE_PATH_SIZE];
+    enum err err;
 
     file_path_in(folder, LOCK_FILE, path);
     if (file_locked(path) && keep_is_alone(folder))
@@ -76,6 +78,9 @@ static enum err say_silent(const char *folder, struct why *why)
                        "which answers no questions; Ctrl-C (or SIGINT) ends "
                        "it, and its state is saved",
                        folder);
+    err = format_check(folder, why);
+    if (err != ERR_OK)
+        return err;
     return why_set(why, ERR_NOTFOUND,
                    "%s: no run is going on there; `muster train --resume=%s` "
                    "goes on with one that was stopped",

@@ -105,6 +105,10 @@ def formats(tap, wanted):
     done = resume(folder)
     tap.ok(done["exit"] == 2 and "which muster 0.1 reads" in done["error"],
            "a folder without a format number", done)
+    for command in ("report", "status", "stop", "join"):
+        done = run(command, str(folder))
+        tap.ok(done.returncode != 0 and "which muster 0.1 reads" in done.stderr,
+               f"... for {command}", done.stderr)
     (folder / "format").write_text("99\n")
     done = resume(folder)
     tap.ok(done["exit"] == 2 and "of format 99" in done["error"],
