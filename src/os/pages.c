@@ -19,7 +19,7 @@
 
 static bool is_small(uint64_t count, size_t size)
 {
-    return count < PAGES_LEAST / (size == 0 ? 1 : size);
+    return count == 0 || count < PAGES_LEAST / (size == 0 ? 1 : size);
 }
 
 void *pages_new(uint64_t count, size_t size)

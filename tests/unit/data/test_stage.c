@@ -153,6 +153,18 @@ static void test_every_form(void **state)
     }
 }
 
+/* A block that lies within one long line of text. */
+static void test_block_without_rows(void **state)
+{
+    const struct sparse none = {.cols = DATA_COLS_MAX};
+    struct stage stage = {0};
+
+    (void)state;
+    assert_int_equal(stage_add(&stage, &none), ERR_OK);
+    assert_int_equal(stage_rows(&stage), 0);
+    stage_close(&stage);
+}
+
 /* The digest of narrow and wide forms differs, that of two cuts does not. */
 static void test_cut_into_blocks_does_not_matter(void **state)
 {
@@ -319,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_narrow_forms_hold_what_fp32_holds),
         cmocka_unit_test(test_every_form),
+        cmocka_unit_test(test_block_without_rows),
         cmocka_unit_test(test_cut_into_blocks_does_not_matter),
         cmocka_unit_test(test_numbering),
         cmocka_unit_test(test_values_of_fp64),
