@@ -15,7 +15,6 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "core/journal.h"
 #include "os/file.h"
 
 #define NAME_MAX_BYTES 48u
@@ -283,15 +282,13 @@ enum err option_set(struct options *options, enum option_id id,
 }
 
 /* `--resume data.svm` must not eat the data: the next word belongs to it only
- * if a run's journal is there. */
-static bool is_run(const char *word)
+ * if it is a folder, which data never are. */
+static bool is_folder(const char *word)
 {
     char path[PATH_MAX_BYTES];
 
-    if (snprintf(path, sizeof path, "%s/%s", word, JOURNAL_FILE) >=
-        (int)sizeof path)
-        return false;
-    return file_exists(path);
+    return snprintf(path, sizeof path, "%s/.", word) < (int)sizeof path &&
+           file_exists(path);
 }
 
 /* One flag: `word` without its dashes, `next` the word after it or NULL.
@@ -327,7 +324,7 @@ static enum err take_flag(struct options *options, const char *word,
     if (value == NULL && option_table()[id].kind == VALUE_FLAG)
         value = "yes";
     if (value == NULL && option_table()[id].kind == VALUE_RUN) {
-        *took = next != NULL && next[0] != '-' && is_run(next);
+        *took = next != NULL && next[0] != '-' && is_folder(next);
         value = *took ? next : "";
     }
     if (value == NULL) {
