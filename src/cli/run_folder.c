@@ -223,16 +223,31 @@ static enum err make_folder(struct run *run, struct why *why)
     return err;
 }
 
+/* What lies about in a folder is not the options of a run that begins. */
+static enum err keep_options(const struct run *run, bool resume,
+                             struct why *why)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(run->out, CONFIG_FILE, path);
+    return resume && file_exists(path)
+               ? ERR_OK
+               : config_write(&run->cli->options, path, why);
+}
+
+/* Nothing is written where another run is, or where we may not be. */
 enum err run_open_folder(struct run *run, struct why *why)
 {
     const bool resume = option_given(&run->cli->options, OPT_RESUME);
-    char path[FILE_PATH_SIZE];
+    int lock = -1;
     enum err err = make_folder(run, why);
 
-    file_path_in(run->out, CONFIG_FILE, path);
-    /* What lies about in a folder is not the options of a run that begins. */
-    if (err == ERR_OK && !(resume && file_exists(path)))
-        err = config_write(&run->cli->options, path, why);
+    if (err == ERR_OK && run->setup->door == NULL) /* Which has it already. */
+        err = train_lock(run->out, resume, &lock, why);
+    if (err == ERR_OK)
+        err = keep_options(run, resume, why);
+    if (lock >= 0)
+        file_unlock(lock);
     return err;
 }
 

@@ -120,6 +120,19 @@ def formats(tap, wanted):
     tap.equal(resume(copy("same"))["hash"], wanted, "its own")
 
 
+def locked(tap):
+    """Who may not work there changes nothing there."""
+    os.mkdir("locked")
+    Path("locked/lock").symlink_to(Path("outside").resolve())
+    Path("locked/config").write_text("mine\n")
+    done = train(*DATA, "-n", 2, "--out", "locked")
+    tap.ok(done["exit"] == 1 and "not a plain file" in done["error"],
+           "a new run beside a lock that is a link", done)
+    tap.equal(({path.name for path in Path("locked").iterdir()},
+               Path("locked/config").read_text()),
+              ({"lock", "config"}, "mine\n"), "... writes nothing")
+
+
 def options(tap, wanted):
     """One bit of the run's options is another model."""
     folder = copy("options")
@@ -237,6 +250,7 @@ def main():
     damaged(tap, wanted)
     formats(tap, wanted)
     options(tap, wanted)
+    locked(tap)
     leftovers(tap, wanted)
     strangers(tap)
     planted_copies(tap)
