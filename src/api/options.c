@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "code/preset.h"
 #include "core/coordinator.h"
 #include "core/follow.h"
 #include "os/threads.h"
@@ -75,6 +76,21 @@ enum err options_check(const struct muster_options *o, struct why *why)
         return why_set(why, ERR_SHAPE,
                        "wanted is more than workers, but nobody can join: "
                        "listen is not set");
+    return ERR_OK;
+}
+
+enum err options_alone(const struct muster_options *o, struct why *why)
+{
+    const struct preset_options preset = {.name = o->code, .workers = 1};
+    struct code_spec unused;
+
+    if (o->folder != NULL)
+        return why_set(why, ERR_SHAPE,
+                       "folder: only a run with workers keeps its state; set "
+                       "workers, or leave it NULL");
+    if (o->code != NULL && strcmp(o->code, "auto") != 0 &&
+        preset_spec(&preset, &unused, why) == ERR_UNKNOWN)
+        return ERR_SHAPE;
     return ERR_OK;
 }
 

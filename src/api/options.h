@@ -17,6 +17,9 @@ MUST_CHECK enum err options_read(const struct muster_options *given,
 /* ERR_SHAPE with a sentence if something cannot be. */
 MUST_CHECK enum err options_check(const struct muster_options *options,
                                   struct why *why);
+/* The same of what only runs with workers use, for one without. */
+MUST_CHECK enum err options_alone(const struct muster_options *options,
+                                  struct why *why);
 MUST_CHECK enum err options_optim(const struct muster_options *options,
                                   struct optim_options *optim, struct why *why);
 struct user_function options_user(const struct muster_options *options);

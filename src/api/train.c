@@ -24,6 +24,10 @@ static enum err train(const struct muster_options *given,
         err = options_optim(&options, &optim, why);
     if (err != ERR_OK)
         return err;
+    if (options.workers == 0 && options.listen == NULL)
+        err = options_alone(&options, why);
+    if (err != ERR_OK)
+        return err;
     made = mem_new(1, sizeof *made);
     if (made == NULL)
         return ERR_NOMEM;

@@ -334,6 +334,10 @@ static enum err take_flag(struct options *options, const char *word,
         value = next;
         *took = true;
     }
+    if (id == OPT_CONFIG && origin == ORIGIN_FILE)
+        return why_set(why, ERR_RANGE,
+                       "--config: a file of flags cannot name another; put its "
+                       "lines here");
     return option_set(options, id, value, origin, why);
 }
 

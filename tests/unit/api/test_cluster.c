@@ -162,6 +162,12 @@ static void test_failures(void **state)
     struct muster_options options = options_of(&c);
 
     (void)state;
+    options.code = "stela"; /* Wrong without workers, too. */
+    train(&options, MUSTER_BAD_OPTION, NULL);
+    options.code = "auto";
+    options.folder = "nothing-is-kept";
+    train(&options, MUSTER_BAD_OPTION, NULL);
+    options.folder = NULL;
     options.workers = 2;
     c.poison = (double)NAN;
     train(&options, MUSTER_DIVERGED, NULL);
