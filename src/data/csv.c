@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -9,6 +10,8 @@
 #include "data/disguise.h"
 #include "data/number.h"
 #include "data/text_source.h"
+
+enum { COLUMNS_LISTED = 20 };
 
 void csv_close(struct csv *csv)
 {
@@ -175,10 +178,14 @@ enum err csv_field(char separator, struct span *line, char *scratch,
 
 bool csv_is_missing(struct span field)
 {
-    static const char *const texts[] = {"",    "?",    "NA",   "N/A",  "n/a",
-                                        "NaN", "nan",  "null", "NULL", "None",
-                                        "#NA", "<NA>", "#N/A"};
+    static const char *const texts[] = {
+        "",        "?",       "NA",       "N/A",     "n/a",  "NaN",
+        "nan",     "NAN",     "-NaN",     "-nan",    "-NAN", "null",
+        "NULL",    "None",    "#NA",      "<NA>",    "#N/A", "1.#IND",
+        "-1.#IND", "1.#QNAN", "-1.#QNAN", "#N/A N/A"};
 
+    if (field.size > 8)
+        return false;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (span_is(field, texts[i]))
             return true;
@@ -200,7 +207,21 @@ bool csv_is_boolean(struct span field, double *value)
     return false;
 }
 
-enum err csv_number(struct span field, double *value, struct why *why)
+/* What to do about a number in disguise; a label is not to be dropped. */
+static enum err say_disguise(struct span field, const char *disguise,
+                             bool label, struct why *why)
+{
+    return why_set(why, ERR_FORMAT,
+                   "'%s' is %s, not a plain number; write the column's values "
+                   "as numbers, %stake them for %s with --categorical "
+                   "auto,COLUMN",
+                   quote(field).text, disguise,
+                   label ? "or " : "leave it out with --drop, or ",
+                   label ? "classes" : "categories");
+}
+
+enum err csv_number(struct span field, bool label, double *value,
+                    struct why *why)
 {
     const char *disguise;
 
@@ -215,10 +236,14 @@ enum err csv_number(struct span field, double *value, struct why *why)
     case NUMBER_OK:
         return ERR_OK;
     case NUMBER_NONFINITE:
-        return why_set(why, ERR_RANGE, "%s; values must be finite",
-                       quote(field).text);
+        return why_set(why, ERR_RANGE, "%s; values must be finite: %s",
+                       quote(field).text,
+                       label ? "leave the row out"
+                             : "write a number, or nothing at all and add "
+                               "--missing mean");
     case NUMBER_HUGE:
-        return why_set(why, ERR_RANGE, "%s is too large", quote(field).text);
+        return why_set(why, ERR_RANGE, "%s is too large; at most %s",
+                       quote(field).text, sparse_limit(true));
     case NUMBER_NOT:
         break;
     }
@@ -226,11 +251,7 @@ enum err csv_number(struct span field, double *value, struct why *why)
         return ERR_OK;
     disguise = disguise_of(field);
     if (disguise != NULL)
-        return why_set(why, ERR_FORMAT,
-                       "'%s' is %s, not a plain number; write the column's "
-                       "values as numbers, leave it out with --drop, or take "
-                       "them for categories with --categorical auto,COLUMN",
-                       quote(field).text, disguise);
+        return say_disguise(field, disguise, label, why);
     return why_set(why, ERR_FORMAT,
                    "'%s' is not a number; if the column holds words, name it "
                    "in --categorical",
@@ -298,19 +319,65 @@ static const char *nearest_column(const struct csv *csv, const char *typed)
     return best;
 }
 
+/* Lists are cut at commas, so that such a name cannot be in one: the column
+ * whose name goes on with a comma after `wanted`, or `cols`. */
+static uint32_t find_cut(const struct csv *csv, struct span wanted)
+{
+    const char *name = csv->names;
+    uint32_t col = 0;
+
+    while (col < csv->cols &&
+           !(wanted.size > 0 && strncmp(name, wanted.at, wanted.size) == 0 &&
+             name[wanted.size] == ',')) {
+        name += strlen(name) + 1;
+        col++;
+    }
+    return col;
+}
+
+/* "a, b, c", or "a, ... c" of many or long ones. */
+static void list_names(const struct csv *csv, char *list, size_t room)
+{
+    const char *name = csv->names;
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < csv->cols; i++, name += strlen(name) + 1) {
+        const struct quote shown = quote_text(name);
+        const char *const mark = strpbrk(name, ", ") != NULL ? "\"" : "";
+
+        if (csv->cols > COLUMNS_LISTED ||
+            used + strlen(shown.text) + 5 > room) {
+            (void)snprintf(list, room, "%s, ... %s",
+                           quote_text(csv->names).text,
+                           quote_text(csv_name(csv, csv->cols - 1)).text);
+            return;
+        }
+        used += (size_t)snprintf(list + used, room - used, "%s%s%s%s",
+                                 i == 0 ? "" : ", ", mark, shown.text, mark);
+    }
+}
+
 static enum err say_no_column(const struct csv *csv, struct span wanted,
                               struct why *why)
 {
     const struct quote typed = quote(wanted);
     const char *const near = nearest_column(csv, typed.text);
+    const uint32_t cut = find_cut(csv, wanted);
+    char list[WHY_SIZE / 2];
 
+    if (cut < csv->cols)
+        return why_set(why, ERR_UNKNOWN,
+                       "no column '%s'; if '%s' is meant, which has a comma in "
+                       "its name, write :%u",
+                       typed.text, quote_text(csv_name(csv, cut)).text,
+                       cut + 1);
     if (near != NULL)
         return why_set(why, ERR_UNKNOWN, "no column '%s'; did you mean '%s'?",
                        typed.text, quote_text(near).text);
+    list_names(csv, list, sizeof list);
     return why_set(why, ERR_UNKNOWN,
-                   "no column '%s'; there are %s, ... %s, or numbers 1 to %u",
-                   typed.text, quote_text(csv_name(csv, 0)).text,
-                   quote_text(csv_name(csv, csv->cols - 1)).text, csv->cols);
+                   "no column '%s'; there are %s, or numbers 1 to %u",
+                   typed.text, list, csv->cols);
 }
 
 enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
@@ -418,13 +485,57 @@ static bool is_header(const struct csv *csv)
     return words || csv->first.run;
 }
 
+bool csv_says_separator(struct span line, char *separator)
+{
+    if (line.size != 5 || strncasecmp(line.at, "sep=", 4) != 0)
+        return false;
+    if (*separator == 0)
+        *separator = line.at[4];
+    return true;
+}
+
+/* Texts that would be read wrongly, or not be understood by who reads the
+ * sentence. */
+static enum err refuse_form(struct span line, struct why *why)
+{
+    char separator = 0;
+
+    if (line.size > 1 && (memcmp(line.at, "\xff\xfe", 2) == 0 ||
+                          memcmp(line.at, "\xfe\xff", 2) == 0))
+        return why_set(why, ERR_FORMAT,
+                       "UTF-16; save it as UTF-8, or iconv -f UTF-16 -t UTF-8");
+    if (has_outside(line, '\r'))
+        return why_set(why, ERR_FORMAT,
+                       "a carriage return within the line; if lines end with "
+                       "them alone, tr '\\r' '\\n' makes them line feeds");
+    return csv_says_separator(line, &separator)
+               ? why_set(why, ERR_FORMAT, "a line for Excel, no row")
+               : ERR_OK;
+}
+
+const char *csv_doubt(const struct csv *csv)
+{
+    const char *const first = csv->names;
+
+    if (first == NULL)
+        return "";
+    if (first[0] == '#')
+        return "; line 1 begins with '#': if it is a comment, leave it out";
+    if (csv->cols == 1 && strchr(first, ' ') != NULL)
+        return "; if blanks stand between fields, add --separator ' '";
+    return "";
+}
+
 enum err csv_look(struct csv *csv, const char *line, size_t size,
                   struct why *why)
 {
     const struct span first = {line, size};
-    char *scratch = mem_new(size + 1, 1);
-    enum err err;
+    char *scratch;
+    enum err err = refuse_form(first, why);
 
+    if (err != ERR_OK)
+        return err;
+    scratch = mem_new(size + 1, 1);
     if (csv->separator == 0)
         csv->separator = find_separator(first);
     mem_free(csv->names);
@@ -473,9 +584,8 @@ static enum err store(const struct csv *csv, uint32_t col, double value,
                                                              : ERR_RANGE;
     }
     if (!sparse_in_range(sparse, value))
-        return why_set(why, ERR_RANGE,
-                       "%g is too large; at most 3.4e38 fits single precision",
-                       value);
+        return why_set(why, ERR_RANGE, "%g is too large; at most %s", value,
+                       sparse_limit(sparse->wide));
     if (value == 0)
         return ERR_OK;
     sparse->index[used] = role;
@@ -499,7 +609,8 @@ static enum err read_number(const struct csv *csv, uint32_t col,
         return csv_weight(field, value, why);
     if (csv->columns.role[col] == COLUMN_LABEL && csv_is_boolean(field, value))
         return why_set(why, ERR_FORMAT, "'%s' is a word", quote(field).text);
-    return csv_number(field, value, why);
+    return csv_number(field, csv->columns.role[col] == COLUMN_LABEL, value,
+                      why);
 }
 
 /* Columns from `col` on, with quotes and everything. */

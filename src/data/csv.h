@@ -59,6 +59,12 @@ MUST_CHECK enum err csv_begin(struct csv *csv, const char *line, size_t size,
 /* The same, without asking which column is what. */
 MUST_CHECK enum err csv_look(struct csv *csv, const char *line, size_t size,
                              struct why *why);
+/* Is it the line by which Excel is told the separator, `sep=;`?  Then that is
+ * it, unless one is known. */
+bool csv_says_separator(struct span line, char *separator);
+/* What may be behind an error in a table with such a first line: "" or the end
+ * of a sentence. */
+const char *csv_doubt(const struct csv *csv);
 /* The name of a column, or "" if there are none. */
 const char *csv_name(const struct csv *csv, uint32_t col);
 /* Is it a number from 1 to that of the columns? */
@@ -89,8 +95,8 @@ MUST_CHECK enum err csv_stage(const char *path, const struct span *text,
                               struct stage *stage, struct why *why);
 
 /* Does a field stand for a value that is not there?  Empty, ?, and what pandas
- * takes for missing: NA, N/A, n/a, NaN, nan, null, NULL, None, #NA, #N/A, <NA>.
- */
+ * takes for missing: NA, N/A, n/a, NaN, nan, null, NULL, None, #NA, #N/A, <NA>,
+ * -nan, 1.#IND and their like. */
 bool csv_is_missing(struct span field);
 /* True or False, in the ways that programs write them. */
 bool csv_is_boolean(struct span field, double *value);
@@ -103,7 +109,7 @@ MUST_CHECK enum err csv_block(const struct text_block *block,
                               struct why *why);
 
 /* A field as a number; the sentence does not name the column. */
-MUST_CHECK enum err csv_number(struct span field, double *value,
+MUST_CHECK enum err csv_number(struct span field, bool label, double *value,
                                struct why *why);
 
 /* The same for the weight of a row: above 0, at most CSV_WEIGHT_MAX. */

@@ -286,9 +286,20 @@ static bool is_stamp(struct span text)
            digits_of((struct span){text.at + 9, 6}) == 6;
 }
 
+/* 0 days 00:01:00, -1 days +23:59:00: pandas' Timedelta. */
+static bool is_span_of_time(struct span text)
+{
+    (void)cut_front(&text, "-");
+    skip(&text, digits_of(text));
+    if (!cut_front(&text, " days") && !cut_front(&text, " day"))
+        return false;
+    (void)cut_front(&text, "+");
+    return is_time(text);
+}
+
 static const char *moment_of(struct span text)
 {
-    if (is_time(text))
+    if (is_time(text) || is_span_of_time(text))
         return "a time";
     if (has_month(text) || is_stamp(text))
         return "a date";

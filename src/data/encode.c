@@ -691,9 +691,8 @@ static enum err add_row_or_say(const struct encoder *encoder,
     const enum err err = add_row(encoder, frame, words, row, rows);
 
     if (err == ERR_RANGE)
-        return why_set(
-            why, err, "row %u: a value is too large; at most %s precision",
-            row + 1, rows->wide ? "1.8e308 fits double" : "3.4e38 fits single");
+        return why_set(why, err, "row %u: a value is too large; at most %s",
+                       row + 1, sparse_limit(rows->wide));
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
 

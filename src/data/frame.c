@@ -1,6 +1,7 @@
 #include "data/frame.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,7 @@ static enum err look_up(struct dictionary *words, struct span text,
 struct frame_reader {
     struct frame *frame;
     const struct frame_options *options;
+    char separator;           /* 0: not known before the first line. */
     struct dictionary *words; /* One for each column, the label's the last. */
     size_t capacity;          /* Rows there is room for. */
     char *scratch;
@@ -249,7 +251,7 @@ static enum err begin(struct frame_reader *reader, const char *line,
 
     frame->csv = (struct csv){.wanted = options->wanted,
                               .header_wanted = options->header,
-                              .separator = options->separator};
+                              .separator = reader->separator};
     err = csv_begin(&frame->csv, line, size, why);
     if (err != ERR_OK)
         return err;
@@ -337,7 +339,7 @@ static enum err put_number(struct frame_reader *reader, struct span field,
     const struct frame_options *const options = reader->options;
 
     if (!csv_is_missing(field)) {
-        const enum err err = csv_number(field, value, why);
+        const enum err err = csv_number(field, label, value, why);
 
         return err == ERR_FORMAT && options->kinds != NULL
                    ? why_set(why, err,
@@ -356,7 +358,7 @@ static enum err put_number(struct frame_reader *reader, struct span field,
                        "the label is missing ('%s'); leave the row out",
                        quote(field).text);
     if (!label && !options->missing)
-        return csv_number(field, value, why);
+        return csv_number(field, label, value, why);
     *value = nan("");
     return ERR_OK;
 }
@@ -472,6 +474,21 @@ static bool is_blank(struct span line)
     return blanks == line.size;
 }
 
+/* The line, and what may be the cause. */
+static enum err say_line(const struct csv *csv, uint64_t number, enum err err,
+                         struct why *why)
+{
+    const char *const doubt = csv_doubt(csv);
+    size_t used;
+
+    if (why == NULL)
+        return err;
+    used = strlen(why->text);
+    if (err == ERR_FORMAT || err == ERR_SHAPE)
+        (void)snprintf(why->text + used, sizeof why->text - used, "%s", doubt);
+    return why_in(why, err, "line %llu", (unsigned long long)number);
+}
+
 static enum err read_rows(struct frame_reader *reader,
                           struct text_source *source, struct why *why)
 {
@@ -480,16 +497,16 @@ static enum err read_rows(struct frame_reader *reader,
     for (;;) {
         struct span line;
         uint64_t number = 0;
-        enum err err = csv_line(source,
-                                begun ? reader->frame->csv.separator
-                                      : reader->options->separator,
-                                &line, &number, why);
+        enum err err = csv_line(
+            source, begun ? reader->frame->csv.separator : reader->separator,
+            &line, &number, why);
 
         if (err != ERR_OK)
             return err;
         if (line.at == NULL)
             break;
-        if (is_blank(line))
+        if (is_blank(line) ||
+            (!begun && csv_says_separator(line, &reader->separator)))
             continue;
         if (!begun)
             err = begin(reader, line.at, line.size, why);
@@ -497,7 +514,7 @@ static enum err read_rows(struct frame_reader *reader,
             err = read_row(reader, line, why);
         begun = true;
         if (err != ERR_OK)
-            return why_in(why, err, "line %llu", (unsigned long long)number);
+            return say_line(&reader->frame->csv, number, err, why);
     }
     if (reader->frame->rows == 0)
         return why_set(why, ERR_FORMAT,
@@ -639,7 +656,8 @@ enum err frame_read(struct text_source *source,
                     struct why *why)
 {
     struct frame made = {0};
-    struct frame_reader reader = {.frame = &made, .options = options};
+    struct frame_reader reader = {
+        .frame = &made, .options = options, .separator = options->separator};
     enum err err = read_rows(&reader, source, why);
 
     if (err == ERR_OK)

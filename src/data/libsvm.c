@@ -100,13 +100,12 @@ static enum err read_index(struct span text, uint32_t shift, uint32_t after,
     return ERR_OK;
 }
 
-static enum err say_too_large(const struct sparse *sparse, struct span text,
-                              uint32_t index, struct why *why)
+static enum err say_too_large(bool wide, struct span text, uint32_t index,
+                              struct why *why)
 {
     return why_set(why, ERR_RANGE,
-                   "feature %u: value %s is too large; at most %s precision",
-                   index, quote(text).text,
-                   sparse->wide ? "1.8e308 fits double" : "3.4e38 fits single");
+                   "feature %u: value %s is too large; at most %s", index,
+                   quote(text).text, sparse_limit(wide));
 }
 
 static enum err read_value(const struct sparse *sparse, struct span text,
@@ -129,7 +128,8 @@ static enum err read_value(const struct sparse *sparse, struct span text,
                        "feature %u: value %s; values must be finite", index,
                        quote(text).text);
     if (number == NUMBER_HUGE || !sparse_in_range(sparse, parsed))
-        return say_too_large(sparse, text, index, why);
+        return say_too_large(sparse->wide || number == NUMBER_HUGE, text, index,
+                             why);
     *value = parsed;
     return ERR_OK;
 }

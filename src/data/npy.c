@@ -60,6 +60,12 @@ static enum err read_descr(const char *header, struct table *table,
     const char *at = after_key(header, "'descr'");
     const size_t size = at == NULL || *at != '\'' ? 0 : strcspn(at + 1, "'");
 
+    if (size > 1 && strchr("UOS", at[2]) != NULL)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "words or objects (type %s), not numbers; number labels "
+                       "with numpy.unique(y, return_inverse=True)[1], or save "
+                       "the table as csv",
+                       quote((struct span){at, size + 2}).text);
     if (size != 3 || strchr("<>|=", at[1]) == NULL ||
         !cell_of(at[2], at[3], &table->cell))
         return why_set(why, ERR_UNSUPPORTED,

@@ -320,10 +320,9 @@ static enum err add_entries(struct sparse *rows, const struct entry *entry,
                            "column %u twice; x.sum_duplicates() adds them up",
                            entry[k].index + 1);
         if (!sparse_in_range(rows, entry[k].value))
-            return why_set(why, ERR_RANGE,
-                           "column %u: %g is too large; at most 3.4e38 fits "
-                           "single precision",
-                           entry[k].index + 1, entry[k].value);
+            return why_set(
+                why, ERR_RANGE, "column %u: %g is too large; at most %s",
+                entry[k].index + 1, entry[k].value, sparse_limit(rows->wide));
         if (entry[k].value != 0)
             err = sparse_add(rows, entry[k].index, entry[k].value);
     }

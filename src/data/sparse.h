@@ -49,6 +49,14 @@ static inline bool sparse_in_range(const struct sparse *sparse, double value)
     return fabs(value) < (sparse->wide ? (double)INFINITY : 0x1.ffffffp127);
 }
 
+/* What to say of a value that is out of range: at most ... */
+static inline const char *sparse_limit(bool wide)
+{
+    return wide ? "1.8e308 fits double precision"
+                : "3.4e38 fits single precision, larger ones need --storage "
+                  "f64";
+}
+
 /* Room for one more row and `entries` more entries, so that a reader in a
  * hurry may write them itself. */
 MUST_CHECK enum err sparse_reserve(struct sparse *sparse, size_t entries);

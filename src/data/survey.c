@@ -87,8 +87,8 @@ static void survey_line(struct surveyor *surveyor, struct span line)
 
 /* The first line: its form, and its fields to compare others with. */
 static enum err begin(struct surveyor *surveyor,
-                      const struct frame_options *options, struct span line,
-                      struct why *why)
+                      const struct frame_options *options, char separator,
+                      struct span line, struct why *why)
 {
     struct csv *const csv = &surveyor->csv;
     struct survey *const survey = surveyor->survey;
@@ -97,7 +97,7 @@ static enum err begin(struct surveyor *surveyor,
 
     *csv = (struct csv){.wanted = options->wanted,
                         .header_wanted = options->header,
-                        .separator = options->separator};
+                        .separator = separator};
     err = csv_look(csv, line.at, line.size, why);
     if (err != ERR_OK)
         return err;
@@ -196,25 +196,26 @@ static enum err survey_lines(struct surveyor *surveyor,
                              const struct frame_options *options,
                              struct why *why)
 {
+    char separator = options->separator;
     bool begun = false;
 
     for (;;) {
         struct span line;
         uint64_t number = 0;
-        enum err err = csv_line(
-            source, begun ? surveyor->csv.separator : options->separator, &line,
-            &number, why);
+        enum err err =
+            csv_line(source, begun ? surveyor->csv.separator : separator, &line,
+                     &number, why);
 
         if (err != ERR_OK || line.at == NULL)
             return err;
-        if (is_empty(line))
+        if (is_empty(line) || (!begun && csv_says_separator(line, &separator)))
             continue;
         if (!make_room(surveyor, line.size))
             return why_set(why, ERR_NOMEM, "out of memory");
         if (begun)
             survey_line(surveyor, line);
         else
-            err = begin(surveyor, options, line, why);
+            err = begin(surveyor, options, separator, line, why);
         begun = true;
         if (err != ERR_OK)
             return why_in(why, err, "line %llu", (unsigned long long)number);

@@ -206,10 +206,9 @@ static enum err say_cell(const struct filing *filing, const uint8_t *row,
         }
         if (role < COLUMN_FEATURES &&
             !sparse_in_range(rows, value / table->divisor))
-            return why_set(why, ERR_RANGE,
-                           "column %llu: %g is too large; at most 3.4e38 fits "
-                           "single precision",
-                           (unsigned long long)col + 1, value);
+            return why_set(
+                why, ERR_RANGE, "column %llu: %g is too large; at most %s",
+                (unsigned long long)col + 1, value, sparse_limit(rows->wide));
     }
     return why_set(why, ERR_RANGE, "the label is not a finite number");
 }

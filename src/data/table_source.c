@@ -82,6 +82,18 @@ static bool needs_frame(const struct source_options *options)
 /* --- what people are told ---------------------------------------------------
  */
 
+/* Bytes that are no letters in UTF-8 may be in another encoding. */
+static bool is_foreign(const char *text)
+{
+    const struct quote shown = quote_text(text);
+
+    for (size_t i = 0; i < QUOTE_MAX && text[i] != '\0'; i++) {
+        if ((unsigned char)text[i] >= 0x80 && shown.text[i] == '?')
+            return true;
+    }
+    return false;
+}
+
 static void note_unknown(const struct source_options *options,
                          const struct frame *frame,
                          const struct unknown_words *unknown)
@@ -96,11 +108,15 @@ static void note_unknown(const struct source_options *options,
     source_note(options,
                 "%s: %llu field%s with a category that the training table "
                 "does not have, the first '%s' in column %u%s%s%s; such "
-                "fields count as no category",
+                "fields count as no category%s",
                 source_shown(options), (unsigned long long)unknown->fields,
                 unknown->fields == 1 ? "" : "s", quote_text(unknown->text).text,
                 col + 1, csv->header ? " (" : "",
-                quote_text(csv_name(csv, col)).text, csv->header ? ")" : "");
+                quote_text(csv_name(csv, col)).text, csv->header ? ")" : "",
+                is_foreign(unknown->text)
+                    ? "; that is not UTF-8: if the training table was, "
+                      "convert this one (iconv -f latin1 -t UTF-8)"
+                    : "");
 }
 
 /* Names come first: a number that is both counts as a name. */
@@ -520,7 +536,8 @@ static enum err slurp(const char *path, struct span *text, struct why *why)
         data = grown;
         err = unpacker_fill(in, data + size, room - size, &got, why);
         if (err == ERR_OK && memchr(data + size, '\0', got) != NULL)
-            err = why_set(why, ERR_FORMAT, "a NUL byte; is this a text file?");
+            err = why_set(why, ERR_FORMAT,
+                          "a NUL byte; is this a text file, and not UTF-16?");
         size += err == ERR_OK ? got : 0;
     }
     unpacker_close(in);
@@ -589,6 +606,10 @@ enum err table_read_labels(const char *path, double **labels, uint64_t *count,
     unpacker_close(in);
     in = NULL;
     npy = npy_is_magic(first, got);
+    if (err == ERR_OK && !npy && !idx_is_magic(first, got))
+        err = why_set(why, ERR_FORMAT,
+                      "neither npy nor IDX; labels of a file of their own are "
+                      "read from these two, and an npz takes X and y together");
     if (err == ERR_OK)
         err = unpacker_open(path, &in, why);
     if (err == ERR_OK)

@@ -31,9 +31,9 @@ LIBSVM = [
     (b"1 99999999999999999999:1\n", "line 1: index 99999999999999999999; at "
      "most 16777216 features are supported"),
     (b"1 1:1e39\n", "line 1: feature 1: value 1e39 is too large; at most "
-     "3.4e38 fits single precision"),
+     "3.4e38 fits single precision, larger ones need --storage f64"),
     (b"1 1:1e999\n", "line 1: feature 1: value 1e999 is too large; at most "
-     "3.4e38 fits single precision"),
+     "1.8e308 fits double precision"),
     (b"1e999 1:1\n", "line 1: label 1e999 is too large"),
     (b"1 1:\n", "line 1: feature 1: value missing; write 1:VALUE without "
      "blanks"),
@@ -57,13 +57,15 @@ CSV = [
     (b"a,b,y\n1,nan,0\n", "line 2: column 2 (b): 'nan' is a missing value; "
      "--missing mean, median, zero or indicator fills such fields in, --drop "
      "leaves the column out"),
-    (b"1,inf,0\n", "line 1: column 2: inf; values must be finite"),
+    (b"1,inf,0\n", "line 1: column 2: inf; values must be finite: "
+     "write a number, or nothing at all and add --missing mean"),
     (b"a,b,y\n1,,0\n", "line 2: column 2 (b): the field is empty; --missing "
      "mean, median, zero or indicator fills such fields in, --drop leaves the "
      "column out"),
     (b"a,b,y\n1,1e39,0\n", "line 2: column 2 (b): 1e+39 is too large; at most "
-     "3.4e38 fits single precision"),
-    (b"a,b,y\n1,1e999,0\n", "line 2: column 2 (b): 1e999 is too large"),
+     "3.4e38 fits single precision, larger ones need --storage f64"),
+    (b"a,b,y\n1,1e999,0\n", "line 2: column 2 (b): 1e999 is too large; at "
+     "most 1.8e308 fits double precision"),
     (b"a,b,y\n1,\"2,0\n", "line 2: column 2 (b): a quote is opened and not "
      "closed again; a quote that belongs to the text is written twice"),
     (b"a,b,y\n1,2,1\n1,x,0\n", "line 3: column 2 (b): 'x' is not a number; if "

@@ -95,14 +95,18 @@ static void test_bad_tables(void **state)
                    "mean, median, zero or indicator fills such fields in, "
                    "--drop leaves the column out");
     assert_refused("1,2\n3,inf\n", NULL, ERR_RANGE,
-                   "line 2: column 2: inf; values must be finite");
-    assert_refused("1,2\ninf,3\n", NULL, ERR_RANGE,
-                   "line 2: column 1: inf; values must be finite");
+                   "line 2: column 2: inf; values must be finite: leave the "
+                   "row out");
+    assert_refused(
+        "1,2\ninf,3\n", NULL, ERR_RANGE,
+        "line 2: column 1: inf; values must be finite: write a number, or "
+        "nothing at all and add --missing mean");
     assert_refused("1,2\n1e39,3\n", NULL, ERR_RANGE,
                    "line 2: column 1: 1e+39 is too large; at most 3.4e38 fits "
-                   "single precision");
+                   "single precision, larger ones need --storage f64");
     assert_refused("1,2\n1e999,3\n", NULL, ERR_RANGE,
-                   "line 2: column 1: 1e999 is too large");
+                   "line 2: column 1: 1e999 is too large; at most 1.8e308 fits "
+                   "double precision");
     assert_refused("1,2\n,3\n", NULL, ERR_FORMAT,
                    "line 2: column 1: the field is empty; --missing mean, "
                    "median, zero or indicator fills such fields in, --drop "
@@ -115,7 +119,7 @@ static void test_bad_tables(void **state)
                    "separator between fields");
     assert_refused(
         "a,b\n1,2\n", "c", ERR_UNKNOWN,
-        "line 1: --label: no column 'c'; there are a, ... b, or numbers 1 "
+        "line 1: --label: no column 'c'; there are a, b, or numbers 1 "
         "to 2");
     assert_refused(
         "1,2\n", "3", ERR_UNKNOWN,

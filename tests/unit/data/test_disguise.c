@@ -73,8 +73,10 @@ static void test_moments(void **state)
                                         "January 31, 2020",
                                         "1/31/2020 7:05 PM",
                                         NULL};
-    static const char *const times[] = {"12:30", "7:05:59", "23:59:59.25",
-                                        "7:05 pm", NULL};
+    static const char *const times[] = {
+        "12:30",   "7:05:59",         "23:59:59.25",
+        "7:05 pm", "0 days 00:01:00", "-1 days +23:59:00.5",
+        NULL};
 
     (void)state;
     all_are("a date", dates);

@@ -98,10 +98,10 @@ static const struct {
      "line 1: feature 5: value -inf; values must be finite"},
     {"1 5:1e39", ERR_RANGE,
      "line 1: feature 5: value 1e39 is too large; at most 3.4e38 fits single "
-     "precision"},
+     "precision, larger ones need --storage f64"},
     {"1 5:-1e999", ERR_RANGE,
-     "line 1: feature 5: value -1e999 is too large; at most 3.4e38 fits "
-     "single precision"},
+     "line 1: feature 5: value -1e999 is too large; at most 1.8e308 fits "
+     "double precision"},
     {"1:2 2:3", ERR_FORMAT,
      "line 1: label missing; a line starts with a number, then index:value "
      "pairs"},

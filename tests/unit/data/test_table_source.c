@@ -186,7 +186,7 @@ static void test_dropped_columns(void **state)
     encoder_close(&encoder);
     assert_refused("a,y\n1,2\n", (struct source_options){.drop = "z"},
                    FILE_NAME ": line 1: --drop: no column 'z'; there are a, "
-                             "... y, or numbers 1 to 2");
+                             "y, or numbers 1 to 2");
 }
 
 static void test_words_become_categories(void **state)
