@@ -11,7 +11,7 @@ from pathlib import Path
 
 HELLO, REJECT = 1, 3
 MAGIC = b"MUSTER-1"
-VERSION = 10
+VERSION = 11
 DEADLINE_S = 20
 
 
