@@ -28,7 +28,8 @@
 #define GREETING_BYTES (MAGIC_BYTES + 1u + COOKIE_BYTES)
 #define SWEEP_MS       50u
 #define PATIENCE_US    SECOND_US /* For strangers while others wait outside. */
-#define CREDIT_MAX     128u      /* Connections accepted without a pause ... */
+#define SILENCE_US     (100 * MS_US) /* ... who have not said a word. */
+#define CREDIT_MAX     128u /* Connections accepted without a pause ... */
 #define CREDIT_US                                                              \
     500 /* ... and one more each so often: 50 us of                            \
            work each, so that a flood of any size takes                        \
@@ -61,7 +62,8 @@ struct link_hub {
     uint32_t open;     /* Connections and links that are not gone. */
     uint32_t handles;
     bool freed;
-    time_us full_at; /* When it was said last that there is no room. */
+    time_us full_at;    /* When it was said last that there is no room. */
+    time_us crowded_at; /* The same of a crowd. */
 };
 
 struct link {
@@ -548,16 +550,50 @@ static void on_connection(uv_stream_t *listener, int status)
     hub_accept(hub);
 }
 
-static void sweep_strangers(struct link_hub *hub, time_us now)
+/* Whoever has the key speaks as soon as it is connected, so that many silent
+ * ones do not keep it out.  What it said may not have been read yet. */
+static bool is_silent(const struct conn *conn)
+{
+    uv_os_fd_t fd;
+    char byte;
+
+    return conn->heard == 0 &&
+           uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 &&
+           recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
+static void say_crowded(struct link_hub *hub, time_us now)
+{
+    if (hub->crowded_at != 0 && now - hub->crowded_at < FULL_SAID_US)
+        return;
+    hub->crowded_at = now;
+    log_line("strangers crowd the door: %u connections say nothing while "
+             "others wait; they are closed",
+             hub->half);
+}
+
+/* Others wait outside: has it had its time? */
+static bool in_the_way(struct link_hub *hub, const struct conn *conn,
+                       time_us now)
 {
     /* Fewer places, shorter stays: as many get their turn in a second. */
     const time_us patience = PATIENCE_US * hub->half_max / LINK_STRANGERS_MAX;
-    const time_us spare = LINK_STRANGER_US - patience;
+    const time_us since = conn->deadline - LINK_STRANGER_US;
 
+    if (!hub->waiting || conn->closing)
+        return false;
+    if (now - since < SILENCE_US || !is_silent(conn))
+        return now - since >= patience;
+    say_crowded(hub, now);
+    return true;
+}
+
+static void sweep_strangers(struct link_hub *hub, time_us now)
+{
     for (struct conn *conn = hub->strangers; conn != NULL; conn = conn->next) {
         if (now >= conn->deadline)
             conn_fail(conn, LINK_LOST, "it took too long");
-        else if (hub->waiting && now >= conn->deadline - spare)
+        else if (in_the_way(hub, conn, now))
             conn_close(conn);
     }
 }

@@ -19,7 +19,7 @@ from cluster import (Tap, address_of, child_named, finish,  # noqa: E402
                      own_key, peak_kib, perfect_hash, result_of, run, start, train_args,
                      wait_step)
 from rogue import rogue_servers  # noqa: E402
-from strangers import attack  # noqa: E402
+from strangers import attack, connect  # noqa: E402
 from wire import Peer, hello, record_handshake, reject_text  # noqa: E402
 
 STEPS = 600
@@ -117,6 +117,23 @@ def other_job(tap, key):
                "... and so is the log", log)
 
 
+def crowd(tap):
+    """Eleven times as many as the door holds, who all say nothing: whoever
+    speaks gets its turn before it gives up (5 s)."""
+    process = start(*train_args("crowd", "-n", "1", "--delay", "exp:0.01",
+                                steps=100000))
+    address = address_of("crowd")
+    wait_step("crowd", 1)
+    silent = [connect(address) for _ in range(700)]
+    asked = run("status", "crowd")
+    tap.ok(asked.returncode == 0, "behind a crowd of silent strangers", asked)
+    os.kill(process.pid, signal.SIGTERM)
+    _, _, err = finish(process, 60)
+    tap.ok("strangers crowd the door" in err, "... of which the log tells", err)
+    for peer in silent:
+        peer.close()
+
+
 def main():
     tap = Tap()
     wanted = perfect_hash(STEPS)
@@ -129,6 +146,7 @@ def main():
                          key)
     tap.ok(made >= 9000, "ten thousand connections", f"{made} were made")
     other_job(tap, key)
+    crowd(tap)
     tap.done()
 
 
