@@ -14,6 +14,7 @@
 #include "math/golden.h"
 #include "os/limits.h"
 #include "os/log.h"
+#include "os/pages.h"
 #include "os/signals.h"
 
 /* Half of it is the most that any command was seen to take. */
@@ -253,6 +254,7 @@ int main(int argc, char **argv)
     if (!stack_suffices(&cli) || !memory_suffices(&cli))
         return EXIT_FAILED;
     signals_own();
+    file_map_watch();
     (void)limits_files_raise(UINT64_MAX);
     if (argc < 2)
         return say_error(&cli, EXIT_USAGE,

@@ -3,7 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,6 +55,49 @@ void pages_free(void *memory, uint64_t count, size_t size)
         CHECK(munmap(memory, count * size) == 0);
 }
 
+/* What a signal handler may look at: the sentence is ready before it is needed.
+ * A program maps one data set, the last counts. */
+static struct {
+    char sentence[FILE_PATH_SIZE + 128];
+    const uint8_t *data;
+    size_t size;
+} watched;
+static atomic_flag said = ATOMIC_FLAG_INIT;
+
+static void watch(const struct file_map *map, const char *path)
+{
+    watched.size = 0;
+    (void)snprintf(watched.sentence, sizeof watched.sentence,
+                   "muster: %s: cut short while it was in use; remove it and "
+                   "start again\n",
+                   path);
+    watched.data = map->data;
+    watched.size = map->size;
+}
+
+static void on_missing_page(int number, siginfo_t *info, void *context)
+{
+    const uintptr_t at = (uintptr_t)info->si_addr;
+    const uintptr_t first = (uintptr_t)watched.data;
+
+    (void)context;
+    if (at >= first && at - first < watched.size) {
+        while (atomic_flag_test_and_set(&said))
+            (void)pause(); /* Another thread is about to end us. */
+        (void)!write(STDERR_FILENO, watched.sentence, strlen(watched.sentence));
+        _exit(EXIT_FAILURE);
+    }
+    (void)signal(number, SIG_DFL); /* Not ours: it comes again. */
+}
+
+void file_map_watch(void)
+{
+    const struct sigaction action = {.sa_sigaction = on_missing_page,
+                                     .sa_flags = SA_SIGINFO};
+
+    (void)sigaction(SIGBUS, &action, NULL);
+}
+
 static enum err map_fd(struct file_map *map, int fd, const char *path,
                        struct why *why)
 {
@@ -65,6 +113,7 @@ static enum err map_fd(struct file_map *map, int fd, const char *path,
     if (data == MAP_FAILED)
         return file_read_failed(why, path, errno);
     *map = (struct file_map){.data = data, .size = (size_t)stat.st_size};
+    watch(map, path);
     return ERR_OK;
 }
 

@@ -31,5 +31,8 @@ struct file_map {
 MUST_CHECK enum err file_map_open(struct file_map *map, const char *path,
                                   struct why *why);
 void file_map_close(struct file_map *map); /* Zeroed is safe. */
+/* For a program of our own: it ends with a sentence, not with SIGBUS, when a
+ * file that it has mapped is cut. */
+void file_map_watch(void);
 
 #endif /* OS_PAGES_H */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "os/log.h"
+#include "os/pages.h"
 
 /* There only in builds that measure coverage, whose counters would be written
  * by exit() alone. */
@@ -47,6 +48,7 @@ static void fresh_signals(void)
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* A write fails, which is told. */
+    file_map_watch();
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -70,6 +70,7 @@ static int task_thread(struct task *task)
     int error;
 
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* Its own, see os/pages.h. */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     error = pthread_create(&task->thread, NULL, task_main, task);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -30,6 +30,7 @@ enum err thread_start(loop_callback main, void *context, struct thread **thread)
     made->main = main;
     made->context = context;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* Its own, see os/pages.h. */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     error = pthread_create(&made->id, NULL, thread_main, made);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -101,6 +101,7 @@ static int start_quietly(struct hand *hand)
     int error;
 
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* Its own, see os/pages.h. */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     error = pthread_create(&hand->thread, NULL, hand_main, hand);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
