@@ -508,10 +508,9 @@ static const struct option table[OPTIONS] = {
                     .kind = VALUE_COUNT,
                     .value = "TYPE",
                     LIMITS(0, 21),
-                    .help =
-                        "0, 7 logistic; 1, 2 svm; 3 svm --loss hinge; 11, "
-                        "12 linear; with newton, 1000 steps (3: 10000, and "
-                        "-e does not count) and -c 1 unless said otherwise",
+                    .help = "0, 7 logistic; 1, 2 svm; 3 svm --loss hinge; 11, "
+                            "12 linear; with newton, 1000 steps (3: 10000, and "
+                            "-e does not count) and -c 1 unless said otherwise",
                     .commands = CMD_TRAIN},
     [OPT_COST] = {.name = "cost",
                   .aliases = "c",
