@@ -170,7 +170,7 @@ static enum err report(const struct alone *a, struct muster_model *model)
     model->steps = a->optim.step;
     model->evaluations = a->optim.evaluations;
     model->objective = a->optim.objective;
-    model->converged = optim_end(&a->optim) == OPTIM_CONVERGED;
+    model->converged = optim_outcome(&a->optim).end == OPTIM_CONVERGED;
     return ERR_OK;
 }
 

@@ -13,8 +13,9 @@
 #include "os/threads.h"
 
 #define UNEVEN                                                                 \
-    1e3 /* Columns that differ by so much, or are so much further              \
-           from 0 than wide, slow it down. */
+    1e3        /* Columns that differ by so much, or are so much further       \
+                  from 0 than wide, slow it down. */
+#define FAR 30 /* So far for their width, and they slow lbfgs. */
 
 /* --- settling ------------------------------------------------------------ */
 
@@ -47,6 +48,9 @@ static enum err settle_by_rows(const struct setup *setup, struct pool *pool,
     if (err == ERR_OK)
         err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,
                                outcome);
+    if (err == ERR_OK)
+        err = evaluate_hidden(&problem, pool, &setup->optim, result->weights,
+                              outcome);
     return err;
 }
 
@@ -78,11 +82,20 @@ bool ending_diverged(const struct train_result *result)
 struct column {
     uint32_t place;   /* As encoder_name counts. */
     double low, high; /* Values; 0 is one of sparse rows that have others. */
+    double rest;      /* The largest that is far smaller than the largest. */
+    uint32_t far;     /* Rows that are not. */
 };
 
 static double size_of(const struct column *column)
 {
     return fmax(fabs(column->low), fabs(column->high));
+}
+
+static double value_at(const struct reading_row *row, uint32_t t)
+{
+    if (row->wide != NULL)
+        return row->wide[t];
+    return row->value != NULL ? (double)row->value[t] : 1;
 }
 
 static void widen(struct column *column, double x)
@@ -94,10 +107,20 @@ static void widen(struct column *column, double x)
 static void widen_by_row(struct column *columns, const struct reading_row *row)
 {
     for (uint32_t t = 0; t < row->count; t++)
-        widen(&columns[row->index[t]], row->wide != NULL ? row->wide[t]
-                                       : row->value != NULL
-                                           ? (double)row->value[t]
-                                           : 1);
+        widen(&columns[row->index[t]], value_at(row, t));
+}
+
+static void part_by_row(struct column *columns, const struct reading_row *row)
+{
+    for (uint32_t t = 0; t < row->count; t++) {
+        struct column *column = &columns[row->index[t]];
+        const double size = fabs(value_at(row, t));
+
+        if (size * UNEVEN >= size_of(column))
+            column->far++;
+        else
+            column->rest = fmax(column->rest, size);
+    }
 }
 
 static enum err read_columns(const struct dataset *data, struct column *columns)
@@ -108,7 +131,7 @@ static enum err read_columns(const struct dataset *data, struct column *columns)
     for (uint32_t j = 0; j < data->cols; j++)
         columns[j] =
             (struct column){data->original != NULL ? data->original[j] : j,
-                            HUGE_VAL, -HUGE_VAL};
+                            HUGE_VAL, -HUGE_VAL, 0, 0};
     for (uint32_t i = 0; err == ERR_OK && i < data->rows; i++) {
         const struct reading_row row = reading_at(&reading, i);
 
@@ -116,6 +139,11 @@ static enum err read_columns(const struct dataset *data, struct column *columns)
     }
     for (uint32_t j = 0; dataset_is_sparse(data) && j < data->cols; j++)
         widen(&columns[j], 0);
+    for (uint32_t i = 0; err == ERR_OK && i < data->rows; i++) {
+        const struct reading_row row = reading_at(&reading, i);
+
+        part_by_row(columns, &row);
+    }
     reading_close(&reading);
     return err;
 }
@@ -138,11 +166,12 @@ static bool find_uneven(const struct column *columns, uint32_t count,
     return size_of(big) > UNEVEN * size_of(small);
 }
 
-/* The column that is furthest from 0 for its spread; false if none is far. */
-static bool find_far(const struct column *columns, uint32_t count,
+/* The column that is furthest from 0 for its spread; false if none is further
+ * than so many times that. */
+static bool find_far(const struct column *columns, uint32_t count, double least,
                      struct column *far)
 {
-    double most = UNEVEN;
+    double most = least;
 
     *far = (struct column){0};
     for (uint32_t j = 0; j < count; j++) {
@@ -154,7 +183,21 @@ static bool find_far(const struct column *columns, uint32_t count,
             *far = columns[j];
         }
     }
-    return most > UNEVEN;
+    return most > least;
+}
+
+/* A column in which a few values are so much larger than all others that they
+ * may stand for something else: -999999999 for what is not known. */
+static bool find_odd(const struct column *columns, uint32_t count,
+                     uint32_t rows, struct column *odd)
+{
+    for (uint32_t j = 0; j < count; j++) {
+        *odd = columns[j];
+        if (odd->rest > 0 && odd->far < rows - odd->far &&
+            size_of(odd) > UNEVEN * UNEVEN * odd->rest)
+            return true;
+    }
+    return false;
 }
 
 static struct quote column_name(const struct setup *setup,
@@ -166,25 +209,53 @@ static struct quote column_name(const struct setup *setup,
     return quote_text(name);
 }
 
+static void odd_text(const struct setup *setup, const struct column *odd)
+{
+    (void)printf("           column %s has %u value%s as large as %.10g beside "
+                 "others of at most %.3g: if that stands for what is not "
+                 "known, %s\n",
+                 column_name(setup, odd).text, odd->far,
+                 odd->far == 1 ? "" : "s",
+                 size_of(odd) == odd->high ? odd->high : odd->low, odd->rest,
+                 encoder_is_of_table(&setup->encoder)
+                     ? "empty those fields and use --missing"
+                     : "leave those out of the file");
+}
+
+static void far_text(const struct setup *setup, const struct column *far)
+{
+    (void)printf("           column %s (%.10g to %.10g) is far from 0 for "
+                 "its spread, which slows it: %s\n",
+                 column_name(setup, far).text, far->low, far->high,
+                 encoder_is_of_table(&setup->encoder)
+                     ? "--scale standard"
+                     : "subtract a number from it in the file");
+}
+
+static void uneven_text(const struct setup *setup, const struct column *big,
+                        const struct column *small)
+{
+    (void)printf("           columns %s (up to %.3g) and %s (up to %.3g) "
+                 "are of very different size, which slows it: %s\n",
+                 column_name(setup, big).text, size_of(big),
+                 column_name(setup, small).text, size_of(small),
+                 encoder_is_of_table(&setup->encoder)
+                     ? "--scale standard"
+                     : "bring them to one size in the file");
+}
+
 static void slow_columns_text(const struct setup *setup,
                               const struct column *columns, uint32_t count)
 {
-    const bool table = encoder_is_of_table(&setup->encoder);
-    struct column big, small, far;
+    struct column big, small, one;
+    const bool uneven = find_uneven(columns, count, &big, &small);
 
-    if (find_far(columns, count, &far))
-        (void)printf("           column %s (%.10g to %.10g) is far from 0 for "
-                     "its spread, which slows it: %s\n",
-                     column_name(setup, &far).text, far.low, far.high,
-                     table ? "--scale standard"
-                           : "subtract a number from it in the file");
-    else if (find_uneven(columns, count, &big, &small))
-        (void)printf("           columns %s (up to %.3g) and %s (up to %.3g) "
-                     "are of very different size, which slows it: %s\n",
-                     column_name(setup, &big).text, size_of(&big),
-                     column_name(setup, &small).text, size_of(&small),
-                     table ? "--scale standard"
-                           : "bring them to one size in the file");
+    if (find_odd(columns, count, setup->data.rows, &one))
+        odd_text(setup, &one);
+    else if (find_far(columns, count, uneven ? UNEVEN : FAR, &one))
+        far_text(setup, &one);
+    else if (uneven)
+        uneven_text(setup, &big, &small);
 }
 
 /* All but the constant. */
@@ -213,6 +284,41 @@ static const char *advice(const struct setup *setup)
     return "give it more --steps, or leave out --optim";
 }
 
+/* "a" of a table, or the constant that was added to the rows. */
+static void print_column(const struct setup *setup, uint32_t weight)
+{
+    const struct dataset *data = &setup->data;
+    const uint32_t j = data->original != NULL ? data->original[weight] : weight;
+
+    if (setup->intercept && weight + 1 == data->cols)
+        (void)fputs("the constant", stdout);
+    else
+        (void)printf("%s",
+                     column_name(setup, &(struct column){.place = j}).text);
+}
+
+static void stalled_text(const struct setup *setup,
+                         const struct optim_outcome *outcome)
+{
+    const bool table = encoder_is_of_table(&setup->encoder);
+
+    if (outcome->hidden == outcome->beside) {
+        (void)printf("NOT CONVERGED: no step makes it better, |gradient| "
+                     "%.2g; %sa larger --l2 may help\n",
+                     outcome->gradient_norm,
+                     table ? "--scale standard or " : "");
+        return;
+    }
+    (void)fputs("NOT CONVERGED: columns ", stdout);
+    print_column(setup, outcome->beside);
+    (void)fputs(" and ", stdout);
+    print_column(setup, outcome->hidden);
+    (void)printf(" are too nearly one for fp64 to tell how far the optimum is, "
+                 "|gradient| %.2g; %sa larger --l2 helps\n",
+                 outcome->gradient_norm,
+                 table ? "--drop one of them, --scale standard or " : "");
+}
+
 static void not_converged(const struct setup *setup,
                           const struct train_result *result)
 {
@@ -223,9 +329,7 @@ static void not_converged(const struct setup *setup,
                      "%s\n",
                      result->steps, outcome->gradient_norm, advice(setup));
     else if (outcome->end == OPTIM_STALLED)
-        (void)printf("NOT CONVERGED: no step makes it better, |gradient| "
-                     "%.2g\n",
-                     outcome->gradient_norm);
+        stalled_text(setup, outcome);
     else
         (void)printf("NOT CONVERGED: stopped at step %u, |gradient| %.2g\n",
                      result->steps, outcome->gradient_norm);

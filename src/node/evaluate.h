@@ -18,6 +18,14 @@ MUST_CHECK enum err evaluate_at(const struct problem *problem,
                                 const double *w, double *objective,
                                 double *gradient_norm);
 
+/* Of a run that says it converged: may columns that are nearly one hide that f
+ * can fall further (optim/hidden.h)?  ERR_NOMEM. */
+MUST_CHECK enum err evaluate_hidden(const struct problem *problem,
+                                    struct pool *pool,
+                                    const struct optim_options *options,
+                                    const double *w,
+                                    struct optim_outcome *outcome);
+
 /* Make what is said of a run true of its weights w, where it is of the point
  * before them, and judge it (optim_judge).  ERR_NOMEM. */
 MUST_CHECK enum err evaluate_outcome(const struct problem *problem,

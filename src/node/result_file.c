@@ -8,8 +8,8 @@
 #include "os/file.h"
 #include "os/memory_file.h"
 
-#define RESULT_MAGIC UINT64_C(0x34544c5352545355) /* "USTRSLT4" */
-#define OUTCOME_SIZE (1u + 4 * 8 + 1)
+#define RESULT_MAGIC UINT64_C(0x35544c5352545355) /* "USTRSLT5" */
+#define OUTCOME_SIZE (1u + 4 * 8 + 2 + 2 * 4)
 #define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + OUTCOME_SIZE + 4)
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
@@ -29,6 +29,9 @@ static void put_outcome(struct writer *out, const struct optim_outcome *outcome)
     put_f64(out, outcome->excess);
     put_f64(out, outcome->objective_first);
     put_u8(out, outcome->at_model);
+    put_u8(out, outcome->doubtful);
+    put_u32(out, outcome->hidden);
+    put_u32(out, outcome->beside);
 }
 
 static struct optim_outcome get_outcome(struct reader *in)
@@ -41,6 +44,9 @@ static struct optim_outcome get_outcome(struct reader *in)
     outcome.excess = get_f64(in);
     outcome.objective_first = get_f64(in);
     outcome.at_model = get_u8(in) != 0;
+    outcome.doubtful = get_u8(in) != 0;
+    outcome.hidden = get_u32(in);
+    outcome.beside = get_u32(in);
     return outcome;
 }
 

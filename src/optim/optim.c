@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "math/grid.h"
 #include "math/vec.h"
+#include "optim/hidden.h"
 #include "optim/parts.h"
 #include "optim/soften.h"
 
@@ -576,9 +577,16 @@ const char *optim_end_name(enum optim_end end)
     return names[end];
 }
 
+/* Did it end by an estimate that f'' may have made too small? */
+static bool is_estimated(const struct optim *opt)
+{
+    return optim_end(opt) == OPTIM_CONVERGED && optim_is_dense(opt) &&
+           !soften_on(opt) && opt->options.tol <= 0 && !gap_reached(opt);
+}
+
 struct optim_outcome optim_outcome(const struct optim *opt)
 {
-    return (struct optim_outcome){
+    struct optim_outcome outcome = {
         .end = optim_end(opt),
         .objective = opt->objective,
         .gradient_norm = opt->gradient_norm,
@@ -589,6 +597,11 @@ struct optim_outcome optim_outcome(const struct optim *opt)
                         ? soften_ended(opt)
                         : opt->ops->has_search || optim_converged(opt),
     };
+
+    if (is_estimated(opt))
+        hidden_judge(&opt->options, opt->dims, opt->factor, opt->gradient, NULL,
+                     opt->work, &outcome);
+    return outcome;
 }
 
 /* Passes of sgd begin with long steps and may well end above the start, with a

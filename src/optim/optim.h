@@ -135,8 +135,8 @@ enum optim_end {
     OPTIM_GOING,
     OPTIM_CONVERGED, /* tol, gap or accuracy was reached, or no step makes it
                         better and the excess is small. */
-    OPTIM_STALLED,   /* No step makes it better, yet the excess is not small:
-                        sums too coarse for the data. */
+    OPTIM_STALLED,   /* No step makes it better, yet the excess is not small,
+                        or unknown: sums too coarse for the data. */
     OPTIM_STEPS,     /* All steps are made. */
     OPTIM_DIVERGED,
 };
@@ -147,6 +147,10 @@ struct optim_outcome {
     double objective, gradient_norm, excess, objective_first; /* As in optim. */
     bool at_model; /* The first two are the model's, not those of the point
                       before it. */
+    bool doubtful; /* newton: f'' is nearly singular. */
+    uint32_t hidden, beside; /* OPTIM_STALLED: two weights whose columns are
+                                too nearly one to know the excess (hidden.h);
+                                equal: none are. */
 };
 
 enum ask_kind { ASK_EVALUATE, ASK_DONE };
