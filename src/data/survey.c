@@ -233,7 +233,9 @@ enum err survey_read(struct text_source *source,
     if (err == ERR_OK) {
         made.header = is_header(&surveyor, options);
         made.again = first_again(&surveyor);
-        for (uint32_t i = 0; !made.header && i < made.cols; i++)
+        /* An empty text has neither columns nor a first line. */
+        for (uint32_t i = 0;
+             surveyor.first != NULL && !made.header && i < made.cols; i++)
             count_field(&made.column[i], surveyor.first[i]);
         *survey = made;
     } else {
