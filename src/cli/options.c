@@ -17,6 +17,7 @@
 #include "base/nearest.h"
 #include "os/file.h"
 
+#define LIST_BYTES     128u
 #define NAME_MAX_BYTES 48u
 #define FILE_MAX_BYTES 65536u
 #define PATH_MAX_BYTES 4096u
@@ -67,7 +68,6 @@ static const struct foreign {
     const char *name;
     enum option_id id;
 } foreign[] = {
-    {"C", OPT_COST},
     {"lambda", OPT_L2},
     {"alpha", OPT_L2},
     {"penalty", OPT_L2},
@@ -132,6 +132,11 @@ static enum err unknown(const struct options *options, const char *typed,
 {
     enum option_id best = OPTIONS;
     size_t limit = nearest_limit(typed);
+
+    if (strcmp(typed, "C") == 0 && option_takes(options, OPT_GRID))
+        return why_set(why, ERR_UNKNOWN,
+                       "no option -C; -c sets the cost, and --grid "
+                       "c=0.1,1,10 finds a good one");
 
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (option_takes(options, foreign[i].id) &&
@@ -204,18 +209,23 @@ static enum err parse_flag(const struct option *row, const char *text,
     return ERR_OK;
 }
 
+static const char *choices_text(const struct option *row, char list[LIST_BYTES])
+{
+    (void)snprintf(list, LIST_BYTES, "%s", row->choices);
+    for (char *bar = strchr(list, '|'); bar != NULL; bar = strchr(bar, '|'))
+        *bar = ' ';
+    return list;
+}
+
 static enum err parse_choice(const struct option *row, const char *text,
                              struct why *why)
 {
-    char list[128];
+    char list[LIST_BYTES];
 
     if (in_list(text, strlen(text), row->choices))
         return ERR_OK;
-    (void)snprintf(list, sizeof list, "%s", row->choices);
-    for (char *bar = strchr(list, '|'); bar != NULL; bar = strchr(bar, '|'))
-        *bar = ' ';
     return why_set(why, ERR_RANGE, "--%s %.64s: expected one of: %s", row->name,
-                   text, list);
+                   text, choices_text(row, list));
 }
 
 static enum err parse_span(const struct option *row, const char *text,
@@ -344,13 +354,21 @@ static enum err take_flag(struct options *options, const char *word,
 static enum err take_positional(struct options *options, uint32_t index,
                                 const char *word, struct why *why)
 {
+    char list[LIST_BYTES];
+    enum option_id id;
+    enum err err;
+
     if (index >= options->shape.positional_count)
         return why_set(why, ERR_UNKNOWN,
                        "%.64s: one argument too many; --help says which there "
                        "are",
                        word);
-    return option_set(options, options->shape.positional[index], word,
-                      ORIGIN_FLAG, why);
+    id = options->shape.positional[index];
+    err = option_set(options, id, word, ORIGIN_FLAG, why);
+    if (err == ERR_RANGE && option_table()[id].kind == VALUE_CHOICE)
+        return why_set(why, err, "%.64s: expected one of: %s; see --help", word,
+                       choices_text(&option_table()[id], list));
+    return err;
 }
 
 /* Is it a flag?  `-` is standard input and -5 is a bad value, not a flag. */

@@ -20,6 +20,7 @@
 #include "data/source.h"
 #include "math/golden.h"
 #include "math/softmax.h"
+#include "os/file.h"
 #include "os/log.h"
 #include "os/threads.h"
 
@@ -720,6 +721,12 @@ static enum err load_valid(struct setup *setup, const struct options *options,
 
     if (spec == NULL)
         return ERR_OK;
+    if (rows_is_number(spec) && !rows_is_part(spec, &part) &&
+        !file_exists(spec))
+        return why_set(why, ERR_RANGE,
+                       "--valid %.32s: a part of the rows is above 0 and below "
+                       "1, and there is no such file",
+                       spec);
     if (!rows_is_part(spec, &part))
         err = load_like(setup, options, OPT_VALID, &setup->valid, why);
     else if (option_given(options, OPT_GRID))

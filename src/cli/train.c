@@ -68,6 +68,17 @@ static enum err check_many(const struct run *run, struct why *why)
     if (!grid && option_given(options, OPT_VALID))
         return why_set(why, ERR_SHAPE,
                        "-v holds out rows by itself; leave out --valid");
+    if (!grid && option_given(options, OPT_SAVE))
+        return why_set(why, ERR_SHAPE,
+                       "-v makes no model that could be written to %.200s; "
+                       "leave one of them out",
+                       option_text(options, OPT_SAVE));
+    if (option_given(options, OPT_TEST) && !option_given(options, OPT_SAVE))
+        return why_set(why, ERR_SHAPE,
+                       "--test measures a model, and %s makes none%s; leave "
+                       "it out",
+                       grid ? "--grid" : "-v",
+                       grid ? " without MODEL, the file to write" : "");
     return ERR_OK;
 }
 
@@ -308,9 +319,6 @@ static int execute(struct run *run)
         return grid_command(run);
     if (!option_given(options, OPT_FOLDS))
         return execute_one(run);
-    if (option_given(options, OPT_SAVE))
-        say_note(run->cli, "muster: -v writes no model; leave it out to train "
-                           "one");
     return cross_command(run->cli, run->setup);
 }
 
