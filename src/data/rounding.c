@@ -1,6 +1,7 @@
 #include "data/rounding.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 
@@ -8,7 +9,10 @@ struct ends {
     double low, high;
     double error;  /* The largest. */
     uint32_t rows; /* In which it is not zero. */
+    bool fraction; /* Some value is not whole. */
 };
+
+#define WHOLE_MAX 0x1p24 /* fp32 holds all whole numbers up to it. */
 
 /* Half a unit in the last of 24 bits, if what was read is not there any more.
  */
@@ -27,15 +31,31 @@ static void take_value(struct ends *ends, double value, bool exact)
         ends->high = value;
     ends->error = error > ends->error ? error : ends->error;
     ends->rows += value != 0;
+    /* Beyond it nothing that was rounded has a fraction. */
+    ends->fraction = ends->fraction ||
+                     (fabs(value) < 0x1p62 && (double)(int64_t)value != value);
 }
 
-static void take_sparse(const struct dataset *data, struct ends *ends)
+/* Few columns of sparse rows have no zero: only those are looked at, after a
+ * first pass that counts. */
+static enum err take_sparse(const struct dataset *data, struct ends *ends)
 {
     const uint64_t end = data->begin[data->rows];
+    uint32_t *const count = mem_new(data->cols, sizeof *count);
 
+    if (count == NULL)
+        return ERR_NOMEM;
     for (uint64_t k = 0; k < end; k++)
-        take_value(&ends[data->column[k]],
-                   data->value == NULL ? 1 : (double)data->value[k], false);
+        count[data->column[k]]++;
+    for (uint64_t k = 0; k < end; k++) {
+        const uint32_t j = data->column[k];
+
+        if (count[j] == data->rows)
+            take_value(&ends[j],
+                       data->value == NULL ? 1 : (double)data->value[k], false);
+    }
+    mem_free(count);
+    return ERR_OK;
 }
 
 static enum err take_dense(const struct dataset *data, struct ends *ends)
@@ -66,6 +86,13 @@ static double share_of(const struct dataset *data, const struct ends *ends)
     return ends->error / spread;
 }
 
+static bool loses_whole(const struct dataset *data, const struct ends *ends)
+{
+    return !ends->fraction && ends->error > 0 &&
+           (data->storage == STORAGE_F64 ||
+            fmax(ends->high, -ends->low) > WHOLE_MAX);
+}
+
 static void judge(const struct dataset *data, uint32_t features,
                   const struct ends *ends, struct rounding *found)
 {
@@ -74,10 +101,11 @@ static void judge(const struct dataset *data, uint32_t features,
         const uint32_t column = data->original == NULL ? j : data->original[j];
         const double share = share_of(data, &ends[j]);
 
-        if (column >= features || !(share > ROUNDING_HARM))
+        if (column >= features ||
+            (!(share > ROUNDING_HARM) && !loses_whole(data, &ends[j])))
             continue;
         found->columns++;
-        if (share > found->share) {
+        if (found->columns == 1 || share > found->share) {
             found->worst = column;
             found->share = share;
         }
@@ -91,11 +119,24 @@ enum err rounding_find(const struct dataset *data, uint32_t features,
     enum err err = ends == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK && dataset_is_sparse(data))
-        take_sparse(data, ends);
+        err = take_sparse(data, ends);
     else if (err == ERR_OK)
         err = take_dense(data, ends);
     if (err == ERR_OK)
         judge(data, features, ends, found);
     mem_free(ends);
     return err;
+}
+
+void rounding_text(const struct rounding *rounding, bool certain,
+                   char text[ROUNDING_TEXT])
+{
+    if (rounding->share > ROUNDING_HARM)
+        (void)snprintf(
+            text, ROUNDING_TEXT, "rounding to fp32 %s %.3g %% of its spread",
+            certain ? "would cost" : "may cost up to", 100 * rounding->share);
+    else
+        (void)snprintf(
+            text, ROUNDING_TEXT,
+            "fp32 does not hold its whole numbers (beyond 16777216)");
 }

@@ -377,16 +377,13 @@ static void note_rounding(const struct source_options *options,
         : encoder_is_of_table(options->encoder)
             ? "--storage f64 or --scale standard keeps it"
             : "--storage f64 keeps it";
-    char name[64];
+    char name[64], loss[ROUNDING_TEXT];
 
     encoder_name(options->encoder, rounding->worst, name, sizeof name);
-    source_note(options,
-                "%s: column \"%s\"%s: rounding to fp32 %s %.3g %% of its "
-                "spread, %s",
-                source_shown(options), quote_text(name).text,
-                rounding->columns > 1 ? " and others" : "",
-                kept ? "would cost" : "may cost up to", 100 * rounding->share,
-                advice);
+    rounding_text(rounding, kept, loss);
+    source_note(options, "%s: column \"%s\"%s: %s, %s", source_shown(options),
+                quote_text(name).text,
+                rounding->columns > 1 ? " and others" : "", loss, advice);
 }
 
 static enum err find_rounding(const struct source_options *options,

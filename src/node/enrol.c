@@ -114,7 +114,7 @@ static enum err note_rounding(const struct enrol *enrol,
                               const struct dataset *data)
 {
     struct rounding rounding = {0};
-    char name[64];
+    char name[64], loss[ROUNDING_TEXT];
 
     if (data->rounded > 0 &&
         rounding_find(data, data->cols, &rounding) != ERR_OK)
@@ -124,11 +124,11 @@ static enum err note_rounding(const struct enrol *enrol,
     if (rounding.columns == 0)
         return ERR_OK;
     encoder_name(encoder, rounding.worst, name, sizeof name);
-    log_note("%s: column \"%s\"%s: private rows are rounded to fp32, which may "
-             "cost up to %.3g %% of its spread; subtract one and the same "
-             "number from it in all owners' files",
+    rounding_text(&rounding, false, loss);
+    log_note("%s: column \"%s\"%s: %s, and private rows have no other storage; "
+             "subtract one and the same number from it in all owners' files",
              enrol->options->rows.spec, quote_text(name).text,
-             rounding.columns > 1 ? " and others" : "", 100 * rounding.share);
+             rounding.columns > 1 ? " and others" : "", loss);
     return ERR_OK;
 }
 

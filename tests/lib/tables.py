@@ -160,6 +160,15 @@ def seconds():
                      "--scale", "none")
     with open("o", encoding="utf-8") as file:
         assert "values f64" in file.read()
+    # Times whose differences count, a millionth of their spread.
+    start = 1672531200 + np.arange(200) * 7919 * 131 % 31536000
+    took = 5 + np.arange(200) * 37 % 115
+    rides = pd.DataFrame({"start": start, "end": start + took,
+                          "fare": 2.5 + .05 * took})
+    rides.to_csv("rides.csv", index=False)
+    out, err = trained("rides.csv", "r", "--model", "linear", "--scale", "none")
+    assert "fp32 does not hold its whole numbers" in err, err
+    assert float(re.search(r"train +mse ([\d.e-]+)", out)[1]) < 1e-3, out
     # Rows that have no table say so, too: from 1, from 0, CSR.
     x, y = table[["when", "b"]].to_numpy(), (when > 1.7e9 + 1800).astype(int)
     np.save("y.npy", y)
