@@ -52,8 +52,8 @@ static enum err encode(const struct setup *setup, const double *w,
 enum err save_model(const struct setup *setup, const double *w,
                     const char *path, struct why *why)
 {
-    char *text;
-    size_t size;
+    char *text = NULL;
+    size_t size = 0;
     enum err err = encode(setup, w, path, &text, &size, why);
 
     if (err != ERR_OK)
@@ -66,12 +66,12 @@ enum err save_model(const struct setup *setup, const double *w,
 bool saved_model_is(const struct setup *setup, const double *w,
                     const char *path)
 {
-    char *text;
-    uint8_t *there;
-    size_t size, found;
+    char *text = NULL;
+    uint8_t *there = NULL;
+    size_t size = 0, found = 0;
     bool same;
 
-    if (encode(setup, w, path, &text, &size, NULL) != ERR_OK)
+    if (encode(setup, w, path, &text, &size, NULL) != ERR_OK || text == NULL)
         return false;
     same = file_read(path, size, &there, &found, NULL) == ERR_OK;
     if (same) {
