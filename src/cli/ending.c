@@ -345,6 +345,17 @@ static bool is_proved(const struct setup *setup)
            (kind == OPTIM_LBFGS || kind == OPTIM_NEWTON);
 }
 
+/* If log losses without a penalty sum to less than log 2, each of them does,
+ * and its row is on the right side: longer weights would make all smaller. */
+static bool has_no_least(const struct setup *setup,
+                         const struct optim_outcome *outcome)
+{
+    return setup->optim.l2 == 0 && setup->data.weight == NULL &&
+           (setup->model == MODEL_LOGISTIC || setup->model == MODEL_SOFTMAX) &&
+           outcome->at_model &&
+           outcome->objective * (double)setup->data.rows < log(2);
+}
+
 void ending_text(const struct setup *setup, const struct train_result *result)
 {
     const struct optim_outcome *outcome = &result->outcome;
@@ -369,6 +380,11 @@ void ending_text(const struct setup *setup, const struct train_result *result)
         (void)printf("converged: |gradient| %.2g\n", outcome->gradient_norm);
     else
         not_converged(setup, result);
+    if (!ending_diverged(result) && has_no_least(setup, outcome))
+        (void)fputs("           every row is on its side, so without a penalty "
+                    "there is no least objective: weights grow with every "
+                    "step; --l2 above 0 has one\n",
+                    stdout);
 }
 
 void ending_json(const struct setup *setup, const struct train_result *result,

@@ -74,3 +74,7 @@ import json
 result = json.load(open("out.json"))
 print(result["objective"] < 0.1 or not result["converged"])
 END
+echo "--- rows that a line tells apart"
+seq 20 | awk '{ print $1 "," ($1 > 10 ? "b" : "a") }' >apart.csv
+"$MUSTER" train apart.csv -q --l2 0 | sed -n 's/|gradient|.*//; /ended/,/steps/{/steps/!p}'
+"$MUSTER" train apart.csv -q | sed -n 's/|gradient|.*//; /ended/,/steps/{/steps/!p}'
