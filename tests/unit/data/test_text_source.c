@@ -293,6 +293,7 @@ static void test_file_that_changes(void **state)
 static void test_joined_lines(void **state)
 {
     enum { LINES = 40000, BYTES = 9 };
+    static const char mark[3] = {'\xef', '\xbb', '\xbf'};
     static char big[LINES * BYTES];
     struct text_source source = {0};
     struct why why = {0};
@@ -303,7 +304,7 @@ static void test_joined_lines(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof big; i++)
         big[i] = i % BYTES == BYTES - 1 ? '\n' : (char)('a' + i / BYTES % 26);
-    memcpy(big, "\xef\xbb\xbf", 3);
+    memcpy(big, mark, sizeof mark);
     write_plain(big, sizeof big);
     assert_int_equal(text_open(&source, FILE_NAME, &why), ERR_OK);
     assert_int_equal(text_line(&source, &text, &size, &why), ERR_OK);
