@@ -12,10 +12,10 @@
 #include "os/log.h"
 #include "os/threads.h"
 
-#define UNEVEN                                                                 \
-    1e3        /* Columns that differ by so much, or are so much further       \
-                  from 0 than wide, slow it down. */
-#define FAR 30 /* So far for their width, and they slow lbfgs. */
+/* Columns that differ in size by so much, or are so much further from 0 than
+ * they are wide, slow every optimiser; FAR is enough to slow lbfgs. */
+#define UNEVEN 1e3
+#define FAR    30
 
 /* --- settling ------------------------------------------------------------ */
 

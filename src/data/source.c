@@ -459,12 +459,12 @@ static void note_lost(const struct source_options *options,
 static enum err load_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
-    const bool free = options->storage == NULL && options->like == NULL &&
-                      !encoder_is_fitted(options->encoder);
+    const bool ours = options->storage == NULL && options->like == NULL &&
+                      !encoder_is_fitted(options->encoder); /* To choose. */
     struct rounding rounding = {0};
     enum err err = read_file(options, data, why);
 
-    if (err != ERR_OK || !free || data->rounded == 0)
+    if (err != ERR_OK || !ours || data->rounded == 0)
         return err;
     err = find_rounding(options, data, &rounding, why);
     if (err == ERR_OK && rounding.columns > 0) {

@@ -140,8 +140,8 @@ static int64_t round_up(double value, int16_t exponent)
     const double scaled = value * SLACK * power_of_two(exponent);
     int64_t whole;
 
-    CHECK(scaled < 0x1p63); /* ceil is a call, and its sum a third more. */
-    whole = (int64_t)scaled;
+    CHECK(scaled < 0x1p63);
+    whole = (int64_t)scaled; /* Not ceil, which is a call for each entry. */
     return whole + ((double)whole < scaled);
 }
 
