@@ -9,19 +9,14 @@
 #define PIVOT_LEAST    1e-14
 #define PIVOT_ROUNDING 0x1p-50
 
-static size_t row_at(uint32_t i)
-{
-    return (size_t)i * (i + 1) / 2;
-}
-
 static void factor(double *a, uint32_t n, double floor)
 {
     for (uint32_t i = 0; i < n; i++) {
-        double *row = a + row_at(i);
+        double *row = a + cholesky_row(i);
         double left;
 
         for (uint32_t j = 0; j < i; j++) {
-            const double *above = a + row_at(j);
+            const double *above = a + cholesky_row(j);
 
             row[j] =
                 above[j] > 0 ? (row[j] - vec_dot(row, above, j)) / above[j] : 0;
@@ -45,12 +40,12 @@ void cholesky_factor_all(double *a, uint32_t n)
 
 void cholesky_null(const double *l, uint32_t n, uint32_t i, double *v)
 {
-    const double *taken = l + row_at(i);
+    const double *taken = l + cholesky_row(i);
 
     for (uint32_t j = 0; j < n; j++)
         v[j] = j < i ? -taken[j] : 0;
     for (uint32_t j = i; j-- > 0;) {
-        const double *row = l + row_at(j);
+        const double *row = l + cholesky_row(j);
 
         v[j] = row[j] > 0 ? v[j] / row[j] : 0;
         for (uint32_t k = 0; k < j; k++)
@@ -62,12 +57,12 @@ void cholesky_null(const double *l, uint32_t n, uint32_t i, double *v)
 void cholesky_solve(const double *l, uint32_t n, double *x)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const double *row = l + row_at(i);
+        const double *row = l + cholesky_row(i);
 
         x[i] = row[i] > 0 ? (x[i] - vec_dot(row, x, i)) / row[i] : 0;
     }
     for (uint32_t i = n; i-- > 0;) {
-        const double *row = l + row_at(i);
+        const double *row = l + cholesky_row(i);
 
         if (!(row[i] > 0))
             continue;

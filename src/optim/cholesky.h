@@ -8,7 +8,14 @@
 #ifndef OPTIM_CHOLESKY_H
 #define OPTIM_CHOLESKY_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* Where row i of a triangle begins; its diagonal is i further on. */
+static inline size_t cholesky_row(uint32_t i)
+{
+    return (size_t)i * (i + 1) / 2;
+}
 
 /* A <- L with L L' = A.  A coordinate whose pivot vanishes (a column of zeros,
  * or one that depends on those before it) is taken out of the system: its

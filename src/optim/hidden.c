@@ -19,7 +19,7 @@
 
 static const double *row_of(const double *factor, uint32_t i)
 {
-    return factor + (size_t)i * (i + 1) / 2;
+    return factor + cholesky_row(i);
 }
 
 /* Of f'', from its factor. */

@@ -154,7 +154,7 @@ static void take_hessian(struct optim *opt, const double *sum)
     }
     while (optim_span_next(opt, &span)) {
         for (uint32_t i = span.from; i < span.to; i++)
-            opt->factor[(size_t)i * (i + 1) / 2 + i] += optim_ridge(opt, &span);
+            opt->factor[cholesky_row(i) + i] += optim_ridge(opt, &span);
     }
 }
 
@@ -170,7 +170,7 @@ static bool is_missed(const struct optim *opt, const double *sum,
 
     while (optim_span_next(opt, &span)) {
         for (uint32_t j = span.from; j < span.to; j++) {
-            const size_t at = (size_t)j * (j + 1) / 2 + j;
+            const size_t at = cholesky_row(j) + j;
 
             size += fabs(v[j]) * sqrt(sum[at] / (double)opt->options.rows);
             bend += 2 * span.l2 * v[j] * v[j];
@@ -183,7 +183,7 @@ static bool is_missed(const struct optim *opt, const double *sum,
 static bool misses_any(struct optim *opt, const double *sum)
 {
     for (uint32_t i = 0; i < opt->dims; i++) {
-        const size_t at = (size_t)i * (i + 1) / 2 + i;
+        const size_t at = cholesky_row(i) + i;
 
         if (opt->factor[at] > 0 || !(sum[at] > 0))
             continue;
