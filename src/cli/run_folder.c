@@ -243,7 +243,7 @@ enum err run_open_folder(struct run *run, struct why *why)
     enum err err = make_folder(run, why);
 
     if (err == ERR_OK && run->setup->door == NULL) /* Which has it already. */
-        err = train_lock(run->out, resume, &lock, why);
+        err = format_lock(run->out, resume, &lock, why);
     if (err == ERR_OK)
         err = keep_options(run, resume, why);
     if (lock >= 0)

@@ -13,7 +13,7 @@
  *   answers.c      what comes back, counted once
  *   shipping.c     who is sent which data
  *   stale.c        --staleness: answers to older steps
- *   product.c      rounds on coded data
+ *   products.c     rounds on coded data
  *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
  *   trust.c        who sent poison, and how often
  *   verify.c       which pieces are compared, and who lied
@@ -332,7 +332,7 @@ bool stale_behind(const struct coordinator *c, uint32_t link);
 /* A new view is coming: nothing of the old one is waited for. */
 void stale_call_off(struct coordinator *c, struct actions *actions);
 void stale_check(const struct coordinator *c);
-/* product.c */
+/* products.c */
 /* Is this a job on coded data? */
 bool product_on(const struct coordinator *c);
 /* The number of the optimiser's round, in the key: of coded data each takes

@@ -15,7 +15,7 @@
 #include "base/quick.h"
 #include "core/bugs.h"
 #include "core/coordinator_parts.h"
-#include "core/product.h"
+#include "math/blocks.h"
 #include "math/vec.h"
 
 void round_slot_in(struct coordinator *c, uint32_t slot)

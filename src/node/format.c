@@ -1,10 +1,16 @@
+/*
+ * format.c - what a run folder's format is, and that one run at a time has it.
+ */
 #include "node/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "core/journal.h"
 #include "core/store.h"
+#include "node/result_file.h"
+#include "node/ways.h"
 #include "os/file.h"
 
 #define TEXT_SIZE 32u
@@ -83,4 +89,40 @@ void format_remove(const char *folder)
 
     file_path_in(folder, FORMAT_FILE, path);
     file_remove(path);
+}
+
+enum err format_lock(const char *out, bool resume, int *lock, struct why *why)
+{
+    char path[FILE_PATH_SIZE];
+    enum err err = file_make_folder(out, why);
+    bool there;
+
+    if (err == ERR_OK)
+        err = file_check_folder(out, why);
+    if (err != ERR_OK)
+        return err;
+    file_path_in(out, LOCK_FILE, path);
+    err = file_lock(path, lock, why);
+    if (err == ERR_EXISTS)
+        return why_set(why, err,
+                       "%s: a run is going on in this folder; choose another "
+                       "--out",
+                       out);
+    if (err != ERR_OK)
+        return err;
+    file_path_in(out, JOURNAL_FILE, path);
+    there = file_exists(path);
+    if (there && !resume)
+        return why_set(why, ERR_EXISTS,
+                       "%s: holds a run already; go on with it with --resume "
+                       "or choose another --out",
+                       out);
+    if (!there && resume)
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: holds no run to go on with; leave out --resume",
+                       out);
+    err = resume ? format_check(out, why) : format_write(out, why);
+    if (err == ERR_OK)
+        result_remove(out);
+    return err;
 }

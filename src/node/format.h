@@ -1,5 +1,5 @@
 /*
- * format.h - the number of a run folder's format.
+ * format.h - a run folder: held by one run, and the number of its format.
  *
  * It counts up whenever a folder that an earlier version wrote could not be
  * gone on with: another journal, checkpoint, optimiser state or digest of the
@@ -8,6 +8,8 @@
  */
 #ifndef NODE_FORMAT_H
 #define NODE_FORMAT_H
+
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -20,5 +22,11 @@ MUST_CHECK enum err format_check(const char *folder, struct why *why);
 /* For a new run. */
 MUST_CHECK enum err format_write(const char *folder, struct why *why);
 void format_remove(const char *folder);
+
+/* Make the folder if need be and hold it against other runs, until file_unlock.
+ * ERR_EXISTS if another process does or, unless `resume`, if there is a run in
+ * it; ERR_NOTFOUND if there is none to resume. */
+MUST_CHECK enum err format_lock(const char *out, bool resume, int *lock,
+                                struct why *why);
 
 #endif /* NODE_FORMAT_H */

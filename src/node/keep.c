@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "code/code.h"
 #include "core/store.h"
-#include "node/train.h"
+#include "node/format.h"
 #include "os/file.h"
 #include "os/folder.h"
 #include "os/log.h"
@@ -66,7 +66,7 @@ enum err keep_open(const char *path, const struct digest *config, bool resume,
     (void)snprintf(made->path, sizeof made->path, "%s", path);
     made->config = *config;
     made->job = random_u64();
-    err = train_lock(path, resume, &made->lock, why);
+    err = format_lock(path, resume, &made->lock, why);
     if (err == ERR_OK)
         err = folder_open(&made->folder, path, why);
     if (err == ERR_OK && resume) {

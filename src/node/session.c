@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "core/product.h"
+#include "core/products.h"
 #include "data/coded.h"
 
 /* An envelope that waits: its head, and the tail held. */

@@ -85,42 +85,6 @@ const struct train_process *train_processes(uint32_t *count)
     return crew_processes(&running->supervisor.crew, count);
 }
 
-enum err train_lock(const char *out, bool resume, int *lock, struct why *why)
-{
-    char path[FILE_PATH_SIZE];
-    enum err err = file_make_folder(out, why);
-    bool there;
-
-    if (err == ERR_OK)
-        err = file_check_folder(out, why);
-    if (err != ERR_OK)
-        return err;
-    file_path_in(out, LOCK_FILE, path);
-    err = file_lock(path, lock, why);
-    if (err == ERR_EXISTS)
-        return why_set(why, err,
-                       "%s: a run is going on in this folder; choose another "
-                       "--out",
-                       out);
-    if (err != ERR_OK)
-        return err;
-    file_path_in(out, JOURNAL_FILE, path);
-    there = file_exists(path);
-    if (there && !resume)
-        return why_set(why, ERR_EXISTS,
-                       "%s: holds a run already; go on with it with --resume "
-                       "or choose another --out",
-                       out);
-    if (!there && resume)
-        return why_set(why, ERR_NOTFOUND,
-                       "%s: holds no run to go on with; leave out --resume",
-                       out);
-    err = resume ? format_check(out, why) : format_write(out, why);
-    if (err == ERR_OK)
-        result_remove(out);
-    return err;
-}
-
 double *train_ended_with(const char *out, uint32_t *dims, uint32_t *steps)
 {
     struct run_result result = {0};
@@ -219,7 +183,7 @@ enum err train_door_open(const struct train_options *options,
         return ERR_NOMEM;
     made->out = options->out;
     made->lock = -1;
-    err = train_lock(options->out, options->resume, &made->lock, why);
+    err = format_lock(options->out, options->resume, &made->lock, why);
     if (err == ERR_OK)
         err = open_door(options, made, why);
     if (err == ERR_OK)

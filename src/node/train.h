@@ -141,12 +141,6 @@ struct train_result {
     uint32_t worker_count;
 };
 
-/* Make the folder if need be and hold it against other runs, until file_unlock.
- * ERR_EXISTS if another process does or, unless `resume`, if there is a run in
- * it; ERR_NOTFOUND if there is none to resume. */
-MUST_CHECK enum err train_lock(const char *out, bool resume, int *lock,
-                               struct why *why);
-
 /* Of out, resume, listen, interface and token_file.  Whoever opened it closes
  * it. */
 MUST_CHECK enum err train_door_open(const struct train_options *options,

@@ -1,0 +1,25 @@
+/*
+ * products.h - gradients on coded data: two products instead of one sum.
+ *
+ * Where the optimiser asks for a gradient at w, the coordinator of a job whose
+ * code codes data (code_spec_products) opens two rounds:
+ *
+ *     SCORES  w to everyone; any k of the answers give z = X w; from z and the
+ *             labels, which stay here, come the loss and the slopes r
+ *     BACK    r to everyone; any k of the answers give X^T r, the gradient
+ */
+#ifndef CORE_PRODUCTS_H
+#define CORE_PRODUCTS_H
+
+#include <stdint.h>
+
+#include "math/blocks.h"
+
+struct coordinator;
+
+/* For the driver that ships: the terms of the block of the worker on `link`,
+ * at most code.parts, and its name.  0: it has no slot. */
+uint32_t product_terms(const struct coordinator *c, uint32_t link,
+                       struct block_term *terms, uint64_t *block);
+
+#endif /* CORE_PRODUCTS_H */
