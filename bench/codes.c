@@ -18,8 +18,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "code/preset.h"
-#include "math/golden.h"
-#include "model/problem.h"
+#include "math/golden/golden.h"
+#include "model/linear/problem.h"
 
 #define REPEATS     5
 #define SAMPLE_ROWS 128u

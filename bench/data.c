@@ -27,9 +27,9 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "data/source.h"
-#include "os/input.h"
-#include "os/pages.h"
-#include "os/threads.h"
+#include "os/file/input.h"
+#include "os/run/pages.h"
+#include "os/run/threads.h"
 
 #define BLOCK       ((size_t)1 << 20)
 #define THREADS_TOP 2u

@@ -26,11 +26,11 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "math/golden.h"
-#include "math/kernel.h"
-#include "math/softmax.h"
-#include "math/sparse.h"
-#include "math/tally.h"
+#include "math/exact/tally.h"
+#include "math/golden/golden.h"
+#include "math/kernel/kernel.h"
+#include "math/kernel/softmax.h"
+#include "math/kernel/sparse.h"
 
 #define CHUNKS_WANTED 1024u
 #define THREADS_MAX   64u

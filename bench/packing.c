@@ -18,7 +18,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "math/pack_parts.h"
+#include "math/exact/pack_parts.h"
 
 struct sample {
     size_t count; /* Whole blocks. */

@@ -18,7 +18,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "math/exact.h"
+#include "math/exact/exact.h"
 
 enum kind { KIND_NORMAL, KIND_MIXED, KIND_WIDE, KINDS };
 

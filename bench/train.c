@@ -20,7 +20,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "data/source.h"
-#include "node/single.h"
+#include "node/fixed/single.h"
 
 #define STEPS_MAX 2000u
 

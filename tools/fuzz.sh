@@ -30,10 +30,10 @@ esac
 mkdir -p $dir/obj
 header=$(find src include -name '*.h' -newer $dir/all.a 2>/dev/null | head -1)
 [ -z "$header" ] || rm -f $dir/obj/*.o
-for source in src/base/*.c src/os/*.c src/math/*.c src/model/*.c src/data/*.c \
-    src/code/*.c src/optim/*.c src/plan/*.c src/core/*.c src/wire/*.c \
-    src/node/peer_basket.c src/node/peer_desk.c src/node/parts.c \
-    src/node/outbox.c src/node/posting.c; do
+layers='base os math model data code optim plan core wire'
+for source in $(cd src && find $layers -name '*.c' | sort | sed 's,^,src/,') \
+    src/node/worker/peer_basket.c src/node/worker/peer_desk.c \
+    src/node/owners/parts.c src/node/host/outbox.c src/node/host/posting.c; do
     object=$dir/obj/$(echo "$source" | tr / -).o
     [ "$object" -nt "$source" ] ||
         $ccache clang $flags -c "$source" -o "$object"

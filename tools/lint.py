@@ -106,7 +106,7 @@ def check_format():
 
 
 def check_layers():
-    return call(["tools/check_layers.sh"])
+    return call(["tools/check_layers.py"])
 
 
 def check_banned():
@@ -152,7 +152,7 @@ def check_cppcheck():
                  "--enable=warning,performance,portability", "--inline-suppr",
                  "--error-exitcode=1", f"--cppcheck-build-dir={cache}",
                  # It takes a vector type for its element.
-                 "--suppress=bufferAccessOutOfBounds:src/math/dense.inc",
+                 "--suppress=bufferAccessOutOfBounds:src/math/kernel/dense.inc",
                  "--template=gcc", "-D_POSIX_C_SOURCE=200809L",
                  "-D__x86_64__", "-Isrc", "-Iinclude", "src"])
 

@@ -1,8 +1,8 @@
 /*
  * alone.c - muster_train in this process: a user's function, our optimisers.
  *
- * The same evaluations on the same scales as a coordinator's (core/commit.c),
- * so the same bits.
+ * The same evaluations on the same scales as a coordinator's
+ * (core/star/commit.c), so the same bits.
  */
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "api/training.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "core/follow.h"
-#include "node/user.h"
-#include "os/threads.h"
+#include "math/exact/follow.h"
+#include "node/eval/user.h"
+#include "os/run/threads.h"
 
 struct alone {
     const struct muster_options *options;

@@ -1,6 +1,6 @@
 /*
- * cluster.c - muster_train with workers, and muster_join: node/train.h and
- * node/worker_node.h with a function in place of data.
+ * cluster.c - muster_train with workers, and muster_join: node/run/train.h and
+ * node/worker/worker_node.h with a function in place of data.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "api/training.h"
 #include "base/mem.h"
 #include "code/preset.h"
-#include "core/journal.h"
-#include "node/train.h"
-#include "node/ways.h"
-#include "node/worker_node.h"
-#include "os/file.h"
-#include "os/scratch.h"
-#include "os/signals.h"
+#include "core/run/journal.h"
+#include "node/host/ways.h"
+#include "node/run/train.h"
+#include "node/worker/worker_node.h"
+#include "os/file/file.h"
+#include "os/file/scratch.h"
+#include "os/run/signals.h"
 
 #define SPARE_SEATS  64u /* For those who join. */
 #define CONFIG_NAME  "muster own function 1"

@@ -8,14 +8,14 @@
 
 #include "api/options.h"
 #include "base/mem.h"
-#include "core/sum.h"
-#include "node/group.h"
-#include "node/ways.h"
-#include "node/worker_node.h"
-#include "os/net.h"
-#include "os/scratch.h"
-#include "os/signals.h"
-#include "os/token.h"
+#include "core/sum/sum.h"
+#include "node/group/group.h"
+#include "node/host/ways.h"
+#include "node/worker/worker_node.h"
+#include "os/file/scratch.h"
+#include "os/net/net.h"
+#include "os/net/token.h"
+#include "os/run/signals.h"
 #include "wire/codec.h"
 
 #define MEMBERS_DEFAULT 64u

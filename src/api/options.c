@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "code/preset.h"
-#include "core/coordinator.h"
-#include "core/follow.h"
-#include "os/threads.h"
+#include "core/star/coordinator.h"
+#include "math/exact/follow.h"
+#include "os/run/threads.h"
 
 #define STEPS_DEFAULT 100u
 #define WORKERS_MAX   1024u

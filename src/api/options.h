@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "muster.h"
-#include "node/user.h"
+#include "node/eval/user.h"
 #include "optim/optim.h"
 
 /* Fields of a later version than the program's are zero.  ERR_UNKNOWN: a

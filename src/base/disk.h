@@ -1,9 +1,9 @@
 /*
  * disk.h - one folder of files, as an interface.
  *
- * The order of writes, syncs and renames is protocol (core/store.c), the
- * system calls are not: os/folder.h implements this on a real folder, sim on a
- * model whose power can be cut.  Names are plain, without a slash.
+ * The order of writes, syncs and renames is protocol (core/run/store.c), the
+ * system calls are not: os/file/folder.h implements this on a real folder, sim
+ * on a model whose power can be cut.  Names are plain, without a slash.
  *
  * Nothing is durable until `sync` (contents) and, for a new or renamed entry,
  * `sync_folder` (names) have returned ERR_OK.  A failed sync is final for that

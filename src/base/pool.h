@@ -2,8 +2,9 @@
  * pool.h - many hands for one loop, as an interface.
  *
  * Layers that compute take a `struct pool` and do not know whether threads
- * stand behind it; os/threads.h makes a real one.  Items may run in any order
- * on any thread, so what they add up must be integers (see math/tally.h).
+ * stand behind it; os/run/threads.h makes a real one.  Items may run in any
+ * order on any thread, so what they add up must be integers (see
+ * math/exact/tally.h).
  */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H

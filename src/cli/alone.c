@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 #include "cli/run.h"
-#include "node/keep.h"
-#include "node/single.h"
+#include "node/fixed/single.h"
+#include "node/host/keep.h"
 #include "os/clock.h"
-#include "os/interrupt.h"
-#include "os/threads.h"
+#include "os/run/interrupt.h"
+#include "os/run/threads.h"
 
 struct alone {
     struct run *run; /* NULL: nobody watches. */

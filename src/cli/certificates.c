@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 #define PATH_SIZE 4096u
 #define LINE_SIZE 160u

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-#include "data/dataset.h"
-#include "data/frame.h"
+#include "data/rows/dataset.h"
+#include "data/table/frame.h"
 
 #define CLASS_TEXT     48u
 #define CLASSES_LISTED 12u

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #define EXIT_DONE      0
 #define EXIT_FAILED    1
@@ -72,8 +72,8 @@ int model_command(struct cli *cli);
 void help_program(void);
 void help_of(const struct command *command);
 
-/* cli/page_man.c, cli/page_complete.c: the whole program on standard output, as
- * a manual page and for a shell ("bash" or "zsh"). */
+/* cli/pages/page_man.c, cli/pages/page_complete.c: the whole program on
+ * standard output, as a manual page and for a shell ("bash" or "zsh"). */
 void page_man(void);
 void page_completion(const char *shell);
 

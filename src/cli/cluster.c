@@ -5,13 +5,13 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/address.h"
+#include "cli/options/address.h"
 #include "cli/run.h"
-#include "node/ways.h"
+#include "node/host/ways.h"
 #include "os/clock.h"
-#include "os/file.h"
-#include "os/interrupt.h"
-#include "os/net.h"
+#include "os/file/file.h"
+#include "os/net/net.h"
+#include "os/run/interrupt.h"
 
 /* Once the coordinator listens: what to type on the other machines, or, where
  * the key is the run's own, on this one. */

@@ -1,7 +1,7 @@
 #include "cli/coded_data.h"
 
 #include "core/msg.h"
-#include "data/coded.h"
+#include "data/rows/coded.h"
 
 static enum err vet_method(const struct setup *setup,
                            const struct code_spec *code, struct why *why)

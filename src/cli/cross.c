@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "cli/metrics_show.h"
+#include "cli/show/metrics_show.h"
 #include "cli/trial.h"
 #include "os/clock.h"
 

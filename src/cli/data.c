@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "cli/classes.h"
-#include "cli/input.h"
-#include "data/prepare.h"
+#include "cli/options/input.h"
+#include "data/make/prepare.h"
 #include "data/source.h"
-#include "os/threads.h"
+#include "os/run/threads.h"
 
 #define LABELS_SHOWN 12u
 

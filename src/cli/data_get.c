@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/data.h"
-#include "os/file.h"
-#include "os/http.h"
+#include "os/file/file.h"
+#include "os/net/http.h"
 
 #define PATH_SIZE 1024u
 

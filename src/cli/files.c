@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "os/input.h"
-#include "os/output.h"
+#include "os/file/input.h"
+#include "os/file/output.h"
 
 enum role {
     READ,

@@ -4,7 +4,7 @@
 #ifndef CLI_FILES_H
 #define CLI_FILES_H
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 /* Before any work: nothing that is read is written over, no two results go to
  * one file, and a model takes no other file's place but with --force.  If a

@@ -15,11 +15,11 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/announce.h"
-#include "cli/habit.h"
-#include "cli/metrics_show.h"
+#include "cli/options/habit.h"
 #include "cli/rows.h"
 #include "cli/run.h"
+#include "cli/show/announce.h"
+#include "cli/show/metrics_show.h"
 #include "cli/trial.h"
 #include "os/clock.h"
 

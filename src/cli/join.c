@@ -2,14 +2,14 @@
  * join.c - `muster join`: this machine works for a coordinator.
  */
 #include "base/time.h"
-#include "cli/address.h"
 #include "cli/cli.h"
-#include "cli/input.h"
-#include "node/ways.h"
-#include "node/worker_node.h"
-#include "os/confine.h"
-#include "os/depot.h"
-#include "os/threads.h"
+#include "cli/options/address.h"
+#include "cli/options/input.h"
+#include "node/host/ways.h"
+#include "node/worker/worker_node.h"
+#include "os/file/depot.h"
+#include "os/run/confine.h"
+#include "os/run/threads.h"
 
 #include <string.h>
 

@@ -11,11 +11,11 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/files.h"
-#include "math/golden.h"
-#include "os/limits.h"
+#include "math/golden/golden.h"
 #include "os/log.h"
-#include "os/pages.h"
-#include "os/signals.h"
+#include "os/run/limits.h"
+#include "os/run/pages.h"
+#include "os/run/signals.h"
 
 /* Half of it is the most that any command was seen to take. */
 #define STACK_LEAST (256u << 10)

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "cli/setup.h"
-#include "node/train.h"
+#include "node/run/train.h"
 
 /* Lines of text; none if nothing was missing. */
 void missing_text(const struct setup *setup, const struct train_result *result);

@@ -20,11 +20,11 @@
 #include "cli/classes.h"
 #include "cli/cli.h"
 #include "cli/model_load.h"
-#include "cli/page.h"
+#include "cli/pages/page.h"
 #include "data/span.h"
-#include "os/file.h"
-#include "os/input.h"
-#include "os/output.h"
+#include "os/file/file.h"
+#include "os/file/input.h"
+#include "os/file/output.h"
 
 #define MODEL_BYTES_MAX (UINT64_C(1) << 32)
 #define LARGEST         5u /* Weights shown. */

@@ -4,9 +4,9 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/habit.h"
+#include "cli/options/habit.h"
 #include "cli/rows.h"
-#include "node/evaluate.h"
+#include "node/eval/evaluate.h"
 
 #define DEFAULT_ACCURACY 1e-10
 #define KINKS_ACCURACY   1e-3 /* Proved, and each digit costs. */

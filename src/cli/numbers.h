@@ -8,8 +8,8 @@
 #define CLI_NUMBERS_H
 
 #include "base/pool.h"
-#include "cli/options.h"
-#include "model/problem.h"
+#include "cli/options/options.h"
+#include "model/linear/problem.h"
 #include "optim/optim.h"
 
 struct numbers {

@@ -8,9 +8,9 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/code_options.h"
-#include "cli/delay_load.h"
-#include "os/output.h"
+#include "cli/options/code_options.h"
+#include "cli/options/delay_load.h"
+#include "os/file/output.h"
 #include "plan/fit.h"
 #include "plan/plan.h"
 

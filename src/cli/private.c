@@ -6,14 +6,14 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/address.h"
+#include "cli/options/address.h"
 #include "cli/rows.h"
-#include "math/golden.h"
-#include "node/roll.h"
-#include "node/train.h"
+#include "math/golden/golden.h"
+#include "node/owners/roll.h"
+#include "node/run/train.h"
 #include "os/clock.h"
 #include "os/log.h"
-#include "os/net.h"
+#include "os/net/net.h"
 
 bool private_wanted(const struct options *options)
 {

@@ -3,13 +3,14 @@
  * owners.
  *
  * Instead of reading a file, setup_load waits until N owners have offered one
- * (node/roll.h), goes on with what they say of their rows, and lets them join
- * once everything else is checked.  A run that is resumed knows them already.
+ * (node/owners/roll.h), goes on with what they say of their rows, and lets them
+ * join once everything else is checked.  A run that is resumed knows them
+ * already.
  */
 #ifndef CLI_PRIVATE_H
 #define CLI_PRIVATE_H
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/setup.h"
 
 bool private_wanted(const struct options *options);

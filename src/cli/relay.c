@@ -3,10 +3,10 @@
  * workers.
  */
 #include "base/time.h"
-#include "cli/address.h"
 #include "cli/cli.h"
-#include "node/relay_node.h"
-#include "node/ways.h"
+#include "cli/options/address.h"
+#include "node/host/ways.h"
+#include "node/relay/relay_node.h"
 
 #define GIVE_UP_US (60 * SECOND_US)
 

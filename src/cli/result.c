@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/ages.h"
-#include "cli/card.h"
-#include "cli/ending.h"
-#include "cli/metrics_show.h"
 #include "cli/missing.h"
 #include "cli/run.h"
+#include "cli/show/ages.h"
+#include "cli/show/card.h"
+#include "cli/show/ending.h"
+#include "cli/show/metrics_show.h"
 #include "cli/trust.h"
 
 static json_t *exactness_json(const struct coordinator_stats *stats)

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/classes.h"
-#include "data/split.h"
+#include "data/rows/split.h"
 
 uint32_t rows_class(const struct dataset *data, uint32_t row)
 {

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "data/dataset.h"
-#include "data/frame.h"
+#include "data/rows/dataset.h"
+#include "data/table/frame.h"
 
 /* Multiply the rows' weights as --class-weight says: "balanced" (rows of each
  * label weigh the same in all) or "LABEL=WEIGHT,...".  The rows' labels are -1

@@ -7,14 +7,14 @@
 #include <stdbool.h>
 
 #include "cli/cli.h"
-#include "cli/curve.h"
-#include "cli/history.h"
-#include "cli/recorder.h"
-#include "cli/screen.h"
+#include "cli/report/recorder.h"
+#include "cli/report/trace_file.h"
 #include "cli/setup.h"
-#include "cli/trace_file.h"
-#include "cli/watch.h"
-#include "node/train.h"
+#include "cli/show/curve.h"
+#include "cli/show/history.h"
+#include "cli/show/screen.h"
+#include "cli/show/watch.h"
+#include "node/run/train.h"
 
 #define RUN_NAME_SIZE 64u
 
@@ -71,8 +71,8 @@ void run_close_folder(const struct run *run);
 /* A run in one process is over, and its model safe: remove its state. */
 void run_discard(struct run *run);
 
-/* cli/history_file.c: where to, the file (`result` may be NULL), and now and
- * then during the run. */
+/* cli/show/history_file.c: where to, the file (`result` may be NULL), and now
+ * and then during the run. */
 void history_choose(struct run *run);
 void history_write(const struct run *run, json_t *result);
 void history_tick(struct run *run, time_us now);

@@ -6,17 +6,17 @@
  *     muster-runs/0007-3fa2/      number and a random part: two runs started
  *                                 at the same moment do not collide
  *         config                  the run's options, for --resume without data
- *         journal checkpoint...   core/store.h
+ *         journal checkpoint...   core/run/store.h
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/run.h"
-#include "core/journal.h"
-#include "node/format.h"
-#include "node/keep.h"
-#include "os/file.h"
+#include "core/run/journal.h"
+#include "node/host/format.h"
+#include "node/host/keep.h"
+#include "os/file/file.h"
 #include "os/random.h"
 
 #define DRAWS_MAX   100u

@@ -7,8 +7,8 @@
 #include "cli/rows.h"
 #include "cli/setup.h"
 #include "model/file.h"
-#include "os/file.h"
-#include "os/output.h"
+#include "os/file/file.h"
+#include "os/file/output.h"
 
 static enum err encode(const struct setup *setup, const double *w,
                        const char *path, char **text, size_t *size,

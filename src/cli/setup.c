@@ -10,19 +10,19 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/coded_data.h"
-#include "cli/habit.h"
-#include "cli/input.h"
 #include "cli/numbers.h"
+#include "cli/options/habit.h"
+#include "cli/options/input.h"
 #include "cli/private.h"
 #include "cli/rows.h"
 #include "cli/trust.h"
 #include "code/preset.h"
 #include "data/source.h"
-#include "math/golden.h"
-#include "math/softmax.h"
-#include "os/file.h"
+#include "math/golden/golden.h"
+#include "math/kernel/softmax.h"
+#include "os/file/file.h"
 #include "os/log.h"
-#include "os/threads.h"
+#include "os/run/threads.h"
 
 #define PLAIN_NAME        "plain"
 #define SIMULATED_WORKERS 8u
@@ -179,7 +179,7 @@ static enum err choose_code(struct setup *setup, const struct options *options,
     return err == ERR_UNKNOWN ? why_in(why, err, "--code") : err;
 }
 
-/* Which jobs take no relays: core/leaves.c. */
+/* Which jobs take no relays: core/star/leaves.c. */
 static enum err check_fanout(const struct setup *setup,
                              const struct options *options, struct why *why)
 {
@@ -467,8 +467,8 @@ static enum err take_loss(const struct options *options, const char **name,
     return ERR_OK;
 }
 
-/* By the labels, as data/labels.h took them; NULL: one, or many of which the
- * owners of the rows do not say how often they are seen. */
+/* By the labels, as data/rows/labels.h took them; NULL: one, or many of which
+ * the owners of the rows do not say how often they are seen. */
 static const char *default_model(const struct setup *setup)
 {
     const uint32_t classes = setup->data.classes;

@@ -12,16 +12,16 @@
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "cli/code_options.h"
-#include "cli/delay_load.h"
-#include "cli/options.h"
+#include "cli/options/code_options.h"
+#include "cli/options/delay_load.h"
+#include "cli/options/options.h"
 #include "code/code.h"
-#include "data/dataset.h"
-#include "data/encode.h"
+#include "data/rows/dataset.h"
+#include "data/table/encode.h"
+#include "model/linear/problem.h"
 #include "model/metrics.h"
-#include "model/problem.h"
-#include "node/chaos.h"
-#include "node/parts.h"
+#include "node/host/chaos.h"
+#include "node/owners/parts.h"
 #include "optim/optim.h"
 #include "plan/delay.h"
 
@@ -110,7 +110,7 @@ struct optim_options setup_optim(const struct setup *setup,
 
 struct problem setup_problem(const struct setup *setup);
 
-/* cli/config_digest.c */
+/* cli/options/config_digest.c */
 struct digest config_digest(const struct setup *setup);
 
 /* Metrics of weights as the training data's columns lie, on another set or on

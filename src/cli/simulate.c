@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "cli/campaign.h"
 #include "cli/cli.h"
-#include "cli/study.h"
-#include "cli/trace_file.h"
+#include "cli/report/trace_file.h"
+#include "cli/study/campaign.h"
+#include "cli/study/study.h"
 
 #define WORKERS_TRIED 4u /* Times the usual number, at most. */
 

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "node/client.h"
-#include "os/file.h"
+#include "node/run/client.h"
+#include "os/file/file.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {

@@ -1,7 +1,7 @@
 /*
  * token.c - `muster token new`.
  */
-#include "os/token.h"
+#include "os/net/token.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,19 +7,19 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/address.h"
-#include "cli/announce.h"
-#include "cli/card.h"
-#include "cli/ending.h"
 #include "cli/files.h"
-#include "cli/habit.h"
+#include "cli/options/address.h"
+#include "cli/options/habit.h"
 #include "cli/private.h"
 #include "cli/run.h"
+#include "cli/show/announce.h"
+#include "cli/show/card.h"
+#include "cli/show/ending.h"
 #include "cli/trial.h"
-#include "node/keep.h"
-#include "os/file.h"
-#include "os/notice.h"
-#include "os/output.h"
+#include "node/host/keep.h"
+#include "os/file/file.h"
+#include "os/file/output.h"
+#include "os/net/notice.h"
 
 static enum err check_listen(const struct options *options, struct why *why)
 {

@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "cli/numbers.h"
 #include "cli/rows.h"
-#include "node/single.h"
+#include "node/fixed/single.h"
 #include "os/clock.h"
-#include "os/interrupt.h"
-#include "os/threads.h"
+#include "os/run/interrupt.h"
+#include "os/run/threads.h"
 
 /* All rows in every training, to begin with. */
 static enum err plan_init(struct plan *plan, uint32_t rows, uint32_t folds,

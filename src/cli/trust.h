@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "cli/setup.h"
-#include "core/coordinator.h"
+#include "core/star/coordinator.h"
 
 /* Sets verify and audit; ERR_SHAPE where the code has nothing to compare. */
 MUST_CHECK enum err trust_choose(struct setup *setup,

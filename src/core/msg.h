@@ -24,7 +24,7 @@
  *        | -- LEAVE ---------------------------> |
  *        | <------------------------------ BYE --|
  *
- * A relay (core/relay.h) stands between: what it passes on for one of the
+ * A relay (core/relay/relay.h) stands between: what it passes on for one of the
  * workers behind it, its leaves, carries that leaf's number in `leaf`.
  *
  *      relay                               coordinator, or another relay
@@ -50,8 +50,8 @@
 #include "core/stint.h"
 #include "core/vitals.h"
 #include "math/evaluation.h"
-#include "math/pack.h"
-#include "math/tally.h"
+#include "math/exact/pack.h"
+#include "math/exact/tally.h"
 #include "optim/optim.h"
 
 #define MSG_VERSION  11u

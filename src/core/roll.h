@@ -10,10 +10,10 @@
  *        | -- SUMS ----------------------------> |   this owner's part of U, V
  *        | <--------------------- SCHEMA (known)-|   now join
  *
- * U and V are the bounds of model/problem.h.  An owner that comes later, or
- * again, is sent a known SCHEMA at once.  Whoever cannot take part is told why
- * (NO).  Nothing here is a row, or a value of one but for the largest of each
- * column; that is all a coordinator ever learns besides tallies.
+ * U and V are the bounds of model/linear/problem.h.  An owner that comes later,
+ * or again, is sent a known SCHEMA at once.  Whoever cannot take part is told
+ * why (NO).  Nothing here is a row, or a value of one but for the largest of
+ * each column; that is all a coordinator ever learns besides tallies.
  *
  * Vectors in a message are views of its bytes, not aligned: copy them out.
  */
@@ -68,7 +68,7 @@ struct roll_sizes {
     const uint8_t *x_max; /* f64. */
 };
 
-/* Of U, V and M (model/problem.h): ROLL_SUMS_EACH vectors of dims. */
+/* Of U, V and M (model/linear/problem.h): ROLL_SUMS_EACH vectors of dims. */
 #define ROLL_SUMS_EACH 3u
 
 struct roll_scales {

@@ -2,7 +2,7 @@
  * stint.h - what a process did from when to when, for --trace.
  *
  * Workers time their own stints on their own clocks and send them with PULSE;
- * the coordinator lays them on its clock (core/offset.h).
+ * the coordinator lays them on its clock (core/link/offset.h).
  */
 #ifndef CORE_STINT_H
 #define CORE_STINT_H

@@ -19,9 +19,9 @@
 #include <stdint.h>
 
 #include "base/pool.h"
-#include "data/dataset.h"
-#include "data/encode.h"
+#include "data/rows/dataset.h"
 #include "data/span.h"
+#include "data/table/encode.h"
 
 struct source_options {
     const char *spec;     /* What the user typed. */

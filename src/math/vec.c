@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "math/kernel.h"
+#include "math/kernel/kernel.h"
 #include "math/vec_loops.h"
 
 #define BLOCK VEC_BLOCK

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/plain.h"
-#include "data/number.h"
+#include "data/text/number.h"
 
 enum { HEAD_BYTES = 512, WEIGHT_BYTES = 32 };
 #define MARK         "muster" /* Before the kind that LIBLINEAR has no name for. */

@@ -23,8 +23,8 @@
  * liblinear-predict reads what we write and we read what liblinear-train
  * writes.  Numbers have 17 digits: reading them back gives the same bits.
  *
- * What is known of the rows' columns (data/encode.h) follows the weights, where
- * LIBLINEAR does not look any more.  Models without it are about rows of
+ * What is known of the rows' columns (data/table/encode.h) follows the weights,
+ * where LIBLINEAR does not look any more.  Models without it are about rows of
  * indices from 1, as LIBLINEAR's are.
  */
 #ifndef MODEL_FILE_H
@@ -35,8 +35,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "data/encode.h"
-#include "model/problem.h"
+#include "data/table/encode.h"
+#include "model/linear/problem.h"
 
 #define MODEL_CLASSES_MAX CLASSES_MAX
 

@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "math/softmax.h"
+#include "math/kernel/softmax.h"
 
 enum {
     BLOCK_ROWS = 256, /* Losses worked out at a time. */

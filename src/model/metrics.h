@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "model/problem.h"
+#include "model/linear/problem.h"
 
 /* In the order they are shown. */
 enum metric {

@@ -9,12 +9,12 @@
  *     softmax   r = p_k - [y = k]              a = 1, b = 0   (y counts as 1)
  * The hinge has no curvature; 1 bounds it too and gives a sane default rate.
  */
-#include "model/problem.h"
+#include "model/linear/problem.h"
 
 #include <string.h>
 
 #include "base/check.h"
-#include "math/softmax.h"
+#include "math/kernel/softmax.h"
 
 static const struct model_ops kinds[] = {
     [MODEL_LINEAR] = {.name = "linear",

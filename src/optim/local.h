@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "math/kernel.h"
+#include "math/kernel/kernel.h"
 #include "optim/optim.h"
 #include "optim/sgd.h"
 

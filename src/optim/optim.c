@@ -16,7 +16,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "math/grid.h"
+#include "math/exact/grid.h"
 #include "math/vec.h"
 #include "optim/hidden.h"
 #include "optim/parts.h"

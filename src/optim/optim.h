@@ -124,7 +124,7 @@ struct optim_options {
     uint32_t weight_bits; /* lbfgs, newton: trials are rounded to so many bits
                              of the largest weight; 0 = not at all, else at
                              most 52.  For data whose kernels round weights
-                             anyway (math/sparse.h, index): objective and
+                             anyway (math/kernel/sparse.h, index): objective and
                              gradient are then those of the same point. */
     uint64_t seed;        /* sgd: of its shuffles. */
     struct local local;   /* average. */

@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "math/kernel.h"
+#include "math/kernel/kernel.h"
 
 struct sgd_row {
     const float *value;    /* NULL: every value is 1, or as in `wide`. */

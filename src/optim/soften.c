@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/check.h"
-#include "math/kernel.h"
+#include "math/kernel/kernel.h"
 #include "math/vec.h"
 
 enum soften_phase { START, DESCEND, TRUTH, BALANCE, END, PHASES };

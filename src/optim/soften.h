@@ -3,9 +3,9 @@
  *
  * A hinge has no second derivative, and about its kinks a line search finds no
  * step long before the optimum.  So its kinks are softened: f_t, with kinks of
- * width t (math/kernel.h), is smooth, and f_t <= f everywhere.  It is descended
- * for one t after another, each begun where the last one ended, until it is
- * proved that the model is good enough for f itself:
+ * width t (math/kernel/kernel.h), is smooth, and f_t <= f everywhere.  It is
+ * descended for one t after another, each begun where the last one ended, until
+ * it is proved that the model is good enough for f itself:
  *
  *     START --f(0)--> DESCEND --f_t is least--> TRUTH --f(b)--+--> BALANCE
  *                        ^ ^------- the proof is wanting -----+       |

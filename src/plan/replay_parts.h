@@ -15,7 +15,8 @@ static inline uint32_t piece_chunks(const struct code *code, uint32_t id)
     return code->pieces[id].end - code->pieces[id].first;
 }
 
-/* core/worker_pieces.c: what a worker sleeps after computing for so long. */
+/* core/worker/worker_pieces.c: what a worker sleeps after computing for so
+ * long. */
 static inline time_us replay_hold(const struct delay_draw *draw,
                                   time_us compute_us, bool with_addition)
 {
@@ -25,7 +26,8 @@ static inline time_us replay_hold(const struct delay_draw *draw,
     return hold_us < 1 ? 0 : (time_us)hold_us;
 }
 
-/* core/worker_round.c: a chunk begun is finished before CANCEL is obeyed. */
+/* core/worker/worker_round.c: a chunk begun is finished before CANCEL is
+ * obeyed. */
 static inline time_us replay_called_off(time_us began, time_us now,
                                         time_us chunk_us)
 {

@@ -1,5 +1,6 @@
 /*
- * stale.c - steps that take late answers: core/stale.c without its messages.
+ * stale.c - steps that take late answers: core/star/stale.c without its
+ * messages.
  *
  * Nobody is called off, so that a slot's answer has one time, whatever the
  * steps do meanwhile; only where it counts depends on them.  Answers come out

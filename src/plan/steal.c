@@ -1,10 +1,11 @@
 /*
  * steal.c - steps of the schedule `steal`, where work moves.
  *
- * The rules are the coordinator's (core/balance.c) and the worker's
- * (core/worker_pieces.c) with all that concerns messages, faults and gradients
- * left out.  Messages still are events of no length, in the order in which the
- * two would send them: at equal times the order decides who steals what.
+ * The rules are the coordinator's (core/star/balance.c) and the worker's
+ * (core/worker/worker_pieces.c) with all that concerns messages, faults and
+ * gradients left out.  Messages still are events of no length, in the order in
+ * which the two would send them: at equal times the order decides who steals
+ * what.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "base/mem.h"
 #include "plan/replay_parts.h"
 
-/* As in core/balance.c and core/coordinator.c. */
+/* As in core/star/balance.c and core/star/coordinator.c. */
 #define BACKLOG_MAX   1u
 #define LIVE_MAX      2u
 #define ASSIGNEES_MAX 5u

@@ -10,7 +10,7 @@
 #ifndef SIM_AVERAGES_H
 #define SIM_AVERAGES_H
 
-#include "core/journal.h"
+#include "core/run/journal.h"
 #include "sim/oracle.h"
 
 struct averages {

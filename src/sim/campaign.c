@@ -328,7 +328,7 @@ static void draw_relays(struct sim_options *options, uint64_t seed,
 
     rng_init(&rng, seed ^ UINT64_C(0x72656c617973));
     if ((seed % 4 != 3 && fanout == 0) || code_spec_products(&options->code))
-        return; /* core/leaves.c: the coordinator would refuse them. */
+        return; /* core/star/leaves.c: the coordinator would refuse them. */
     options->fanout = between(&rng, 1, 4);
     if (fanout > 0)
         options->fanout = fanout;

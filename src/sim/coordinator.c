@@ -1,6 +1,6 @@
 /*
- * coordinator.c - the coordinator's process: core/coordinator.h on a modelled
- * disk, with many lives.
+ * coordinator.c - the coordinator's process: core/star/coordinator.h on a
+ * modelled disk, with many lives.
  *
  * Disk jobs wait in a queue and are carried out one after the other, each some
  * time after it was asked for and some time before the machine is told, so

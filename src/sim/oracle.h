@@ -15,10 +15,10 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "core/coordinator.h"
-#include "math/tally.h"
-#include "model/part.h"
-#include "model/problem.h"
+#include "core/star/coordinator.h"
+#include "math/exact/tally.h"
+#include "model/linear/part.h"
+#include "model/linear/problem.h"
 #include "optim/local.h"
 
 /* At most so many integers are remembered. */

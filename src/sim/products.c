@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/product.h"
-#include "core/products.h"
+#include "core/star/products.h"
 #include "sim/world.h"
 
 void sim_block_drop(struct sim_worker *worker)

@@ -1,5 +1,5 @@
 /*
- * relay.c - the relays' processes: core/relay.h between two connections.
+ * relay.c - the relays' processes: core/relay/relay.h between two connections.
  *
  *     worker i --> relay i / fanout --> coordinator
  *

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "math/kernel.h"
+#include "math/kernel/kernel.h"
 #include "sim/world.h"
 
 #define ACTIONS_FIRST   64u      /* The list grows. */

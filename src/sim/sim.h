@@ -4,9 +4,9 @@
  * One coordinator, its disk and any number of workers run the machines of
  * src/core as they ship; only time, network, disk and the will to live are
  * models.  Every message goes through wire/codec, every gradient through
- * model/problem, every record through core/store.  Checkers watch from outside
- * (sim/checker.h) and a run ends with a digest of all that happened: the same
- * options give the same digest on every machine.
+ * model/linear/problem, every record through core/run/store.  Checkers watch
+ * from outside (sim/checker.h) and a run ends with a digest of all that
+ * happened: the same options give the same digest on every machine.
  *
  * Nothing here reads a clock or prints: text goes to the caller's sink.
  * docs/simulator.md has the legend of the trace and how to replay a seed.
@@ -22,9 +22,9 @@
 #include "base/hash.h"
 #include "base/time.h"
 #include "code/code.h"
-#include "core/coordinator.h"
+#include "core/star/coordinator.h"
 #include "core/trace.h"
-#include "model/problem.h"
+#include "model/linear/problem.h"
 #include "optim/optim.h"
 #include "plan/delay.h"
 

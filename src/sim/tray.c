@@ -1,13 +1,13 @@
 /*
  * tray.c - answers that the simulated coordinator is told together, as those on
- * a real one's board are (node/tray.h).
+ * a real one's board are (node/star/tray.h).
  *
  * What waits is copied: the packet is gone by then.  A tray is the driver's
  * memory, so a crash takes it along.
  */
 #include "base/check.h"
 #include "base/mem.h"
-#include "math/pack.h"
+#include "math/exact/pack.h"
 #include "sim/world.h"
 
 enum err sim_tray_init(struct world *world)

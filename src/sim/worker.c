@@ -1,5 +1,6 @@
 /*
- * worker.c - the workers' processes: core/worker.h, computing in virtual time.
+ * worker.c - the workers' processes: core/worker/worker.h, computing in virtual
+ * time.
  *
  * A piece takes chunks * chunk_us * slow and is computed at its end, unless it
  * has been called off by then.  Workers that are not resident keep their own

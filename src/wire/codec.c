@@ -33,7 +33,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "math/pack.h"
+#include "math/exact/pack.h"
 #include "wire/codec_parts.h"
 
 #define ITEM_BYTES   20u

@@ -2,8 +2,8 @@
  * codec.h - messages to bytes and back, with a cap on everything.
  *
  * A message is one byte of kind and its fields, little-endian.  Large ones are
- * cut into frames by os/link; this layer sees whole messages.  Tallies are
- * packed (math/pack.h).  A decoder allocates nothing: vectors land in the
+ * cut into frames by os/net/link; this layer sees whole messages.  Tallies are
+ * packed (math/exact/pack.h).  A decoder allocates nothing: vectors land in the
  * caller's buffers, sized for the job, so that no length a peer declares can
  * make us allocate.  Any byte string gives a message or ERR_FORMAT.
  *
@@ -32,7 +32,7 @@ struct codec_room {
     uint64_t scale;    /* ... of the scale with this name; 0: none. */
     int64_t *sum;      /* sum_dims. */
     bool packed;       /* Sums of a TALLY are left as they are, not looked at:
-                          whoever counts them does (math/tally.h). */
+                          whoever counts them does (math/exact/tally.h). */
     struct item *items;
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;
@@ -64,7 +64,7 @@ MUST_CHECK enum err codec_decode_here(const uint8_t *data, size_t size,
 /* Is this the beginning of a ROUND, and of which? */
 bool codec_peek_round(const uint8_t *data, size_t size, struct round_key *key);
 
-/* Messages whose vectors lie in memory that both sides share (os/board.h):
+/* Messages whose vectors lie in memory that both sides share (os/run/board.h):
  *
  *     kind + 64 1 | place 4 | sequence 8 | the message's fields but vectors
  *

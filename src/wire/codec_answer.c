@@ -2,7 +2,7 @@
  * codec_answer.c - what workers and relays answer.
  */
 #include "base/check.h"
-#include "math/pack.h"
+#include "math/exact/pack.h"
 #include "wire/codec_parts.h"
 
 static void put_loss(struct writer *out, tally_loss loss)

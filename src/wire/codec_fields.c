@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "core/offset.h"
+#include "core/link/offset.h"
 #include "wire/codec_parts.h"
 
 bool codec_name_valid(const char *name)

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "math/kernel.h"
-#include "math/pack.h"
+#include "math/exact/pack.h"
+#include "math/kernel/kernel.h"
 #include "wire/codec_parts.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

@@ -1,7 +1,7 @@
 /*
  * codec_session.c - messages about who is there and how it goes.
  */
-#include "core/offset.h"
+#include "core/link/offset.h"
 #include "wire/codec_parts.h"
 
 void put_hello(struct writer *out, const struct msg_hello *hello)

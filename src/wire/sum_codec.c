@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "math/exact.h"
+#include "math/exact/exact.h"
 #include "wire/codec.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

@@ -1,5 +1,5 @@
 /*
- * sum_codec.h - messages of core/sum.h to bytes and back.
+ * sum_codec.h - messages of core/sum/sum.h to bytes and back.
  *
  * One byte of kind, the fields that kind has, little-endian.  A decoder
  * allocates nothing: vectors and names are views of the message.  Any byte
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "core/sum.h"
+#include "core/sum/sum.h"
 
 /* The most bytes the message can take; of vectors up to so many bytes. */
 size_t sum_codec_bound(const struct sum_msg *msg);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "data/cache.h"
+#include "data/read/cache.h"
 
 static void check(const struct cache_header *header)
 {

@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "core/greeting.h"
+#include "core/link/greeting.h"
 #include "wire/bundle.h"
 #include "wire/codec.h"
 #include "wire/roll_codec.h"

@@ -11,14 +11,14 @@
  * judge agrees or does not, the weights are hashed, the run is stopped.
  * Oracles: the machine's own checks (INV-n) after every event, weights that
  * stay finite and, while they are hashed, the same (INV-5), no word to a peer
- * that never greeted, and the rules of peers (PEER-n, src/core/peers.c).
+ * that never greeted, and the rules of peers (PEER-n, src/core/star/peers.c).
  */
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "code/preset.h"
-#include "core/coordinator.h"
+#include "core/star/coordinator.h"
 #include "feed.h"
 #include "fuzz.h"
 #include "wire/codec.h"

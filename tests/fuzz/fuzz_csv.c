@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "data/frame.h"
-#include "data/unpack.h"
+#include "data/table/frame.h"
+#include "data/text/unpack.h"
 
 enum { CSV_MAX = 1 << 12 };
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/libsvm.h"
-#include "data/unpack.h"
+#include "data/read/libsvm.h"
+#include "data/text/unpack.h"
 
 enum { NAIVE_MAX = 1 << 16 };
 

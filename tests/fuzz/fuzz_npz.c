@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "data/npz.h"
+#include "data/read/npz.h"
 
 enum { NPZ_MAX = 1 << 14 };
 

@@ -1,6 +1,6 @@
 /*
  * fuzz_peer.c - two workers with a chunk between them, each with a peer that
- * says anything (src/node/peer_desk.h, src/node/peer_basket.h).
+ * says anything (src/node/worker/peer_desk.h, src/node/worker/peer_basket.h).
  *
  * The input chooses: chunks come in, bytes are said to the desk, parts are
  * taken from it and carried to the basket, whole, changed or not at all, and
@@ -13,8 +13,8 @@
 
 #include "feed.h"
 #include "fuzz.h"
-#include "node/peer_basket.h"
-#include "node/peer_desk.h"
+#include "node/worker/peer_basket.h"
+#include "node/worker/peer_desk.h"
 
 #define CHUNKS     6u
 #define EVENTS_MAX 300u

@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "core/relay.h"
+#include "core/relay/relay.h"
 #include "feed.h"
 #include "fuzz.h"
 #include "wire/codec.h"

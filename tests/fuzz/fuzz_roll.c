@@ -2,9 +2,9 @@
  * fuzz_roll.c - the roll of a run on private data among owners who come, go,
  * answer rightly, twisted or twice, and strangers who say anything.
  *
- * src/node/roll.c itself, on links, a loop and a clock of this file's: the
- * input chooses what happens on them.  Owners have one of six files, some of
- * them the same one, and answer what they were told last.  As with libuv, a
+ * src/node/owners/roll.c itself, on links, a loop and a clock of this file's:
+ * the input chooses what happens on them.  Owners have one of six files, some
+ * of them the same one, and answer what they were told last.  As with libuv, a
  * loop that was stopped still delivers what had come in the same turn.
  * Oracles: who is known is who is connected, nobody is spoken to who is gone,
  * stages go one way, what is gathered is exactly the files asked for, the
@@ -38,7 +38,7 @@
 #define log_line                fake_log_line
 
 /* NOLINTNEXTLINE(bugprone-suspicious-include) */
-#include "../../src/node/roll.c"
+#include "../../src/node/owners/roll.c"
 
 #include <math.h>
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/journal.h"
-#include "core/store.h"
+#include "core/run/journal.h"
+#include "core/run/store.h"
 #include "feed.h"
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 /*
  * fuzz_sum.c - a group of three members and their host, over links that break
- * and beside strangers who say anything (src/core/sum.h).
+ * and beside strangers who say anything (src/core/sum/sum.h).
  *
  * The input chooses what happens: time passes, members give, cancel, leave and
  * are born again, connections come, carry one message and go, each side hearing
@@ -14,10 +14,10 @@
  */
 #include <string.h>
 
-#include "core/sum.h"
+#include "core/sum/sum.h"
 #include "feed.h"
 #include "fuzz.h"
-#include "math/exact.h"
+#include "math/exact/exact.h"
 #include "wire/sum_codec.h"
 
 #define MEMBERS    3u

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/idx.h"
-#include "data/npy.h"
+#include "data/read/idx.h"
+#include "data/read/npy.h"
 
 enum { TABLE_MAX = 1 << 16 };
 

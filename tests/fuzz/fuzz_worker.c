@@ -19,11 +19,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/worker.h"
+#include "core/worker/worker.h"
 #include "feed.h"
 #include "fuzz.h"
-#include "math/pack.h"
-#include "node/outbox.h"
+#include "math/exact/pack.h"
+#include "node/host/outbox.h"
 #include "wire/codec.h"
 
 #define DIMS       8u

@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "data/cache.h"
+#include "data/read/cache.h"
 #include "wire/bundle.h"
 #include "wire/codec.h"
 #include "wire/random_msg.h"

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "data/gen.h"
-#include "model/problem.h"
+#include "data/make/gen.h"
+#include "model/linear/problem.h"
 #include "optim/optim.h"
 
 /* libcrypto need not exist for the other processor: nothing here hashes. */

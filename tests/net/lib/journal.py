@@ -1,5 +1,5 @@
 """A run's journal read without Muster: the chain and the rules JOUR-1 to -3 of
-src/core/journal.h, and what an exact run must have besides."""
+src/core/run/journal.h, and what an exact run must have besides."""
 
 import hashlib
 import struct

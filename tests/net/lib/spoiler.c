@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/time.h"
-#include "node/ways.h"
-#include "node/worker_node.h"
+#include "node/host/ways.h"
+#include "node/worker/worker_node.h"
 
 int main(int argc, char **argv)
 {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/habit.h"
+#include "cli/options/habit.h"
 
 static const struct option_shape train = {
     .command = CMD_TRAIN,

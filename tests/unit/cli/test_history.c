@@ -2,7 +2,7 @@
  * Runs told by hand: what is kept of each step, that it stays bounded however
  * long the run, and that what is kept is spread evenly.
  */
-#include "cli/history.h"
+#include "cli/show/history.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #define WORDS_MAX 32
 

@@ -3,7 +3,7 @@
  * compared with the whole picture: a line for each of 8 workers, a cell for
  * each of 64 and of 256.
  */
-#include "cli/screen.h"
+#include "cli/show/screen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

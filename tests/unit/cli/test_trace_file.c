@@ -3,7 +3,7 @@
  * its track, hedged pieces by that name, and the time from CANCEL to standing
  * still from the two ends that different processes saw.
  */
-#include "cli/trace_file.h"
+#include "cli/report/trace_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/waiting.h"
+#include "cli/show/waiting.h"
 
 static struct watch watch;
 static char text[WAITING_TEXT];

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/watch.h"
+#include "cli/show/watch.h"
 
 static struct watch watch;
 

@@ -15,7 +15,7 @@
 
 #include "base/rng.h"
 #include "code/code_fixture.h"
-#include "code/placement_cyclic.h"
+#include "code/place/placement_cyclic.h"
 
 static struct code cyclic(uint32_t n, uint32_t s, uint32_t chunks)
 {

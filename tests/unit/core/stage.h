@@ -5,8 +5,8 @@
 #define TESTS_STAGE_H
 
 #include "core/action.h"
-#include "core/coordinator.h"
-#include "core/worker.h"
+#include "core/star/coordinator.h"
+#include "core/worker/worker.h"
 
 /* Actions of the last step. */
 uint32_t stage_count(const struct actions *actions, enum action_kind kind);

@@ -4,7 +4,7 @@
  * here are the rules one can point at: what is dropped, who is hedged, what
  * must be durable first.
  */
-#include "core/coordinator.h"
+#include "core/star/coordinator.h"
 
 #include <math.h>
 #include <setjmp.h>

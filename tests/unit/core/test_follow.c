@@ -2,7 +2,7 @@
  * The scale that follows the sizes seen: what fits, what is refused, where the
  * next scale lies, and that a sum of all chunks never leaves its 62 bits.
  */
-#include "core/follow.h"
+#include "math/exact/follow.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/chunkset.h"
-#include "math/tally.h"
+#include "math/exact/tally.h"
 
 enum { DIMS = 3, WEIGHTS = 2 * DIMS + 1 };
 

@@ -3,7 +3,7 @@
  * cut at every byte, one bit flipped at every byte.  The valid prefix must be
  * what was written before the damage, never more.
  */
-#include "core/journal.h"
+#include "core/run/journal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

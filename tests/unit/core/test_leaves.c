@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/coordinator.h"
+#include "core/star/coordinator.h"
 #include "stage.h"
 
 #define RELAY_LINK 3u

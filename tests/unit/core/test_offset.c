@@ -3,7 +3,7 @@
  * error it states, whatever the delays were, and never get worse by a slower
  * round trip.
  */
-#include "core/offset.h"
+#include "core/link/offset.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * Who gets chunks from whom: the test plays the workers of a coordinator whose
  * code gives everybody everything, then the coordinator of one worker.  Each
- * test is one of the rules PEER-n of src/core/peers.c.
+ * test is one of the rules PEER-n of src/core/star/peers.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "core/coordinator.h"
-#include "core/worker.h"
+#include "core/star/coordinator.h"
+#include "core/worker/worker.h"
 #include "play.h"
 
 #define CHUNKS  4u

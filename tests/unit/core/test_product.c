@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core/worker.h"
+#include "core/worker/worker.h"
 #include "stage.h"
 
 enum { CHUNKS = 8, ROWS = 32, COLS = 8 };

@@ -2,7 +2,7 @@
  * A worker's account of its time, told by the test second by second: totals
  * and stints must add up to the time that passed, and the list never overruns.
  */
-#include "core/pulse.h"
+#include "core/link/pulse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

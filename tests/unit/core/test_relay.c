@@ -3,7 +3,7 @@
  * time: what is merged, what is passed on alone, when it goes up, and what a
  * loss on either side leads to (RELAY-1..4).
  */
-#include "core/relay.h"
+#include "core/relay/relay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

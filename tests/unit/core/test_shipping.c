@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "core/coordinator.h"
-#include "core/worker.h"
+#include "core/star/coordinator.h"
+#include "core/worker/worker.h"
 #include "play.h"
 
 #define CHUNKS 4u

@@ -2,7 +2,7 @@
  * Eight workers on paper: seven are alike, what is wrong with the eighth is
  * known, and the verdict must name it.
  */
-#include "core/slow.h"
+#include "core/link/slow.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "code/preset.h"
-#include "core/coordinator.h"
+#include "core/star/coordinator.h"
 #include "stage.h"
 
 #define WORKERS 4u

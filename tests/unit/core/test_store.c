@@ -3,7 +3,7 @@
  * is loaded afterwards must be the old one or the new one, whole.  Damage to a
  * file must be seen and the older one used.
  */
-#include "core/store.h"
+#include "core/run/store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

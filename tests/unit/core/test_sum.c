@@ -9,7 +9,7 @@
  * `least`, and that those who are well go on.  The control and the bulk
  * connection of a link are not in step with each other.
  */
-#include "core/sum.h"
+#include "core/sum/sum.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "math/exact.h"
+#include "math/exact/exact.h"
 #include "wire/sum_codec.h"
 
 enum {

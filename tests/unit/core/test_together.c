@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "core/coordinator.h"
+#include "core/star/coordinator.h"
 #include "stage.h"
 
 enum { WORKERS = 6, DIMS = 8, SEEN_MAX = 256 };
@@ -284,5 +284,5 @@ int main(void)
         cmocka_unit_test(test_impatient),
     };
 
-    return cmocka_run_group_tests_name("core/together", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("core/star/together", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core/coordinator_parts.h"
+#include "core/star/coordinator_parts.h"
 #include "play.h"
 
 #define DIMS 8u

@@ -2,7 +2,7 @@
  * The test plays the coordinator and the compute thread, one event at a time.
  * Each test is one rule of docs/protocol.md about workers.
  */
-#include "core/worker.h"
+#include "core/worker/worker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

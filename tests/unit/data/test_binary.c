@@ -15,9 +15,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/idx.h"
-#include "data/npy.h"
-#include "os/threads.h"
+#include "data/read/idx.h"
+#include "data/read/npy.h"
+#include "os/run/threads.h"
 
 static struct pool *pool; /* Of three threads. */
 

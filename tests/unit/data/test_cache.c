@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/cache.h"
+#include "data/read/cache.h"
 
 #define FOLDER    "test_cache.tmp"
 #define FILE_NAME FOLDER "/data.svm"

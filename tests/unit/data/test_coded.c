@@ -3,7 +3,7 @@
  * every block, shipped or made here; then, with the codes themselves, Xw and
  * X^T r from every set of answers that may end a round (O6).
  */
-#include "data/coded.h"
+#include "data/rows/coded.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "code/preset.h"
-#include "os/threads.h"
+#include "os/run/threads.h"
 
 enum { ROWS_MAX = 96, COLS_MAX = 24, SLOTS = 7 };
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/csv.h"
+#include "data/table/csv.h"
 
 static enum err read_text(const char *text, const char *label,
                           struct sparse *rows, struct why *why)

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/dataset.h"
+#include "data/rows/dataset.h"
 
 static struct dataset random_data(uint32_t rows, uint32_t cols,
                                   uint32_t chunk_rows, uint64_t seed)

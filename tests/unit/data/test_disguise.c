@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "data/disguise.h"
+#include "data/text/disguise.h"
 
 static const char *of(const char *text)
 {

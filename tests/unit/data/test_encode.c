@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/encode.h"
+#include "data/table/encode.h"
 
 static struct frame read_frame(const char *text, const char *categorical)
 {

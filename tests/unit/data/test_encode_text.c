@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/encode.h"
+#include "data/table/encode.h"
 
 /* Words with everything that text may hold: blanks, percent signs, other
  * alphabets, nothing at all. */

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/gen.h"
+#include "data/make/gen.h"
 
 static void load(const char *spec, uint64_t seed, bool intercept,
                  struct dataset *train, struct dataset *test)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "data/libsvm.h"
+#include "data/read/libsvm.h"
 
 static enum err read_text(const char *text, size_t size, struct sparse *sparse,
                           struct why *why)

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "data/number.h"
+#include "data/text/number.h"
 
 static uint64_t bits_of(double value)
 {

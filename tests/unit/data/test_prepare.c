@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/frame.h"
-#include "data/libsvm.h"
-#include "data/prepare.h"
+#include "data/make/prepare.h"
+#include "data/read/libsvm.h"
+#include "data/table/frame.h"
 
 #define FOLDER "test_prepare.tmp"
 

@@ -15,8 +15,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "data/renumber.h"
-#include "os/threads.h"
+#include "data/rows/renumber.h"
+#include "os/run/threads.h"
 
 enum { ROWS = 700, LONG_ROW = 20000 };
 

@@ -15,8 +15,8 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "data/cache.h"
-#include "data/shared.h"
+#include "data/read/cache.h"
+#include "data/read/shared.h"
 #include "data/source.h"
 
 #define TEXT      "test_shared.svm"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "data/sparse.h"
+#include "data/rows/sparse.h"
 
 /* 1:10 3:30 | (empty) | 2:20 */
 static struct sparse three_rows(void)

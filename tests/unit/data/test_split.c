@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/split.h"
+#include "data/rows/split.h"
 
 /* numpy.random.RandomState(seed).permutation(10) */
 static void test_numpys_permutations(void **state)

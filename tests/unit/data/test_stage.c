@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "data/stage.h"
+#include "data/rows/stage.h"
 
 enum { ROWS = 300, COLS = 40 };
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "data/storage.h"
+#include "data/rows/storage.h"
 
 static void test_fits(void **state)
 {

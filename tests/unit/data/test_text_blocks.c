@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "data/libsvm.h"
-#include "os/threads.h"
+#include "data/read/libsvm.h"
+#include "os/run/threads.h"
 
 #define FILE_NAME "test_text_blocks.tmp"
 

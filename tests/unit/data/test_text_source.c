@@ -16,7 +16,7 @@
 #include <zstd.h>
 
 #include "base/mem.h"
-#include "data/text_source.h"
+#include "data/text/text_source.h"
 
 #define FILE_NAME "test_text_source.tmp"
 

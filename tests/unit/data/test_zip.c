@@ -13,7 +13,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "data/zip.h"
+#include "data/text/zip.h"
 
 enum { ROOM = 1024, TEXT = 200 };
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/rng.h"
-#include "math/kernel.h"
+#include "math/kernel/kernel.h"
 
 enum chunk_kind {
     CHUNK_PLAIN,

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "math/chunks.h"
-#include "math/kernel.h"
+#include "math/kernel/kernel.h"
 
 #define CHUNKS 1200u
 

@@ -3,7 +3,7 @@
  * against the fast ways on awkward numbers, every order of the rows, and every
  * instruction set.
  */
-#include "math/exact.h"
+#include "math/exact/exact.h"
 
 #include <float.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "math/exact_parts.h"
+#include "math/exact/exact_parts.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 

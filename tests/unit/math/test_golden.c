@@ -16,7 +16,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "math/golden.h"
+#include "math/golden/golden.h"
 
 enum plant { PLANT_NONE, PLANT_FMA_Z, PLANT_FMA_G, PLANT_ORDER, PLANT_FLOAT };
 
@@ -202,5 +202,5 @@ int main(void)
         cmocka_unit_test(test_flush_to_zero),
     };
 
-    return cmocka_run_group_tests_name("math/golden", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("math/golden/golden", tests, NULL, NULL);
 }

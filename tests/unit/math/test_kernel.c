@@ -15,8 +15,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "math/chunks.h"
-#include "math/dense.h"
-#include "math/kernel.h"
+#include "math/kernel/dense.h"
+#include "math/kernel/kernel.h"
 
 #define CHUNKS 3000u
 #define EXP_LOG_DIGEST                                                         \
@@ -361,5 +361,5 @@ int main(void)
         cmocka_unit_test(test_isa_names),
     };
 
-    return cmocka_run_group_tests_name("math/kernel", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("math/kernel/kernel", tests, NULL, NULL);
 }

@@ -14,8 +14,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "math/pack.h"
-#include "math/pack_parts.h"
+#include "math/exact/pack.h"
+#include "math/exact/pack_parts.h"
 
 #define COUNT_MAX 300u
 
@@ -356,5 +356,5 @@ int main(void)
         cmocka_unit_test(test_bit_flips),
     };
 
-    return cmocka_run_group_tests_name("math/pack", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("math/exact/pack", tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@
 
 #include "base/rng.h"
 #include "math/chunks.h"
-#include "math/softmax.h"
+#include "math/kernel/softmax.h"
 
 enum { ROWS = 45, STRIDE_MAX = 72, CLASSES_MAX = 13 };
 enum { DIMS_MAX = CLASSES_MAX * STRIDE_MAX };

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "math/sparse.h"
+#include "math/kernel/sparse.h"
 
 enum { ROWS_MAX = 140, COLS_MAX = 90, ENTRIES_MAX = ROWS_MAX * COLS_MAX };
 
@@ -564,5 +564,5 @@ int main(void)
         cmocka_unit_test(test_csr_limits),
     };
 
-    return cmocka_run_group_tests_name("math/sparse", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("math/kernel/sparse", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "math/survey.h"
+#include "math/kernel/survey.h"
 
 enum { ROWS_MAX = 200, STRIDE_MAX = 144, SEEDS = 60 };
 

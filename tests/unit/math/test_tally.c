@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "math/kernel.h"
-#include "math/tally.h"
-#include "math/tally_loops.h"
+#include "math/exact/tally.h"
+#include "math/exact/tally_loops.h"
+#include "math/kernel/kernel.h"
 
 #define DIMS   37u
 #define CHUNKS 24u
@@ -839,5 +839,5 @@ int main(void)
         cmocka_unit_test(test_absorb_unpackable),
     };
 
-    return cmocka_run_group_tests_name("math/tally", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("math/exact/tally", tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #define UNIT_MODEL_MAKE_DATA_H
 
 #include "base/rng.h"
-#include "data/dataset.h"
+#include "data/rows/dataset.h"
 
 /* Row i's values are near 2^spread_of_row and coordinate j's near
  * 2^spread_of_column, both drawn from -spread..spread; a tenth are zeros.

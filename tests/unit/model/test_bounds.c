@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/linear/problem.h"
 #include "model/make_data.h"
-#include "model/problem.h"
 
 enum { SEEDS = 400, DIMS_MAX = 24 };
 

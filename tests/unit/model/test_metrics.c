@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/linear/problem.h"
 #include "model/make_data.h"
 #include "model/metrics.h"
-#include "model/problem.h"
 
 static double naive_auc(const struct scored *rows, size_t count)
 {

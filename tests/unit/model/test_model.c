@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/problem.h"
+#include "model/linear/problem.h"
 
 /* dloss/dz by the kernel: one row, one column, x = 1. */
 static double residual(enum loss loss, double z, double y)

@@ -14,8 +14,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/pairs.h"
-#include "model/problem.h"
+#include "model/linear/pairs.h"
+#include "model/linear/problem.h"
 
 enum {
     COLS_MAX = 70,

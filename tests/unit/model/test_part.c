@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/linear/part.h"
 #include "model/make_data.h"
-#include "model/part.h"
 
 enum { ROWS = 75, COLS = 9, DIMS = 16 };
 

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/linear/problem.h"
 #include "model/make_data.h"
-#include "model/problem.h"
 
 enum { DIMS_MAX = 24 };
 

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "data/source.h"
-#include "node/evaluate.h"
+#include "node/eval/evaluate.h"
 
 #define WORKERS 4u
 

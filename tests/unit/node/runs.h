@@ -4,8 +4,8 @@
 #ifndef NODE_RUNS_H
 #define NODE_RUNS_H
 
-#include "node/single.h"
-#include "node/train.h"
+#include "node/fixed/single.h"
+#include "node/run/train.h"
 
 struct runs {
     struct dataset data;

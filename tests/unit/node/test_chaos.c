@@ -1,7 +1,7 @@
 /*
  * The language of --chaos: what it means, and that mistakes get a sentence.
  */
-#include "node/chaos.h"
+#include "node/host/chaos.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

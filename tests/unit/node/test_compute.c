@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "node/compute.h"
+#include "node/eval/compute.h"
 
 /* Weights from which on three threads share; two of these from which two do. */
 enum { WIDE = (1 << 19) + 40 };

@@ -3,7 +3,7 @@
  * and the hash stays that of one perfect machine.  They are processes of this
  * test that run what `muster join` runs.
  */
-#include "node/worker_node.h"
+#include "node/worker/worker_node.h"
 
 #include <jansson.h>
 #include <setjmp.h>
@@ -18,11 +18,11 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "node/client.h"
+#include "node/host/ways.h"
+#include "node/run/client.h"
 #include "node/runs.h"
-#include "node/ways.h"
-#include "os/process.h"
-#include "os/token.h"
+#include "os/net/token.h"
+#include "os/run/process.h"
 
 #define JOINERS 3u
 

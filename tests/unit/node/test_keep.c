@@ -3,7 +3,7 @@
  * and gone on with from the disk: each time it ends on the hash of the run that
  * nobody disturbed, alone and with workers.
  */
-#include "node/keep.h"
+#include "node/host/keep.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "core/store.h"
+#include "core/run/store.h"
 #include "node/runs.h"
 
 #define STEPS 6u

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "node/runs.h"
 #include "os/clock.h"
-#include "os/process.h"
+#include "os/run/process.h"
 
 #define LIMIT_S   20u
 #define STOPPED   75

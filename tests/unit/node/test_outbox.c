@@ -2,7 +2,7 @@
  * Sums computed in a box come out as the plain message; boxes that someone else
  * holds, as a link does while it sends, are not used again.
  */
-#include "node/outbox.h"
+#include "node/host/outbox.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * that is changed or missing is noticed, and the data set made of it has whole
  * chunks for each file.
  */
-#include "node/parts.h"
+#include "node/owners/parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 static struct parts make(void)
 {

@@ -14,13 +14,13 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "node/peer_desk.h"
-#include "node/peer_fetch.h"
-#include "node/peer_server.h"
+#include "node/worker/peer_desk.h"
+#include "node/worker/peer_fetch.h"
+#include "node/worker/peer_server.h"
 #include "os/clock.h"
-#include "os/link.h"
+#include "os/net/link.h"
+#include "os/net/token.h"
 #include "os/rogue.h"
-#include "os/token.h"
 
 #define CHUNKS 40u
 #define ROWS   64u /* Of a chunk. */

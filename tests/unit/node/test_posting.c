@@ -4,7 +4,7 @@
  * everything that is not there any more as ERR_STALE, and what no worker could
  * have said as ERR_FORMAT.
  */
-#include "node/posting.h"
+#include "node/host/posting.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

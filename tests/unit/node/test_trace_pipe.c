@@ -3,7 +3,7 @@
  * for, wherever the bytes are cut; what can wait, waits, and is lost if nobody
  * reads; who came and went is not.
  */
-#include "node/trace_pipe.h"
+#include "node/host/trace_pipe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "os/clock.h"
-#include "os/loop.h"
-#include "os/wait.h"
+#include "os/run/loop.h"
+#include "os/run/wait.h"
 
 #define SEEN_MAX 32u
 

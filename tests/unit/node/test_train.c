@@ -2,7 +2,7 @@
  * Real processes on loopback, killed, stopped and restarted at given steps.
  * The oracle is one hash: what one perfect machine computes.
  */
-#include "node/train.h"
+#include "node/run/train.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "node/runs.h"
-#include "os/token.h"
+#include "os/net/token.h"
 
 static void test_nothing_happens(void **state)
 {

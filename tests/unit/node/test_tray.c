@@ -2,7 +2,7 @@
  * A tray over a real board: what blocks, when it is due, and that clearing it
  * gives the workers their places back.
  */
-#include "node/tray.h"
+#include "node/star/tray.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,5 +62,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tray)};
 
-    return cmocka_run_group_tests_name("node/tray", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("node/star/tray", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "math/kernel.h"
+#include "math/kernel/kernel.h"
 #include "optim/optim.h"
 
 enum { ROWS = 80, DIMS = 8, TRIANGLE = DIMS * (DIMS + 1) / 2 };

@@ -4,7 +4,7 @@
  * that holds may be of two rounds.  Answers are handed to and fro between two
  * threads, which ThreadSanitizer watches, and a worker dies in all its states.
  */
-#include "os/board.h"
+#include "os/run/board.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
  * A child gives up running programs: none runs, other calls work, and a thread
  * that it starts later is no way around.
  */
-#include "os/confine.h"
+#include "os/run/confine.h"
 
 #include <errno.h>
 #include <pthread.h>

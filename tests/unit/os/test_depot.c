@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/depot.h"
+#include "os/file/depot.h"
 
 #define FOLDER "test_depot.tmp/a/b"
 #define SIZE   1000u

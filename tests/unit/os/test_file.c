@@ -1,7 +1,7 @@
 /*
  * Whole files by path: read, replace, make, guard.
  */
-#include "os/file.h"
+#include "os/file/file.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * A real folder under the working directory; every operation of base/disk.h,
  * then what must be refused.
  */
-#include "os/folder.h"
+#include "os/file/folder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

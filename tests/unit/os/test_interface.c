@@ -1,7 +1,7 @@
 /*
  * Cards by name and by address, on the one that every machine has.
  */
-#include "os/interface.h"
+#include "os/net/interface.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

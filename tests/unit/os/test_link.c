@@ -4,7 +4,7 @@
  * that only a failure reaches.
  */
 #define _DEFAULT_SOURCE /* ifa_flags. */
-#include "os/link.h"
+#include "os/net/link.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "os/file.h"
+#include "os/file/file.h"
 
 #define PATH "log.txt"
 #define MANY 2000u

@@ -3,7 +3,7 @@
  * wait beside it.
  */
 #define _GNU_SOURCE
-#include "os/loop.h"
+#include "os/run/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@
 
 #include "base/mem.h"
 #include "os/clock.h"
-#include "os/process.h"
 #include "os/random.h"
-#include "os/threads.h"
-#include "os/wait.h"
+#include "os/run/process.h"
+#include "os/run/threads.h"
+#include "os/run/wait.h"
 
 struct fixture {
     struct loop *loop;

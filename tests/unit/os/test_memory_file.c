@@ -2,7 +2,7 @@
  * What a child writes its parent reads, the last of several; none and too much
  * are told apart.
  */
-#include "os/memory_file.h"
+#include "os/file/memory_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

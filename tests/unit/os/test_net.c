@@ -1,7 +1,7 @@
 /*
  * Addresses as people write them, and listening sockets on free ports.
  */
-#include "os/net.h"
+#include "os/net/net.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

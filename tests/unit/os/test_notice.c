@@ -3,7 +3,7 @@
  * answers that a test lays out for it, one for each connection, and keeps what
  * it was asked.  Whole runs that are told to go are in tests/net/spot.py.
  */
-#include "os/notice.h"
+#include "os/net/notice.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,8 +19,8 @@
 
 #include <cmocka.h>
 
-#include "os/file.h"
-#include "os/web.h"
+#include "os/file/file.h"
+#include "os/net/web.h"
 
 #define ASKED_MAX  8u
 #define ASKED_SIZE 2048u

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/file.h"
-#include "os/output.h"
+#include "os/file/file.h"
+#include "os/file/output.h"
 
 #define FOLDER "test_output.tmp"
 #define PATH   FOLDER "/file"

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/pages.h"
-#include "os/thread.h"
+#include "os/run/pages.h"
+#include "os/run/thread.h"
 
 #define FILE_NAME  "test_pages.tmp"
 #define FILE_BYTES (1 << 16)

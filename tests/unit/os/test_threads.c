@@ -2,7 +2,7 @@
  * A pool must run every item exactly once, on a thread of its own number, and
  * let nothing of a run outlive it.
  */
-#include "os/threads.h"
+#include "os/run/threads.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * refused, and keys derive as the header says (checked against an HKDF written
  * out with HMAC).
  */
-#include "os/token.h"
+#include "os/net/token.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "os/file.h"
+#include "os/file/file.h"
 
 static int cleanup(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * The disk model, first by its own rules, then as a torture of core/store: a
- * crash before every disk operation of a scripted run, in many ways of losing
+ * The disk model, first by its own rules, then as a torture of core/run/store:
+ * a crash before every disk operation of a scripted run, in many ways of losing
  * power, must leave the last durable checkpoint and every synced record.
  */
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "core/store.h"
+#include "core/run/store.h"
 #include "sim/disk.h"
 
 static enum err put(struct disk_model *model, const char *name,
@@ -129,7 +129,8 @@ static void test_crash_countdown(void **state)
     disk_model_close(&model);
 }
 
-/* --- torture of core/store ----------------------------------------------- */
+/* --- torture of core/run/store -----------------------------------------------
+ */
 
 #define SAVES  4u
 #define WAYS   600u   /* What one power cut may leave. */

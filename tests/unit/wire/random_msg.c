@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/chunkset.h"
-#include "core/offset.h"
-#include "math/kernel.h"
+#include "core/link/offset.h"
+#include "math/kernel/kernel.h"
 
 static uint32_t random_u32(struct rng *rng)
 {

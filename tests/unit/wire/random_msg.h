@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "core/msg.h"
 
-#define RANDOM_DIMS     70u /* More than one block of math/pack.h. */
+#define RANDOM_DIMS     70u /* More than one block of math/exact/pack.h. */
 #define RANDOM_SUM_DIMS (RANDOM_DIMS * (RANDOM_DIMS + 1) / 2) /* HESSIAN. */
 #define RANDOM_ITEMS    9u
 #define RANDOM_BYTES    300u

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "math/exact.h"
+#include "math/exact/exact.h"
 
 struct sum_msg sample_sum(enum sum_kind kind, const double *values)
 {

@@ -13,8 +13,8 @@
 
 #include "base/chunkset.h"
 #include "base/mem.h"
-#include "core/greeting.h"
-#include "math/pack.h"
+#include "core/link/greeting.h"
+#include "math/exact/pack.h"
 #include "wire/random_msg.h"
 
 #define ROUNDS 200u

@@ -1,0 +1,161 @@
+/*
+ * config_show.c - settings as text, JSON and lines of a config file.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "os/file/file.h"
+
+#define CONFIG_BYTES_MAX 16384u
+#define SEAL_BYTES       (sizeof "# sha256 " + DIGEST_TEXT - 1)
+
+/* Options that say what a run is, not how to talk about it. */
+static bool is_setting(const struct options *options, int id)
+{
+    return option_takes(options, (enum option_id)id) && id != OPT_CONFIG &&
+           id != OPT_PRINT_CONFIG && id != OPT_HELP;
+}
+
+/* What stands for a value that is not there yet. */
+static const char *absent(const struct option *row)
+{
+    return row->shown != NULL ? row->shown : "-";
+}
+
+static void config_print_text(const struct options *options)
+{
+    for (int id = 0; id < OPTIONS; id++) {
+        const struct option *row = &option_table()[id];
+        const struct setting *setting = &options->setting[id];
+
+        if (is_setting(options, id))
+            (void)printf("%-14s %-38s %s\n", row->name,
+                         setting->text == NULL ? absent(row) : setting->text,
+                         origin_name(setting->origin));
+    }
+}
+
+void config_print(const struct cli *cli)
+{
+    if (cli->json)
+        say_json(config_json(&cli->options));
+    else
+        config_print_text(&cli->options);
+}
+
+static json_t *value_json(const struct option *row,
+                          const struct setting *setting)
+{
+    if (setting->text == NULL)
+        return json_null();
+    switch (row->kind) {
+    case VALUE_FLAG:
+        return json_boolean(setting->low != 0);
+    case VALUE_COUNT:
+        return json_integer((json_int_t)setting->low);
+    case VALUE_REAL:
+        return json_real(setting->real);
+    case VALUE_TEXT:
+    case VALUE_CHOICE:
+    case VALUE_SPAN:
+    case VALUE_RUN:
+        break;
+    }
+    /* A file name need not be UTF-8, JSON must be. */
+    {
+        json_t *text = json_string(setting->text);
+
+        return text != NULL ? text : json_string("?");
+    }
+}
+
+json_t *config_json(const struct options *options)
+{
+    json_t *all = json_object();
+
+    for (int id = 0; id < OPTIONS; id++) {
+        const struct option *row = &option_table()[id];
+        const struct setting *setting = &options->setting[id];
+
+        if (is_setting(options, id))
+            (void)json_object_set_new(
+                all, row->name,
+                json_pack("{s:o, s:s}", "value", value_json(row, setting),
+                          "origin", origin_name(setting->origin)));
+    }
+    return all;
+}
+
+/* What belongs to one start of a run, not to the run. */
+static bool is_kept(const struct options *options, int id)
+{
+    return is_setting(options, id) &&
+           option_given(options, (enum option_id)id) && id != OPT_RESUME &&
+           id != OPT_OUT && id != OPT_CHAOS && id != OPT_DEMO &&
+           id != OPT_FORMAT && id != OPT_QUIET && id != OPT_TRACE &&
+           id != OPT_PREEMPT_NOTICE && id != OPT_PREEMPT_ADDRESS;
+}
+
+/* The last line of a run's own file, a comment to whoever reads options: one
+ * bit that flips in --steps would give another model, and nobody would know. */
+static void seal(const void *text, size_t size, char line[SEAL_BYTES + 1])
+{
+    const struct digest digest = hash_bytes(text, size);
+    char hex[DIGEST_TEXT];
+
+    (void)snprintf(line, SEAL_BYTES + 1, "# sha256 %s\n",
+                   digest_text(&digest, hex));
+}
+
+static bool is_sealed(const uint8_t *text, size_t size)
+{
+    char line[SEAL_BYTES + 1];
+
+    if (size < SEAL_BYTES)
+        return false;
+    size -= SEAL_BYTES;
+    seal(text, size, line);
+    return memcmp(text + size, line, SEAL_BYTES) == 0;
+}
+
+enum err config_check(const char *path, struct why *why)
+{
+    uint8_t *text;
+    size_t size;
+    enum err err = file_read_plain(path, CONFIG_BYTES_MAX, &text, &size, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (!is_sealed(text, size))
+        err = why_set(why, ERR_FORMAT,
+                      "%.200s: damaged or altered since the run wrote it; say "
+                      "the data and all options again, beside --resume, and it "
+                      "is not read",
+                      path);
+    mem_free(text);
+    return err;
+}
+
+enum err config_write(const struct options *options, const char *path,
+                      struct why *why)
+{
+    char text[CONFIG_BYTES_MAX];
+    size_t used = 0;
+
+    for (int id = 0; id < OPTIONS; id++) {
+        if (!is_kept(options, id))
+            continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "--%s=%s\n",
+                                 option_table()[id].name,
+                                 options->setting[id].text);
+        if (used >= sizeof text - SEAL_BYTES)
+            return why_set(why, ERR_TOOBIG,
+                           "the options take more than %u bytes",
+                           CONFIG_BYTES_MAX);
+    }
+    seal(text, used, text + used);
+    return file_write_atomic(path, text, used + SEAL_BYTES, 0600, why);
+}

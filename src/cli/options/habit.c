@@ -1,0 +1,153 @@
+#include "cli/options/habit.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+#define TYPES_MAX 22u
+
+struct type {
+    const char *model; /* NULL: there is no twin here ... */
+    const char *lack;  /* ... for this reason. */
+};
+
+static const struct type types[TYPES_MAX] = {
+    [0] = {.model = "logistic"},
+    [1] = {.model = "svm"},
+    [2] = {.model = "svm"},
+    [3] = {.model = "hinge"},
+    [4] = {.lack = "Crammer and Singer's multi-class svm"},
+    [5] = {.lack = "the L1 penalty"},
+    [6] = {.lack = "the L1 penalty"},
+    [7] = {.model = "logistic"},
+    [11] = {.model = "linear"},
+    [12] = {.model = "linear"},
+    [13] = {.lack = "the absolute loss of regression"},
+    [21] = {.lack = "the one-class svm"},
+};
+
+/* Does --grid try values of -c or -e? */
+static bool grid_asks(const struct options *options)
+{
+    const char *at = option_text(options, OPT_GRID);
+
+    while (at != NULL && *(at += strspn(at, " \t")) != '\0') {
+        const enum option_id id = option_find(at, strcspn(at, "= \t"));
+
+        if (id == OPT_COST || id == OPT_EPS)
+            return true;
+        at += strcspn(at, " \t");
+    }
+    return false;
+}
+
+bool habit_given(const struct options *options)
+{
+    return option_given(options, OPT_SOLVER) ||
+           option_given(options, OPT_COST) || option_given(options, OPT_EPS) ||
+           option_given(options, OPT_BIAS) || grid_asks(options);
+}
+
+static enum err refuse_pairs(const struct options *options, struct why *why)
+{
+    static const enum option_id pairs[][2] = {{OPT_SOLVER, OPT_MODEL},
+                                              {OPT_SOLVER, OPT_LOSS},
+                                              {OPT_COST, OPT_L2},
+                                              {OPT_EPS, OPT_TOL},
+                                              {OPT_BIAS, OPT_NO_INTERCEPT}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (option_given(options, pairs[i][0]) &&
+            option_given(options, pairs[i][1]))
+            return why_set(why, ERR_SHAPE,
+                           "-%s and --%s say the same thing; give one of them",
+                           option_table()[pairs[i][0]].aliases,
+                           option_table()[pairs[i][1]].name);
+    return ERR_OK;
+}
+
+static enum err take_type(struct options *options, struct why *why)
+{
+    const uint64_t number = option_count(options, OPT_SOLVER);
+
+    CHECK(number < TYPES_MAX);
+    if (types[number].model != NULL)
+        return option_set(options, OPT_MODEL, types[number].model,
+                          ORIGIN_DEFAULT, why);
+    if (types[number].lack == NULL)
+        return why_set(why, ERR_RANGE,
+                       "-s %llu: LIBLINEAR has no such type; there are 0 to "
+                       "7, 11, 12 and 13",
+                       (unsigned long long)number);
+    return why_set(why, ERR_SHAPE,
+                   "-s %llu: %s is not there; 0, 1, 2, 3, 7, 11 and 12 are",
+                   (unsigned long long)number, types[number].lack);
+}
+
+static enum err check_bias(const struct options *options, struct why *why)
+{
+    const double bias = option_real(options, OPT_BIAS);
+
+    if (bias < 0 || bias == 1)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "-B %.16g: only 1 (a constant is learnt) and -1 (none) are "
+                   "there",
+                   bias);
+}
+
+bool habit_intercept(const struct options *options)
+{
+    if (!habit_given(options))
+        return !option_flag(options, OPT_NO_INTERCEPT);
+    return option_given(options, OPT_BIAS) &&
+           option_real(options, OPT_BIAS) == 1;
+}
+
+static bool has_kink(const struct options *options)
+{
+    const char *model = option_text(options, OPT_MODEL);
+    const char *loss = option_text(options, OPT_LOSS);
+
+    return (model != NULL && strcmp(model, "hinge") == 0) ||
+           (loss != NULL && strcmp(loss, "hinge") == 0);
+}
+
+/* LIBLINEAR runs until its tolerance is met, and so does this; where there are
+ * kinks that takes long. */
+static enum err take_optimiser(struct options *options, struct why *why)
+{
+    const bool kinks = has_kink(options);
+    enum err err = ERR_OK;
+
+    if (!kinks) /* Else the columns decide. */
+        err = option_set(options, OPT_OPTIM, "newton", ORIGIN_DEFAULT, why);
+    if (err == ERR_OK)
+        err = option_set(options, OPT_STEPS, kinks ? "10000" : "1000",
+                         ORIGIN_DEFAULT, why);
+    return err;
+}
+
+enum err habit_settings(struct options *options, struct why *why)
+{
+    enum err err = refuse_pairs(options, why);
+
+    if (err == ERR_OK && option_given(options, OPT_SVR_EPS) &&
+        option_real(options, OPT_SVR_EPS) != 0)
+        err = why_set(why, ERR_SHAPE, "-p %s: only 0 (least squares) is there",
+                      option_text(options, OPT_SVR_EPS));
+    if (err == ERR_OK && option_given(options, OPT_SOLVER))
+        err = take_type(options, why);
+    if (err == ERR_OK && option_given(options, OPT_BIAS))
+        err = check_bias(options, why);
+    if (err == ERR_OK && habit_given(options))
+        err = take_optimiser(options, why);
+    return err;
+}
+
+double habit_eps(const struct options *options, bool regression)
+{
+    if (option_given(options, OPT_EPS))
+        return option_real(options, OPT_EPS);
+    return regression ? 1e-4 : 1e-2;
+}

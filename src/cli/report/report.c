@@ -1,0 +1,128 @@
+/*
+ * report.c - `muster report`: a run as one page that needs nothing else.
+ *
+ * The page (cli/report/report.html) is compiled in; the data takes the place of
+ * its mark.  Inside a script element only `<` could end the data, so that is
+ * written as JSON's \u003c; the page itself puts every text in as text.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "cli/cli.h"
+#include "cli/report/report_data.h"
+#include "node/host/format.h"
+#include "os/file/file.h"
+#include "os/file/output.h"
+
+#define MARK      "@DATA@"
+#define PATH_SIZE 1024u
+
+extern const char report_html[];
+
+static int write_data(const char *text, size_t size, void *context)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] != '<')
+            continue;
+        output_write(context, text + from, i - from);
+        output_write(context, "\\u003c", 6);
+        from = i + 1;
+    }
+    output_write(context, text + from, size - from);
+    return 0;
+}
+
+static enum err write_page(const json_t *data, const char *path,
+                           enum output_way way, struct why *why)
+{
+    const char *mark = strstr(report_html, MARK);
+    struct output *out;
+    const enum err err = output_open(&out, path, way, 0644, why);
+
+    CHECK(mark != NULL);
+    if (err != ERR_OK)
+        return err;
+    output_write(out, report_html, (size_t)(mark - report_html));
+    if (json_dump_callback(data, write_data, out,
+                           JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0) {
+        output_abort(out);
+        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    }
+    output_write(out, mark + strlen(MARK), strlen(mark + strlen(MARK)));
+    return output_commit(out, why);
+}
+
+/* To say of such a run what uncoded would have taken would be odd. */
+static bool was_uncoded(const json_t *data)
+{
+    const char *name = json_string_value(
+        json_object_get(json_object_get(data, "code"), "name"));
+
+    return name != NULL &&
+           (strcmp(name, "uncoded") == 0 || strcmp(name, "plain") == 0);
+}
+
+static void show(const struct cli *cli, const json_t *data, const char *path)
+{
+    const json_t *uncoded =
+        json_object_get(json_object_get(data, "hindsight"), "uncoded");
+    const json_t *ratio = json_object_get(uncoded, "ratio");
+
+    if (cli->json) {
+        say_json(json_pack(
+            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?}", "report", path,
+            "class", json_object_get(data, "class"), "statement",
+            json_object_get(data, "statement"), "steps",
+            json_object_get(data, "last_step"), "command",
+            json_object_get(data, "command"), "recorded_steps",
+            (json_int_t)json_array_size(json_object_get(data, "steps")),
+            "uncoded_ratio", ratio, "uncoded_ratio_least",
+            json_object_get(uncoded, "least")));
+        return;
+    }
+    (void)printf("%s: %s\n", path,
+                 json_string_value(json_object_get(data, "statement")));
+    if (json_is_number(ratio) && !was_uncoded(data))
+        (void)printf("uncoded would have taken about %.2g x as long, at least "
+                     "%.2g x (replayed)\n",
+                     json_number_value(ratio),
+                     json_number_value(json_object_get(uncoded, "least")));
+}
+
+int report_command(struct cli *cli)
+{
+    const char *folder = option_text(&cli->options, OPT_RUN);
+    const char *out = option_text(&cli->options, OPT_OUT);
+    char path[PATH_SIZE], latest[RUN_PATH_SIZE];
+    struct why why = {0};
+    json_t *data;
+    enum err err;
+
+    if (folder == NULL)
+        folder = latest_run(latest);
+    if (folder == NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "which run? there is none at " LATEST_RUN
+                         "; write `muster report FOLDER`, the --out of a "
+                         "`muster train` with workers");
+    if (!file_exists(folder))
+        return say_error(cli, EXIT_FAILED,
+                         "%.200s: there is no such folder; name the --out of a "
+                         "`muster train` with workers",
+                         folder);
+    (void)snprintf(path, sizeof path, "%.900s%s", out != NULL ? out : folder,
+                   out != NULL ? "" : "/report.html");
+    err = format_check(folder, &why);
+    if (err == ERR_OK)
+        err = report_data(folder, &data, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
+    err = write_page(data, path, out != NULL ? OUTPUT_WHOLE : OUTPUT_OWN, &why);
+    if (err == ERR_OK)
+        show(cli, data, path);
+    json_decref(data);
+    return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
+}

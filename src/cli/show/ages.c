@@ -1,0 +1,12 @@
+#include "cli/show/ages.h"
+
+double ages_mean(const struct ages *ages)
+{
+    return ages->answers == 0 ? 0 : (double)ages->sum / (double)ages->answers;
+}
+
+json_t *ages_json(const struct ages *ages)
+{
+    return json_pack("{s:f, s:I}", "mean", ages_mean(ages), "max",
+                     (json_int_t)ages->max);
+}

@@ -1,0 +1,182 @@
+#include "cli/show/announce.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/classes.h"
+#include "cli/options/habit.h"
+#include "data/rows/labels.h"
+#include "data/span.h"
+
+#define LABELS_SHOWN 5u
+#define TEXT_SIZE    256u
+
+/* Which column of a table is the label. */
+static void column_text(const struct schema *schema, char text[TEXT_SIZE])
+{
+    const char *name = schema->label_name;
+
+    text[0] = '\0';
+    if (schema->features == 0 || schema->label >= schema->table)
+        return;
+    if (name != NULL && name[0] != '\0')
+        (void)snprintf(text, TEXT_SIZE, ", label \"%s\"",
+                       quote((struct span){name, strlen(name)}).text);
+    else
+        (void)snprintf(text, TEXT_SIZE, ", label in column %u",
+                       schema->label + 1);
+}
+
+/* "3 classes: a, b, c", or that labels are numbers. */
+static void labels_text(const struct setup *setup, char text[TEXT_SIZE])
+{
+    char list[TEXT_SIZE - 32];
+
+    if (setup->model == MODEL_LINEAR) {
+        (void)snprintf(text, TEXT_SIZE, "labels are numbers");
+        return;
+    }
+    classes_text(&setup->data, &setup->encoder.classes, LABELS_SHOWN, list,
+                 sizeof list);
+    (void)snprintf(text, TEXT_SIZE, "%u classes: %s", setup->data.classes,
+                   list);
+}
+
+static const char *model_reason(const struct cli *cli,
+                                const struct setup *setup, char text[TEXT_SIZE])
+{
+    const enum origin origin = cli->options.setting[OPT_MODEL].origin;
+
+    if (origin != ORIGIN_DEFAULT || option_given(&cli->options, OPT_SOLVER))
+        return "as asked for";
+    if (setup->model == MODEL_LOGISTIC)
+        return "two labels";
+    if (setup->encoder.classes.categories > 0)
+        return "labels are words";
+    (void)snprintf(text, TEXT_SIZE,
+                   "%sat most %u whole labels, each seen %u times or more",
+                   setup->model == MODEL_SOFTMAX ? "" : "not ",
+                   LABELS_CLASSES_MAX, LABELS_SEEN_MIN);
+    return text;
+}
+
+static void goal_text(const struct cli *cli, const struct setup *setup,
+                      char text[TEXT_SIZE])
+{
+    const struct options *options = &cli->options;
+
+    if (habit_given(options) && !option_given(options, OPT_L2))
+        (void)snprintf(text, TEXT_SIZE, "|w|^2/2 + %.6g * sum of %s",
+                       option_given(options, OPT_COST)
+                           ? option_real(options, OPT_COST)
+                           : 1,
+                       model_ops(setup->model)->loss_text);
+    else
+        (void)snprintf(text, TEXT_SIZE, "mean %s + %.6g |w|^2",
+                       model_ops(setup->model)->loss_text, setup->optim.l2);
+}
+
+static const char *intercept_text(const struct setup *setup)
+{
+    if (!setup->intercept)
+        return "no intercept";
+    return setup->optim.l2_stride > 0 ? "w without the intercept"
+                                      : "w with the intercept";
+}
+
+/* Labels that look like classes, but for one of which there are few rows. */
+struct whole_labels {
+    double label[LABELS_CLASSES_MAX];
+    uint32_t seen[LABELS_CLASSES_MAX];
+    uint32_t count;
+};
+
+/* False: they do not look so. */
+static bool count_labels(const struct dataset *data, struct whole_labels *all)
+{
+    for (uint32_t i = 0; i < data->rows; i++) {
+        uint32_t k = 0;
+
+        while (k < all->count && all->label[k] != data->y[i])
+            k++;
+        if (k == LABELS_CLASSES_MAX || data->y[i] != floor(data->y[i]))
+            return false;
+        all->label[k] = data->y[i];
+        all->count += k == all->count;
+        all->seen[k]++;
+    }
+    return true;
+}
+
+/* Few rows of a class make numbers of all: that surprises who has classes. */
+static void announce_rare(const struct cli *cli, const struct setup *setup)
+{
+    struct whole_labels all = {0};
+    uint32_t rarest = 0;
+    uint32_t common = 0;
+
+    if (setup->model != MODEL_LINEAR || setup->data.y == NULL ||
+        option_given(&cli->options, OPT_MODEL) ||
+        option_given(&cli->options, OPT_SOLVER) ||
+        !count_labels(&setup->data, &all))
+        return;
+    for (uint32_t k = 0; k < all.count; k++) {
+        common += all.seen[k] >= LABELS_SEEN_MIN;
+        rarest = all.seen[k] < all.seen[rarest] ? k : rarest;
+    }
+    if (2 * common > all.count)
+        say_note(cli,
+                 "muster: there are %u whole labels, but %.10g in %u row%s "
+                 "only, so they are taken for numbers; --model softmax takes "
+                 "them for classes",
+                 all.count, all.label[rarest], all.seen[rarest],
+                 all.seen[rarest] == 1 ? "" : "s");
+}
+
+/* Rows do not count alike. */
+static void weights_text(const struct options *options, char text[TEXT_SIZE])
+{
+    const char *classes = option_text(options, OPT_CLASS_WEIGHT);
+    const char *rows = option_text(options, OPT_WEIGHT);
+
+    (void)snprintf(text, TEXT_SIZE, "%s%.100s%s%.100s",
+                   classes == NULL ? "" : ", class weights ",
+                   classes == NULL ? "" : classes,
+                   rows == NULL ? "" : ", rows weighed by ",
+                   rows == NULL ? "" : rows);
+}
+
+void announce_goal(const struct cli *cli, const struct setup *setup,
+                   const char *what)
+{
+    char goal[TEXT_SIZE], reason[TEXT_SIZE], weights[TEXT_SIZE];
+
+    goal_text(cli, setup, goal);
+    weights_text(&cli->options, weights);
+    say_note(cli,
+             "muster: %smodel %s (%s): least %s, %s%s; %s, at most %u steps",
+             what, model_ops(setup->model)->name,
+             model_reason(cli, setup, reason), goal, intercept_text(setup),
+             weights, optim_name(setup->optim.kind), setup->optim.steps);
+}
+
+void announce_run(const struct cli *cli, const struct setup *setup)
+{
+    const struct dataset *data = &setup->data;
+    const char *grid = option_text(&cli->options, OPT_GRID);
+    char labels[TEXT_SIZE], column[TEXT_SIZE];
+
+    column_text(&setup->encoder.schema, column);
+    labels_text(setup, labels);
+    say_note(cli, "muster: %u rows x %u columns%s; %s", data->rows,
+             data->cols - (setup->intercept ? 1 : 0), column, labels);
+    if (grid == NULL)
+        announce_goal(cli, setup, "");
+    else
+        say_note(cli,
+                 "muster: grid %.300s: every combination is trained, each with "
+                 "its own objective, and judged by %s on rows held out",
+                 grid, metric_name(setup->metric));
+    announce_rare(cli, setup);
+}

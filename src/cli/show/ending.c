@@ -1,0 +1,407 @@
+#include "cli/show/ending.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "data/rows/reading.h"
+#include "data/span.h"
+#include "node/eval/evaluate.h"
+#include "os/log.h"
+#include "os/run/threads.h"
+
+/* Columns that differ in size by so much, or are so much further from 0 than
+ * they are wide, slow every optimiser; FAR is enough to slow lbfgs. */
+#define UNEVEN 1e3
+#define FAR    30
+
+/* --- settling ------------------------------------------------------------ */
+
+/* Estimated sums may put the start anywhere; the rows tell. */
+static enum err measure_start(const struct setup *setup,
+                              const struct problem *problem, struct pool *pool,
+                              struct optim_outcome *outcome)
+{
+    double *zero = mem_new(problem_dims(problem), sizeof *zero);
+    const enum err err = zero == NULL
+                             ? ERR_NOMEM
+                             : evaluate_at(problem, pool, &setup->optim, zero,
+                                           &outcome->objective_first, NULL);
+
+    mem_free(zero);
+    return err;
+}
+
+static enum err settle_by_rows(const struct setup *setup, struct pool *pool,
+                               struct train_result *result)
+{
+    const struct problem problem = setup_problem(setup);
+    struct optim_outcome *outcome = &result->outcome;
+    enum err err = ERR_OK;
+
+    if (setup->exactness == EXACT_APPROX) {
+        outcome->at_model = false;
+        err = measure_start(setup, &problem, pool, outcome);
+    }
+    if (err == ERR_OK)
+        err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,
+                               outcome);
+    if (err == ERR_OK)
+        err = evaluate_hidden(&problem, pool, &setup->optim, result->weights,
+                              outcome);
+    return err;
+}
+
+void ending_settle(const struct setup *setup, struct train_result *result)
+{
+    struct pool *pool;
+    enum err err;
+
+    if (setup->data.y == NULL) { /* The rows are with their owners. */
+        optim_judge(&setup->optim, &result->outcome);
+        return;
+    }
+    err = threads_new(setup->threads, &pool);
+    if (err == ERR_OK) {
+        err = settle_by_rows(setup, pool, result);
+        threads_free(pool);
+    }
+    if (err != ERR_OK)
+        log_line("the objective is not that of the model: %s", err_text(err));
+}
+
+bool ending_diverged(const struct train_result *result)
+{
+    return result->outcome.end == OPTIM_DIVERGED;
+}
+
+/* --- columns that slow it ------------------------------------------------ */
+
+struct column {
+    uint32_t place;   /* As encoder_name counts. */
+    double low, high; /* Values; 0 is one of sparse rows that have others. */
+    double rest;      /* The largest that is far smaller than the largest. */
+    uint32_t far;     /* Rows that are not. */
+};
+
+static double size_of(const struct column *column)
+{
+    return fmax(fabs(column->low), fabs(column->high));
+}
+
+static double value_at(const struct reading_row *row, uint32_t t)
+{
+    if (row->wide != NULL)
+        return row->wide[t];
+    return row->value != NULL ? (double)row->value[t] : 1;
+}
+
+static void widen(struct column *column, double x)
+{
+    column->low = fmin(column->low, x);
+    column->high = fmax(column->high, x);
+}
+
+static void widen_by_row(struct column *columns, const struct reading_row *row)
+{
+    for (uint32_t t = 0; t < row->count; t++)
+        widen(&columns[row->index[t]], value_at(row, t));
+}
+
+static void part_by_row(struct column *columns, const struct reading_row *row)
+{
+    for (uint32_t t = 0; t < row->count; t++) {
+        struct column *column = &columns[row->index[t]];
+        const double size = fabs(value_at(row, t));
+
+        if (size * UNEVEN >= size_of(column))
+            column->far++;
+        else
+            column->rest = fmax(column->rest, size);
+    }
+}
+
+static enum err read_columns(const struct dataset *data, struct column *columns)
+{
+    struct reading reading = {0};
+    enum err err = reading_init(&reading, data);
+
+    for (uint32_t j = 0; j < data->cols; j++)
+        columns[j] =
+            (struct column){data->original != NULL ? data->original[j] : j,
+                            HUGE_VAL, -HUGE_VAL, 0, 0};
+    for (uint32_t i = 0; err == ERR_OK && i < data->rows; i++) {
+        const struct reading_row row = reading_at(&reading, i);
+
+        widen_by_row(columns, &row);
+    }
+    for (uint32_t j = 0; dataset_is_sparse(data) && j < data->cols; j++)
+        widen(&columns[j], 0);
+    for (uint32_t i = 0; err == ERR_OK && i < data->rows; i++) {
+        const struct reading_row row = reading_at(&reading, i);
+
+        part_by_row(columns, &row);
+    }
+    reading_close(&reading);
+    return err;
+}
+
+/* The columns of the largest and the smallest values; false if they are not
+ * far apart. */
+static bool find_uneven(const struct column *columns, uint32_t count,
+                        struct column *big, struct column *small)
+{
+    *big = (struct column){0};
+    *small = (struct column){.low = -HUGE_VAL};
+    for (uint32_t j = 0; j < count; j++) {
+        const double size = size_of(&columns[j]);
+
+        if (size > size_of(big))
+            *big = columns[j];
+        if (size > 0 && size < size_of(small))
+            *small = columns[j];
+    }
+    return size_of(big) > UNEVEN * size_of(small);
+}
+
+/* The column that is furthest from 0 for its spread; false if none is further
+ * than so many times that. */
+static bool find_far(const struct column *columns, uint32_t count, double least,
+                     struct column *far)
+{
+    double most = least;
+
+    *far = (struct column){0};
+    for (uint32_t j = 0; j < count; j++) {
+        const double spread = columns[j].high - columns[j].low;
+        const double share = spread > 0 ? size_of(&columns[j]) / spread : 0;
+
+        if (share > most) {
+            most = share;
+            *far = columns[j];
+        }
+    }
+    return most > least;
+}
+
+/* A column in which a few values are so much larger than all others that they
+ * may stand for something else: -999999999 for what is not known. */
+static bool find_odd(const struct column *columns, uint32_t count,
+                     uint32_t rows, struct column *odd)
+{
+    for (uint32_t j = 0; j < count; j++) {
+        *odd = columns[j];
+        if (odd->rest > 0 && odd->far < rows - odd->far &&
+            size_of(odd) > UNEVEN * UNEVEN * odd->rest)
+            return true;
+    }
+    return false;
+}
+
+static struct quote column_name(const struct setup *setup,
+                                const struct column *column)
+{
+    char name[64];
+
+    encoder_name(&setup->encoder, column->place, name, sizeof name);
+    return quote_text(name);
+}
+
+static void odd_text(const struct setup *setup, const struct column *odd)
+{
+    (void)printf("           column %s has %u value%s as large as %.10g beside "
+                 "others of at most %.3g: if that stands for what is not "
+                 "known, %s\n",
+                 column_name(setup, odd).text, odd->far,
+                 odd->far == 1 ? "" : "s",
+                 size_of(odd) == odd->high ? odd->high : odd->low, odd->rest,
+                 encoder_is_of_table(&setup->encoder)
+                     ? "empty those fields and use --missing"
+                     : "leave those out of the file");
+}
+
+static void far_text(const struct setup *setup, const struct column *far)
+{
+    (void)printf("           column %s (%.10g to %.10g) is far from 0 for "
+                 "its spread, which slows it: %s\n",
+                 column_name(setup, far).text, far->low, far->high,
+                 encoder_is_of_table(&setup->encoder)
+                     ? "--scale standard"
+                     : "subtract a number from it in the file");
+}
+
+static void uneven_text(const struct setup *setup, const struct column *big,
+                        const struct column *small)
+{
+    (void)printf("           columns %s (up to %.3g) and %s (up to %.3g) "
+                 "are of very different size, which slows it: %s\n",
+                 column_name(setup, big).text, size_of(big),
+                 column_name(setup, small).text, size_of(small),
+                 encoder_is_of_table(&setup->encoder)
+                     ? "--scale standard"
+                     : "bring them to one size in the file");
+}
+
+static void slow_columns_text(const struct setup *setup,
+                              const struct column *columns, uint32_t count)
+{
+    struct column big, small, one;
+    const bool uneven = find_uneven(columns, count, &big, &small);
+
+    if (find_odd(columns, count, setup->data.rows, &one))
+        odd_text(setup, &one);
+    else if (find_far(columns, count, uneven ? UNEVEN : FAR, &one))
+        far_text(setup, &one);
+    else if (uneven)
+        uneven_text(setup, &big, &small);
+}
+
+/* All but the constant. */
+static void columns_text(const struct setup *setup)
+{
+    const struct dataset *data = &setup->data;
+    struct column *columns = mem_new(data->cols, sizeof *columns);
+
+    if (columns != NULL && data->y != NULL &&
+        read_columns(data, columns) == ERR_OK)
+        slow_columns_text(setup, columns,
+                          data->cols - (setup->intercept ? 1 : 0));
+    mem_free(columns);
+}
+
+/* --- showing ------------------------------------------------------------- */
+
+static const char *advice(const struct setup *setup)
+{
+    if (setup->exactness == EXACT_APPROX)
+        return "an exact code (steal) gets further";
+    if (setup->optim.kind == OPTIM_SGD)
+        return "sgd has no test of convergence";
+    if (setup->optim.kind == OPTIM_LBFGS || setup->optim.kind == OPTIM_NEWTON)
+        return "give it more --steps";
+    return "give it more --steps, or leave out --optim";
+}
+
+/* "a" of a table, or the constant that was added to the rows. */
+static void print_column(const struct setup *setup, uint32_t weight)
+{
+    const struct dataset *data = &setup->data;
+    const uint32_t j = data->original != NULL ? data->original[weight] : weight;
+
+    if (setup->intercept && weight + 1 == data->cols)
+        (void)fputs("the constant", stdout);
+    else
+        (void)printf("%s",
+                     column_name(setup, &(struct column){.place = j}).text);
+}
+
+static void stalled_text(const struct setup *setup,
+                         const struct optim_outcome *outcome)
+{
+    const bool table = encoder_is_of_table(&setup->encoder);
+
+    if (outcome->hidden == outcome->beside) {
+        (void)printf("NOT CONVERGED: no step makes it better, |gradient| "
+                     "%.2g; %sa larger --l2 may help\n",
+                     outcome->gradient_norm,
+                     table ? "--scale standard or " : "");
+        return;
+    }
+    (void)fputs("NOT CONVERGED: columns ", stdout);
+    print_column(setup, outcome->beside);
+    (void)fputs(" and ", stdout);
+    print_column(setup, outcome->hidden);
+    (void)printf(" are too nearly one for fp64 to tell how far the optimum is, "
+                 "|gradient| %.2g; %sa larger --l2 helps\n",
+                 outcome->gradient_norm,
+                 table ? "--drop one of them, --scale standard or " : "");
+}
+
+static void not_converged(const struct setup *setup,
+                          const struct train_result *result)
+{
+    const struct optim_outcome *outcome = &result->outcome;
+
+    if (outcome->end == OPTIM_STEPS)
+        (void)printf("NOT CONVERGED: all %u steps are made, |gradient| %.2g; "
+                     "%s\n",
+                     result->steps, outcome->gradient_norm, advice(setup));
+    else if (outcome->end == OPTIM_STALLED)
+        stalled_text(setup, outcome);
+    else
+        (void)printf("NOT CONVERGED: stopped at step %u, |gradient| %.2g\n",
+                     result->steps, outcome->gradient_norm);
+    columns_text(setup);
+}
+
+/* optim/soften.h */
+static bool is_proved(const struct setup *setup)
+{
+    const enum optim_kind kind = setup->optim.kind;
+
+    return setup->optim.kinks && setup->optim.l2 > 0 &&
+           (kind == OPTIM_LBFGS || kind == OPTIM_NEWTON);
+}
+
+/* If log losses without a penalty sum to less than log 2, each of them does,
+ * and its row is on the right side: longer weights would make all smaller. */
+static bool has_no_least(const struct setup *setup,
+                         const struct optim_outcome *outcome)
+{
+    return setup->optim.l2 == 0 && setup->data.weight == NULL &&
+           (setup->model == MODEL_LOGISTIC || setup->model == MODEL_SOFTMAX) &&
+           outcome->at_model &&
+           outcome->objective * (double)setup->data.rows < log(2);
+}
+
+void ending_text(const struct setup *setup, const struct train_result *result)
+{
+    const struct optim_outcome *outcome = &result->outcome;
+
+    if (isfinite(outcome->objective) && outcome->at_model)
+        (void)printf("objective  %.10g\n", outcome->objective * setup->scale);
+    else if (isfinite(outcome->objective) && result->steps > 0)
+        (void)printf("objective  %.10g at step %u; the model is that of step "
+                     "%u\n",
+                     outcome->objective * setup->scale, result->steps - 1,
+                     result->steps);
+    (void)fputs("ended      ", stdout);
+    if (ending_diverged(result))
+        (void)printf("DIVERGED: the objective was %.6g at the start; a smaller "
+                     "--lr helps, or leave out --optim\n",
+                     outcome->objective_first * setup->scale);
+    else if (outcome->end == OPTIM_CONVERGED && is_proved(setup))
+        (void)printf("converged: proved to be at most %.2g above the least "
+                     "objective\n",
+                     outcome->excess * setup->scale);
+    else if (outcome->end == OPTIM_CONVERGED)
+        (void)printf("converged: |gradient| %.2g\n", outcome->gradient_norm);
+    else
+        not_converged(setup, result);
+    if (!ending_diverged(result) && has_no_least(setup, outcome))
+        (void)fputs("           every row is on its side, so without a penalty "
+                    "there is no least objective: weights grow with every "
+                    "step; --l2 above 0 has one\n",
+                    stdout);
+}
+
+void ending_json(const struct setup *setup, const struct train_result *result,
+                 json_t *object)
+{
+    const struct optim_outcome *outcome = &result->outcome;
+
+    (void)json_object_set_new(object, "objective",
+                              json_number(outcome->objective * setup->scale));
+    (void)json_object_set_new(object, "objective_at_model",
+                              json_boolean(outcome->at_model));
+    (void)json_object_set_new(object, "converged",
+                              json_boolean(outcome->end == OPTIM_CONVERGED));
+    (void)json_object_set_new(object, "end",
+                              json_string(optim_end_name(outcome->end)));
+    (void)json_object_set_new(object, "gradient_norm",
+                              json_number(outcome->gradient_norm));
+    (void)json_object_set_new(object, "excess",
+                              json_number(outcome->excess * setup->scale));
+}

@@ -1,0 +1,35 @@
+/*
+ * ending.h - whether a run reached what it was looking for, and what to do if
+ * it did not.
+ *
+ *     ended      converged: |gradient| 3.1e-09
+ *     ended      NOT CONVERGED: all 100 steps are made, |gradient| 0.012; ...
+ *     ended      DIVERGED: the objective was 0.69 at the start; ...
+ *
+ * What is said is said of the model that is saved: its objective over all rows,
+ * exactly, even where the code only estimated its steps.  Only where nobody has
+ * all rows (--data-private) may it be of the point before.
+ */
+#ifndef CLI_ENDING_H
+#define CLI_ENDING_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "cli/setup.h"
+#include "node/run/train.h"
+
+/* Make result->outcome that of result->weights, and judge it.  Out of memory it
+ * stays that of the point before. */
+void ending_settle(const struct setup *setup, struct train_result *result);
+
+bool ending_diverged(const struct train_result *result);
+
+/* Lines of the result ... */
+void ending_text(const struct setup *setup, const struct train_result *result);
+/* ... and the keys objective, objective_at_model, converged, end, gradient_norm
+ * and excess. */
+void ending_json(const struct setup *setup, const struct train_result *result,
+                 json_t *object);
+
+#endif /* CLI_ENDING_H */

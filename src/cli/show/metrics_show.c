@@ -1,0 +1,73 @@
+#include "cli/show/metrics_show.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+json_t *metrics_object(const struct metrics *metrics)
+{
+    json_t *object = json_object();
+
+    for (int i = 0; i < METRICS; i++) {
+        const double value = metric_value(metrics, (enum metric)i);
+
+        if (!isnan(value))
+            (void)json_object_set_new(object, metric_name((enum metric)i),
+                                      json_number(value));
+    }
+    return object;
+}
+
+json_t *metrics_json(const struct setup *setup, const struct dataset *data,
+                     const double *w)
+{
+    struct metrics metrics = metrics_none();
+
+    if (data != NULL)
+        metrics = setup_measure(setup, data, w);
+    return metrics_object(&metrics);
+}
+
+void metrics_list(const struct metrics *metrics, enum metric first,
+                  uint32_t most, char *text, size_t size)
+{
+    size_t used = 0;
+    uint32_t shown = 0;
+
+    text[0] = '\0';
+    /* The wanted one, then the others in their order. */
+    for (int i = -1; i < METRICS && shown < most && used < size; i++) {
+        const enum metric metric = i < 0 ? first : (enum metric)i;
+        const double value = metric_value(metrics, metric);
+
+        if (isnan(value) || (i >= 0 && metric == first))
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s %.4g",
+                                 shown == 0 ? "" : ", ", metric_name(metric),
+                                 value);
+        shown++;
+    }
+}
+
+void metrics_text(const struct setup *setup, const struct dataset *data,
+                  const double *w, char *text, size_t size)
+{
+    const struct metrics metrics = setup_measure(setup, data, w);
+
+    metrics_list(&metrics, setup->metric, METRICS_SHOWN, text, size);
+}
+
+const char *hash_short(const struct digest *digest, char text[SHORT_HASH])
+{
+    (void)snprintf(text, SHORT_HASH, "%02x%02x..%02x", digest->bytes[0],
+                   digest->bytes[1], digest->bytes[DIGEST_BYTES - 1]);
+    return text;
+}
+
+json_t *hash_json(const struct digest *digest)
+{
+    char text[DIGEST_TEXT];
+
+    return json_string(digest_text(digest, text));
+}

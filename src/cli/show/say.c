@@ -1,0 +1,72 @@
+/*
+ * say.c - the only mouth of the program besides the screen.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/plain.h"
+#include "cli/cli.h"
+#include "os/run/interrupt.h"
+
+static void say_error_json(const char *sentence)
+{
+    say_json(json_pack("{s:s}", "error", sentence));
+}
+
+int say_error(const struct cli *cli, int status, const char *format, ...)
+{
+    char sentence[2 * WHY_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    plain_text(sentence);
+    if (cli->json)
+        say_error_json(sentence);
+    else
+        (void)fprintf(stderr, "muster: %s\n", sentence);
+    return status;
+}
+
+int say_why(const struct cli *cli, enum err err, const struct why *why)
+{
+    const bool usage = err == ERR_UNKNOWN || err == ERR_SHAPE ||
+                       err == ERR_RANGE || err == ERR_UNSUPPORTED;
+
+    int status = usage ? EXIT_USAGE : EXIT_FAILED;
+
+    if (err == ERR_CANCELLED && interrupt_signal() != 0)
+        status = EXIT_SIGNAL + interrupt_signal();
+    return say_error(cli, status, "%s",
+                     why->text[0] == '\0' ? err_text(err) : why->text);
+}
+
+void say_note(const struct cli *cli, const char *format, ...)
+{
+    char sentence[2 * WHY_SIZE];
+    va_list arguments;
+
+    if (cli->quiet)
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    plain_text(sentence);
+    (void)fprintf(stderr, "%s\n", sentence);
+}
+
+void say_json(json_t *object)
+{
+    (void)json_dumpf(object, stdout,
+                     JSON_INDENT(2) | JSON_REAL_PRECISION(17) |
+                         JSON_ENSURE_ASCII);
+    (void)fputc('\n', stdout);
+    json_decref(object);
+}
+
+json_t *json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}

@@ -1,0 +1,349 @@
+#include "cli/show/screen.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/show/cells.h"
+
+#define REDRAW_US   (100 * MS_US)
+#define BAR_WIDTH   24u
+#define ROWS_MAX    16u              /* Workers with a line each. */
+#define LINE_SHARES 10u              /* Lines in all, without a terminal ... */
+#define LINE_US     (10 * SECOND_US) /* ... unless so much time went by. */
+#define DAY_S       86400.0
+
+static bool speaks_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+
+        if (value != NULL && *value != '\0')
+            return strstr(value, "UTF-8") != NULL ||
+                   strstr(value, "utf8") != NULL;
+    }
+    return false;
+}
+
+void screen_init(struct screen *screen, bool quiet)
+{
+    const char *term = getenv("TERM");
+    const char *plain = getenv("NO_COLOR");
+
+    *screen = (struct screen){.mode = SCREEN_LINES};
+    if (quiet)
+        screen->mode = SCREEN_NONE;
+    else if (isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0)
+        screen->mode = SCREEN_BLOCK;
+    screen->colour = plain == NULL || *plain == '\0';
+    screen->utf8 = speaks_utf8();
+}
+
+static int pid_of(const char *name, const struct train_process *processes,
+                  uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(processes[i].name, name) == 0)
+            return processes[i].pid;
+    return 0;
+}
+
+static const char *colour_of(const struct screen *screen,
+                             enum watch_state state)
+{
+    return screen->colour ? watch_state_colour(state) : "";
+}
+
+static void draw_bar(const struct screen *screen, const struct watch *watch,
+                     const struct watch_worker *worker)
+{
+    const bool gone =
+        worker->state == WATCH_DEAD || worker->state == WATCH_LEFT;
+    const uint64_t best = watch->pace_best == 0 ? 1 : watch->pace_best;
+    const uint64_t full = gone ? 0 : worker->pace * BAR_WIDTH / best;
+
+    (void)fputs(colour_of(screen, worker->state), stderr);
+    for (uint64_t i = 0; i < BAR_WIDTH; i++) {
+        if (i >= full)
+            (void)fputc(' ', stderr);
+        else
+            (void)fputs(screen->utf8 ? "\u2588" : "#", stderr);
+    }
+    (void)fprintf(stderr, "  %s%s", watch_state_name(worker->state),
+                  screen->colour ? "\033[0m" : "");
+}
+
+static void end_line(struct screen *screen)
+{
+    (void)fputs("\033[K\n", stderr);
+    screen->rows++;
+}
+
+static void draw_worker(struct screen *screen, const struct watch *watch,
+                        const struct watch_worker *worker,
+                        const struct train_process *processes, uint32_t count)
+{
+    const int pid = pid_of(worker->name, processes, count);
+    char number[16] = "";
+
+    if (pid != 0)
+        (void)snprintf(number, sizeof number, "%d", pid);
+    (void)fprintf(stderr, "  %-8.24s %8s  ", worker->name, number);
+    draw_bar(screen, watch, worker);
+    if (worker->relay[0] != '\0')
+        (void)fprintf(stderr, "  behind %.24s", worker->relay);
+    end_line(screen);
+}
+
+/* Someone who works, so that the kill is felt: from the end of the list, where
+ * the demo's slow one is not. */
+static const struct train_process *victim(const struct watch *watch,
+                                          const struct train_process *processes,
+                                          uint32_t count)
+{
+    for (uint32_t i = watch->count; i-- > 0;) {
+        if (watch->workers[i].state != WATCH_WORKING)
+            continue;
+        for (uint32_t j = 0; j < count; j++)
+            if (processes[j].pid != 0 &&
+                strcmp(processes[j].name, watch->workers[i].name) == 0)
+                return &processes[j];
+    }
+    return NULL;
+}
+
+static void draw_invitation(struct screen *screen, const struct watch *watch,
+                            const struct train_process *processes,
+                            uint32_t count)
+{
+    const struct train_process *worker = victim(watch, processes, count);
+    const int coordinator = pid_of("coordinator", processes, count);
+
+    (void)fputs("Your turn:", stderr);
+    if (worker != NULL)
+        (void)fprintf(stderr, " kill -9 %d (%s)  ", worker->pid, worker->name);
+    if (coordinator != 0)
+        (void)fprintf(stderr, " kill -9 %d (the coordinator!)", coordinator);
+    end_line(screen);
+}
+
+/* "8 s", "3 min", "2.5 h" or "4 days". */
+static void duration(double seconds, char *text, size_t size)
+{
+    if (seconds < 100)
+        (void)snprintf(text, size, "%.0f s", ceil(seconds));
+    else if (seconds < 6000)
+        (void)snprintf(text, size, "%.0f min", seconds / 60);
+    else if (seconds < 2 * DAY_S)
+        (void)snprintf(text, size, "%.1f h", seconds / 3600);
+    else
+        (void)snprintf(text, size, "%.0f days", seconds / DAY_S);
+}
+
+/* "   31 steps/s, 8 s left   valid auc 0.93", as far as it is known. */
+static void pace(struct screen *screen, const struct watch *watch, time_us now,
+                 char *text, size_t size)
+{
+    const char *gap = screen->extra[0] == '\0' ? "" : "   ";
+    char left[24];
+    double rate;
+
+    text[0] = '\0';
+    /* Waiting for workers is not slow training. */
+    if (screen->began_at == 0 && watch->step > 0) {
+        screen->began_at = now;
+        screen->began_step = watch->step;
+    }
+    if (watch->step <= screen->began_step || screen->began_at == 0 ||
+        now <= screen->began_at) {
+        (void)snprintf(text, size, "%s%s", gap, screen->extra);
+        return;
+    }
+    rate = (double)(watch->step - screen->began_step) * (double)SECOND_US /
+           (double)(now - screen->began_at);
+    duration(watch->step >= screen->steps
+                 ? 0
+                 : (double)(screen->steps - watch->step) / rate,
+             left, sizeof left);
+    (void)snprintf(text, size, "   %.*f steps/s, %s left%s%s",
+                   rate < 10 ? 2 : 0, rate, left, gap, screen->extra);
+}
+
+static void draw_headline(struct screen *screen, const struct watch *watch,
+                          time_us now)
+{
+    char speed[128];
+
+    (void)fprintf(stderr, "step %u/%u   loss ", watch->step, screen->steps);
+    if (isnan(watch->objective))
+        (void)fputs("-", stderr);
+    else
+        (void)fprintf(stderr, "%.6f", watch->objective);
+    pace(screen, watch, now, speed, sizeof speed);
+    (void)fputs(speed, stderr);
+    if (screen->await[0] != '\0') {
+        end_line(screen);
+        (void)fputs(screen->await, stderr);
+    } else if (watch->count > 0)
+        (void)fprintf(stderr, "   %u workers, code %s", watch_alive(watch),
+                      screen->code);
+    end_line(screen);
+}
+
+static void draw_cells(struct screen *screen, const struct watch *watch)
+{
+    char text[CELLS_TEXT];
+
+    for (uint32_t line = 0; line < cells_lines(watch); line++) {
+        (void)fputs(cells_line(watch, line, screen->utf8, screen->colour, text),
+                    stderr);
+        end_line(screen);
+    }
+    if (cells_trouble(watch, text)[0] == '\0')
+        return;
+    (void)fputs(text, stderr);
+    end_line(screen);
+}
+
+static void draw_block(struct screen *screen, const struct watch *watch,
+                       const struct train_process *processes, uint32_t count,
+                       time_us now)
+{
+    if (screen->rows > 0)
+        (void)fprintf(stderr, "\033[%uA", screen->rows);
+    screen->rows = 0;
+    draw_headline(screen, watch, now);
+    if (watch->count > ROWS_MAX)
+        draw_cells(screen, watch);
+    for (uint32_t i = 0; watch->count <= ROWS_MAX && i < watch->count; i++)
+        draw_worker(screen, watch, &watch->workers[i], processes, count);
+    if (screen->invite)
+        draw_invitation(screen, watch, processes, count);
+    /* What an earlier, taller picture left below. */
+    (void)fputs("\033[J", stderr);
+    (void)fflush(stderr);
+}
+
+/* No trace event can tell of the coordinator's own death. */
+static void tell_coordinator(struct screen *screen, const struct watch *watch,
+                             int pid)
+{
+    if (pid == 0 || pid == screen->coordinator)
+        return;
+    if (screen->coordinator != 0)
+        (void)fprintf(stderr,
+                      "step %u: the coordinator died and is back; its workers "
+                      "find it\n",
+                      watch->step);
+    screen->coordinator = pid;
+}
+
+static void tell_event(const struct watch *watch, const struct trace *trace)
+{
+    char text[TRACE_TEXT];
+
+    switch ((int)trace->kind) {
+    case TRACE_JOINED:
+        if (watch->started && !watch->rejoined)
+            (void)fprintf(stderr, "step %u: %s joined\n", watch->step,
+                          trace->name);
+        break;
+    case TRACE_DIED:
+    case TRACE_LEFT:
+    case TRACE_SUSPECT:
+    case TRACE_CLEARED:
+        (void)fprintf(stderr, "step %u: %s %s\n", watch->step, trace->name,
+                      trace_name(trace->kind));
+        break;
+    case TRACE_SWITCH:
+        (void)fprintf(stderr, "%s\n", trace_switch_text(trace, text));
+        break;
+    case TRACE_ALARM:
+        (void)fprintf(stderr, "step %u: disk trouble; training goes on\n",
+                      watch->step);
+        break;
+    case TRACE_ROLLBACK:
+        (void)fprintf(stderr, "rolled back to step %u\n", trace->key.step);
+        break;
+    default:
+        break;
+    }
+}
+
+static void tell_step(struct screen *screen, const struct watch *watch,
+                      time_us now)
+{
+    const uint32_t share =
+        screen->steps < LINE_SHARES ? 1 : screen->steps / LINE_SHARES;
+
+    char speed[128];
+
+    if (screen->told_at == 0)
+        screen->told_at = now;
+    pace(screen, watch, now, speed, sizeof speed);
+    if (now - screen->told_at < SECOND_US ||
+        (watch->step < screen->told_step + share &&
+         now - screen->told_at < LINE_US))
+        return;
+    screen->told_step = watch->step;
+    screen->told_at = now;
+    (void)fprintf(stderr, "step %u/%u  loss %.6f%s\n", watch->step,
+                  screen->steps, watch->objective, speed);
+}
+
+void screen_step(struct screen *screen, const struct watch *watch, time_us now)
+{
+    if (screen->mode == SCREEN_LINES)
+        tell_step(screen, watch, now);
+    if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
+        return;
+    screen->drawn_at = now;
+    draw_block(screen, watch, NULL, 0, now);
+}
+
+static void tell_waiting(struct screen *screen, const struct watch *watch,
+                         time_us now)
+{
+    char text[WAITING_TEXT];
+    const char *due = waiting_look(&screen->waiting, watch, now, text);
+
+    if (due != NULL)
+        (void)snprintf(screen->await, sizeof screen->await, "%s", due);
+    else if (screen->waiting.since == 0)
+        screen->await[0] = '\0';
+    if (due != NULL && screen->mode == SCREEN_LINES)
+        (void)fprintf(stderr, "%s\n", due);
+}
+
+void screen_update(struct screen *screen, const struct watch *watch,
+                   const struct trace *trace,
+                   const struct train_process *processes, uint32_t count,
+                   time_us now)
+{
+    if (screen->mode == SCREEN_LINES)
+        tell_coordinator(screen, watch,
+                         pid_of("coordinator", processes, count));
+    if (screen->mode == SCREEN_LINES && trace != NULL) {
+        tell_event(watch, trace);
+        if (trace->kind == TRACE_COMMIT)
+            tell_step(screen, watch, now);
+    }
+    tell_waiting(screen, watch, now);
+    if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
+        return;
+    screen->drawn_at = now;
+    draw_block(screen, watch, processes, count, now);
+}
+
+void screen_end(struct screen *screen, const struct watch *watch,
+                const struct train_process *processes, uint32_t count)
+{
+    if (screen->mode != SCREEN_BLOCK)
+        return;
+    screen->invite = false; /* It is over. */
+    draw_block(screen, watch, processes, count, screen->drawn_at);
+}

@@ -1,0 +1,99 @@
+#include "cli/show/waiting.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SAID_US   (5 * SECOND_US)
+#define NAMES_MAX 4u
+
+/* Beyond those that are known by name they are only counted. */
+static uint32_t here(const struct watch *watch)
+{
+    return watch->count < WATCH_WORKERS_MAX
+               ? watch_alive(watch)
+               : watch->joined - watch->died - watch->left;
+}
+
+static bool waits(const struct watch *watch)
+{
+    return !watch->over && (!watch->started || here(watch) == 0);
+}
+
+/* "a, b, c, d, ...": those who are there. */
+static void name_them(const struct watch *watch, char *text, size_t size)
+{
+    size_t used = 0;
+    uint32_t named = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < watch->count && used < size; i++) {
+        const struct watch_worker *worker = &watch->workers[i];
+
+        if (worker->state == WATCH_DEAD || worker->state == WATCH_LEFT)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%.24s",
+                                 named == 0 ? " (" : ", ",
+                                 named < NAMES_MAX ? worker->name : "...");
+        if (++named > NAMES_MAX)
+            break;
+    }
+    if (named > 0 && used < size)
+        (void)snprintf(text + used, size - used, ")");
+}
+
+static void say(const struct waiting *waiting, const struct watch *watch,
+                time_us now, char text[WAITING_TEXT])
+{
+    const time_us left = waiting->since + waiting->patience - now;
+    char names[NAMES_MAX * 32];
+    char rest[96];
+
+    if (watch->started) {
+        (void)snprintf(text, WAITING_TEXT,
+                       "step %u: nobody is left to compute; waiting for "
+                       "workers",
+                       watch->step);
+        return;
+    }
+    name_them(watch, names, sizeof names);
+    if (left > 0)
+        (void)snprintf(rest, sizeof rest, ", or in %.0f s with those here",
+                       (double)left / (double)SECOND_US);
+    else
+        (void)snprintf(rest, sizeof rest, ", or with the first to come");
+    (void)snprintf(
+        text, WAITING_TEXT,
+        "waiting: %u of %u workers are here%s; it begins with %s%u%s",
+        here(watch), waiting->wanted, names,
+        waiting->resumed ? "as many as it had, at most " : "", waiting->wanted,
+        rest);
+}
+
+/* A change is worth a line where the others are far. */
+static bool due(const struct waiting *waiting, const struct watch *watch,
+                time_us now)
+{
+    if (waiting->said_at == 0)
+        return waiting->remote || now - waiting->since >= SAID_US;
+    return now - waiting->said_at >= SAID_US ||
+           (waiting->remote && here(watch) != waiting->said);
+}
+
+const char *waiting_look(struct waiting *waiting, const struct watch *watch,
+                         time_us now, char text[WAITING_TEXT])
+{
+    if (!waits(watch)) {
+        waiting->since = 0;
+        return NULL;
+    }
+    if (waiting->since == 0) {
+        waiting->since = now;
+        waiting->said_at = 0;
+    }
+    if (!due(waiting, watch, now))
+        return NULL;
+    waiting->said_at = now;
+    waiting->said = here(watch);
+    say(waiting, watch, now, text);
+    return text;
+}

@@ -1,0 +1,30 @@
+/*
+ * waiting.h - a run that waits for workers says so: who is there, who is
+ * awaited, for how long.
+ *
+ * At once where others are to come from elsewhere, at each change, and every
+ * few seconds; of local workers only if they take seconds to start.  The same
+ * once all are gone in the middle of a run.
+ */
+#ifndef CLI_WAITING_H
+#define CLI_WAITING_H
+
+#include "cli/show/watch.h"
+
+#define WAITING_TEXT 256u
+
+struct waiting {
+    uint32_t wanted;  /* Workers to begin with. */
+    bool remote;      /* Some of them come from elsewhere. */
+    bool resumed;     /* Then as many as it had will do. */
+    time_us patience; /* Then it begins with those there are. */
+    time_us since;    /* Nothing to wait for before; 0 = not waiting. */
+    time_us said_at;
+    uint32_t said; /* So many were there. */
+};
+
+/* The sentence that is due now, in `text`; NULL: none is. */
+const char *waiting_look(struct waiting *waiting, const struct watch *watch,
+                         time_us now, char text[WAITING_TEXT]);
+
+#endif /* CLI_WAITING_H */

@@ -1,0 +1,362 @@
+#include "core/run/store.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/bugs.h"
+
+#define CHECKPOINT_MAGIC UINT64_C(0x31504b4352545355) /* "USTRCKP1" */
+#define CHECKPOINT_HEAD  (8u + 8 + DIGEST_BYTES + 8 + 8 + DIGEST_BYTES + 8)
+#define CHECKPOINT_TMP   "checkpoint.tmp"
+#define JOURNAL_TMP      "journal.tmp"
+#define BLOCK_BYTES      ((size_t)RECORD_BYTES << 12)
+/* More than anybody sees between two checkpoints: views only grow. */
+#define VIEWS_LOST (UINT64_C(1) << 20)
+
+static const char *const checkpoint_file[2] = {"checkpoint.0", "checkpoint.1"};
+
+/* The journal last: without it there is no run. */
+const char *const store_files[STORE_FILES] = {
+    "checkpoint.0", "checkpoint.1", CHECKPOINT_TMP, JOURNAL_TMP, JOURNAL_FILE};
+
+size_t checkpoint_bytes(size_t state_size)
+{
+    return CHECKPOINT_HEAD + state_size + DIGEST_BYTES;
+}
+
+size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out)
+{
+    const size_t size = checkpoint_bytes(checkpoint->state_size);
+    struct writer to = writer_on(out, size);
+    struct digest digest;
+
+    put_u64(&to, CHECKPOINT_MAGIC);
+    put_u64(&to, checkpoint->job);
+    put_bytes(&to, checkpoint->config.bytes, DIGEST_BYTES);
+    put_u64(&to, checkpoint->view);
+    put_u64(&to, checkpoint->step);
+    put_bytes(&to, checkpoint->weights.bytes, DIGEST_BYTES);
+    put_u64(&to, checkpoint->state_size);
+    put_bytes(&to, checkpoint->state, checkpoint->state_size);
+    digest = hash_bytes(out, to.size);
+    put_bytes(&to, digest.bytes, DIGEST_BYTES);
+    CHECK(to.ok && to.size == size);
+    return size;
+}
+
+enum err checkpoint_decode(const uint8_t *data, size_t size,
+                           struct checkpoint *checkpoint)
+{
+    struct reader in = reader_on(data, size);
+    struct checkpoint read = {0};
+    struct digest said = {{0}};
+    struct digest is;
+    uint64_t step;
+
+    if (get_u64(&in) != CHECKPOINT_MAGIC)
+        return ERR_FORMAT;
+    read.job = get_u64(&in);
+    get_bytes(&in, read.config.bytes, DIGEST_BYTES);
+    read.view = get_u64(&in);
+    step = get_u64(&in);
+    get_bytes(&in, read.weights.bytes, DIGEST_BYTES);
+    read.state_size = get_u64(&in);
+    read.state = get_view(&in, read.state_size);
+    is = hash_bytes(data, in.ok ? in.at : 0);
+    get_bytes(&in, said.bytes, DIGEST_BYTES);
+    if (!reader_done(&in) || step > UINT32_MAX || !digest_equal(&said, &is))
+        return ERR_FORMAT;
+    read.step = (uint32_t)step;
+    *checkpoint = read;
+    return ERR_OK;
+}
+
+/* Is the file as long as its head says?  One that is nothing but a hole may be
+ * longer than can be read. */
+static enum err look(struct disk *disk, const char *name)
+{
+    uint8_t head[CHECKPOINT_HEAD];
+    struct reader in = reader_on(head, sizeof head);
+    uint8_t end[2];
+    uint64_t state_size;
+    size_t got;
+    enum err err = disk->ops->read_at(disk, name, 0, head, sizeof head, &got);
+
+    if (err != ERR_OK)
+        return err;
+    if (got < sizeof head || get_u64(&in) != CHECKPOINT_MAGIC)
+        return ERR_FORMAT;
+    in.at = sizeof head - sizeof state_size;
+    state_size = get_u64(&in);
+    if (state_size > SIZE_MAX / 2)
+        return ERR_FORMAT;
+    err = disk->ops->read_at(disk, name, checkpoint_bytes(state_size) - 1, end,
+                             sizeof end, &got);
+    return err != ERR_OK || got == 1 ? err : ERR_FORMAT;
+}
+
+/* Which of the two files to write over: the one that is not the newest whole
+ * one.  Steps alternate when all goes well; after a crash the newest may be
+ * either, so the choice is made by looking, not by counting. */
+static enum err load(struct disk *disk, const char *name, uint8_t **data,
+                     struct checkpoint *checkpoint)
+{
+    size_t size;
+    enum err err = look(disk, name);
+
+    if (err == ERR_OK)
+        err = disk->ops->read(disk, name, data, &size);
+    if (err != ERR_OK)
+        return err;
+    err = checkpoint_decode(*data, size, checkpoint);
+    if (err != ERR_OK) {
+        mem_free(*data);
+        *data = NULL;
+    }
+    return err;
+}
+
+/* Index of the newest whole checkpoint, -1 if there is none.  ERR_IO and
+ * ERR_NOMEM are real failures; a missing or broken file is not. */
+static enum err newest(struct disk *disk, int *index, uint8_t **data,
+                       struct checkpoint *checkpoint)
+{
+    *index = -1;
+    *data = NULL;
+    for (int i = 0; i < 2; i++) {
+        struct checkpoint found;
+        uint8_t *file = NULL;
+        const enum err err = load(disk, checkpoint_file[i], &file, &found);
+
+        if (err == ERR_NOTFOUND || err == ERR_FORMAT)
+            continue;
+        if (err != ERR_OK) {
+            mem_free(*data);
+            *data = NULL;
+            return err;
+        }
+        if (*index < 0 || found.step > checkpoint->step) {
+            mem_free(*data);
+            *data = file;
+            *checkpoint = found;
+            *index = i;
+        } else {
+            mem_free(file);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err store_save(struct disk *disk, const uint8_t *checkpoint, size_t size)
+{
+    const struct disk_ops *ops = disk->ops;
+    struct checkpoint last;
+    uint8_t *data;
+    int index;
+    enum err err = newest(disk, &index, &data, &last);
+
+    mem_free(data);
+    if (BUG(BUG_IN_PLACE) && index >= 0)
+        return ops->write_new(disk, checkpoint_file[index], checkpoint, size);
+    if (err == ERR_OK)
+        err = ops->write_new(disk, CHECKPOINT_TMP, checkpoint, size);
+    if (err == ERR_OK)
+        err =
+            BUG(BUG_SKIP_FILE_SYNC) ? ERR_OK : ops->sync(disk, CHECKPOINT_TMP);
+    if (err == ERR_OK)
+        err = ops->rename(disk, CHECKPOINT_TMP,
+                          checkpoint_file[index == 0 ? 1 : 0]);
+    if (err == ERR_OK && !BUG(BUG_SKIP_FOLDER_SYNC))
+        err = ops->sync_folder(disk);
+    return err;
+}
+
+enum err store_append(struct disk *disk, const uint8_t *records, size_t size,
+                      bool sync)
+{
+    enum err err = disk->ops->append(disk, JOURNAL_FILE, records, size);
+
+    if (err == ERR_OK && sync)
+        err = disk->ops->sync(disk, JOURNAL_FILE);
+    if (err == ERR_OK && sync && !BUG(BUG_SKIP_FOLDER_SYNC))
+        err = disk->ops->sync_folder(disk);
+    return err;
+}
+
+/* The valid prefix into a new file.  What was read may be in memory only: a
+ * sync that failed in an earlier life has marked those pages clean, and no
+ * later sync of that file would write them.  It drops a torn end, too. */
+static enum err rewrite_journal(struct disk *disk, const uint8_t *records,
+                                size_t size)
+{
+    const struct disk_ops *ops = disk->ops;
+    enum err err = ops->write_new(disk, JOURNAL_TMP, records, size);
+
+    if (err == ERR_OK)
+        err = ops->sync(disk, JOURNAL_TMP);
+    if (err == ERR_OK)
+        err = ops->rename(disk, JOURNAL_TMP, JOURNAL_FILE);
+    if (err == ERR_OK)
+        err = ops->sync_folder(disk);
+    return err;
+}
+
+static enum err broken_rules(const struct journal_summary *journal,
+                             struct why *why)
+{
+    return why_set(why, ERR_FORMAT,
+                   "%s: record %u breaks the rules of a journal; it was "
+                   "altered or is not Muster's",
+                   JOURNAL_FILE, journal->records + 1);
+}
+
+enum err store_walk(struct disk *disk, record_visitor visit, void *context,
+                    struct journal_summary *summary)
+{
+    uint8_t *block = mem_new(BLOCK_BYTES, 1);
+    enum err err = block == NULL ? ERR_NOMEM : ERR_OK;
+    size_t got = BLOCK_BYTES;
+
+    *summary = (struct journal_summary){0};
+    while (err == ERR_OK && got == BLOCK_BYTES && !summary->torn) {
+        err = disk->ops->read_at(disk, JOURNAL_FILE, summary->valid_bytes,
+                                 block, BLOCK_BYTES, &got);
+        if (err == ERR_OK)
+            err = journal_more(block, got, visit, context, summary);
+    }
+    mem_free(block);
+    return err;
+}
+
+/* The valid prefix, and no more: a file may say that it is huge. */
+static enum err read_journal(struct disk *disk, struct recovery *found,
+                             struct why *why)
+{
+    size_t got = 0, capacity = 0;
+    enum err err = store_walk(disk, NULL, NULL, &found->journal);
+
+    if (err == ERR_FORMAT)
+        return broken_rules(&found->journal, why);
+    if (err == ERR_OK) {
+        /* Room for a JOB and a GAP. */
+        capacity = found->journal.valid_bytes + (size_t)2 * RECORD_BYTES;
+        found->journal_bytes = mem_new(capacity, 1);
+        if (found->journal_bytes == NULL)
+            err = ERR_NOMEM;
+    }
+    if (err == ERR_OK)
+        err = disk->ops->read_at(disk, JOURNAL_FILE, 0, found->journal_bytes,
+                                 found->journal.valid_bytes, &got);
+    if (err == ERR_OK && got < found->journal.valid_bytes)
+        err = ERR_IO;
+    return err == ERR_OK || err == ERR_NOTFOUND
+               ? err
+               : why_set(why, err, "%s: %s", JOURNAL_FILE,
+                         err == ERR_DENIED ? "not a plain file"
+                                           : err_text(err));
+}
+
+static void add_record(struct recovery *found, const struct record *record)
+{
+    struct journal_summary *journal = &found->journal;
+    uint8_t *at = found->journal_bytes + journal->valid_bytes;
+    struct digest chain = journal->chain;
+    enum err err;
+
+    record_encode(record, &chain, at);
+    err = journal_more(at, RECORD_BYTES, NULL, NULL, journal);
+    CHECK(err == ERR_OK && !journal->torn);
+}
+
+/* The checkpoint stands for the receipts that the journal lacks. */
+static void bridge(struct recovery *found)
+{
+    const struct checkpoint *checkpoint = &found->checkpoint;
+    struct journal_summary *journal = &found->journal;
+    const uint32_t from = journal->step + 1;
+    struct record record = {.kind = RECORD_JOB,
+                            .job = checkpoint->job,
+                            .weights = checkpoint->config};
+
+    if (journal->records == 0)
+        add_record(found, &record);
+    /* Lost views are not counted again: each was a record. */
+    record.kind = RECORD_GAP;
+    record.view =
+        journal->view > checkpoint->view ? journal->view : checkpoint->view;
+    record.view += VIEWS_LOST;
+    record.step = checkpoint->step;
+    record.exactness = RECORD_CLASS_LOST;
+    record.weights = checkpoint->weights;
+    if (record.step > journal->step)
+        add_record(found, &record);
+    (void)why_set(&found->lost, ERR_OK,
+                  "the journal is damaged: the receipts of steps %u to %u are "
+                  "lost; the checkpoint of step %u is whole, and the run goes "
+                  "on from it",
+                  from, checkpoint->step, checkpoint->step);
+}
+
+/* Is the checkpoint of this run, and ahead of its journal? */
+static bool is_ahead(const struct recovery *found)
+{
+    const struct checkpoint *checkpoint = &found->checkpoint;
+    const struct journal_summary *journal = &found->journal;
+
+    if (!found->has_checkpoint || found->journal_bytes == NULL)
+        return false;
+    return journal->records == 0 || (checkpoint->job == journal->job &&
+                                     checkpoint->step > journal->step);
+}
+
+static enum err recover(struct disk *disk, struct recovery *found,
+                        struct why *why)
+{
+    enum err err = read_journal(disk, found, why);
+    bool torn;
+    int index;
+
+    if (err != ERR_OK && err != ERR_NOTFOUND)
+        return err;
+    err = newest(disk, &index, &found->file, &found->checkpoint);
+    if (err != ERR_OK)
+        return why_set(why, err, "checkpoint: %s",
+                       err == ERR_DENIED ? "not a plain file" : err_text(err));
+    found->has_checkpoint = index >= 0;
+    torn = found->journal.torn;
+    if (is_ahead(found))
+        bridge(found);
+    found->found = found->journal.records > 0;
+    if ((found->journal.valid_bytes == 0 && !torn) || BUG(BUG_KEEP_TORN))
+        return ERR_OK;
+    err =
+        rewrite_journal(disk, found->journal_bytes, found->journal.valid_bytes);
+    if (err != ERR_OK)
+        return why_set(why, err,
+                       "%s: cannot be written anew (%s), and it must be before "
+                       "the run goes on; see to the disk, then --resume",
+                       JOURNAL_FILE, err_text(err));
+    return ERR_OK;
+}
+
+enum err store_recover(struct disk *disk, struct recovery *out, struct why *why)
+{
+    struct recovery found = {0};
+    const enum err err = recover(disk, &found, why);
+
+    if (err != ERR_OK) {
+        recovery_close(&found);
+        return err;
+    }
+    *out = found;
+    return ERR_OK;
+}
+
+void recovery_close(struct recovery *recovery)
+{
+    mem_free(recovery->file);
+    mem_free(recovery->journal_bytes);
+    *recovery = (struct recovery){0};
+}

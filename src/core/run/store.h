@@ -1,0 +1,76 @@
+/*
+ * store.h - checkpoint and journal on a disk that may lose power (P5, P6).
+ *
+ * Two checkpoint files are written in turn, each by
+ *     write checkpoint.tmp; sync it; rename it; sync the folder
+ * so that at every moment one complete older one exists.  A file carries its
+ * own digest; loading takes the newest that is whole.
+ *   STORE-1  a checkpoint reported durable survives every later power cut.
+ *   STORE-2  the journal holds every step of a durable checkpoint: it is
+ *            synced first.
+ */
+#ifndef CORE_STORE_H
+#define CORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/disk.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "core/run/journal.h"
+
+struct checkpoint {
+    uint64_t job;
+    struct digest config; /* Same data and options, or it is not ours. */
+    uint64_t view;
+    uint32_t step;
+    struct digest weights;
+    const uint8_t *state; /* Optimiser state. */
+    size_t state_size;
+};
+
+/* All that a store has in its folder, besides what others put there. */
+#define STORE_FILES 5u
+extern const char *const store_files[STORE_FILES];
+
+size_t checkpoint_bytes(size_t state_size);
+/* `out` has checkpoint_bytes; returns the bytes written. */
+size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out);
+/* Views into `data`.  ERR_FORMAT if it is not whole. */
+MUST_CHECK enum err checkpoint_decode(const uint8_t *data, size_t size,
+                                      struct checkpoint *checkpoint);
+
+MUST_CHECK enum err store_save(struct disk *disk, const uint8_t *checkpoint,
+                               size_t size);
+/* Append records; with `sync` they and their file's name are durable. */
+MUST_CHECK enum err store_append(struct disk *disk, const uint8_t *records,
+                                 size_t size, bool sync);
+
+/* What is on disk after any crash. */
+struct recovery {
+    bool found; /* There is a run here. */
+    struct journal_summary journal;
+    bool has_checkpoint;
+    struct checkpoint checkpoint;
+    uint8_t *file;          /* Behind checkpoint.state. */
+    uint8_t *journal_bytes; /* Valid prefix. */
+    struct why lost; /* A sentence, if receipts of the checkpoint were lost. */
+};
+
+/* Read, choose, write the journal's valid prefix into a new file (durably): to
+ * be called by the one who goes on with the run.  A folder without a journal is
+ * not an error: found is false.  STORE-2 holds for power cuts; a journal that
+ * was damaged otherwise may end before a checkpoint that is whole.  A GAP
+ * stands for what it lost then: the model is worth more than its receipts. */
+MUST_CHECK enum err store_recover(struct disk *disk, struct recovery *out,
+                                  struct why *why);
+void recovery_close(struct recovery *recovery);
+
+/* Walk the journal without touching it, whatever its size: no more is read than
+ * is valid.  ERR_NOTFOUND if there is none. */
+MUST_CHECK enum err store_walk(struct disk *disk, record_visitor visit,
+                               void *context, struct journal_summary *summary);
+
+#endif /* CORE_STORE_H */

@@ -1,0 +1,698 @@
+#include "core/star/coordinator.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "code/preset.h"
+#include "core/star/coordinator_parts.h"
+#include "math/blocks.h"
+
+#define TICK_US  (10 * MS_US)
+#define WATCH_US (50 * MS_US)
+
+/* --- shared by the parts ------------------------------------------------- */
+
+struct msg *coordinator_send(const struct coordinator *c,
+                             struct actions *actions, uint32_t link,
+                             enum msg_kind kind)
+{
+    const struct member *member = &c->members[link];
+    struct action *action = actions_add(actions, ACTION_SEND);
+
+    action->link = member->via > 0 ? member->via - 1 : link;
+    action->msg.leaf = member->leaf;
+    action->msg.kind = kind;
+    return &action->msg;
+}
+
+void coordinator_hang_up(const struct coordinator *c, struct actions *actions,
+                         uint32_t link)
+{
+    if (c->members[link].via > 0)
+        (void)coordinator_send(c, actions, link, MSG_GONE);
+    else
+        actions_add(actions, ACTION_CLOSE)->link = link;
+}
+
+struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
+                                enum trace_kind kind, uint32_t link)
+{
+    struct trace *trace = &actions_add(actions, ACTION_TRACE)->trace;
+
+    trace->now = c->now;
+    trace->kind = kind;
+    trace->key = c->key;
+    trace->link = link == LINK_NONE ? -1 : (int32_t)link;
+    if (link != LINK_NONE && !c->members[link].relay) /* Workers only. */
+        memcpy(trace->name, c->members[link].name, NAME_SIZE);
+    return trace;
+}
+
+void coordinator_fail(struct coordinator *c, struct actions *actions,
+                      enum err err, const char *format, ...)
+{
+    struct action *action;
+    va_list args;
+
+    if (c->phase == COORDINATOR_FAILED)
+        return;
+    if (err != ERR_STALE) /* INV-6 */
+        commit_receipt(c, actions);
+    va_start(args, format);
+    (void)vsnprintf(c->reason, sizeof c->reason, format, args);
+    va_end(args);
+    c->phase = COORDINATOR_FAILED;
+    (void)coordinator_trace(c, actions, TRACE_FAILED, LINK_NONE);
+    /* A coordinator that was replaced has no right to send workers home. */
+    for (uint32_t link = 0; err != ERR_STALE && link < c->members_max; link++) {
+        struct msg *bye;
+
+        if (!member_here(c, link))
+            continue;
+        bye = coordinator_send(c, actions, link, MSG_BYE);
+        memcpy(bye->bye.reason, c->reason, sizeof bye->bye.reason);
+    }
+    if (err != ERR_STALE)
+        leaves_bye(c, false, c->reason, actions);
+    action = actions_add(actions, ACTION_FINISH);
+    action->err = err;
+    action->reason = c->reason;
+}
+
+/* --- init ---------------------------------------------------------------- */
+
+static enum err make_members(struct coordinator *c)
+{
+    const uint32_t links = c->members_max;
+
+    c->members = mem_new(links, sizeof *c->members);
+    c->present = mem_new(links, sizeof *c->present);
+    c->answerer = mem_new(c->options.leaves_max > 0 ? ANSWERS_MAX : 0,
+                          sizeof *c->answerer);
+    c->merged =
+        mem_new(c->options.leaves_max > 0 ? ANSWERS_MAX : 0, sizeof *c->merged);
+    c->slot_link = mem_new(links, sizeof *c->slot_link);
+    c->slot_in = mem_new(links, sizeof *c->slot_in);
+    c->slot_todo = mem_new(links, sizeof *c->slot_todo);
+    c->slot_alive = mem_new(links, sizeof *c->slot_alive);
+    c->slot_age = mem_new(links, sizeof *c->slot_age);
+    c->slot_early = mem_new(links, sizeof *c->slot_early);
+    c->decode = mem_new(links, sizeof *c->decode);
+    if (c->members == NULL || c->present == NULL || c->answerer == NULL ||
+        c->merged == NULL || c->slot_link == NULL || c->slot_in == NULL ||
+        c->slot_todo == NULL || c->slot_alive == NULL || c->slot_age == NULL ||
+        c->slot_early == NULL || c->decode == NULL)
+        return ERR_NOMEM;
+    for (uint32_t link = 0; link < links; link++) {
+        const enum err err =
+            chunkset_init(&c->members[link].held, job_strips(&c->options.job));
+
+        if (err != ERR_OK)
+            return err;
+        if (shipping_room(&c->members[link], &c->options.job) != ERR_OK)
+            return ERR_NOMEM;
+        c->slot_link[link] = LINK_NONE;
+    }
+    return refusals_init(c);
+}
+
+static enum err make_vectors(struct coordinator *c)
+{
+    const struct job *job = &c->options.job;
+    size_t state_size;
+    enum err err = tally_init(&c->total, job->sum_dims, job->chunks);
+
+    if (err == ERR_OK && c->options.follow)
+        err = follow_init(&c->follow, job->cols, job->chunks);
+    state_size = coordinator_state_bytes(c);
+    if (err == ERR_OK)
+        err = tally_init(&c->arrived, job->sum_dims, job->chunks);
+    if (err != ERR_OK)
+        return err;
+    c->scores =
+        mem_new(job->products ? block_pad(job->rows) : 0, sizeof *c->scores);
+    c->exponent = mem_new((size_t)job->sum_dims + 1, sizeof *c->exponent);
+    c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
+    c->state = mem_new(state_size, 1);
+    c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
+    if (c->scores == NULL || c->exponent == NULL || c->gradient == NULL ||
+        c->state == NULL || c->checkpoint == NULL)
+        return ERR_NOMEM;
+    return ERR_OK;
+}
+
+bool coordinator_promises_bits(const struct coordinator *c)
+{
+    return code_spec_bitwise(&c->options.code) &&
+           !(c->options.adapt && c->options.worst == EXACT_APPROX);
+}
+
+struct replay_walk {
+    struct coordinator *coordinator;
+};
+
+static void note_replay(void *context, const struct record *record)
+{
+    struct coordinator *c = ((struct replay_walk *)context)->coordinator;
+
+    if ((record->kind == RECORD_STEP || record->kind == RECORD_GAP) &&
+        record->step >= c->replay_first &&
+        record->step - c->replay_first < c->replay_count)
+        c->replay[record->step - c->replay_first] = record->weights;
+}
+
+/* Exact steps after the checkpoint are computed again and must match. */
+static enum err prepare_replay(struct coordinator *c,
+                               const struct recovery *recovery)
+{
+    struct replay_walk walk = {c};
+    struct journal_summary summary;
+
+    c->replay_first = c->optim.step + 1;
+    c->replay_count = recovery->journal.step - c->optim.step;
+    c->replay = mem_new(c->replay_count, sizeof *c->replay);
+    if (c->replay == NULL)
+        return ERR_NOMEM;
+    return journal_scan(recovery->journal_bytes, recovery->journal.valid_bytes,
+                        note_replay, &walk, &summary);
+}
+
+static enum err load_checkpoint(struct coordinator *c,
+                                const struct checkpoint *checkpoint,
+                                struct why *why)
+{
+    struct reader in = reader_on(checkpoint->state, checkpoint->state_size);
+    enum err err = optim_load(&c->optim, &in);
+
+    if (err == ERR_OK && c->options.follow)
+        err = follow_load(&c->follow, &in);
+    if (err == ERR_OK && c->optim.step != checkpoint->step)
+        err = ERR_FORMAT;
+    if (err != ERR_OK)
+        return why_set(why, err, "checkpoint: it is not of this optimiser");
+    c->checkpoint_step = checkpoint->step;
+    c->saved_step = checkpoint->step;
+    return ERR_OK;
+}
+
+/* Go on with the code of the last view: it was chosen for these workers. */
+static void resume_code(struct coordinator *c,
+                        const struct journal_summary *journal)
+{
+    const struct preset_options options = {.name = journal->code,
+                                           .stragglers = journal->stragglers,
+                                           .collect = journal->k,
+                                           .workers = journal->planned,
+                                           .seed = c->options.code.seed};
+    struct code_spec spec;
+
+    if (!c->options.adapt || journal->planned == 0 ||
+        (strcmp(journal->code, c->options.code.name) == 0 &&
+         journal->stragglers == c->options.code.stragglers) ||
+        preset_spec(&options, &spec, NULL) != ERR_OK)
+        return;
+    c->wanted = spec;
+    c->wanted_slots = journal->planned;
+}
+
+static enum err resume(struct coordinator *c, const struct recovery *recovery,
+                       struct why *why)
+{
+    const struct checkpoint *checkpoint = &recovery->checkpoint;
+    enum err err = ERR_OK;
+
+    if (!digest_equal(&recovery->journal.config, &c->options.config))
+        return why_set(why, ERR_MISMATCH,
+                       "the run there has other data or options; resume with "
+                       "the same ones or choose another --out");
+    if (recovery->has_checkpoint && (checkpoint->job != recovery->journal.job ||
+                                     checkpoint->step > recovery->journal.step))
+        return why_set(why, ERR_MISMATCH,
+                       "its checkpoint (step %u) and its journal (step %u) do "
+                       "not belong together",
+                       checkpoint->step, recovery->journal.step);
+    c->options.job.id = recovery->journal.job;
+    c->chain = recovery->journal.chain;
+    c->view = recovery->journal.view;
+    c->resumed = true;
+    resume_code(c, &recovery->journal);
+    /* Those of the last view will be back; the dead will not. */
+    if (recovery->journal.members > 0 &&
+        recovery->journal.members < c->gather_for)
+        c->gather_for = recovery->journal.members;
+    if (recovery->has_checkpoint)
+        err = load_checkpoint(c, checkpoint, why);
+    if (err != ERR_OK)
+        return err;
+    if (coordinator_promises_bits(c))
+        return prepare_replay(c, recovery);
+    c->rollback = recovery->journal.step > c->optim.step;
+    return ERR_OK;
+}
+
+/* The longest vectors of the job; of coded data also those of all rows. */
+static void describe_sums(struct coordinator *c)
+{
+    struct job *job = &c->options.job;
+
+    job->sum_dims = optim_sum_dims(&c->optim);
+    job->products = code_spec_products(&c->options.code);
+    if (!job->products)
+        return;
+    CHECK(c->options.slopes != NULL && job->outputs == 1 && !c->options.adapt);
+    CHECK(job->chunks <= CHUNKS_MAX / 2);
+    CHECK(c->options.place == NULL);
+    job->keyed = false; /* Blocks are sent, not chunks. */
+    if (job->sum_dims < block_pad(job->rows))
+        job->sum_dims = block_pad(job->rows);
+}
+
+enum err coordinator_init(struct coordinator *coordinator,
+                          const struct coordinator_options *options,
+                          const struct recovery *recovery, struct why *why)
+{
+    struct coordinator *c = coordinator;
+    enum err err;
+
+    CHECK(options->slots > 0 &&
+          options->slots <= options->links_max + options->leaves_max);
+    CHECK(options->links_max <= COORDINATOR_LINKS_MAX);
+    CHECK(options->leaves_max <= COORDINATOR_LINKS_MAX);
+    CHECK(options->job.dims > 0 && options->job.chunks > 0);
+    CHECK(options->job.outputs > 0);
+    CHECK(options->job.dims % options->job.outputs == 0);
+    CHECK(options->checkpoint_steps > 0);
+    CHECK(!options->follow ||
+          options->job.dims == follow_dims(options->job.cols));
+    err = coordinator_vet(&options->code, &options->optim, why);
+    if (err != ERR_OK)
+        return err;
+    *c = (struct coordinator){.options = *options,
+                              .members_max = options->links_max +
+                                             options->leaves_max +
+                                             options->home_count,
+                              .gather_for = options->slots,
+                              .wanted = options->code,
+                              .wanted_slots = options->slots};
+    err = optim_init(&c->optim, &options->optim, options->job.dims);
+    if (err == ERR_OK)
+        describe_sums(c);
+    c->options.job.local = options->optim.kind == OPTIM_AVERAGE
+                               ? options->optim.local
+                               : (struct local){0};
+    if (err == ERR_OK)
+        err = make_members(c);
+    if (err == ERR_OK)
+        err = make_vectors(c);
+    if (err == ERR_OK)
+        err = homes_room(c);
+    if (err == ERR_OK)
+        err = peers_room(c);
+    if (err == ERR_OK && options->adapt)
+        err = adapt_init(&c->adapt, options->job.chunks, options->worst,
+                         options->drill);
+    if (err == ERR_OK && recovery != NULL && recovery->found)
+        err = resume(c, recovery, why);
+    if (err == ERR_NOMEM)
+        (void)why_set(why, err, "not enough memory for the coordinator");
+    if (err != ERR_OK)
+        coordinator_close(c);
+    return err;
+}
+
+static void free_retired(struct coordinator *c)
+{
+    while (c->retired_count > 0)
+        mem_free(c->retired[--c->retired_count]);
+}
+
+void coordinator_close(struct coordinator *coordinator)
+{
+    struct coordinator *c = coordinator;
+
+    for (uint32_t i = 0; c->members != NULL && i < c->members_max; i++) {
+        chunkset_close(&c->members[i].held);
+        chunkset_close(&c->members[i].near);
+    }
+    free_retired(c);
+    verify_close(c);
+    refusals_close(c);
+    homes_close(c);
+    peers_close(c);
+    code_close(&c->code);
+    adapt_close(&c->adapt);
+    optim_close(&c->optim);
+    follow_close(&c->follow);
+    tally_close(&c->total);
+    tally_close(&c->arrived);
+    mem_free(c->members);
+    mem_free(c->present);
+    mem_free(c->answerer);
+    mem_free(c->merged);
+    mem_free(c->slot_link);
+    mem_free(c->slot_in);
+    mem_free(c->slot_todo);
+    mem_free(c->slot_alive);
+    mem_free(c->slot_age);
+    mem_free(c->slot_early);
+    mem_free(c->decode);
+    mem_free(c->exponent);
+    mem_free(c->scores);
+    mem_free(c->gradient);
+    mem_free(c->state);
+    mem_free(c->checkpoint);
+    mem_free(c->replay);
+    mem_free(c->pieces);
+    mem_free(c->assignees);
+    mem_free(c->piece_in);
+    mem_free(c->ids);
+    mem_free(c->items);
+    mem_free(c->rows);
+    *c = (struct coordinator){0};
+}
+
+/* --- step ---------------------------------------------------------------- */
+
+/* The first record of a run, or a note that an approximate one goes back to
+ * its checkpoint. */
+static void on_start(struct coordinator *c, struct actions *actions)
+{
+    struct record record = {
+        .kind = c->resumed ? RECORD_ROLLBACK : RECORD_JOB,
+        .job = c->options.job.id,
+        .view = c->view,
+        .step = c->optim.step,
+        .slots = c->options.slots,
+        .weights = c->options.config,
+    };
+
+    c->checkpoint_at = c->now;
+    c->gather_until = c->now + c->options.gather_us;
+    memcpy(record.code, c->options.code.name, sizeof record.code);
+    if (c->rollback) {
+        c->stats.rollbacks++;
+        coordinator_trace(c, actions, TRACE_ROLLBACK, LINK_NONE)->key.step =
+            c->optim.step;
+    }
+    if (!c->resumed || c->rollback)
+        commit_journal(c, &record, true, actions);
+    else if (optim_next(&c->optim).kind == ASK_DONE)
+        commit_advance(c, actions); /* Killed as it said goodbye: nobody will
+                                       come any more, and nobody needs to. */
+    else
+        view_gather(c, actions);
+}
+
+static void on_member_message(struct coordinator *c, uint32_t link,
+                              const struct msg *msg, struct actions *actions)
+{
+    switch (msg->kind) {
+    case MSG_BEAT:
+        roster_beat(c, link, &msg->beat, actions);
+        break;
+    case MSG_PULSE:
+        roster_pulse(c, link, &msg->pulse, actions);
+        break;
+    case MSG_TALLY:
+        answers_tally(c, link, &msg->tally, actions);
+        break;
+    case MSG_ROW:
+        answers_row(c, link, &msg->row, actions);
+        break;
+    case MSG_REFUSE:
+        answers_refuse(c, link, &msg->refuse, actions);
+        break;
+    case MSG_NEED:
+        work_need(c, link, &msg->need, actions);
+        break;
+    case MSG_HAVE:
+        shipping_have(c, link, &msg->have, actions);
+        break;
+    case MSG_SERVING:
+        peers_serving(c, link, &msg->serving, actions);
+        break;
+    case MSG_RELAY:
+    case MSG_TASK:
+    case MSG_ALONE:
+    case MSG_SUM:
+    case MSG_GONE:
+    case MSG_HELLO:
+    case MSG_WELCOME:
+    case MSG_REJECT:
+    case MSG_ECHO:
+    case MSG_DATA:
+    case MSG_ROUND:
+    case MSG_WORK:
+    case MSG_DROP:
+    case MSG_CANCEL:
+    case MSG_LEAVE:
+    case MSG_BYE:
+    case MSG_ASK:
+    case MSG_STATUS:
+    case MSG_CHUNKS:
+    case MSG_FETCH:
+    case MSG_WATCH:
+    case MSG_SERVE:
+        break; /* Not for a coordinator, or handled before. */
+    }
+}
+
+static void on_link_down(struct coordinator *c, uint32_t link,
+                         struct actions *actions)
+{
+    if (c->members[link].relay) {
+        leaves_down(c, link, actions);
+        return;
+    }
+    if (!member_here(c, link))
+        return;
+    roster_remove(c, link, TRACE_DIED, actions);
+    balance_round(c, actions);
+}
+
+/* From a relay, of itself. */
+static void on_relay_message(struct coordinator *c, uint32_t link,
+                             const struct msg *msg, struct actions *actions)
+{
+    if (msg->kind == MSG_RELAY) {
+        leaves_relay(c, link, &msg->relay, actions);
+    } else if (msg->kind == MSG_SUM) {
+        roster_relay_heard(c, link);
+        answers_sum(c, link, &msg->sum, actions);
+    } else if (msg->kind == MSG_WATCH) {
+        roster_relay_watch(c, link, &msg->watch, actions);
+    }
+}
+
+static void on_message(struct coordinator *c, uint32_t link,
+                       const struct msg *msg, struct actions *actions)
+{
+    if (msg->leaf != 0)
+        link = leaves_find(c, link, msg, actions);
+    if (link == LINK_NONE)
+        return;
+    if (msg->kind == MSG_RELAY || c->members[link].relay) {
+        on_relay_message(c, link, msg, actions);
+        return;
+    }
+    if (msg->kind == MSG_GONE) {
+        on_link_down(c, link, actions);
+        return;
+    }
+    if (msg->kind == MSG_HELLO) {
+        roster_hello(c, link, &msg->hello, actions);
+        return;
+    }
+    if (msg->kind == MSG_LEAVE) {
+        roster_leave(c, link, actions);
+        return;
+    }
+    if (!member_here(c, link))
+        return; /* It was declared dead; it will say HELLO again. */
+    c->members[link].heard_at = c->now;
+    on_member_message(c, link, msg, actions);
+    /* Whom it waited for may be late; messages put off the next tick. */
+    if (c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
+}
+
+/* Each at the time it came: reports and the choice of code see no difference
+ * to answers that were told at once. */
+static void on_tallies(struct coordinator *c, const struct event *event,
+                       struct actions *actions)
+{
+    const uint64_t added =
+        together_add(c, event->arrivals, event->arrival_count);
+
+    for (uint32_t i = 0; i < event->arrival_count; i++) {
+        const struct arrival *arrival = &event->arrivals[i];
+
+        CHECK(arrival->link < c->options.links_max);
+        CHECK(arrival->at >= c->now);
+        c->now = arrival->at;
+        c->ahead = (added >> i & 1) != 0;
+        on_message(c, arrival->link, arrival->msg, actions);
+        c->ahead = false;
+    }
+}
+
+static void on_time(struct coordinator *c, struct actions *actions)
+{
+    c->looked_at = c->now;
+    roster_watch(c, actions);
+    homes_watch(c, actions);
+    if (c->phase == COORDINATOR_GATHERING)
+        view_gather(c, actions);
+    else if (c->phase == COORDINATOR_ROUND)
+        balance_round(c, actions);
+    if (c->phase == COORDINATOR_ROUND)
+        round_deadline(c, actions);
+}
+
+static void on_stop(struct coordinator *c, struct actions *actions)
+{
+    c->stopping = true;
+    (void)coordinator_trace(c, actions, TRACE_STOP, LINK_NONE);
+    if (c->phase == COORDINATOR_GATHERING && c->journal_wait == 0)
+        commit_stop(c, actions);
+}
+
+/* A tick after the last event, so that what it moves is moved once.  Where
+ * beats come all the time there would be none, and nobody would be suspected:
+ * then so long after the last one. */
+static time_us next_tick(const struct coordinator *c)
+{
+    /* In a round only thieves gain by it; others wait for an event. */
+    const bool calm =
+        c->phase == COORDINATOR_ROUND && c->wanted.schedule != SCHED_STEAL;
+    const time_us tick = c->now + (calm ? WATCH_US : TICK_US);
+    const time_us watch = c->looked_at + WATCH_US;
+
+    if (c->options.job.beat_us == 0 || watch >= tick)
+        return tick;
+    return watch > c->now ? watch : c->now;
+}
+
+static time_us next_time(const struct coordinator *c)
+{
+    const bool ticking =
+        c->options.job.beat_us > 0 || c->wanted.schedule == SCHED_STEAL;
+
+    if (c->phase == COORDINATOR_DONE || c->phase == COORDINATOR_FAILED)
+        return TIME_NEVER;
+    if (c->phase == COORDINATOR_GATHERING && !ticking)
+        return c->gather_until > c->now ? c->gather_until : TIME_NEVER;
+    if (ticking && next_tick(c) < round_deadline_at(c))
+        return next_tick(c);
+    return round_deadline_at(c);
+}
+
+/* The numbered invariants of docs/protocol.md that one machine can see. */
+static void coordinator_check(const struct coordinator *c)
+{
+    if (c->phase == COORDINATOR_ROUND) {
+        CHECK(c->code_built);
+        CHECK(c->pieces_in <= c->code.piece_count); /* INV-1 */
+        CHECK(c->slots_in <= c->code.slots);        /* INV-1 */
+        CHECK(c->key.view == c->view);              /* INV-2 */
+        CHECK(c->key.step == c->optim.step);        /* INV-3 */
+        CHECK(c->key.round == product_round(c));    /* INV-3 */
+    }
+    CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
+    stale_check(c);
+    CHECK(c->checkpoint_step <= c->optim.step);
+    CHECK(!c->receipt_due || c->receipt.step == c->optim.step); /* INV-5 */
+    CHECK(!c->round_waits || c->hashing);
+}
+
+static void dispatch(struct coordinator *c, const struct event *event,
+                     struct actions *actions)
+{
+    switch (event->kind) {
+    case EVENT_START:
+        on_start(c, actions);
+        break;
+    case EVENT_TIME:
+        on_time(c, actions);
+        break;
+    case EVENT_LINK_DOWN:
+        CHECK(event->link < c->options.links_max);
+        on_link_down(c, event->link, actions);
+        break;
+    case EVENT_MESSAGE:
+        CHECK(event->link < c->options.links_max);
+        on_message(c, event->link, event->msg, actions);
+        break;
+    case EVENT_TALLIES:
+        on_tallies(c, event, actions);
+        break;
+    case EVENT_JOURNALED:
+        commit_journaled(c, event->err, actions);
+        break;
+    case EVENT_CHECKPOINTED:
+        commit_checkpointed(c, event->step, event->err, actions);
+        break;
+    case EVENT_STOP:
+        on_stop(c, actions);
+        break;
+    case EVENT_JUDGED:
+        verify_judged(c, event->err, actions);
+        break;
+    case EVENT_RECEIPT:
+        commit_hashed(c, event->digest, actions);
+        break;
+    case EVENT_LINK_UP: /* HELLO says more. */
+        break;
+    case EVENT_COMPUTED:
+    case EVENT_LEAVE:
+    case EVENT_RECALLED:
+    case EVENT_FETCHED:
+    case EVENT_SERVING:
+    case EVENT_COMING:
+        CHECK(!"an event of a worker");
+    }
+}
+
+void coordinator_step(struct coordinator *coordinator,
+                      const struct event *event, struct actions *actions)
+{
+    struct coordinator *c = coordinator;
+
+    actions->count = 0;
+    if (c->phase == COORDINATOR_DONE || c->phase == COORDINATOR_FAILED)
+        return;
+    CHECK(event->now >= c->now);
+    c->now = event->now;
+    c->backlog = event->backlog > 0;
+    c->items_used = 0;
+    c->records_used = 0;
+    free_retired(c);
+    dispatch(c, event, actions);
+    commit_abandon(c, actions);
+    actions_add(actions, ACTION_TIMER)->at = next_time(c);
+    coordinator_check(c);
+}
+
+struct digest coordinator_hash(const struct coordinator *coordinator)
+{
+    const struct job *const job = &coordinator->options.job;
+
+    return hash_vectors(optim_weights(&coordinator->optim), job->outputs,
+                        job->dims / job->outputs, job->cols);
+}
+
+size_t coordinator_state_bytes(const struct coordinator *coordinator)
+{
+    const struct coordinator *c = coordinator;
+
+    return optim_state_bytes(&c->optim) +
+           (c->options.follow ? follow_bytes(&c->follow) : 0);
+}
+
+const double *coordinator_weights(const struct coordinator *coordinator)
+{
+    return optim_weights(&coordinator->optim);
+}

@@ -1,0 +1,475 @@
+/*
+ * coordinator.h - the coordinator as a pure step machine.
+ *
+ * It calls the roll, opens a round (weights and pieces to everyone), merges the
+ * tallies that come back, ends the step as soon as the code allows, feeds the
+ * optimiser, writes the receipt and opens the next round.  Whoever dies, stalls
+ * or joins in between changes who computes, never what is computed.
+ *
+ *   GATHERING --enough--> VIEWING --view durable--> ROUND <--+
+ *       ^                    ^                        |      | next step
+ *       |                    +-- membership changed --+      |
+ *       +-- nobody left ------------------------------+   COMMITTING
+ *                                                     +------^  (approximate
+ *   any --> DONE | FAILED                                        steps wait
+ *                                                                for the disk)
+ *
+ * Invariants INV-n are listed in docs/protocol.md and checked by
+ * coordinator_check() after every step.
+ */
+#ifndef CORE_COORDINATOR_H
+#define CORE_COORDINATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/chunkset.h"
+#include "code/code.h"
+#include "core/action.h"
+#include "core/link/gaps.h"
+#include "core/link/slow.h"
+#include "core/run/journal.h"
+#include "core/run/store.h"
+#include "core/star/homes.h"
+#include "math/exact/follow.h"
+#include "math/exact/tally.h"
+#include "optim/optim.h"
+#include "plan/adapt.h"
+#include "plan/delay.h"
+
+#define COORDINATOR_LINKS_MAX 10240u
+#define ASSIGNEES_SPARE       4u /* Beyond those the code itself asks for. */
+#define RETIRED_MAX           4u
+#define STRIKES_MAX           3u
+#define OFFENDERS_MAX         64u /* Names with strikes that are remembered. */
+#define BANNED_SHOWN          8u  /* ... of those in a report. */
+#define VOTES_MAX             3u  /* Answers compared for one piece. */
+#define RECORDS_MAX           4u  /* Journal records one step can write. */
+
+/* Tally exponents for a round of `what`, evaluation_exponents of them; pure.
+ * ERR_RANGE: its vectors are not finite, or a score or the loss might not be.
+ */
+typedef enum err (*scale_function)(void *context, const struct evaluation *what,
+                                   int16_t *exponent);
+
+/* Scores of all rows in, their slopes dloss/dz (times sample weights) out, in
+ * place; returns the loss sum.  `soft` as in struct evaluation.  Pure. */
+typedef double (*slopes_function)(void *context, uint32_t soft, double *scores);
+
+struct coordinator_options {
+    struct job job;           /* id, shape, data digest, beat and dead times. */
+    struct digest config;     /* Of everything that decides the bits. */
+    struct digest arithmetic; /* Workers must compute these bits. */
+    struct code_spec code;
+    bool adapt;           /* Change the code where it pays, ... */
+    enum exactness worst; /* ... to one of this class at worst. */
+    uint32_t drill;       /* Tests: change every so many steps, whatever it
+                             pays; 0 = no. */
+    uint32_t slots;       /* n wanted at the start. */
+    uint32_t links_max;   /* Connections at once: workers and relays. */
+    uint32_t leaves_max;  /* Workers behind relays; 0 = no relays. */
+    struct optim_options optim;
+    scale_function scale;
+    slopes_function slopes; /* Codes of data only. */
+    void *scale_context;    /* Of both. */
+    bool follow;   /* No bound is proved: instead of `scale` the sizes seen
+                      decide (math/exact/follow.h).  job.cols weights are the
+                      user's, job.dims = follow_dims(job.cols). */
+    bool own_data; /* Workers bring the data along: nothing is shipped. */
+    struct delay delay;
+    time_us suspect_us;        /* Silence: hedge.  Adapts upwards to jitter. */
+    time_us resend_us;         /* Assignment or answer believed lost. */
+    time_us gather_us;         /* Start with fewer than `slots` after this. */
+    uint32_t checkpoint_steps; /* At most so many steps ... */
+    time_us checkpoint_us;     /* ... or so much time between checkpoints. */
+    bool sync;                 /* Every step durable before the next. */
+    bool late_receipts;        /* Hash the weights when the next round is under
+                                  way, where nothing asks for it before. */
+    /* One for each chunk of the job, which is then `keyed`; or NULL. */
+    const struct digest *chunk_digests;
+    const char *place; /* Where workers read the data; NULL: it is shipped. */
+    bool peers;        /* Workers may fetch chunks from each other. */
+    /* Private data: whose chunks are whose, in order; none: `home_count` 0.
+     * The code is then of placement `homes`. */
+    const struct home *homes;
+    uint32_t home_count;
+    time_us owner_us; /* A step waits so long for an owner, then it fails. */
+    /* Compare two workers' answers to a piece before it counts: all of them,
+     * or the share `audit`, drawn from a seed that no worker knows.  The
+     * driver must be able to carry out ACTION_JUDGE. */
+    bool verify;
+    double audit;
+    uint64_t audit_seed;
+};
+
+/* What may be wrong with an answer (P9, P10); the text is for people. */
+#define POISON_LIST(X)                                                         \
+    X(POISON_SHAPE, "size", "of the wrong size or piece")                      \
+    X(POISON_FINITE, "finite", "not finite")                                   \
+    X(POISON_BOUND, "bound", "out of the proved bound")                        \
+    X(POISON_KEY, "key", "to a round that never was")                          \
+    X(POISON_LIE, "lie", "not what the piece gives")                           \
+    X(POISON_REFUSAL, "refusal", "refusing what another could compute")
+
+#define POISON_ENUM(code, name, text) code,
+enum poison_kind { POISON_LIST(POISON_ENUM) POISON_KINDS };
+#undef POISON_ENUM
+
+/* One word for machines, a few for people. */
+const char *poison_name(enum poison_kind kind);
+const char *poison_text(enum poison_kind kind);
+
+/* A name that sent poison; it outlives its sessions. */
+struct offender {
+    char name[NAME_SIZE];
+    uint32_t strikes;
+    bool banned;
+};
+
+/* One worker's answer to a piece that is compared. */
+struct vote {
+    char name[NAME_SIZE];
+    bool asked; /* It was given the piece; its slot may owe less. */
+    struct digest digest;
+};
+
+/* src/core/star/verify.c. */
+struct ballot {
+    bool checked;  /* Two equal answers are wanted. */
+    bool disputed; /* ... and two were not: the judge decides. */
+    uint32_t count;
+    struct vote votes[VOTES_MAX];
+    struct digest truth; /* Of the tally that was merged. */
+};
+
+/* The piece that is being computed here. */
+struct judge {
+    bool busy; /* JUDGED is to come; the tally is the driver's. */
+    uint32_t piece;
+    struct round_key key;
+    struct tally tally;
+};
+
+/* src/core/star/homes.c. */
+struct home_state {
+    char name[NAME_SIZE]; /* Of the owner that came last. */
+    time_us away_since;   /* Nobody has it; TIME_NEVER: somebody has. */
+    bool told;            /* ... and people know. */
+};
+
+struct homes {
+    struct home_state *state;
+    uint32_t *chunk, *slot; /* Behind `code`. */
+    struct code_homes code; /* As the code at hand was built. */
+};
+
+/* src/core/star/peers.c. */
+#define PEER_HOLDERS  4u /* Remembered of a chunk. */
+#define PEER_SOURCES  8u /* That one worker fetches from, ... */
+#define PEER_FETCHERS 8u /* ... and that fetch from one. */
+
+struct holder {
+    uint32_t link, id;
+};
+
+struct peer_pair {
+    uint32_t id; /* Of the source. */
+    bool failed;
+};
+
+/* A member as one among its peers. */
+struct peer {
+    bool alone;        /* Said so: never a peer. */
+    bool invited;      /* Was sent SERVE, and has not answered. */
+    uint32_t id;       /* For its session; 0: it did not say SERVING. */
+    uint16_t port;     /* 0: it only fetches. */
+    bool local;        /* Came over loopback: no other machine can dial it. */
+    bool mute;         /* Not to be named any more. */
+    uint64_t asked;    /* Chunks that others were sent to it for. */
+    uint32_t fetchers; /* Members that it is a source of, ... */
+    uint32_t faults;   /* ... and how many of them it failed. */
+    struct peer_pair sources[PEER_SOURCES];
+    uint32_t source_count;
+    uint32_t failures; /* Of these sources. */
+};
+
+enum member_state {
+    MEMBER_NONE,   /* No session on this link. */
+    MEMBER_READY,  /* In, without a slot. */
+    MEMBER_ACTIVE, /* Fills a slot of the code. */
+};
+
+struct member {
+    /* What every round touches of every member comes first: it is little, and
+     * there may be thousands of them. */
+    enum member_state state;
+    uint32_t slot;       /* ACTIVE. */
+    uint32_t present_at; /* Its place in c->present. */
+    uint32_t via, leaf;  /* Over a relay: its link + 1, and this worker's
+                            number there. */
+    bool suspect;
+    bool in_round;        /* Was sent the weights of this round. */
+    struct round_key key; /* Of the ROUND it was sent last. */
+    uint64_t asked_by;    /* Incarnation that asks for a name in use, ... */
+    time_us asked_at;     /* ... since then: roster.c. */
+    time_us answered_at;  /* Last answer, or the opening of the round. */
+    uint32_t answered;    /* Answers in this round. */
+    uint64_t assignment;  /* Last sent, of c->assignments. */
+    time_us assigned_at;
+    uint32_t outstanding; /* Pieces assigned this round and not answered. */
+    uint32_t idle_beats;
+    uint32_t answers; /* Tallies and rows merged, for status. */
+    time_us heard_at;
+    struct slow slow; /* Where its time goes. */
+
+    char name[NAME_SIZE];
+    uint64_t incarnation;
+    uint32_t pid;
+    bool resident; /* Had all data when it came. */
+    uint32_t strikes;
+    uint64_t unchecked;     /* Its answers that counted uncompared. */
+    struct chunkset held;   /* Data it has or was sent, ... */
+    uint64_t block;         /* ... of this block; 0 = no block. */
+    uint32_t home;          /* Private data: the one it owns. */
+    struct chunkset near;   /* Data it can fetch by itself. */
+    struct peer peer;       /* ... and from others. */
+    bool counting;          /* Has not said HAVE yet: send it no data, ... */
+    time_us counting_until; /* ... and wait for it, but not longer. */
+    struct gaps gaps;       /* Between beats; for the adaptive limit. */
+
+    /* Over a relay: */
+    bool hushed; /* The relay does not hear it; of a relay: of some of its
+                    leaves this is so, or was. */
+    uint64_t hushed_in; /* The WATCH that said so last. */
+    /* The link is a relay's (and `state` is NONE): */
+    bool relay;
+    bool cast; /* It was sent the weights of the round `cast_key`. */
+    struct round_key cast_key;
+    bool called_off;      /* ... and told that it is over. */
+    bool repeats;         /* Its leaves have in this round what they had ... */
+    uint64_t repeat_view; /* ... in the last, of this view; 0 = not so. */
+};
+
+/* Who said in this round of a piece that it does not fit: core/star/refusals.c.
+ */
+#define REFUSED_MAX 4u
+struct refuser {
+    char name[NAME_SIZE];
+    uint32_t count; /* Beyond REFUSED_MAX: all of them. */
+    uint32_t piece[REFUSED_MAX];
+};
+
+struct refusals {
+    struct refuser *who; /* By the hash of the name. */
+    size_t room;         /* A power of two. */
+    size_t count;
+};
+
+struct piece_state {
+    bool in;
+    uint32_t assignee_count;
+    uint32_t *assignee; /* Links; assignees_max of them. */
+};
+
+/* What a round, or the rounds of a step together, came to. */
+struct outcome {
+    enum exactness exactness;
+    double loss;
+    double residual;
+    double rescale;
+    uint32_t answered;
+    uint32_t chunks;
+    uint64_t age_sum; /* --staleness: of the answers, in updates. */
+    uint32_t age_max;
+    uint32_t attempts; /* Rounds done again. */
+    bool in_bound;     /* What was added up is no more than can be (P9). */
+};
+
+struct coordinator_stats {
+    uint32_t joined, left, died, alive_max;
+    uint32_t exactness[3]; /* Steps by enum exactness. */
+    double worst_residual;
+    uint64_t chunks_covered; /* Summed over steps, for mean coverage. */
+    uint64_t duplicates, stale, poison, hedged, stolen, resent;
+    uint64_t shipped, fetched; /* Chunks sent, and named to be fetched. */
+    uint64_t peered;           /* ... from peers, ... */
+    uint64_t peer_failed;      /* ... who did not give so many of them. */
+    uint64_t peer_wrong;       /* Peers who gave others wrong bytes. */
+    uint64_t pieces_merged, pieces_assigned;
+    uint32_t views, rollbacks, alarms, redone;
+    uint32_t switches; /* Of the code, by options.adapt. */
+    /* Answers used in steps, and under --staleness how many updates old. */
+    uint64_t aged, age_sum;
+    uint32_t age_max;
+    uint64_t poison_by[POISON_KINDS];
+    uint64_t checked;       /* Pieces that two workers gave alike. */
+    uint64_t judged;        /* Pieces computed here to decide. */
+    uint64_t unchecked_bad; /* Answers of liars since banned that counted
+                               uncompared. */
+    uint32_t banned;        /* Names; the first of them: */
+    char banned_name[BANNED_SHOWN][NAME_SIZE];
+    uint8_t banned_for[BANNED_SHOWN]; /* enum poison_kind. */
+};
+
+enum coordinator_phase {
+    COORDINATOR_GATHERING,
+    COORDINATOR_VIEWING,
+    COORDINATOR_ROUND,
+    COORDINATOR_COMMITTING,
+    COORDINATOR_DONE,
+    COORDINATOR_FAILED,
+};
+
+struct coordinator {
+    struct coordinator_options options;
+    enum coordinator_phase phase;
+    time_us now;
+    bool stopping;     /* EVENT_STOP came: end at the next boundary. */
+    time_us looked_at; /* Last EVENT_TIME. */
+    bool backlog; /* Of the event at hand: it is still on its way to them. */
+
+    /* First one for each link, then those behind relays, found by hashing. */
+    struct member *members;
+    uint32_t members_max; /* links_max + leaves_max + home_count: there is no
+                             slot without a number here. */
+    uint32_t alive;       /* READY or ACTIVE: */
+    uint32_t *present;    /* Their links, in no order. */
+    uint32_t gather_for;  /* Wait for so many, until ... */
+    time_us gather_until;
+    struct holder *holders; /* PEER_HOLDERS for each chunk; NULL: no peers. */
+    uint32_t peer_ids;      /* Given out. */
+    struct offender offenders[OFFENDERS_MAX];
+    uint32_t offender_count;
+
+    struct code_spec wanted;   /* The code asked for, or changed to ... */
+    uint32_t wanted_slots;     /* ... made for so many. */
+    struct adapt adapt;        /* Off unless options.adapt. */
+    bool recode;               /* A change is due at this boundary: */
+    struct plan_choice change; /* ... why. */
+    struct code code;
+    bool code_built;
+    bool refit; /* The next view has a code for the living, whatever the one at
+                   hand could still do. */
+    struct homes homes;  /* Of private data. */
+    uint32_t *slot_link; /* Slot -> link, or LINK_NONE. */
+    uint64_t view;
+    bool view_dirty; /* Membership changed: look again at the boundary. */
+
+    struct optim optim;
+    struct round_key key;
+    struct round_key opened; /* The round that was opened last. */
+    uint64_t assignments;    /* ROUNDs, TASKs and WORKs sent. */
+    struct evaluation what;  /* Asked in this round; the optimiser's. */
+    int16_t *exponent;
+    struct follow follow; /* Unused unless options.follow. */
+    struct tally total;   /* Merged so far. */
+    struct tally arrived; /* One message ... */
+    bool absorbed;        /* ... that is in `total` already, ... */
+    bool ahead;           /* ... and was before it was looked at: it is one
+                             of several (together.c). */
+    uint32_t row_dims;    /* Of a coded answer in this round. */
+    double *rows;         /* Coded answers, folded if the code allows it
+                             (code.h): vectors of row_dims + 1. */
+    double *scores;       /* Codes of data: X w, then its slopes ... */
+    double scores_loss;   /* ... and loss. */
+    bool halfway;         /* They are there: BACK is next. */
+    double *gradient;
+    double *decode; /* Weights of the slots' rows. */
+    struct piece_state *pieces;
+    uint32_t *assignees; /* Behind pieces[].assignee. */
+    uint32_t assignees_max;
+    struct ballot *ballots; /* One per piece; NULL: nothing is compared. */
+    struct judge judge;
+    uint32_t pieces_in;
+    bool *piece_in;
+    bool *slot_in;
+    uint32_t *slot_todo; /* Initial pieces the slot still owes. */
+    uint32_t slots_in;
+    uint32_t *slot_age; /* --staleness: of the slot's answer, in updates. */
+    bool *slot_early;   /* ... it came before the round it counts in. */
+    bool late;          /* The code's deadline has passed in this round. */
+    bool doubtful;      /* What is in would end it, less exactly than the code
+                           promises. */
+    bool *slot_alive;   /* Scratch for code_feasible. */
+    uint32_t *ids;      /* Scratch for code_work. */
+    uint32_t *answerer; /* Scratch of a SUM: links, ANSWERS_MAX of them, ... */
+    struct trace_answer *merged; /* ... and what its TRACE_SUM tells. */
+    struct item *items; /* Message bodies of one step; reset by step. */
+    uint32_t items_used, items_capacity;
+    void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */
+    uint32_t retired_count;
+    struct refusals refusals;
+    struct outcome outcome; /* Of the step's rounds so far. */
+
+    bool receipt_due;      /* The last step's is not written yet, ... */
+    struct record receipt; /* ... it lacks the hash. */
+    bool hashing;          /* RECEIPT is to come; the driver may be reading the
+                              weights until then. */
+    bool round_waits;      /* ... for that, and could end. */
+    struct digest hashed;  /* Of the weights after step ... */
+    uint32_t hashed_step;  /* ... this; 0: none yet. */
+    struct digest chain;
+    uint32_t journal_wait; /* JOURNALED events to come. */
+    bool journal_loose;    /* It has records that no sync was asked for. */
+    bool journal_broken;   /* The disk failed: no more records. */
+    uint8_t records[RECORDS_MAX][RECORD_BYTES];
+    uint32_t records_used;    /* Of this step. */
+    uint8_t *checkpoint;      /* Encoded bytes. */
+    uint8_t *state;           /* Optimiser state, before encoding. */
+    bool checkpoint_busy;     /* CHECKPOINTED is to come. */
+    uint32_t checkpoint_step; /* Last durable, or tried for the last time. */
+    uint32_t saved_step;      /* Last durable: a resume goes on from it. */
+    time_us checkpoint_at;    /* When the last one was asked for. */
+    bool resumed;             /* Began from what was on disk. */
+    bool rollback;            /* ... with steps that cannot be redone. */
+    struct digest *replay;    /* Journaled hashes of steps to redo. */
+    uint32_t replay_first, replay_count;
+
+    time_us step_began_at;
+    char reason[REASON_SIZE];
+    enum err gave_up; /* The job fails with `despair` once its state is saved;
+                         ERR_OK: it goes on. */
+    char despair[REASON_SIZE];
+    struct coordinator_stats stats;
+};
+
+/* ERR_SHAPE, with a sentence: late answers (--staleness) are of no use to this
+ * optimiser. */
+MUST_CHECK enum err coordinator_vet(const struct code_spec *code,
+                                    const struct optim_options *optim,
+                                    struct why *why);
+
+/* `recovery` (or NULL for a fresh run) is only read here.  ERR_MISMATCH if it
+ * belongs to another configuration; the sentence says so. */
+MUST_CHECK enum err coordinator_init(struct coordinator *coordinator,
+                                     const struct coordinator_options *options,
+                                     const struct recovery *recovery,
+                                     struct why *why);
+void coordinator_close(struct coordinator *coordinator);
+
+/* Advance by one event.  `actions` is emptied first. */
+void coordinator_step(struct coordinator *coordinator,
+                      const struct event *event, struct actions *actions);
+
+/* How many answers the round at hand still waits for, if it cannot end without
+ * any of them and nobody is given anything else to do when one comes: they may
+ * as well be told together (EVENT_TALLIES).  0: tell each at once. */
+uint32_t coordinator_awaits(const struct coordinator *coordinator);
+
+/* The hash people see: of the job.cols weights, not of their padding. */
+struct digest coordinator_hash(const struct coordinator *coordinator);
+
+/* Bytes of what a checkpoint keeps besides its own head. */
+size_t coordinator_state_bytes(const struct coordinator *coordinator);
+
+/* The model so far: job.dims doubles. */
+const double *coordinator_weights(const struct coordinator *coordinator);
+
+/* The name of the relay it is behind; NAME_SIZE bytes, "" if there is none. */
+const char *member_relay(const struct coordinator *c,
+                         const struct member *member);
+/* When it, or its relay for it, was heard of last. */
+time_us member_heard_at(const struct coordinator *c,
+                        const struct member *member);
+
+#endif /* CORE_COORDINATOR_H */

@@ -1,0 +1,388 @@
+/*
+ * coordinator_parts.h - the coordinator's files to each other; nobody else's.
+ *
+ *   coordinator.c  init, close, step: events in, checks out
+ *   roster.c       who is here: HELLO, beats, suspicion, death, leave
+ *   view.c         which slots they fill: gathering, codes for the living, and
+ *                  for what was measured of them
+ *   leaves.c       who is behind which relay
+ *   homes.c        private data: who has it, who is away
+ *   round.c        the step at hand: when it opens, when it may end
+ *   work.c         who was given which piece, and is told so
+ *   balance.c      pieces that move: stealing, hedging
+ *   answers.c      what comes back, counted once
+ *   shipping.c     who is sent which data
+ *   stale.c        --staleness: answers to older steps
+ *   products.c     rounds on coded data
+ *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
+ *   trust.c        who sent poison, and how often
+ *   verify.c       which pieces are compared, and who lied
+ *   shipping.c     who is sent which data
+ *   peers.c        ... and who gets it from another worker
+ */
+#ifndef CORE_COORDINATOR_PARTS_H
+#define CORE_COORDINATOR_PARTS_H
+
+#include "core/star/coordinator.h"
+
+#define LINK_NONE UINT32_MAX
+
+/* coordinator.c */
+/* To the worker or relay `link`, over its relay if it is behind one. */
+struct msg *coordinator_send(const struct coordinator *c,
+                             struct actions *actions, uint32_t link,
+                             enum msg_kind kind);
+/* Close its connection; behind a relay the relay does. */
+void coordinator_hang_up(const struct coordinator *c, struct actions *actions,
+                         uint32_t link);
+struct trace *coordinator_trace(struct coordinator *c, struct actions *actions,
+                                enum trace_kind kind, uint32_t link);
+__attribute__((format(printf, 4, 5))) void
+coordinator_fail(struct coordinator *c, struct actions *actions, enum err err,
+                 const char *format, ...);
+/* Does every step of this run, computed again, give the same bits? */
+bool coordinator_promises_bits(const struct coordinator *c);
+
+/* roster.c */
+bool member_here(const struct coordinator *c, uint32_t link);
+bool member_healthy(const struct coordinator *c, uint32_t link);
+/* The session on `link` is over; its pieces go back, its slot is empty. */
+void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
+                   struct actions *actions);
+void roster_hello(struct coordinator *c, uint32_t link,
+                  const struct msg_hello *hello, struct actions *actions);
+void roster_beat(struct coordinator *c, uint32_t link,
+                 const struct msg_beat *beat, struct actions *actions);
+/* WATCH: the relay on `link` is there, and so are its leaves but some. */
+void roster_relay_watch(struct coordinator *c, uint32_t link,
+                        const struct msg_watch *watch, struct actions *actions);
+/* A SUM: the relay is there, too. */
+void roster_relay_heard(struct coordinator *c, uint32_t link);
+/* Where its time went. */
+void roster_pulse(struct coordinator *c, uint32_t link,
+                  const struct msg_pulse *pulse, struct actions *actions);
+void roster_leave(struct coordinator *c, uint32_t link,
+                  struct actions *actions);
+/* Suspicion and death by silence. */
+void roster_watch(struct coordinator *c, struct actions *actions);
+
+/* trust.c */
+/* One more broken or lying answer; the third ends the session. */
+void trust_strike(struct coordinator *c, uint32_t link, enum poison_kind kind,
+                  struct actions *actions);
+/* The same for whoever has, or had, this name. */
+void trust_strike_name(struct coordinator *c, const char *name,
+                       enum poison_kind kind, struct actions *actions);
+uint32_t trust_strikes(const struct coordinator *c, const char *name);
+bool trust_banned(const struct coordinator *c, const char *name);
+/* Does the key name a round that this job never opened? */
+bool trust_key_impossible(const struct coordinator *c,
+                          const struct round_key *key);
+
+/* verify.c */
+/* A new code has other pieces; `verify_close` forgets the old ones. */
+MUST_CHECK enum err verify_room(struct coordinator *c, uint32_t pieces);
+void verify_close(struct coordinator *c);
+/* Draw what is compared in the round that opens. */
+void verify_open(struct coordinator *c);
+/* Answers from healthy workers that the piece still waits for. */
+uint32_t verify_wanted(const struct coordinator *c, uint32_t id);
+/* Has the worker on `link` answered this piece, to be compared? */
+bool verify_voted(const struct coordinator *c, uint32_t id, uint32_t link);
+
+/* What to do with an answer that is in bound. */
+enum verdict {
+    VERDICT_COUNT, /* Merge it: nobody compares, or it was just confirmed. */
+    VERDICT_WAIT,  /* It is noted; another one must say the same. */
+    VERDICT_DROP,  /* Said before, or too late. */
+};
+/* The answer is laid out in c->arrived.  A lie is struck here. */
+enum verdict verify_vote(struct coordinator *c, uint32_t link, uint32_t id,
+                         struct actions *actions);
+/* A worker says the piece cannot be computed.  False: nobody compares. */
+bool verify_refused(struct coordinator *c, uint32_t link, uint32_t id,
+                    struct actions *actions);
+/* `name` is shut out: what it said, and nobody has confirmed, was not said. */
+void verify_forget(struct coordinator *c, const char *name);
+/* Nobody else can be asked for the piece: compute it here. */
+void verify_alone(struct coordinator *c, uint32_t id, struct actions *actions);
+void verify_judged(struct coordinator *c, enum err err,
+                   struct actions *actions);
+
+/* homes.c */
+/* Is the data private? */
+bool homes_on(const struct coordinator *c);
+MUST_CHECK enum err homes_room(struct coordinator *c);
+void homes_close(struct coordinator *c);
+/* NULL: it may come in, as far as data is concerned. */
+const char *homes_objection(const struct coordinator *c,
+                            const struct msg_hello *hello);
+/* What it holds is its home, all of it and nothing else. */
+void homes_admit(struct coordinator *c, uint32_t link,
+                 const struct msg_hello *hello);
+/* Is somebody here for every home?  True where there are none. */
+bool homes_manned(const struct coordinator *c);
+/* A slot for each owner, and one for a home without; true if that is another
+ * code than before. */
+bool homes_recount(struct coordinator *c);
+uint32_t homes_slots(const struct coordinator *c);
+/* Slots that the member on `link` may fill. */
+uint32_t homes_slot_first(const struct coordinator *c, uint32_t link);
+uint32_t homes_slot_end(const struct coordinator *c, uint32_t link);
+/* Of so many chunks. */
+uint64_t homes_rows(const struct coordinator *c, const struct chunkset *chunks);
+/* Who is away, who is back, and for how long that is borne. */
+void homes_watch(struct coordinator *c, struct actions *actions);
+
+/* leaves.c */
+/* RELAY: from now on `link` brings workers. */
+void leaves_relay(struct coordinator *c, uint32_t link,
+                  const struct msg_relay *relay, struct actions *actions);
+/* The member that a message from a relay is of; LINK_NONE: of nobody here. */
+uint32_t leaves_find(struct coordinator *c, uint32_t link,
+                     const struct msg *msg, struct actions *actions);
+/* An answer in a SUM from the relay on `link`: whose? */
+uint32_t leaves_member(const struct coordinator *c, uint32_t link,
+                       uint32_t leaf);
+/* The relay is gone, and with it everyone behind it. */
+void leaves_down(struct coordinator *c, uint32_t link, struct actions *actions);
+/* The job is over: relays, too, may go. */
+void leaves_bye(const struct coordinator *c, bool finished, const char *reason,
+                struct actions *actions);
+
+/* view.c */
+/* Start, if enough are here or patience is over. */
+void view_gather(struct coordinator *c, struct actions *actions);
+/* At a step boundary: give slots to the living, rebuild the code if it cannot
+ * serve them, make the view durable; then open the round. */
+void view_form(struct coordinator *c, struct actions *actions);
+void view_journaled(struct coordinator *c, struct actions *actions);
+/* At a step boundary: if another code is worth a change, the next view has
+ * it. */
+void view_adapt(struct coordinator *c, struct actions *actions);
+/* Could the round end if only the living answer? */
+bool view_feasible(struct coordinator *c);
+
+/* round.c */
+void round_open(struct coordinator *c, struct actions *actions);
+/* The same evaluation once more, on another scale. */
+void round_again(struct coordinator *c, struct actions *actions);
+/* What the slot begins with. */
+void round_open_slot(struct coordinator *c, uint32_t slot,
+                     struct actions *actions);
+/* The slot owes nothing any more. */
+void round_slot_in(struct coordinator *c, uint32_t slot);
+/* May the round end with what is in? */
+bool round_enough(const struct coordinator *c);
+/* The code's deadline has come: what is in may suffice now. */
+void round_deadline(struct coordinator *c, struct actions *actions);
+/* When it comes; TIME_NEVER if there is none ahead. */
+time_us round_deadline_at(const struct coordinator *c);
+/* Numbers of the vector that is sent out. */
+uint32_t round_vector_dims(const struct coordinator *c);
+/* Rows that are added up as they come; 0: each is kept. */
+uint32_t round_folds(const struct coordinator *c);
+/* Of the slot; NULL: it is in none. */
+const struct group *round_group(const struct coordinator *c, uint32_t slot);
+
+/* work.c */
+bool work_has(const struct piece_state *piece, uint32_t link);
+/* False: it has the piece, or the piece has as many as it may. */
+bool work_give(struct coordinator *c, uint32_t id, uint32_t link);
+/* False: it was not given the piece. */
+bool work_take(struct coordinator *c, uint32_t id, uint32_t link);
+/* Take all that `link` was to answer. */
+void work_forget(struct coordinator *c, uint32_t link);
+/* Give it these pieces to begin the round with, and say so. */
+void work_open(struct coordinator *c, uint32_t link, const uint32_t *ids,
+               uint32_t count, struct actions *actions);
+/* Say that it was given one more, whether or not it is in the round yet. */
+void work_send(struct coordinator *c, uint32_t link, uint32_t id,
+               struct actions *actions);
+/* Say that it may skip the piece. */
+void work_drop(struct coordinator *c, uint32_t link, uint32_t id,
+               struct actions *actions);
+/* A piece that was moved may be answered by two: no relay must merge it with
+ * others, or one piece counted before would void them all (TALLY-1). */
+void work_alone(struct coordinator *c, uint32_t id, struct actions *actions);
+/* The same for all that were given to several from the start. */
+void work_contested(struct coordinator *c, struct actions *actions);
+/* Everything outstanding of `link` once more: it was lost on the way. */
+void work_resend(struct coordinator *c, uint32_t link, struct actions *actions);
+void work_need(struct coordinator *c, uint32_t link, const struct msg_need *msg,
+               struct actions *actions);
+/* Data for what `link` was given while it was not known what it has. */
+void work_ship(struct coordinator *c, uint32_t link, struct actions *actions);
+/* Under `steal` a slot also holds what its group may ask it to take over; it
+ * travels after the round so that nobody waits for it. */
+void work_reserve(struct coordinator *c, uint32_t slot,
+                  struct actions *actions);
+
+/* balance.c */
+/* Membership or time changed: pieces nobody healthy works on are given out,
+ * a coded round that cannot end any more is begun anew. */
+void balance_round(struct coordinator *c, struct actions *actions);
+/* It may have run out of work. */
+void balance_steal(struct coordinator *c, uint32_t link,
+                   struct actions *actions);
+
+/* answers.c */
+void answers_tally(struct coordinator *c, uint32_t link,
+                   const struct msg_tally *msg, struct actions *actions);
+/* Would it count, if its sums are good, whatever came of others before it? */
+bool answers_countable(const struct coordinator *c,
+                       const struct msg_tally *msg);
+void answers_sum(struct coordinator *c, uint32_t link,
+                 const struct msg_sum *msg, struct actions *actions);
+void answers_row(struct coordinator *c, uint32_t link,
+                 const struct msg_row *msg, struct actions *actions);
+void answers_refuse(struct coordinator *c, uint32_t link,
+                    const struct msg_refuse *msg, struct actions *actions);
+
+/* refusals.c */
+MUST_CHECK enum err refusals_init(struct coordinator *c);
+void refusals_close(struct coordinator *c);
+bool refusals_has(const struct coordinator *c, uint32_t id, uint32_t link);
+/* The same of its coded answer. */
+bool refusals_of_row(const struct coordinator *c, uint32_t link);
+/* False: it said so before. */
+bool refusals_add(struct coordinator *c, uint32_t id, uint32_t link);
+/* Was it refused, and is nobody left to ask? */
+bool refusals_true(struct coordinator *c, uint32_t id);
+/* Do refused rows keep the round from its end, and not a code for all here? */
+bool refusals_block(struct coordinator *c);
+/* The round could be ended: strike who refused what is in. */
+void refusals_settle(struct coordinator *c, struct actions *actions);
+void refusals_clear(struct coordinator *c);
+/* The piece is in, merged from here; the round may be over. */
+void answers_judged(struct coordinator *c, uint32_t id,
+                    struct actions *actions);
+/* Chunks of the piece do not fit, as far as anyone can tell. */
+void answers_no_range(struct coordinator *c, uint32_t id,
+                      struct actions *actions);
+
+/* together.c */
+/* Add up the sums of those that will count; bit i of what is returned: number i
+ * is in `total`, and is to be told as such. */
+uint64_t together_add(struct coordinator *c, const struct arrival *arrivals,
+                      uint32_t count);
+
+/* shipping.c */
+#define SHIPPING_COUNT_US (500 * MS_US) /* A worker's look at its disk. */
+
+/* Is it worth waiting for somebody's HAVE or SERVING before slots are given? */
+bool shipping_counting(const struct coordinator *c);
+MUST_CHECK enum err shipping_room(struct member *member, const struct job *job);
+/* After WELCOME: what the chunks are. */
+void shipping_describe(struct coordinator *c, uint32_t link,
+                       struct actions *actions);
+/* Data that the worker lacks of [first, end): sent, or named where it can
+ * fetch them itself. */
+void shipping_send(struct coordinator *c, uint32_t link, uint32_t first,
+                   uint32_t end, struct actions *actions);
+/* Shared data is never shipped: tell a worker that does not know yet where it
+ * is once more; false if it knows. */
+bool shipping_again(struct coordinator *c, uint32_t link,
+                    struct actions *actions);
+void shipping_have(struct coordinator *c, uint32_t link,
+                   const struct msg_have *msg, struct actions *actions);
+/* What a worker asked for: the same, but from no peer (PEER-2). */
+void shipping_direct(struct coordinator *c, uint32_t link, uint32_t first,
+                     uint32_t end, struct actions *actions);
+
+/* peers.c; each does nothing where there are no peers. */
+bool peers_on(const struct coordinator *c);
+MUST_CHECK enum err peers_room(struct coordinator *c);
+void peers_close(struct coordinator *c);
+/* After WELCOME: serve. */
+void peers_invite(struct coordinator *c, uint32_t link,
+                  struct actions *actions);
+void peers_serving(struct coordinator *c, uint32_t link,
+                   const struct msg_serving *msg, struct actions *actions);
+/* It has chunks of [first, end), or is about to. */
+void peers_note(struct coordinator *c, uint32_t link, uint32_t first,
+                uint32_t end);
+/* Who is to give `link` the chunks from `first` on, LINK_NONE if nobody can;
+ * *end is moved to where that ends. */
+uint32_t peers_source(struct coordinator *c, uint32_t link, uint32_t first,
+                      uint32_t *end);
+/* NEED, with a peer that did not give what it should. */
+void peers_failed(struct coordinator *c, uint32_t link,
+                  const struct msg_need *msg, struct actions *actions);
+/* Its session is over. */
+void peers_gone(struct coordinator *c, uint32_t link);
+
+/* stale.c; each is false, or does nothing, for other codes. */
+bool stale_on(const struct coordinator *c);
+/* Is the slot at work on its answer, to this step or an older one? */
+bool stale_busy(const struct coordinator *c, uint32_t slot);
+/* Does `link` owe the answer to just this round? */
+bool stale_awaits(const struct coordinator *c, uint32_t link,
+                  const struct round_key *key);
+/* Is everyone recent enough for the next step?  True for other codes. */
+bool stale_may_end(const struct coordinator *c);
+/* The slot's answer to round `key` is here: note its age.  False: it counts
+ * in the next step. */
+bool stale_arrived(struct coordinator *c, uint32_t slot,
+                   const struct round_key *key);
+/* Did the slot's answer come before this round was open?  Asked once. */
+bool stale_was_early(struct coordinator *c, uint32_t slot);
+/* Has `link` answered, and to older weights than there are? */
+bool stale_behind(const struct coordinator *c, uint32_t link);
+/* A new view is coming: nothing of the old one is waited for. */
+void stale_call_off(struct coordinator *c, struct actions *actions);
+void stale_check(const struct coordinator *c);
+/* products.c */
+/* Is this a job on coded data? */
+bool product_on(const struct coordinator *c);
+/* The number of the optimiser's round, in the key: of coded data each takes
+ * two. */
+uint32_t product_round(const struct coordinator *c);
+/* The half of the gradient c->what that is due: its product instead. */
+void product_open(struct coordinator *c);
+/* The worker is to hold this block: what it holds of another is void. */
+void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
+/* Numbers of the longest answer with this code, and one. */
+uint32_t product_width(const struct coordinator *c, const struct code *code);
+/* Scores and loss, or (halfway) the gradient, from the answers. */
+MUST_CHECK enum err product_decode(struct coordinator *c, struct outcome *out);
+
+/* commit.c */
+/* Append a record; `sync` makes it durable.  Either is answered by
+ * EVENT_JOURNALED. */
+void commit_journal(struct coordinator *c, const struct record *record,
+                    bool sync, struct actions *actions);
+/* The receipt that was put off, if there is one: now, hash and all, because
+ * something else is about to be journaled, or the run ends. */
+void commit_receipt(struct coordinator *c, struct actions *actions);
+/* The driver has hashed the weights (NULL: has not) and reads them no more. */
+void commit_hashed(struct coordinator *c, const struct digest *digest,
+                   struct actions *actions);
+/* The code says the round may end: end it, and the step if it was the last. */
+void commit_round(struct coordinator *c, struct actions *actions);
+void commit_journaled(struct coordinator *c, enum err err,
+                      struct actions *actions);
+/* Give up: what must be durable now cannot be. */
+void commit_fail_disk(struct coordinator *c, enum err err,
+                      struct actions *actions);
+void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
+                         struct actions *actions);
+/* Told to stop while nobody is here: the job is over for now. */
+void commit_stop(struct coordinator *c, struct actions *actions);
+/* The step can never end: fail, in a sentence that goes on with what is saved,
+ * but save the state first.  Asked again if something is being journaled. */
+__attribute__((format(printf, 4, 5))) void
+commit_give_up(struct coordinator *c, struct actions *actions, enum err err,
+               const char *format, ...);
+/* A trial was rejected without a round: on to the next, or to the end. */
+void commit_rejected(struct coordinator *c, struct actions *actions);
+/* No scale fits this point: on to the next trial, or the end. */
+void commit_hopeless(struct coordinator *c, struct actions *actions);
+/* The user's function contradicts itself. */
+void commit_no_function(struct coordinator *c, struct actions *actions);
+/* Told to stop, and nobody is left who could finish the step: stop now. */
+void commit_abandon(struct coordinator *c, struct actions *actions);
+/* To the next step, or to the end. */
+void commit_advance(struct coordinator *c, struct actions *actions);
+
+#endif /* CORE_COORDINATOR_PARTS_H */

@@ -1,0 +1,260 @@
+/*
+ * round.c - the step at hand: when it opens and when it may end.
+ *
+ * The code's pieces are a partition of all chunks; which slot begins with
+ * which is the code's choice.  A piece is `in` once its first answer is
+ * counted.
+ *
+ *   work.c      who was given which piece, and the messages that say so
+ *   balance.c   pieces that move to another worker meanwhile
+ *   answers.c   what comes back
+ */
+#include <string.h>
+
+#include "base/check.h"
+#include "base/quick.h"
+#include "core/bugs.h"
+#include "core/star/coordinator_parts.h"
+#include "math/blocks.h"
+#include "math/vec.h"
+
+void round_slot_in(struct coordinator *c, uint32_t slot)
+{
+    if (c->slot_in[slot])
+        return;
+    c->slot_in[slot] = true;
+    c->slots_in++;
+}
+
+const struct group *round_group(const struct coordinator *c, uint32_t slot)
+{
+    for (uint32_t i = 0; i < c->code.group_count; i++) {
+        const struct group *group = &c->code.groups[i];
+
+        if (slot >= group->slot_first && slot < group->slot_end)
+            return group;
+    }
+    return NULL;
+}
+
+/* The one of its group whose pieces it gives the second answer to. */
+static uint32_t mirrored_slot(const struct coordinator *c, uint32_t slot)
+{
+    const struct group *group = round_group(c, slot);
+
+    if (group == NULL || group->slot_end - group->slot_first < 2)
+        return slot;
+    return slot == group->slot_first ? group->slot_end - 1 : slot - 1;
+}
+
+/* Where pieces are computed once (steal), those that are compared go to a
+ * second one of the group at once, after its own. */
+static uint32_t add_mirrored(const struct coordinator *c, uint32_t slot,
+                             uint32_t count)
+{
+    const struct group *group;
+    uint32_t other;
+
+    if (c->ballots == NULL || c->code.spec.schedule != SCHED_STEAL)
+        return count; /* Before groups are looked for: there may be many. */
+    group = round_group(c, slot);
+    other = mirrored_slot(c, slot);
+    if (other == slot)
+        return count;
+    for (uint32_t id = group->piece_first; id < group->piece_end; id++) {
+        if (c->code.pieces[id].owner == other && verify_wanted(c, id) > 1)
+            c->ids[count++] = id;
+    }
+    return count;
+}
+
+void round_open_slot(struct coordinator *c, uint32_t slot,
+                     struct actions *actions)
+{
+    const uint32_t link = c->slot_link[slot];
+    const uint32_t count = add_mirrored(
+        c, slot, code_work(&c->code, slot, c->ids, c->code.piece_count));
+
+    c->slot_todo[slot] = c->code.carrier == CARRIER_TALLY ? count : 0;
+    if (!c->code.busy[slot])
+        round_slot_in(c, slot); /* More slots than chunks: nothing to do. */
+    if (count == 0 || link == LINK_NONE || stale_busy(c, slot))
+        return;
+    work_open(c, link, c->ids, count, actions);
+}
+
+/* Parts that are restored one by one are kept one by one. */
+uint32_t round_folds(const struct coordinator *c)
+{
+    return product_on(c) ? 0 : c->code.folds;
+}
+
+/* Folds are added to; single rows are overwritten. */
+static void clear_rows(struct coordinator *c)
+{
+    memset(c->rows, 0,
+           round_folds(c) * ((size_t)c->row_dims + 1) * sizeof *c->rows);
+}
+
+/* Who works on an older step still owes its answer. */
+static void clear_assignees(struct coordinator *c)
+{
+    for (uint32_t id = 0; id < c->code.piece_count; id++)
+        c->pieces[id].assignee_count = 0;
+    for (uint32_t i = 0; i < c->alive; i++) {
+        struct member *member = &c->members[c->present[i]];
+
+        member->outstanding = 0;
+        slow_owes(&member->slow, false, c->now);
+    }
+}
+
+static void clear_round(struct coordinator *c)
+{
+    if (!stale_on(c))
+        clear_assignees(c);
+    for (uint32_t id = 0; id < c->code.piece_count; id++)
+        c->pieces[id].in = false;
+    memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
+    memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
+    tally_blank(&c->total);
+    clear_rows(c);
+    c->late = false;
+    c->doubtful = false;
+    c->pieces_in = 0;
+    c->slots_in = 0;
+    refusals_clear(c);
+    for (uint32_t i = 0; i < c->alive; i++) {
+        struct member *member = &c->members[c->present[i]];
+
+        member->in_round = false;
+        member->answered = 0;
+        member->answered_at = c->now;
+        member->idle_beats = 0;
+    }
+}
+
+uint32_t round_vector_dims(const struct coordinator *c)
+{
+    return c->what.kind == EVALUATE_BACK ? block_pad(c->options.job.rows)
+                                         : c->options.job.dims;
+}
+
+static void new_key(struct coordinator *c)
+{
+    c->key.job = c->options.job.id;
+    c->key.view = c->view;
+    c->key.step = c->optim.step;
+    c->key.round = product_round(c);
+    c->key.scale =
+        quick_u64(c->exponent,
+                  evaluation_exponents(c->what.kind, c->options.job.dims) *
+                      sizeof *c->exponent,
+                  0);
+    c->key.weights = evaluation_name(&c->what, round_vector_dims(c));
+    c->opened = c->key;
+}
+
+static enum err choose_scale(struct coordinator *c)
+{
+    if (!c->options.follow)
+        return c->options.scale(c->options.scale_context, &c->what,
+                                c->exponent);
+    if (!vec_finite(c->what.w, c->options.job.dims))
+        return ERR_RANGE;
+    follow_exponents(&c->follow, c->what.kind, c->exponent);
+    return ERR_OK;
+}
+
+void round_again(struct coordinator *c, struct actions *actions)
+{
+    c->key.attempt++;
+    c->stats.redone++;
+    if (c->view_dirty)
+        view_form(c, actions);
+    else
+        round_open(c, actions);
+}
+
+void round_open(struct coordinator *c, struct actions *actions)
+{
+    const bool reserves = c->code.spec.schedule != SCHED_ALL;
+    const struct ask ask = optim_next(&c->optim);
+    uint32_t first;
+    enum err err;
+
+    CHECK(ask.kind == ASK_EVALUATE);
+    c->what = ask.what;
+    c->total.dims = evaluation_dims(c->what.kind, c->options.job.dims);
+    c->arrived.dims = c->total.dims;
+    c->row_dims = c->total.dims;
+    CHECK(c->total.dims <= c->options.job.sum_dims);
+    err = choose_scale(c);
+    if (err != ERR_OK && optim_reject(&c->optim)) {
+        commit_rejected(c, actions);
+        return;
+    }
+    if (err != ERR_OK) {
+        coordinator_fail(c, actions, ERR_RANGE,
+                         "the weights are not finite after step %u: the "
+                         "training diverged; a smaller --lr helps",
+                         c->optim.step);
+        return;
+    }
+    if (product_on(c))
+        product_open(c);
+    new_key(c);
+    clear_round(c);
+    verify_open(c);
+    adapt_open(&c->adapt, c->now);
+    c->phase = COORDINATOR_ROUND;
+    c->step_began_at = c->now;
+    (void)coordinator_trace(c, actions, TRACE_STEP, LINK_NONE);
+    first = code_first_slot(&c->code, c->optim.step);
+    for (uint32_t i = 0; i < c->code.slots; i++) {
+        const uint32_t slot = (first + i) % c->code.slots;
+
+        if (stale_was_early(c, slot))
+            round_slot_in(c, slot);
+        round_open_slot(c, slot, actions);
+    }
+    work_contested(c, actions);
+    /* Where all begin with all that they hold, nothing is left to reserve. */
+    for (uint32_t slot = 0; slot < c->code.slots && reserves; slot++)
+        work_reserve(c, slot, actions);
+    balance_round(c, actions);
+}
+
+bool round_enough(const struct coordinator *c)
+{
+    const struct code_progress progress = {
+        .piece_in = c->piece_in,
+        .slot_in = c->slot_in,
+        .pieces_in = c->pieces_in,
+        .slots_in = c->slots_in,
+        .late = c->late,
+    };
+
+    /* Whatever the stop rule: with everything in there is nothing to wait
+     * for. */
+    return (c->code.carrier == CARRIER_TALLY &&
+            c->pieces_in + BUG(BUG_ONE_SHORT) >= c->code.piece_count) ||
+           (code_enough(&c->code, &progress) && stale_may_end(c));
+}
+
+time_us round_deadline_at(const struct coordinator *c)
+{
+    if (c->phase != COORDINATOR_ROUND || c->late ||
+        c->code.spec.stop != STOP_DEADLINE)
+        return TIME_NEVER;
+    return c->step_began_at + (time_us)(c->code.spec.deadline_s * 1e6);
+}
+
+void round_deadline(struct coordinator *c, struct actions *actions)
+{
+    if (c->now < round_deadline_at(c))
+        return;
+    c->late = true;
+    if (round_enough(c))
+        commit_round(c, actions);
+}

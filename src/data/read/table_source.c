@@ -1,0 +1,723 @@
+#include "data/read/table_source.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "data/read/idx.h"
+#include "data/read/npy.h"
+#include "data/table/csv.h"
+#include "data/table/frame.h"
+#include "data/text/unpack.h"
+#include "os/file/input.h"
+
+enum { SLURP_BYTES = 1 << 16, NAMES_SHOWN = 8, NAMES_MIN = 20 };
+
+static struct pool *pool_of(const struct source_options *options)
+{
+    return options->pool != NULL ? options->pool : pool_serial();
+}
+
+const char *source_shown(const struct source_options *options)
+{
+    return strcmp(options->spec, "-") == 0 ? "standard input" : options->spec;
+}
+
+void source_note(const struct source_options *options, const char *format, ...)
+{
+    char sentence[WHY_SIZE];
+    va_list arguments;
+
+    if (options->note == NULL)
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    options->note(options->note_context, sentence);
+}
+
+bool table_wants_encoder(const struct source_options *options)
+{
+    return options->categorical != NULL || options->pairs ||
+           options->scaling != SCALE_NONE ||
+           options->missing != MISSING_REFUSE || options->drop != NULL ||
+           options->weight != NULL;
+}
+
+enum err table_refuse_encoder(struct why *why)
+{
+    return why_set(why, ERR_UNSUPPORTED,
+                   "--categorical, --pairs, --scale, --missing, --drop and "
+                   "--weight are for tables: csv, tsv, npy and dense npz");
+}
+
+static const struct encoder *fitted(const struct source_options *options)
+{
+    return options->encoder != NULL && options->encoder->column != NULL
+               ? options->encoder
+               : NULL;
+}
+
+static struct columns_wanted wanted_of(const struct source_options *options)
+{
+    return (struct columns_wanted){
+        .label = options->label,
+        .drop = options->drop,
+        .weight = options->weight,
+        .known = fitted(options) != NULL ? &fitted(options)->schema : NULL};
+}
+
+/* Must the table go through a frame, whatever is in it? */
+static bool needs_frame(const struct source_options *options)
+{
+    if (fitted(options) != NULL)
+        return !encoder_is_plain(fitted(options));
+    return options->categorical != NULL || options->pairs ||
+           options->scaling != SCALE_NONE || options->missing != MISSING_REFUSE;
+}
+
+/* --- what people are told ---------------------------------------------------
+ */
+
+/* Bytes that are no letters in UTF-8 may be in another encoding. */
+static bool is_foreign(const char *text)
+{
+    const struct quote shown = quote_text(text);
+
+    for (size_t i = 0; i < QUOTE_MAX && text[i] != '\0'; i++) {
+        if ((unsigned char)text[i] >= 0x80 && shown.text[i] == '?')
+            return true;
+    }
+    return false;
+}
+
+static void note_unknown(const struct source_options *options,
+                         const struct frame *frame,
+                         const struct unknown_words *unknown)
+{
+    const struct csv *const csv = &frame->csv;
+    uint32_t col = 0;
+
+    if (unknown->fields == 0)
+        return;
+    while (csv->columns.role[col] != unknown->column)
+        col++;
+    source_note(options,
+                "%s: %llu field%s with a category that the training table "
+                "does not have, the first '%s' in column %u%s%s%s; such "
+                "fields count as no category%s",
+                source_shown(options), (unsigned long long)unknown->fields,
+                unknown->fields == 1 ? "" : "s", quote_text(unknown->text).text,
+                col + 1, csv->header ? " (" : "",
+                quote_text(csv_name(csv, col)).text, csv->header ? ")" : "",
+                is_foreign(unknown->text)
+                    ? "; that is not UTF-8: if the training table was, "
+                      "convert this one (iconv -f latin1 -t UTF-8)"
+                    : "");
+}
+
+/* Names come first: a number that is both counts as a name. */
+static void note_numbers(const struct source_options *options,
+                         const struct csv *csv, const char *option,
+                         const char *list)
+{
+    while (csv->header && list != NULL && *list != '\0') {
+        const struct span item = {list, strcspn(list, ",")};
+        uint32_t named = 0;
+        uint32_t placed = 0;
+
+        if (csv_find(csv, item, &named, NULL) == ERR_OK &&
+            csv_place(csv, item, &placed) && placed != named)
+            source_note(options,
+                        "%s: --%s %s is the column of that name, which is "
+                        "column %u; --%s :%s is the one in that place",
+                        source_shown(options), option, quote(item).text,
+                        named + 1, option, quote(item).text);
+        list += item.size + (list[item.size] == ',');
+    }
+}
+
+/* What was made of the columns that nobody said anything about. */
+static void note_columns(const struct source_options *options,
+                         const struct csv *csv)
+{
+    const struct columns *const columns = &csv->columns;
+    const char *const first = csv_name(csv, 0);
+
+    note_numbers(options, csv, "label", options->label);
+    note_numbers(options, csv, "drop", options->drop);
+    note_numbers(options, csv, "weight", options->weight);
+    note_numbers(options, csv, "categorical", options->categorical);
+    if (columns->strangers > 0)
+        source_note(options,
+                    "%s: %u column%s that the model was not trained on %s left "
+                    "alone, the first is column %u (%s)",
+                    source_shown(options), columns->strangers,
+                    columns->strangers == 1 ? "" : "s",
+                    columns->strangers == 1 ? "is" : "are",
+                    columns->stranger + 1,
+                    quote_text(csv_name(csv, columns->stranger)).text);
+    if (csv->wanted.known != NULL)
+        return;
+    if (csv->first.run && options->header == HEADER_AUTO)
+        source_note(options,
+                    "%s: the first line counts up from %s and is taken for a "
+                    "header (--header no: it is a row)",
+                    source_shown(options),
+                    quote_text(first[0] == '\0' && csv->cols > 1
+                                   ? csv_name(csv, 1)
+                                   : first)
+                        .text);
+    if (csv->header && columns->role[0] < COLUMN_FEATURES &&
+        (first[0] == '\0' || strcmp(first, "Unnamed: 0") == 0))
+        source_note(options,
+                    "%s: the first column has no name; if it only numbers the "
+                    "rows, as the index that pandas writes does, leave it out "
+                    "with --drop :1",
+                    source_shown(options));
+}
+
+/* A header that looks like a row may be one. */
+static void note_header(const struct source_options *options,
+                        const struct csv *csv, uint32_t again)
+{
+    uint32_t empty = 1; /* The first may well be: pandas' index. */
+
+    if (!csv->header || csv->first.run || options->header != HEADER_AUTO ||
+        csv->wanted.known != NULL)
+        return;
+    while (empty < csv->cols && csv_name(csv, empty)[0] != '\0')
+        empty++;
+    if (again < csv->cols && csv_name(csv, again)[0] != '\0')
+        source_note(options,
+                    "%s: the first line is taken for the header (--header no "
+                    "if it is a row), though the name of column %u, '%s', is "
+                    "one of its values, too",
+                    source_shown(options), again + 1,
+                    quote_text(csv_name(csv, again)).text);
+    else if (empty < csv->cols)
+        source_note(options,
+                    "%s: the first line is taken for the header (--header no "
+                    "if it is a row), though column %u has no name in it",
+                    source_shown(options), empty + 1);
+}
+
+/* "sex (2)", or "column 3 (2)" without a header, behind what is there; false if
+ * there is no room for all of it. */
+static bool add_column(char *list, size_t room, const struct csv *csv,
+                       uint32_t col, uint32_t categories)
+{
+    const char *const name = csv_name(csv, col);
+    const size_t used = strlen(list);
+    char number[32];
+    int size;
+
+    (void)snprintf(number, sizeof number, "column %u", col + 1);
+    size =
+        snprintf(list + used, room - used, "%s%s (%u)", used > 0 ? ", " : "",
+                 name[0] == '\0' ? number : quote_text(name).text, categories);
+    if (size >= 0 && (size_t)size < room - used)
+        return true;
+    list[used] = '\0';
+    return false;
+}
+
+/* Which columns became categories because of what is in them. */
+static void note_words(const struct source_options *options,
+                       const struct frame *frame)
+{
+    const struct csv *const csv = &frame->csv;
+    char list[WHY_SIZE / 2] = "";
+    uint32_t count = 0;
+    bool cut = false;
+
+    for (uint32_t i = 0; i < csv->cols && !cut; i++) {
+        const uint32_t role = csv->columns.role[i];
+
+        if (role < COLUMN_FEATURES && frame->column[role].categorical)
+            cut = count++ == NAMES_SHOWN ||
+                  !add_column(list, sizeof list, csv, i,
+                              frame->column[role].categories);
+    }
+    if (count > 0)
+        source_note(options,
+                    "%s: columns of words become one 0/1 column for each "
+                    "word: %s%s (--drop leaves columns out)",
+                    source_shown(options), list, cut ? ", ..." : "");
+}
+
+static uint32_t rows_present(const struct frame_column *column, uint32_t rows)
+{
+    uint32_t present = 0;
+
+    for (uint32_t i = 0; i < rows; i++)
+        present += column->code[i] != FRAME_MISSING;
+    return present;
+}
+
+/* Ids and names: most rows have a word of their own. */
+static bool holds_names(const struct frame_column *column, uint32_t rows)
+{
+    return column->categorical && column->categories >= NAMES_MIN &&
+           column->categories > rows_present(column, rows) / 2;
+}
+
+static void note_names(const struct source_options *options,
+                       const struct frame *frame)
+{
+    const struct csv *const csv = &frame->csv;
+
+    for (uint32_t i = 0; i < csv->cols; i++) {
+        const uint32_t role = csv->columns.role[i];
+        const char *const name = csv_name(csv, i);
+
+        if (role < COLUMN_FEATURES &&
+            holds_names(&frame->column[role], frame->rows))
+            source_note(options,
+                        "%s: column %u%s%s%s has %u different words in %u "
+                        "rows; names and ids say nothing about other rows: "
+                        "leave it out with --drop :%u",
+                        source_shown(options), i + 1, csv->header ? " (" : "",
+                        csv->header ? quote_text(name).text : "",
+                        csv->header ? ")" : "", frame->column[role].categories,
+                        frame->rows, i + 1);
+    }
+}
+
+static enum err refuse_names(const struct frame *frame, struct why *why)
+{
+    const struct csv *const csv = &frame->csv;
+
+    if (!holds_names(&frame->classes, frame->rows))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "the labels, column %u (%s), are %u different words in %u "
+                   "rows, so names or ids rather than classes; --label COLUMN "
+                   "says where the labels are",
+                   csv->columns.label + 1,
+                   quote_text(csv_name(csv, csv->columns.label)).text,
+                   frame->classes.categories, frame->rows);
+}
+
+/* --- frames -----------------------------------------------------------------
+ */
+
+enum err table_encode(const struct source_options *options,
+                      const struct frame *frame, const bool *without,
+                      struct encoder *encoder, struct stage *stage,
+                      struct why *why)
+{
+    const struct encode_options how = {.scaling = options->scaling,
+                                       .all_pairs = options->pairs,
+                                       .missing = options->missing,
+                                       .without = without};
+    struct unknown_words unknown = {0};
+    enum err err = ERR_OK;
+
+    if (encoder->column == NULL)
+        err = encoder_fit(encoder, frame, &how, why);
+    if (err == ERR_OK)
+        err = encoder_apply(encoder, frame, stage, &unknown, why);
+    if (err == ERR_OK && without == NULL)
+        note_unknown(options, frame, &unknown);
+    return err;
+}
+
+/* And keep it, if asked for. */
+static enum err encode_frame(const struct source_options *options,
+                             struct frame *frame, struct stage *stage,
+                             struct why *why)
+{
+    struct encoder own = {0};
+    struct encoder *const encoder =
+        options->encoder != NULL ? options->encoder : &own;
+    enum err err = ERR_OK;
+
+    if (fitted(options) != NULL && !options->unlabelled)
+        err = encoder_check_labels(encoder, frame, why);
+    if (err == ERR_OK)
+        err = table_encode(options, frame, NULL, encoder, stage, why);
+
+    encoder_close(&own);
+    if (err == ERR_OK && options->keep != NULL) {
+        *options->keep = *frame;
+        *frame = (struct frame){0};
+    }
+    return err;
+}
+
+static enum err open_text(const struct source_options *options,
+                          const struct span *text, struct text_source *source,
+                          struct why *why)
+{
+    enum err err;
+
+    if (text == NULL)
+        return text_open(source, options->spec, why);
+    err = text_open_memory(source, text->at, text->size);
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+/* Read the table as the encoder was fitted to one; *kinds is to be freed. */
+static enum err like_fitted(const struct encoder *encoder,
+                            struct frame_options *how, bool **kinds)
+{
+    bool *const made = mem_new(encoder->columns, sizeof *made);
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    for (uint32_t j = 0; j < encoder->columns; j++)
+        made[j] = encoder->column[j].categorical;
+    how->kinds = made;
+    how->label_words = encoder->classes.categories > 0;
+    how->missing = encoder_fills(encoder);
+    *kinds = made;
+    return ERR_OK;
+}
+
+/* What is in the columns of a table that nothing is fitted to yet. */
+static enum err look_first(const struct source_options *options,
+                           const struct span *text, struct frame_options *how,
+                           struct survey *survey, struct why *why)
+{
+    struct text_source source = {0};
+    enum err err = open_text(options, text, &source, why);
+
+    if (err == ERR_OK)
+        err = survey_read(&source, how, survey, why);
+    text_close(&source);
+    how->survey = survey;
+    how->header = survey->header ? HEADER_YES : HEADER_NO;
+    return err;
+}
+
+static bool is_auto(const char *categorical)
+{
+    return categorical == NULL || strcmp(categorical, "auto") == 0;
+}
+
+static enum err read_frame(const struct source_options *options, char separator,
+                           const struct span *text, struct frame *frame,
+                           struct why *why)
+{
+    struct frame_options how = {.wanted = wanted_of(options),
+                                .header = options->header,
+                                .separator = separator,
+                                .categorical = is_auto(options->categorical)
+                                                   ? NULL
+                                                   : options->categorical,
+                                .markers = true,
+                                .missing = options->missing != MISSING_REFUSE,
+                                .missing_labels = options->unlabelled};
+    struct text_source source = {0};
+    struct survey survey = {0};
+    bool *kinds = NULL;
+    enum err err = ERR_OK;
+
+    if (fitted(options) == NULL)
+        err = look_first(options, text, &how, &survey, why);
+    else if (like_fitted(fitted(options), &how, &kinds) != ERR_OK)
+        err = why_set(why, ERR_NOMEM, "out of memory");
+    if (err == ERR_OK)
+        err = open_text(options, text, &source, why);
+    if (err == ERR_OK)
+        err = frame_read(&source, &how, frame, why);
+    if (err == ERR_OK)
+        note_header(options, &frame->csv,
+                    how.survey != NULL ? survey.again : frame->csv.cols);
+    text_close(&source);
+    survey_close(&survey);
+    mem_free(kinds);
+    return err;
+}
+
+static enum err stage_frame(const struct source_options *options,
+                            char separator, const struct span *text,
+                            struct stage *stage, struct why *why)
+{
+    struct frame frame = {0};
+    enum err err = read_frame(options, separator, text, &frame, why);
+
+    if (err == ERR_OK) {
+        note_columns(options, &frame.csv);
+        if (fitted(options) == NULL && is_auto(options->categorical)) {
+            note_words(options, &frame);
+            note_names(options, &frame);
+            err = refuse_names(&frame, why);
+        }
+        if (err == ERR_OK)
+            err = encode_frame(options, &frame, stage, why);
+    }
+    frame_close(&frame);
+    return err;
+}
+
+/* --- csv --------------------------------------------------------------------
+ */
+
+/* Keep the columns of a table whose numbers were taken as they are. */
+static enum err keep_columns(const struct source_options *options,
+                             const struct csv *form, struct why *why)
+{
+    struct schema schema = {0};
+    enum err err;
+
+    if (options->encoder == NULL || options->encoder->column != NULL)
+        return ERR_OK;
+    err = schema_of(&schema, form, &form->columns);
+    if (err == ERR_OK)
+        err = encoder_plain(options->encoder, &schema);
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+static enum err stage_numbers(const struct source_options *options,
+                              char separator, const struct span *text,
+                              struct stage *stage, struct why *why)
+{
+    struct csv csv = {.wanted = wanted_of(options),
+                      .header_wanted = options->header,
+                      .separator = separator};
+    enum err err =
+        csv_stage(options->spec, text, &csv, pool_of(options), stage, why);
+
+    if (err == ERR_OK)
+        err = keep_columns(options, &csv, why);
+    if (err == ERR_OK) {
+        note_header(options, &csv, csv.cols);
+        note_columns(options, &csv);
+    }
+    csv_close(&csv);
+    return err;
+}
+
+/* May a frame hold what plain rows of numbers did not? */
+static bool may_mend(enum err err)
+{
+    return err == ERR_FORMAT || err == ERR_UNSUPPORTED || err == ERR_UNKNOWN ||
+           err == ERR_SHAPE;
+}
+
+static enum err read_csv(const struct source_options *options, char separator,
+                         const struct span *text, struct stage *stage,
+                         struct why *why)
+{
+    enum err err = ERR_FORMAT;
+
+    if (!needs_frame(options))
+        err = stage_numbers(options, separator, text, stage, why);
+    if (!may_mend(err))
+        return err;
+    stage_clear(stage);
+    if (why != NULL)
+        *why = (struct why){0}; /* It may well succeed. */
+    return stage_frame(options, separator, text, stage, why);
+}
+
+/* All of a stream, which cannot be read twice. */
+static enum err slurp(const char *path, struct span *text, struct why *why)
+{
+    struct unpacker *in = NULL;
+    char *data = NULL;
+    size_t size = 0;
+    size_t room = 0;
+    size_t got = 1;
+    enum err err = unpacker_open(path, &in, why);
+
+    while (err == ERR_OK && got > 0) {
+        char *const grown = mem_grow(data, size, size + SLURP_BYTES, 1, &room);
+
+        if (grown == NULL) {
+            err = why_set(why, ERR_NOMEM, "out of memory");
+            break;
+        }
+        data = grown;
+        err = unpacker_fill(in, data + size, room - size, &got, why);
+        if (err == ERR_OK && memchr(data + size, '\0', got) != NULL)
+            err = why_set(why, ERR_FORMAT,
+                          "a NUL byte; is this a text file, and not UTF-16?");
+        size += err == ERR_OK ? got : 0;
+    }
+    unpacker_close(in);
+    if (err != ERR_OK) {
+        mem_free(data);
+        return err;
+    }
+    *text = (struct span){data, size};
+    return ERR_OK;
+}
+
+static enum err take_separator(const char *text, char *separator,
+                               struct why *why)
+{
+    if (text == NULL)
+        return ERR_OK;
+    if (strcmp(text, "tab") == 0)
+        text = "\t";
+    *separator = text[0];
+    return text[0] != '\0' && text[1] == '\0' &&
+                   strchr("\"\r\n", text[0]) == NULL
+               ? ERR_OK
+               : why_set(why, ERR_RANGE,
+                         "--separator %.8s: one character, or tab", text);
+}
+
+enum err table_read_csv(const struct source_options *options, char separator,
+                        struct stage *stage, struct why *why)
+{
+    struct span text = {0};
+    void *held;
+    enum err err = take_separator(options->separator, &separator, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (options->text.at != NULL)
+        return read_csv(options, separator, &options->text, stage, why);
+    if (!input_is_stream(options->spec))
+        return read_csv(options, separator, NULL, stage, why);
+    err = slurp(options->spec, &text, why);
+    if (err != ERR_OK)
+        return err;
+    err = read_csv(options, separator, &text, stage, why);
+    memcpy(&held, &text.at, sizeof held); /* It is ours. */
+    mem_free(held);
+    return err;
+}
+
+/* --- binary -----------------------------------------------------------------
+ */
+
+enum err table_read_labels(const char *path, double **labels, uint64_t *count,
+                           struct why *why)
+{
+    struct unpacker *in = NULL;
+    uint8_t first[8];
+    size_t got = 0;
+    bool npy;
+    enum err err = input_is_stream(path)
+                       ? why_set(why, ERR_UNSUPPORTED,
+                                 "labels are not read from a pipe: name a file")
+                       : unpacker_open(path, &in, why);
+
+    if (err == ERR_OK)
+        err = unpacker_fill(in, first, sizeof first, &got, why);
+    unpacker_close(in);
+    in = NULL;
+    npy = npy_is_magic(first, got);
+    if (err == ERR_OK && !npy && !idx_is_magic(first, got))
+        err = why_set(why, ERR_FORMAT,
+                      "neither npy nor IDX; labels of a file of their own are "
+                      "read from these two, and an npz takes X and y together");
+    if (err == ERR_OK)
+        err = unpacker_open(path, &in, why);
+    if (err == ERR_OK)
+        err = npy ? npy_labels(in, labels, count, why)
+                  : idx_labels(in, labels, count, why);
+    unpacker_close(in);
+    return err == ERR_OK ? err : why_in(why, err, "--labels %s", path);
+}
+
+static bool takes_gaps(const struct source_options *options)
+{
+    return fitted(options) != NULL ? encoder_fills(fitted(options))
+                                   : options->missing != MISSING_REFUSE;
+}
+
+static enum err refuse_words(const struct source_options *options,
+                             struct why *why)
+{
+    const struct encoder *const encoder = fitted(options);
+    bool words = encoder == NULL
+                     ? !is_auto(options->categorical) || options->pairs
+                     : encoder->classes.categories > 0;
+
+    for (uint32_t j = 0; encoder != NULL && j < encoder->columns; j++)
+        words |= encoder->column[j].categorical;
+    return words ? why_set(why, ERR_UNSUPPORTED,
+                           "columns of categories are for csv and tsv; this "
+                           "table holds numbers only")
+                 : ERR_OK;
+}
+
+enum err table_stage_npy(const struct source_options *options,
+                         struct unpacker *in, const double *labels,
+                         uint64_t count, struct stage *stage, struct why *why)
+{
+    struct csv form = {.wanted = wanted_of(options)};
+    struct frame frame = {0};
+    enum err err = refuse_words(options, why);
+
+    if (err == ERR_OK && needs_frame(options)) {
+        err = npy_frame(in, labels, count, takes_gaps(options), &form, &frame,
+                        why);
+        if (err == ERR_OK)
+            err = encode_frame(options, &frame, stage, why);
+    } else if (err == ERR_OK) {
+        err = npy_stage(in, labels, count, &form, pool_of(options), stage, why);
+        if (err == ERR_OK)
+            err = keep_columns(options, &form, why);
+    }
+    frame_close(&frame);
+    csv_close(&form);
+    return err;
+}
+
+static enum err stage_idx(const struct source_options *options,
+                          struct unpacker *in, const double *labels,
+                          uint64_t count, struct stage *stage, struct why *why)
+{
+    struct csv form = {.wanted = {.label = LABEL_NONE}};
+    uint64_t cols = 0;
+    enum err err =
+        idx_stage(in, labels, count, &cols, pool_of(options), stage, why);
+
+    if (err != ERR_OK)
+        return err;
+    CHECK(cols <= DATA_COLS_MAX); /* Or it would not have been read. */
+    form.cols = (uint32_t)cols;
+    err = columns_assign(&form, &form.wanted, &form.columns, why);
+    if (err == ERR_OK)
+        err = keep_columns(options, &form, why);
+    csv_close(&form);
+    return err;
+}
+
+static enum err read_binary(const struct source_options *options, bool idx,
+                            struct stage *stage, struct why *why)
+{
+    struct unpacker *in = NULL;
+    double *labels = NULL;
+    uint64_t count = 0;
+    enum err err = ERR_OK;
+
+    if (options->labels_file != NULL)
+        err = table_read_labels(options->labels_file, &labels, &count, why);
+    if (err == ERR_OK)
+        err = unpacker_open(options->spec, &in, why);
+    if (err == ERR_OK)
+        err = idx ? stage_idx(options, in, labels, count, stage, why)
+                  : table_stage_npy(options, in, labels, count, stage, why);
+    unpacker_close(in);
+    mem_free(labels);
+    return err;
+}
+
+enum err table_read_npy(const struct source_options *options,
+                        struct stage *stage, struct why *why)
+{
+    return read_binary(options, false, stage, why);
+}
+
+enum err table_read_idx(const struct source_options *options,
+                        struct stage *stage, struct why *why)
+{
+    if (options->labels_file == NULL && !options->unlabelled)
+        return why_set(why, ERR_SHAPE,
+                       "an IDX file has no labels; add --labels FILE");
+    if (fitted(options) == NULL ? table_wants_encoder(options)
+                                : !encoder_is_plain(fitted(options)))
+        return table_refuse_encoder(why);
+    return read_binary(options, true, stage, why);
+}

@@ -1,0 +1,68 @@
+/*
+ * coded.h - a worker's block of coded data (math/blocks.h), and products.
+ *
+ * Both matrices are dense fp64 and row-major, so that X w and X^T r are the
+ * scores of kernel.h and have the same bits on every machine.  A worker that
+ * has the rows makes its block itself; one that has not is sent it strip by
+ * strip and never sees a row.
+ */
+#ifndef DATA_CODED_H
+#define DATA_CODED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "data/rows/dataset.h"
+#include "math/blocks.h"
+
+#define CODED_BYTES_MAX (UINT64_C(1) << 33) /* Of one block. */
+
+struct flag;
+
+struct coded {
+    struct block_shape shape;
+    struct block_term *terms;
+    uint32_t count;
+    double *tall, *wide;
+    uint8_t *has; /* Per strip: it is there. */
+};
+
+struct block_shape coded_shape(const struct dataset *data, uint32_t parts);
+/* Bytes of a block of this shape. */
+uint64_t coded_bytes(const struct block_shape *shape);
+
+/* Room for a block of no strips; copies the terms.  ERR_TOOBIG: more than
+ * CODED_BYTES_MAX.  Zeroed memory is safe to close. */
+MUST_CHECK enum err coded_init(struct coded *coded,
+                               const struct block_shape *shape,
+                               const struct block_term *terms, uint32_t count);
+void coded_close(struct coded *coded);
+
+/* A strip as bytes for shipping, and back.  store: ERR_FORMAT if size or
+ * values (NaN, Inf) do not fit. */
+size_t coded_strip_bytes(const struct block_shape *shape, uint32_t strip);
+size_t coded_strip_bytes_max(const struct block_shape *shape);
+/* `data` has all rows.  ERR_NOMEM. */
+MUST_CHECK enum err coded_strip_encode(const struct dataset *data,
+                                       const struct block_shape *shape,
+                                       const struct block_term *terms,
+                                       uint32_t count, uint32_t strip,
+                                       uint8_t *out);
+MUST_CHECK enum err coded_strip_store(struct coded *coded, uint32_t strip,
+                                      const uint8_t *in, size_t size);
+
+/* Make all strips that are missing from `data`, which has all rows.
+ * ERR_CANCELLED once `cancel` (may be NULL) is raised: call again. */
+MUST_CHECK enum err coded_fill(struct coded *coded, const struct dataset *data,
+                               struct pool *pool, const struct flag *cancel);
+/* out[block_out] = the product `kind` with in[block_in], whose strips are
+ * there.  ERR_CANCELLED as above; ERR_RANGE: not finite. */
+MUST_CHECK enum err coded_multiply(const struct coded *coded,
+                                   enum evaluation_kind kind, enum isa isa,
+                                   const double *in, double *out,
+                                   struct pool *pool,
+                                   const struct flag *cancel);
+
+#endif /* DATA_CODED_H */

@@ -1,0 +1,162 @@
+#include "data/rows/labels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "data/span.h"
+
+/* Distinct labels in ascending order. */
+struct label_set {
+    uint32_t count;
+    double label[CLASSES_MAX];
+    uint32_t seen[CLASSES_MAX];
+};
+
+/* Where `label` is among the sorted ones, or would be. */
+static uint32_t label_place(const double *sorted, uint32_t count, double label)
+{
+    uint32_t low = 0;
+    uint32_t high = count;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (sorted[middle] < label)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* False once there is no room. */
+static bool label_add(struct label_set *set, double label)
+{
+    const uint32_t at = label_place(set->label, set->count, label);
+
+    if (isnan(label)) /* A row to be judged, without a label. */
+        return true;
+    if (at < set->count && set->label[at] == label) {
+        set->seen[at]++;
+        return true;
+    }
+    if (set->count == CLASSES_MAX)
+        return false;
+    memmove(set->label + at + 1, set->label + at,
+            (set->count - at) * sizeof *set->label);
+    memmove(set->seen + at + 1, set->seen + at,
+            (set->count - at) * sizeof *set->seen);
+    set->label[at] = label;
+    set->seen[at] = 1;
+    set->count++;
+    return true;
+}
+
+/* False if there are more than CLASSES_MAX. */
+static bool find_labels(const struct dataset *data, struct label_set *set)
+{
+    for (uint32_t row = 0; row < data->rows; row++) {
+        if (!label_add(set, data->y[row]))
+            return false;
+    }
+    return true;
+}
+
+static bool all_whole(const double *label, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (label[i] != floor(label[i]))
+            return false;
+    }
+    return true;
+}
+
+static enum err say_unknown(uint32_t row, double label, const double *labels,
+                            uint32_t count, struct why *why)
+{
+    char list[LIST_SIZE] = "";
+    char number[32];
+
+    for (uint32_t k = 0; k < count; k++) {
+        (void)snprintf(number, sizeof number, "%.17g", labels[k]);
+        list_add(list, sizeof list, number);
+    }
+    return why_set(why, ERR_MISMATCH,
+                   "row %u: label %.17g is not one of the training set's: %s",
+                   row + 1, label, list);
+}
+
+/* Replace each label by its number, or by -1 and +1 if there are two and
+ * `signs`. */
+static enum err map_labels(struct dataset *data, const double *labels,
+                           uint32_t count, bool signs, struct why *why)
+{
+    for (uint32_t row = 0; row < data->rows; row++) {
+        const uint32_t at = label_place(labels, count, data->y[row]);
+
+        if (at == count || labels[at] != data->y[row])
+            return say_unknown(row, data->y[row], labels, count, why);
+    }
+    for (uint32_t row = 0; row < data->rows; row++) {
+        const uint32_t at = label_place(labels, count, data->y[row]);
+
+        data->y[row] = signs && count == 2 ? (at == 1 ? 1 : -1) : (double)at;
+    }
+    return ERR_OK;
+}
+
+/* Classes, where nobody said what they are? */
+static bool look_like_classes(const struct label_set *set)
+{
+    if (set->count == 2)
+        return true;
+    if (set->count > LABELS_CLASSES_MAX || !all_whole(set->label, set->count))
+        return false;
+    for (uint32_t k = 0; k < set->count; k++)
+        if (set->seen[k] < LABELS_SEEN_MIN)
+            return false;
+    return true;
+}
+
+static enum err settle_own(struct dataset *data, struct label_set *set,
+                           const struct label_options *options, struct why *why)
+{
+    const bool counted = find_labels(data, set);
+    const bool numbers = !options->regression && !options->classes &&
+                         !options->words && set->count > 1 &&
+                         !look_like_classes(set);
+    const uint32_t count = counted && !numbers ? set->count : 0;
+    enum err err;
+
+    err = dataset_set_labels(data, set->label, count);
+    if (err != ERR_OK)
+        return why_set(why, err, "%s", err_text(err));
+    if (options->regression || count < 2)
+        return ERR_OK;
+    return map_labels(data, set->label, count, !options->classes, why);
+}
+
+enum err labels_settle(struct dataset *data,
+                       const struct label_options *options, struct why *why)
+{
+    struct label_set *set;
+    enum err err;
+
+    if (options->labels != NULL && !options->regression) {
+        err = map_labels(data, options->labels, options->label_count,
+                         !options->classes, why);
+        if (err != ERR_OK)
+            return err;
+        err = dataset_set_labels(data, options->labels, options->label_count);
+        return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+    }
+    set = mem_new(1, sizeof *set);
+    if (set == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    err = settle_own(data, set, options, why);
+    mem_free(set);
+    return err;
+}

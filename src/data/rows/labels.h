@@ -1,0 +1,39 @@
+/*
+ * labels.h - from labels as read to what models want.
+ *
+ *     two                     -1 and +1, the smaller first
+ *     words, or 3 to 20       0, 1, 2, ... in ascending order (classes)
+ *     whole numbers, each
+ *     seen 5 times or more
+ *     other                   as read (regression); they are not counted
+ *
+ * If classes are asked for, all are numbered 0, 1, ..., two of them too.
+ */
+#ifndef DATA_LABELS_H
+#define DATA_LABELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "data/rows/dataset.h"
+
+#define LABELS_CLASSES_MAX 20u /* More, or one rarer, are numbers. */
+#define LABELS_SEEN_MIN    5u
+
+struct label_options {
+    bool regression;      /* Keep labels as read, whatever they are. */
+    bool classes;         /* Number them, whole or not, two or more. */
+    bool words;           /* They are numbers of words. */
+    const double *labels; /* Those of the training set (or model), ascending,
+                             or NULL to find them. */
+    uint32_t label_count;
+};
+
+/* Count and map data->y; sets label and classes.  ERR_MISMATCH if a label is
+ * not one of options->labels, ERR_NOMEM: with a sentence. */
+MUST_CHECK enum err labels_settle(struct dataset *data,
+                                  const struct label_options *options,
+                                  struct why *why);
+
+#endif /* DATA_LABELS_H */

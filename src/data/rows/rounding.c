@@ -1,0 +1,142 @@
+#include "data/rows/rounding.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+
+struct ends {
+    double low, high;
+    double error;  /* The largest. */
+    uint32_t rows; /* In which it is not zero. */
+    bool fraction; /* Some value is not whole. */
+};
+
+#define WHOLE_MAX 0x1p24 /* fp32 holds all whole numbers up to it. */
+
+/* Half a unit in the last of 24 bits, if what was read is not there any more.
+ */
+static double error_of(double value, bool exact)
+{
+    return exact ? fabs((double)(float)value - value) : fabs(value) * 0x1p-24;
+}
+
+static void take_value(struct ends *ends, double value, bool exact)
+{
+    const double error = error_of(value, exact);
+
+    if (ends->rows == 0 || value < ends->low)
+        ends->low = value;
+    if (ends->rows == 0 || value > ends->high)
+        ends->high = value;
+    ends->error = error > ends->error ? error : ends->error;
+    ends->rows += value != 0;
+    /* Beyond it nothing that was rounded has a fraction. */
+    ends->fraction = ends->fraction ||
+                     (fabs(value) < 0x1p62 && (double)(int64_t)value != value);
+}
+
+/* Few columns of sparse rows have no zero: only those are looked at, after a
+ * first pass that counts. */
+static enum err take_sparse(const struct dataset *data, struct ends *ends)
+{
+    const uint64_t end = data->begin[data->rows];
+    uint32_t *const count = mem_new(data->cols, sizeof *count);
+
+    if (count == NULL)
+        return ERR_NOMEM;
+    for (uint64_t k = 0; k < end; k++)
+        count[data->column[k]]++;
+    for (uint64_t k = 0; k < end; k++) {
+        const uint32_t j = data->column[k];
+
+        if (count[j] == data->rows)
+            take_value(&ends[j],
+                       data->value == NULL ? 1 : (double)data->value[k], false);
+    }
+    mem_free(count);
+    return ERR_OK;
+}
+
+static enum err take_dense(const struct dataset *data, struct ends *ends)
+{
+    double *const row = mem_new(data->stride, sizeof *row);
+
+    if (row == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < data->rows; i++) {
+        dataset_row_values(data, i, row);
+        for (uint32_t j = 0; j < data->cols; j++)
+            take_value(&ends[j], row[j], data->storage == STORAGE_F64);
+    }
+    mem_free(row);
+    return ERR_OK;
+}
+
+/* How much of its spread a column loses.  One that is constant has none: as
+ * read, nothing is lost; once rounded, all may be. */
+static double share_of(const struct dataset *data, const struct ends *ends)
+{
+    const double spread = ends->high - ends->low;
+
+    if (ends->rows < data->rows || ends->error == 0)
+        return 0;
+    if (spread == 0)
+        return data->storage == STORAGE_F64 ? 0 : 1;
+    return ends->error / spread;
+}
+
+static bool loses_whole(const struct dataset *data, const struct ends *ends)
+{
+    return !ends->fraction && ends->error > 0 &&
+           (data->storage == STORAGE_F64 ||
+            fmax(ends->high, -ends->low) > WHOLE_MAX);
+}
+
+static void judge(const struct dataset *data, uint32_t features,
+                  const struct ends *ends, struct rounding *found)
+{
+    *found = (struct rounding){0};
+    for (uint32_t j = 0; j < data->cols; j++) {
+        const uint32_t column = data->original == NULL ? j : data->original[j];
+        const double share = share_of(data, &ends[j]);
+
+        if (column >= features ||
+            (!(share > ROUNDING_HARM) && !loses_whole(data, &ends[j])))
+            continue;
+        found->columns++;
+        if (found->columns == 1 || share > found->share) {
+            found->worst = column;
+            found->share = share;
+        }
+    }
+}
+
+enum err rounding_find(const struct dataset *data, uint32_t features,
+                       struct rounding *found)
+{
+    struct ends *const ends = mem_new(data->cols, sizeof *ends);
+    enum err err = ends == NULL ? ERR_NOMEM : ERR_OK;
+
+    if (err == ERR_OK && dataset_is_sparse(data))
+        err = take_sparse(data, ends);
+    else if (err == ERR_OK)
+        err = take_dense(data, ends);
+    if (err == ERR_OK)
+        judge(data, features, ends, found);
+    mem_free(ends);
+    return err;
+}
+
+void rounding_text(const struct rounding *rounding, bool certain,
+                   char text[ROUNDING_TEXT])
+{
+    if (rounding->share > ROUNDING_HARM)
+        (void)snprintf(
+            text, ROUNDING_TEXT, "rounding to fp32 %s %.3g %% of its spread",
+            certain ? "would cost" : "may cost up to", 100 * rounding->share);
+    else
+        (void)snprintf(
+            text, ROUNDING_TEXT,
+            "fp32 does not hold its whole numbers (beyond 16777216)");
+}

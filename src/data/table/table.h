@@ -1,0 +1,55 @@
+/*
+ * table.h - fixed-width binary tables, whatever their header: the part that
+ * IDX and npy share.
+ */
+#ifndef DATA_TABLE_H
+#define DATA_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "data/rows/stage.h"
+#include "data/table/columns.h"
+#include "data/text/unpack.h"
+
+enum cell {
+    CELL_U8,
+    CELL_I8,
+    CELL_U16,
+    CELL_I16,
+    CELL_U32,
+    CELL_I32,
+    CELL_U64,
+    CELL_I64,
+    CELL_F32,
+    CELL_F64,
+    CELL_BOOL
+};
+
+struct table {
+    enum cell cell;
+    bool big_endian;
+    uint64_t rows, cols;
+    double divisor;  /* Features are divided by it. */
+    bool by_columns; /* One column after the other: numpy's Fortran order. */
+    bool gaps;       /* table_values takes NaN: a missing value. */
+};
+
+/* The rows after the header, by all threads, or by one if they lie by columns.
+ * `columns` says which column is what; features ascend; NULL: all are.  With
+ * `labels`, these are; without either, labels are NaN.  Bytes after the last
+ * row are an error, as is their lack. */
+MUST_CHECK enum err table_stage(struct unpacker *in, const struct table *table,
+                                const struct columns *columns,
+                                const double *labels, struct pool *pool,
+                                struct stage *stage, struct why *why);
+/* All values in one array from mem_new, as they lie. */
+MUST_CHECK enum err table_values(struct unpacker *in, const struct table *table,
+                                 double **values, struct why *why);
+/* Exactly `size` bytes of a header. */
+MUST_CHECK enum err table_header(struct unpacker *in, void *out, size_t size,
+                                 struct why *why);
+
+#endif /* DATA_TABLE_H */

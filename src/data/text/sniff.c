@@ -1,0 +1,56 @@
+#include "data/text/sniff.h"
+
+#include "data/span.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The first line that is neither blank nor LIBSVM's comment. */
+static struct span first_line(struct span text)
+{
+    while (text.size > 0) {
+        const char *const feed = memchr(text.at, '\n', text.size);
+        struct span line = {text.at, feed == NULL ? text.size
+                                                  : (size_t)(feed - text.at)};
+
+        text.at += line.size + (feed != NULL);
+        text.size -= line.size + (feed != NULL);
+        while (line.size > 0 && is_blank(*line.at)) {
+            line.at++;
+            line.size--;
+        }
+        if (line.size > 0 && *line.at != '#')
+            return line;
+    }
+    return text;
+}
+
+/* Is there a blank, digits and a colon? */
+static bool has_pair(struct span line)
+{
+    for (size_t i = 0; i < line.size; i++) {
+        size_t at = i + 1;
+
+        if (!is_blank(line.at[i]))
+            continue;
+        while (at < line.size && line.at[at] >= '0' && line.at[at] <= '9')
+            at++;
+        if (at > i + 1 && at < line.size && line.at[at] == ':')
+            return true;
+    }
+    return false;
+}
+
+bool sniff_is_table(const char *text, size_t size)
+{
+    static const char separators[] = {',', ';', '\t', '|'};
+    const struct span line = first_line((struct span){text, size});
+
+    for (size_t i = 0; i < sizeof separators; i++) {
+        if (line.size > 0 && memchr(line.at, separators[i], line.size) != NULL)
+            return !has_pair(line);
+    }
+    return false;
+}

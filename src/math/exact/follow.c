@@ -1,0 +1,320 @@
+#include "math/exact/follow.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "math/exact/grid.h"
+#include "math/exact/tally.h"
+
+#define CHUNK_BITS      51 /* Of a chunk on the grid, at most. */
+#define HEADROOM        4  /* Bits above the sum of sizes. */
+#define SMALL_SHARE     20 /* Bits below the largest sum that p still follows. */
+#define FALL_MOST       10 /* Bits between two evaluations. */
+#define POWER_START     40
+#define POWER_MAX       1000 /* 2^16 chunks of that have a finite sum. */
+#define POWER_MIN       (-900)
+#define CLIMB           20
+#define REPETITIONS_MAX 100u /* From 2^1000 to 2^-900 in strides of 2^10. */
+
+static uint32_t width_of(uint32_t dims)
+{
+    return (dims + FOLLOW_BLOCKS_MAX - 1) / FOLLOW_BLOCKS_MAX;
+}
+
+static uint32_t blocks_of(uint32_t dims)
+{
+    const uint32_t width = width_of(dims);
+
+    return width == 0 ? 0 : (dims + width - 1) / width;
+}
+
+uint32_t follow_dims(uint32_t dims)
+{
+    return dims + blocks_of(dims) + 1;
+}
+
+/* Bits of a chunk such that no sum of all of them reaches 2^limit. */
+static int bits_below(int limit, uint32_t chunks)
+{
+    for (uint32_t covered = 1; covered < chunks; covered *= 2)
+        limit--;
+    return limit;
+}
+
+/* B. */
+static int chunk_bits(uint32_t chunks)
+{
+    const int bits = bits_below(TALLY_BITS, chunks);
+
+    return bits < CHUNK_BITS ? bits : CHUNK_BITS;
+}
+
+/* Of a chunk's loss, likewise. */
+static int loss_bits(uint32_t chunks)
+{
+    return bits_below(TALLY_LOSS_BITS, chunks);
+}
+
+static int16_t *power_of(const struct follow *follow, enum evaluation_kind kind)
+{
+    CHECK(kind == EVALUATE_GRADIENT || kind == EVALUATE_HESSVEC);
+    return follow->power[kind == EVALUATE_HESSVEC];
+}
+
+/* Those of the blocks, and the loss's. */
+static uint32_t powers(const struct follow *follow)
+{
+    return follow->blocks + 1;
+}
+
+/* The evaluation at hand is over. */
+static void settle(struct follow *follow)
+{
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++)
+        memcpy(follow->settled[i], follow->power[i],
+               powers(follow) * sizeof *follow->power[i]);
+    follow->refusals = 0;
+    follow->repetitions = 0;
+}
+
+static void set_all(const struct follow *follow, int16_t *power, int16_t value)
+{
+    for (uint32_t b = 0; b < powers(follow); b++)
+        power[b] = value;
+}
+
+enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
+{
+    struct follow made = {.dims = dims,
+                          .chunks = chunks,
+                          .width = width_of(dims),
+                          .blocks = blocks_of(dims)};
+
+    CHECK(dims > 0 && chunks > 0 && chunks <= CHUNKS_MAX);
+    made.refused = mem_new(powers(&made), sizeof *made.refused);
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
+        made.power[i] = mem_new(powers(&made), sizeof *made.power[i]);
+        made.settled[i] = mem_new(powers(&made), sizeof *made.settled[i]);
+        if (made.refused == NULL || made.power[i] == NULL ||
+            made.settled[i] == NULL) {
+            follow_close(&made);
+            return ERR_NOMEM;
+        }
+        set_all(&made, made.power[i], POWER_START);
+    }
+    settle(&made);
+    *follow = made;
+    return ERR_OK;
+}
+
+void follow_close(struct follow *follow)
+{
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
+        mem_free(follow->power[i]);
+        mem_free(follow->settled[i]);
+    }
+    mem_free(follow->refused);
+    *follow = (struct follow){0};
+}
+
+void follow_exponents(const struct follow *follow, enum evaluation_kind kind,
+                      int16_t *exponent)
+{
+    const int16_t *power = power_of(follow, kind);
+    const int bits = chunk_bits(follow->chunks);
+
+    for (uint32_t b = 0; b < powers(follow); b++)
+        exponent[follow->dims + b] = (int16_t)(bits - power[b]);
+    for (uint32_t j = 0; j < follow->dims; j++)
+        exponent[j] = exponent[follow->dims + j / follow->width];
+    exponent[follow_dims(follow->dims)] =
+        (int16_t)(loss_bits(follow->chunks) - power[follow->blocks]);
+}
+
+/* The largest |value| of a block; NaN if there is one. */
+static double largest(const double *values, uint32_t count)
+{
+    double most = 0;
+    bool broken = false;
+
+    for (uint32_t j = 0; j < count; j++) {
+        const double size = fabs(values[j]);
+
+        broken |= isnan(size);
+        most = size > most ? size : most;
+    }
+    return broken ? (double)NAN : most;
+}
+
+/* The size of a block whose largest |value| is `most`, up to the grid. */
+static bool measure(uint32_t chunks, int16_t exponent, double most,
+                    double *size)
+{
+    /* 2^exponent of a huge value may overflow; that does not fit either. */
+    const double units = ceil(most * power_of_two(exponent));
+
+    *size = units * power_of_two(-exponent);
+    return units < power_of_two(chunk_bits(chunks)); /* NaN is not. */
+}
+
+bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
+                    double loss, double *values)
+{
+    const uint32_t width = width_of(dims);
+    const uint32_t blocks = blocks_of(dims);
+
+    for (uint32_t b = 0; b < blocks; b++) {
+        const uint32_t first = b * width;
+        const uint32_t count = dims - first < width ? dims - first : width;
+
+        if (!measure(chunks, exponent[dims + b], largest(values + first, count),
+                     &values[dims + b]))
+            return false;
+    }
+    return measure(chunks, exponent[dims + blocks], fabs(loss),
+                   &values[dims + blocks]);
+}
+
+/* p of a sum of sizes; those above 0 only. */
+static int16_t power_for(double sum)
+{
+    int power = 0;
+
+    (void)frexp(sum, &power); /* sum < 2^power */
+    power += HEADROOM;
+    if (power > POWER_MAX)
+        return POWER_MAX;
+    return (int16_t)(power < POWER_MIN ? POWER_MIN : power);
+}
+
+static int16_t highest(const struct follow *follow, const int16_t *power)
+{
+    int16_t most = power[0];
+
+    for (uint32_t b = 1; b < follow->blocks; b++)
+        most = power[b] > most ? power[b] : most;
+    return most;
+}
+
+void follow_despair(struct follow *follow, enum evaluation_kind kind)
+{
+    set_all(follow, power_of(follow, kind), POWER_START);
+    settle(follow);
+}
+
+enum follow_verdict follow_refuse(struct follow *follow,
+                                  enum evaluation_kind kind)
+{
+    int16_t *power = power_of(follow, kind);
+    const int stride = CLIMB << follow->refusals;
+    bool top = true;
+
+    /* It was fitted to the sizes of this very point, and fits no more. */
+    if (follow->repetitions > 0)
+        return FOLLOW_NO_FUNCTION;
+    for (uint32_t b = 0; b < powers(follow); b++)
+        top = top && power[b] == POWER_MAX;
+    if (top) {
+        follow_despair(follow, kind);
+        return FOLLOW_HOPELESS;
+    }
+    memcpy(follow->refused, power, powers(follow) * sizeof *power);
+    for (uint32_t b = 0; b < powers(follow); b++) {
+        const int raised = power[b] + stride;
+
+        power[b] = (int16_t)(raised < POWER_MAX ? raised : POWER_MAX);
+    }
+    if (stride < POWER_MAX)
+        follow->refusals++;
+    return FOLLOW_AGAIN;
+}
+
+/* A refusal says that some block reached its limit: does some sum? */
+static bool refusal_true(const struct follow *follow, const double *size)
+{
+    for (uint32_t b = 0; b < powers(follow); b++) {
+        /* Within a grid step of the limit: sizes are rounded up. */
+        if (size[b] > 0.5 * ldexp(1, follow->refused[b]))
+            return true;
+    }
+    return false;
+}
+
+/* p of the blocks by their sums of sizes; by how much the highest fell. */
+static int follow_sizes(const struct follow *follow, const double *size,
+                        int16_t *power)
+{
+    const int16_t before = highest(follow, power);
+    const double most = largest(size, follow->blocks);
+    const double least = ldexp(most, -SMALL_SHARE);
+
+    if (!(most > 0))
+        return 0;
+    for (uint32_t b = 0; b < follow->blocks; b++)
+        power[b] = power_for(fmax(size[b], least));
+    return before - highest(follow, power);
+}
+
+/* The same of the loss, by its sum of sizes: its own may cancel to nothing. */
+static int follow_loss(double size, int16_t *power)
+{
+    const int16_t before = *power;
+
+    if (size > 0)
+        *power = power_for(size);
+    return before - *power;
+}
+
+enum follow_verdict follow_take(struct follow *follow,
+                                enum evaluation_kind kind, double *sums)
+{
+    double *size = sums + follow->dims;
+    int16_t *power = power_of(follow, kind);
+    int fall;
+    int loss_fall;
+
+    if (follow->refusals > 0 && !refusal_true(follow, size))
+        return FOLLOW_NO_FUNCTION;
+    fall = follow_sizes(follow, size, power);
+    loss_fall = follow_loss(size[follow->blocks], &power[follow->blocks]);
+    if (fall > FALL_MOST || loss_fall > FALL_MOST) {
+        follow->refusals = 0;
+        return ++follow->repetitions < REPETITIONS_MAX ? FOLLOW_AGAIN
+                                                       : FOLLOW_NO_FUNCTION;
+    }
+    settle(follow);
+    memset(size, 0, powers(follow) * sizeof *size);
+    return FOLLOW_STANDS;
+}
+
+size_t follow_bytes(const struct follow *follow)
+{
+    return 4 + (size_t)FOLLOW_KINDS * powers(follow) * 2;
+}
+
+void follow_save(const struct follow *follow, struct writer *out)
+{
+    put_u32(out, follow->blocks);
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++)
+        for (uint32_t b = 0; b < powers(follow); b++)
+            put_u16(out, (uint16_t)follow->settled[i][b]);
+}
+
+enum err follow_load(struct follow *follow, struct reader *in)
+{
+    if (get_u32(in) != follow->blocks)
+        return ERR_FORMAT;
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
+        for (uint32_t b = 0; b < powers(follow); b++) {
+            const int16_t power = (int16_t)get_u16(in);
+
+            if (!in->ok || power < POWER_MIN || power > POWER_MAX)
+                return ERR_FORMAT;
+            follow->power[i][b] = power;
+        }
+    }
+    settle(follow);
+    return ERR_OK;
+}

@@ -1,0 +1,95 @@
+/*
+ * follow.h - the scale of sums that no bound is proved for (TALLY-4).
+ *
+ * What a user's function returns for a chunk is bounded by nothing we know, so
+ * the scale follows the sizes seen.  Coordinates are taken in blocks (one each
+ * up to FOLLOW_BLOCKS_MAX coordinates); the size of a block in a chunk is its
+ * largest |value|, rounded up to the grid.  Sizes travel as more coordinates
+ * of the tally, behind the sums, and are summed like them:
+ *
+ *     weights, sums   [ 0 .. dims )            the user's
+ *                     [ dims .. dims+blocks )  weights 0; sums S_b of sizes
+ *                     [ dims+blocks ]          the same of |loss|
+ *
+ * so that they need no message of their own, merge in any order, and are the
+ * same however the chunks were dealt out.  With K chunks and
+ * B = min(51, 62 - ceil(log2 K)) a chunk of block b must stay below 2^p_b,
+ * which is 2^B on the grid: no sum of K of them reaches 2^62.
+ *     p_b of the next evaluation = 4 + ceil(log2 max(S_b, 2^-20 max S)).
+ * A chunk is at most S_b, so the same point always fits, with a factor of 16 to
+ * spare, and 16 K for one chunk among K equal ones.  The sum S_b has B - 4
+ * bits, 47 for up to 2,048 chunks and 42 for 65,536 (docs/api.md has what was
+ * measured).  The loss is a block of its own, whose p follows its own S alone:
+ * the losses of chunks may cancel, their sizes do not.  Its sum has 110 bits,
+ * so the grid is 2^-94 of 2^p or finer.  An evaluation is done again
+ *     with p + 20, + 40, + 80 ... if a chunk is refused (judged alone),
+ *     with the p of its own sizes if those, or the loss's, are 2^10 below what
+ *     p was made for:
+ *     too few bits would be left; so it is with the first evaluation.
+ * All that is a function of the sums alone, so every machine that replays the
+ * same evaluations has the same scales.
+ */
+#ifndef MATH_FOLLOW_H
+#define MATH_FOLLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "math/evaluation.h"
+
+#define FOLLOW_BLOCKS_MAX 4096u
+#define FOLLOW_SIZES_MAX  (FOLLOW_BLOCKS_MAX + 1) /* And the loss's. */
+#define FOLLOW_KINDS      2u                      /* GRADIENT and HESSVEC. */
+
+struct follow {
+    uint32_t dims, chunks;
+    uint32_t width, blocks;         /* Coordinates of a block; how many. */
+    int16_t *power[FOLLOW_KINDS];   /* p; blocks of them, then the loss's. */
+    int16_t *settled[FOLLOW_KINDS]; /* ... when the evaluation began. */
+    int16_t *refused;               /* p at the last refusal. */
+    uint32_t refusals, repetitions; /* Of the evaluation at hand. */
+};
+
+enum follow_verdict {
+    FOLLOW_STANDS,     /* The sums are good. */
+    FOLLOW_AGAIN,      /* Evaluate once more, on another scale. */
+    FOLLOW_HOPELESS,   /* It fits no scale: not finite, or beyond 2^1000. */
+    FOLLOW_NO_FUNCTION /* Two answers to the same question. */
+};
+
+/* Weights of a job of `dims` weights of the user's, sizes included. */
+uint32_t follow_dims(uint32_t dims);
+
+MUST_CHECK enum err follow_init(struct follow *follow, uint32_t dims,
+                                uint32_t chunks);
+void follow_close(struct follow *follow); /* Zeroed memory is safe to close. */
+
+/* follow_dims exponents for an evaluation of `kind`, and that of the loss. */
+void follow_exponents(const struct follow *follow, enum evaluation_kind kind,
+                      int16_t *exponent);
+
+/* Worker: fill in the sizes behind `values` (follow_dims of them).  False if
+ * a value or the loss is not finite or beyond its limit. */
+bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
+                    double loss, double *values);
+
+/* A chunk was refused on the present scale: AGAIN, HOPELESS or NO_FUNCTION. */
+enum follow_verdict follow_refuse(struct follow *follow,
+                                  enum evaluation_kind kind);
+/* Known to fit no scale: what follow_refuse would come to in the end. */
+void follow_despair(struct follow *follow, enum evaluation_kind kind);
+/* All chunks fit; `sums` are follow_dims decoded sums.  STANDS: the sizes are
+ * 0 now, so that the weights behind them never move; otherwise `sums` is as
+ * it was. */
+enum follow_verdict follow_take(struct follow *follow,
+                                enum evaluation_kind kind, double *sums);
+
+/* For checkpoints, at any time: as the evaluation at hand began. */
+size_t follow_bytes(const struct follow *follow);
+void follow_save(const struct follow *follow, struct writer *out);
+/* ERR_FORMAT if it is none of this size. */
+MUST_CHECK enum err follow_load(struct follow *follow, struct reader *in);
+
+#endif /* MATH_FOLLOW_H */

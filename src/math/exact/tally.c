@@ -1,0 +1,587 @@
+/*
+ * tally.c - rounding to the grid, once per chunk, and integer sums.
+ *
+ * Sums are kept modulo 2^64 (2^128 for the loss), which no order can change
+ * either: with a proved bound they never wrap, and a peer that sends more
+ * than its bound is caught by tally_in_bound, not by undefined behaviour.
+ */
+#include "math/exact/tally.h"
+
+#include <assert.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/mem.h"
+#include "math/exact/grid.h"
+#include "math/exact/tally_loops.h"
+#include "math/kernel/kernel.h"
+#include "math/unroll.h"
+#include "math/vec.h"
+
+#define EXPONENT_MAX GRID_EXPONENT_MAX
+#define LOSS_LIMIT   0x1p110
+#define TAKE_BLOCK   1024u
+#define MANY_BLOCK   256u /* Coordinates of several sums at a time. */
+#define DIGEST_NAME  "muster tally 1"
+
+static_assert(TALLY_LOSS_BITS == 110, "LOSS_LIMIT is 2^110");
+static_assert(DBL_MANT_DIG == 53, "grid arithmetic is IEEE binary64");
+static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
+              "wider temporaries would round twice (16: only _Float16 is)");
+
+__extension__ typedef unsigned __int128 loss_word;
+
+enum err tally_init(struct tally *tally, uint32_t dims, uint32_t chunk_count)
+{
+    struct tally made = {.dims = dims};
+    enum err err = chunkset_init(&made.chunks, chunk_count);
+
+    if (err != ERR_OK)
+        return err;
+    made.sum = mem_new(dims, sizeof *made.sum);
+    if (made.sum == NULL) {
+        chunkset_close(&made.chunks);
+        return ERR_NOMEM;
+    }
+    *tally = made;
+    return ERR_OK;
+}
+
+void tally_close(struct tally *tally)
+{
+    chunkset_close(&tally->chunks);
+    mem_free(tally->sum);
+    *tally = (struct tally){0};
+}
+
+void tally_clear(struct tally *tally)
+{
+    chunkset_clear(&tally->chunks);
+    memset(tally->sum, 0, tally->dims * sizeof *tally->sum);
+    tally->loss = 0;
+    tally->blank = false;
+}
+
+void tally_blank(struct tally *tally)
+{
+    chunkset_clear(&tally->chunks);
+    tally->loss = 0;
+    tally->blank = true;
+}
+
+void tally_fill(struct tally *tally)
+{
+    if (tally->blank)
+        memset(tally->sum, 0, tally->dims * sizeof *tally->sum);
+    tally->blank = false;
+}
+
+static int16_t exponent_for(double bound, int limit)
+{
+    uint64_t bits;
+    int power;
+
+    CHECK(isfinite(bound));
+    CHECK(bound >= 0.0);
+    if (bound == 0.0)
+        return 0;
+    /* bound = m 2^power with m in [1/2, 1): m 2^limit is the answer's value.  A
+     * denormal's field is 0: its power is too low to matter. */
+    memcpy(&bits, &bound, sizeof bits);
+    power = (int)(bits >> 52 & TALLY_FIELD) - (TALLY_BIAS - 1);
+    if (limit - power > EXPONENT_MAX)
+        return EXPONENT_MAX;
+    return (int16_t)(limit - power);
+}
+
+int16_t tally_exponent(double bound)
+{
+    return exponent_for(bound, TALLY_BITS);
+}
+
+int16_t tally_loss_exponent(double bound)
+{
+    return exponent_for(bound, TALLY_LOSS_BITS);
+}
+
+/* True if |g_j 2^exponent[j]| < 2^62 for all j and nothing is NaN or infinite.
+ * Scaling by a power of two only moves the exponent, so the exponents tell;
+ * comparing integers costs a third of multiplying.  A denormal's field is 0,
+ * too small to fail. */
+static bool fits(const double *gradient, const int16_t *exponent, uint32_t dims)
+{
+    int top_field = 0;
+    int top_scaled = INT_MIN;
+
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++) {
+        uint64_t bits;
+        int field;
+        int scaled;
+
+        memcpy(&bits, &gradient[j], sizeof bits);
+        field = (int)(bits >> 52 & TALLY_FIELD);
+        scaled = field + exponent[j];
+        top_field = field > top_field ? field : top_field;
+        top_scaled = scaled > top_scaled ? scaled : top_scaled;
+    }
+    return top_field < TALLY_FIELD && top_scaled < TALLY_TOP;
+}
+
+/* llrint is one instruction and rounds half to even, the mode golden_check
+ * insists on; products of 2^53 and more are integers already. */
+static void add(const double *gradient, const int16_t *exponent, int64_t *sum,
+                uint32_t dims)
+{
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++) {
+        const double v = gradient[j] * power_of_two(exponent[j]);
+
+        sum[j] = (int64_t)((uint64_t)sum[j] + (uint64_t)llrint(v));
+    }
+}
+
+/* The same into sums that are nothing yet, and stay so if some do not fit. */
+static bool set(const double *gradient, const int16_t *exponent, int64_t *sum,
+                uint32_t dims)
+{
+    if (!fits(gradient, exponent, dims))
+        return false;
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++)
+        sum[j] = llrint(gradient[j] * power_of_two(exponent[j]));
+    return true;
+}
+
+#ifndef __x86_64__
+#define tally_fits_avx512 fits /* Never called: see isa_runs. */
+#define tally_add_avx512  add
+#define tally_set_avx512  set
+#endif
+
+bool tally_put(struct tally *tally, uint32_t first, uint32_t count,
+               const double *gradient, const int16_t *exponent)
+{
+    const bool wide = isa_runs(ISA_AVX512);
+    int64_t *const sum = tally->sum + first;
+
+    exponent += first;
+    if (tally->blank)
+        return (wide ? tally_set_avx512 : set)(gradient, exponent, sum, count);
+    if (!(wide ? tally_fits_avx512 : fits)(gradient, exponent, count))
+        return false;
+    (wide ? tally_add_avx512 : add)(gradient, exponent, sum, count);
+    return true;
+}
+
+void tally_take_back(struct tally *tally, uint32_t first, uint32_t count,
+                     const double *gradient, const int16_t *exponent)
+{
+    int64_t *const sum = tally->sum + first;
+
+    for (uint32_t j = 0; !tally->blank && j < count; j++) {
+        const double v = gradient[j] * power_of_two(exponent[first + j]);
+
+        sum[j] = (int64_t)((uint64_t)sum[j] - (uint64_t)llrint(v));
+    }
+}
+
+/* NaN does not fit either. */
+bool tally_loss_fits(const struct tally *tally, const int16_t *exponent,
+                     double loss)
+{
+    return fabs(loss * power_of_two(exponent[tally->dims])) < LOSS_LIMIT;
+}
+
+/* Exact but for the one rounding to an integer, half to even. */
+void tally_mark(struct tally *tally, const int16_t *exponent, uint32_t chunk,
+                double loss)
+{
+    const double units = rint(loss * power_of_two(exponent[tally->dims]));
+
+    tally->loss =
+        (tally_loss)((loss_word)tally->loss + (loss_word)(tally_loss)units);
+    chunkset_add(&tally->chunks, chunk);
+    tally->blank = false;
+}
+
+enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
+                         const double *gradient, double loss,
+                         const int16_t *exponent)
+{
+    CHECK(chunk < tally->chunks.count);
+    if (chunkset_has(&tally->chunks, chunk))
+        return ERR_OVERLAP;
+    if (!tally_loss_fits(tally, exponent, loss) ||
+        !tally_put(tally, 0, tally->dims, gradient, exponent))
+        return ERR_RANGE;
+    tally_mark(tally, exponent, chunk, loss);
+    return ERR_OK;
+}
+
+static void sum_up(const int64_t *from, int64_t *into, uint32_t dims)
+{
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++)
+        into[j] = (int64_t)((uint64_t)into[j] + (uint64_t)from[j]);
+}
+
+static bool within(const int64_t *sum, uint32_t dims)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    int bad = 0;
+
+    UNROLL
+    for (uint32_t j = 0; j < dims; j++)
+        bad |= sum[j] <= -limit || sum[j] >= limit;
+    return bad == 0;
+}
+
+#ifndef __x86_64__
+#define tally_sum_avx512    sum_up
+#define tally_within_avx512 within
+#endif
+
+static void add_marks(struct tally *into, const struct tally *from)
+{
+    into->loss = (tally_loss)((loss_word)into->loss + (loss_word)from->loss);
+    chunkset_unite(&into->chunks, &from->chunks);
+    into->blank = false;
+}
+
+enum err tally_merge(struct tally *into, const struct tally *from)
+{
+    CHECK(into->dims == from->dims);
+    CHECK(into->chunks.count == from->chunks.count);
+    if (!chunkset_disjoint(&into->chunks, &from->chunks))
+        return ERR_OVERLAP;
+    if (from->blank)
+        return ERR_OK;
+    if (into->blank)
+        memcpy(into->sum, from->sum, into->dims * sizeof *into->sum);
+    else
+        (isa_runs(ISA_AVX512) ? tally_sum_avx512 : sum_up)(from->sum, into->sum,
+                                                           into->dims);
+    add_marks(into, from);
+    return ERR_OK;
+}
+
+bool tally_loss_in_bound(tally_loss loss)
+{
+    const tally_loss limit = (tally_loss)1 << TALLY_LOSS_BITS;
+
+    return loss > -limit && loss < limit;
+}
+
+bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss)
+{
+    return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(sum, dims) &&
+           tally_loss_in_bound(loss);
+}
+
+bool tally_in_bound(const struct tally *tally)
+{
+    CHECK(!tally->blank);
+    return tally_claim_in_bound(tally->sum, tally->dims, tally->loss);
+}
+
+/* Block by block, so that what is looked at is what was copied, and is still
+ * in the first cache. */
+bool tally_take(struct tally *tally, const int64_t *sum)
+{
+    const bool wide = isa_runs(ISA_AVX512);
+    bool good = true;
+
+    for (uint32_t j = 0; j < tally->dims; j += TAKE_BLOCK) {
+        const uint32_t left = tally->dims - j;
+        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+
+        memcpy(tally->sum + j, sum + j, count * sizeof *sum);
+        good &= (wide ? tally_within_avx512 : within)(tally->sum + j, count);
+    }
+    tally->blank = false;
+    return good && tally_loss_in_bound(tally->loss);
+}
+
+/* Block by block, as tally_take; `old` NULL: there is nothing to add to. */
+bool tally_join_portable(const int64_t *old, const int64_t *sum, int64_t *out,
+                         uint32_t dims)
+{
+    int64_t block[TAKE_BLOCK];
+    bool good = true;
+
+    for (uint32_t j = 0; j < dims; j += TAKE_BLOCK) {
+        const uint32_t left = dims - j;
+        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+
+        memcpy(block, sum + j, count * sizeof *sum);
+        good &= within(block, count);
+        if (old != NULL)
+            sum_up(old + j, block, count);
+        memcpy(out + j, block, count * sizeof *sum);
+    }
+    return good;
+}
+
+#ifndef __x86_64__
+#define tally_join_avx512 tally_join_portable
+#endif
+
+static tally_join best_join(void)
+{
+    return isa_runs(ISA_AVX512) ? tally_join_avx512 : tally_join_portable;
+}
+
+/* Where the two are added up is where `from` would have been copied to: if all
+ * is well the two change places, else nothing has happened. */
+bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
+{
+    int64_t *const place = from->sum;
+
+    CHECK(into->dims == from->dims);
+    CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
+    if (!tally_loss_in_bound(from->loss) ||
+        !best_join()(into->blank ? NULL : into->sum, sum, place, into->dims))
+        return false;
+    from->sum = into->sum;
+    into->sum = place;
+    add_marks(into, from);
+    return true;
+}
+
+/* A block of `out` is in the first cache until all have been added to it. */
+uint64_t tally_join_many(tally_join join, const int64_t *old,
+                         const int64_t *const *sums, uint32_t count,
+                         int64_t *out, uint32_t dims)
+{
+    uint64_t bad = 0;
+
+    for (uint32_t j = 0; j < dims; j += MANY_BLOCK) {
+        const uint32_t left = dims - j;
+        const uint32_t some = left < MANY_BLOCK ? left : MANY_BLOCK;
+        const int64_t *so_far = old == NULL ? NULL : old + j;
+
+        for (uint32_t i = 0; i < count; i++) {
+            if (!join(so_far, sums[i] + j, out + j, some))
+                bad |= UINT64_C(1) << i;
+            so_far = out + j;
+        }
+    }
+    return bad;
+}
+
+/* One pass over those that are still good; true if they all are after it. */
+static bool join_good(const struct tally *into, int64_t *out,
+                      struct tally_claim *claims, uint32_t count)
+{
+    const int64_t *sums[TALLY_CLAIMS_MAX];
+    struct tally_claim *of[TALLY_CLAIMS_MAX];
+    uint32_t good = 0;
+    uint64_t bad;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (!claims[i].good)
+            continue;
+        sums[good] = claims[i].sum;
+        of[good++] = &claims[i];
+    }
+    bad = tally_join_many(best_join(), into->blank ? NULL : into->sum, sums,
+                          good, out, into->dims);
+    for (uint32_t i = 0; i < good; i++)
+        of[i]->good = (bad >> i & 1) == 0;
+    return bad == 0;
+}
+
+static bool any_good(const struct tally_claim *claims, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (claims[i].good)
+            return true;
+    }
+    return false;
+}
+
+/* As in tally_absorb the two change places at the end. */
+void tally_absorb_many(struct tally *into, struct tally *room,
+                       struct tally_claim *claims, uint32_t count)
+{
+    int64_t *const place = room->sum;
+
+    CHECK(count <= TALLY_CLAIMS_MAX);
+    CHECK(into->dims == room->dims);
+    for (uint32_t i = 0; i < count; i++)
+        claims[i].good = tally_loss_in_bound(claims[i].loss);
+    do {
+        if (!any_good(claims, count))
+            return;
+    } while (!join_good(into, place, claims, count));
+    room->sum = into->sum;
+    into->sum = place;
+    into->blank = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!claims[i].good)
+            continue;
+        CHECK(chunkset_misses_range(&into->chunks, claims[i].first,
+                                    claims[i].end));
+        chunkset_add_range(&into->chunks, claims[i].first, claims[i].end);
+        into->loss =
+            (tally_loss)((loss_word)into->loss + (loss_word)claims[i].loss);
+    }
+}
+
+/* --- packed sums --------------------------------------------------------- */
+
+/* Between packed and added they are in the first cache only. */
+struct slice {
+    uint32_t first, count;
+    int64_t sum[TAKE_BLOCK];
+};
+
+static_assert(TAKE_BLOCK % PACK_BLOCK == 0, "unpack_next takes whole blocks");
+
+static bool slice_next(struct slice *slice, struct unpacker *unpacker)
+{
+    slice->first += slice->count;
+    slice->count =
+        unpacker->left < TAKE_BLOCK ? (uint32_t)unpacker->left : TAKE_BLOCK;
+    return unpack_next(unpacker, slice->count, slice->sum);
+}
+
+/* What was added from coordinate 0 up to `end`. */
+static void take_out(struct tally *tally, const struct packed *packed,
+                     uint32_t end)
+{
+    struct unpacker unpacker = unpacker_on(packed);
+    struct slice slice;
+
+    slice.first = 0;
+    slice.count = 0;
+    while (slice.first + slice.count < end) {
+        CHECK(slice_next(&slice, &unpacker));
+        for (uint32_t j = 0; j < slice.count; j++)
+            slice.sum[j] = (int64_t)(0 - (uint64_t)slice.sum[j]);
+        sum_up(slice.sum, tally->sum + slice.first, slice.count);
+    }
+}
+
+/* Adds them to the sums of the tally, or puts them there if it is blank.  False
+ * if they are no good: nothing is added, and a blank tally is still blank. */
+static bool put_in(struct tally *tally, const struct packed *packed)
+{
+    const tally_join join = best_join();
+    struct unpacker unpacker = unpacker_on(packed);
+    struct slice slice;
+
+    slice.first = 0;
+    slice.count = 0;
+    while (unpacker.left > 0) {
+        const bool unpacked = slice_next(&slice, &unpacker);
+        int64_t *const sum = tally->sum + slice.first;
+
+        if (unpacked &&
+            join(tally->blank ? NULL : sum, slice.sum, sum, slice.count))
+            continue;
+        if (!tally->blank)
+            take_out(tally, packed, slice.first + (unpacked ? slice.count : 0));
+        return false;
+    }
+    return true;
+}
+
+bool tally_take_packed(struct tally *tally, const struct packed *packed)
+{
+    const bool wide = isa_runs(ISA_AVX512);
+    struct unpacker unpacker = unpacker_on(packed);
+    bool good = true;
+
+    CHECK(packed->count == tally->dims);
+    for (uint32_t j = 0; good && j < tally->dims; j += TAKE_BLOCK) {
+        const uint32_t left = tally->dims - j;
+        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+
+        good = unpack_next(&unpacker, count, tally->sum + j) &&
+               (wide ? tally_within_avx512 : within)(tally->sum + j, count);
+    }
+    tally->blank = false;
+    return good && tally_loss_in_bound(tally->loss);
+}
+
+bool tally_absorb_packed(struct tally *into, const struct tally *from,
+                         const struct packed *packed)
+{
+    CHECK(into->sum != NULL);
+    CHECK(packed->count == into->dims);
+    CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
+    if (!tally_loss_in_bound(from->loss) || !put_in(into, packed))
+        return false;
+    add_marks(into, from);
+    return true;
+}
+
+/* The conversion rounds; the product is a normal number or 0, exact. */
+static bool to_gradient(const int64_t *sum, const int16_t *exponent,
+                        uint32_t dims, double *gradient)
+{
+    for (uint32_t j = 0; j < dims; j++)
+        gradient[j] = (double)sum[j] * power_of_two(-exponent[j]);
+    return within(sum, dims);
+}
+
+#ifndef __x86_64__
+#define tally_gradient_avx512 to_gradient
+#endif
+
+bool tally_gradient(const struct tally *tally, const int16_t *exponent,
+                    double *gradient)
+{
+    const bool wide = isa_runs(ISA_AVX512);
+    bool good = true;
+
+    CHECK(!tally->blank);
+    for (uint32_t at = 0; at < tally->dims; at += TAKE_BLOCK) {
+        const uint32_t left = tally->dims - at;
+        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+
+        good &= (wide ? tally_gradient_avx512 : to_gradient)(
+            tally->sum + at, exponent + at, count, gradient + at);
+        /* While it is in the first cache. */
+        good &= vec_finite(gradient + at, count);
+    }
+    return good && tally_loss_in_bound(tally->loss);
+}
+
+double tally_loss_value(const struct tally *tally, const int16_t *exponent)
+{
+    return (double)tally->loss * power_of_two(-exponent[tally->dims]);
+}
+
+struct digest tally_digest(const struct tally *tally)
+{
+    const struct chunkset *chunks = &tally->chunks;
+    const loss_word loss = (loss_word)tally->loss;
+    uint8_t bytes[64];
+    struct writer out = writer_on(bytes, sizeof bytes);
+    struct hasher hasher;
+
+    CHECK(!tally->blank);
+    put_text(&out, DIGEST_NAME);
+    put_u32(&out, tally->dims);
+    put_u32(&out, chunks->count);
+    put_u64(&out, (uint64_t)loss);
+    put_u64(&out, (uint64_t)(loss >> 64));
+    CHECK(out.ok);
+
+    hasher_init(&hasher);
+    hasher_add(&hasher, bytes, out.size);
+    for (uint32_t i = 0; i < (chunks->count + 63) / 64; i++) {
+        out = writer_on(bytes, sizeof bytes);
+        put_u64(&out, chunks->words[i]);
+        hasher_add(&hasher, bytes, out.size);
+    }
+    hasher_add_i64(&hasher, tally->sum, tally->dims);
+    return hasher_end(&hasher);
+}

@@ -1,0 +1,176 @@
+/*
+ * tally_avx512.c - the loops of tally_add_chunk, eight coordinates at a time.
+ */
+#include <immintrin.h>
+
+#include "math/exact/tally_loops.h"
+
+#define LANES 8u
+
+/* The 2^exponent are normal numbers: see tally_exponent. */
+static __m512i exponents(const int16_t *at, __mmask8 lanes)
+{
+    return _mm512_cvtepi16_epi64(_mm_maskz_loadu_epi16(lanes, at));
+}
+
+static __mmask8 lanes_at(uint32_t j, uint32_t dims)
+{
+    const uint32_t left = dims - j < LANES ? dims - j : LANES;
+
+    return (__mmask8)((1u << left) - 1);
+}
+
+/* The largest exponent fields so far, of the gradient and of what is rounded.
+ */
+struct tops {
+    __m512i field, scaled;
+};
+
+static struct tops tops_none(void)
+{
+    return (struct tops){_mm512_setzero_si512(), _mm512_set1_epi64(INT32_MIN)};
+}
+
+static void tops_add(struct tops *tops, const double *gradient,
+                     const int16_t *exponent, __mmask8 lanes)
+{
+    const __m512i bits = _mm512_maskz_loadu_epi64(lanes, gradient);
+    const __m512i field = _mm512_and_epi64(_mm512_srli_epi64(bits, 52),
+                                           _mm512_set1_epi64(TALLY_FIELD));
+
+    tops->field = _mm512_max_epi64(tops->field, field);
+    tops->scaled = _mm512_max_epi64(
+        tops->scaled, _mm512_add_epi64(field, exponents(exponent, lanes)));
+}
+
+static bool tops_fit(const struct tops *tops)
+{
+    return _mm512_reduce_max_epi64(tops->field) < TALLY_FIELD &&
+           _mm512_reduce_max_epi64(tops->scaled) < TALLY_TOP;
+}
+
+bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
+                       uint32_t dims)
+{
+    struct tops tops = tops_none();
+
+    for (uint32_t j = 0; j < dims; j += LANES)
+        tops_add(&tops, gradient + j, exponent + j, lanes_at(j, dims));
+    return tops_fit(&tops);
+}
+
+/* The integers nearest to g_j 2^exponent[j]: cvtpd_epi64 rounds half to even,
+ * as llrint does. */
+static __m512i rounded(const double *gradient, const int16_t *exponent,
+                       __mmask8 lanes)
+{
+    const __m512i bias = _mm512_set1_epi64(TALLY_BIAS);
+    const __m512i power = _mm512_slli_epi64(
+        _mm512_add_epi64(exponents(exponent, lanes), bias), 52);
+
+    return _mm512_cvtpd_epi64(_mm512_mul_pd(
+        _mm512_maskz_loadu_pd(lanes, gradient), _mm512_castsi512_pd(power)));
+}
+
+void tally_add_avx512(const double *gradient, const int16_t *exponent,
+                      int64_t *sum, uint32_t dims)
+{
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+        const __m512i old = _mm512_maskz_loadu_epi64(lanes, sum + j);
+
+        _mm512_mask_storeu_epi64(
+            sum + j, lanes,
+            _mm512_add_epi64(old, rounded(gradient + j, exponent + j, lanes)));
+    }
+}
+
+bool tally_set_avx512(const double *gradient, const int16_t *exponent,
+                      int64_t *sum, uint32_t dims)
+{
+    struct tops tops = tops_none();
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+
+        tops_add(&tops, gradient + j, exponent + j, lanes);
+        _mm512_mask_storeu_epi64(sum + j, lanes,
+                                 rounded(gradient + j, exponent + j, lanes));
+    }
+    return tops_fit(&tops);
+}
+
+void tally_sum_avx512(const int64_t *from, int64_t *into, uint32_t dims)
+{
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+
+        _mm512_mask_storeu_epi64(
+            into + j, lanes,
+            _mm512_add_epi64(_mm512_maskz_loadu_epi64(lanes, into + j),
+                             _mm512_maskz_loadu_epi64(lanes, from + j)));
+    }
+}
+
+bool tally_within_avx512(const int64_t *sum, uint32_t dims)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    __m512i least = _mm512_setzero_si512();
+    __m512i most = _mm512_setzero_si512();
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __m512i here =
+            _mm512_maskz_loadu_epi64(lanes_at(j, dims), sum + j);
+
+        least = _mm512_min_epi64(least, here);
+        most = _mm512_max_epi64(most, here);
+    }
+    return _mm512_reduce_min_epi64(least) > -limit &&
+           _mm512_reduce_max_epi64(most) < limit;
+}
+
+bool tally_join_avx512(const int64_t *old, const int64_t *sum, int64_t *out,
+                       uint32_t dims)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    __m512i least = _mm512_setzero_si512();
+    __m512i most = _mm512_setzero_si512();
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+        __m512i here = _mm512_maskz_loadu_epi64(lanes, sum + j);
+
+        least = _mm512_min_epi64(least, here);
+        most = _mm512_max_epi64(most, here);
+        if (old != NULL)
+            here = _mm512_add_epi64(here,
+                                    _mm512_maskz_loadu_epi64(lanes, old + j));
+        _mm512_mask_storeu_epi64(out + j, lanes, here);
+    }
+    return _mm512_reduce_min_epi64(least) > -limit &&
+           _mm512_reduce_max_epi64(most) < limit;
+}
+
+bool tally_gradient_avx512(const int64_t *sum, const int16_t *exponent,
+                           uint32_t dims, double *gradient)
+{
+    const int64_t limit = INT64_C(1) << TALLY_BITS;
+    const __m512i bias = _mm512_set1_epi64(TALLY_BIAS);
+    __m512i least = _mm512_setzero_si512();
+    __m512i most = _mm512_setzero_si512();
+
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+        const __m512i here = _mm512_maskz_loadu_epi64(lanes, sum + j);
+        const __m512i power = _mm512_slli_epi64(
+            _mm512_sub_epi64(bias, exponents(exponent + j, lanes)), 52);
+
+        least = _mm512_min_epi64(least, here);
+        most = _mm512_max_epi64(most, here);
+        _mm512_mask_storeu_pd(gradient + j, lanes,
+                              _mm512_mul_pd(_mm512_cvtepi64_pd(here),
+                                            _mm512_castsi512_pd(power)));
+    }
+    return _mm512_reduce_min_epi64(least) > -limit &&
+           _mm512_reduce_max_epi64(most) < limit;
+}

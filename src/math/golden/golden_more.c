@@ -1,0 +1,335 @@
+/*
+ * golden_more.c - known bits of everything but plain gradients.
+ *
+ * The problems are those of golden.c with sample weights, in every storage:
+ * their values, cut to what it holds.  fp64 rows hold those of the fp32 rows
+ * and must give the same sums.  Sparse rows are their non-zero ones.
+ * Softmax regression has problems of its own (softmax_golden.c).
+ */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "math/golden/golden.h"
+#include "math/golden/golden_parts.h"
+#include "math/kernel/softmax.h"
+#include "math/kernel/sparse.h"
+
+/* A Hessian of the narrow problems only: the wide one has 135,000 entries. */
+#define HESSIAN_STRIDE 56u
+#define HESSIAN_COUNT  (HESSIAN_STRIDE * (HESSIAN_STRIDE + 1) / 2)
+/* Rows of scratch enough for a Hessian as well as for a wide gradient. */
+#define SCRATCH_DOUBLES (HESSIAN_STRIDE * (HESSIAN_STRIDE + 64u))
+#define EXPONENT        30 /* Of sparse tallies. */
+
+static_assert(SCRATCH_DOUBLES >= 4 * GOLDEN_STRIDE_MAX, "a step of wide rows");
+
+/* Those of what was there before change only together with the profiles' names;
+ * a new loss adds to what is covered. */
+static const struct {
+    const char *profile;
+    struct digest digest;
+} parts[GOLDEN_SOFTMAX] = {
+    [GOLDEN_DENSE] = {PROFILE_DENSE_NAME,
+                      {{
+                          0x3b, 0xb8, 0x79, 0xc1, 0x75, 0x65, 0x02, 0xf3,
+                          0x15, 0x32, 0xac, 0x53, 0x78, 0x6c, 0xc9, 0xc5,
+                          0xa7, 0xa6, 0x52, 0xb0, 0x49, 0x62, 0x94, 0x39,
+                          0xc7, 0xe3, 0x8b, 0x77, 0xdd, 0x6b, 0x9b, 0xf0,
+                      }}},
+    [GOLDEN_INDEX] = {PROFILE_INDEX_NAME,
+                      {{
+                          0x47, 0xc0, 0xbf, 0x75, 0xa7, 0x0d, 0xa8, 0xf4,
+                          0x55, 0xe7, 0xd4, 0xa0, 0xcc, 0x69, 0xf8, 0x72,
+                          0x3b, 0x4b, 0x70, 0x3c, 0xc2, 0x80, 0x17, 0x94,
+                          0xde, 0x60, 0x16, 0x90, 0x3f, 0x0a, 0xb9, 0xd9,
+                      }}},
+    [GOLDEN_CSR] = {PROFILE_CSR_NAME,
+                    {{
+                        0xdb, 0x56, 0x03, 0x5c, 0xa3, 0xca, 0x1b, 0x4d,
+                        0x0f, 0x96, 0x7e, 0xba, 0x21, 0xd5, 0x50, 0xe7,
+                        0x58, 0xea, 0x1a, 0xb1, 0xf8, 0xce, 0x29, 0x09,
+                        0x56, 0x93, 0xdb, 0x5c, 0x4d, 0xad, 0xb4, 0xc9,
+                    }}},
+};
+
+static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
+                                   LOSS_SQUARED_HINGE, LOSS_HINGE,
+                                   (enum loss)(LOSS_HINGE_SOFT + 3)};
+enum { LOSSES = sizeof losses / sizeof *losses };
+
+struct sparse_arrays {
+    uint64_t begin[GOLDEN_ROWS_MAX + 1];
+    uint32_t column[GOLDEN_CELLS_MAX];
+    float value[GOLDEN_CELLS_MAX];
+};
+
+/* Too much for the stack of a host's thread. */
+struct more {
+    double scratch[SCRATCH_DOUBLES] __attribute__((aligned(64)));
+    double hessian[HESSIAN_COUNT];
+    struct sparse_arrays arrays;
+    struct golden_problem problem;
+    double weight[GOLDEN_ROWS_MAX];
+    double v[GOLDEN_STRIDE_MAX];
+    uint8_t narrow[GOLDEN_CELLS_MAX * sizeof(uint16_t)];
+    double wide[GOLDEN_CELLS_MAX];
+    const enum isa *isa;
+    struct hasher hasher;
+};
+
+static void more_make(struct more *more, uint32_t index)
+{
+    struct dense_rows *const rows = &more->problem.rows;
+
+    golden_problem_make(&more->problem, index);
+    for (uint32_t i = 0; i < rows->rows; i++)
+        more->weight[i] = 0.25 * (i % 7);
+    for (uint32_t j = 0; j < rows->stride; j++)
+        more->v[j] = ldexp(1.0 - 0.125 * (j % 15), (int)(j % 3));
+    if (index % 2 == 1)
+        rows->weight = more->weight;
+}
+
+/* The problem's values as narrow rows: cut, scaled to small integers, or only
+ * whether they are positive. */
+static void narrow_value(struct more *more, enum dense_storage storage,
+                         uint32_t at)
+{
+    const float x = more->problem.x[at];
+    uint32_t bits;
+    uint16_t half;
+    int power = 0;
+
+    memcpy(&bits, &x, sizeof bits);
+    switch (storage) {
+    case DENSE_BF16:
+        half = (uint16_t)(bits >> 16);
+        memcpy(more->narrow + sizeof half * at, &half, sizeof half);
+        break;
+    case DENSE_I8:
+        more->narrow[at] = (uint8_t)(int8_t)(frexp((double)x, &power) * 127.0);
+        break;
+    case DENSE_BIT:
+        if (x > 0)
+            more->narrow[at / 8] |= (uint8_t)(1u << at % 8);
+        break;
+    case DENSE_F32:
+    case DENSE_F64:
+        break;
+    }
+}
+
+static void add_gradient(struct more *more, enum loss loss,
+                         const struct dense_rows *rows)
+{
+    double *const scratch = more->scratch;
+    const double *const w = more->problem.w;
+    double g[GOLDEN_STRIDE_MAX];
+    double sum = 0.0;
+
+    CHECK(kernel_scratch_bytes(rows->stride) <= sizeof more->scratch);
+    if (more->isa != NULL)
+        kernel_gradient(*more->isa, loss, rows, w, g, &sum, scratch);
+    else
+        kernel_gradient_ref(loss, rows, w, g, &sum);
+    hasher_add_f64(&more->hasher, g, rows->stride);
+    hasher_add_f64(&more->hasher, &sum, 1);
+    if (more->isa != NULL)
+        kernel_hessvec(*more->isa, loss, rows, w, more->v, g, scratch);
+    else
+        kernel_hessvec_ref(loss, rows, w, more->v, g);
+    hasher_add_f64(&more->hasher, g, rows->stride);
+}
+
+static void add_hessian(struct more *more, enum loss loss,
+                        const struct dense_rows *rows)
+{
+    double *const scratch = more->scratch;
+    const double *const w = more->problem.w;
+    double *const hessian = more->hessian;
+
+    CHECK(kernel_hessian_scratch_bytes(rows->stride) <= sizeof more->scratch);
+    if (more->isa != NULL)
+        kernel_hessian(*more->isa, loss, rows, w, hessian, scratch);
+    else
+        kernel_hessian_ref(loss, rows, w, hessian);
+    hasher_add_f64(&more->hasher, hessian,
+                   (size_t)rows->stride * (rows->stride + 1) / 2);
+}
+
+static struct digest digest_of(struct more *more, enum loss loss,
+                               const struct dense_rows *rows)
+{
+    const struct hasher all = more->hasher;
+    struct digest digest;
+
+    hasher_init(&more->hasher);
+    add_gradient(more, loss, rows);
+    digest = hasher_end(&more->hasher);
+    more->hasher = all;
+    return digest;
+}
+
+/* The profile's digest is of the forms that it began with: the sums of fp64
+ * rows join it only if they are not those of fp32, and so spoil it. */
+static void check_wide(struct more *more, enum loss loss)
+{
+    struct dense_rows rows = more->problem.rows;
+    const struct digest narrow = digest_of(more, loss, &rows);
+    struct digest wide;
+
+    for (uint32_t at = 0; at < rows.rows * rows.stride; at++)
+        more->wide[at] = (double)more->problem.x[at];
+    rows.storage = DENSE_F64;
+    rows.x = more->wide;
+    wide = digest_of(more, loss, &rows);
+    if (!digest_equal(&narrow, &wide))
+        hasher_add(&more->hasher, wide.bytes, sizeof wide.bytes);
+}
+
+static void add_dense(struct more *more)
+{
+    struct dense_rows rows = more->problem.rows;
+
+    for (int l = 0; l < LOSSES; l++) {
+        add_gradient(more, losses[l], &rows);
+        if (rows.stride <= HESSIAN_STRIDE)
+            add_hessian(more, losses[l], &rows);
+    }
+    rows.x = more->narrow;
+    for (int storage = DENSE_BF16; storage <= DENSE_BIT; storage++) {
+        rows.storage = (enum dense_storage)storage;
+        memset(more->narrow, 0, sizeof more->narrow);
+        for (uint32_t at = 0; at < rows.rows * rows.stride; at++)
+            narrow_value(more, rows.storage, at);
+        add_gradient(more, LOSS_SQUARED_HINGE, &rows);
+    }
+    check_wide(more, LOSS_LOGISTIC);
+}
+
+/* The larger half of the problem's values. */
+static struct sparse_rows sparse_make(const struct more *more, bool values,
+                                      struct sparse_arrays *arrays)
+{
+    const struct dense_rows *const rows = &more->problem.rows;
+    uint64_t at = 0;
+
+    for (uint32_t i = 0; i < rows->rows; i++) {
+        arrays->begin[i] = at;
+        for (uint32_t j = 0; j < rows->stride; j++) {
+            const float x = more->problem.x[i * rows->stride + j];
+
+            if (x <= 0)
+                continue;
+            arrays->column[at] = j;
+            arrays->value[at++] = x;
+        }
+    }
+    arrays->begin[rows->rows] = at;
+    return (struct sparse_rows){
+        .begin = arrays->begin,
+        .column = arrays->column,
+        .value = values ? arrays->value : NULL,
+        .y = rows->y,
+        .weight = rows->weight,
+        .rows = rows->rows,
+        .cols = rows->stride,
+    };
+}
+
+/* A tally without the heap. */
+struct golden_tally {
+    int64_t sum[GOLDEN_STRIDE_MAX];
+    int16_t exponent[GOLDEN_STRIDE_MAX + 1];
+    uint64_t words[1];
+};
+
+static enum err sparse_tally(const struct more *more,
+                             const struct sparse_rows *rows,
+                             const struct evaluation *what, enum loss loss,
+                             const struct golden_tally *room,
+                             struct tally *tally)
+{
+    int32_t q[2 * GOLDEN_STRIDE_MAX];
+    struct sparse_round round = {.q = q};
+    struct sparse_desk desk = {0};
+    enum err err = ERR_OK;
+
+    if (more->isa == NULL)
+        return sparse_add_chunk_ref(loss, rows, what, room->exponent, 0, tally);
+    if (rows->value == NULL)
+        err = sparse_round_prepare(&round, what, rows->cols);
+    if (err == ERR_OK)
+        err = sparse_add_chunk(*more->isa, loss, rows, what, &round,
+                               room->exponent, 0, &desk, tally);
+    sparse_settle(&desk, tally);
+    return err;
+}
+
+static void add_sparse(struct more *more, bool values)
+{
+    const struct sparse_rows rows = sparse_make(more, values, &more->arrays);
+
+    for (int n = 0; n < 2 * LOSSES; n++) {
+        const struct evaluation what = {
+            .kind = n % 2 == 0 ? EVALUATE_GRADIENT : EVALUATE_HESSVEC,
+            .w = more->problem.w,
+            .v = more->v,
+        };
+        struct golden_tally room = {.words = {0}};
+        struct tally tally = {
+            .dims = rows.cols,
+            .chunks = {.count = 1, .words = room.words},
+            .sum = room.sum,
+        };
+        struct digest digest;
+
+        for (uint32_t j = 0; j < rows.cols; j++)
+            room.exponent[j] = (int16_t)(EXPONENT - (values ? j % 3 : 0));
+        room.exponent[rows.cols] = GOLDEN_LOSS_EXPONENT;
+        /* What does not fit leaves the tally empty: that too is hashed. */
+        (void)sparse_tally(more, &rows, &what, losses[n / 2], &room, &tally);
+        digest = tally_digest(&tally);
+        hasher_add(&more->hasher, digest.bytes, sizeof digest.bytes);
+    }
+}
+
+struct digest golden_part_digest(enum golden_part part, const enum isa *isa)
+{
+    struct digest digest = {{0}};
+    struct more *more;
+
+    if (part == GOLDEN_SOFTMAX)
+        return softmax_golden_digest(isa);
+    more = mem_new(1, sizeof *more);
+    if (more == NULL)
+        return digest;
+    more->isa = isa;
+    hasher_init(&more->hasher);
+    for (uint32_t i = 0; i < GOLDEN_PROBLEMS; i++) {
+        more_make(more, i);
+        if (part == GOLDEN_DENSE)
+            add_dense(more);
+        else
+            add_sparse(more, part == GOLDEN_CSR);
+    }
+    digest = hasher_end(&more->hasher);
+    mem_free(more);
+    return digest;
+}
+
+struct digest golden_part_expected(enum golden_part part)
+{
+    CHECK(part < GOLDEN_PARTS);
+    return part == GOLDEN_SOFTMAX ? softmax_golden_expected()
+                                  : parts[part].digest;
+}
+
+const char *golden_part_profile(enum golden_part part)
+{
+    CHECK(part < GOLDEN_PARTS);
+    return part == GOLDEN_SOFTMAX ? PROFILE_SOFTMAX_NAME : parts[part].profile;
+}

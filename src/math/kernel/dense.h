@@ -1,0 +1,98 @@
+/*
+ * dense.h - one row per instruction set of the dense kernels (math/ only).
+ *
+ * dense_portable.c, dense_avx2.c and dense_avx512.c include dense.inc with
+ * their vector width; kernel.c picks the row.
+ */
+#ifndef MATH_DENSE_H
+#define MATH_DENSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "math/kernel/kernel.h"
+
+#define DENSE_BLOCK_MAX 32u /* Rows of a block, at most. */
+#define DENSE_STEP      4u  /* Rows worked on together, at most. */
+#define DENSE_AHEAD     8u  /* Rows between the prefetches and their use. */
+/* Doubles of a block: 16 KiB, half of the smallest L1 about. */
+#define DENSE_BLOCK_DOUBLES 2048u
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Rows whose scores are known.  All arrays have room for `rows` rounded up to
+ * 8; what stands there past `rows` is worked on and has no meaning. */
+struct dense_slopes {
+    const double *z; /* Scores. */
+    const double *y;
+    const double *weight; /* NULL: all 1. */
+    double *r;            /* First or second derivatives; may be z itself. */
+    double *loss;         /* Each of the two may be NULL: not wanted. */
+    size_t rows;
+};
+
+/* The scratch of a Hessian. */
+struct dense_hessian {
+    double *square; /* stride x stride; the lower triangle counts. */
+    double *xs;     /* Rows of a block as doubles. */
+    double *hx;     /* The same times h. */
+};
+
+struct dense_ops {
+    void (*gradient)(enum loss loss, const struct dense_rows *in,
+                     const double *w, double *g, double *loss_sum,
+                     double *scratch);
+    void (*hessvec)(enum loss loss, const struct dense_rows *in,
+                    const double *w, const double *v, double *hv,
+                    double *scratch);
+    void (*hessian)(enum loss loss, const struct dense_rows *in,
+                    const double *w, double *hessian, double *scratch);
+    void (*slopes)(enum loss loss, bool second, const struct dense_slopes *at);
+    void (*scores)(const struct dense_rows *in, const double *w, double *z);
+    void (*columns)(const struct dense_rows *in, const double *r, size_t first,
+                    size_t count, double *g);
+    /* exp(x), x <= 0, and log1p(x), 0 <= x <= 1, of 8 values each: for the
+     * accuracy test. */
+    void (*exp8)(const double *x, double *out);
+    void (*log8)(const double *x, double *out);
+};
+
+extern const struct dense_ops dense_portable;
+#ifdef __x86_64__
+extern const struct dense_ops dense_avx2;
+extern const struct dense_ops dense_avx512;
+#endif
+
+/* NULL if there is no such variant in this build. */
+const struct dense_ops *dense_ops_of(enum isa isa);
+
+static inline size_t dense_row_bytes(enum dense_storage storage, size_t stride)
+{
+    switch (storage) {
+    case DENSE_F32:
+        break;
+    case DENSE_BF16:
+        return stride * sizeof(uint16_t);
+    case DENSE_I8:
+        return stride;
+    case DENSE_BIT:
+        return stride / 8;
+    case DENSE_F64:
+        return stride * sizeof(double);
+    }
+    return stride * sizeof(float);
+}
+
+/* Rows whose doubles stay in L1 between their two uses: a multiple of
+ * DENSE_STEP.  Affects speed only. */
+static inline size_t dense_block_rows(size_t stride)
+{
+    const size_t fit = DENSE_BLOCK_DOUBLES / stride / DENSE_STEP * DENSE_STEP;
+
+    if (fit < DENSE_STEP)
+        return DENSE_STEP;
+    return fit < DENSE_BLOCK_MAX ? fit : DENSE_BLOCK_MAX;
+}
+
+#endif /* MATH_DENSE_H */

@@ -1,0 +1,220 @@
+/*
+ * kernel.c - which variant runs where.
+ */
+#include "math/kernel/kernel.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "math/kernel/dense.h"
+
+enum { SLOPES = 64 }; /* Rows that kernel_slopes copies at a time. */
+
+static const char *const names[] = {
+    [ISA_PORTABLE] = "portable",
+    [ISA_AVX2] = "avx2",
+    [ISA_AVX512] = "avx512",
+};
+
+const struct dense_ops *dense_ops_of(enum isa isa)
+{
+    switch (isa) {
+    case ISA_PORTABLE:
+        return &dense_portable;
+#ifdef __x86_64__
+    case ISA_AVX2:
+        return &dense_avx2;
+    case ISA_AVX512:
+        return &dense_avx512;
+#else
+    case ISA_AVX2:
+    case ISA_AVX512:
+        return NULL;
+#endif
+    }
+    return NULL;
+}
+
+bool isa_runs(enum isa isa)
+{
+    switch (isa) {
+    case ISA_PORTABLE:
+        return true;
+#ifdef __x86_64__
+    case ISA_AVX2:
+        return __builtin_cpu_supports("avx2") != 0;
+    case ISA_AVX512:
+        return __builtin_cpu_supports("avx512f") != 0 &&
+               __builtin_cpu_supports("avx512dq") != 0 &&
+               __builtin_cpu_supports("avx512bw") != 0 &&
+               __builtin_cpu_supports("avx512vl") != 0;
+#else
+    case ISA_AVX2:
+    case ISA_AVX512:
+        return false;
+#endif
+    }
+    return false;
+}
+
+enum isa isa_best(void)
+{
+    if (isa_runs(ISA_AVX512))
+        return ISA_AVX512;
+    return isa_runs(ISA_AVX2) ? ISA_AVX2 : ISA_PORTABLE;
+}
+
+const char *isa_name(enum isa isa)
+{
+    CHECK(isa <= ISA_AVX512);
+    return names[isa];
+}
+
+bool isa_parse(const char *name, enum isa *isa)
+{
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *isa = (enum isa)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t kernel_scratch_bytes(uint32_t stride)
+{
+    CHECK(stride > 0);
+    return dense_block_rows(stride) * stride * sizeof(double);
+}
+
+size_t kernel_hessian_scratch_bytes(uint32_t stride)
+{
+    CHECK(stride <= KERNEL_HESSIAN_STRIDE);
+    return ((size_t)stride + 2 * DENSE_BLOCK_MAX) * stride * sizeof(double);
+}
+
+/* An instruction the machine has not got would end the process without a
+ * word; so few calls are made that asking costs nothing. */
+static const struct dense_ops *usable(enum isa isa, const struct dense_rows *in)
+{
+    CHECK(isa_runs(isa));
+    CHECK(in->stride > 0);
+    CHECK(in->stride % KERNEL_LANES == 0);
+    return dense_ops_of(isa);
+}
+
+void kernel_gradient(enum isa isa, enum loss loss, const struct dense_rows *in,
+                     const double *w, double *g, double *loss_sum,
+                     void *scratch)
+{
+    usable(isa, in)->gradient(loss, in, w, g, loss_sum, scratch);
+}
+
+void kernel_hessvec(enum isa isa, enum loss loss, const struct dense_rows *in,
+                    const double *w, const double *v, double *hv, void *scratch)
+{
+    usable(isa, in)->hessvec(loss, in, w, v, hv, scratch);
+}
+
+void kernel_hessian(enum isa isa, enum loss loss, const struct dense_rows *in,
+                    const double *w, double *hessian, void *scratch)
+{
+    CHECK(in->stride <= KERNEL_HESSIAN_STRIDE);
+    usable(isa, in)->hessian(loss, in, w, hessian, scratch);
+}
+
+void kernel_scores(enum isa isa, const struct dense_rows *in, const double *w,
+                   double *z)
+{
+    usable(isa, in)->scores(in, w, z);
+}
+
+void kernel_columns(enum isa isa, const struct dense_rows *in, const double *r,
+                    uint32_t first, uint32_t count, double *g)
+{
+    CHECK(first % KERNEL_LANES == 0 && count % KERNEL_LANES == 0);
+    CHECK(first <= in->stride && count <= in->stride - first);
+    usable(isa, in)->columns(in, r, first, count, g);
+}
+
+static float narrow_value(const struct dense_rows *in, size_t at)
+{
+    uint32_t bits = 0;
+    float value;
+
+    switch (in->storage) {
+    case DENSE_BF16:
+        bits = (uint32_t)((const uint16_t *)in->x)[at] << 16;
+        break;
+    case DENSE_I8:
+        return (float)((const int8_t *)in->x)[at];
+    case DENSE_BIT:
+        return (float)(((const uint8_t *)in->x)[at / 8] >> at % 8 & 1);
+    case DENSE_F32:
+    case DENSE_F64:
+        return ((const float *)in->x)[at];
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+const float *kernel_row(const struct dense_rows *in, uint32_t i, float *room)
+{
+    const size_t first = (size_t)i * in->stride;
+
+    CHECK(in->storage != DENSE_F64);
+    if (in->storage == DENSE_F32)
+        return (const float *)in->x + first;
+    for (uint32_t j = 0; j < in->stride; j++)
+        room[j] = narrow_value(in, first + j);
+    return room;
+}
+
+/* At most SLOPES rows, copied to where there is room for whole vectors. */
+static void some_slopes(const struct dense_ops *ops, enum loss kind,
+                        bool second, const struct dense_slopes *at)
+{
+    double z[SLOPES] = {0};
+    double y[SLOPES] = {0};
+    double weight[SLOPES] = {0};
+    double loss[SLOPES];
+    const struct dense_slopes copy = {
+        .z = z,
+        .y = y,
+        .weight = at->weight != NULL ? weight : NULL,
+        .r = z,
+        .loss = at->loss != NULL ? loss : NULL,
+        .rows = at->rows,
+    };
+
+    memcpy(z, at->z, at->rows * sizeof *z);
+    memcpy(y, at->y, at->rows * sizeof *y);
+    if (at->weight != NULL)
+        memcpy(weight, at->weight, at->rows * sizeof *weight);
+    ops->slopes(kind, second, &copy);
+    memcpy(at->r, z, at->rows * sizeof *z);
+    if (at->loss != NULL)
+        memcpy(at->loss, loss, at->rows * sizeof *loss);
+}
+
+/* NOLINTBEGIN(readability-non-const-parameter): written through `at`. */
+void kernel_slopes(enum isa isa, enum loss kind, bool second, double *z,
+                   const double *y, const double *weight, double *loss,
+                   uint32_t rows)
+{
+    CHECK(isa_runs(isa));
+    CHECK(!second || loss == NULL);
+    for (size_t i = 0; i < rows; i += SLOPES) {
+        const struct dense_slopes at = {
+            .z = z + i,
+            .y = y + i,
+            .weight = weight != NULL ? weight + i : NULL,
+            .r = z + i,
+            .loss = loss != NULL ? loss + i : NULL,
+            .rows = rows - i < SLOPES ? rows - i : SLOPES,
+        };
+
+        some_slopes(dense_ops_of(isa), kind, second, &at);
+    }
+}
+/* NOLINTEND(readability-non-const-parameter) */

@@ -1,0 +1,300 @@
+/*
+ * problem.h - a model on a data set: chunk sums, bounds, metrics.
+ *
+ * One ops row per model kind (linear, logistic, svm, hinge, softmax): its loss,
+ * the constants of its residual bound and its curvature.
+ *
+ * A problem has one weight vector, or (softmax) one for each class, class after
+ * class, `stride` apart: all sums over rows have that layout too.
+ *
+ * Bounds (TALLY-4), with s_i the sample weight of row i.  |dloss/dz| is at
+ * most a|y_i| + b|z_i| and d2loss/dz2 at most c; |z_i| is at most |x_i||w|, and
+ * at most zeta(w) = sum_k xmax_k |w_k|, xmax_k the largest |x_ik|.  So
+ *     GRADIENT   sum_i |r_i x_ij|  <= a U_j + b min(|w| V_j, zeta(w) M_j)
+ *     HESSVEC    sum_i |h_i (x_i . v) x_ij|  <= c min(|v| V_j, zeta(v) M_j)
+ *     HESSIAN    sum_i |h_i x_ij x_ik|
+ *                <= c min(V_j, V_k, xmax_k M_j, xmax_j M_k)
+ *     DIAGONAL   sum_i h_i x_ij^2  <= c min(V_j, xmax_j M_j)
+ * where U_j = sum_i s_i |x_ij||y_i|, V_j = sum_i s_i |x_ij||x_i| and
+ * M_j = sum_i s_i |x_ij|.  V is better where there are many columns alike, M
+ * where a column of 10^6 stands beside one of 10^-6.
+ * U, V and M are integer tallies rounded up, taken once; the exponents of a
+ * round are then a pure function of (U, V, M, xmax, w, v) and agree on every
+ * machine.  The loss of all rows is at most sum_i s_i (|y_i| + |z_i|)^2 if it
+ * is squared (1 + |z_i| of a squared hinge), else sum_i s_i (2 |z_i| + 32).
+ * The index profile has one exponent for all columns: that of the largest
+ * bound.  Those of profile csr are 5 less, and at most 63 above the least.
+ *
+ * Softmax: y_i is the number of a class, no size, and counts as 1 in U.  With
+ * p the probabilities of a row and t_k = x_i . v_k, for class k
+ *     GRADIENT   |r_ik| = |p_k - [y_i = k]| <= 1, so a = 1, b = 0
+ *     HESSVEC    |p_k (t_k - sum_l p_l t_l)| = |sum_l p_k p_l (t_k - t_l)|
+ *                <= p_k (1 - p_k) max_l |t_k - t_l| <= 2 max_l |t_l| / 4
+ *                <= |x_i||v| / 2, so c = 1/2; zeta is that of the output
+ *                where it is largest
+ *     loss       <= s_i (2 |x_i||w| + log classes)
+ * for every class the same.  c also bounds the curvature: the largest
+ * eigenvalue of diag(p) - p p' is at most 1/2.
+ */
+#ifndef MODEL_PROBLEM_H
+#define MODEL_PROBLEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "data/rows/dataset.h"
+#include "math/evaluation.h"
+#include "math/exact/tally.h"
+#include "math/kernel/kernel.h"
+#include "math/kernel/sparse.h"
+
+enum model_kind {
+    MODEL_LINEAR,
+    MODEL_LOGISTIC,
+    MODEL_SVM,
+    MODEL_HINGE,
+    MODEL_SOFTMAX,
+};
+
+struct model_ops {
+    const char *name;   /* As typed: "linear", "logistic", "svm", ... */
+    bool classes;       /* A weight vector for each class; y is its number. */
+    enum loss loss;     /* Of a single weight vector; softmax.h else. */
+    double bound_label; /* a above. */
+    double bound_score; /* b above. */
+    double curvature;   /* c above: at least sup of d2loss/dz2. */
+    const char *loss_text; /* What is summed, in words. */
+    const char *metric;    /* Main metric: "mse" or "accuracy". */
+};
+
+const struct model_ops *model_ops(enum model_kind kind);
+/* ERR_UNKNOWN if there is no model of that name. */
+MUST_CHECK enum err model_parse(const char *name, enum model_kind *kind);
+/* Is `kind` a model, and can it have so many weight vectors? */
+bool model_has_outputs(uint32_t kind, uint32_t outputs);
+
+/* One machine's worth of work.  Borrowed: data. */
+struct problem {
+    const struct dataset *data;
+    const struct model_ops *model;
+    enum isa isa;
+    uint32_t outputs; /* Weight vectors, one after the other; 0 means 1. */
+};
+
+/* The problem with the loss that `what` asks for: a soft hinge has a row of its
+ * own, and other losses have nothing to soften. */
+struct problem problem_soft(const struct problem *problem, uint32_t soft);
+
+/* No problem has more weights. */
+#define PROBLEM_DIMS_MAX DATA_COLS_MAX
+
+/* As many outputs as the model and the data's classes ask for. */
+struct problem problem_of(const struct dataset *data, enum model_kind kind,
+                          enum isa isa);
+uint32_t problem_outputs(const struct problem *problem);
+/* Weights of the problem: the stride (columns rounded up to 8) per output. */
+uint32_t problem_dims(const struct problem *problem);
+/* What names a model: of its weights, not of their padding. */
+struct digest problem_hash(const struct problem *problem, const double *w);
+/* The index profile: weights become integers once a round, and all columns
+ * share an exponent.  Softmax reads such rows as csr ones of values 1. */
+bool problem_quantises(const struct problem *problem);
+
+/* Per-column bound vectors U, V and M; `dims` is the data's stride. */
+struct bounds {
+    uint32_t dims;
+    double *u, *v, *m;
+    double *x_max;
+    double label, norm, weight; /* Largest |y_i|, |x_i| and s_i. */
+};
+
+MUST_CHECK enum err bounds_init(struct bounds *bounds, uint32_t dims);
+void bounds_close(struct bounds *bounds);
+/* Of the problem's data.  Same bits for any thread count: integer tallies,
+ * rounded up.  ERR_RANGE if labels or weights are too large to bound
+ * anything. */
+MUST_CHECK enum err bounds_measure(struct bounds *bounds,
+                                   const struct problem *problem,
+                                   struct pool *pool);
+/* The same, and can anything be trained on such data?  Says why not. */
+MUST_CHECK enum err bounds_measure_all(struct bounds *bounds,
+                                       const struct problem *problem,
+                                       struct pool *pool, struct why *why);
+/* Of its chunks [first, end) alone, all that need be present. */
+MUST_CHECK enum err bounds_measure_part(struct bounds *bounds,
+                                        const struct problem *problem,
+                                        uint32_t first, uint32_t end,
+                                        struct pool *pool);
+/* The same of rows that are on several machines, in three steps: sizes of each
+ * part, the scales that follow from all of them, and sums on these scales.
+ * Sums of parts add up to those of the whole, so that the bounds are the very
+ * bits that one machine with all rows would find. */
+struct bounds_sizes {
+    uint32_t dims;              /* The data's stride. */
+    double *x_max;              /* Per column. */
+    double label, norm, weight; /* As in struct bounds. */
+};
+
+MUST_CHECK enum err bounds_sizes_init(struct bounds_sizes *sizes,
+                                      uint32_t dims);
+void bounds_sizes_close(struct bounds_sizes *sizes);
+MUST_CHECK enum err bounds_sizes_measure(struct bounds_sizes *sizes,
+                                         const struct problem *problem,
+                                         struct pool *pool);
+void bounds_sizes_join(struct bounds_sizes *into,
+                       const struct bounds_sizes *from);
+/* U, V and M, dims of each, one after the other. */
+#define BOUNDS_SUMS 3u
+/* Of `rows` rows in all.  ERR_RANGE as bounds_measure. */
+MUST_CHECK enum err bounds_scales(const struct bounds_sizes *sizes,
+                                  uint64_t rows, int16_t *scale);
+MUST_CHECK enum err bounds_sums(const struct problem *problem,
+                                const int16_t *scale, struct pool *pool,
+                                int64_t *sum);
+void bounds_settle(struct bounds *bounds, const struct bounds_sizes *sizes,
+                   const int16_t *scale, const int64_t *sum);
+
+/* evaluation_exponents for a round of `what`.  ERR_RANGE if |w| or |v| is not
+ * finite, or so large that a score or the loss might not be. */
+MUST_CHECK enum err bounds_exponents(const struct bounds *bounds,
+                                     const struct problem *problem,
+                                     const struct evaluation *what,
+                                     int16_t *exponent);
+
+/* The same for one round after the other: `exponent` and `memo`, zero at first,
+ * are as the last call left them, and what cannot have changed is kept. */
+struct bounds_memo {
+    bool known;
+    double label, norm, zeta; /* What the exponents come from. */
+};
+
+MUST_CHECK enum err bounds_exponents_again(const struct bounds *bounds,
+                                           const struct problem *problem,
+                                           const struct evaluation *what,
+                                           struct bounds_memo *memo,
+                                           int16_t *exponent);
+
+/* What is prepared once per round and then read by all threads.  Zeroed
+ * memory is safe to close. */
+struct problem_round {
+    struct sparse_round sparse;
+};
+
+MUST_CHECK enum err problem_round_init(struct problem_round *round,
+                                       const struct problem *problem);
+void problem_round_close(struct problem_round *round);
+/* ERR_RANGE if w or v is not finite. */
+MUST_CHECK enum err problem_round_prepare(struct problem_round *round,
+                                          const struct problem *problem,
+                                          const struct evaluation *what);
+
+/* A Hessian is asked for only where it is small: dense rows, one output and
+ * at most PROBLEM_HESSIAN_DIMS weights. */
+#define PROBLEM_HESSIAN_DIMS KERNEL_HESSIAN_STRIDE
+bool problem_has_hessian(const struct problem *problem);
+
+/* Scratch for one thread of problem_add, whatever is asked; zero at first. */
+size_t problem_scratch_bytes(const struct problem *problem);
+
+/* Does a thread write a vector as long as the model, besides its tally? */
+bool problem_has_vector(const struct problem *problem,
+                        enum evaluation_kind kind);
+
+/* May tallies of this kind be blank at first, or must they be cleared? */
+bool problem_stores(const struct problem *problem, enum evaluation_kind kind);
+
+/* Compute `chunk` and add it to the tally, whose dims are those of `what`.
+ * `round` has been prepared for `what`.  ERR_RANGE: does not fit.  Scratch and
+ * tally belong together, with `what` and the exponents, until they are
+ * settled; nobody else reads the tally before. */
+MUST_CHECK enum err problem_add(const struct problem *problem,
+                                const struct problem_round *round,
+                                const struct evaluation *what, uint32_t chunk,
+                                const int16_t *exponent, void *scratch,
+                                struct tally *tally);
+
+/* Consecutive chunks that are best added together: 1 but for the Hessian of
+ * bit rows. */
+uint32_t problem_batch(const struct problem *problem,
+                       enum evaluation_kind kind);
+/* Add chunks [first, first + count), count <= problem_batch.  After an error
+ * some of them may be in. */
+MUST_CHECK enum err problem_add_batch(const struct problem *problem,
+                                      const struct problem_round *round,
+                                      const struct evaluation *what,
+                                      uint32_t first, uint32_t count,
+                                      const int16_t *exponent, void *scratch,
+                                      struct tally *tally);
+/* After the last chunk of a tally, even if that failed. */
+void problem_settle(const struct problem *problem, void *scratch,
+                    struct tally *tally);
+
+/* Threads may also share one tally: of a wide model one for each is much memory
+ * and long to add up.  First they divide rows, by chunks, then columns.  The
+ * same bits. */
+bool problem_shares(const struct problem *problem, enum evaluation_kind kind);
+
+/* What each row of the chunk counts for, and its loss.  ERR_RANGE if that is no
+ * number. */
+MUST_CHECK enum err problem_residuals(const struct problem *problem,
+                                      const struct problem_round *round,
+                                      const struct evaluation *what,
+                                      uint32_t chunk, void *scratch, double *r,
+                                      double *loss);
+
+/* Columns cut into `count` spans of about the same work, as far as a look at
+ * chunks [chunk, end_chunk) tells: span i is at[i] to at[i + 1], multiples of
+ * 8, and may be empty. */
+void problem_spans(const struct problem *problem, uint32_t chunk,
+                   uint32_t end_chunk, uint32_t count, uint32_t *at);
+
+/* Chunks [chunk, end_chunk) with their residuals, each chunk_rows from the
+ * last one's. */
+struct problem_share {
+    uint32_t chunk, end_chunk;
+    const double *r;
+    const int16_t *exponent;
+    int16_t least; /* By problem_share_begin. */
+};
+
+MUST_CHECK enum err problem_share_begin(const struct problem *problem,
+                                        struct problem_share *share);
+/* Columns [first, end) of these chunks, a span; those of a blank tally are
+ * stored.  Marks no chunk.  ERR_RANGE: does not fit, and the tally is
+ * spoilt. */
+MUST_CHECK enum err problem_add_columns(const struct problem *problem,
+                                        const struct problem_share *share,
+                                        uint32_t first, uint32_t end,
+                                        const struct tally *tally);
+
+/* Scores of all rows to their slopes dloss/dz, times sample weights, in place;
+ * returns the loss sum.  One output; `soft` as in struct evaluation. */
+double problem_slopes(const struct problem *problem, uint32_t soft, double *z);
+
+/* The gradient at w, with a round of its own: slow on index data. */
+MUST_CHECK enum err problem_add_chunk(const struct problem *problem,
+                                      const double *w, uint32_t chunk,
+                                      const int16_t *exponent, void *scratch,
+                                      struct tally *tally);
+
+/* 1 / (estimated Lipschitz constant of the mean loss + l2 |w|^2): power
+ * iteration with the exact kernel over at most 16 evenly spaced chunks, times
+ * 1.1; deterministic. */
+MUST_CHECK enum err problem_default_rate(const struct problem *problem,
+                                         double l2, double *rate);
+
+/* Named metrics of scores against labels.  Of several outputs precision, recall
+ * and f1 are means over the classes (metrics.h). */
+struct metrics {
+    double accuracy, auc, logloss, mse, precision, recall, f1;
+};
+
+/* NaN where a metric does not apply to the model. */
+MUST_CHECK enum err metrics_measure(struct metrics *metrics,
+                                    const struct problem *problem,
+                                    const double *w);
+
+#endif /* MODEL_PROBLEM_H */

@@ -1,0 +1,158 @@
+#include "node/eval/evaluate.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "math/vec.h"
+#include "node/eval/compute.h"
+#include "optim/hidden.h"
+
+struct evaluate {
+    struct bounds bounds;
+    struct compute compute;
+    struct tally tally;
+    int16_t *exponent;
+    double *sum, *gradient, *rounding, *work;
+};
+
+/* For evaluations up to `kind`: a gradient, a Hessian. */
+static enum err evaluate_init(struct evaluate *e, const struct problem *problem,
+                              struct pool *pool, enum evaluation_kind kind)
+{
+    const uint32_t dims = evaluation_dims(kind, problem_dims(problem));
+    const uint32_t weights = problem_dims(problem);
+    const uint32_t chunks = dataset_chunks(problem->data);
+    enum err err = bounds_init(&e->bounds, problem->data->stride);
+
+    e->exponent = mem_new((size_t)dims + 1, sizeof *e->exponent);
+    e->sum = mem_new(dims, sizeof *e->sum);
+    e->gradient = mem_new(weights, sizeof *e->gradient);
+    e->rounding = mem_new(weights, sizeof *e->rounding);
+    e->work = mem_new(weights, sizeof *e->work);
+    if (e->exponent == NULL || e->sum == NULL || e->gradient == NULL ||
+        e->rounding == NULL || e->work == NULL)
+        return ERR_NOMEM;
+    if (err == ERR_OK)
+        err = bounds_measure(&e->bounds, problem, pool);
+    if (err == ERR_OK)
+        err = compute_init(&e->compute, problem, weights, chunks, pool);
+    if (err == ERR_OK)
+        err = tally_init(&e->tally, dims, chunks);
+    return err;
+}
+
+static void evaluate_close(struct evaluate *e)
+{
+    tally_close(&e->tally);
+    compute_close(&e->compute);
+    bounds_close(&e->bounds);
+    mem_free(e->exponent);
+    mem_free(e->sum);
+    mem_free(e->gradient);
+    mem_free(e->rounding);
+    mem_free(e->work);
+}
+
+/* Tallies of a Hessian hold those of a gradient, too. */
+static enum err add_rows(struct evaluate *e, const struct problem *problem,
+                         enum evaluation_kind kind, const double *w)
+{
+    const struct evaluation what = {.kind = kind, .w = w};
+    const struct compute_work work = {.end = dataset_chunks(problem->data),
+                                      .kind = kind,
+                                      .weights = w,
+                                      .exponent = e->exponent,
+                                      .tally = &e->tally};
+    enum err err = bounds_exponents(&e->bounds, problem, &what, e->exponent);
+
+    e->tally.dims = evaluation_dims(kind, problem_dims(problem));
+    tally_clear(&e->tally);
+    if (err == ERR_OK)
+        err = compute_run(&e->compute, &work, NULL);
+    if (err == ERR_OK)
+        (void)tally_gradient(&e->tally, e->exponent, e->sum);
+    return err;
+}
+
+static enum err measure(struct evaluate *e, const struct problem *problem,
+                        const struct optim_options *options, const double *w,
+                        double *objective)
+{
+    const enum err err = add_rows(e, problem, EVALUATE_GRADIENT, w);
+
+    if (err == ERR_OK)
+        *objective = optim_objective(options, problem_dims(problem), w, e->sum,
+                                     tally_loss_value(&e->tally, e->exponent),
+                                     e->gradient);
+    return err;
+}
+
+enum err evaluate_at(const struct problem *problem, struct pool *pool,
+                     const struct optim_options *options, const double *w,
+                     double *objective, double *gradient_norm)
+{
+    struct evaluate e = {0};
+    enum err err = evaluate_init(&e, problem, pool, EVALUATE_GRADIENT);
+
+    if (err == ERR_OK)
+        err = measure(&e, problem, options, w, objective);
+    if (err == ERR_OK && gradient_norm != NULL)
+        *gradient_norm = vec_norm(e.gradient, problem_dims(problem));
+    evaluate_close(&e);
+    return err;
+}
+
+/* Every chunk's sum is rounded to the grid of its coordinate. */
+static void find_rounding(struct evaluate *e, const struct problem *problem,
+                          const struct optim_options *options)
+{
+    const double chunks = dataset_chunks(problem->data);
+
+    for (uint32_t j = 0; j < problem_dims(problem); j++)
+        e->rounding[j] =
+            ldexp(chunks / 2 / (double)options->rows, -e->exponent[j]);
+}
+
+enum err evaluate_hidden(const struct problem *problem, struct pool *pool,
+                         const struct optim_options *options, const double *w,
+                         struct optim_outcome *outcome)
+{
+    const uint32_t dims = problem_dims(problem);
+    struct evaluate e = {0};
+    double objective;
+    enum err err;
+
+    if (!problem_has_hessian(problem) || !hidden_asks(options, dims, outcome))
+        return ERR_OK;
+    err = evaluate_init(&e, problem, pool, EVALUATE_HESSIAN);
+    if (err == ERR_OK)
+        err = measure(&e, problem, options, w, &objective);
+    if (err == ERR_OK)
+        find_rounding(&e, problem, options);
+    if (err == ERR_OK)
+        err = add_rows(&e, problem, EVALUATE_HESSIAN, w);
+    if (err == ERR_OK)
+        hidden_judge_sums(options, dims, e.sum, e.gradient, e.rounding, e.work,
+                          outcome);
+    evaluate_close(&e);
+    return err;
+}
+
+enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
+                          const struct optim_options *options, const double *w,
+                          struct optim_outcome *outcome)
+{
+    enum err err = ERR_OK;
+
+    if (!outcome->at_model)
+        err = evaluate_at(problem, pool, options, w, &outcome->objective,
+                          &outcome->gradient_norm);
+    if (err == ERR_RANGE) {
+        outcome->objective = HUGE_VAL;
+        outcome->gradient_norm = HUGE_VAL;
+        err = ERR_OK;
+    }
+    outcome->at_model = err == ERR_OK;
+    optim_judge(options, outcome);
+    return err;
+}

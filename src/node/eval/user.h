@@ -1,0 +1,63 @@
+/*
+ * user.h - a function of the user's in place of data and model.
+ *
+ * The chunks are numbers and the data behind them is the function's business:
+ * nothing is shipped, and every worker has all of it.  What the function
+ * returns has no proved bound: its tallies carry their sizes
+ * (math/exact/follow.h).
+ */
+#ifndef NODE_USER_H
+#define NODE_USER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/pool.h"
+#include "core/msg.h"
+#include "node/eval/compute.h"
+#include "os/run/threads.h"
+
+#define USER_MODEL UINT32_C(0x72657375) /* job.model: "user". */
+
+struct user_function {
+    /* Sums over the rows of a chunk, added to zeroed memory; not 0: stop. */
+    int (*gradient)(void *context, const double *w, uint32_t chunk,
+                    double *gradient, double *loss);
+    int (*hessvec)(void *context, const double *w, const double *v,
+                   uint32_t chunk, double *product); /* May be NULL. */
+    void *context;
+    uint32_t dims, chunks;
+    uint64_t rows;
+};
+
+/* What names the job to those who would join it.  `probe`: a chunk is computed
+ * and counts, so that a machine with other data or another arithmetic is told
+ * so when it comes.  ERR_CANCELLED: the function said stop. */
+MUST_CHECK enum err user_digest(const struct user_function *user, bool probe,
+                                struct digest *digest);
+
+struct user_desk;
+
+/* One of several threads at a time computes on a desk of its own. */
+struct user_compute {
+    const struct user_function *user;
+    struct pool *pool; /* Borrowed. */
+    struct user_desk *desks;
+    uint32_t threads;
+};
+
+MUST_CHECK enum err user_compute_init(struct user_compute *compute,
+                                      const struct user_function *user,
+                                      struct pool *pool);
+void user_compute_close(struct user_compute *compute);
+
+/* Chunks [first, end) into work->tally, which has follow_dims sums.
+ * ERR_TOOBIG: a chunk does not fit this scale.  ERR_RANGE: it fits none.
+ * ERR_CANCELLED: the flag was raised.  ERR_CLOSED: the function said stop. */
+MUST_CHECK enum err user_compute_run(struct user_compute *compute,
+                                     const struct compute_work *work,
+                                     const struct flag *cancel);
+
+#endif /* NODE_USER_H */

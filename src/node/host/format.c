@@ -1,0 +1,128 @@
+/*
+ * format.c - what a run folder's format is, and that one run at a time has it.
+ */
+#include "node/host/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "core/run/journal.h"
+#include "core/run/store.h"
+#include "node/host/result_file.h"
+#include "node/host/ways.h"
+#include "os/file/file.h"
+
+#define TEXT_SIZE 32u
+
+/* Row i is format i + 1; the last one is ours.  Folders without a number are
+ * of the first. */
+static const char *const readers[] = {
+    "muster 0.1",
+    "muster 0.2", /* Numbered; GAP records, the loss on a grid of its own. */
+};
+
+#define FORMATS (sizeof readers / sizeof *readers)
+
+static enum err read_number(const char *folder, unsigned long *number,
+                            struct why *why)
+{
+    char path[FILE_PATH_SIZE];
+    uint8_t *text;
+    size_t size;
+    char *end;
+    enum err err;
+
+    file_path_in(folder, FORMAT_FILE, path);
+    *number = 1;
+    err = file_read_plain(path, TEXT_SIZE, &text, &size, why);
+    if (err == ERR_NOTFOUND)
+        return ERR_OK;
+    if (err != ERR_OK)
+        return err;
+    *number = strtoul((const char *)text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *number == 0 || *end != '\n')
+        err = why_set(why, ERR_FORMAT,
+                      "%.200s: this is not the number of a format; something "
+                      "else wrote it: begin the run anew, with another --out",
+                      path);
+    mem_free(text);
+    return err;
+}
+
+enum err format_check(const char *folder, struct why *why)
+{
+    char journal[FILE_PATH_SIZE];
+    unsigned long number = 1;
+    enum err err;
+
+    file_path_in(folder, JOURNAL_FILE, journal);
+    if (!file_exists(journal))
+        return ERR_OK;
+    err = read_number(folder, &number, why);
+    if (err != ERR_OK || number == 0 || number == FORMATS)
+        return err;
+    if (number > FORMATS)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "%.200s: a run folder of format %lu, and %s reads up to "
+                       "%zu; go on with the version that wrote it, or a later "
+                       "one",
+                       folder, number, readers[FORMATS - 1], FORMATS);
+    return why_set(why, ERR_UNSUPPORTED,
+                   "%.200s: a run folder of format %lu, which %s reads and %s "
+                   "does not; go on with that version, or begin the run anew",
+                   folder, number, readers[number - 1], readers[FORMATS - 1]);
+}
+
+enum err format_write(const char *folder, struct why *why)
+{
+    char path[FILE_PATH_SIZE], text[TEXT_SIZE];
+    const int size = snprintf(text, sizeof text, "%zu\n", FORMATS);
+
+    file_path_in(folder, FORMAT_FILE, path);
+    return file_write_atomic(path, text, (size_t)size, 0600, why);
+}
+
+void format_remove(const char *folder)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(folder, FORMAT_FILE, path);
+    file_remove(path);
+}
+
+enum err format_lock(const char *out, bool resume, int *lock, struct why *why)
+{
+    char path[FILE_PATH_SIZE];
+    enum err err = file_make_folder(out, why);
+    bool there;
+
+    if (err == ERR_OK)
+        err = file_check_folder(out, why);
+    if (err != ERR_OK)
+        return err;
+    file_path_in(out, LOCK_FILE, path);
+    err = file_lock(path, lock, why);
+    if (err == ERR_EXISTS)
+        return why_set(why, err,
+                       "%s: a run is going on in this folder; choose another "
+                       "--out",
+                       out);
+    if (err != ERR_OK)
+        return err;
+    file_path_in(out, JOURNAL_FILE, path);
+    there = file_exists(path);
+    if (there && !resume)
+        return why_set(why, ERR_EXISTS,
+                       "%s: holds a run already; go on with it with --resume "
+                       "or choose another --out",
+                       out);
+    if (!there && resume)
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: holds no run to go on with; leave out --resume",
+                       out);
+    err = resume ? format_check(out, why) : format_write(out, why);
+    if (err == ERR_OK)
+        result_remove(out);
+    return err;
+}

@@ -1,0 +1,56 @@
+/*
+ * ways.h - ways to a coordinator and the key to it.
+ *
+ * Either `HOST:PORT[,HOST:PORT...]` and a token's file, or the folder of a run
+ * of this user on this machine, which holds both:
+ *
+ *     address    HOST:PORT, while the run is going on
+ *     run.token  0600; the run's own key, where --token-file gave none
+ *
+ * So whoever may read the folder may join, look and stop, and nobody else may,
+ * although any process of this machine can dial the port.
+ */
+#ifndef NODE_WAYS_H
+#define NODE_WAYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/msg.h"
+#include "os/net/net.h"
+#include "os/net/token.h"
+
+#define WAYS_MAX     8u
+#define ADDRESS_FILE "address"
+#define LOCK_FILE    "lock" /* Held by the run while it is going on. */
+
+struct ways {
+    struct net_address addresses[WAYS_MAX];
+    uint32_t count;
+    struct token token;
+    bool own; /* The key is a run's own, from its folder. */
+};
+
+/* `token_file` NULL: `where` must be a folder.  `cluster`: the token of one
+ * worker will not do. */
+MUST_CHECK enum err ways_open(const char *where, const char *token_file,
+                              bool cluster, struct ways *ways, struct why *why);
+void ways_close(struct ways *ways);
+
+/* A run's own key: that of the folder, so that whoever joined before a restart
+ * is still let in, or a fresh one, kept there. */
+MUST_CHECK enum err ways_keep_token(const char *folder, struct token *token,
+                                    struct why *why);
+MUST_CHECK enum err ways_keep_address(const char *folder,
+                                      const struct net_address *address,
+                                      struct why *why);
+/* Nobody is there any more. */
+void ways_forget_address(const char *folder);
+void ways_forget_token(const char *folder);
+
+/* The host's name up to the first dot and the process id: unique and told
+ * apart at a glance. */
+void ways_own_name(char name[NAME_SIZE]);
+
+#endif /* NODE_WAYS_H */

@@ -1,0 +1,57 @@
+/*
+ * parts.h - all that a coordinator knows of private data.
+ *
+ * Whose rows there are and how many, the columns and labels of all together,
+ * and how large values are: what a job, its tallies' scale and its bounds need.
+ * A run keeps it in its folder, so that it can be resumed while owners are
+ * away:
+ *
+ *     parts    "MUSTPRT1", the fields below little-endian, their digest
+ */
+#ifndef NODE_PARTS_H
+#define NODE_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "core/roll.h"
+#include "core/star/homes.h"
+#include "data/rows/dataset.h"
+#include "model/linear/problem.h"
+
+struct parts {
+    uint32_t count;
+    struct home *homes; /* In the order of their digests. */
+    uint32_t rows, cols;
+    bool intercept; /* Then the last column is its. */
+    uint32_t chunk_rows, chunks;
+    uint32_t model; /* enum model_kind. */
+    uint32_t label_count;
+    double *labels; /* Ascending; none: numbers. */
+    struct bounds bounds;
+};
+
+void parts_close(struct parts *parts); /* Zeroed is safe. */
+/* Give each home its chunks.  ERR_TOOBIG: there are too many. */
+MUST_CHECK enum err parts_cut(struct parts *parts, uint32_t chunk_rows);
+/* Names the data of the job: every home, and how all are read. */
+struct digest parts_digest(const struct parts *parts);
+/* The data set of the job, without its rows. */
+MUST_CHECK enum err parts_hollow(const struct parts *parts,
+                                 struct dataset *data);
+/* Home of these rows; `count` if there is none. */
+uint32_t parts_find(const struct parts *parts, const struct digest *part);
+/* What the owner of home `home` is told.  Borrows the labels. */
+struct roll_schema parts_schema(const struct parts *parts, uint32_t home,
+                                bool known);
+
+/* In the run's folder.  Errors with a sentence. */
+MUST_CHECK enum err parts_save(const struct parts *parts, const char *folder,
+                               struct why *why);
+void parts_remove(const char *folder);
+MUST_CHECK enum err parts_load(struct parts *parts, const char *folder,
+                               struct why *why);
+
+#endif /* NODE_PARTS_H */

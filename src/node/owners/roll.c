@@ -1,0 +1,772 @@
+#include "node/owners/roll.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/link/greeting.h"
+#include "node/host/door.h"
+#include "node/host/farewell.h"
+#include "os/clock.h"
+#include "os/log.h"
+#include "os/net/link.h"
+#include "os/run/loop.h"
+#include "wire/codec.h"
+#include "wire/roll_codec.h"
+
+#define SAID_US     (5 * SECOND_US) /* Between two words on who is awaited. */
+#define PART_US     (2 * SECOND_US) /* For last words. */
+#define PLAIN_BYTES 1024u
+
+enum stage { STAGE_OFFERS, STAGE_SIZES, STAGE_SUMS, STAGE_OVER };
+
+struct peer {
+    struct link *link;
+    bool offered;
+    char name[NAME_SIZE];
+    struct digest part, columns;
+    uint32_t rows, cols;
+    uint32_t label_count;
+    double *labels;
+    struct peer *next;
+};
+
+struct roll {
+    struct roll_options options;
+    struct loop *loop;
+    struct timer *timer;
+    time_us fails_at; /* Unless somebody comes before. */
+    struct link_hub *hub;
+    struct door door;
+    struct peer *peers;
+    enum stage stage;
+
+    /* From the schema on: */
+    struct parts *parts;
+    uint32_t dims;
+    bool *sized, *summed; /* By home. */
+    struct bounds_sizes sizes;
+    int16_t *scale;
+    int64_t *sum;
+    struct farewell farewell;
+
+    enum err err;
+    struct why *why;
+};
+
+/* --- sending ---------------------------------------------------------------
+ */
+
+static void say(struct link *link, const struct roll_msg *msg)
+{
+    uint8_t *bytes = mem_new(roll_codec_bound(msg), 1);
+
+    if (bytes == NULL) {
+        link_close(link);
+        return;
+    }
+    link_send(link, PLANE_CONTROL, bytes, roll_codec_encode(msg, bytes));
+    mem_free(bytes);
+}
+
+static void say_no(struct link *link, const char *reason)
+{
+    struct roll_msg msg = {.kind = ROLL_NO};
+
+    (void)snprintf(msg.no.reason, sizeof msg.no.reason, "%s", reason);
+    say(link, &msg);
+}
+
+static void say_schema(const struct roll *roll, const struct peer *peer,
+                       bool known)
+{
+    const uint32_t home = parts_find(roll->parts, &peer->part);
+    const struct roll_msg msg = {
+        .kind = ROLL_SCHEMA, .schema = parts_schema(roll->parts, home, known)};
+
+    say(peer->link, &msg);
+}
+
+static void say_scales(const struct roll *roll, const struct peer *peer)
+{
+    const struct roll_msg msg = {
+        .kind = ROLL_SCALES,
+        .scales = {.dims = roll->dims, .scale = (uint8_t *)roll->scale}};
+
+    say(peer->link, &msg);
+}
+
+/* --- peers -----------------------------------------------------------------
+ */
+
+static void drop(struct roll *roll, struct peer *peer)
+{
+    for (struct peer **at = &roll->peers; *at != NULL; at = &(*at)->next) {
+        if (*at == peer) {
+            *at = peer->next;
+            break;
+        }
+    }
+    link_set_user(peer->link, NULL);
+    mem_free(peer->labels);
+    mem_free(peer);
+}
+
+static void note_refusal(struct roll *roll, const struct link *link,
+                         const char *reason)
+{
+    char text[NET_TEXT_SIZE + REASON_SIZE + 32];
+
+    (void)snprintf(text, sizeof text, "%s was turned away: %s",
+                   link_address(link), reason);
+    door_log(&roll->door, clock_now_us(), text);
+}
+
+static void turn_away(struct roll *roll, struct peer *peer, const char *reason)
+{
+    struct link *link = peer->link;
+
+    note_refusal(roll, link, reason);
+    say_no(link, reason);
+    drop(roll, peer);
+    link_close(link);
+}
+
+static bool is_first(const struct roll *roll, const struct peer *peer)
+{
+    for (const struct peer *at = roll->peers; at != peer; at = at->next) {
+        if (at->offered && digest_equal(&at->part, &peer->part))
+            return false;
+    }
+    return true;
+}
+
+/* Different files among those who are here. */
+static uint32_t count_parts(const struct roll *roll)
+{
+    uint32_t count = 0;
+
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next)
+        count += at->offered && is_first(roll, at);
+    return count;
+}
+
+static const char too_many[] =
+    "this run has begun, with other files; wait for the next, or raise the "
+    "number that --data-private has there";
+
+static const char other_columns[] =
+    "the columns have other names, or another order, than those of the owners "
+    "who are here, or only one side has names, or indices start at 0 on one "
+    "side and at 1 on the other; the same columns in the same order are "
+    "needed, the label's too (--drop, --label, --header, --zero-based)";
+
+/* Those who are here agree, so any of them tells. */
+static bool fits_names(const struct roll *roll, const struct peer *peer,
+                       const struct roll_offer *offer)
+{
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        if (at != peer && at->offered)
+            return digest_equal(&at->columns, &offer->columns);
+    }
+    return true;
+}
+
+static const char *objection(const struct roll *roll, const struct peer *peer,
+                             const struct roll_offer *offer)
+{
+    const char *no = greeting_objection(offer->version, &offer->arithmetic,
+                                        &roll->options.arithmetic);
+
+    if (no != NULL)
+        return no;
+    if (!link_may_be(peer->link, offer->name))
+        return "the token is another worker's; use its name";
+    if (roll->stage != STAGE_OFFERS &&
+        parts_find(roll->parts, &offer->part) == roll->parts->count)
+        return too_many;
+    if (!fits_names(roll, peer, offer))
+        return other_columns;
+    return NULL;
+}
+
+/* The next look: at the end of the patience or of all time, or to say that
+ * somebody is still awaited. */
+static void look_later(struct roll *roll)
+{
+    const time_us end = time_sooner(roll->fails_at, roll->options.until);
+
+    timer_at(roll->timer, time_sooner(end, clock_now_us() + SAID_US));
+}
+
+static void progress(struct roll *roll)
+{
+    roll->fails_at = clock_now_us() + roll->options.patience_us;
+    look_later(roll);
+}
+
+/* What has come in the same turn of the loop is still told: a failure stands,
+ * whatever that is. */
+static void end(struct roll *roll, enum err err)
+{
+    if (roll->err == ERR_OK)
+        roll->err = err;
+    loop_stop(roll->loop);
+}
+
+/* --- offers ----------------------------------------------------------------
+ */
+
+static bool keep_offer(struct peer *peer, const struct roll_offer *offer)
+{
+    const size_t size = offer->label_count * sizeof *peer->labels;
+
+    mem_free(peer->labels);
+    peer->labels = mem_new(offer->label_count, sizeof *peer->labels);
+    if (peer->labels == NULL)
+        return false;
+    if (size > 0)
+        memcpy(peer->labels, offer->labels, size);
+    peer->label_count = offer->label_count;
+    memcpy(peer->name, offer->name, NAME_SIZE);
+    peer->part = offer->part;
+    peer->columns = offer->columns;
+    peer->rows = offer->rows;
+    peer->cols = offer->cols;
+    peer->offered = true;
+    return true;
+}
+
+/* Messages as long as the columns make them; before they are known, small. */
+static void trust(const struct roll *roll, const struct peer *peer)
+{
+    link_trust(peer->link, roll_codec_max(roll->dims) + LINK_STRANGER_BYTES);
+}
+
+static void on_offer(struct roll *roll, struct peer *peer,
+                     const struct roll_offer *offer)
+{
+    const char *problem = objection(roll, peer, offer);
+    uint32_t parts;
+
+    if (problem == NULL && !keep_offer(peer, offer))
+        problem = "the coordinator is out of memory";
+    if (problem != NULL) {
+        turn_away(roll, peer, problem);
+        return;
+    }
+    progress(roll);
+    if (roll->stage != STAGE_OFFERS) {
+        trust(roll, peer);
+        say_schema(roll, peer, false);
+        return;
+    }
+    parts = count_parts(roll);
+    if (parts > roll->options.count) {
+        turn_away(roll, peer, too_many);
+        return;
+    }
+    trust(roll, peer);
+    log_note("%s has %u rows of %u columns; %u of %u files are here",
+             peer->name, peer->rows, peer->cols, parts, roll->options.count);
+    if (parts == roll->options.count)
+        end(roll, ERR_OK);
+}
+
+static int by_digest(const void *a, const void *b)
+{
+    const struct home *left = a;
+    const struct home *right = b;
+
+    return memcmp(left->part.bytes, right->part.bytes, DIGEST_BYTES);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double left = *(const double *)a;
+    const double right = *(const double *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* All labels there are; none if some owner has too many, or all together. */
+static enum err unite_labels(const struct roll *roll, struct parts *parts)
+{
+    uint64_t total = 0;
+    uint64_t count = 0;
+    double *all;
+
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        if (at->offered && at->label_count == 0)
+            return ERR_OK;
+        total += at->label_count;
+    }
+    all = mem_new(total, sizeof *all);
+    if (all == NULL)
+        return ERR_NOMEM;
+    total = 0;
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        for (uint32_t i = 0; i < at->label_count; i++)
+            all[total++] = at->labels[i];
+    }
+    qsort(all, total, sizeof *all, by_value);
+    for (uint64_t i = 0; i < total; i++) {
+        if (i == 0 || all[i] != all[count - 1])
+            all[count++] = all[i];
+    }
+    parts->labels = all;
+    parts->label_count = count <= ROLL_LABELS_MAX ? (uint32_t)count : 0;
+    return ERR_OK;
+}
+
+static enum err unite(const struct roll *roll, struct parts *parts)
+{
+    uint64_t rows = 0;
+
+    parts->homes = mem_new(roll->options.count, sizeof *parts->homes);
+    if (parts->homes == NULL)
+        return ERR_NOMEM;
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        if (!at->offered || !is_first(roll, at))
+            continue;
+        CHECK(parts->count < roll->options.count);
+        parts->homes[parts->count++] =
+            (struct home){.part = at->part, .rows = at->rows};
+        rows += at->rows;
+        parts->cols = at->cols > parts->cols ? at->cols : parts->cols;
+    }
+    qsort(parts->homes, parts->count, sizeof *parts->homes, by_digest);
+    if (rows > DATA_ROWS_MAX)
+        return ERR_TOOBIG;
+    parts->rows = (uint32_t)rows;
+    return unite_labels(roll, parts);
+}
+
+/* --- sizes and sums --------------------------------------------------------
+ */
+
+static bool all_of(const struct roll *roll, const bool *in)
+{
+    for (uint32_t h = 0; h < roll->parts->count; h++) {
+        if (!in[h])
+            return false;
+    }
+    return true;
+}
+
+static void to_all_scales(struct roll *roll)
+{
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        if (at->offered)
+            say_scales(roll, at);
+    }
+}
+
+static void on_sizes(struct roll *roll, struct peer *peer,
+                     const struct roll_sizes *msg)
+{
+    const uint32_t home = parts_find(roll->parts, &peer->part);
+    struct bounds_sizes sizes = {.dims = roll->dims,
+                                 .label = msg->label,
+                                 .norm = msg->norm,
+                                 .weight = msg->weight};
+
+    progress(roll);
+    if (roll->stage == STAGE_SUMS) {
+        say_scales(roll, peer);
+        return;
+    }
+    if (roll->stage != STAGE_SIZES || roll->sized[home])
+        return;
+    sizes.x_max = mem_new(roll->dims, sizeof *sizes.x_max);
+    if (sizes.x_max == NULL) {
+        end(roll, ERR_NOMEM);
+        return;
+    }
+    memcpy(sizes.x_max, msg->x_max, roll->dims * sizeof *sizes.x_max);
+    bounds_sizes_join(&roll->sizes, &sizes);
+    mem_free(sizes.x_max);
+    roll->sized[home] = true;
+    if (!all_of(roll, roll->sized))
+        return;
+    if (bounds_scales(&roll->sizes, roll->parts->rows, roll->scale) != ERR_OK) {
+        end(roll, why_set(roll->why, ERR_RANGE,
+                          "labels or values are too large to bound "
+                          "anything"));
+        return;
+    }
+    roll->stage = STAGE_SUMS;
+    to_all_scales(roll);
+}
+
+/* False: it overflows, which no sum on these scales does. */
+static bool add_sums(const struct roll *roll, const uint8_t *bytes)
+{
+    for (size_t j = 0; j < BOUNDS_SUMS * (size_t)roll->dims; j++) {
+        int64_t value;
+
+        memcpy(&value, bytes + j * sizeof value, sizeof value);
+        if (value > INT64_MAX - roll->sum[j])
+            return false;
+        roll->sum[j] += value;
+    }
+    return true;
+}
+
+static void on_sums(struct roll *roll, struct peer *peer,
+                    const struct roll_sums *msg)
+{
+    const uint32_t home = parts_find(roll->parts, &peer->part);
+
+    if (roll->stage != STAGE_SUMS || roll->summed[home])
+        return;
+    progress(roll);
+    if (!add_sums(roll, msg->sum)) {
+        end(roll, why_set(roll->why, ERR_RANGE,
+                          "%s: its rows are larger than it said", peer->name));
+        return;
+    }
+    roll->summed[home] = true;
+    if (all_of(roll, roll->summed))
+        end(roll, ERR_OK);
+}
+
+/* --- the links -------------------------------------------------------------
+ */
+
+static void on_up(void *context, struct link *link)
+{
+    struct roll *roll = context;
+    struct peer *peer = mem_new(1, sizeof *peer);
+
+    if (peer == NULL || roll->stage == STAGE_OVER) {
+        mem_free(peer);
+        link_close(link);
+        return;
+    }
+    peer->link = link;
+    peer->next = roll->peers;
+    roll->peers = peer;
+    link_set_user(link, peer);
+}
+
+static bool in_order(const struct roll *roll, const struct peer *peer,
+                     const struct roll_msg *msg)
+{
+    switch (msg->kind) {
+    case ROLL_OFFER:
+        return true;
+    case ROLL_SIZES:
+        return peer->offered && roll->stage != STAGE_OFFERS &&
+               msg->sizes.dims == roll->dims;
+    case ROLL_SUMS:
+        return peer->offered && roll->stage != STAGE_OFFERS &&
+               msg->sums.dims == roll->dims;
+    case ROLL_SCHEMA:
+    case ROLL_SCALES:
+    case ROLL_NO:
+        break;
+    }
+    return false;
+}
+
+static void say_plainly(struct link *link, const struct msg *msg)
+{
+    uint8_t bytes[PLAIN_BYTES];
+
+    CHECK(codec_bound(msg) <= sizeof bytes);
+    link_send(link, PLANE_CONTROL, bytes, codec_encode(msg, bytes));
+}
+
+static void answer(struct roll *roll, struct peer *peer,
+                   const struct msg_ask *ask)
+{
+    const bool stop = ask->what == ASK_STOP;
+    const bool allowed = link_may_be(peer->link, TOKEN_CLUSTER);
+    struct link *link = peer->link;
+    struct msg msg = {.kind = MSG_STATUS};
+    char text[PLAIN_BYTES / 2];
+
+    if (stop && !allowed)
+        (void)snprintf(text, sizeof text,
+                       "{\"error\":\"only the cluster token may stop a run; "
+                       "give that one with --token-file\"}");
+    else if (stop)
+        (void)snprintf(text, sizeof text, "{\"stopping\":true,\"step\":0}");
+    else
+        (void)snprintf(text, sizeof text,
+                       "{\"step\":0,\"phase\":\"waiting for owners\","
+                       "\"files\":%u,\"wanted\":%u,\"workers\":[]}",
+                       count_parts(roll), roll->options.count);
+    msg.status.text = text;
+    msg.status.size = strlen(text);
+    say_plainly(link, &msg);
+    drop(roll, peer);
+    link_close(link);
+    if (stop && allowed)
+        end(roll, why_set(roll->why, ERR_CANCELLED,
+                          "stopped while it waited for owners; nothing was "
+                          "begun"));
+}
+
+/* Somebody who knows nothing of private data. */
+static void on_plain(struct roll *roll, struct peer *peer, const uint8_t *data,
+                     size_t size)
+{
+    static const char reason[] = "the rows of this run stay with their owners; "
+                                 "join with --data-private FILE";
+    struct codec_room room = {0};
+    struct link *link = peer->link;
+    struct msg msg;
+    struct msg no = {.kind = MSG_REJECT};
+
+    if (codec_decode(data, size, &room, &msg) != ERR_OK) {
+        turn_away(roll, peer, "it sent what is no message");
+        return;
+    }
+    if (msg.kind == MSG_ASK) {
+        answer(roll, peer, &msg.ask);
+        return;
+    }
+    (void)snprintf(no.reject.reason, sizeof no.reject.reason, "%s", reason);
+    note_refusal(roll, link, reason);
+    say_plainly(link, &no);
+    drop(roll, peer);
+    link_close(link);
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct roll *roll = context;
+    struct peer *peer = link_user(link);
+    struct roll_msg msg;
+
+    if (peer == NULL || roll->stage == STAGE_OVER)
+        return;
+    if (plane == PLANE_CONTROL && !roll_codec_is(data, size)) {
+        on_plain(roll, peer, data, size);
+        return;
+    }
+    if (plane != PLANE_CONTROL ||
+        roll_codec_decode(data, size, &msg) != ERR_OK ||
+        !in_order(roll, peer, &msg)) {
+        turn_away(roll, peer, "it sent what is no message");
+        return;
+    }
+    if (msg.kind == ROLL_OFFER)
+        on_offer(roll, peer, &msg.offer);
+    else if (msg.kind == ROLL_SIZES)
+        on_sizes(roll, peer, &msg.sizes);
+    else
+        on_sums(roll, peer, &msg.sums);
+}
+
+static void on_down(void *context, struct link *link, enum link_end how,
+                    const char *why)
+{
+    struct peer *peer = link_user(link);
+
+    (void)how;
+    (void)why;
+    if (peer != NULL)
+        drop(context, peer);
+}
+
+static void on_refused(void *context, const char *why)
+{
+    struct roll *roll = context;
+
+    door_log(&roll->door, clock_now_us(), why);
+}
+
+static const struct link_events link_events = {
+    .up = on_up, .message = on_message, .down = on_down, .refused = on_refused};
+
+static void on_time(void *context)
+{
+    struct roll *roll = context;
+    const time_us now = clock_now_us();
+    const uint32_t here = count_parts(roll), wanted = roll->options.count;
+
+    if (now >= roll->options.until)
+        end(roll, why_set(roll->why, ERR_TIMEOUT,
+                          "the time is up (--max-time), with %u of %u private "
+                          "files here; nothing was begun",
+                          here, wanted));
+    else if (now >= roll->fails_at)
+        end(roll,
+            why_set(roll->why, ERR_TIMEOUT,
+                    "%u of %u private files are here, and nobody came or "
+                    "answered for %.0f s",
+                    here, wanted,
+                    (double)roll->options.patience_us / (double)SECOND_US));
+    else {
+        log_note("waiting: %u of %u private files are here; %.0f s more for "
+                 "the next",
+                 here, wanted,
+                 (double)(roll->fails_at - now) / (double)SECOND_US);
+        look_later(roll);
+    }
+}
+
+/* --- from outside ----------------------------------------------------------
+ */
+
+static enum err serve(struct roll *roll, struct why *why)
+{
+    roll->err = ERR_OK;
+    roll->why = why;
+    progress(roll);
+    loop_run(roll->loop);
+    return roll->err;
+}
+
+enum err roll_new(const struct roll_options *options, struct roll **roll,
+                  struct why *why)
+{
+    struct roll *made = mem_new(1, sizeof *made);
+    struct link_options links = {
+        .token = options->token, .events = &link_events, .context = made};
+    enum err err;
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    made->options = *options;
+    err = loop_new(&made->loop);
+    links.loop = made->loop;
+    if (err == ERR_OK)
+        err = timer_new(made->loop, on_time, made, &made->timer);
+    if (err == ERR_OK)
+        err = farewell_open(&made->farewell, made->loop);
+    if (err == ERR_OK)
+        err = link_hub_new(&links, &made->hub);
+    if (err == ERR_OK)
+        err = link_hub_listen(made->hub, options->listen_fd);
+    if (err != ERR_OK) {
+        roll_free(made);
+        return why_set(why, err,
+                       "cannot wait for the owners of private data: "
+                       "%s",
+                       err_text(err));
+    }
+    *roll = made;
+    return ERR_OK;
+}
+
+void roll_free(struct roll *roll)
+{
+    if (roll == NULL)
+        return;
+    while (roll->peers != NULL)
+        drop(roll, roll->peers);
+    link_hub_free(roll->hub);
+    timer_free(roll->timer);
+    farewell_close(&roll->farewell);
+    loop_free(roll->loop);
+    door_end(&roll->door);
+    bounds_sizes_close(&roll->sizes);
+    mem_free(roll->sized);
+    mem_free(roll->summed);
+    mem_free(roll->scale);
+    mem_free(roll->sum);
+    mem_free(roll);
+}
+
+enum err roll_gather(struct roll *roll, struct parts *parts, struct why *why)
+{
+    struct parts made = {0};
+    enum err err;
+
+    /* Somebody may be gone again in the turn in which the last one came. */
+    do
+        err = serve(roll, why);
+    while (err == ERR_OK && count_parts(roll) < roll->options.count);
+    if (err == ERR_OK)
+        err = unite(roll, &made);
+    if (err == ERR_TOOBIG)
+        (void)why_set(why, err, "more than %u rows in all", DATA_ROWS_MAX);
+    if (err != ERR_OK) {
+        parts_close(&made);
+        return err;
+    }
+    *parts = made;
+    return ERR_OK;
+}
+
+static enum err make_vectors(struct roll *roll)
+{
+    const uint32_t homes = roll->parts->count;
+    const size_t count = BOUNDS_SUMS * (size_t)roll->dims;
+    const enum err err = bounds_sizes_init(&roll->sizes, roll->dims);
+
+    roll->sized = mem_new(homes, sizeof *roll->sized);
+    roll->summed = mem_new(homes, sizeof *roll->summed);
+    roll->scale = mem_new(count, sizeof *roll->scale);
+    roll->sum = mem_new(count, sizeof *roll->sum);
+    if (err != ERR_OK || roll->sized == NULL || roll->summed == NULL ||
+        roll->scale == NULL || roll->sum == NULL)
+        return ERR_NOMEM;
+    return ERR_OK;
+}
+
+enum err roll_measure(struct roll *roll, struct parts *parts, struct why *why)
+{
+    enum err err;
+
+    CHECK(parts->chunk_rows > 0 && roll->stage == STAGE_OFFERS);
+    roll->parts = parts;
+    roll->dims = (parts->cols + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
+    err = make_vectors(roll);
+    if (err == ERR_OK)
+        err = bounds_init(&parts->bounds, roll->dims);
+    if (err != ERR_OK)
+        return err;
+    roll->stage = STAGE_SIZES;
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        if (!at->offered)
+            continue;
+        trust(roll, at);
+        say_schema(roll, at, false);
+    }
+    err = serve(roll, why);
+    if (err == ERR_OK)
+        bounds_settle(&parts->bounds, &roll->sizes, roll->scale, roll->sum);
+    return err;
+}
+
+/* Last words, and time to send them. */
+static void part(struct roll *roll)
+{
+    roll->stage = STAGE_OVER;
+    link_hub_stop_listening(roll->hub);
+    while (roll->peers != NULL) {
+        struct link *link = roll->peers->link;
+
+        drop(roll, roll->peers);
+        link_close(link);
+    }
+    timer_at(roll->timer, TIME_NEVER);
+    farewell_begin(&roll->farewell, roll->hub, NULL, PART_US);
+    loop_run(roll->loop);
+}
+
+void roll_refuse(struct roll *roll, const char *reason)
+{
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        if (at->offered)
+            say_no(at->link, reason);
+    }
+    part(roll);
+}
+
+void roll_dismiss(struct roll *roll)
+{
+    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+        if (at->offered)
+            say_schema(roll, at, true);
+    }
+    part(roll);
+}

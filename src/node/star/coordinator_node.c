@@ -1,0 +1,1158 @@
+/*
+ * coordinator_node.c - events in, actions out.
+ *
+ * Nothing in os/net/link calls back from inside a call (LINK-1), so a step's
+ * actions are carried out to the end before the next event; only what the
+ * actions themselves answer at once (JOURNALED) is kept in a short queue.
+ */
+#include "node/star/coordinator_node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/link/greeting.h"
+#include "node/host/door.h"
+#include "node/host/farewell.h"
+#include "node/host/result_file.h"
+#include "node/host/session.h"
+#include "node/host/trace_pipe.h"
+#include "node/star/judge.h"
+#include "node/star/peer_keys.h"
+#include "node/star/status.h"
+#include "node/star/tray.h"
+#include "node/star/why_slow.h"
+#include "os/clock.h"
+#include "os/file/folder.h"
+#include "os/log.h"
+#include "os/net/link.h"
+#include "os/run/loop.h"
+#include "os/run/threads.h"
+#include "os/run/wait.h"
+#include "wire/codec.h"
+#include "wire/roll_codec.h"
+
+#define ACTIONS_FIRST     256u
+#define JOURNALED_MAX     (4 * RECORDS_MAX)
+#define FINISH_US         (500 * MS_US)
+#define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
+#define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
+
+struct node {
+    const struct coordinator_node_options *options;
+    struct coordinator core;
+    struct actions actions;
+    struct loop *loop;
+    struct timer *timer; /* The core's. */
+    struct alerts *alerts;
+    struct link_hub *hub;
+    struct trace_writer traces;
+    struct session **sessions; /* By the core's link; NULL = free. */
+    struct session *relays;    /* Those of relays. */
+    bool in_bundle;            /* More of it is to come before we answer. */
+    struct codec_room room;
+    struct posting posting;
+    uint32_t *berth_index; /* Of the last session of each berth. */
+    struct watch *bell;    /* NULL: no notes. */
+    struct tray tray;
+    struct envelope envelope;
+    size_t message_max;
+    size_t sum_max;                    /* The same, of a relay. */
+    enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
+    uint32_t journaled_count;
+    time_us now; /* Of the event at hand. */
+
+    struct folder folder; /* Journal. */
+    struct folder checkpoint_folder;
+    struct task *checkpoint; /* Its thread owns the fields below while busy. */
+    uint8_t *checkpoint_bytes;
+    size_t checkpoint_size, checkpoint_capacity;
+    uint32_t checkpoint_step;
+    enum err checkpoint_err;
+    time_us checkpoint_at; /* The loop's: when it was begun. */
+
+    bool receipt;               /* The core is to be told RECEIPT. */
+    struct task *hash;          /* NULL: too few weights for a thread. */
+    struct digest hashed;       /* Its thread's while busy. */
+    bool hash_waits;            /* To be told after what is on the tray. */
+    struct judge_thread *judge; /* NULL: nothing is compared. */
+    struct door door;
+
+    bool finished;
+    struct farewell farewell;
+    enum err err; /* No result could be written. */
+    struct why *why;
+};
+
+static void feed(struct node *node, const struct event *event);
+static void tell(struct node *node, const struct event *event);
+
+/* Sessions. */
+
+static void relay_forget(struct node *node, const struct session *session)
+{
+    for (struct session **at = &node->relays; *at != NULL; at = &(*at)->next) {
+        if (*at == session) {
+            *at = session->next;
+            return;
+        }
+    }
+}
+
+static void session_drop(struct node *node, struct session *session)
+{
+    session_flush(session);
+    relay_forget(node, session);
+    if (session->index != SESSION_NO_INDEX)
+        node->sessions[session->index] = NULL;
+    link_set_user(session->link, NULL);
+    link_close(session->link);
+    session_free(session);
+}
+
+/* The peer broke a rule or we cannot serve it: as if its socket had failed. */
+static void session_break(struct node *node, struct session *session)
+{
+    const uint32_t index = session->index;
+    const struct event event = {.kind = EVENT_LINK_DOWN, .link = index};
+
+    session_drop(node, session);
+    if (index != SESSION_NO_INDEX)
+        feed(node, &event);
+}
+
+static uint32_t free_index(const struct node *node)
+{
+    const uint32_t most = node->options->core.links_max;
+
+    for (uint32_t i = 0; i < most; i++) {
+        if (node->sessions[i] == NULL)
+            return i;
+    }
+    return SESSION_NO_INDEX;
+}
+
+/* Both sides are told: the peer by its REJECT, whoever reads our log here. */
+static void log_refusal(struct node *node, const struct session *session,
+                        const char *reason)
+{
+    char text[NET_TEXT_SIZE + REASON_SIZE + 32];
+
+    (void)snprintf(text, sizeof text, "%s was turned away: %s",
+                   link_address(session->link), reason);
+    door_log(&node->door, clock_now_us(), text);
+}
+
+static void reject(struct node *node, struct session *session,
+                   const char *reason)
+{
+    struct msg msg = {.kind = MSG_REJECT};
+
+    log_refusal(node, session, reason);
+    (void)snprintf(msg.reject.reason, sizeof msg.reject.reason, "%s", reason);
+    (void)!session_send(session, &node->posting, &node->envelope, &msg);
+    session_drop(node, session);
+}
+
+/* Is it a worker that shares the board?  Whoever had the berth before is gone,
+ * or dialled anew: what its old link still says of answers there is void. */
+static void find_berth(struct node *node, struct session *session,
+                       uint64_t incarnation)
+{
+    struct board *board = node->posting.board;
+    const uint32_t berth = board != NULL && incarnation != 0
+                               ? board_berth_find(board, incarnation)
+                               : BOARD_NONE;
+
+    if (berth == BOARD_NONE)
+        return;
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        if (node->sessions[i] != NULL && node->sessions[i]->berth == berth)
+            node->sessions[i]->berth = BOARD_NONE;
+    }
+    board_berth_reset(board, berth);
+    session->berth = berth;
+    node->berth_index[berth] = session->index;
+}
+
+static void hello(struct node *node, struct session *session,
+                  const struct msg *msg)
+{
+    const uint32_t index = free_index(node);
+    struct event event = {.kind = EVENT_MESSAGE, .msg = msg};
+
+    if (!link_may_be(session->link, msg->hello.name)) {
+        reject(node, session, "the token is another worker's; use its name");
+        return;
+    }
+    if (index == SESSION_NO_INDEX ||
+        session_open(session, index, job_strips(&node->core.options.job)) !=
+            ERR_OK) {
+        reject(node, session,
+               "the coordinator has no room for one more worker");
+        return;
+    }
+    node->sessions[index] = session;
+    find_berth(node, session, msg->hello.incarnation);
+    link_trust(session->link, node->message_max);
+    event.link = index;
+    feed(node, &event);
+}
+
+/* It brings workers, and vouches for each with its own token. */
+static void relay(struct node *node, struct session *session,
+                  const struct msg *msg)
+{
+    const uint32_t index = free_index(node);
+    struct event event = {.kind = EVENT_MESSAGE, .link = index, .msg = msg};
+
+    if (!link_may_be(session->link, TOKEN_CLUSTER)) {
+        reject(node, session, "a relay needs the cluster token");
+        return;
+    }
+    if (index == SESSION_NO_INDEX || session_bundle(session) != ERR_OK ||
+        session_open(session, index, node->options->core.job.chunks) !=
+            ERR_OK) {
+        reject(node, session, "the coordinator has no room for one more relay");
+        return;
+    }
+    node->sessions[index] = session;
+    session->next = node->relays;
+    node->relays = session;
+    link_trust(session->link, node->sum_max);
+    feed(node, &event);
+}
+
+static size_t answer_stop(const struct node *node, bool allowed, char *text,
+                          size_t capacity)
+{
+    int size;
+
+    if (allowed)
+        size = snprintf(text, capacity, "{\"stopping\":true,\"step\":%u}",
+                        node->core.optim.step);
+    else
+        size = snprintf(text, capacity,
+                        "{\"error\":\"only the cluster token may stop a "
+                        "run; give that one with --token-file\"}");
+    return (size_t)size;
+}
+
+static time_us deaf(void *context, uint32_t link)
+{
+    const struct node *node = context;
+    const uint32_t via = node->core.members[link].via;
+    const struct session *session = node->sessions[via > 0 ? via - 1 : link];
+
+    return session == NULL ? 0 : link_deaf_us(session->link);
+}
+
+static size_t answer_why(struct node *node, char *text, size_t capacity)
+{
+    size_t size = 0;
+
+    if (why_slow_json(&node->core, clock_now_us(), deaf, node, text, capacity,
+                      &size) == ERR_OK)
+        return size;
+    return (size_t)snprintf(text, capacity,
+                            "{\"error\":\"the coordinator is out of "
+                            "memory\"}");
+}
+
+static void answer(struct node *node, struct session *session,
+                   const struct msg_ask *ask)
+{
+    static char text[STATUS_SIZE];
+    const struct event event = {.kind = EVENT_STOP};
+    const bool stop = ask->what == ASK_STOP;
+    const bool allowed = link_may_be(session->link, TOKEN_CLUSTER);
+    struct msg msg = {.kind = MSG_STATUS, .status = {.text = text}};
+
+    if (stop)
+        msg.status.size = answer_stop(node, allowed, text, sizeof text);
+    else if (ask->what == ASK_WHY)
+        msg.status.size = answer_why(node, text, sizeof text);
+    else
+        msg.status.size =
+            status_json(&node->core, clock_now_us(), text, sizeof text);
+    if (stop && allowed)
+        feed(node, &event);
+    (void)!session_send(session, &node->posting, &node->envelope, &msg);
+    session_drop(node, session);
+}
+
+/* An owner of private data that comes later, or again: its place is known. */
+static void answer_offer(struct node *node, struct session *session,
+                         const uint8_t *data, size_t size)
+{
+    const struct parts *parts = node->options->parts;
+    uint8_t bytes[ROLL_SCHEMA_BYTES];
+    struct roll_msg msg;
+    struct roll_msg back = {.kind = ROLL_NO};
+    const char *no = NULL;
+    uint32_t home = 0;
+
+    if (roll_codec_decode(data, size, &msg) != ERR_OK || msg.kind != ROLL_OFFER)
+        no = "it sent what is no message";
+    else if (!link_may_be(session->link, msg.offer.name))
+        no = "the token is another worker's; use its name";
+    else if (parts == NULL)
+        no = "this run sends its rows to its workers; leave out "
+             "--data-private to join it";
+    else if ((home = parts_find(parts, &msg.offer.part)) == parts->count)
+        no = "this run has begun, with other files; wait for the next, or "
+             "raise the number that --data-private has there";
+    if (no == NULL) {
+        back.kind = ROLL_SCHEMA;
+        back.schema = parts_schema(parts, home, true);
+    } else {
+        log_refusal(node, session, no);
+        (void)snprintf(back.no.reason, sizeof back.no.reason, "%s", no);
+    }
+    link_send(session->link, PLANE_CONTROL, bytes,
+              roll_codec_encode(&back, bytes));
+    session_drop(node, session);
+}
+
+static void first_message(struct node *node, struct session *session,
+                          const struct msg *msg)
+{
+    if (greeting_foreign(msg) != NULL) /* Its name was not read. */
+        reject(node, session, greeting_foreign(msg));
+    else if (msg->kind == MSG_HELLO)
+        hello(node, session, msg);
+    else if (msg->kind == MSG_RELAY)
+        relay(node, session, msg);
+    else if (msg->kind == MSG_ASK)
+        answer(node, session, &msg->ask);
+    else
+        session_drop(node, session);
+}
+
+/* What the links report. */
+
+static void on_up(void *context, struct link *link)
+{
+    struct node *node = context;
+    struct session *session = session_new(link);
+
+    if (session == NULL || node->finished) {
+        if (session != NULL)
+            session_free(session);
+        link_close(link);
+        return;
+    }
+    link_set_user(link, session);
+}
+
+static void no_message(struct node *node, struct session *session)
+{
+    log_refusal(node, session, "it sent what is no message");
+    session_break(node, session);
+}
+
+/* Tell the core what is on the tray; before anything else is. */
+static void empty_tray(struct node *node)
+{
+    const struct event event = {.kind = EVENT_TALLIES,
+                                .arrivals = node->tray.arrivals,
+                                .arrival_count = node->tray.count};
+    const struct event hashed = {.kind = EVENT_RECEIPT,
+                                 .digest = &node->hashed};
+
+    if (node->tray.count == 0)
+        return;
+    tell(node, &event);
+    tray_clear(&node->tray, node->posting.board);
+    if (!node->hash_waits)
+        return;
+    node->hash_waits = false;
+    tell(node, &hashed);
+}
+
+/* A TALLY whose sums lie on the board; the core reads each of them once. */
+static void on_posted(struct node *node, struct session *session,
+                      const uint8_t *data, size_t size)
+{
+    struct tray_item item = {.berth = session->berth};
+    const enum err err = posting_tally(&node->posting, item.berth, &node->room,
+                                       data, size, &item.msg, &item.where);
+
+    if (err == ERR_FORMAT)
+        no_message(node, session);
+    if (err != ERR_OK || node->finished)
+        return;
+    tray_put(&node->tray, session->index, clock_now_us(), &item);
+    if (tray_due(&node->tray, coordinator_awaits(&node->core)))
+        empty_tray(node);
+}
+
+/* Those that are there are told together; those that are not are waited for
+ * only where that pays. */
+static void notes_taken(struct node *node)
+{
+    if (!node->tray.waits)
+        empty_tray(node);
+}
+
+/* A note that nobody claims is of a life that is over. */
+static void take_note(struct node *node, uint32_t berth)
+{
+    uint8_t note[BOARD_NOTE_BYTES];
+    const size_t size =
+        board_note_take(node->posting.board, berth, BOARD_COORDINATOR, note);
+    const uint32_t index = node->berth_index[berth];
+    struct session *session;
+
+    if (size == 0)
+        return;
+    if (tray_blocks(&node->tray, berth))
+        empty_tray(node);
+    session = index != SESSION_NO_INDEX ? node->sessions[index] : NULL;
+    if (session == NULL || session->berth != berth)
+        return;
+    if (codec_is_posted(note, size))
+        on_posted(node, session, note, size);
+    else
+        no_message(node, session);
+}
+
+static void take_notes(void *context)
+{
+    struct node *node = context;
+    struct board *board = node->posting.board;
+
+    board_bell_hush(board, 0, BOARD_COORDINATOR);
+    for (uint32_t i = 0; i < board_shape(board)->berths; i++)
+        take_note(node, i);
+    notes_taken(node);
+}
+
+static void on_single(struct node *node, struct link *link, enum plane plane,
+                      const uint8_t *data, size_t size)
+{
+    struct session *session = link_user(link);
+    struct msg msg;
+    struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
+
+    if (session != NULL && session->berth != BOARD_NONE)
+        take_note(node, session->berth); /* It was left before. */
+    empty_tray(node);
+    session = link_user(link);
+    if (session == NULL)
+        return;
+    if (plane == PLANE_BULK && codec_is_posted(data, size)) {
+        on_posted(node, session, data, size);
+        notes_taken(node);
+        return;
+    }
+    if (plane == PLANE_CONTROL && session->index == SESSION_NO_INDEX &&
+        roll_codec_is(data, size)) {
+        answer_offer(node, session, data, size);
+        return;
+    }
+    if (codec_decode(data, size, &node->room, &msg) != ERR_OK ||
+        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+        no_message(node, session);
+        return;
+    }
+    if (session->index == SESSION_NO_INDEX) {
+        first_message(node, session, &msg);
+        return;
+    }
+    if (msg.kind == MSG_GONE)
+        session_forget(session, msg.leaf);
+    if (msg.kind == MSG_SERVING)
+        msg.serving.local = link_local(session->link);
+    event.link = session->index;
+    if (msg.kind == MSG_BEAT || msg.kind == MSG_NEED)
+        event.backlog = session_backlog(session);
+    feed(node, &event);
+}
+
+static void flush_relays(struct node *node)
+{
+    for (struct session *at = node->relays; at != NULL; at = at->next)
+        session_flush(at);
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct node *node = context;
+    const struct session *session = link_user(link);
+    const uint8_t *message;
+    size_t at = 0, message_size;
+
+    if (session == NULL || session->bundles == NULL || !bundle_is(data, size)) {
+        on_single(node, link, plane, data, size);
+        return;
+    }
+    node->in_bundle = true;
+    while (bundle_next(data, size, &at, &message, &message_size))
+        on_single(node, link, plane, message, message_size);
+    node->in_bundle = false;
+    if (at == 0 && link_user(link) != NULL)
+        session_break(node, link_user(link));
+    flush_relays(node);
+}
+
+static void on_down(void *context, struct link *link, enum link_end how,
+                    const char *why)
+{
+    struct node *node = context;
+    struct session *session = link_user(link);
+    struct event event = {.kind = EVENT_LINK_DOWN};
+
+    (void)how;
+    (void)why;
+    if (session == NULL)
+        return;
+    event.link = session->index;
+    if (session->index != SESSION_NO_INDEX)
+        node->sessions[session->index] = NULL;
+    relay_forget(node, session);
+    session_free(session);
+    if (event.link != SESSION_NO_INDEX)
+        feed(node, &event);
+}
+
+static void on_drained(void *context, struct link *link)
+{
+    struct node *node = context;
+    struct session *session = link_user(link);
+
+    if (session != NULL &&
+        session_pump(session, &node->envelope, node->options->data,
+                     &node->core) != ERR_OK)
+        session_break(node, session);
+}
+
+static void on_refused(void *context, const char *why)
+{
+    struct node *node = context;
+
+    door_log(&node->door, clock_now_us(), why);
+}
+
+static const struct link_events link_events = {
+    .up = on_up,
+    .message = on_message,
+    .down = on_down,
+    .drained = on_drained,
+    .refused = on_refused,
+};
+
+/* Actions. */
+
+static struct session *session_of(struct node *node, uint32_t index)
+{
+    CHECK(index < node->options->core.links_max);
+    return node->sessions[index];
+}
+
+/* One that lacks a key, which the core does not know. */
+static enum err send_key(struct node *node, struct session *session,
+                         const struct action *action)
+{
+    struct msg msg = action->msg;
+    enum err err;
+
+    if (msg.kind == MSG_SERVE)
+        peer_keys_serve(session, &msg.serve);
+    else
+        peer_keys_introduce(session_of(node, msg.fetch.source),
+                            node->core.members[action->link].name, &msg.fetch);
+    err = session_send(session, &node->posting, &node->envelope, &msg);
+    token_wipe(&msg, sizeof msg);
+    return err;
+}
+
+static bool has_key(const struct msg *msg)
+{
+    return msg->kind == MSG_SERVE ||
+           (msg->kind == MSG_FETCH && msg->fetch.peer != 0);
+}
+
+static void do_send(struct node *node, const struct action *action)
+{
+    struct session *session = session_of(node, action->link);
+    const enum msg_kind kind = action->msg.kind;
+    enum err err;
+
+    if (session == NULL)
+        return;
+    if (kind == MSG_REJECT)
+        log_refusal(node, session, action->msg.reject.reason);
+    err = has_key(&action->msg) ? send_key(node, session, action)
+                                : session_send(session, &node->posting,
+                                               &node->envelope, &action->msg);
+    /* After a last word the link is of no use; what is queued is still sent.
+     * Without memory it is of no use either: the worker will dial again. */
+    if (err != ERR_OK ||
+        (action->msg.leaf == 0 && (kind == MSG_REJECT || kind == MSG_BYE)))
+        session_drop(node, session);
+}
+
+static void do_ship(struct node *node, const struct action *action)
+{
+    struct session *session = session_of(node, action->link);
+
+    if (session == NULL)
+        return;
+    if (node->options->data == NULL) {
+        session_drop(node, session); /* It said that it has everything. */
+        return;
+    }
+    if (session_ship(session, action->leaf, action->first, action->end) !=
+            ERR_OK ||
+        session_pump(session, &node->envelope, node->options->data,
+                     &node->core) != ERR_OK)
+        session_drop(node, session); /* It will dial again. */
+}
+
+static void do_close(struct node *node, const struct action *action)
+{
+    struct session *session = session_of(node, action->link);
+
+    if (session != NULL)
+        session_drop(node, session);
+}
+
+/* Whoever reads the log should not have to ask who was shut out, and why. */
+static void log_trust(const struct trace *trace)
+{
+    const char *text = trace->a < POISON_KINDS
+                           ? poison_text((enum poison_kind)trace->a)
+                           : "broken";
+
+    if (trace->kind == TRACE_BANNED)
+        log_line("step %u: %s is quarantined: three broken answers, the last "
+                 "%s",
+                 trace->key.step, trace->name, text);
+    else if (trace->kind == TRACE_POISON && trace->b <= STRIKES_MAX)
+        log_line("step %u: an answer of %s was dropped: %s (strike %llu of "
+                 "%u)",
+                 trace->key.step, trace->name, text,
+                 (unsigned long long)trace->b, STRIKES_MAX);
+}
+
+/* Only time is lost, but somebody has a firewall or a broken memory. */
+static void log_peer(const struct trace *trace)
+{
+    if (trace->kind != TRACE_PEER)
+        return;
+    if (trace->b != 0)
+        log_line("step %u: %s gave %s wrong bytes of chunk %llu; nobody is "
+                 "sent to it for chunks any more",
+                 trace->key.step, trace->name, trace->fetcher,
+                 (unsigned long long)trace->a);
+    else
+        log_line("step %u: %s could not get chunk %llu from %s; it is sent "
+                 "from here",
+                 trace->key.step, trace->fetcher, (unsigned long long)trace->a,
+                 trace->name);
+}
+
+/* A step that waits for somebody should say for whom. */
+static void log_owner(const struct trace *trace)
+{
+    const unsigned long long first = trace->a;
+    const unsigned long long last = trace->a + trace->b - 1;
+
+    if (trace->kind == TRACE_AWAY)
+        log_line(trace->value > 0
+                     ? "step %u: the owner of rows %llu to %llu (%s) is away; "
+                       "the step waits for it, %.0f s at most"
+                     : "step %u: the owner of rows %llu to %llu (%s) is away; "
+                       "the steps go on without these rows",
+                 trace->key.step, first, last,
+                 trace->name[0] != '\0' ? trace->name : "not seen yet",
+                 trace->value);
+    else if (trace->kind == TRACE_HOME)
+        log_line("step %u: the owner of rows %llu to %llu (%s) is back",
+                 trace->key.step, first, last, trace->name);
+}
+
+static void do_trace(struct node *node, const struct trace *trace)
+{
+    log_trust(trace);
+    log_peer(trace);
+    log_owner(trace);
+    trace_writer_add(&node->traces, trace);
+}
+
+/* A step at which the supervisor kills or starts somebody does not open before
+ * it has: `kill:w1@13` means step 13, however quick the steps are. */
+static void wait_for_chaos(struct node *node, const struct trace *trace)
+{
+    const struct chaos *chaos = node->options->chaos;
+
+    if (chaos == NULL || trace->kind != TRACE_STEP ||
+        !chaos_acts(chaos, trace->key.step))
+        return;
+    if (trace_writer_drain(&node->traces))
+        wait_take(node->options->pass_fd);
+}
+
+/* Whoever would start the next life knows of a stop before anybody is sent home
+ * or told that it was heard: a kill in between does not undo it. */
+static void pass_on_stop(struct node *node, const struct trace *trace)
+{
+    if (trace->kind == TRACE_STOP)
+        (void)trace_writer_drain(&node->traces);
+}
+
+/* What the coordinator itself did, since `began`. */
+static void own_stint(struct node *node, enum stint_kind kind, time_us began)
+{
+    const struct trace trace = {
+        .now = began,
+        .kind = TRACE_STINT,
+        .link = -1,
+        .key = node->core.key,
+        .stint = {.kind = kind,
+                  .step = node->core.key.step,
+                  .began = began,
+                  .took_us = clock_now_us() - began},
+    };
+
+    if (node->options->core.job.stints)
+        do_trace(node, &trace);
+}
+
+static void do_journal(struct node *node, const struct action *action)
+{
+    const time_us began = clock_now_us();
+
+    CHECK(node->journaled_count < JOURNALED_MAX);
+    node->journaled[node->journaled_count++] = store_append(
+        &node->folder.disk, action->bytes, action->size, action->sync);
+    own_stint(node, STINT_JOURNAL, began);
+}
+
+static void save_checkpoint(void *context)
+{
+    struct node *node = context;
+
+    node->checkpoint_err =
+        store_save(&node->checkpoint_folder.disk, node->checkpoint_bytes,
+                   node->checkpoint_size);
+}
+
+static void checkpoint_saved(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_CHECKPOINTED,
+                                .err = node->checkpoint_err,
+                                .step = node->checkpoint_step};
+
+    own_stint(node, STINT_CHECKPOINT, node->checkpoint_at);
+    feed(node, &event);
+}
+
+static void do_checkpoint(struct node *node, const struct action *action)
+{
+    CHECK(!task_busy(node->checkpoint));
+    CHECK(action->size <= node->checkpoint_capacity);
+    memcpy(node->checkpoint_bytes, action->bytes, action->size);
+    node->checkpoint_size = action->size;
+    node->checkpoint_step = action->step;
+    node->checkpoint_at = clock_now_us();
+    task_start(node->checkpoint);
+}
+
+/* The core changes no weight before it is told (INV-5). */
+static void hash_weights(void *context)
+{
+    struct node *node = context;
+
+    node->hashed = coordinator_hash(&node->core);
+}
+
+static void weights_hashed(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_RECEIPT, .digest = &node->hashed};
+
+    /* It comes in most rounds when some have answered, and can wait. */
+    node->hash_waits = node->tray.count > 0;
+    if (!node->hash_waits)
+        tell(node, &event);
+}
+
+static void judged(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_JUDGED,
+                                .err = judge_err(node->judge)};
+
+    feed(node, &event);
+}
+
+static void hand_over(struct node *node, const struct run_result *result)
+{
+    bool on_disk = false;
+
+    node->err = result_write(node->options->folder, node->options->spare_fd,
+                             result, &on_disk, node->why);
+    if (node->err == ERR_OK && !on_disk)
+        log_line("%s; the result is handed over in memory", node->why->text);
+}
+
+static void do_finish(struct node *node, const struct action *action)
+{
+    struct run_result result = {
+        .err = action->err,
+        .steps = node->core.optim.step,
+        .saved = node->core.saved_step,
+        .outcome = optim_outcome(&node->core.optim),
+        .evaluations = node->core.optim.evaluations,
+        .stats = node->core.stats,
+        .dims = node->options->core.job.dims,
+    };
+
+    result.weights = mem_new(result.dims, sizeof *result.weights);
+    if (result.weights == NULL) {
+        node->err = why_set(node->why, ERR_NOMEM, "out of memory at the end");
+    } else {
+        memcpy(result.weights, coordinator_weights(&node->core),
+               result.dims * sizeof *result.weights);
+        (void)snprintf(result.reason, sizeof result.reason, "%s",
+                       action->reason);
+        hand_over(node, &result);
+        mem_free(result.weights);
+    }
+    node->finished = true;
+}
+
+static void carry_out(struct node *node, const struct action *action)
+{
+    switch (action->kind) {
+    case ACTION_SEND:
+        do_send(node, action);
+        return;
+    case ACTION_CLOSE:
+        do_close(node, action);
+        return;
+    case ACTION_TIMER:
+        timer_at(node->timer, action->at);
+        return;
+    case ACTION_TRACE:
+        do_trace(node, &action->trace);
+        wait_for_chaos(node, &action->trace);
+        pass_on_stop(node, &action->trace);
+        return;
+    case ACTION_SHIP:
+        do_ship(node, action);
+        return;
+    case ACTION_JOURNAL:
+        do_journal(node, action);
+        return;
+    case ACTION_CHECKPOINT:
+        do_checkpoint(node, action);
+        return;
+    case ACTION_FINISH:
+        do_finish(node, action);
+        return;
+    case ACTION_JUDGE:
+        judge_start(node->judge, action);
+        return;
+    case ACTION_RECEIPT:
+        node->receipt = true;
+        return;
+    case ACTION_CONNECT:
+    case ACTION_OPEN:
+    case ACTION_STORE:
+    case ACTION_COMPUTE:
+    case ACTION_CANCEL:
+    case ACTION_RECALL:
+    case ACTION_FETCH:
+    case ACTION_SERVE:
+        break;
+    }
+    CHECK(!"an action of a worker");
+}
+
+/* How long the last words may take: on a road with stalls as long as a few of
+ * them, for a process that is gone cannot send again what was lost. */
+static time_us last_words_us(const struct node *node)
+{
+    double stall_us = 0;
+
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        const struct member *member = &node->core.members[i];
+
+        if (node->sessions[i] != NULL && member->gaps.stall_us[0] > stall_us)
+            stall_us = member->gaps.stall_us[0];
+    }
+    return FINISH_US + (time_us)(3 * stall_us);
+}
+
+/* Let the last words out, but not for ever. */
+static void begin_end(struct node *node)
+{
+    const time_us patience = last_words_us(node);
+
+    link_hub_stop_listening(node->hub);
+    for (uint32_t i = 0; i < node->options->core.links_max; i++) {
+        if (node->sessions[i] != NULL)
+            session_drop(node, node->sessions[i]);
+    }
+    timer_at(node->timer, TIME_NEVER);
+    farewell_begin(&node->farewell, node->hub, node->traces.outlet, patience);
+}
+
+/* Did this step of the machine end a round?  Its decoding, the optimiser and
+ * the next round's scale are most of it then. */
+static bool commits(const struct actions *actions)
+{
+    for (uint32_t i = 0; i < actions->count; i++) {
+        if (actions->list[i].kind == ACTION_TRACE &&
+            actions->list[i].trace.kind == TRACE_COMMIT)
+            return true;
+    }
+    return false;
+}
+
+static void step(struct node *node, const struct event *event)
+{
+    struct event timed = *event;
+
+    node->now = clock_now_us();
+    timed.now =
+        event->kind == EVENT_TALLIES ? event->arrivals[0].at : node->now;
+    coordinator_step(&node->core, &timed, &node->actions);
+    if (commits(&node->actions))
+        own_stint(node, STINT_COMMIT, node->now);
+    for (uint32_t i = 0; i < node->actions.count; i++)
+        carry_out(node, &node->actions.list[i]);
+}
+
+static void tell(struct node *node, const struct event *event)
+{
+    if (node->finished)
+        return;
+    step(node, event);
+    if (node->receipt) {
+        const struct event due = {.kind = EVENT_RECEIPT};
+
+        node->receipt = false;
+        if (!node->in_bundle)
+            flush_relays(node); /* They, too, shall have the round first. */
+        if (node->hash != NULL)
+            task_start(node->hash);
+        else
+            step(node, &due);
+    }
+    while (node->journaled_count > 0 && !node->finished) {
+        const struct event done = {.kind = EVENT_JOURNALED,
+                                   .err = node->journaled[0]};
+
+        node->journaled_count--;
+        memmove(node->journaled, node->journaled + 1,
+                node->journaled_count * sizeof *node->journaled);
+        step(node, &done);
+    }
+    trace_writer_look(&node->traces, node->now, node->finished);
+    if (!node->in_bundle)
+        flush_relays(node);
+    if (node->finished)
+        begin_end(node);
+}
+
+static void feed(struct node *node, const struct event *event)
+{
+    empty_tray(node);
+    tell(node, event);
+}
+
+static void on_time(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_TIME};
+
+    if (node->bell != NULL)
+        take_notes(node); /* BOARD-4: it may not have rung. */
+    feed(node, &event);
+}
+
+static void on_alert(void *context)
+{
+    const struct event event = {.kind = EVENT_STOP};
+
+    feed(context, &event);
+}
+
+/* Set-up. */
+
+static enum err open_core(struct node *node, struct why *why)
+{
+    const struct coordinator_node_options *options = node->options;
+    struct recovery recovery = {0};
+    enum err err = folder_open(&node->folder, options->folder, why);
+
+    if (err == ERR_OK)
+        err = folder_open(&node->checkpoint_folder, options->folder, why);
+    if (err == ERR_OK)
+        err = store_recover(&node->folder.disk, &recovery, why);
+    if (err == ERR_OK && recovery.lost.text[0] != '\0')
+        log_line("%s", recovery.lost.text);
+    if (err == ERR_OK)
+        err = coordinator_init(&node->core, &options->core, &recovery, why);
+    recovery_close(&recovery);
+    return err == ERR_OK ? err : why_in(why, err, "%s", options->folder);
+}
+
+static enum err berth_room(struct node *node)
+{
+    const struct board *board = node->posting.board;
+    const uint32_t berths = board != NULL ? board_shape(board)->berths : 0;
+
+    node->berth_index = mem_new(berths, sizeof *node->berth_index);
+    if (node->berth_index == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < berths; i++)
+        node->berth_index[i] = SESSION_NO_INDEX;
+    node->tray.waits = berths >= threads_available();
+    return ERR_OK;
+}
+
+static enum err open_bell(struct node *node)
+{
+    const struct board *board = node->posting.board;
+    const int fd = board != NULL ? board_bell(board, 0, BOARD_COORDINATOR) : -1;
+
+    return fd < 0 ? ERR_OK
+                  : watch_new(node->loop, fd, take_notes, node, &node->bell);
+}
+
+static enum err make_room(struct node *node)
+{
+    const struct coordinator_options *core = &node->core.options;
+    enum err err = actions_init(&node->actions, ACTIONS_FIRST);
+
+    if (err == ERR_OK)
+        err =
+            codec_room_init(&node->room, core->job.dims, core->job.sum_dims, 0);
+    if (err == ERR_OK)
+        err = codec_room_answers(&node->room, ANSWERS_MAX);
+    node->room.packed = true;
+    node->message_max =
+        codec_message_max(core->job.dims, core->job.sum_dims, 0, 0);
+    node->sum_max = codec_sum_max(core->job.sum_dims, ANSWERS_MAX);
+    if (node->sum_max < node->message_max)
+        node->sum_max = node->message_max;
+    node->checkpoint_capacity =
+        checkpoint_bytes(coordinator_state_bytes(&node->core));
+    node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);
+    node->sessions = mem_new(core->links_max, sizeof *node->sessions);
+    if (err == ERR_OK &&
+        (node->checkpoint_bytes == NULL || node->sessions == NULL))
+        err = ERR_NOMEM;
+    return err == ERR_OK ? berth_room(node) : err;
+}
+
+static enum err open_judge(struct node *node)
+{
+    const struct coordinator_node_options *options = node->options;
+    const struct coordinator_options *core = &node->core.options;
+    struct problem problem;
+
+    if (!core->verify && !(core->audit > 0))
+        return ERR_OK;
+    problem = problem_of(options->data, options->model, options->isa);
+    return judge_new(node->loop, &problem, &core->job, judged, node,
+                     &node->judge);
+}
+
+static enum err open_loop(struct node *node)
+{
+    const struct coordinator_node_options *options = node->options;
+    const struct link_options links = {
+        .token = options->token, .events = &link_events, .context = node};
+    struct link_options with_loop = links;
+    enum err err = loop_new(&node->loop);
+
+    with_loop.loop = node->loop;
+    if (err == ERR_OK)
+        err = timer_new(node->loop, on_time, node, &node->timer);
+    if (err == ERR_OK)
+        err = farewell_open(&node->farewell, node->loop);
+    if (err == ERR_OK)
+        err = alerts_new(node->loop, false, on_alert, node, &node->alerts);
+    if (err == ERR_OK)
+        err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
+                       &node->checkpoint);
+    if (err == ERR_OK && node->core.options.job.dims >= HASH_DIMS)
+        err = task_new(node->loop, hash_weights, weights_hashed, node,
+                       &node->hash);
+    if (err == ERR_OK)
+        err = trace_writer_open(&node->traces, node->loop, options->trace_fd,
+                                options->chaos != NULL);
+    if (err == ERR_OK)
+        err = open_judge(node);
+    if (err == ERR_OK)
+        err = open_bell(node);
+    if (err == ERR_OK)
+        err = link_hub_new(&with_loop, &node->hub);
+    if (err == ERR_OK)
+        err = link_hub_listen(node->hub, options->listen_fd);
+    return err;
+}
+
+static void node_close(struct node *node)
+{
+    door_end(&node->door);
+    for (uint32_t i = 0;
+         node->sessions != NULL && i < node->options->core.links_max; i++) {
+        if (node->sessions[i] != NULL)
+            session_drop(node, node->sessions[i]);
+    }
+    task_free(node->checkpoint);
+    task_free(node->hash);
+    watch_free(node->bell);
+    judge_free(node->judge);
+    link_hub_free(node->hub);
+    trace_writer_close(&node->traces);
+    alerts_free(node->alerts);
+    timer_free(node->timer);
+    farewell_close(&node->farewell);
+    loop_free(node->loop);
+    coordinator_close(&node->core);
+    actions_close(&node->actions);
+    codec_room_close(&node->room);
+    envelope_close(&node->envelope);
+    posting_close(&node->posting);
+    folder_close(&node->folder);
+    folder_close(&node->checkpoint_folder);
+    mem_free(node->checkpoint_bytes);
+    mem_free(node->sessions);
+    mem_free(node->berth_index);
+}
+
+enum err coordinator_node_run(const struct coordinator_node_options *options,
+                              struct why *why)
+{
+    const struct event start = {.kind = EVENT_START};
+    struct node node = {
+        .options = options, .posting = {.board = options->board}, .why = why};
+    enum err err = open_core(&node, why);
+
+    if (err == ERR_OK)
+        err = make_room(&node);
+    if (err == ERR_OK)
+        err = open_loop(&node);
+    if (err == ERR_OK) {
+        feed(&node, &start);
+        loop_run(node.loop);
+        err = node.err;
+    }
+    if (err == ERR_NOMEM)
+        (void)why_set(why, err,
+                      "not enough memory or threads for the coordinator "
+                      "(ulimit -v, ulimit -u)");
+    node_close(&node);
+    return err;
+}

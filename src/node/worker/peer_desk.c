@@ -1,0 +1,92 @@
+#include "node/worker/peer_desk.h"
+
+#include "base/mem.h"
+
+void peer_desk_init(struct peer_desk *desk, const struct dataset *data)
+{
+    *desk = (struct peer_desk){.data = data};
+}
+
+void peer_desk_close(struct peer_desk *desk)
+{
+    mem_free(desk->bytes);
+    *desk = (struct peer_desk){0};
+}
+
+enum err peer_desk_want(struct peer_desk *desk, uint32_t chunk)
+{
+    if (chunk >= dataset_chunks(desk->data))
+        return ERR_RANGE;
+    if (desk->count == PEER_WINDOW)
+        return ERR_TOOBIG;
+    desk->wanted[desk->count++] = chunk;
+    return ERR_OK;
+}
+
+/* The first that is here; `count` if none is. */
+static uint32_t first_here(const struct peer_desk *desk)
+{
+    uint32_t i = 0;
+
+    while (i < desk->count &&
+           !chunkset_has(&desk->data->present, desk->wanted[i]))
+        i++;
+    return i;
+}
+
+static enum err take(struct peer_desk *desk)
+{
+    const uint32_t i = first_here(desk);
+    size_t size;
+
+    if (i == desk->count)
+        return ERR_NOTFOUND;
+    size = dataset_chunk_bytes(desk->data, desk->wanted[i]);
+    if (size > desk->capacity) {
+        uint8_t *grown = mem_grow(desk->bytes, 0, size, 1, &desk->capacity);
+
+        if (grown == NULL)
+            return ERR_NOMEM;
+        desk->bytes = grown;
+    }
+    desk->chunk = desk->wanted[i];
+    desk->size = size;
+    desk->at = 0;
+    desk->count--;
+    for (uint32_t j = i; j < desk->count; j++)
+        desk->wanted[j] = desk->wanted[j + 1];
+    dataset_chunk_encode(desk->data, desk->chunk, desk->bytes);
+    return ERR_OK;
+}
+
+enum err peer_desk_next(struct peer_desk *desk, struct peer_msg *part)
+{
+    const enum err err = desk->size > 0 ? ERR_OK : take(desk);
+    size_t count;
+
+    if (err != ERR_OK)
+        return err;
+    count = desk->size - desk->at;
+    count = count < PEER_PART_BYTES ? count : PEER_PART_BYTES;
+    *part = (struct peer_msg){.kind = PEER_PART,
+                              .chunk = desk->chunk,
+                              .size = desk->size,
+                              .at = desk->at,
+                              .bytes = desk->bytes + desk->at,
+                              .count = count};
+    desk->at += count;
+    if (desk->at == desk->size)
+        desk->size = 0;
+    return ERR_OK;
+}
+
+bool peer_desk_waits(const struct peer_desk *desk)
+{
+    return desk->size == 0 && desk->count > 0 &&
+           first_here(desk) == desk->count;
+}
+
+bool peer_desk_idle(const struct peer_desk *desk)
+{
+    return desk->size == 0 && desk->count == 0;
+}

@@ -1,0 +1,1178 @@
+/*
+ * worker_node.c - events in, actions out, and the compute thread.
+ *
+ * The compute thread reads the data set through a copy of its description
+ * whose set of present chunks was taken when the piece was started: chunks
+ * that arrive meanwhile are written where nobody is reading.
+ */
+#include "node/worker/worker_node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/worker/worker.h"
+#include "math/exact/follow.h"
+#include "math/golden/golden.h"
+#include "model/linear/problem.h"
+#include "node/eval/compute.h"
+#include "node/eval/local.h"
+#include "node/eval/products.h"
+#include "node/host/farewell.h"
+#include "node/host/outbox.h"
+#include "node/host/posting.h"
+#include "node/host/preempt.h"
+#include "node/host/self.h"
+#include "node/worker/peer_server.h"
+#include "os/clock.h"
+#include "os/log.h"
+#include "os/net/link.h"
+#include "os/random.h"
+#include "os/run/loop.h"
+#include "os/run/process.h"
+#include "os/run/threads.h"
+#include "wire/codec.h"
+
+#define ACTIONS_FIRST 32u
+#define RETRY_US      (10 * MS_US)
+#define RETRY_MAX_US  (500 * MS_US)
+#define QUICK_US      150 /* Not worth a thread's waking. */
+#define FINISH_US     SECOND_US
+#define INBOX         UINT64_MAX /* `kept` of a round that lies there. */
+#define SHORT_BYTES   (8u << 20) /* Sums that one may have twice. */
+
+struct node {
+    const struct worker_node_options *options;
+    struct worker core;
+    struct actions actions;
+    struct loop *loop;
+    struct timer *timer;
+    struct alerts *alerts;
+    struct preempt *preempt; /* NULL: no notice is looked for. */
+    struct link_hub *hub;
+    struct link *link; /* NULL: none. */
+    struct codec_room room;
+    struct envelope envelope;
+    size_t message_max;
+    size_t chunk_max; /* Bytes of a chunk or strip, as it travels. */
+    /* The round that is computed from, as it came: its weights are read there,
+     * and no other is read from the link before that is over. */
+    uint8_t *inbox;          /* message_max bytes; NULL: none came yet. */
+    struct codec_room kept;  /* Of its exponents. */
+    struct round_key coming; /* The link waits for `inbox` with this. */
+    bool awaited;            /* ... if it does. */
+    struct outbox outbox;
+
+    struct dataset own;         /* Shipped rows. */
+    struct supply *supply;      /* Of rows that are not; NULL: resident. */
+    bool recalled;              /* The core is to be told what is near, ... */
+    struct peer_server *server; /* For peers; NULL: none. */
+    bool serving;               /* ... and that they reach us ... */
+    uint16_t port;              /* ... here. */
+    const struct dataset *data; /* `own`, or the resident rows. */
+    struct pool *pool;
+    struct compute compute;
+    struct user_compute user; /* Instead, if options->user. */
+    struct task *task;        /* Its thread owns the fields below while busy. */
+    struct dataset seen;      /* `data` as it was when the piece was started. */
+    struct compute_work work;
+    struct tally lent; /* work.tally, where its sums go to the board at once, or
+                          to the outbox; */
+    struct tally *core_tally; /* ... instead of those of the core's own. */
+    bool stalled;     /* The piece waits until there is room in the outbox. */
+    bool called_off;  /* ... and was called off meanwhile. */
+    uint64_t reading; /* The round on the board that it reads, or INBOX; 0: the
+                         core's own. */
+    struct part part; /* Jobs of code `local`: the rows stepped on. */
+    struct local_work local;
+    struct products products; /* Jobs on coded data. */
+    bool lie;                 /* --chaos lie: what is computed is made wrong. */
+    enum err compute_err;
+    int64_t compute_us;
+    uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
+    enum evaluation_kind quick_kind; /* ... if this is asked for. */
+    bool due;        /* A piece is to be computed here and now. */
+    int64_t kept_us; /* The loop has been kept by such pieces, ... */
+    int64_t here_us; /* ... since the start. */
+    struct flag cancel;
+
+    struct self self;
+    uint32_t sent_step;
+
+    bool up;            /* The link is. */
+    bool posts;         /* The coordinator at its other end uses our board. */
+    struct watch *bell; /* NULL: no notes. */
+    bool let_in;        /* ... and has brought a WELCOME. */
+    bool known;    /* There is a coordinator, or it was said that none is. */
+    uint32_t way;  /* Index of the address in use. */
+    bool open;     /* The job is known, and what is needed for it is made. */
+    bool finished; /* Only last words are still to be sent. */
+    bool hurried;  /* It was told to leave: nothing more is written. */
+    bool said_why; /* ... why it is still here. */
+    enum err err;
+    struct why *why;
+    struct farewell farewell;
+};
+
+static void feed(struct node *node, const struct event *event);
+
+static void finish(struct node *node, enum err err, const char *reason)
+{
+    if (node->finished)
+        return;
+    node->finished = true;
+    node->err = err == ERR_OK ? ERR_OK : why_set(node->why, err, "%s", reason);
+}
+
+/* The link. */
+
+static void on_up(void *context, struct link *link)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_LINK_UP};
+
+    CHECK(link == node->link);
+    node->up = true;
+    feed(node, &event);
+}
+
+/* A ROUND whose vectors lie on the board.  Answers may go there too. */
+static void on_posted(struct node *node, const uint8_t *data, size_t size)
+{
+    struct msg msg;
+    const struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
+    const enum err err =
+        node->options->board != NULL
+            ? answer_round(node->options->board, &node->room, data, size, &msg)
+            : ERR_FORMAT;
+
+    if (err == ERR_STALE)
+        return;
+    node->posts = true;
+    if (err != ERR_OK)
+        finish(node, ERR_FORMAT, "the coordinator sent what is no message");
+    feed(node, err == ERR_OK ? &event : NULL);
+}
+
+/* A ROUND is arriving: it is put where the last one lies, once nobody computes
+ * from that. */
+static bool inbox_used(const struct node *node)
+{
+    return worker_stays(&node->core) && node->reading == INBOX;
+}
+
+static bool make_room(struct node *node)
+{
+    const struct event event = {.kind = EVENT_COMING, .key = &node->coming};
+
+    node->awaited = false;
+    feed(node, &event);
+    node->awaited = inbox_used(node);
+    return !node->awaited;
+}
+
+/* With the first that comes this way: to most local workers none does. */
+static bool has_inbox(struct node *node)
+{
+    const struct job *job = &node->core.job;
+
+    if (node->inbox != NULL)
+        return true;
+    if (codec_room_init(&node->kept, job->dims, job->sum_dims, job->chunks) ==
+        ERR_OK)
+        node->inbox = mem_new(node->message_max, 1);
+    if (node->inbox == NULL)
+        codec_room_close(&node->kept);
+    return node->inbox != NULL;
+}
+
+static enum link_room on_room(void *context, struct link *link,
+                              const uint8_t *begin, size_t size, uint8_t **room)
+{
+    struct node *node = context;
+
+    if (link != node->link || !node->open ||
+        !codec_peek_round(begin, size, &node->coming) || !has_inbox(node))
+        return LINK_ROOM_OWN;
+    if (!make_room(node))
+        return LINK_ROOM_LATER;
+    *room = node->inbox;
+    return LINK_ROOM_GIVEN;
+}
+
+static void give_room(struct node *node)
+{
+    if (node->awaited && !inbox_used(node) && make_room(node) &&
+        node->link != NULL)
+        link_give(node->link, node->inbox);
+}
+
+static enum err decode(struct node *node, const uint8_t *data, size_t size,
+                       struct msg *msg)
+{
+    enum err err;
+
+    if (data != node->inbox)
+        return codec_decode(data, size, &node->room, msg);
+    err = codec_decode_here(data, size, &node->kept, msg);
+    if (err == ERR_OK && msg->kind == MSG_ROUND) {
+        msg->round.kept = INBOX;
+        msg->round.kept_scale = true;
+    }
+    return err;
+}
+
+/* A note from the coordinator; before its WELCOME there is nobody to read it.
+ */
+static void take_note(struct node *node)
+{
+    struct board *board = node->options->board;
+    const uint32_t berth = node->options->berth;
+    uint8_t note[BOARD_NOTE_BYTES];
+    size_t size;
+
+    if (node->bell == NULL || !node->open || !node->let_in)
+        return;
+    size = board_note_take(board, berth, BOARD_WORKER, note);
+    if (size > 0 && codec_is_posted(note, size))
+        on_posted(node, note, size);
+}
+
+static void on_bell(void *context)
+{
+    struct node *node = context;
+
+    if (node->bell == NULL)
+        return;
+    board_bell_hush(node->options->board, node->options->berth, BOARD_WORKER);
+    take_note(node);
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct node *node = context;
+    struct msg msg;
+    struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
+
+    take_note(node); /* It was left before. */
+    if (link != node->link)
+        return;
+    if (plane == PLANE_BULK && codec_is_posted(data, size)) {
+        on_posted(node, data, size);
+        return;
+    }
+    if (decode(node, data, size, &msg) != ERR_OK || msg.leaf != 0 ||
+        msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
+        finish(node, ERR_FORMAT, "the coordinator sent what is no message");
+        feed(node, NULL);
+        return;
+    }
+    node->let_in = node->let_in || msg.kind == MSG_WELCOME;
+    node->known = node->known || node->let_in;
+    feed(node, &event);
+    /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
+    if (msg.kind == MSG_WELCOME && node->open && node->link == link) {
+        link_trust(link, node->message_max);
+        take_note(node);
+    }
+}
+
+static void other_way(struct node *node)
+{
+    node->way = (node->way + 1) % node->options->address_count;
+}
+
+/* Once, and only to those who came by themselves: a mistyped address would
+ * otherwise look like a coordinator that is late. */
+static void say_unreached(struct node *node, const char *why)
+{
+    if (!node->known && node->options->give_up_us != TIME_NEVER)
+        log_note("%s; trying again for %d s", why,
+                 (int)(node->options->give_up_us / SECOND_US));
+    node->known = true;
+}
+
+static void on_down(void *context, struct link *link, enum link_end how,
+                    const char *why)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_LINK_DOWN};
+
+    if (link != node->link)
+        return;
+    node->link = NULL;
+    node->up = false;
+    node->posts = false;
+    node->awaited = false;
+    if (how == LINK_REFUSED)
+        finish(node, ERR_DENIED, why);
+    else
+        say_unreached(node, why);
+    if (!node->let_in)
+        other_way(node);
+    feed(node, &event);
+}
+
+/* An answer is on its way out until the kernel has taken it. */
+static void note_sent(struct node *node, const struct msg *msg)
+{
+    node->sent_step =
+        msg->kind == MSG_ROW ? msg->row.key.step : msg->tally.key.step;
+    self_unsent(&node->self, true, clock_now_us());
+}
+
+static void resume_compute(struct node *node);
+
+static void note_drained(struct node *node, const struct link *link)
+{
+    const time_us since = node->self.unsent_since;
+    const time_us now = clock_now_us();
+
+    if (link != node->link || since == TIME_NEVER ||
+        link_queued(link, PLANE_BULK) > 0)
+        return;
+    self_unsent(&node->self, false, now);
+    pulse_add(&node->core.pulse, STINT_SEND, since, now, node->sent_step);
+}
+
+static void on_drained(void *context, struct link *link)
+{
+    note_drained(context, link);
+    resume_compute(context);
+}
+
+static const struct link_events link_events = {.up = on_up,
+                                               .message = on_message,
+                                               .room = on_room,
+                                               .down = on_down,
+                                               .drained = on_drained};
+
+static void do_connect(struct node *node)
+{
+    CHECK(node->link == NULL);
+    node->let_in = false;
+    if (link_dial(node->hub, &node->options->addresses[node->way],
+                  &node->link) != ERR_OK)
+        finish(node, ERR_NOMEM, "out of memory");
+}
+
+static void do_close(struct node *node)
+{
+    if (node->link != NULL)
+        link_close(node->link);
+    node->link = NULL;
+    node->up = false;
+    node->posts = false;
+    node->awaited = false;
+    outbox_abandon(&node->outbox);
+}
+
+/* As a note, if it can be. */
+static bool leave(struct node *node)
+{
+    return node->posts && node->bell != NULL &&
+           envelope_leave(&node->envelope, node->options->board,
+                          node->options->berth, BOARD_COORDINATOR);
+}
+
+/* Small ones the kernel takes at once; of others on_drained tells. */
+static void send_filled(struct node *node, const struct msg *msg)
+{
+    const bool bulk = msg_is_bulk(msg->kind);
+
+    if (bulk)
+        note_sent(node, msg);
+    if (!leave(node))
+        envelope_send(&node->envelope, node->link,
+                      bulk ? PLANE_BULK : PLANE_CONTROL);
+    if (bulk)
+        note_drained(node, node->link);
+}
+
+static bool fill(struct node *node, const struct msg *msg)
+{
+    if (outbox_owns(&node->outbox, msg))
+        return outbox_fill(&node->outbox, &node->envelope, msg);
+    if (node->posts)
+        return answer_fill(node->options->board, node->options->berth,
+                           &node->envelope, msg);
+    return envelope_fill(&node->envelope, msg);
+}
+
+static void do_send(struct node *node, const struct msg *msg)
+{
+    if (!fill(node, msg))
+        finish(node, ERR_NOMEM, "out of memory");
+    else if (node->up)
+        send_filled(node, msg);
+}
+
+/* The job. */
+
+/* Within every bound: only one who computes the piece too can tell. */
+static void tell_lie(struct tally *tally)
+{
+    tally->sum[0] = tally->sum[0] / 2 + (INT64_C(1) << 40);
+}
+
+static void compute_work(void *context)
+{
+    struct node *node = context;
+    const time_us began = clock_now_us();
+
+    if (node->options->user != NULL)
+        node->compute_err =
+            user_compute_run(&node->user, &node->work, &node->cancel);
+    else if (node->core.job.products)
+        node->compute_err = products_compute(&node->products, &node->cancel);
+    else if (node->work.kind == EVALUATE_LOCAL)
+        node->compute_err =
+            local_compute(&node->core.job.local, &node->part, &node->compute,
+                          &node->local, &node->cancel);
+    else
+        node->compute_err =
+            compute_run(&node->compute, &node->work, &node->cancel);
+    if (node->lie && node->work.kind != EVALUATE_LOCAL)
+        tell_lie(node->work.tally);
+    node->compute_us = clock_now_us() - began;
+}
+
+/* The last piece tells how long the next one takes. */
+static void note_speed(struct node *node)
+{
+    const uint32_t chunks = node->work.end - node->work.first;
+
+    if (node->compute_us > QUICK_US || node->work.kind == EVALUATE_LOCAL)
+        node->quick = 0;
+    else if (node->compute_err == ERR_OK)
+        node->quick = chunks;
+    node->quick_kind = node->work.kind;
+}
+
+/* Of a large model a worker has three vectors: the weights, sums that are
+ * computed and sums that are sent.  Where there is a fourth, or a chunk that is
+ * as large, the next are computed when the last have been sent. */
+static uint32_t boxes(const struct node *node)
+{
+    const bool more =
+        node->work.kind == EVALUATE_HESSVEC || node->options->user != NULL ||
+        node->chunk_max > SHORT_BYTES ||
+        problem_has_vector(&node->compute.problem, node->work.kind);
+
+    return more && node->lent.dims * sizeof *node->lent.sum > SHORT_BYTES
+               ? 1
+               : OUTBOXES;
+}
+
+/* Sums straight to the board or the outbox, unless they end up in a row.  False
+ * if there is no room in the outbox yet. */
+static bool lend_sums(struct node *node)
+{
+    int64_t *sum = NULL;
+
+    node->lent = *node->work.tally;
+    node->core_tally = NULL;
+    if (node->core.coded)
+        return true;
+    if (node->posts)
+        sum = answer_open(node->options->board, node->options->berth,
+                          node->lent.dims);
+    else if (!outbox_open(&node->outbox, boxes(node), &sum))
+        finish(node, ERR_NOMEM, "out of memory");
+    if (sum == NULL)
+        return node->posts || node->finished;
+    node->core_tally = node->work.tally;
+    node->lent.sum = sum;
+    node->work.tally = &node->lent;
+    return true;
+}
+
+/* What has been computed, for the core. */
+static struct event computed(struct node *node)
+{
+    struct event event = {.kind = EVENT_COMPUTED,
+                          .err = node->compute_err,
+                          .compute_us = node->compute_us};
+
+    if (node->core_tally != NULL) {
+        event.sum = node->lent.sum;
+        node->lent.sum = node->core_tally->sum;
+        *node->core_tally = node->lent;
+        node->core_tally = NULL;
+    }
+    if (node->reading != 0 && node->reading != INBOX &&
+        !board_round_holds(node->options->board, node->reading))
+        event.err = ERR_STALE;
+    return event;
+}
+
+static void compute_done(void *context)
+{
+    struct node *node = context;
+    const struct event event = computed(node);
+
+    products_end(&node->products);
+    if (node->compute_err == ERR_CLOSED)
+        finish(node, ERR_CANCELLED, "the function said stop");
+    note_speed(node);
+    feed(node, &event);
+}
+
+static void do_product(struct node *node, const struct action *action)
+{
+    if (products_begin(&node->products, action) != ERR_OK) {
+        finish(node, ERR_NOMEM, "not enough memory for this job's coded data");
+        return;
+    }
+    node->reading = action->kept;
+    flag_lower(&node->cancel);
+    task_start(node->task);
+}
+
+/* Private rows are cut by themselves: their chunks count from here. */
+static uint32_t first_chunk(const struct node *node)
+{
+    return node->options->owned != NULL ? node->options->owned->first : 0;
+}
+
+/* A user's function is called from no other thread than that one. */
+static void start_compute(struct node *node)
+{
+    node->due = node->options->user == NULL &&
+                node->work.end - node->work.first <= node->quick &&
+                node->work.kind == node->quick_kind && node->kept_us < QUICK_US;
+    if (!node->due)
+        task_start(node->task);
+}
+
+static void resume_compute(struct node *node)
+{
+    if (!node->stalled || node->finished)
+        return;
+    node->stalled = !lend_sums(node);
+    if (!node->stalled && !node->finished)
+        start_compute(node);
+    feed(node, NULL);
+}
+
+static void do_compute(struct node *node, const struct action *action)
+{
+    if (node->core.job.products) {
+        do_product(node, action);
+        return;
+    }
+    node->work = (struct compute_work){
+        .first = action->first - first_chunk(node),
+        .end = action->end - first_chunk(node),
+        .kind = action->what.kind,
+        .soft = action->what.soft,
+        .weights = action->what.w,
+        .v = action->what.v,
+        .round = action->round,
+        .exponent = action->exponent,
+        .tally = action->tally,
+    };
+    node->local = (struct local_work){
+        .first = action->first,
+        .end = action->end,
+        .round = action->step,
+        .weights = action->what.w,
+        .out = action->vector,
+    };
+    node->lie =
+        node->options->chaos != NULL &&
+        chaos_lies(node->options->chaos, node->options->name, action->step);
+    if (node->data != NULL)
+        chunkset_copy(&node->seen.present, &node->data->present);
+    node->reading = action->kept;
+    flag_lower(&node->cancel);
+    node->stalled = !lend_sums(node);
+    if (!node->stalled && !node->finished)
+        start_compute(node);
+}
+
+static void do_cancel(struct node *node)
+{
+    flag_raise(&node->cancel);
+    node->called_off = node->stalled;
+    node->due = node->due || node->stalled;
+    node->stalled = false;
+}
+
+/* A coordinator may describe only what its numbers add up to. */
+static enum err check_job(const struct job *job, const struct dataset *data)
+{
+    if (job->owned)
+        return job->cols == data->cols && job->chunk_rows == data->chunk_rows &&
+                       model_has_outputs(job->model, job->outputs) &&
+                       job->dims == (uint64_t)data->stride * job->outputs &&
+                       job->local.every == 0 && !job->products
+                   ? ERR_OK
+                   : ERR_SHAPE;
+    if (job->rows != data->rows || job->cols != data->cols ||
+        job->chunk_rows != data->chunk_rows ||
+        job->chunks != dataset_chunks(data) ||
+        job->storage != (uint32_t)data->storage)
+        return ERR_SHAPE;
+    if (!model_has_outputs(job->model, job->outputs) ||
+        job->dims != (uint64_t)data->stride * job->outputs)
+        return ERR_SHAPE;
+    if (job->local.every > 0 && !local_fits(&job->local, job->dims))
+        return ERR_SHAPE;
+    return ERR_OK;
+}
+
+static enum err open_data(struct node *node, const struct job *job)
+{
+    const struct dataset_shape shape = {
+        .storage = (enum storage)job->storage,
+        .rows = job->rows,
+        .cols = job->cols,
+        .chunk_rows = job->chunk_rows,
+        .entries = job->entries,
+        .weighted = job->weighted,
+    };
+    enum err err = ERR_OK;
+
+    if (job->owned != (node->options->owned != NULL))
+        return ERR_SHAPE;
+    if (node->options->owned != NULL) {
+        node->data = &node->options->owned->data;
+    } else if (node->options->resident != NULL) {
+        node->data = node->options->resident;
+    } else {
+        if (job->rows == 0 || job->cols == 0 || job->chunk_rows == 0)
+            return ERR_SHAPE;
+        err = dataset_init_shape(&node->own, &shape);
+        node->data = &node->own;
+    }
+    if (err == ERR_OK)
+        err = check_job(job, node->data);
+    return err;
+}
+
+static enum err open_compute(struct node *node, const struct job *job)
+{
+    const struct problem problem = {.data = &node->seen,
+                                    .model =
+                                        model_ops((enum model_kind)job->model),
+                                    .isa = node->options->isa,
+                                    .outputs = job->outputs};
+    enum err err;
+
+    node->seen = *node->data;
+    node->seen.present = (struct chunkset){0};
+    err = chunkset_init(&node->seen.present, dataset_chunks(node->data));
+    if (err == ERR_OK)
+        err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        err = compute_init(&node->compute, &problem, job->dims, job->chunks,
+                           node->pool);
+    if (err == ERR_OK && job->local.every > 0)
+        err = part_init(&node->part, &node->compute.problem);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
+/* Coded data: rows, if they are here, are only read to make a block. */
+static enum err open_products(struct node *node, const struct job *job)
+{
+    const struct dataset *data = node->options->resident;
+    enum err err;
+
+    if (!products_fit(job, data))
+        return ERR_SHAPE;
+    node->data = data;
+    err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        products_init(&node->products, job, data, node->options->isa,
+                      node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
+static enum err open_user(struct node *node, const struct job *job)
+{
+    const struct user_function *user = node->options->user;
+    enum err err;
+
+    if (job->model != USER_MODEL || job->cols != user->dims ||
+        job->dims != follow_dims(user->dims) || job->outputs != 1 ||
+        job->chunks != user->chunks || job->sum_dims != job->dims ||
+        job->local.every > 0)
+        return ERR_SHAPE;
+    err = threads_new(node->options->threads, &node->pool);
+    if (err == ERR_OK)
+        err = user_compute_init(&node->user, user, node->pool);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
+}
+
+static enum err open_job(struct node *node, const struct job *job)
+{
+    enum err err;
+
+    if (node->options->user != NULL)
+        return open_user(node, job);
+    if (job->products)
+        return open_products(node, job);
+    err = open_data(node, job);
+    return err == ERR_OK ? open_compute(node, job) : err;
+}
+
+/* For messages of this job. */
+static enum err open_room(struct node *node, const struct job *job)
+{
+    struct codec_room room = {0};
+    enum err err =
+        codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
+
+    if (err != ERR_OK)
+        return err;
+    codec_room_close(&node->room);
+    node->room = room;
+    if (job->products)
+        node->chunk_max = products_strip_max(job);
+    else if (node->data != NULL)
+        node->chunk_max = dataset_chunk_bytes_max(node->data);
+    node->message_max = codec_message_max(job->dims, job->sum_dims, job->chunks,
+                                          node->chunk_max);
+    outbox_init(&node->outbox, job->sum_dims);
+    return ERR_OK;
+}
+
+static void do_open(struct node *node, const struct job *job)
+{
+    enum err err = open_job(node, job);
+
+    if (err == ERR_OK)
+        err = open_room(node, job);
+    node->open = err == ERR_OK;
+    if (err != ERR_OK)
+        finish(node, err,
+               err == ERR_SHAPE
+                   ? "the coordinator describes a job that cannot be"
+                   : "not enough memory for this job's data");
+}
+
+static void do_store_strip(struct node *node, const struct action *action)
+{
+    const enum err err =
+        products_store(&node->products, &action->share, &action->msg.data);
+
+    if (err == ERR_NOMEM)
+        finish(node, err, "not enough memory for this job's coded data");
+    else if (err != ERR_OK)
+        finish(node, err, "the coordinator sent a broken strip of data");
+}
+
+/* On our disk, and for peers. */
+static void keep_chunk(struct node *node, uint32_t chunk)
+{
+    supply_keep(node->supply, chunk);
+    peer_server_stored(node->server);
+}
+
+static void do_store(struct node *node, const struct action *action)
+{
+    const struct msg_data *msg = &action->msg.data;
+
+    if (node->core.job.products) {
+        do_store_strip(node, action);
+        return;
+    }
+    if (node->data != &node->own)
+        return; /* All rows are here. */
+    if (dataset_chunk_decode(&node->own, msg->chunk, msg->bytes, msg->size) !=
+        ERR_OK)
+        finish(node, ERR_FORMAT, "the coordinator sent a broken chunk of data");
+    else
+        keep_chunk(node, msg->chunk);
+}
+
+static void do_recall(struct node *node, const struct msg_chunks *chunks)
+{
+    struct why why = {0};
+    const enum err err =
+        supply_learn(node->supply, &node->core.job, chunks, &why);
+
+    if (err != ERR_OK)
+        finish(node, err, why.text[0] != '\0' ? why.text : err_text(err));
+    node->recalled = err == ERR_OK;
+}
+
+/* A damaged chunk on our own disk is asked for, and so is what a peer did not
+ * give; a shared file that is not what it should be is nobody's to mend but the
+ * user's. */
+static void on_fetched(void *context, const struct fetched *fetched)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_FETCHED,
+                                .err = fetched->err,
+                                .chunk = fetched->first,
+                                .end = fetched->end,
+                                .peer = fetched->peer};
+
+    if (fetched->err == ERR_OK &&
+        !chunkset_has(&node->own.present, fetched->first) &&
+        dataset_chunk_decode(&node->own, fetched->first, fetched->bytes,
+                             fetched->size) != ERR_OK)
+        finish(node, ERR_FORMAT, "a chunk of data is broken");
+    if (fetched->why != NULL)
+        finish(node, fetched->err, fetched->why);
+    if (fetched->err == ERR_OK && fetched->peer != 0)
+        keep_chunk(node, fetched->first);
+    else if (fetched->err == ERR_OK)
+        peer_server_stored(node->server);
+    feed(node, &event);
+}
+
+static void do_fetch(struct node *node, const struct action *action)
+{
+    if (action->msg.fetch.peer == 0)
+        supply_want(node->supply, action->first, action->end);
+    else if (supply_want_peer(node->supply, &action->msg.fetch, action->first,
+                              action->end) != ERR_OK)
+        finish(node, ERR_NOMEM, "out of memory");
+}
+
+/* Where the coordinator sees us from: --interface holds for peers, too.  If
+ * that cannot be, we only fetch. */
+static void do_serve(struct node *node, const struct msg_serve *msg)
+{
+    char host[NET_HOST_SIZE];
+    struct why why = {0};
+
+    if (node->options->supply.alone || node->server == NULL || !node->up ||
+        !link_own_host(node->link, host))
+        return;
+    node->serving = true;
+    node->port = 0;
+    if (peer_server_open(node->server, host, msg->key, &node->port, &why) !=
+        ERR_OK)
+        log_line("other workers cannot fetch from this one: %s", why.text);
+}
+
+static void carry_out(struct node *node, const struct action *action)
+{
+    switch (action->kind) {
+    case ACTION_SEND:
+        do_send(node, &action->msg);
+        return;
+    case ACTION_CLOSE:
+        do_close(node);
+        other_way(node); /* Whoever is silent may be out of reach. */
+        return;
+    case ACTION_TIMER:
+        node->self.due = action->at;
+        timer_at(node->timer, action->at);
+        return;
+    case ACTION_TRACE:
+        return;
+    case ACTION_CONNECT:
+        do_connect(node);
+        return;
+    case ACTION_OPEN:
+        do_open(node, action->job);
+        return;
+    case ACTION_STORE:
+        do_store(node, action);
+        return;
+    case ACTION_COMPUTE:
+        do_compute(node, action);
+        return;
+    case ACTION_CANCEL:
+        do_cancel(node);
+        return;
+    case ACTION_FINISH:
+        finish(node, action->err, action->reason);
+        return;
+    case ACTION_RECALL:
+        do_recall(node, &action->msg.chunks);
+        return;
+    case ACTION_FETCH:
+        do_fetch(node, action);
+        return;
+    case ACTION_SERVE:
+        do_serve(node, &action->msg.serve);
+        return;
+    case ACTION_SHIP:
+    case ACTION_JOURNAL:
+    case ACTION_CHECKPOINT:
+    case ACTION_JUDGE:
+    case ACTION_RECEIPT:
+        break;
+    }
+    CHECK(!"an action of the coordinator");
+}
+
+/* What a joiner was sent is on its disk when it ends, so that the next run need
+ * not send it again; unless it was told to go. */
+static bool still_keeping(void *context, bool late)
+{
+    struct node *node = context;
+    const uint32_t unkept = node->hurried ? 0 : supply_unkept(node->supply);
+
+    if (late && unkept > 0 && !node->said_why) {
+        log_note("%u chunks are being kept on disk for the next time; Ctrl-C "
+                 "ends this at once",
+                 unkept);
+        node->said_why = true;
+    }
+    return unkept > 0;
+}
+
+static void begin_end(struct node *node)
+{
+    if (node->supply != NULL && node->err == ERR_OK) {
+        supply_end(node->supply);
+        farewell_await(&node->farewell, still_keeping, node);
+    }
+    do_close(node);
+    flag_raise(&node->cancel);
+    timer_at(node->timer, TIME_NEVER);
+    farewell_begin(&node->farewell, node->hub, NULL, FINISH_US);
+}
+
+static void step(struct node *node, const struct event *event)
+{
+    struct event timed = *event;
+
+    timed.now = clock_now_us();
+    if (timed.kind == EVENT_TIME && node->up)
+        timed.backlog = link_backlog(node->link, PLANE_BULK);
+    worker_step(&node->core, &timed, &node->actions);
+    for (uint32_t i = 0; i < node->actions.count && !node->finished; i++)
+        carry_out(node, &node->actions.list[i]);
+}
+
+/* A quick piece: to wake the compute thread and to be woken by it would take
+ * longer.  The loop is kept for QUICK_US or two, no more. */
+static void compute_here(struct node *node)
+{
+    struct event event = {.kind = EVENT_COMPUTED, .err = ERR_CANCELLED};
+
+    node->due = false;
+    if (!node->called_off) {
+        compute_work(node);
+        note_speed(node);
+        node->kept_us += node->compute_us;
+        node->here_us += node->compute_us;
+        event = computed(node);
+    }
+    node->called_off = false;
+    step(node, &event);
+}
+
+/* NULL: only see whether it is over. */
+static void feed(struct node *node, const struct event *event)
+{
+    if (farewell_begun(&node->farewell))
+        return;
+    node->kept_us = 0;
+    if (!node->finished && event != NULL)
+        step(node, event);
+    while (node->due && !node->finished)
+        compute_here(node);
+    if (node->recalled && !node->finished) {
+        const struct event recalled = {.kind = EVENT_RECALLED,
+                                       .near = supply_near(node->supply)};
+
+        node->recalled = false;
+        feed(node, &recalled);
+        return;
+    }
+    if (node->serving && !node->finished) {
+        const struct event serving = {.kind = EVENT_SERVING,
+                                      .port = node->port};
+
+        node->serving = false;
+        feed(node, &serving);
+        return;
+    }
+    give_room(node);
+    if (node->finished && !farewell_begun(&node->farewell))
+        begin_end(node);
+}
+
+/* Just before each pulse that wants it: it takes some system calls. */
+static void look_at_self(struct node *node)
+{
+    const time_us now = clock_now_us();
+    const uint64_t unsent = node->up ? link_queued(node->link, PLANE_BULK) : 0;
+
+    self_woken(&node->self, now);
+    if (!node->open || node->core.job.pulse_us == 0 ||
+        now + MS_US < node->core.pulse.due_at ||
+        now + MS_US < node->core.beat_at)
+        return;
+    self_vitals(&node->self, node->options->threads, unsent, now,
+                &node->core.pulse.vitals);
+    /* What the loop's own thread computed is no other thread's time. */
+    node->core.pulse.vitals.cpu_us += node->here_us / node->options->threads;
+}
+
+static void on_time(void *context)
+{
+    const struct event event = {.kind = EVENT_TIME};
+
+    on_bell(context); /* BOARD-4: it may not have rung. */
+    look_at_self(context);
+    feed(context, &event);
+}
+
+static void on_alert(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_LEAVE};
+
+    node->hurried = true;
+    feed(node, &event);
+}
+
+/* Set-up. */
+
+static enum err open_core(struct node *node, struct why *why)
+{
+    const struct worker_node_options *options = node->options;
+    struct worker_options core = {
+        .incarnation = random_u64(),
+        .pid = process_own_pid(),
+        .resident = options->resident != NULL || options->user != NULL,
+        .keeps = options->resident == NULL && options->user == NULL &&
+                 options->owned == NULL,
+        .alone = options->supply.alone,
+        .data = options->data,
+        .retry_us = RETRY_US,
+        .retry_max_us = RETRY_MAX_US,
+        .give_up_us = options->give_up_us,
+    };
+    enum err err = golden_check(options->isa, why);
+
+    if (err != ERR_OK)
+        return err;
+    core.arithmetic = golden_arithmetic();
+    if (options->owned != NULL) {
+        core.owns = true;
+        core.data = options->owned->job;
+        core.part = options->owned->part;
+        core.own_first = options->owned->first;
+        core.own_end = options->owned->end;
+    }
+    memcpy(core.name, options->name, NAME_SIZE);
+    if (options->board != NULL)
+        board_berth_take(options->board, options->berth, core.incarnation);
+    worker_init(&node->core, &core);
+    err = actions_init(&node->actions, ACTIONS_FIRST);
+    if (err == ERR_OK)
+        err = codec_room_init(&node->room, 0, 0, 0);
+    return err;
+}
+
+static enum err open_bell(struct node *node)
+{
+    const struct board *board = node->options->board;
+    const int fd = board != NULL
+                       ? board_bell(board, node->options->berth, BOARD_WORKER)
+                       : -1;
+
+    return fd < 0 ? ERR_OK
+                  : watch_new(node->loop, fd, on_bell, node, &node->bell);
+}
+
+static enum err open_loop(struct node *node)
+{
+    struct link_options links = {
+        .token = node->options->token,
+        .source = node->options->source,
+        .events = &link_events,
+        .context = node,
+        .elsewhere = node->options->address_count > 1,
+    };
+    enum err err = loop_new(&node->loop);
+
+    links.loop = node->loop;
+    if (err == ERR_OK)
+        err = timer_new(node->loop, on_time, node, &node->timer);
+    if (err == ERR_OK)
+        err = farewell_open(&node->farewell, node->loop);
+    if (err == ERR_OK)
+        err = alerts_new(node->loop, node->options->interrupt, on_alert, node,
+                         &node->alerts);
+    if (err == ERR_OK)
+        err = preempt_new(node->loop, &node->options->notice, on_alert, node,
+                          &node->preempt);
+    if (err == ERR_OK && node->options->resident == NULL &&
+        node->options->user == NULL && node->options->owned == NULL)
+        err = supply_new(node->loop, &node->options->supply, &node->own,
+                         node->options->name, node->options->source, on_fetched,
+                         node, &node->supply);
+    if (err == ERR_OK && node->supply != NULL)
+        err = peer_server_new(node->loop, &node->own,
+                              node->options->supply.spoils, &node->server);
+    if (err == ERR_OK)
+        err = open_bell(node);
+    if (err == ERR_OK)
+        err = link_hub_new(&links, &node->hub);
+    return err;
+}
+
+static void node_close(struct node *node)
+{
+    flag_raise(&node->cancel);
+    task_free(node->task);
+    supply_free(node->supply);
+    peer_server_free(node->server);
+    part_close(&node->part);
+    products_close(&node->products);
+    compute_close(&node->compute);
+    user_compute_close(&node->user);
+    threads_free(node->pool);
+    watch_free(node->bell);
+    link_hub_free(node->hub);
+    alerts_free(node->alerts);
+    preempt_free(node->preempt);
+    timer_free(node->timer);
+    farewell_close(&node->farewell);
+    loop_free(node->loop);
+    worker_close(&node->core);
+    actions_close(&node->actions);
+    codec_room_close(&node->room);
+    codec_room_close(&node->kept);
+    envelope_close(&node->envelope);
+    outbox_close(&node->outbox);
+    mem_free(node->inbox);
+    chunkset_close(&node->seen.present);
+    dataset_close(&node->own);
+}
+
+enum err worker_node_run(const struct worker_node_options *options,
+                         struct why *why)
+{
+    const struct event start = {.kind = EVENT_START};
+    struct node node = {.options = options, .why = why};
+    enum err err = open_core(&node, why);
+
+    CHECK(options->threads > 0 && codec_name_valid(options->name));
+    CHECK(options->address_count > 0);
+    if (err == ERR_OK)
+        err = open_loop(&node);
+    if (err == ERR_OK) {
+        self_init(&node.self, clock_now_us());
+        feed(&node, &start);
+        loop_run(node.loop);
+        err = node.err;
+    }
+    if (err == ERR_NOMEM && why != NULL && why->text[0] == '\0')
+        (void)why_set(why, err, "not enough memory for a worker");
+    node_close(&node);
+    return err;
+}

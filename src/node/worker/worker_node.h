@@ -1,0 +1,86 @@
+/*
+ * worker_node.h - core/worker/worker.h on a socket and a compute thread.
+ *
+ * `muster join` and the local workers of `muster train` are this one function.
+ *
+ *     loop thread                      compute thread (+ its pool)
+ *       messages, beats, timers  --->    chunks [first, end) into the tally
+ *       CANCEL: raise a flag             looks at the flag between chunks
+ *                                <---    done
+ *
+ * Heartbeats are the loop thread's only real work, so that no amount of
+ * computing delays them.
+ */
+#ifndef NODE_WORKER_NODE_H
+#define NODE_WORKER_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/time.h"
+#include "core/msg.h"
+#include "data/rows/dataset.h"
+#include "math/kernel/kernel.h"
+#include "node/eval/user.h"
+#include "node/host/chaos.h"
+#include "node/owners/enrol.h"
+#include "node/worker/supply.h"
+#include "os/net/interface.h"
+#include "os/net/net.h"
+#include "os/net/notice.h"
+#include "os/net/token.h"
+#include "os/run/board.h"
+
+struct worker_node_options {
+    /* Of the coordinator, or of relays to it: who is not let in by one tries
+     * the next. */
+    const struct net_address *addresses;
+    uint32_t address_count;
+    const struct token *token;
+    char name[NAME_SIZE];
+    enum isa isa;
+    uint32_t threads;
+    const struct dataset *resident;   /* All rows are here; NULL: shipped. */
+    const struct owned *owned;        /* Private rows of our own; NULL: none. */
+    const struct user_function *user; /* Instead of rows and a model. */
+    struct digest data;               /* Of the resident rows; user_digest. */
+    struct board *board;              /* NULL: none.  Borrowed. */
+    uint32_t berth;                   /* There. */
+    time_us give_up_us; /* Unreachable for so long; TIME_NEVER = never. */
+    bool interrupt;     /* SIGINT, too, means leave. */
+    const struct chaos *chaos;       /* Says when to lie; NULL = never. */
+    const struct net_source *source; /* To dial from; NULL: any. */
+    struct notice_options notice;    /* Checked; it means leave as well. */
+    struct supply_options supply;    /* Without resident rows. */
+};
+
+/* Serve until the job is done or this worker is let go (ERR_OK), or until it
+ * cannot go on (the sentence says why).  ERR_CANCELLED: the user's function
+ * said stop. */
+MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
+                                    struct why *why);
+
+/* For `muster join`: choose a name if NULL, run. */
+struct join_options {
+    const struct ways *ways;
+    const char *interface; /* To dial from; NULL: any. */
+    const char *name;      /* NULL: the host's name and the process id. */
+    const char *isa;       /* NULL: the best. */
+    uint32_t threads;      /* 0: all processors. */
+    time_us give_up_us;
+    struct notice_options notice;
+    struct supply_options supply;
+    const struct user_function *user; /* NULL: a worker for anybody's rows. */
+    struct source_options own;        /* Private rows; `spec` NULL: none. */
+};
+
+/* `wanted` if it is a name, else one of the token's or the host's. */
+MUST_CHECK enum err join_name(const char *wanted, const struct token *token,
+                              char name[NAME_SIZE], struct why *why);
+
+MUST_CHECK enum err join_run(const struct join_options *options,
+                             struct why *why);
+
+#endif /* NODE_WORKER_NODE_H */

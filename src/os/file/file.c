@@ -1,0 +1,431 @@
+/*
+ * file.c - whole files by name.
+ */
+#define _GNU_SOURCE /* realpath, F_OFD_SETLK */
+#include "os/file/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/file/output.h"
+#include "os/random.h"
+#include "os/transfer.h"
+
+#define PATH_SIZE 4096u
+
+static enum err error_code(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return ERR_NOTFOUND;
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+        return ERR_DENIED;
+    case EEXIST:
+        return ERR_EXISTS;
+    case ENOMEM:
+        return ERR_NOMEM;
+    case EFBIG:
+        return ERR_TOOBIG;
+    default:
+        return ERR_IO;
+    }
+}
+
+enum err file_read_words(struct why *why, int error)
+{
+    const enum err err = error_code(error);
+
+    if (err == ERR_NOTFOUND)
+        return why_set(why, err, "no such file; check the name");
+    if (err == ERR_DENIED)
+        return why_set(why, err, "not readable; check the file's permissions");
+    if (error == EISDIR)
+        return why_set(why, err, "is a directory; name a file in it");
+    return why_set(why, err, "cannot be read: %s", strerror(error));
+}
+
+enum err file_read_failed(struct why *why, const char *path, int error)
+{
+    return why_in(why, file_read_words(why, error), "%s", path);
+}
+
+/* What helps; "" if nothing is known to. */
+static const char *write_remedy(int error)
+{
+    switch (error) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENOTDIR:
+        return "; choose another place";
+    case ENOSPC:
+    case EDQUOT:
+        return "; free some, or choose another place";
+    case EFBIG:
+        return "; `ulimit -f` says how large a file may be here";
+    default:
+        return "";
+    }
+}
+
+enum err file_write_failed(struct why *why, const char *path, int error)
+{
+    const enum err err = error_code(error);
+
+    if (error == ENOENT)
+        return why_set(why, err, "%s: its folder is not there; make it first",
+                       path);
+    if (error == EISDIR)
+        return why_set(why, err, "%s: is a directory; name a file in it", path);
+    return why_set(why, err, "%s: cannot be written: %s%s", path,
+                   strerror(error), write_remedy(error));
+}
+
+static enum err read_open(int fd, const char *path, size_t max, uint8_t **data,
+                          size_t *size, struct why *why)
+{
+    enum err err = transfer_read_all(fd, max, data, size);
+
+    if (err == ERR_TOOBIG)
+        return why_set(why, err, "%s: larger than %zu bytes", path, max);
+    if (err == ERR_NOMEM)
+        return why_set(why, err, "%s: out of memory", path);
+    if (err != ERR_OK)
+        return file_read_failed(why, path, errno);
+    return ERR_OK;
+}
+
+enum err file_read(const char *path, size_t max, uint8_t **data, size_t *size,
+                   struct why *why)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    enum err err;
+
+    if (fd < 0)
+        return file_read_failed(why, path, errno);
+    err = read_open(fd, path, max, data, size, why);
+    (void)close(fd);
+    return err;
+}
+
+enum err file_write_atomic(const char *path, const void *data, size_t size,
+                           unsigned mode, struct why *why)
+{
+    struct output *output;
+    const enum err err = output_open(&output, path, OUTPUT_OWN, mode, why);
+
+    if (err != ERR_OK)
+        return err;
+    output_write(output, data, size);
+    return output_commit(output, why);
+}
+
+static int make_one(const char *path)
+{
+    struct stat info;
+
+    if (mkdir(path, 0700) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return errno;
+    if (stat(path, &info) != 0)
+        return errno;
+    return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+}
+
+static int make_parents(const char *path)
+{
+    char part[PATH_SIZE];
+
+    if (path[0] == '\0')
+        return ENOENT;
+    if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
+        return ENAMETOOLONG;
+    for (char *slash = strchr(part + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        int error;
+
+        *slash = '\0';
+        error = make_one(part);
+        *slash = '/';
+        if (error != 0)
+            return error;
+    }
+    return 0;
+}
+
+enum err file_make_folder(const char *path, struct why *why)
+{
+    int error = make_parents(path);
+
+    if (error == 0)
+        error = make_one(path);
+    return error == 0 ? ERR_OK : file_write_failed(why, path, error);
+}
+
+enum err file_make_new_folder(const char *path, struct why *why)
+{
+    int error = make_parents(path);
+
+    if (error == 0 && mkdir(path, 0700) != 0)
+        error = errno;
+    return error == 0 ? ERR_OK : file_write_failed(why, path, error);
+}
+
+static enum err check_owner(const struct stat *info, const char *path,
+                            struct why *why)
+{
+    if (info->st_uid == geteuid())
+        return ERR_OK;
+    return why_set(why, ERR_DENIED,
+                   "%s: belongs to another user (%u, you are %u), who could "
+                   "change what is in it; choose a folder of your own",
+                   path, (unsigned)info->st_uid, (unsigned)geteuid());
+}
+
+/* Many systems give every user a group of the same number, for nobody else. */
+static bool others_write(const struct stat *info)
+{
+    return (info->st_mode & S_IWOTH) != 0 ||
+           ((info->st_mode & S_IWGRP) != 0 &&
+            (info->st_gid != getegid() || getegid() != geteuid()));
+}
+
+enum err file_check_folder(const char *path, struct why *why)
+{
+    struct stat info;
+    enum err err;
+
+    if (lstat(path, &info) != 0)
+        return file_read_failed(why, path, errno);
+    err = check_owner(&info, path, why);
+    if (err == ERR_OK && stat(path, &info) != 0)
+        return file_read_failed(why, path, errno);
+    if (err == ERR_OK && !S_ISDIR(info.st_mode))
+        return file_write_failed(why, path, ENOTDIR);
+    if (err == ERR_OK)
+        err = check_owner(&info, path, why);
+    if (err == ERR_OK && others_write(&info))
+        err = why_set(why, ERR_DENIED,
+                      "%s: others may write to it (mode %03o); run chmod go-w "
+                      "on it, or choose another folder",
+                      path, (unsigned)(info.st_mode & 0777));
+    return err;
+}
+
+bool file_absolute(const char *path, char *out, size_t capacity)
+{
+    char *found = realpath(path, NULL);
+    const size_t size = found == NULL ? 0 : strlen(found) + 1;
+
+    if (size > 0 && size <= capacity)
+        memcpy(out, found, size);
+    free(found);
+    return size > 0 && size <= capacity;
+}
+
+bool file_read_link(const char *path, char *out, size_t capacity)
+{
+    const ssize_t size = readlink(path, out, capacity);
+    const bool fits = size > 0 && (size_t)size < capacity;
+
+    out[fits ? size : 0] = '\0';
+    return fits;
+}
+
+enum err file_link_atomic(const char *target, const char *path, struct why *why)
+{
+    char temporary[PATH_SIZE];
+
+    if (snprintf(temporary, sizeof temporary, "%s.tmp.%016" PRIx64, path,
+                 random_u64()) >= (int)sizeof temporary)
+        return file_write_failed(why, path, ENAMETOOLONG);
+    if (symlink(target, temporary) != 0)
+        return file_write_failed(why, path, errno);
+    if (rename(temporary, path) != 0) {
+        const int error = errno;
+
+        (void)unlink(temporary);
+        return file_write_failed(why, path, error);
+    }
+    return ERR_OK;
+}
+
+void file_names(const char *folder,
+                void (*see)(void *context, const char *name), void *context)
+{
+    DIR *open = opendir(folder);
+    const struct dirent *entry;
+
+    if (open == NULL)
+        return;
+    while ((entry = readdir(open)) != NULL)
+        see(context, entry->d_name);
+    (void)closedir(open);
+}
+
+void file_path_in(const char *folder, const char *name,
+                  char path[FILE_PATH_SIZE])
+{
+    const int size = snprintf(path, FILE_PATH_SIZE, "%s/%s", folder, name);
+
+    if (size < 0 || (size_t)size >= FILE_PATH_SIZE)
+        path[0] = '\0';
+}
+
+enum err file_find(const char *path, struct why *why)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? ERR_OK : file_read_failed(why, path, errno);
+}
+
+bool file_exists(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0;
+}
+
+void file_remove(const char *path)
+{
+    (void)unlink(path);
+}
+
+void file_remove_folder(const char *path)
+{
+    (void)rmdir(path);
+}
+
+static enum err check_plain(const struct stat *info, const char *path,
+                            struct why *why)
+{
+    return S_ISREG(info->st_mode)
+               ? ERR_OK
+               : why_set(why, ERR_DENIED, "%s: not a plain file", path);
+}
+
+static enum err check_private(const struct stat *info, const char *path,
+                              struct why *why)
+{
+    if (!S_ISREG(info->st_mode))
+        return check_plain(info, path, why);
+    if (info->st_uid != geteuid())
+        return why_set(why, ERR_DENIED,
+                       "%s: belongs to another user; a secret must be yours",
+                       path);
+    if ((info->st_mode & 077) != 0)
+        return why_set(why, ERR_DENIED,
+                       "%s: others may read it (mode %03o); run chmod 600 on "
+                       "it, or make a new one",
+                       path, (unsigned)(info->st_mode & 0777));
+    return ERR_OK;
+}
+
+typedef enum err (*file_check)(const struct stat *info, const char *path,
+                               struct why *why);
+
+static enum err check_at(const char *path, file_check check, struct why *why)
+{
+    struct stat info;
+
+    if (lstat(path, &info) != 0)
+        return file_read_failed(why, path, errno);
+    return check(&info, path, why);
+}
+
+enum err file_check_private(const char *path, struct why *why)
+{
+    return check_at(path, check_private, why);
+}
+
+enum err file_check_plain(const char *path, struct why *why)
+{
+    return check_at(path, check_plain, why);
+}
+
+static enum err read_checked(const char *path, file_check check, size_t max,
+                             uint8_t **data, size_t *size, struct why *why)
+{
+    /* Opening a pipe must not wait for whoever writes to it. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat info;
+    enum err err = ERR_OK;
+
+    if (fd < 0 && errno == ELOOP)
+        return why_set(why, ERR_DENIED, "%s: not a plain file", path);
+    if (fd < 0)
+        return file_read_failed(why, path, errno);
+    if (fstat(fd, &info) != 0)
+        err = file_read_failed(why, path, errno);
+    if (err == ERR_OK)
+        err = check(&info, path, why);
+    if (err == ERR_OK)
+        err = read_open(fd, path, max, data, size, why);
+    (void)close(fd);
+    return err;
+}
+
+enum err file_read_private(const char *path, size_t max, uint8_t **data,
+                           size_t *size, struct why *why)
+{
+    return read_checked(path, check_private, max, data, size, why);
+}
+
+enum err file_read_plain(const char *path, size_t max, uint8_t **data,
+                         size_t *size, struct why *why)
+{
+    return read_checked(path, check_plain, max, data, size, why);
+}
+
+enum err file_lock(const char *path, int *fd, struct why *why)
+{
+    const int made = open(
+        path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat info;
+
+    if (made < 0 && errno == ELOOP)
+        return why_set(why, ERR_DENIED, "%s: not a plain file", path);
+    if (made < 0)
+        return file_write_failed(why, path, errno);
+    if (fstat(made, &info) != 0 || check_plain(&info, path, why) != ERR_OK) {
+        (void)close(made);
+        return ERR_DENIED;
+    }
+    if (fcntl(made, F_OFD_SETLK, &lock) != 0) {
+        (void)close(made);
+        return why_set(why, ERR_EXISTS, "%s: held by another process", path);
+    }
+    *fd = made;
+    return ERR_OK;
+}
+
+void file_unlock(int fd)
+{
+    (void)close(fd);
+}
+
+bool file_locked(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool held;
+
+    if (fd < 0)
+        return false;
+    held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    (void)close(fd);
+    return held;
+}

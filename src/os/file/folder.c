@@ -1,0 +1,243 @@
+/*
+ * folder.c - system calls behind base/disk.h.
+ *
+ * A failed sync is final for that descriptor: the kernel marks the lost pages
+ * clean and reports the error once, so the kept append descriptor is dropped
+ * and whoever asks again gets a new one (core/run/store.c writes a new file).
+ */
+#include "os/file/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "os/file/file.h"
+#include "os/transfer.h"
+
+/* Nothing in a run's folder may make us wait, as opening a pipe does. */
+#define OPEN_FLAGS (O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+
+static struct folder *folder_of(struct disk *disk)
+{
+    return (struct folder *)disk;
+}
+
+static enum err failed(int error)
+{
+    if (error == ENOENT)
+        return ERR_NOTFOUND;
+    if (error == ELOOP || error == ENXIO || error == EISDIR)
+        return ERR_DENIED;
+    return error == ENOMEM ? ERR_NOMEM : ERR_IO;
+}
+
+/* A plain file; else -1 with `errno`. */
+static int open_plain(const struct folder *folder, const char *name, int flags)
+{
+    const int fd = openat(folder->fd, name, OPEN_FLAGS | flags, 0600);
+    struct stat info;
+
+    if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)))
+        return fd;
+    (void)close(fd);
+    errno = ENXIO;
+    return -1;
+}
+
+static void forget_append(struct folder *folder)
+{
+    if (folder->append_fd >= 0)
+        (void)close(folder->append_fd);
+    folder->append_fd = -1;
+    folder->append_name[0] = '\0';
+}
+
+static bool is_append(const struct folder *folder, const char *name)
+{
+    return folder->append_fd >= 0 && strcmp(folder->append_name, name) == 0;
+}
+
+static void check_name(const char *name)
+{
+    CHECK(strlen(name) > 0 && strlen(name) < FOLDER_NAME_SIZE);
+    CHECK(strchr(name, '/') == NULL);
+}
+
+static enum err folder_write_new(struct disk *disk, const char *name,
+                                 const void *data, size_t size)
+{
+    struct folder *folder = folder_of(disk);
+    enum err err;
+    int fd;
+
+    check_name(name);
+    if (is_append(folder, name))
+        forget_append(folder);
+    fd = open_plain(folder, name, O_WRONLY | O_CREAT | O_TRUNC);
+    if (fd < 0)
+        return failed(errno);
+    err = transfer_write_all(fd, data, size);
+    if (close(fd) != 0 && err == ERR_OK)
+        err = ERR_IO;
+    return err;
+}
+
+static enum err open_append(struct folder *folder, const char *name)
+{
+    if (is_append(folder, name))
+        return ERR_OK;
+    forget_append(folder);
+    folder->append_fd = open_plain(folder, name, O_WRONLY | O_CREAT | O_APPEND);
+    if (folder->append_fd < 0)
+        return failed(errno);
+    (void)snprintf(folder->append_name, sizeof folder->append_name, "%s", name);
+    return ERR_OK;
+}
+
+static enum err folder_append(struct disk *disk, const char *name,
+                              const void *data, size_t size)
+{
+    struct folder *folder = folder_of(disk);
+    enum err err;
+
+    check_name(name);
+    err = open_append(folder, name);
+    if (err == ERR_OK)
+        err = transfer_write_all(folder->append_fd, data, size);
+    if (err != ERR_OK)
+        forget_append(folder);
+    return err;
+}
+
+static enum err folder_cut(struct disk *disk, const char *name, size_t size)
+{
+    struct folder *folder = folder_of(disk);
+    enum err err = ERR_OK;
+    int fd;
+
+    check_name(name);
+    fd = open_plain(folder, name, O_WRONLY);
+    if (fd < 0)
+        return failed(errno);
+    while (ftruncate(fd, (off_t)size) != 0) {
+        if (errno == EINTR)
+            continue;
+        err = ERR_IO;
+        break;
+    }
+    if (close(fd) != 0 && err == ERR_OK)
+        err = ERR_IO;
+    return err;
+}
+
+static enum err folder_sync(struct disk *disk, const char *name)
+{
+    struct folder *folder = folder_of(disk);
+    enum err err;
+    int fd;
+
+    check_name(name);
+    if (is_append(folder, name)) {
+        err = fsync(folder->append_fd) == 0 ? ERR_OK : ERR_IO;
+        if (err != ERR_OK)
+            forget_append(folder);
+        return err;
+    }
+    fd = open_plain(folder, name, O_WRONLY);
+    if (fd < 0)
+        return failed(errno);
+    err = fsync(fd) == 0 ? ERR_OK : ERR_IO;
+    (void)close(fd);
+    return err;
+}
+
+static enum err folder_rename(struct disk *disk, const char *from,
+                              const char *to)
+{
+    struct folder *folder = folder_of(disk);
+
+    check_name(from);
+    check_name(to);
+    if (is_append(folder, from) || is_append(folder, to))
+        forget_append(folder);
+    if (renameat(folder->fd, from, folder->fd, to) != 0)
+        return failed(errno);
+    return ERR_OK;
+}
+
+static enum err folder_sync_folder(struct disk *disk)
+{
+    return fsync(folder_of(disk)->fd) == 0 ? ERR_OK : ERR_IO;
+}
+
+static enum err folder_read(struct disk *disk, const char *name, uint8_t **data,
+                            size_t *size)
+{
+    struct folder *folder = folder_of(disk);
+    enum err err;
+    int fd;
+
+    check_name(name);
+    fd = open_plain(folder, name, O_RDONLY);
+    if (fd < 0)
+        return failed(errno);
+    err = transfer_read_all(fd, FOLDER_FILE_MAX, data, size);
+    (void)close(fd);
+    return err;
+}
+
+static enum err folder_read_at(struct disk *disk, const char *name,
+                               uint64_t offset, void *data, size_t size,
+                               size_t *got)
+{
+    const int fd = open_plain(folder_of(disk), name, O_RDONLY);
+    uint8_t *to = data;
+    ssize_t read = 1;
+
+    if (fd < 0)
+        return failed(errno);
+    for (*got = 0; *got < size && read != 0;) {
+        read = pread(fd, to + *got, size - *got, (off_t)(offset + *got));
+        if (read < 0 && errno != EINTR)
+            break;
+        *got += read > 0 ? (size_t)read : 0;
+    }
+    (void)close(fd);
+    return read < 0 ? ERR_IO : ERR_OK;
+}
+
+static const struct disk_ops folder_ops = {
+    .write_new = folder_write_new,
+    .append = folder_append,
+    .cut = folder_cut,
+    .sync = folder_sync,
+    .rename = folder_rename,
+    .sync_folder = folder_sync_folder,
+    .read = folder_read,
+    .read_at = folder_read_at,
+};
+
+enum err folder_open(struct folder *folder, const char *path, struct why *why)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    *folder = (struct folder){
+        .disk = {.ops = &folder_ops}, .fd = fd, .append_fd = -1};
+    if (fd < 0)
+        return file_read_failed(why, path, errno);
+    return ERR_OK;
+}
+
+void folder_close(struct folder *folder)
+{
+    if (folder->disk.ops == NULL)
+        return; /* Zeroed. */
+    forget_append(folder);
+    if (folder->fd >= 0)
+        (void)close(folder->fd);
+    *folder = (struct folder){.fd = -1, .append_fd = -1};
+}

@@ -1,0 +1,52 @@
+#define _GNU_SOURCE /* memfd_create */
+#include "os/file/memory_file.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/transfer.h"
+
+int memory_file_new(void)
+{
+    return memfd_create("muster", MFD_CLOEXEC);
+}
+
+void memory_file_free(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+enum err memory_file_write(int fd, const void *data, size_t size)
+{
+    enum err err = ERR_IO;
+
+    if (fd >= 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+        err = transfer_write_all(fd, data, size);
+    if (err != ERR_OK && fd >= 0 && ftruncate(fd, 0) != 0)
+        return ERR_IO; /* What is read then is not whole, and says so. */
+    return err;
+}
+
+enum err memory_file_read(int fd, size_t max, uint8_t **data, size_t *size)
+{
+    uint8_t *bytes = NULL;
+    size_t got = 0;
+    enum err err;
+
+    if (fd < 0)
+        return ERR_NOTFOUND;
+    if (lseek(fd, 0, SEEK_SET) != 0)
+        return ERR_IO;
+    err = transfer_read_all(fd, max, &bytes, &got);
+    if (err == ERR_OK && got == 0) {
+        mem_free(bytes);
+        return ERR_NOTFOUND;
+    }
+    if (err != ERR_OK)
+        return err;
+    *data = bytes;
+    *size = got;
+    return ERR_OK;
+}

@@ -1,0 +1,253 @@
+#include "os/net/token.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/mem.h"
+#include "os/file/file.h"
+#include "os/file/output.h"
+#include "os/random.h"
+
+#define TOKEN_MAGIC    "muster-token-1"
+#define TOKEN_FILE_MAX 4096u
+#define HEX_DIGITS     (2u * TOKEN_KEY_BYTES)
+
+static bool name_valid(const char *name)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm"
+                                  "nopqrstuvwxyz0123456789._-";
+    const size_t size = strlen(name);
+
+    return size > 0 && size < TOKEN_NAME_SIZE && strspn(name, allowed) == size;
+}
+
+bool token_is_cluster(const struct token *token)
+{
+    return strcmp(token->name, TOKEN_CLUSTER) == 0;
+}
+
+void token_close(struct token *token)
+{
+    OPENSSL_cleanse(token, sizeof *token);
+}
+
+void token_wipe(void *bytes, size_t size)
+{
+    OPENSSL_cleanse(bytes, size);
+}
+
+static bool hkdf(const uint8_t key[TOKEN_KEY_BYTES], char *info, uint8_t *out)
+{
+    static char digest[] = "SHA256";
+    uint8_t secret[TOKEN_KEY_BYTES];
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, secret,
+                                          sizeof secret),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info,
+                                          strlen(info)),
+        OSSL_PARAM_construct_end(),
+    };
+    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    EVP_KDF_CTX *context = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;
+    bool ok;
+
+    memcpy(secret, key, sizeof secret);
+    ok = context != NULL &&
+         EVP_KDF_derive(context, out, TOKEN_KEY_BYTES, params) == 1;
+    OPENSSL_cleanse(secret, sizeof secret);
+    EVP_KDF_CTX_free(context);
+    EVP_KDF_free(kdf);
+    return ok;
+}
+
+bool token_key_of(const struct token *cluster, const char *name,
+                  uint8_t key[TOKEN_KEY_BYTES])
+{
+    char info[TOKEN_NAME_SIZE + 16];
+
+    if (!name_valid(name))
+        return false;
+    if (strcmp(name, TOKEN_CLUSTER) == 0) {
+        memcpy(key, cluster->key, TOKEN_KEY_BYTES);
+        return true;
+    }
+    (void)snprintf(info, sizeof info, "muster worker %s", name);
+    return hkdf(cluster->key, info, key);
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+static bool parse_key(const char *text, uint8_t key[TOKEN_KEY_BYTES])
+{
+    for (uint32_t i = 0; i < TOKEN_KEY_BYTES; i++) {
+        const int high = hex_digit(text[2 * i]);
+        const int low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
+
+        if (low < 0)
+            return false;
+        key[i] = (uint8_t)(high * 16 + low);
+    }
+    return true;
+}
+
+/* "muster-token-1 NAME HEX64" and nothing else but a newline. */
+static bool parse(const char *text, struct token *token)
+{
+    static const size_t start = sizeof TOKEN_MAGIC; /* With the space. */
+    const char *space;
+    size_t size;
+
+    if (strncmp(text, TOKEN_MAGIC " ", start) != 0)
+        return false;
+    text += start;
+    space = strchr(text, ' ');
+    size = space != NULL ? (size_t)(space - text) : 0;
+    if (size == 0 || size >= TOKEN_NAME_SIZE)
+        return false;
+    memcpy(token->name, text, size);
+    token->name[size] = '\0';
+    text = space + 1;
+    if (!name_valid(token->name) || strlen(text) < HEX_DIGITS ||
+        !parse_key(text, token->key))
+        return false;
+    text += HEX_DIGITS;
+    return *text == '\0' || strcmp(text, "\n") == 0;
+}
+
+enum err token_load(const char *path, bool coordinator, struct token *token,
+                    struct why *why)
+{
+    struct token made = {0};
+    uint8_t *text = NULL;
+    size_t size = 0;
+    enum err err = file_read_private(path, TOKEN_FILE_MAX, &text, &size, why);
+
+    if (err == ERR_NOTFOUND)
+        return why_set(why, err,
+                       "%s: there is no such token; copy the cluster's, or "
+                       "make one with `muster token new`",
+                       path);
+    if (err != ERR_OK)
+        return err;
+    if (!parse((const char *)text, &made))
+        err =
+            why_set(why, ERR_FORMAT,
+                    "%s: not a token; make one with `muster token new`", path);
+    else if (coordinator && !token_is_cluster(&made))
+        err = why_set(why, ERR_DENIED,
+                      "%s: this is a worker's token; coordinators and relays "
+                      "need the cluster token",
+                      path);
+    if (err == ERR_OK)
+        *token = made;
+    token_close(&made);
+    OPENSSL_cleanse(text, size);
+    mem_free(text);
+    return err;
+}
+
+enum err token_given(const char *path, bool coordinator, struct token *token,
+                     struct why *why)
+{
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    return token_load(path, coordinator, token, why);
+}
+
+void token_draw(struct token *token)
+{
+    *token = (struct token){.name = TOKEN_CLUSTER};
+    random_fill(token->key, sizeof token->key);
+}
+
+static enum err write_token(const char *path, enum output_way way,
+                            const struct token *token, struct why *why)
+{
+    char line[sizeof TOKEN_MAGIC + TOKEN_NAME_SIZE + HEX_DIGITS + 4];
+    int at = snprintf(line, sizeof line, "%s %s ", TOKEN_MAGIC, token->name);
+    struct output *output;
+    enum err err;
+
+    for (uint32_t i = 0; i < TOKEN_KEY_BYTES; i++)
+        at += snprintf(line + at, sizeof line - (size_t)at, "%02x",
+                       token->key[i]);
+    at += snprintf(line + at, sizeof line - (size_t)at, "\n");
+    err = output_open(&output, path, way, 0600, why);
+    if (err == ERR_OK) {
+        output_write(output, line, (size_t)at);
+        err = output_commit(output, why);
+    }
+    OPENSSL_cleanse(line, sizeof line);
+    return err;
+}
+
+enum err token_keep(const char *path, const struct token *token,
+                    struct why *why)
+{
+    return write_token(path, OUTPUT_OWN, token, why);
+}
+
+static enum err derive(const char *name, const char *from, struct token *token,
+                       struct why *why)
+{
+    struct token cluster;
+    enum err err;
+
+    if (strcmp(name, TOKEN_CLUSTER) == 0)
+        return why_set(why, ERR_FORMAT,
+                       "\"%s\" is the name of the cluster's own token; choose "
+                       "another for the worker",
+                       name);
+    if (!name_valid(name))
+        return why_set(why, ERR_FORMAT,
+                       "\"%s\" is not a worker name; use letters, digits, "
+                       "'.', '_' and '-', at most 64",
+                       name);
+    if (from == NULL)
+        return why_set(why, ERR_NOTFOUND,
+                       "the token of a worker is made from the cluster token; "
+                       "name that file too");
+    err = token_load(from, true, &cluster, why);
+    if (err != ERR_OK)
+        return err;
+    (void)snprintf(token->name, sizeof token->name, "%s", name);
+    if (!token_key_of(&cluster, name, token->key))
+        err = why_set(why, ERR_UNSUPPORTED, "OpenSSL here has no HKDF");
+    token_close(&cluster);
+    return err;
+}
+
+enum err token_new(const char *path, const char *name, const char *from,
+                   struct why *why)
+{
+    const bool named = strcmp(path, "-") != 0;
+    struct token token = {0};
+    enum err err = ERR_OK;
+
+    if (name == NULL)
+        token_draw(&token);
+    else
+        err = derive(name, from, &token, why);
+    if (err == ERR_OK)
+        err = write_token(path, named ? OUTPUT_NEW : OUTPUT_WHOLE, &token, why);
+    token_close(&token);
+    if (err == ERR_EXISTS)
+        return why_set(why, err,
+                       "%s: is there already; remove it first if it may be "
+                       "replaced",
+                       path);
+    return err;
+}

@@ -1,0 +1,409 @@
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "os/run/board.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+#define PAGE           4096u
+#define SEQUENCE_LIMIT (UINT64_C(1) << 62) /* Nobody counts so far. */
+
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2,
+              "a lock would be one process's, not the memory's");
+
+/* Cache lines of their own: one side writes each. */
+struct round_head {
+    _Alignas(MEM_LINE) _Atomic uint64_t sequence; /* Odd: being written. */
+};
+
+struct answer_head {
+    _Alignas(MEM_LINE) _Atomic uint64_t sequence; /* The worker's. */
+    _Alignas(MEM_LINE) _Atomic uint64_t released; /* The coordinator's. */
+};
+
+struct note {
+    _Alignas(MEM_LINE) _Atomic uint64_t sequence; /* The writer's. */
+    uint32_t size;
+    uint8_t bytes[BOARD_NOTE_BYTES];
+    _Alignas(MEM_LINE) _Atomic uint64_t taken; /* The reader's. */
+};
+
+/* Rung and not heard yet: no need to ring again. */
+struct bell_head {
+    _Alignas(MEM_LINE) _Atomic uint32_t rung;
+};
+
+struct berth_head {
+    _Alignas(MEM_LINE) _Atomic uint64_t incarnation;
+    struct answer_head answer[BOARD_ANSWERS];
+    struct note note[2];   /* By enum board_side: to whom. */
+    struct bell_head bell; /* The worker's. */
+};
+
+/* One process's view; only `memory` is shared. */
+struct board {
+    struct board_shape shape;
+    size_t round_room, answer_room; /* Whole pages. */
+    size_t size;
+    uint8_t *memory;
+    uint64_t last;    /* The newest round of ours; 0: none yet. */
+    uint64_t writing; /* The round being written; 0: none. */
+    /* One for each berth, the last is the coordinator's; inherited. */
+    int bell[BOARD_BELLS_MAX + 1];
+    uint32_t bells; /* 0: there are no notes. */
+};
+
+/* Layout: heads of rounds, heads of berths, the coordinator's bell, then bytes
+ * of rounds and answers, all on pages of their own. */
+static size_t to_page(size_t size)
+{
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
+
+static size_t heads_size(const struct board_shape *shape)
+{
+    return to_page(BOARD_ROUNDS * sizeof(struct round_head) +
+                   shape->berths * sizeof(struct berth_head) +
+                   sizeof(struct bell_head));
+}
+
+static struct round_head *round_at(const struct board *board, uint64_t sequence)
+{
+    struct round_head *heads = (struct round_head *)(void *)board->memory;
+
+    return &heads[sequence / 2 % BOARD_ROUNDS];
+}
+
+static struct berth_head *berth_at(const struct board *board, uint32_t berth)
+{
+    struct round_head *heads = (struct round_head *)(void *)board->memory;
+
+    CHECK(berth < board->shape.berths);
+    return (struct berth_head *)(void *)(heads + BOARD_ROUNDS) + berth;
+}
+
+static uint8_t *round_bytes(const struct board *board, uint64_t sequence)
+{
+    return board->memory + heads_size(&board->shape) +
+           sequence / 2 % BOARD_ROUNDS * board->round_room;
+}
+
+static uint8_t *answer_bytes(const struct board *board, uint32_t berth,
+                             uint32_t answer)
+{
+    return board->memory + heads_size(&board->shape) +
+           BOARD_ROUNDS * board->round_room +
+           ((size_t)berth * BOARD_ANSWERS + answer) * board->answer_room;
+}
+
+static bool measure(struct board *board)
+{
+    const struct board_shape *shape = &board->shape;
+    size_t rounds, answers;
+
+    board->round_room = to_page(shape->round_bytes);
+    board->answer_room = to_page(shape->answer_bytes);
+    return shape->round_bytes < SIZE_MAX / 4 &&
+           shape->answer_bytes < SIZE_MAX / 4 &&
+           !__builtin_mul_overflow(board->round_room, BOARD_ROUNDS, &rounds) &&
+           !__builtin_mul_overflow(board->answer_room,
+                                   (size_t)shape->berths * BOARD_ANSWERS,
+                                   &answers) &&
+           !__builtin_add_overflow(rounds, answers, &board->size) &&
+           !__builtin_add_overflow(board->size, heads_size(shape),
+                                   &board->size);
+}
+
+static void close_bells(struct board *board)
+{
+    for (uint32_t i = 0; i < board->bells; i++)
+        (void)close(board->bell[i]);
+    board->bells = 0;
+}
+
+/* Without them everything goes over the link: no reason to fail. */
+static void open_bells(struct board *board)
+{
+    if (board->shape.berths > BOARD_BELLS_MAX)
+        return;
+    while (board->bells < board->shape.berths + 1) {
+        const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+        if (fd < 0) {
+            close_bells(board);
+            return;
+        }
+        board->bell[board->bells++] = fd;
+    }
+}
+
+enum err board_new(const struct board_shape *shape, struct board **board)
+{
+    struct board *made = mem_new(1, sizeof *made);
+    void *memory = MAP_FAILED;
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    made->shape = *shape;
+    /* Nothing is set aside: pages count once they are written to. */
+    if (measure(made))
+        memory = mmap(NULL, made->size, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        mem_free(made);
+        return ERR_NOMEM;
+    }
+    made->memory = memory;
+    open_bells(made);
+    *board = made;
+    return ERR_OK;
+}
+
+void board_free(struct board *board)
+{
+    if (board == NULL)
+        return;
+    close_bells(board);
+    CHECK(munmap(board->memory, board->size) == 0);
+    mem_free(board);
+}
+
+const struct board_shape *board_shape(const struct board *board)
+{
+    return &board->shape;
+}
+
+/* --- rounds -------------------------------------------------------------- */
+
+/* The newest number a former life has used.  Read once: from then on we count
+ * ourselves, whatever is written there. */
+static uint64_t newest(const struct board *board)
+{
+    uint64_t most = 0;
+
+    for (uint64_t i = 0; i < BOARD_ROUNDS; i++) {
+        const uint64_t here = atomic_load(&round_at(board, 2 * i)->sequence);
+
+        most = here > most && here < SEQUENCE_LIMIT ? here : most;
+    }
+    return most;
+}
+
+uint8_t *board_round_open(struct board *board)
+{
+    /* Even numbers are rounds; the other place than the newest one's. */
+    const uint64_t last = board->last > 0 ? board->last : newest(board);
+    const uint64_t sequence = (last / 2 + 1) * 2;
+
+    CHECK(board->writing == 0);
+    board->last = sequence;
+    board->writing = sequence;
+    /* Odd before the first byte changes; pairs with board_round_holds. */
+    atomic_store_explicit(&round_at(board, sequence)->sequence, sequence - 1,
+                          memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    return round_bytes(board, sequence);
+}
+
+uint64_t board_round_publish(struct board *board)
+{
+    const uint64_t sequence = board->writing;
+
+    CHECK(sequence != 0);
+    /* Pairs with the acquire in board_round. */
+    atomic_store_explicit(&round_at(board, sequence)->sequence, sequence,
+                          memory_order_release);
+    board->writing = 0;
+    return sequence;
+}
+
+const uint8_t *board_round(const struct board *board, uint64_t sequence)
+{
+    const uint64_t here = atomic_load_explicit(
+        &round_at(board, sequence)->sequence, memory_order_acquire);
+
+    if (sequence == 0 || sequence % 2 != 0 || here != sequence)
+        return NULL;
+    return round_bytes(board, sequence);
+}
+
+bool board_round_holds(const struct board *board, uint64_t sequence)
+{
+    /* What was copied was read before this: pairs with board_round_open. */
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&round_at(board, sequence)->sequence,
+                                memory_order_relaxed) == sequence;
+}
+
+/* --- berths -------------------------------------------------------------- */
+
+void board_berth_take(struct board *board, uint32_t berth, uint64_t incarnation)
+{
+    atomic_store(&berth_at(board, berth)->incarnation, incarnation);
+}
+
+uint32_t board_berth_find(const struct board *board, uint64_t incarnation)
+{
+    for (uint32_t i = 0; i < board->shape.berths; i++) {
+        if (atomic_load(&berth_at(board, i)->incarnation) == incarnation)
+            return i;
+    }
+    return BOARD_NONE;
+}
+
+void board_berth_reset(struct board *board, uint32_t berth)
+{
+    for (uint32_t i = 0; i < BOARD_ANSWERS; i++) {
+        struct answer_head *head = &berth_at(board, berth)->answer[i];
+
+        atomic_store(&head->released, atomic_load(&head->sequence));
+    }
+    /* Nobody reads there now: a worker does not between HELLO and WELCOME. */
+    for (uint32_t i = 0; i < 2; i++) {
+        struct note *note = &berth_at(board, berth)->note[i];
+
+        atomic_store(&note->taken, atomic_load(&note->sequence));
+    }
+}
+
+uint32_t board_answer_free(const struct board *board, uint32_t berth)
+{
+    for (uint32_t i = 0; i < BOARD_ANSWERS; i++) {
+        const struct answer_head *head = &berth_at(board, berth)->answer[i];
+
+        /* The coordinator has read it: pairs with board_answer_release. */
+        if (atomic_load_explicit(&head->released, memory_order_acquire) ==
+            atomic_load_explicit(&head->sequence, memory_order_relaxed))
+            return i;
+    }
+    return BOARD_NONE;
+}
+
+uint8_t *board_answer_open(struct board *board, uint32_t berth, uint32_t answer)
+{
+    CHECK(berth < board->shape.berths);
+    CHECK(answer < BOARD_ANSWERS);
+    return answer_bytes(board, berth, answer);
+}
+
+uint64_t board_answer_publish(struct board *board, uint32_t berth,
+                              uint32_t answer)
+{
+    struct answer_head *head = &berth_at(board, berth)->answer[answer];
+    const uint64_t sequence =
+        atomic_load_explicit(&head->sequence, memory_order_relaxed) + 1;
+
+    CHECK(answer < BOARD_ANSWERS);
+
+    /* Pairs with the acquire in board_answer. */
+    atomic_store_explicit(&head->sequence, sequence, memory_order_release);
+    return sequence;
+}
+
+const uint8_t *board_answer(const struct board *board, uint32_t berth,
+                            uint32_t answer, uint64_t sequence)
+{
+    const struct answer_head *head;
+
+    if (answer >= BOARD_ANSWERS)
+        return NULL;
+    head = &berth_at(board, berth)->answer[answer];
+    if (atomic_load_explicit(&head->sequence, memory_order_acquire) !=
+            sequence ||
+        atomic_load_explicit(&head->released, memory_order_relaxed) == sequence)
+        return NULL;
+    return answer_bytes(board, berth, answer);
+}
+
+void board_answer_release(struct board *board, uint32_t berth, uint32_t answer,
+                          uint64_t sequence)
+{
+    CHECK(answer < BOARD_ANSWERS);
+    /* Pairs with the acquire in board_answer_free. */
+    atomic_store_explicit(&berth_at(board, berth)->answer[answer].released,
+                          sequence, memory_order_release);
+}
+
+/* --- notes --------------------------------------------------------------- */
+
+static struct bell_head *bell_at(const struct board *board, uint32_t berth,
+                                 enum board_side side)
+{
+    if (side == BOARD_WORKER)
+        return &berth_at(board, berth)->bell;
+    return (struct bell_head *)(void *)(berth_at(board, 0) +
+                                        board->shape.berths);
+}
+
+int board_bell(const struct board *board, uint32_t berth, enum board_side side)
+{
+    if (board->bells == 0)
+        return -1;
+    return board->bell[side == BOARD_WORKER ? berth : board->bells - 1];
+}
+
+/* Both sides exchange: whoever finds it rung has been before the one who will
+ * find it so next, and what was left before is seen then. */
+static void ring(struct board *board, uint32_t berth, enum board_side side)
+{
+    const uint64_t one = 1;
+
+    if (atomic_exchange(&bell_at(board, berth, side)->rung, 1) != 0)
+        return;
+    /* It cannot be full, and if it were it would be readable. */
+    (void)!write(board_bell(board, berth, side), &one, sizeof one);
+}
+
+/* Who has found it silent may be about to write: so read in any case. */
+void board_bell_hush(struct board *board, uint32_t berth, enum board_side side)
+{
+    uint64_t rings;
+
+    if (board->bells == 0)
+        return;
+    (void)atomic_exchange(&bell_at(board, berth, side)->rung, 0);
+    (void)!read(board_bell(board, berth, side), &rings, sizeof rings);
+}
+
+bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,
+                      const void *data, size_t size)
+{
+    struct note *note = &berth_at(board, berth)->note[to];
+    const uint64_t sequence =
+        atomic_load_explicit(&note->sequence, memory_order_relaxed);
+
+    /* Pairs with the release in board_note_take. */
+    if (board->bells == 0 || size == 0 || size > BOARD_NOTE_BYTES ||
+        atomic_load_explicit(&note->taken, memory_order_acquire) != sequence)
+        return false;
+    memcpy(note->bytes, data, size);
+    note->size = (uint32_t)size;
+    /* Pairs with the acquire there. */
+    atomic_store_explicit(&note->sequence, sequence + 1, memory_order_release);
+    ring(board, berth, to);
+    return true;
+}
+
+size_t board_note_take(struct board *board, uint32_t berth,
+                       enum board_side side, uint8_t note[BOARD_NOTE_BYTES])
+{
+    struct note *left = &berth_at(board, berth)->note[side];
+    const uint64_t sequence =
+        atomic_load_explicit(&left->sequence, memory_order_acquire);
+    size_t size;
+
+    if (atomic_load_explicit(&left->taken, memory_order_relaxed) == sequence)
+        return 0;
+    size = *(volatile uint32_t *)&left->size; /* Once: it may change. */
+    if (size > BOARD_NOTE_BYTES)
+        size = 0;
+    memcpy(note, left->bytes, size);
+    atomic_store_explicit(&left->taken, sequence, memory_order_release);
+    return size;
+}

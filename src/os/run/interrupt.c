@@ -1,0 +1,55 @@
+#include "os/run/interrupt.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stddef.h>
+
+static_assert(INTERRUPT_INT == SIGINT, "one number for it");
+
+static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+
+#define ASKING (sizeof asking / sizeof *asking)
+
+static struct sigaction before[ASKING];
+static struct flag *raised;
+static volatile sig_atomic_t came;
+
+/* The next one does what it did before. */
+static void give_back(void)
+{
+    for (size_t i = 0; i < ASKING; i++)
+        (void)sigaction(asking[i], &before[i], NULL);
+}
+
+static void on_signal(int number)
+{
+    came = number;
+    give_back();
+    flag_raise(raised);
+}
+
+void interrupt_begin(struct flag *flag)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    came = 0;
+    raised = flag;
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ASKING; i++)
+        (void)sigaddset(&action.sa_mask, asking[i]);
+    for (size_t i = 0; i < ASKING; i++)
+        (void)sigaction(asking[i], NULL, &before[i]);
+    for (size_t i = 0; i < ASKING; i++)
+        if (before[i].sa_handler != SIG_IGN)
+            (void)sigaction(asking[i], &action, NULL);
+}
+
+void interrupt_end(void)
+{
+    give_back();
+}
+
+int interrupt_signal(void)
+{
+    return (int)came;
+}

@@ -1,0 +1,21 @@
+/*
+ * interrupt.h - the first Ctrl-C asks a program to end, the second ends it.
+ *
+ * SIGTERM, SIGHUP and SIGUSR1 ask as SIGINT does.  What whoever started us had
+ * ignored stays ignored.
+ */
+#ifndef OS_INTERRUPT_H
+#define OS_INTERRUPT_H
+
+#include "os/run/threads.h"
+
+enum { INTERRUPT_INT = 2 }; /* SIGINT, as interrupt_signal tells it. */
+
+/* `flag` is raised by the first of them; one flag at a time. */
+void interrupt_begin(struct flag *flag);
+/* Signals do what they did before. */
+void interrupt_end(void);
+/* The signal that came since the last beginning; 0: none did. */
+int interrupt_signal(void);
+
+#endif /* OS_INTERRUPT_H */

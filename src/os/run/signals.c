@@ -1,0 +1,57 @@
+#define _GNU_SOURCE
+#include "os/run/signals.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+static const int touched[] = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
+                              SIGCHLD, SIGPIPE, SIGXFSZ};
+
+#define TOUCHED (sizeof touched / sizeof *touched)
+
+/* What they did before the first guest came; threads may be several. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct sigaction kept[TOUCHED];
+static unsigned guests;
+
+bool signals_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 &&
+           action.sa_handler == SIG_IGN;
+}
+
+void signals_keep(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    pthread_mutex_lock(&mutex);
+    if (guests++ == 0) {
+        for (size_t i = 0; i < TOUCHED; i++)
+            (void)sigaction(touched[i], NULL, &kept[i]);
+        (void)sigaction(SIGPIPE, &ignore, NULL);
+        (void)sigaction(SIGXFSZ, &ignore, NULL); /* A write fails instead. */
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void signals_restore(void)
+{
+    pthread_mutex_lock(&mutex);
+    if (--guests == 0) {
+        for (size_t i = 0; i < TOUCHED; i++)
+            (void)sigaction(touched[i], &kept[i], NULL);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void signals_own(void)
+{
+    sigset_t none;
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    sigemptyset(&none);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
