@@ -1,3 +1,8 @@
+/*
+ * options.c - validation of the public options.  A caller's struct may be of an
+ * earlier version, so only as many bytes are read as that version has; whatever
+ * can be refused is refused here, before a process or a file is made.
+ */
 #include "api/options.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * bytes.c - little-endian serialisation.  Numbers are put together byte by
+ * byte, so that neither the byte order nor the alignment of a machine shows in
+ * a message or a file.
+ */
 #include "base/bytes.h"
 
 #include <string.h>

@@ -1,3 +1,8 @@
+/*
+ * check.c - last words of a process that found a bug in itself.  A test may put
+ * its own handler in front, which sees the failed condition and does not come
+ * back.
+ */
 #include "base/check.h"
 
 #include <stdio.h>

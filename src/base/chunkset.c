@@ -1,3 +1,8 @@
+/*
+ * chunkset.c - a bitmap of chunks, 64 to a word.  Ranges are set and tested a
+ * word at a time, because every answer asks whether its chunks are disjoint
+ * from those in the total.
+ */
 #include "base/chunkset.h"
 
 #include <string.h>

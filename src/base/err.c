@@ -1,3 +1,8 @@
+/*
+ * err.c - the texts of error codes, and the sentence that a failure carries.  A
+ * caller puts its own words in front of those of the function that it called,
+ * so that the sentence reads from the outside in.
+ */
 #include "base/err.h"
 
 #include <stdarg.h>

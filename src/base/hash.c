@@ -1,3 +1,8 @@
+/*
+ * hash.c - SHA-256 by OpenSSL behind a context of fixed size.  Vectors are
+ * hashed in one byte order, because hashes of weights are compared between
+ * machines.
+ */
 #include "base/hash.h"
 
 #include <assert.h>

@@ -1,3 +1,7 @@
+/*
+ * mem.c - the heap, in blocks aligned to a cache line.  The word in front of a
+ * block says where the C library's own block begins.
+ */
 #include "base/mem.h"
 
 #include <stdint.h>

@@ -1,3 +1,7 @@
+/*
+ * mt19937.c - MT19937 as numpy seeds and draws it, so that splits and delays of
+ * published runs come out again.
+ */
 #include "base/mt19937.h"
 
 enum { MT_SIZE = 624, MT_SHIFT = 397 };

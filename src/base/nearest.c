@@ -1,3 +1,7 @@
+/*
+ * nearest.c - edit distance (Levenshtein) with two rows of the table, for the
+ * question "did you mean".
+ */
 #include "base/nearest.h"
 
 #include <ctype.h>

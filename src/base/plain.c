@@ -1,3 +1,7 @@
+/*
+ * plain.c - a filter for UTF-8 from outside: control characters, direction
+ * marks and malformed sequences do not reach a terminal or a log.
+ */
 #include "base/plain.h"
 
 #include <stdbool.h>

@@ -1,3 +1,7 @@
+/*
+ * pool.c - the pool without threads: one loop, for tests, the simulator and
+ * whoever computes beside others.
+ */
 #include "base/pool.h"
 
 static void serial_run(struct pool *pool, pool_item item, void *context,

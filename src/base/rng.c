@@ -1,3 +1,8 @@
+/*
+ * rng.c - xoshiro256** and a counter-based hash of (seed, a, b).  Both are
+ * written out here, because the C library's generators differ between systems
+ * and a seed must give the same run on all of them.
+ */
 #include "base/rng.h"
 
 #include "base/check.h"

@@ -1,3 +1,7 @@
+/*
+ * certificates.c - a cache of code certificates (what a code promises for n and
+ * s), as text in the user's cache folder.
+ */
 #include "cli/certificates.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * classes.c - class names for people: the words of the file where there were
+ * words, else numbers.
+ */
 #include "cli/classes.h"
 
 #include <stdio.h>

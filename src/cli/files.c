@@ -1,3 +1,7 @@
+/*
+ * files.c - collisions between what a command reads and what it writes: a table
+ * of all options that name files, checked before anything is opened.
+ */
 #include "cli/files.h"
 
 #include <string.h>

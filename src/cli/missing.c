@@ -1,3 +1,7 @@
+/*
+ * missing.c - which rows an approximate run went without, read from the
+ * receipts.
+ */
 #include "cli/missing.h"
 
 #include <stdio.h>

@@ -1,3 +1,8 @@
+/*
+ * numbers.c - the optimiser's constants for a model and its rows: penalty,
+ * rate, tolerance, limits on steps; a pure function, since folds and grids ask
+ * it for each of their parts.
+ */
 #include "cli/numbers.h"
 
 #include <string.h>

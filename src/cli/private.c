@@ -1,3 +1,7 @@
+/*
+ * private.c - private data (federated training) on the coordinator's side: what
+ * it rules out, the roll call, and a run that knows its owners.
+ */
 #include "cli/private.h"
 
 #include <stdio.h>

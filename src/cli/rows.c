@@ -1,3 +1,7 @@
+/*
+ * rows.c - row weights by class, hold-out by stratified permutation, and the
+ * order of weights between a job and its file.
+ */
 #include "cli/rows.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * trial.c - cross-validation and grids: many trainings side by side, one thread
+ * each, judged on rows that they did not see.
+ */
 #include "cli/trial.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/*
+ * trust.c - options and results of --verify and --audit (Byzantine workers).
+ */
 #include "cli/trust.h"
 
 #include <inttypes.h>

@@ -1,3 +1,8 @@
+/*
+ * matrix_file.c - a parser for the encoding matrix of code matrix:FILE.  Rows
+ * of unlike length and rows or columns of zeros are refused with a sentence: a
+ * code built on them would fail much later.
+ */
 #include "code/matrix_file.h"
 
 #include <errno.h>

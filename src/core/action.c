@@ -1,3 +1,8 @@
+/*
+ * action.c - the list of actions that a step machine fills, and the words of
+ * trace events.  A list that is full grows, since a machine cannot take back
+ * half a step.
+ */
 #include "core/action.h"
 
 #include <stdio.h>

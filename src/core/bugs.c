@@ -1,3 +1,7 @@
+/*
+ * bugs.c - the switch of the bugs that tests plant; it exists only in the
+ * `bugs` build.
+ */
 #include "core/bugs.h"
 
 #ifdef MUSTER_PLANTED_BUGS

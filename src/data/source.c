@@ -1,3 +1,7 @@
+/*
+ * source.c - from a name to a data set: which reader, whether a cache has it,
+ * and whether it must be read once more as fp64 or with indices from 0.
+ */
 #include "data/source.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * evaluation.c - a name for what was asked: two evaluations of the same name
+ * have the same weights, so that what was prepared for one serves the other.
+ */
 #include "math/evaluation.h"
 
 #include "base/quick.h"

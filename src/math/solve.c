@@ -1,3 +1,8 @@
+/*
+ * solve.c - complete orthogonal decomposition of a small dense matrix, in plain
+ * loops of a fixed order: the decoding weights of a set of stragglers are the
+ * same on every machine.
+ */
 #include "math/solve.h"
 
 #include <float.h>

@@ -1,3 +1,7 @@
+/*
+ * vec.c - dot products, norms and updates of the optimiser's vectors.  Eight
+ * lanes and a fixed tree, so that the compiler may vectorise and the bits stay.
+ */
 #include "math/vec.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * file.c - a writer and a reader for model files in LIBLINEAR's format, with
+ * the encoder's text behind the weights.  The reader trusts nothing: sizes are
+ * checked before memory is asked for.
+ */
 #include "model/file.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * cholesky.c - Cholesky factorisation and its triangular solves, every sum a
+ * vec_dot.  A pivot that is rounding is set to zero (or to its floor), and what
+ * depends on it is left out of the solution.
+ */
 #include "optim/cholesky.h"
 
 #include <math.h>

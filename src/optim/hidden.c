@@ -1,3 +1,8 @@
+/*
+ * hidden.c - a check of newton's proof against rounding.  It bounds what may
+ * still be gained along a direction whose curvature the rounding of f'' hides,
+ * and names the columns that cause it.
+ */
 #include "optim/hidden.h"
 
 #include <math.h>

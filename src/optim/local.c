@@ -1,3 +1,8 @@
+/*
+ * local.c - local SGD on one part: gd by the optimiser's own code, or a pass of
+ * sgd, begun at the common weights; what comes out is the displacement, which
+ * the coordinator averages.
+ */
 #include "optim/local.h"
 
 #include <math.h>

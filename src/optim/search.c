@@ -1,3 +1,8 @@
+/*
+ * search.c - a line search by the strong and the approximate Wolfe conditions,
+ * as a state machine: it is fed one trial at a time, because a trial is a round
+ * of all workers.
+ */
 #include "optim/search.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * sgd.c - stochastic gradient descent over rows in shuffled order.  The weights
+ * are kept as a scale times a vector, so that a sparse row costs its entries
+ * and not all columns.
+ */
 #include "optim/sgd.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * soften.c - smoothing and continuation for losses with kinks: a state machine
+ * around lbfgs and newton that lowers the width of the softened kinks until a
+ * lower bound proves the model good enough.
+ */
 #include "optim/soften.h"
 
 #include <math.h>

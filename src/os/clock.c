@@ -1,3 +1,6 @@
+/*
+ * clock.c - CLOCK_MONOTONIC in microseconds, the one time that events carry.
+ */
 #include "os/clock.h"
 
 #include <time.h>

@@ -1,3 +1,7 @@
+/*
+ * log.c - the log: a line, one write, the process's name in front.  Lines that
+ * others can provoke are limited in number, or a stranger could fill a disk.
+ */
 #include "os/log.h"
 
 #include <inttypes.h>

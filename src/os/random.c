@@ -1,4 +1,7 @@
 #define _GNU_SOURCE
+/*
+ * random.c - random bytes from the kernel (getrandom), for names and keys only.
+ */
 #include "os/random.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * transfer.c - read and write to the end: short counts and EINTR are repeated
+ * here and nowhere else.
+ */
 #include "os/transfer.h"
 
 #include <errno.h>

@@ -1,3 +1,8 @@
+/*
+ * adapt.c - choosing a code during a run.  Answers are collected into a trace
+ * of delays; candidates are scored on it one at a step boundary, so that no
+ * step waits for the planner.
+ */
 #include "plan/adapt.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * candidate.c - the codes that a plan tries, and their names with numbers.
+ * Which numbers are worth trying follows from what a small instance of the code
+ * is like, so that a new preset needs no line here.
+ */
 #include "plan/candidate.h"
 
 #include <stdio.h>

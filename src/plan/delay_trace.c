@@ -1,3 +1,8 @@
+/*
+ * delay_trace.c - a reader and a writer for delay traces.  Censored entries
+ * (`>S`) are filled in when all is read: each becomes the mean of the longer
+ * delays that were seen to their end.
+ */
 #include "plan/delay_trace.h"
 
 #include <ctype.h>

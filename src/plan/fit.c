@@ -1,3 +1,8 @@
+/*
+ * fit.c - maximum likelihood for the laws of the delay grammar, regression on
+ * the work, rank correlation between steps; what fits best is written as a line
+ * of that grammar.
+ */
 #include "plan/fit.h"
 
 #include <math.h>

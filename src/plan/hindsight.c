@@ -1,3 +1,8 @@
+/*
+ * hindsight.c - counterfactual replay: the delays that a run measured, put to
+ * other codes.  Missing answers are drawn from the survival estimate of their
+ * worker, always by the same seed.
+ */
 #include "plan/hindsight.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * plan.c - scoring of codes by paired simulation.  Every candidate sees the
+ * same delays, so that the difference of two codes has less noise than either
+ * of them.
+ */
 #include "plan/plan.h"
 
 #include <math.h>

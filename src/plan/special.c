@@ -1,3 +1,7 @@
+/*
+ * special.c - normal and beta distributions and harmonic numbers. libm is good
+ * enough here: nothing of this reaches a model.
+ */
 #include "plan/special.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * survival.c - the Kaplan-Meier estimate and draws from it, for answers that
+ * were called off before they came.
+ */
 #include "plan/survival.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * averages.c - an oracle of code `local`: it computes an average once more from
+ * the receipt alone, by plain loops of its own, because what is shared with the
+ * coordinator would be wrong in both.
+ */
 #include "sim/averages.h"
 
 #include <string.h>

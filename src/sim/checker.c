@@ -1,3 +1,8 @@
+/*
+ * checker.c - invariants CHECK-1 to CHECK-9, kept as books of what left the
+ * machines.  The first violation is the one that is reported; what follows it
+ * may be its consequence.
+ */
 #include "sim/checker.h"
 
 #include <inttypes.h>

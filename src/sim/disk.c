@@ -1,3 +1,8 @@
+/*
+ * disk.c - a disk model with two states of every file, seen and durable.  A
+ * power cut settles each sector and each name by the seed's dice, within what a
+ * real disk may do.
+ */
 #include "sim/disk.h"
 
 #include <stdio.h>

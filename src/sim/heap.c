@@ -1,3 +1,6 @@
+/*
+ * heap.c - a binary heap of events with sequence numbers as tie-breakers.
+ */
 #include "sim/heap.h"
 
 #include "base/mem.h"

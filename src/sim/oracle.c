@@ -1,3 +1,8 @@
+/*
+ * oracle.c - one perfect machine as a plain loop over chunks and steps.  It
+ * shares the kernels and the optimiser with what it judges, but no protocol;
+ * tallies of small problems are memoised for the workers.
+ */
 #include "sim/oracle.h"
 
 #include <string.h>

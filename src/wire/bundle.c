@@ -1,3 +1,7 @@
+/*
+ * bundle.c - framing of several small messages as one: a length in front of
+ * each.  A length that leads out of the bundle ends it.
+ */
 #include "wire/bundle.h"
 
 #include <string.h>

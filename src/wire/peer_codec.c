@@ -1,3 +1,8 @@
+/*
+ * peer_codec.c - codec of the messages by which workers fetch chunks from each
+ * other.  Their senders are strangers to each other, so ranges are checked
+ * before anything is believed.
+ */
 #include "wire/peer_codec.h"
 
 #include "base/bytes.h"

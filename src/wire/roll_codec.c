@@ -1,3 +1,8 @@
+/*
+ * roll_codec.c - codec of the messages between owners of private data and the
+ * coordinator before there is a job.  Every vector's length follows from what
+ * was agreed before, so a decoder never takes a size from the sender alone.
+ */
 #include "wire/roll_codec.h"
 
 #include <math.h>

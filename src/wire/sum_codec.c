@@ -1,3 +1,7 @@
+/*
+ * sum_codec.c - codec of the group's messages (exact sums for a user's own
+ * loop): vectors are views into the message.
+ */
 #include "wire/sum_codec.h"
 
 #include <string.h>

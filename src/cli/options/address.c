@@ -1,3 +1,7 @@
+/*
+ * address.c - checks of addresses to listen on and to dial: nothing leaves this
+ * machine without a key.
+ */
 #include "cli/options/address.h"
 
 #include <assert.h>

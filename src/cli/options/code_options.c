@@ -1,3 +1,7 @@
+/*
+ * code_options.c - the options that describe a code, put together as a
+ * code_spec, with the files that they name (matrix, speeds).
+ */
 #include "cli/options/code_options.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/*
+ * delay_load.c - delays with the trace files that their grammar names.
+ */
 #include "cli/options/delay_load.h"
 
 #include "base/mem.h"

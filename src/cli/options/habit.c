@@ -1,3 +1,7 @@
+/*
+ * habit.c - LIBLINEAR's flags translated into ours, with its objective and its
+ * stopping rule.
+ */
 #include "cli/options/habit.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * input.c - the reader's options, from the command's.
+ */
 #include "cli/options/input.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * page.c - a growing buffer of text whose failure is asked for once, at the
+ * end.
+ */
 #include "cli/pages/page.h"
 
 #include <stdarg.h>

@@ -1,3 +1,7 @@
+/*
+ * recorder.c - a recorder of delays: what each worker took in each step beyond
+ * the quickest, as a trace that `muster plan` and --delay read.
+ */
 #include "cli/report/recorder.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * report_data.c - a run's folder as one JSON object: journal, history, options,
+ * and what other codes would have taken (hindsight).
+ */
 #include "cli/report/report_data.h"
 
 #include <inttypes.h>

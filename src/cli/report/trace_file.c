@@ -1,3 +1,8 @@
+/*
+ * trace_file.c - a writer for Chrome's trace-event format.  Workers' times are
+ * laid on the coordinator's clock, and where two of them overlap by the clock's
+ * error the later gives way.
+ */
 #include "cli/report/trace_file.h"
 
 #include <inttypes.h>

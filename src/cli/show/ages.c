@@ -1,3 +1,6 @@
+/*
+ * ages.c - the staleness of a run's answers as a mean and as JSON.
+ */
 #include "cli/show/ages.h"
 
 double ages_mean(const struct ages *ages)

@@ -1,3 +1,7 @@
+/*
+ * announce.c - the lines before a run: what was understood of data, labels and
+ * model, so that a wrong guess is seen before it costs an hour.
+ */
 #include "cli/show/announce.h"
 
 #include <math.h>

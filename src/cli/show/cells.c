@@ -1,3 +1,7 @@
+/*
+ * cells.c - a compact picture of many workers: one character each for its pace
+ * or its state.
+ */
 #include "cli/show/cells.h"
 
 #include <stdarg.h>

@@ -1,3 +1,8 @@
+/*
+ * curve.c - the learning curve on the validation set of a run with workers: a
+ * child of the supervisor reads the newest checkpoint now and then and measures
+ * it.
+ */
 #include "cli/show/curve.h"
 
 #include <math.h>

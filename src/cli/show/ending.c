@@ -1,3 +1,8 @@
+/*
+ * ending.c - the verdict on a run: converged, not converged or diverged, by the
+ * exact objective of the saved model; and, where it did not converge, which
+ * columns are to blame.
+ */
 #include "cli/show/ending.h"
 
 #include <math.h>

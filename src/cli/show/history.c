@@ -1,3 +1,7 @@
+/*
+ * history.c - the timeline that `muster report` draws, kept in memory and
+ * thinned by halves so that its size does not grow with the run.
+ */
 #include "cli/show/history.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * metrics_show.c - metrics and hashes as text and as JSON, in one form for all
+ * commands.
+ */
 #include "cli/show/metrics_show.h"
 
 #include <math.h>

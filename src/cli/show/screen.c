@@ -1,3 +1,7 @@
+/*
+ * screen.c - progress on standard error: a block that is redrawn on a terminal,
+ * sparse lines elsewhere.
+ */
 #include "cli/show/screen.h"
 
 #include <math.h>

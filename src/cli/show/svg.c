@@ -1,3 +1,7 @@
+/*
+ * svg.c - panels, axes and lines as SVG, without a library: pictures are small
+ * and must look the same everywhere.
+ */
 #include "cli/show/svg.h"
 
 #include <math.h>

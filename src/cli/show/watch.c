@@ -1,3 +1,8 @@
+/*
+ * watch.c - the state of a run as its trace events tell it: who works, how
+ * fast, who straggles.  Screen, lines and closing card read it and ask nobody
+ * else.
+ */
 #include "cli/show/watch.h"
 
 #include <math.h>

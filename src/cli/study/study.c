@@ -1,3 +1,7 @@
+/*
+ * study.c - one code under given delays in virtual time, by the core or, where
+ * only times are wanted, by the planner's replay.
+ */
 #include "cli/study/study.h"
 
 #include <math.h>

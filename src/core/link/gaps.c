@@ -1,3 +1,8 @@
+/*
+ * gaps.c - an adaptive failure detector's memory of one road: mean and
+ * deviation of the gaps between beats, and the two longest stalls of late,
+ * which mean and deviation forget too soon.
+ */
 #include "core/link/gaps.h"
 
 #define GAP_WEIGHT     (1.0 / 16) /* Of the newest gap in mean and deviation. */

@@ -1,3 +1,7 @@
+/*
+ * greeting.c - the objections that all greetings share: another protocol
+ * version, other bits from the same arithmetic.
+ */
 #include "core/link/greeting.h"
 
 const char *greeting_version(uint32_t version)

@@ -1,3 +1,8 @@
+/*
+ * offset.c - clock offset as NTP estimates it, from the echo of a heartbeat.
+ * The sample with the shortest round trip stands until drift has made it worse
+ * than a new one.
+ */
 #include "core/link/offset.h"
 
 static bool plausible(time_us t)

@@ -1,3 +1,7 @@
+/*
+ * pulse.c - a worker's books of its own time: begin and end of computing,
+ * waiting and delay, cut into stints and sent with a beat.
+ */
 #include "core/link/pulse.h"
 
 #include "base/check.h"

@@ -1,3 +1,8 @@
+/*
+ * slow.c - attribution of slowness: what a worker owed is divided into
+ * computing, pauses, disk and network by its own vitals, and compared with the
+ * median worker.
+ */
 #include "core/link/slow.h"
 
 #include <stdlib.h>

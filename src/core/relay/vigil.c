@@ -1,3 +1,7 @@
+/*
+ * vigil.c - failure detection by a relay for its leaves: it answers their beats
+ * itself and tells the coordinator only whom it does not hear.
+ */
 #include "core/relay/vigil.h"
 
 #include "base/check.h"

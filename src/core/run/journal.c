@@ -1,3 +1,7 @@
+/*
+ * journal.c - encoding of journal records, their hash chain, and a scan that
+ * ends at the first record that breaks the chain or a rule.
+ */
 #include "core/run/journal.h"
 
 #include <string.h>

@@ -1,3 +1,8 @@
+/*
+ * store.c - atomic checkpoints and the journal on a disk that may lose power:
+ * write beside, sync, rename, sync the folder.  Recovery takes the newest whole
+ * checkpoint and the valid prefix of the journal.
+ */
 #include "core/run/store.h"
 
 #include <string.h>

@@ -1,3 +1,8 @@
+/*
+ * coordinator.c - the coordinator's frame: set-up, resumption from disk,
+ * dispatch of events to the files that own them, the next time to be woken, and
+ * the invariants that are checked after every step.
+ */
 #include "core/star/coordinator.h"
 
 #include <stdarg.h>

@@ -1,3 +1,7 @@
+/*
+ * roster.c - membership: HELLO and who is turned away, heartbeats, suspicion,
+ * death, and workers of whom only their relay hears.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,3 +1,8 @@
+/*
+ * view.c - a view is a numbered decision which worker fills which slot of which
+ * code.  It is formed at a step boundary and durable before a round carries it;
+ * this file chooses the code, fills the slots and makes room for both.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * digits.c - a generator of handwritten digits: strokes of a font, bent and
+ * inked at random by (seed, row), for demonstrations without a download.
+ */
 #include "data/make/digits.h"
 
 #include <math.h>

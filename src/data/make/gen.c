@@ -1,3 +1,7 @@
+/*
+ * gen.c - generators of synthetic data by (seed, row, column), with a logistic
+ * function of its own: libm's last bits differ between machines.
+ */
 #include "data/make/gen.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * prepare.c - recipes for five public data sets: columns, encoding and split as
+ * published work had them, so that figures can be compared.
+ */
 #include "data/make/prepare.h"
 
 #include <math.h>

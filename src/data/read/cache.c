@@ -1,3 +1,9 @@
+/*
+ * cache.c - a binary cache of data sets: sections at page boundaries, mapped as
+ * they are.  The key is a hash of the source's bytes and of every option that
+ * changes what is stored; a damaged copy is refused and read from its source
+ * again.
+ */
 #include "data/read/cache.h"
 
 #include <stdio.h>

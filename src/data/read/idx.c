@@ -1,3 +1,6 @@
+/*
+ * idx.c - a reader for IDX files (MNIST): the header; cells are table.c's.
+ */
 #include "data/read/idx.h"
 
 #include <math.h>

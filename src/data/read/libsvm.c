@@ -1,3 +1,7 @@
+/*
+ * libsvm.c - a parser for LIBSVM's text: a fast path for plain digits, and a
+ * careful one that accepts no more, but says what is wrong in which line.
+ */
 #include "data/read/libsvm.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * npy.c - a reader for numpy's array files: the header, which is a Python
+ * literal, is read by a small parser for the three keys that it may have; cells
+ * are table.c's.
+ */
 #include "data/read/npy.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * npz.c - a reader for numpy's archives: which member holds the rows and which
+ * the labels, and scipy's CSR matrices.
+ */
 #include "data/read/npz.h"
 
 #include <math.h>

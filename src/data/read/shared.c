@@ -1,3 +1,7 @@
+/*
+ * shared.c - range reads of a prepared file on disk or on the web: one window
+ * for a run of chunks, and each chunk's bytes as they would have been shipped.
+ */
 #include "data/read/shared.h"
 
 #include <stdio.h>

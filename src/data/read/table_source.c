@@ -1,3 +1,8 @@
+/*
+ * table_source.c - the road of a table: numbers packed as they are read, or, at
+ * the first word, a frame and an encoder.  What was understood of its columns
+ * is noted here for people.
+ */
 #include "data/read/table_source.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * coded.c - blocks of coded data (MDS): linear combinations of row ranges in
+ * fp64, made here or received in strips, and their products with a vector.
+ */
 #include "data/rows/coded.h"
 
 #include <math.h>

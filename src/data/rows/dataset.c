@@ -1,3 +1,8 @@
+/*
+ * dataset.c - the rows of a job in memory and their cut into chunks, with the
+ * digest that names them.  Padding is not hashed: its width is the kernels'
+ * affair.
+ */
 #include "data/rows/dataset.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * labels.c - labels become classes: two, few whole numbers, or words; whatever
+ * else is a number to be regressed on.
+ */
 #include "data/rows/labels.h"
 
 #include <math.h>

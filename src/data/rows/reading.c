@@ -1,3 +1,7 @@
+/*
+ * reading.c - a cursor over single rows of any storage, for sgd and for whoever
+ * looks at columns.
+ */
 #include "data/rows/reading.h"
 
 #include "base/mem.h"

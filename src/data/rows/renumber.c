@@ -1,3 +1,7 @@
+/*
+ * renumber.c - renumbering of sparse columns by frequency, for the cache: a
+ * counting pass, then a radix sort of each chunk's entries.
+ */
 #include "data/rows/renumber.h"
 
 #include <assert.h>

@@ -1,3 +1,8 @@
+/*
+ * rounding.c - what fp32 would cost a column: its largest rounding error as a
+ * share of its spread.  A column that would lose too much makes the data set
+ * fp64.
+ */
 #include "data/rows/rounding.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/*
+ * sparse.c - growing rows of (index, value) pairs: what parsers fill.
+ */
 #include "data/rows/sparse.h"
 
 #include "base/check.h"

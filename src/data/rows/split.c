@@ -1,3 +1,7 @@
+/*
+ * split.c - train/test split by numpy's legacy permutation, so that a split is
+ * row for row that of scikit-learn with the same seed.
+ */
 #include "data/rows/split.h"
 
 #include <math.h>

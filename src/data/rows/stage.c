@@ -1,3 +1,8 @@
+/*
+ * stage.c - a staging area of packed blocks.  Readers of unknown length hand
+ * over blocks; each is given back as its rows move to the data set, so that the
+ * rows are in memory once.
+ */
 #include "data/rows/stage.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * storage.c - packing and unpacking of rows: fp64, fp32, bf16, int8, bits,
+ * dense or sparse, and which of them holds every value exactly.
+ */
 #include "data/rows/storage.h"
 
 #include <string.h>

@@ -1,3 +1,8 @@
+/*
+ * columns.c - roles of columns: features, label, weight, none.  Tables after
+ * the first are matched to the schema by name, or by place where there are no
+ * names, and refused where neither is certain.
+ */
 #include "data/table/columns.h"
 
 #include <stdlib.h>

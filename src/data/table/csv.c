@@ -1,3 +1,8 @@
+/*
+ * csv.c - a parser for tables of numbers: a fast path for digits and
+ * separators, and a careful one with quotes, which also says what is wrong in
+ * which line and column.
+ */
 #include "data/table/csv.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * encode.c - one-hot encoding, standardisation and imputation: fitted to a
+ * frame, or to some of its rows, and applied to others.  The columns of the
+ * training table and their order are part of what is fitted.
+ */
 #include "data/table/encode.h"
 
 #include <float.h>

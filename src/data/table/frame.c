@@ -1,3 +1,8 @@
+/*
+ * frame.c - a table by columns with dictionaries of words, read line by line by
+ * one thread: what an encoder is fitted to.  Categories are sorted when all
+ * rows are there, so that their numbers do not depend on the order of rows.
+ */
 #include "data/table/frame.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * table.c - cells of binary tables (IDX, npy): sizes, byte orders and integer
+ * types are one table here, so that the two formats share everything but their
+ * headers.
+ */
 #include "data/table/table.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * disguise.c - recognition of numbers that are written as words: thousands
+ * separators, currencies, units, dates and times, each by a small grammar of
+ * its own.
+ */
 #include "data/text/disguise.h"
 
 #include <stdint.h>

@@ -1,3 +1,7 @@
+/*
+ * number.c - decimal to binary64, correctly rounded, in any locale: Clinger's
+ * fast path, and strtod under the C locale for what that cannot do.
+ */
 #include "data/text/number.h"
 
 #include <locale.h>

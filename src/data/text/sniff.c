@@ -1,3 +1,6 @@
+/*
+ * sniff.c - format detection of texts by their first line.
+ */
 #include "data/text/sniff.h"
 
 #include "data/span.h"

@@ -1,3 +1,8 @@
+/*
+ * text_blocks.c - parallel reading of texts: blocks of whole lines for all
+ * threads, at any offset of a plain file, or in turns with the one that unpacks
+ * a stream.
+ */
 #include "data/text/text_blocks.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * text_source.c - a buffered line reader over a file, a stream or memory.
+ */
 #include "data/text/text_source.h"
 
 #include <string.h>

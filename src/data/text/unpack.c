@@ -1,3 +1,7 @@
+/*
+ * unpack.c - decompression (gzip, zstd) by the first bytes of a file, member
+ * after member.  A stream that ends early is an error, never an end.
+ */
 #include "data/text/unpack.h"
 
 #include <errno.h>

@@ -1,3 +1,8 @@
+/*
+ * zip.c - a reader for zip archives.  Names, sizes and checksums are told twice
+ * in one, in the directory and before each member: what does not agree is
+ * refused.
+ */
 #include "data/text/zip.h"
 
 #include <errno.h>

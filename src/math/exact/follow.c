@@ -1,3 +1,8 @@
+/*
+ * follow.c - adaptive fixed-point scaling for sums without a proved bound.  The
+ * exponents of the next evaluation are a function of the sums of the last ones,
+ * so that every machine that replays a run has the same scales.
+ */
 #include "math/exact/follow.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * survey.c - sizes of dense rows and counts of pairs of bits, with the
+ * instruction set chosen at run time.  Blocks of rows are widened once and then
+ * read by the loops of survey_*.c, all of which give the same bits.
+ */
 #include "math/kernel/survey.h"
 
 #include <math.h>

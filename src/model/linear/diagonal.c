@@ -1,3 +1,7 @@
+/*
+ * diagonal.c - the diagonal of the Hessian, chunk by chunk, in one plain loop:
+ * it is asked for so seldom that no instruction set has its own.
+ */
 #include "model/linear/diagonal.h"
 
 #include <math.h>

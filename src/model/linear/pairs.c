@@ -1,3 +1,7 @@
+/*
+ * pairs.c - Hessians of rows of bits by population counts instead of products,
+ * where all second derivatives are equal or zero.
+ */
 #include "model/linear/pairs.h"
 
 #include <math.h>

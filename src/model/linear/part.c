@@ -1,3 +1,8 @@
+/*
+ * part.c - the sums of one worker's rows alone, for local SGD: chunks of the
+ * part are measured, bounded and added up by the functions that do it for all
+ * rows.
+ */
 #include "model/linear/part.h"
 
 #include "base/check.h"

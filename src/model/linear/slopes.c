@@ -1,3 +1,8 @@
+/*
+ * slopes.c - slopes and loss from given scores, for gradients on coded data:
+ * there the scores are decoded from the workers' answers, and only the
+ * coordinator has the labels.
+ */
 #include "base/check.h"
 #include "model/linear/problem.h"
 

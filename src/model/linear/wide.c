@@ -1,3 +1,7 @@
+/*
+ * wide.c - cache blocking over columns: residuals first, then sums of one block
+ * of columns after the other, so that no vector of sums leaves the cache.
+ */
 #include "model/linear/wide.h"
 
 enum {

@@ -1,3 +1,8 @@
+/*
+ * compute.c - parallel evaluation of chunks into one tally.  Threads have
+ * tallies of their own, or, where those would be too large, divide rows and
+ * then columns.
+ */
 #include "node/eval/compute.h"
 
 #include "base/check.h"

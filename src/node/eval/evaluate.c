@@ -1,3 +1,7 @@
+/*
+ * evaluate.c - the objective over all rows at given weights, by the same
+ * tallies as a training step: the final figures of a run.
+ */
 #include "node/eval/evaluate.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * local.c - a worker's local SGD steps with its threads: the gradient and the
+ * rows that optim/local.c asks for.
+ */
 #include "node/eval/local.h"
 #include "node/eval/sequential.h"
 

@@ -1,3 +1,7 @@
+/*
+ * products.c - the block of coded data that a worker holds, and its products.
+ * Two blocks exist while a thread still reads the old one.
+ */
 #include "node/eval/products.h"
 
 #include "base/check.h"

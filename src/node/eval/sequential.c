@@ -1,3 +1,7 @@
+/*
+ * sequential.c - a driver of sgd on this machine: rows in shuffled order, one
+ * after the other, with the objective at the end by exact tallies.
+ */
 #include "node/eval/sequential.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/*
+ * user.c - evaluation of a user's function in parallel: one chunk an item, its
+ * sizes appended for the adaptive scale, its failures ranked by how final they
+ * are.
+ */
 #include "node/eval/user.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * single.c - training in one process: ask the optimiser, evaluate all chunks
+ * with all threads, feed it.
+ */
 #include "node/fixed/single.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * door.c - rate limiting of the log lines that strangers can provoke.
+ */
 #include "node/host/door.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * farewell.c - draining of links at the end of a driver, with a limit on its
+ * patience.
+ */
 #include "node/host/farewell.h"
 
 #include "os/clock.h"

@@ -1,3 +1,7 @@
+/*
+ * keep.c - journal and checkpoint of a run in one process, written when it is
+ * interrupted, so that --resume goes on with it, alone or with workers.
+ */
 #include "node/host/keep.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * outbox.c - double buffering of answers: sums are computed, packed in place
+ * and sent from the same memory, one box in flight while the other is filled.
+ */
 #include "node/host/outbox.h"
 
 #include <stddef.h>

@@ -1,3 +1,8 @@
+/*
+ * posting.c - message passing by shared memory: a message's vectors go to the
+ * board and its head is left as a note; whatever does not fit is sent over the
+ * link instead.
+ */
 #include "node/host/posting.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * preempt.c - a timer and a thread that ask for the preemption notice of a spot
+ * instance, beside a worker's loop.
+ */
 #include "node/host/preempt.h"
 
 #include "base/mem.h"

@@ -1,3 +1,7 @@
+/*
+ * result_file.c - serialisation of a coordinator's result for its supervisor: a
+ * file, or shared memory where the disk is full.
+ */
 #include "node/host/result_file.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * room.c - admission by file descriptors: they are counted and the limit raised
+ * before a run starts.
+ */
 #include "node/host/room.h"
 
 #include "os/run/limits.h"

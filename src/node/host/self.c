@@ -1,3 +1,7 @@
+/*
+ * self.c - a worker's vitals from the kernel: processor time, run-queue delay,
+ * and stops, which are seen by an alarm that came late.
+ */
 #include "node/host/self.h"
 
 #define STOP_LEAST_US (20 * MS_US) /* Less is the scheduler's, or ours. */

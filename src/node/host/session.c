@@ -1,3 +1,8 @@
+/*
+ * session.c - flow control of one link at the coordinator: messages go first,
+ * chunks follow as the connection drains, and what waits for a relay's leaves
+ * waits in a queue of each leaf.
+ */
 #include "node/host/session.h"
 
 #include <string.h>

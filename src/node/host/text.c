@@ -1,3 +1,7 @@
+/*
+ * text.c - formatting into a buffer whose size was computed; too much is a bug,
+ * not a truncation.
+ */
 #include "node/host/text.h"
 
 #include <stdarg.h>

@@ -1,3 +1,8 @@
+/*
+ * trace_pipe.c - a pipe of trace events with two classes: what is rare is never
+ * lost, what is frequent may be when the reader is behind.  SUMs are taken
+ * apart by the reader.
+ */
 #include "node/host/trace_pipe.h"
 
 #include <string.h>

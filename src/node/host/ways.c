@@ -1,3 +1,7 @@
+/*
+ * ways.c - discovery: how to reach a coordinator, from a list of addresses and
+ * a token, or from a run's folder.
+ */
 #include "node/host/ways.h"
 
 #include <stdio.h>

@@ -1,3 +1,8 @@
+/*
+ * enrol.c - an owner's side of the roll call for private data, as callbacks of
+ * a loop: offer, schema, sizes, sums.  Only labels, counts, sizes and sums
+ * leave this process; rows do not.
+ */
 #include "node/owners/enrol.h"
 
 #include <assert.h>

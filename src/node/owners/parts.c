@@ -1,3 +1,8 @@
+/*
+ * parts.c - what a coordinator keeps of private data: homes, labels, columns
+ * and bounds, as one file in the run's folder so that a resumed run need not
+ * ask again.
+ */
 #include "node/owners/parts.h"
 
 #include <math.h>

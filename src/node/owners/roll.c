@@ -1,3 +1,8 @@
+/*
+ * roll.c - the coordinator's side of the roll call for private data: owners
+ * offer, agree on a schema, and add up sizes and sums, each stage complete
+ * before the next begins.
+ */
 #include "node/owners/roll.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * chaos_run.c - fault injection by the supervisor: kill, stop and join at given
+ * steps or as a seeded Poisson process.
+ */
 #include "node/run/chaos_run.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * client.c - the client of `muster status` and `muster stop`: one connection,
+ * one question, one answer, or the reason why there is none.
+ */
 #include "node/run/client.h"
 
 #include <stdio.h>

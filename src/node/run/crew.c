@@ -1,3 +1,7 @@
+/*
+ * crew.c - the process table of a run: who was forked as what, with which name,
+ * incarnation and listening socket, and how each ended.
+ */
 #include "node/run/crew.h"
 
 #include <stdio.h>

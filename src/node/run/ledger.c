@@ -1,3 +1,7 @@
+/*
+ * ledger.c - a run's totals over all lives of its coordinator, from trace
+ * events, ends of processes and the journal.
+ */
 #include "node/run/ledger.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * supervisor.c - supervision of a run's processes by one poll: restarts,
+ * signals, time limits, preemption, and the orderly end.
+ */
 #include "node/run/supervisor.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * judge.c - a compute thread of the coordinator for pieces about which two
+ * workers disagree (Byzantine answers).
+ */
 #include "node/star/judge.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * peer_keys.c - introductions between workers: a key for each server of chunks,
+ * from which the key of each of its guests is derived.
+ */
 #include "node/star/peer_keys.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/*
+ * tray.c - a small batch of answers that wait to be counted together.
+ */
 #include "node/star/tray.h"
 
 #include <assert.h>

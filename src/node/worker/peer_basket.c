@@ -1,3 +1,7 @@
+/*
+ * peer_basket.c - reassembly of one chunk from the parts in which a peer sends
+ * it, hashed as they come.
+ */
 #include "node/worker/peer_basket.h"
 
 #include <string.h>

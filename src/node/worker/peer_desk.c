@@ -1,3 +1,7 @@
+/*
+ * peer_desk.c - the serving side's queue for one peer: which of the wanted
+ * chunks are here, and the next part to be sent.
+ */
 #include "node/worker/peer_desk.h"
 
 #include "base/mem.h"

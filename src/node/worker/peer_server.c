@@ -1,3 +1,8 @@
+/*
+ * peer_server.c - a chunk server in a worker: accepts peers with a key from the
+ * coordinator, gives them whole chunks as their connections drain, and tells
+ * them when to wait.
+ */
 #include "node/worker/peer_server.h"
 
 #include <stdio.h>

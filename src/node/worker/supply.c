@@ -1,3 +1,8 @@
+/*
+ * supply.c - where chunks come from: a content-addressed depot, shared files by
+ * range, peers.  One thread reads, hashes and writes, a chunk at a time, so
+ * that the loop never waits for a disk.
+ */
 #include "node/worker/supply.h"
 
 #include <stdio.h>

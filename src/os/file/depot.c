@@ -1,3 +1,8 @@
+/*
+ * depot.c - a content-addressed cache on disk with a cap on its bytes.
+ * Processes that share a folder agree by a lock on the file of the count, which
+ * nobody waits for without an end.
+ */
 #include "os/file/depot.h"
 
 #include <dirent.h>

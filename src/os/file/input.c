@@ -1,3 +1,7 @@
+/*
+ * input.c - positioned reads (pread) of a plain file, and whether the file
+ * changed while it was read.
+ */
 #include "os/file/input.h"
 
 #include <errno.h>

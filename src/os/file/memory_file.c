@@ -1,4 +1,8 @@
 #define _GNU_SOURCE /* memfd_create */
+/*
+ * memory_file.c - an anonymous file in memory (memfd) made before a fork: the
+ * child's last words reach its parent even where the disk is full.
+ */
 #include "os/file/memory_file.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,9 @@
 #define _XOPEN_SOURCE 700 /* fchown */
+/*
+ * output.c - atomic replacement of files (write beside, sync, rename), links,
+ * devices and standard output included.  Whatever a user names is written
+ * through here, so that nothing is ever half written.
+ */
 #include "os/file/output.h"
 
 #include <errno.h>

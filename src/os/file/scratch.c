@@ -1,4 +1,8 @@
 #define _GNU_SOURCE
+/*
+ * scratch.c - a temporary folder under TMPDIR (mkdtemp), removed with the files
+ * in it.
+ */
 #include "os/file/scratch.h"
 
 #include <dirent.h>

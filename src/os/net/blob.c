@@ -1,3 +1,7 @@
+/*
+ * blob.c - reference-counted bytes, so that a message to a thousand workers is
+ * encoded once and queued a thousand times.
+ */
 #include "os/net/blob.h"
 
 #include "base/check.h"

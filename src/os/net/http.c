@@ -1,3 +1,8 @@
+/*
+ * http.c - a resumable download by libcurl.  A part is carried on with only if
+ * it is from the same address and the same version of the file (ETag,
+ * Last-Modified); the file appears once its SHA-256 is right.
+ */
 #include "os/net/http.h"
 
 #include <curl/curl.h>

@@ -1,4 +1,9 @@
 #define _GNU_SOURCE
+/*
+ * interface.c - the addresses of this machine's network cards (getifaddrs), by
+ * a card's name or one of its addresses.  Link-local addresses are left out:
+ * nobody else could dial them.
+ */
 #include "os/net/interface.h"
 
 #include <ifaddrs.h>

@@ -1,4 +1,9 @@
 #define _GNU_SOURCE
+/*
+ * net.c - parsing of HOST:PORT and the listening socket.  A port of the
+ * system's choice is never one that browsers and others expect another protocol
+ * at.
+ */
 #include "os/net/net.h"
 
 #include <errno.h>

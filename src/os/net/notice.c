@@ -1,3 +1,7 @@
+/*
+ * notice.c - preemption notices of spot instances: the metadata services of
+ * three providers and a file for all others, one table row each.
+ */
 #include "os/net/notice.h"
 
 #include <jansson.h>

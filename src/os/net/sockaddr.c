@@ -1,4 +1,8 @@
 #define _GNU_SOURCE
+/*
+ * sockaddr.c - one type for IPv4 and IPv6 addresses, and what the kernel says
+ * of a connection: here alone the two families are told apart.
+ */
 #include "os/net/sockaddr.h"
 
 #include <arpa/inet.h>

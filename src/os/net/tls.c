@@ -1,3 +1,8 @@
+/*
+ * tls.c - TLS 1.3 with a pre-shared key by OpenSSL, over memory buffers.  Both
+ * sides insist on the key: a server that shows a certificate instead is refused
+ * before a byte is sent.
+ */
 #include "os/net/tls.h"
 
 #include <limits.h>

@@ -1,3 +1,8 @@
+/*
+ * token.c - token files and key derivation (HKDF-SHA256): a worker's key
+ * follows from the cluster's and its name, so that one worker's token opens
+ * nothing else.
+ */
 #include "os/net/token.h"
 
 #include <openssl/core_names.h>

@@ -1,3 +1,8 @@
+/*
+ * web.c - HTTP requests with the answer in memory (libcurl): ranges of shared
+ * data, metadata services.  A metadata service is asked without proxy and
+ * redirects, because only one machine may answer for it.
+ */
 #include "os/net/web.h"
 
 #include <curl/curl.h>

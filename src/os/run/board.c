@@ -1,4 +1,9 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
+/*
+ * board.c - shared memory between a coordinator and the workers forked beside
+ * it, published by sequence numbers (a seqlock whose reader never waits).
+ * BOARD-1 to BOARD-4 of the header are kept here.
+ */
 #include "os/run/board.h"
 
 #include <assert.h>

@@ -1,4 +1,9 @@
 #define _DEFAULT_SOURCE
+/*
+ * confine.c - a seccomp filter without execve, execveat and ptrace.  The
+ * program is written out for the two architectures whose call numbers are
+ * known; elsewhere there is none.
+ */
 #include "os/run/confine.h"
 
 #include <errno.h>

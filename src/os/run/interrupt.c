@@ -1,3 +1,8 @@
+/*
+ * interrupt.c - signal handlers for a program that may be asked to end: the
+ * first signal raises a flag and puts the old handlers back, so that the second
+ * one ends the program.
+ */
 #include "os/run/interrupt.h"
 
 #include <assert.h>

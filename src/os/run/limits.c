@@ -1,3 +1,7 @@
+/*
+ * limits.c - resource limits (RLIMIT_NOFILE, RLIMIT_STACK) and the number of
+ * descriptors in use.
+ */
 #include "os/run/limits.h"
 
 #include <dirent.h>

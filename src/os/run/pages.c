@@ -1,4 +1,9 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS, madvise */
+/*
+ * pages.c - anonymous and file mappings (mmap).  A file that is cut short while
+ * it is mapped raises SIGBUS: the handler says which file it was and ends the
+ * program.
+ */
 #include "os/run/pages.h"
 
 #include <errno.h>

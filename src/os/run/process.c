@@ -1,4 +1,8 @@
 #define _GNU_SOURCE
+/*
+ * process.c - children by fork without exec.  A child dies with its parent
+ * (PR_SET_PDEATHSIG), closes what is not its own and starts with fresh signals.
+ */
 #include "os/run/process.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 #define _GNU_SOURCE
+/*
+ * signals.c - signals of a host program, kept and restored: the library may be
+ * a guest in a process that has handlers and threads of its own.
+ */
 #include "os/run/signals.h"
 
 #include <pthread.h>

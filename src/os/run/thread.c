@@ -1,3 +1,7 @@
+/*
+ * thread.c - a thread with all signals masked, a condition variable (gate) and
+ * a wake-up of a loop from another thread (bell).
+ */
 #include "os/run/thread.h"
 
 #include <signal.h>

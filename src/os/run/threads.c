@@ -1,4 +1,9 @@
 #define _GNU_SOURCE
+/*
+ * threads.c - a fork-join thread pool.  Items are taken from one counter; the
+ * mutex at the beginning and the end of a run orders all that they read and
+ * wrote.
+ */
 #include "os/run/threads.h"
 
 #include <pthread.h>

@@ -1,4 +1,8 @@
 #define _GNU_SOURCE /* syscall */
+/*
+ * usage.c - processor time and run-queue delay of this process and its threads,
+ * from getrusage and /proc/.../schedstat.
+ */
 #include "os/run/usage.h"
 
 #include <dirent.h>

@@ -1,4 +1,8 @@
 #define _GNU_SOURCE
+/*
+ * wait.c - a supervisor's poll: a pipe, signals and the end of a child, without
+ * an event loop whose state a fork would copy.
+ */
 #include "os/run/wait.h"
 
 #include <assert.h>
