@@ -252,8 +252,11 @@ static enum err fill_stage(const struct source_options *options,
                            struct stage *stage, struct why *why)
 {
     enum format format = FORMAT_LIBSVM;
-    enum err err = find_format(options, &format, why);
+    enum err err;
 
+    if (options->memory != NULL)
+        return table_read_memory(options, stage, why);
+    err = find_format(options, &format, why);
     if (err == ERR_OK)
         err = refuse_labels(options, format, why);
     if (err != ERR_OK)
@@ -275,10 +278,10 @@ static enum err fill_stage(const struct source_options *options,
     return stage_libsvm(options, stage, why);
 }
 
-static enum err build(const struct source_options *options, struct stage *stage,
-                      struct dataset *data, struct why *why)
+static enum err describe(const struct source_options *options,
+                         struct stage_options *how, struct why *why)
 {
-    struct stage_options how = {
+    *how = (struct stage_options){
         .chunk_rows = options->chunk_rows,
         .cols_min = options->cols_min,
         .cols_max = options->cols_max,
@@ -288,16 +291,26 @@ static enum err build(const struct source_options *options, struct stage *stage,
     };
 
     if (options->like != NULL) {
-        how.cols_min = options->like->cols;
-        how.cols_max = options->like->cols;
+        how->cols_min = options->like->cols;
+        how->cols_max = options->like->cols;
     }
     if (options->storage != NULL &&
-        !storage_parse(options->storage, &how.storage))
+        !storage_parse(options->storage, &how->storage))
         return why_set(why, ERR_UNKNOWN,
                        "no storage %.32s; there are f32, f64, bf16, i8, bit, "
                        "index and csr",
                        options->storage);
-    return stage_build(stage, &how, pool_of(options), data, why);
+    return ERR_OK;
+}
+
+static enum err build(const struct source_options *options, struct stage *stage,
+                      struct dataset *data, struct why *why)
+{
+    struct stage_options how;
+    const enum err err = describe(options, &how, why);
+
+    return err == ERR_OK ? stage_build(stage, &how, pool_of(options), data, why)
+                         : err;
 }
 
 static enum err settle(const struct source_options *options,
@@ -352,15 +365,41 @@ static enum err finish(const struct source_options *options,
     return ERR_OK;
 }
 
+/* Dense rows of the calling program's, without a stage in between. */
+static enum err pack_rows(const struct source_options *options,
+                          struct dataset *data, struct why *why)
+{
+    struct dataset made = {0};
+    struct stage_options how;
+    enum err err = describe(options, &how, why);
+
+    if (err == ERR_OK)
+        err = memory_pack(options->memory, wants_wide(options), &how,
+                          pool_of(options), &made, why);
+    if (err == ERR_OK)
+        err = settle(options, &made, why);
+    if (err == ERR_OK)
+        err = table_keep_plain(options, (uint32_t)options->memory->cols, why);
+    if (err == ERR_OK)
+        *data = made;
+    else
+        dataset_close(&made);
+    return err;
+}
+
 static enum err read_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
     const bool known = encoder_is_fitted(options->encoder);
     struct stage stage = {.wide = wants_wide(options)};
-    enum err err = fill_stage(options, &stage, why);
+    enum err err =
+        table_packs(options) ? pack_rows(options, data, why) : ERR_UNSUPPORTED;
 
-    if (err == ERR_OK)
-        err = finish(options, &stage, data, why);
+    if (err == ERR_UNSUPPORTED) {
+        err = fill_stage(options, &stage, why);
+        if (err == ERR_OK)
+            err = finish(options, &stage, data, why);
+    }
     if (err == ERR_OK && !known)
         options->encoder->wide = data->storage == STORAGE_F64;
     stage_close(&stage);
@@ -474,7 +513,8 @@ static enum err load_file(const struct source_options *options,
     if (err == ERR_OK && rounding.columns > 0) {
         /* A stream cannot be read twice, and a sparse table may be too
          * large for dense rows. */
-        if (input_is_stream(options->spec) || dataset_is_sparse(data))
+        if ((options->spec != NULL && input_is_stream(options->spec)) ||
+            dataset_is_sparse(data))
             note_rounding(options, &rounding, false);
         else
             err = read_wide(options, data, why);
@@ -516,9 +556,9 @@ static bool keeps_table(const struct source_options *options)
  * from the text. */
 static bool may_cache(const struct source_options *options)
 {
-    return options->cache != NULL && !input_is_stream(options->spec) &&
-           options->like == NULL && !keeps_table(options) &&
-           !encoder_is_fitted(options->encoder);
+    return options->cache != NULL && options->memory == NULL &&
+           !input_is_stream(options->spec) && options->like == NULL &&
+           !keeps_table(options) && !encoder_is_fitted(options->encoder);
 }
 
 static enum err fill_cache(const struct source_options *options,
@@ -608,10 +648,13 @@ enum err source_load(const struct source_options *options,
                      struct dataset *train, struct dataset *test,
                      bool *has_test, struct why *why)
 {
-    CHECK(options->spec != NULL);
-    if (gen_is_spec(options->spec) && refuse_gen(options, why) != ERR_OK)
+    const bool generated = options->memory == NULL && options->spec != NULL &&
+                           gen_is_spec(options->spec);
+
+    CHECK(options->spec != NULL || options->memory != NULL);
+    if (generated && refuse_gen(options, why) != ERR_OK)
         return ERR_UNSUPPORTED;
-    if (gen_is_spec(options->spec))
+    if (generated)
         return gen_load(options, train, test, has_test, why);
     if (has_test != NULL)
         *has_test = false;

@@ -19,12 +19,15 @@
 #include <stdint.h>
 
 #include "base/pool.h"
+#include "data/read/memory.h"
 #include "data/rows/dataset.h"
 #include "data/span.h"
 #include "data/table/encode.h"
 
 struct source_options {
-    const char *spec;     /* What the user typed. */
+    const char *spec; /* What the user typed; NULL with `memory`. */
+    /* Rows that the calling program holds, instead of a file; or NULL. */
+    const struct memory_rows *memory;
     struct span text;     /* csv, npz: instead of the file, for tests; at
                              NULL: the file. */
     uint64_t seed;        /* For generators. */

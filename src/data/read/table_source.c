@@ -28,6 +28,8 @@ static struct pool *pool_of(const struct source_options *options)
 
 const char *source_shown(const struct source_options *options)
 {
+    if (options->spec == NULL)
+        return "the rows";
     return strcmp(options->spec, "-") == 0 ? "standard input" : options->spec;
 }
 
@@ -666,6 +668,65 @@ enum err table_stage_npy(const struct source_options *options,
     }
     frame_close(&frame);
     csv_close(&form);
+    return err;
+}
+
+bool table_packs(const struct source_options *options)
+{
+    return options->memory != NULL && options->memory->x != NULL &&
+           !needs_frame(options) && options->drop == NULL &&
+           options->weight == NULL && options->label == NULL;
+}
+
+enum err table_keep_plain(const struct source_options *options,
+                          uint32_t features, struct why *why)
+{
+    struct schema schema = {0};
+    enum err err = ERR_OK;
+
+    if (options->encoder == NULL || encoder_is_fitted(options->encoder))
+        return ERR_OK;
+    err = schema_plain(&schema, features);
+    if (err == ERR_OK)
+        err = encoder_plain(options->encoder, &schema);
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+/* A dense array as a frame: what is scaled or filled in is so by columns. */
+static enum err stage_array(const struct source_options *options,
+                            struct stage *stage, struct why *why)
+{
+    struct csv form = {.wanted = wanted_of(options)};
+    struct frame frame = {0};
+    enum err err = refuse_words(options, why);
+
+    if (err == ERR_OK)
+        err = memory_frame(options->memory, takes_gaps(options), &form, &frame,
+                           why);
+    if (err == ERR_OK)
+        err = encode_frame(options, &frame, stage, why);
+    frame_close(&frame);
+    csv_close(&form);
+    return err;
+}
+
+enum err table_read_memory(const struct source_options *options,
+                           struct stage *stage, struct why *why)
+{
+    const struct memory_rows *const from = options->memory;
+    enum err err;
+
+    if (from->x != NULL && !table_packs(options))
+        return stage_array(options, stage, why);
+    if (fitted(options) == NULL ? table_wants_encoder(options)
+                                : !encoder_is_plain(fitted(options)))
+        return table_refuse_encoder(why);
+    err = memory_stage(from, pool_of(options), stage, why);
+    if (err == ERR_OK && from->x != NULL)
+        err = table_keep_plain(options, (uint32_t)from->cols, why);
+    else if (err == ERR_OK && options->encoder != NULL &&
+             !encoder_is_fitted(options->encoder))
+        options->encoder->indexed = true;
     return err;
 }
 

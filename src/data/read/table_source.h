@@ -24,6 +24,14 @@ MUST_CHECK enum err table_read_npy(const struct source_options *options,
 MUST_CHECK enum err table_read_idx(const struct source_options *options,
                                    struct stage *stage, struct why *why);
 
+/* Rows of the calling program's, where source.c cannot pack them at once. */
+MUST_CHECK enum err table_read_memory(const struct source_options *options,
+                                      struct stage *stage, struct why *why);
+/* Can it?  And the columns of what it packed. */
+bool table_packs(const struct source_options *options);
+MUST_CHECK enum err table_keep_plain(const struct source_options *options,
+                                     uint32_t features, struct why *why);
+
 /* One array in npy form to the stage; with `labels`, `count` of them, these are
  * its labels. */
 MUST_CHECK enum err table_stage_npy(const struct source_options *options,

@@ -352,12 +352,10 @@ static enum err say_does_not_hold(enum storage storage, struct why *why)
                    storage_name(storage), what[storage]);
 }
 
-static enum err settle_storage(const struct build *build, enum storage *storage,
-                               struct why *why)
+enum err stage_storage(const struct stage_options *options,
+                       const struct census *census, enum storage *storage,
+                       struct why *why)
 {
-    const struct stage_options *options = build->options;
-    const struct census *census = &build->census;
-
     *storage = options->choose ? storage_choose(census) : options->storage;
     if (options->like != NULL && options->choose) {
         const bool sparse = dataset_is_sparse(options->like);
@@ -568,7 +566,7 @@ static enum err build_data(struct build *build, struct pool *pool,
 
     build->census.cols = cols;
     if (err == ERR_OK)
-        err = settle_storage(build, &shape.storage, why);
+        err = stage_storage(options, &build->census, &shape.storage, why);
     if (err != ERR_OK)
         return err;
     shape.rows = (uint32_t)build->census.rows;

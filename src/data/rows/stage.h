@@ -74,6 +74,12 @@ MUST_CHECK enum err stage_add(struct stage *stage, const struct sparse *rows);
 MUST_CHECK enum err stage_unpack(const struct stage *stage,
                                  struct sparse *rows);
 
+/* The storage that `options` asks for, or the one that such values choose.
+ * ERR_RANGE with a sentence if it does not hold them. */
+MUST_CHECK enum err stage_storage(const struct stage_options *options,
+                                  const struct census *census,
+                                  enum storage *storage, struct why *why);
+
 /* The data set, labels as read, all chunks present; the blocks are gone
  * whatever the outcome.  ERR_SHAPE if there are no rows or columns, ERR_RANGE
  * if values do not fit the storage asked for, ERR_TOOBIG, ERR_NOMEM: with a

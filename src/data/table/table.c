@@ -20,7 +20,7 @@
 
 enum { PIECE_CELLS = 256, BYTE_VALUES = 256, TURNED_ENTRIES = 1 << 17 };
 
-static size_t cell_bytes(enum cell cell)
+size_t cell_bytes(enum cell cell)
 {
     static const uint8_t bytes[] = {
         [CELL_U8] = 1,  [CELL_I8] = 1,  [CELL_U16] = 2,  [CELL_I16] = 2,
@@ -73,6 +73,11 @@ static inline double load_cell(enum cell cell, size_t size, bool big_endian,
     }
     memcpy(&wide, &bits, sizeof wide);
     return wide;
+}
+
+double cell_load(enum cell cell, const void *at)
+{
+    return load_cell(cell, cell_bytes(cell), false, at);
 }
 
 static double cell_value(const struct table *table, const uint8_t *at)

@@ -11,22 +11,9 @@
 #include "base/err.h"
 #include "base/pool.h"
 #include "data/rows/stage.h"
+#include "data/table/cell.h"
 #include "data/table/columns.h"
 #include "data/text/unpack.h"
-
-enum cell {
-    CELL_U8,
-    CELL_I8,
-    CELL_U16,
-    CELL_I16,
-    CELL_U32,
-    CELL_I32,
-    CELL_U64,
-    CELL_I64,
-    CELL_F32,
-    CELL_F64,
-    CELL_BOOL
-};
 
 struct table {
     enum cell cell;
