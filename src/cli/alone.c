@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "base/flag.h"
 #include "cli/run.h"
 #include "node/fixed/single.h"
 #include "node/host/keep.h"

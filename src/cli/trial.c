@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "cli/numbers.h"
 #include "cli/rows.h"

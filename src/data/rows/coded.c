@@ -9,9 +9,9 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "math/vec.h"
-#include "os/run/threads.h"
 
 /* Doubles of a product between two looks at `cancel`. */
 #define TILE_DOUBLES 65536u

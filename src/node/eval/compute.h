@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/flag.h"
 #include "base/pool.h"
 #include "math/exact/tally.h"
 #include "model/linear/problem.h"
-#include "os/run/threads.h"
 
 struct compute {
     struct problem problem;

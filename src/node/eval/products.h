@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/flag.h"
 #include "core/action.h"
 #include "core/product.h"
 #include "data/rows/coded.h"
-#include "os/run/threads.h"
 
 struct products {
     struct job job;

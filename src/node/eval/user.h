@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/flag.h"
 #include "base/hash.h"
 #include "base/pool.h"
 #include "core/msg.h"
 #include "node/eval/compute.h"
-#include "os/run/threads.h"
 
 #define USER_MODEL UINT32_C(0x72657375) /* job.model: "user". */
 

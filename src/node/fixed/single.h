@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/flag.h"
 #include "base/hash.h"
 #include "base/pool.h"
 #include "data/rows/dataset.h"
 #include "model/linear/problem.h"
 #include "optim/optim.h"
-#include "os/run/threads.h"
 
 struct single_result {
     double *weights; /* dims; mem_free. */

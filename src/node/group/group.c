@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "core/sum/sum.h"
 #include "node/host/farewell.h"
@@ -18,7 +19,6 @@
 #include "os/random.h"
 #include "os/run/loop.h"
 #include "os/run/thread.h"
-#include "os/run/threads.h"
 #include "wire/sum_codec.h"
 
 #define RETRY_US     (10 * MS_US)

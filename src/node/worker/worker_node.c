@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "core/worker/worker.h"
 #include "math/exact/follow.h"

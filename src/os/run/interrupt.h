@@ -7,7 +7,7 @@
 #ifndef OS_INTERRUPT_H
 #define OS_INTERRUPT_H
 
-#include "os/run/threads.h"
+#include "base/flag.h"
 
 enum { INTERRUPT_INT = 2 }; /* SIGINT, as interrupt_signal tells it. */
 

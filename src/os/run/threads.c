@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -169,19 +170,4 @@ uint32_t threads_available(void)
         return 1;
     count = CPU_COUNT(&set);
     return count < 1 ? 1 : (uint32_t)count;
-}
-
-void flag_raise(struct flag *flag)
-{
-    __atomic_store_n(&flag->raised, 1, __ATOMIC_RELEASE);
-}
-
-void flag_lower(struct flag *flag)
-{
-    __atomic_store_n(&flag->raised, 0, __ATOMIC_RELEASE);
-}
-
-bool flag_raised(const struct flag *flag)
-{
-    return __atomic_load_n(&flag->raised, __ATOMIC_ACQUIRE) != 0;
 }

@@ -1,5 +1,5 @@
 /*
- * threads.h - real threads behind base/pool.h, and one flag between threads.
+ * threads.h - real threads behind base/pool.h.
  *
  * A pool is used by one thread at a time, its owner; the owner's own thread is
  * number 0 and works too.  Every other thread takes part in every run and says
@@ -9,7 +9,6 @@
 #ifndef OS_THREADS_H
 #define OS_THREADS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -24,14 +23,5 @@ void threads_free(struct pool *pool); /* Accepts NULL. */
 
 /* Processors this process may use, at least 1. */
 uint32_t threads_available(void);
-
-/* A flag that any thread may raise, lower and look at. */
-struct flag {
-    int raised; /* Atomic; by the functions below only. */
-};
-
-void flag_raise(struct flag *flag);
-void flag_lower(struct flag *flag);
-bool flag_raised(const struct flag *flag);
 
 #endif /* OS_THREADS_H */

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/flag.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "code/preset.h"

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "node/eval/compute.h"
+#include "os/run/threads.h"
 
 /* Weights from which on three threads share; two of these from which two do. */
 enum { WIDE = (1 << 19) + 40 };

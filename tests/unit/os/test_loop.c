@@ -17,11 +17,11 @@
 
 #include <cmocka.h>
 
+#include "base/flag.h"
 #include "base/mem.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "os/run/process.h"
-#include "os/run/threads.h"
 #include "os/run/wait.h"
 
 struct fixture {

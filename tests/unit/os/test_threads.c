@@ -2,6 +2,7 @@
  * A pool must run every item exactly once, on a thread of its own number, and
  * let nothing of a run outlive it.
  */
+#include "base/flag.h"
 #include "os/run/threads.h"
 
 #include <setjmp.h>
