@@ -1,7 +1,7 @@
 /*
- * frame.c - a table by columns with dictionaries of words, read line by line by
- * one thread: what an encoder is fitted to.  Categories are sorted when all
- * rows are there, so that their numbers do not depend on the order of rows.
+ * frame.c - a table by columns, read line by line by one thread: what an
+ * encoder is fitted to.  Every column of words has a dictionary while it is
+ * read, which gives the categories their numbers when all rows are there.
  */
 #include "data/table/frame.h"
 
@@ -12,113 +12,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/table/dictionary.h"
 #include "data/text/number.h"
-
-/* A column while it is read: categories in order of appearance, found by an
- * open hash table. */
-struct dictionary {
-    struct category *category;
-    uint32_t count;
-    size_t capacity;
-    uint32_t *slot; /* Category + 1; 0: free. */
-    size_t slots;   /* A power of two. */
-};
-
-static void dictionary_close(struct dictionary *words)
-{
-    for (uint32_t i = 0; i < words->count; i++)
-        mem_free(words->category[i].text);
-    mem_free(words->category);
-    mem_free(words->slot);
-    *words = (struct dictionary){0};
-}
-
-/* FNV-1a. */
-static uint64_t hash_span(struct span text)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.at[i]) * UINT64_C(1099511628211);
-    return hash ^ hash >> 32;
-}
-
-/* The slot that holds `text` or is free for it. */
-static size_t find_slot(const struct dictionary *words, struct span text)
-{
-    size_t at = hash_span(text) & (words->slots - 1);
-
-    while (words->slot[at] != 0 &&
-           !span_is(text, words->category[words->slot[at] - 1].text))
-        at = (at + 1) & (words->slots - 1);
-    return at;
-}
-
-static enum err grow_slots(struct dictionary *words)
-{
-    const size_t slots = words->slots == 0 ? 64 : words->slots * 2;
-    uint32_t *fresh = mem_new(slots, sizeof *fresh);
-
-    if (fresh == NULL)
-        return ERR_NOMEM;
-    mem_free(words->slot);
-    words->slot = fresh;
-    words->slots = slots;
-    for (uint32_t i = 0; i < words->count; i++) {
-        const char *text = words->category[i].text;
-
-        fresh[find_slot(words, (struct span){text, strlen(text)})] = i + 1;
-    }
-    return ERR_OK;
-}
-
-static char *copy_span(struct span text)
-{
-    char *copy = mem_new(text.size + 1, 1);
-
-    if (copy != NULL && text.size > 0)
-        memcpy(copy, text.at, text.size);
-    return copy;
-}
-
-static enum err add_word(struct dictionary *words, struct span text, size_t at)
-{
-    if (words->count + 1 > words->capacity) {
-        struct category *grown =
-            mem_grow(words->category, words->count, words->count + 1,
-                     sizeof *grown, &words->capacity);
-
-        if (grown == NULL)
-            return ERR_NOMEM;
-        words->category = grown;
-    }
-    words->category[words->count].text = copy_span(text);
-    if (words->category[words->count].text == NULL)
-        return ERR_NOMEM;
-    words->slot[at] = ++words->count;
-    return ERR_OK;
-}
-
-static enum err look_up(struct dictionary *words, struct span text,
-                        uint32_t *code)
-{
-    size_t at;
-    enum err err;
-
-    if (((size_t)words->count + 1) * 2 > words->slots) {
-        err = grow_slots(words);
-        if (err != ERR_OK)
-            return err;
-    }
-    at = find_slot(words, text);
-    if (words->slot[at] == 0) {
-        err = add_word(words, text, at);
-        if (err != ERR_OK)
-            return err;
-    }
-    *code = words->slot[at] - 1;
-    return ERR_OK;
-}
 
 /* --- reading --------------------------------------------------------------
  */
@@ -382,7 +277,7 @@ static enum err put_word(struct frame_reader *reader, struct span field,
         *code = FRAME_MISSING;
         return put_number(reader, field, label, &none, why);
     }
-    err = look_up(&reader->words[j], field, code);
+    err = dictionary_look_up(&reader->words[j], field, code);
     return err == ERR_OK ? ERR_OK : why_set(why, err, "%s", err_text(err));
 }
 
@@ -528,98 +423,8 @@ static enum err read_rows(struct frame_reader *reader,
     return ERR_OK;
 }
 
-/* --- numbering ------------------------------------------------------------
+/* --- the end of the rows ---------------------------------------------------
  */
-
-struct numbered {
-    struct category category;
-    uint32_t old;
-};
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(((const struct numbered *)a)->category.text,
-                  ((const struct numbered *)b)->category.text);
-}
-
-/* Which of "9" and "9.0" names their category must not depend on which came
- * first. */
-static int by_value(const void *a, const void *b)
-{
-    const double x = ((const struct numbered *)a)->category.value;
-    const double y = ((const struct numbered *)b)->category.value;
-
-    return x < y ? -1 : x > y ? 1 : by_text(a, b);
-}
-
-static bool read_values(struct dictionary *words)
-{
-    for (uint32_t i = 0; i < words->count; i++) {
-        struct category *const one = &words->category[i];
-
-        if (number_parse(one->text, strlen(one->text), &one->value) !=
-            NUMBER_OK)
-            return false;
-    }
-    return true;
-}
-
-/* Sort the categories, join those of equal value, and note where each of the
- * old ones went. */
-static void sort_categories(struct frame_column *column,
-                            struct dictionary *words, struct numbered *sorted,
-                            uint32_t *fresh)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < words->count; i++)
-        sorted[i] = (struct numbered){words->category[i], i};
-    if (words->count > 1)
-        qsort(sorted, words->count, sizeof *sorted,
-              column->numeric ? by_value : by_text);
-    for (uint32_t i = 0; i < words->count; i++) {
-        struct category *const one = &sorted[i].category;
-
-        if (count > 0 && column->numeric &&
-            words->category[count - 1].value == one->value)
-            mem_free(one->text);
-        else
-            words->category[count++] = *one;
-        fresh[sorted[i].old] = count - 1;
-    }
-    words->count = count;
-}
-
-static void renumber_rows(struct frame_column *column, uint32_t rows,
-                          const uint32_t *fresh)
-{
-    for (uint32_t i = 0; i < rows; i++) {
-        if (column->code[i] != FRAME_MISSING)
-            column->code[i] = fresh[column->code[i]];
-    }
-}
-
-static enum err number_column(struct frame_column *column,
-                              struct dictionary *words, uint32_t rows)
-{
-    struct numbered *sorted = mem_new(words->count, sizeof *sorted);
-    uint32_t *fresh = mem_new(words->count, sizeof *fresh);
-    enum err err = ERR_NOMEM;
-
-    if (sorted != NULL && fresh != NULL) {
-        column->numeric = read_values(words);
-        sort_categories(column, words, sorted, fresh);
-        renumber_rows(column, rows, fresh);
-        column->category = words->category;
-        column->categories = words->count;
-        words->category = NULL;
-        words->count = 0;
-        err = ERR_OK;
-    }
-    mem_free(sorted);
-    mem_free(fresh);
-    return err;
-}
 
 /* Labels that turn out to be numbers are what they say. */
 static enum err finish_labels(struct frame_reader *reader)
@@ -627,7 +432,7 @@ static enum err finish_labels(struct frame_reader *reader)
     struct frame *const frame = reader->frame;
     struct frame_column *const classes = &frame->classes;
 
-    if (number_column(classes, &reader->words[frame->cols], frame->rows) !=
+    if (dictionary_settle(classes, &reader->words[frame->cols], frame->rows) !=
         ERR_OK)
         return ERR_NOMEM;
     for (uint32_t i = 0; i < frame->rows; i++) {
@@ -647,8 +452,8 @@ static enum err finish(struct frame_reader *reader, struct why *why)
     CHECK(reader->words != NULL); /* There are rows. */
     for (uint32_t j = 0; j < frame->cols; j++) {
         if (frame->column[j].categorical &&
-            number_column(&frame->column[j], &reader->words[j], frame->rows) !=
-                ERR_OK)
+            dictionary_settle(&frame->column[j], &reader->words[j],
+                              frame->rows) != ERR_OK)
             return why_set(why, ERR_NOMEM, "out of memory");
     }
     if (frame->classes.categorical && finish_labels(reader) != ERR_OK)
@@ -688,6 +493,15 @@ void frame_drop(struct frame *frame, uint32_t col)
     frame->cols--;
 }
 
+void frame_renumber(struct frame_column *column, uint32_t rows,
+                    const uint32_t *fresh)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        if (column->code[i] != FRAME_MISSING)
+            column->code[i] = fresh[column->code[i]];
+    }
+}
+
 /* Number the categories that some row has afresh; the rest go. */
 static enum err drop_unused(struct frame_column *column, uint32_t rows)
 {
@@ -709,7 +523,7 @@ static enum err drop_unused(struct frame_column *column, uint32_t rows)
         fresh[i] = count++;
     }
     column->categories = count;
-    renumber_rows(column, rows, fresh);
+    frame_renumber(column, rows, fresh);
     mem_free(fresh);
     return ERR_OK;
 }
@@ -773,4 +587,14 @@ uint32_t frame_category(const struct frame_column *column, const char *text)
                          : strcmp(column->category[low].text, text) == 0))
         return low;
     return column->categories;
+}
+
+uint32_t *frame_translate(const struct frame_column *from,
+                          const struct frame_column *known)
+{
+    uint32_t *const code = mem_new(from->categories, sizeof *code);
+
+    for (uint32_t i = 0; code != NULL && i < from->categories; i++)
+        code[i] = frame_category(known, from->category[i].text);
+    return code;
 }

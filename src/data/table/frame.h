@@ -99,7 +99,14 @@ void frame_drop(struct frame *frame, uint32_t col);
  * more go too.  ERR_NOMEM. */
 MUST_CHECK enum err frame_keep_labels(struct frame *frame, double a, double b);
 
+/* Category i of the column's rows becomes fresh[i]. */
+void frame_renumber(struct frame_column *column, uint32_t rows,
+                    const uint32_t *fresh);
 /* The number of `text` among the categories, or `categories` if new. */
 uint32_t frame_category(const struct frame_column *column, const char *text);
+/* The same for every category of a column, in its order; to be freed.  NULL:
+ * out of memory. */
+uint32_t *frame_translate(const struct frame_column *from,
+                          const struct frame_column *known);
 
 #endif /* DATA_FRAME_H */
