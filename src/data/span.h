@@ -56,6 +56,18 @@ static inline void list_add(char *list, size_t size, const char *word)
                    word);
 }
 
+/* Without the blanks at its ends. */
+static inline struct span span_trim(struct span span)
+{
+    while (span.size > 0 && span.at[0] == ' ') {
+        span.at++;
+        span.size--;
+    }
+    while (span.size > 0 && span.at[span.size - 1] == ' ')
+        span.size--;
+    return span;
+}
+
 static inline bool span_is(struct span span, const char *text)
 {
     size_t size;

@@ -12,7 +12,6 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "data/text/disguise.h"
 #include "data/text/number.h"
 #include "data/text/text_source.h"
 
@@ -23,265 +22,6 @@ void csv_close(struct csv *csv)
     mem_free(csv->names);
     columns_close(&csv->columns);
     *csv = (struct csv){0};
-}
-
-/* Outside of quotes. */
-static bool has_outside(struct span line, char c)
-{
-    bool inside = false;
-
-    for (size_t i = 0; i < line.size; i++) {
-        inside ^= line.at[i] == '"';
-        if (!inside && line.at[i] == c)
-            return true;
-    }
-    return false;
-}
-
-/* Whichever of tab, semicolon, comma and bar the line has, tab first: text with
- * tabs may well have commas in it. */
-static char find_separator(struct span line)
-{
-    static const char candidates[] = {'\t', ';', ',', '|'};
-
-    for (size_t i = 0; i < sizeof candidates; i++) {
-        if (has_outside(line, candidates[i]))
-            return candidates[i];
-    }
-    return ',';
-}
-
-/* Does the line end within quotes, as csv_field sees it?  `inside`: it begins
- * there. */
-static bool ends_in_quotes(char separator, struct span line, bool inside)
-{
-    bool first = true; /* Of a field, but for blanks. */
-
-    if (memchr(line.at, '"', line.size) == NULL)
-        return inside;
-    for (size_t i = 0; i < line.size; i++) {
-        const char c = line.at[i];
-
-        if (inside && c == '"' && i + 1 < line.size && line.at[i + 1] == '"') {
-            i++;
-        } else if (c == '"' && (inside || first)) {
-            inside = !inside;
-            first = false;
-        } else if (!inside) {
-            first = c == separator || (first && c == ' ');
-        }
-    }
-    return inside;
-}
-
-enum err csv_line(struct text_source *source, char separator, struct span *line,
-                  uint64_t *number, struct why *why)
-{
-    enum err err = text_line(source, &line->at, &line->size, why);
-    bool more;
-
-    if (err != ERR_OK || line->at == NULL)
-        return err;
-    *number = source->line;
-    if (separator == 0)
-        separator = find_separator(*line);
-    more = ends_in_quotes(separator, *line, false);
-    while (more && line->size < CSV_LINE_MAX) {
-        const size_t seen = line->size;
-
-        err = text_join(source, &line->at, &line->size, &more, why);
-        if (err != ERR_OK)
-            return err;
-        more = more &&
-               ends_in_quotes(separator,
-                              (struct span){line->at + seen, line->size - seen},
-                              true);
-    }
-    return ERR_OK;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ';
-}
-
-static struct span trim(struct span span)
-{
-    while (span.size > 0 && is_blank(span.at[0])) {
-        span.at++;
-        span.size--;
-    }
-    while (span.size > 0 && is_blank(span.at[span.size - 1]))
-        span.size--;
-    return span;
-}
-
-/* `line` begins with a quote. */
-static enum err quoted_field(struct span *line, char *scratch,
-                             struct span *field, struct why *why)
-{
-    size_t used = 0;
-    size_t at = 1;
-
-    for (;; at++) {
-        if (at >= line->size)
-            return why_set(why, ERR_FORMAT,
-                           "a quote is opened and not closed again; a quote "
-                           "that belongs to the text is written twice");
-        if (line->at[at] == '"') {
-            if (at + 1 >= line->size || line->at[at + 1] != '"')
-                break;
-            at++;
-        }
-        scratch[used++] = line->at[at];
-    }
-    *field = (struct span){scratch, used};
-    line->at += at + 1;
-    line->size -= at + 1;
-    return ERR_OK;
-}
-
-enum err csv_field(char separator, struct span *line, char *scratch,
-                   struct span *field, bool *more, struct why *why)
-{
-    const char *end;
-    size_t size;
-
-    while (line->size > 0 && is_blank(*line->at)) {
-        line->at++;
-        line->size--;
-    }
-    if (line->size > 0 && *line->at == '"') {
-        const enum err err = quoted_field(line, scratch, field, why);
-
-        if (err != ERR_OK)
-            return err;
-        while (line->size > 0 && is_blank(*line->at)) {
-            line->at++;
-            line->size--;
-        }
-        if (line->size > 0 && *line->at != separator)
-            return why_set(why, ERR_FORMAT,
-                           "'%s' after a closing quote; put a separator "
-                           "between fields",
-                           quote((struct span){line->at, 1}).text);
-        *more = line->size > 0;
-    } else {
-        end = line->size == 0 ? NULL : memchr(line->at, separator, line->size);
-        size = end == NULL ? line->size : (size_t)(end - line->at);
-        *field = trim((struct span){line->at, size});
-        *more = end != NULL;
-        line->at += size;
-        line->size -= size;
-    }
-    if (*more) {
-        line->at++;
-        line->size--;
-    }
-    return ERR_OK;
-}
-
-bool csv_is_missing(struct span field)
-{
-    static const char *const texts[] = {
-        "",        "?",       "NA",       "N/A",     "n/a",  "NaN",
-        "nan",     "NAN",     "-NaN",     "-nan",    "-NAN", "null",
-        "NULL",    "None",    "#NA",      "<NA>",    "#N/A", "1.#IND",
-        "-1.#IND", "1.#QNAN", "-1.#QNAN", "#N/A N/A"};
-
-    if (field.size > 8)
-        return false;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (span_is(field, texts[i]))
-            return true;
-    }
-    return false;
-}
-
-bool csv_is_boolean(struct span field, double *value)
-{
-    static const char *const texts[] = {"False", "True",  "false",
-                                        "true",  "FALSE", "TRUE"};
-
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (span_is(field, texts[i])) {
-            *value = (double)(i % 2);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What to do about a number in disguise; a label is not to be dropped. */
-static enum err say_disguise(struct span field, const char *disguise,
-                             bool label, struct why *why)
-{
-    return why_set(why, ERR_FORMAT,
-                   "'%s' is %s, not a plain number; write the column's values "
-                   "as numbers, %stake them for %s with --categorical "
-                   "auto,COLUMN",
-                   quote(field).text, disguise,
-                   label ? "or " : "leave it out with --drop, or ",
-                   label ? "classes" : "categories");
-}
-
-enum err csv_number(struct span field, bool label, double *value,
-                    struct why *why)
-{
-    const char *disguise;
-
-    if (csv_is_missing(field))
-        return why_set(why, ERR_FORMAT,
-                       "%s%s%s; --missing mean, median, zero or indicator "
-                       "fills such fields in, --drop leaves the column out",
-                       field.size == 0 ? "the field is empty" : "'",
-                       quote(field).text,
-                       field.size == 0 ? "" : "' is a missing value");
-    switch (number_parse(field.at, field.size, value)) {
-    case NUMBER_OK:
-        return ERR_OK;
-    case NUMBER_NONFINITE:
-        return why_set(why, ERR_RANGE, "%s; values must be finite: %s",
-                       quote(field).text,
-                       label ? "leave the row out"
-                             : "write a number, or nothing at all and add "
-                               "--missing mean");
-    case NUMBER_HUGE:
-        return why_set(why, ERR_RANGE, "%s is too large; at most %s",
-                       quote(field).text, sparse_limit(true));
-    case NUMBER_NOT:
-        break;
-    }
-    if (csv_is_boolean(field, value))
-        return ERR_OK;
-    disguise = disguise_of(field);
-    if (disguise != NULL)
-        return say_disguise(field, disguise, label, why);
-    return why_set(why, ERR_FORMAT,
-                   "'%s' is not a number; if the column holds words, name it "
-                   "in --categorical",
-                   quote(field).text);
-}
-
-bool csv_is_weight(double value)
-{
-    return value > 0 && value <= CSV_WEIGHT_MAX;
-}
-
-enum err csv_say_weight(const char *text, struct why *why)
-{
-    return why_set(why, ERR_RANGE,
-                   "'%s' is no weight; weights of rows are numbers above 0, at "
-                   "most %g",
-                   text, CSV_WEIGHT_MAX);
-}
-
-enum err csv_weight(struct span field, double *value, struct why *why)
-{
-    return number_parse(field.at, field.size, value) == NUMBER_OK &&
-                   csv_is_weight(*value)
-               ? ERR_OK
-               : csv_say_weight(quote(field).text, why);
 }
 
 const char *csv_name(const struct csv *csv, uint32_t col)
@@ -509,7 +249,7 @@ static enum err refuse_form(struct span line, struct why *why)
                           memcmp(line.at, "\xfe\xff", 2) == 0))
         return why_set(why, ERR_FORMAT,
                        "UTF-16; save it as UTF-8, or iconv -f UTF-16 -t UTF-8");
-    if (has_outside(line, '\r'))
+    if (csv_has_outside(line, '\r'))
         return why_set(why, ERR_FORMAT,
                        "a carriage return within the line; if lines end with "
                        "them alone, tr '\\r' '\\n' makes them line feeds");
@@ -542,7 +282,7 @@ enum err csv_look(struct csv *csv, const char *line, size_t size,
         return err;
     scratch = mem_new(size + 1, 1);
     if (csv->separator == 0)
-        csv->separator = find_separator(first);
+        csv->separator = csv_separator(first);
     mem_free(csv->names);
     csv->names = mem_new(2 * size + 2, 1);
     err = scratch == NULL || csv->names == NULL
@@ -671,7 +411,7 @@ static enum err read_line(const struct csv *csv, struct span line,
 {
     enum err err;
 
-    if (trim(line).size == 0 || (line.size == 1 && *line.at == '\r'))
+    if (span_trim(line).size == 0 || (line.size == 1 && *line.at == '\r'))
         return ERR_OK;
     err = sparse_reserve(sparse, csv->cols);
     if (err != ERR_OK)

@@ -22,12 +22,9 @@
 #include "data/rows/stage.h"
 #include "data/span.h"
 #include "data/table/columns.h"
+#include "data/table/csv_field.h"
 #include "data/text/text_blocks.h"
 #include "data/text/text_source.h"
-
-#define CSV_WEIGHT_MAX 1e12
-/* A quote that is open for longer is taken for one that nobody closed. */
-#define CSV_LINE_MAX ((size_t)1 << 24)
 
 enum csv_header { HEADER_AUTO, HEADER_YES, HEADER_NO };
 
@@ -75,18 +72,6 @@ bool csv_place(const struct csv *csv, struct span wanted, uint32_t *col);
 MUST_CHECK enum err csv_find(const struct csv *csv, struct span wanted,
                              uint32_t *col, struct why *why);
 
-/* The next line, as text_line gives it, with those that follow as long as a
- * quote is open; *number is that of the first. */
-MUST_CHECK enum err csv_line(struct text_source *source, char separator,
-                             struct span *line, uint64_t *number,
-                             struct why *why);
-
-/* Cuts the next field off `line`.  A quoted field is unquoted in place of
- * `scratch`, which has room for the line.  *more says whether a separator
- * followed.  ERR_FORMAT with a sentence. */
-MUST_CHECK enum err csv_field(char separator, struct span *line, char *scratch,
-                              struct span *field, bool *more, struct why *why);
-
 /* All rows, numbers only, by all threads; `text` instead of the file if it is
  * not NULL.  ERR_FORMAT or ERR_UNSUPPORTED (features in another order)
  * may be mended by reading a frame. */
@@ -94,29 +79,11 @@ MUST_CHECK enum err csv_stage(const char *path, const struct span *text,
                               struct csv *csv, struct pool *pool,
                               struct stage *stage, struct why *why);
 
-/* Does a field stand for a value that is not there?  Empty, ?, and what pandas
- * takes for missing: NA, N/A, n/a, NaN, nan, null, NULL, None, #NA, #N/A, <NA>,
- * -nan, 1.#IND and their like. */
-bool csv_is_missing(struct span field);
-/* True or False, in the ways that programs write them. */
-bool csv_is_boolean(struct span field, double *value);
-
 /* As text_format wants them; `options` is a struct csv. */
 MUST_CHECK enum err csv_block_begin(void *options, const char *line,
                                     size_t size, bool *skip, struct why *why);
 MUST_CHECK enum err csv_block(const struct text_block *block,
                               const void *options, struct sparse *sparse,
                               struct why *why);
-
-/* A field as a number; the sentence does not name the column. */
-MUST_CHECK enum err csv_number(struct span field, bool label, double *value,
-                               struct why *why);
-
-/* The same for the weight of a row: above 0, at most CSV_WEIGHT_MAX. */
-MUST_CHECK enum err csv_weight(struct span field, double *value,
-                               struct why *why);
-bool csv_is_weight(double value);
-/* The sentence for others. */
-enum err csv_say_weight(const char *text, struct why *why);
 
 #endif /* DATA_CSV_H */

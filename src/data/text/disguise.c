@@ -30,15 +30,6 @@ static void skip(struct span *text, size_t count)
     text->size -= count;
 }
 
-static struct span trim(struct span text)
-{
-    while (text.size > 0 && text.at[0] == ' ')
-        skip(&text, 1);
-    while (text.size > 0 && text.at[text.size - 1] == ' ')
-        text.size--;
-    return text;
-}
-
 static bool cut_front(struct span *text, const char *with)
 {
     const size_t size = strlen(with);
@@ -46,7 +37,7 @@ static bool cut_front(struct span *text, const char *with)
     if (text->size <= size || memcmp(text->at, with, size) != 0)
         return false;
     skip(text, size);
-    *text = trim(*text);
+    *text = span_trim(*text);
     return true;
 }
 
@@ -58,7 +49,7 @@ static bool cut_end(struct span *text, const char *with)
         strncasecmp(text->at + text->size - size, with, size) != 0)
         return false;
     text->size -= size;
-    *text = trim(*text);
+    *text = span_trim(*text);
     return true;
 }
 
@@ -239,7 +230,7 @@ static bool is_time(struct span text)
         return false;
     if (rest.size > 1 && *rest.at == '.')
         skip(&rest, 1 + digits_of((struct span){rest.at + 1, rest.size - 1}));
-    rest = trim(rest);
+    rest = span_trim(rest);
     return rest.size == 0 || span_is(rest, "Z") || span_is(rest, "UTC") ||
            (rest.size == 2 && (rest.at[1] | 0x20) == 'm') ||
            (rest.size >= 3 && (*rest.at == '+' || *rest.at == '-') &&
@@ -312,20 +303,20 @@ static const char *moment_of(struct span text)
         return NULL;
     if (text.size > 0 && (*text.at == ' ' || *text.at == 'T')) {
         skip(&text, 1);
-        return is_time(trim(text)) ? "a date" : NULL;
+        return is_time(span_trim(text)) ? "a date" : NULL;
     }
     return text.size == 0 ? "a date" : NULL;
 }
 
 const char *disguise_of(struct span field)
 {
-    struct span text = trim(field);
+    struct span text = span_trim(field);
     const char *const moment = moment_of(text);
 
     if (moment != NULL)
         return moment;
     if (text.size > 2 && text.at[0] == '(' && text.at[text.size - 1] == ')')
-        text = trim((struct span){text.at + 1, text.size - 2});
+        text = span_trim((struct span){text.at + 1, text.size - 2});
     else if (!cut_front(&text, "-"))
         (void)cut_front(&text, "+");
     if (written_oddly(text) != NULL)
