@@ -98,10 +98,12 @@ int cross_command(struct cli *cli, const struct setup *setup)
                          (uint32_t)option_count(&cli->options, OPT_FOLDS),
                          option_count(&cli->options, OPT_SEED), &why);
     if (err == ERR_OK) {
-        trial->options = cli->options;
+        trial->options.shape = cli->options.shape;
         trial->model = setup->model;
-        err = trial_init(trial, setup, &plan);
+        err = recipe_copy(&trial->options.recipe, &cli->options.recipe, &why);
     }
+    if (err == ERR_OK)
+        err = trial_init(trial, setup, &plan);
     if (err == ERR_OK)
         err = trials_run(cli, setup, &plan, trial, 1, &why);
     if (err == ERR_OK) {

@@ -8,7 +8,7 @@
 #include "cli/run.h"
 
 struct demo_setting {
-    enum option_id id;
+    int id;
     const char *text;
 };
 

@@ -21,12 +21,12 @@ enum role {
 static const char model_head[] = "solver_type ";
 
 struct named {
-    enum option_id id;
+    int id;
     uint32_t commands;
     enum role role;
-    const char *prefix;    /* The file's name comes after it; NULL: none. */
-    enum option_id action; /* Only if this option ... */
-    const char *when;      /* ... has this value; NULL: always. */
+    const char *prefix; /* The file's name comes after it; NULL: none. */
+    int action;         /* Only if this option ... */
+    const char *when;   /* ... has this value; NULL: always. */
 };
 
 enum { EVERY = CMD_ALL };
@@ -98,13 +98,13 @@ static enum err check_pair(const struct named *written, const char *path,
         return why_set(why, ERR_SHAPE,
                        "%.200s is read by this command (%s) and would be "
                        "written over (%s); name another file to write",
-                       path, option_table()[other->id].name,
-                       option_table()[written->id].name);
+                       path, option_row(other->id)->name,
+                       option_row(written->id)->name);
     return why_set(why, ERR_SHAPE,
                    "--%s and --%s would both be written to %.200s; name two "
                    "files",
-                   option_table()[written->id].name,
-                   option_table()[other->id].name, path);
+                   option_row(written->id)->name, option_row(other->id)->name,
+                   path);
 }
 
 /* A file with something in it that does not begin as models do. */
@@ -179,8 +179,8 @@ static enum err check_written(const struct options *options,
     if (row->role == WRITE_UNDER)
         return ERR_OK;
     err = output_check(path, why);
-    if (err != ERR_OK && option_table()[row->id].section != NULL)
-        return why_in(why, err, "--%s", option_table()[row->id].name);
+    if (err != ERR_OK && option_use(row->id)->section != NULL)
+        return why_in(why, err, "--%s", option_row(row->id)->name);
     return err;
 }
 

@@ -30,13 +30,13 @@
 #define WIDTH        12
 
 /* Options that change a training and nothing before it. */
-static const enum option_id keys[] = {
+static const int keys[] = {
     OPT_COST, OPT_L2,    OPT_LR,  OPT_DECAY, OPT_SCHEDULE, OPT_MOMENTUM,
     OPT_EPS,  OPT_STEPS, OPT_TOL, OPT_OPTIM, OPT_MODEL,
 };
 
 struct axis {
-    enum option_id id;
+    int id;
     const char *key;    /* As typed. */
     const char *values; /* Texts one after the other, each with its NUL. */
     uint32_t count;
@@ -59,7 +59,7 @@ static const char *value_of(const struct axis *axis, uint32_t index)
     return at;
 }
 
-static bool is_key(enum option_id id)
+static bool is_key(int id)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i] == id)
@@ -158,14 +158,17 @@ static enum err set_values(const struct grid *grid, uint32_t index,
 enum err grid_check(const struct options *options, struct why *why)
 {
     struct grid *grid = mem_new(1, sizeof *grid);
-    struct options copy = *options;
+    struct options copy = {.shape = options->shape};
     enum err err;
 
     if (grid == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     err = parse(grid, option_text(options, OPT_GRID), why);
+    if (err == ERR_OK)
+        err = recipe_copy(&copy.recipe, &options->recipe, why);
     for (uint32_t i = 0; err == ERR_OK && i < grid->trials; i++)
         err = set_values(grid, i, &copy, NULL, 0, why);
+    options_close(&copy);
     mem_free(grid);
     return err;
 }
@@ -195,9 +198,11 @@ static enum err make_trials(const struct cli *cli, const struct setup *setup,
     for (uint32_t i = 0; i < grid->trials && err == ERR_OK; i++) {
         struct trial *trial = &trials[i];
 
-        trial->options = cli->options;
-        err = set_values(grid, i, &trial->options, trial->text,
-                         sizeof trial->text, why);
+        trial->options.shape = cli->options.shape;
+        err = recipe_copy(&trial->options.recipe, &cli->options.recipe, why);
+        if (err == ERR_OK)
+            err = set_values(grid, i, &trial->options, trial->text,
+                             sizeof trial->text, why);
         if (err == ERR_OK)
             err = setup_model(setup, &trial->options, &trial->model, why);
         if (err == ERR_OK &&

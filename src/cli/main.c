@@ -23,8 +23,7 @@
 #define POSITIONAL(bit, ...)                                                   \
     {                                                                          \
         .command = (bit), .positional = {__VA_ARGS__},                         \
-        .positional_count =                                                    \
-            sizeof((enum option_id[]){__VA_ARGS__}) / sizeof(enum option_id)   \
+        .positional_count = sizeof((int[]){__VA_ARGS__}) / sizeof(int)         \
     }
 
 static const struct command commands[] = {

@@ -78,7 +78,7 @@ static double trace_work(const struct delay_trace *trace)
 
 static void size_up(const struct options *options, struct asked *asked)
 {
-    const struct setting *span = &options->setting[OPT_WORKERS];
+    const struct setting *span = option_setting(options, OPT_WORKERS);
     const struct delay_trace *trace = only_trace(asked);
 
     asked->workers = span->text != NULL

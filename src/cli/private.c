@@ -27,7 +27,7 @@ bool private_wanted(const struct options *options)
 
 /* What needs rows here, or other rows than their owner's. */
 static const struct {
-    enum option_id id;
+    int id;
     const char *why;
 } refused[] = {
     {OPT_N, "workers are the owners, who join by themselves"},
@@ -68,7 +68,7 @@ static enum err refuse_options(const struct options *options, struct why *why)
         if (option_given(options, refused[i].id))
             return why_set(why, ERR_SHAPE,
                            "--%s does not go with --data-private: %s",
-                           option_table()[refused[i].id].name, refused[i].why);
+                           option_row(refused[i].id)->name, refused[i].why);
     }
     if (valid != NULL && rows_is_part(valid, &part))
         return why_set(why, ERR_SHAPE,

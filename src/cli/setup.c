@@ -28,8 +28,27 @@
 #define SIMULATED_WORKERS 8u
 #define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
 
+/* Values that were worked out, for whoever asks what was chosen. */
+static enum err record_real(struct options *options, int id, double value,
+                            struct why *why)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%.17g", value);
+    return option_set(options, id, text, ORIGIN_DEFAULT, why);
+}
+
+static enum err record_count(struct options *options, int id, uint32_t value,
+                             struct why *why)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%u", value);
+    return option_set(options, id, text, ORIGIN_DEFAULT, why);
+}
+
 /* Options that mean nothing without workers. */
-static const enum option_id needs_workers[] = {
+static const int needs_workers[] = {
     OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,     OPT_STOP,    OPT_DECODE,
     OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS,    OPT_LOCAL,   OPT_SPEEDS,
     OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,       OPT_RESPAWN, OPT_STALENESS,
@@ -45,7 +64,7 @@ static enum err refuse_without_workers(const struct options *options,
         if (option_given(options, needs_workers[i]))
             return why_set(why, ERR_SHAPE,
                            "--%s needs workers; add -n N, the number of them",
-                           option_table()[needs_workers[i]].name);
+                           option_row(needs_workers[i])->name);
     return ERR_OK;
 }
 
@@ -62,7 +81,7 @@ static bool keeps_state(const struct options *options)
 
 static void count_workers(struct setup *setup, const struct options *options)
 {
-    const struct setting *span = &options->setting[OPT_WORKERS];
+    const struct setting *span = option_setting(options, OPT_WORKERS);
     const bool listens = option_given(options, OPT_LISTEN);
 
     setup->local = (uint32_t)option_count(options, OPT_N);
@@ -275,11 +294,8 @@ static enum err choose_machine(struct setup *setup, struct options *options,
     if (threads == 0)
         threads = 1;
     if (option_text(options, OPT_THREADS) == NULL) {
-        (void)snprintf(setup->threads_text, sizeof setup->threads_text, "%u",
-                       threads);
         setup->threads = threads;
-        return option_set(options, OPT_THREADS, setup->threads_text,
-                          ORIGIN_DEFAULT, why);
+        return record_count(options, OPT_THREADS, threads, why);
     }
     setup->threads = (uint32_t)option_count(options, OPT_THREADS);
     return ERR_OK;
@@ -296,7 +312,7 @@ static bool is_local(const struct options *options)
 static enum err take_local(struct setup *setup, struct options *options,
                            struct why *why)
 {
-    static const enum option_id useless[] = {OPT_TOL, OPT_GAP, OPT_EPS};
+    static const int useless[] = {OPT_TOL, OPT_GAP, OPT_EPS};
     const char *optim = option_text(options, OPT_OPTIM);
     const bool local = is_local(options);
     const bool compares = option_text(options, OPT_COMPARE) != NULL;
@@ -322,7 +338,7 @@ static enum err take_local(struct setup *setup, struct options *options,
             return why_set(why, ERR_SHAPE,
                            "--%s means nothing to code local: no worker sees "
                            "the gradient of all rows",
-                           option_table()[useless[i]].name);
+                           option_row(useless[i])->name);
     return ERR_OK;
 }
 
@@ -331,8 +347,8 @@ static enum err take_local(struct setup *setup, struct options *options,
 static enum err take_sgd(const struct setup *setup, struct options *options,
                          struct why *why)
 {
-    static const enum option_id useless[] = {OPT_SCHEDULE, OPT_DECAY, OPT_TOL,
-                                             OPT_GAP, OPT_EPS};
+    static const int useless[] = {OPT_SCHEDULE, OPT_DECAY, OPT_TOL, OPT_GAP,
+                                  OPT_EPS};
 
     if (!option_given(options, OPT_OPTIM) ||
         strcmp(option_text(options, OPT_OPTIM), "sgd") != 0)
@@ -351,7 +367,7 @@ static enum err take_sgd(const struct setup *setup, struct options *options,
                            "--%s means nothing to --optim sgd: its rate is "
                            "RATE / (1 + rows seen), and it ends after --steps "
                            "passes over the rows",
-                           option_table()[useless[i]].name);
+                           option_row(useless[i])->name);
     return option_set(options, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
 }
 
@@ -669,8 +685,7 @@ static enum err load_train(struct setup *setup, const struct options *options,
 
 /* Rows with the columns and labels of the training data. */
 static enum err load_like(struct setup *setup, const struct options *options,
-                          enum option_id id, struct dataset *data,
-                          struct why *why)
+                          int id, struct dataset *data, struct why *why)
 {
     struct source_options source = input_options(options);
     enum err err;
@@ -692,8 +707,7 @@ static enum err load_like(struct setup *setup, const struct options *options,
         source.label = NULL; /* Where the training table had it. */
     source.note = note_source;
     err = load(setup, &source, data, NULL, NULL, why);
-    return err == ERR_OK ? err
-                         : why_in(why, err, "--%s", option_table()[id].name);
+    return err == ERR_OK ? err : why_in(why, err, "--%s", option_row(id)->name);
 }
 
 static enum err load_test(struct setup *setup, const struct options *options,
@@ -737,25 +751,17 @@ static enum err load_valid(struct setup *setup, const struct options *options,
     return err;
 }
 
-static enum err record_numbers(struct setup *setup, struct options *options,
-                               struct why *why)
+static enum err record_numbers(const struct setup *setup,
+                               struct options *options, struct why *why)
 {
     enum err err = ERR_OK;
 
-    (void)snprintf(setup->rate_text, sizeof setup->rate_text, "%.17g",
-                   setup->optim.rate);
-    (void)snprintf(setup->l2_text, sizeof setup->l2_text, "%.17g",
-                   setup->optim.l2);
-    (void)snprintf(setup->tol_text, sizeof setup->tol_text, "%.17g",
-                   setup->optim.tol);
     if (setup->optim.rate > 0)
-        err =
-            option_set(options, OPT_LR, setup->rate_text, ORIGIN_DEFAULT, why);
+        err = record_real(options, OPT_LR, setup->optim.rate, why);
     if (err == ERR_OK)
-        err = option_set(options, OPT_L2, setup->l2_text, ORIGIN_DEFAULT, why);
+        err = record_real(options, OPT_L2, setup->optim.l2, why);
     if (err == ERR_OK)
-        err =
-            option_set(options, OPT_TOL, setup->tol_text, ORIGIN_DEFAULT, why);
+        err = record_real(options, OPT_TOL, setup->optim.tol, why);
     return err;
 }
 
@@ -822,17 +828,15 @@ static enum err choose_optimiser(const struct setup *setup,
     return err;
 }
 
-static enum err record_choices(struct setup *setup, struct options *options,
-                               struct why *why)
+static enum err record_choices(const struct setup *setup,
+                               struct options *options, struct why *why)
 {
     enum err err = option_set(options, OPT_MODEL, model_ops(setup->model)->name,
                               ORIGIN_DEFAULT, why);
 
-    (void)snprintf(setup->chunk_text, sizeof setup->chunk_text, "%u",
-                   setup->data.chunk_rows);
     if (err == ERR_OK)
-        err = option_set(options, OPT_CHUNK_ROWS, setup->chunk_text,
-                         ORIGIN_DEFAULT, why);
+        err =
+            record_count(options, OPT_CHUNK_ROWS, setup->data.chunk_rows, why);
     if (err == ERR_OK)
         err = option_set(options, OPT_CODE, setup_code_name(setup),
                          ORIGIN_DEFAULT, why);

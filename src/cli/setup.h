@@ -69,9 +69,6 @@ struct setup {
     struct optim_options optim;
     double scale;         /* Of objectives when they are shown: numbers.h. */
     struct digest config; /* Of everything that decides the bits. */
-    /* Text of values worked out, that the settings point to. */
-    char rate_text[32], l2_text[32], tol_text[32];
-    char threads_text[16], chunk_text[16];
 };
 
 #define AUTO_NAME    "auto"

@@ -208,9 +208,9 @@ static int tell_unsaved(struct run *run, const struct train_result *result,
     return say_why(run->cli, err, why);
 }
 
-static bool was_typed(const struct run *run, enum option_id id)
+static bool was_typed(const struct run *run, int id)
 {
-    return run->cli->options.setting[id].origin == ORIGIN_FLAG;
+    return option_setting(&run->cli->options, id)->origin == ORIGIN_FLAG;
 }
 
 /* A run that was over left its model long ago: what has that name since is

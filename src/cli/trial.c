@@ -119,6 +119,7 @@ enum err trial_init(struct trial *trial, const struct setup *setup,
 
 void trial_close(struct trial *trial)
 {
+    options_close(&trial->options);
     mem_free(trial->scores);
     mem_free(trial->fold);
     *trial = (struct trial){0};

@@ -52,7 +52,7 @@ struct fold {
 };
 
 struct trial {
-    struct options options; /* A copy; borrows its texts. */
+    struct options options;
     enum model_kind model;
     char text[128];         /* What is special: "c=0.1 lr=1". */
     double *scores;         /* Of the judged rows, one for each output. */

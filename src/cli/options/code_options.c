@@ -91,7 +91,7 @@ void code_inputs_close(struct code_inputs *inputs)
     *inputs = (struct code_inputs){0};
 }
 
-static uint32_t count_of(const struct options *options, enum option_id id)
+static uint32_t count_of(const struct options *options, int id)
 {
     return option_text(options, id) == NULL
                ? 0

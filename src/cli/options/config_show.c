@@ -15,7 +15,7 @@
 /* Options that say what a run is, not how to talk about it. */
 static bool is_setting(const struct options *options, int id)
 {
-    return option_takes(options, (enum option_id)id) && id != OPT_CONFIG &&
+    return option_takes(options, id) && id != OPT_CONFIG &&
            id != OPT_PRINT_CONFIG && id != OPT_HELP;
 }
 
@@ -27,9 +27,10 @@ static const char *absent(const struct option *row)
 
 static void config_print_text(const struct options *options)
 {
-    for (int id = 0; id < OPTIONS; id++) {
-        const struct option *row = &option_table()[id];
-        const struct setting *setting = &options->setting[id];
+    for (int i = 0; i < OPTIONS; i++) {
+        const int id = option_uses()[i].id;
+        const struct option *row = option_row(id);
+        const struct setting *setting = option_setting(options, id);
 
         if (is_setting(options, id))
             (void)printf("%-14s %-38s %s\n", row->name,
@@ -76,9 +77,10 @@ json_t *config_json(const struct options *options)
 {
     json_t *all = json_object();
 
-    for (int id = 0; id < OPTIONS; id++) {
-        const struct option *row = &option_table()[id];
-        const struct setting *setting = &options->setting[id];
+    for (int i = 0; i < OPTIONS; i++) {
+        const int id = option_uses()[i].id;
+        const struct option *row = option_row(id);
+        const struct setting *setting = option_setting(options, id);
 
         if (is_setting(options, id))
             (void)json_object_set_new(
@@ -92,11 +94,11 @@ json_t *config_json(const struct options *options)
 /* What belongs to one start of a run, not to the run. */
 static bool is_kept(const struct options *options, int id)
 {
-    return is_setting(options, id) &&
-           option_given(options, (enum option_id)id) && id != OPT_RESUME &&
-           id != OPT_OUT && id != OPT_CHAOS && id != OPT_DEMO &&
-           id != OPT_FORMAT && id != OPT_QUIET && id != OPT_TRACE &&
-           id != OPT_PREEMPT_NOTICE && id != OPT_PREEMPT_ADDRESS;
+    return is_setting(options, id) && option_given(options, id) &&
+           id != OPT_RESUME && id != OPT_OUT && id != OPT_CHAOS &&
+           id != OPT_DEMO && id != OPT_FORMAT && id != OPT_QUIET &&
+           id != OPT_TRACE && id != OPT_PREEMPT_NOTICE &&
+           id != OPT_PREEMPT_ADDRESS;
 }
 
 /* The last line of a run's own file, a comment to whoever reads options: one
@@ -145,12 +147,14 @@ enum err config_write(const struct options *options, const char *path,
     char text[CONFIG_BYTES_MAX];
     size_t used = 0;
 
-    for (int id = 0; id < OPTIONS; id++) {
+    for (int i = 0; i < OPTIONS; i++) {
+        const int id = option_uses()[i].id;
+
         if (!is_kept(options, id))
             continue;
-        used += (size_t)snprintf(text + used, sizeof text - used, "--%s=%s\n",
-                                 option_table()[id].name,
-                                 options->setting[id].text);
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "--%s=%s\n",
+                             option_row(id)->name, option_text(options, id));
         if (used >= sizeof text - SEAL_BYTES)
             return why_set(why, ERR_TOOBIG,
                            "the options take more than %u bytes",

@@ -36,7 +36,7 @@ static bool grid_asks(const struct options *options)
     const char *at = option_text(options, OPT_GRID);
 
     while (at != NULL && *(at += strspn(at, " \t")) != '\0') {
-        const enum option_id id = option_find(at, strcspn(at, "= \t"));
+        const int id = option_find(at, strcspn(at, "= \t"));
 
         if (id == OPT_COST || id == OPT_EPS)
             return true;
@@ -54,19 +54,19 @@ bool habit_given(const struct options *options)
 
 static enum err refuse_pairs(const struct options *options, struct why *why)
 {
-    static const enum option_id pairs[][2] = {{OPT_SOLVER, OPT_MODEL},
-                                              {OPT_SOLVER, OPT_LOSS},
-                                              {OPT_COST, OPT_L2},
-                                              {OPT_EPS, OPT_TOL},
-                                              {OPT_BIAS, OPT_NO_INTERCEPT}};
+    static const int pairs[][2] = {{OPT_SOLVER, OPT_MODEL},
+                                   {OPT_SOLVER, OPT_LOSS},
+                                   {OPT_COST, OPT_L2},
+                                   {OPT_EPS, OPT_TOL},
+                                   {OPT_BIAS, OPT_NO_INTERCEPT}};
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (option_given(options, pairs[i][0]) &&
             option_given(options, pairs[i][1]))
             return why_set(why, ERR_SHAPE,
                            "-%s and --%s say the same thing; give one of them",
-                           option_table()[pairs[i][0]].aliases,
-                           option_table()[pairs[i][1]].name);
+                           option_row(pairs[i][0])->aliases,
+                           option_row(pairs[i][1])->name);
     return ERR_OK;
 }
 

@@ -5,7 +5,7 @@
 #include "cli/options/options.h"
 
 struct own_words {
-    enum option_id id;
+    int id;
     struct option_words words;
 };
 
@@ -131,10 +131,10 @@ static const char *either(const char *own, const char *common)
     return own != NULL ? own : common;
 }
 
-struct option_words option_words(enum option_id id, uint32_t command)
+struct option_words option_words(int id, uint32_t command)
 {
-    const struct option *row = &option_table()[id];
-    struct option_words words = {.commands = row->commands,
+    const struct option *row = option_row(id);
+    struct option_words words = {.commands = option_use(id)->commands,
                                  .value = row->value,
                                  .help = row->help,
                                  .initial = row->initial,

@@ -1,13 +1,9 @@
 /*
  * options.c - from words, environment and files to checked settings.
- *
- * Every value passes through option_set, whatever its origin, so that a range
- * is checked once and the rule of precedence stands in one line there.
  */
 #include "cli/options/options.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +13,6 @@
 #include "base/nearest.h"
 #include "os/file/file.h"
 
-#define LIST_BYTES     128u
 #define NAME_MAX_BYTES 48u
 #define FILE_MAX_BYTES 65536u
 #define PATH_MAX_BYTES 4096u
@@ -27,46 +22,19 @@ static char plain(char c)
     return c == '_' ? '-' : c;
 }
 
-/* Do `length` characters of `typed` spell `name`? */
-static bool same_name(const char *typed, size_t length, const char *name,
-                      size_t name_length)
+int option_find(const char *typed, size_t length)
 {
-    if (length != name_length)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (plain(typed[i]) != name[i])
-            return false;
-    return true;
-}
+    int id = recipe_find(typed, length);
 
-/* Is the word one of the names in "a|b|c"? */
-static bool in_list(const char *typed, size_t length, const char *list)
-{
-    for (const char *at = list; at != NULL && *at != '\0';) {
-        const size_t item = strcspn(at, "|");
-
-        if (same_name(typed, length, at, item))
-            return true;
-        at += item + (at[item] == '|');
-    }
-    return false;
-}
-
-enum option_id option_find(const char *typed, size_t length)
-{
-    const struct option *table = option_table();
-
-    for (int id = 0; id < OPTIONS; id++)
-        if (same_name(typed, length, table[id].name, strlen(table[id].name)) ||
-            in_list(typed, length, table[id].aliases))
-            return (enum option_id)id;
-    return OPTIONS;
+    while (id < OPTIONS && !option_named(option_row(id), typed, length))
+        id++;
+    return id;
 }
 
 /* What other programs call it. */
 static const struct foreign {
     const char *name;
-    enum option_id id;
+    int id;
 } foreign[] = {
     {"lambda", OPT_L2},
     {"alpha", OPT_L2},
@@ -112,9 +80,9 @@ static const struct foreign {
     {"proba", OPT_PROBABILITY},
 };
 
-static enum err suggest(const char *typed, enum option_id id, struct why *why)
+static enum err suggest(const char *typed, int id, struct why *why)
 {
-    const struct option *row = &option_table()[id];
+    const struct option *row = option_row(id);
 
     if (id == OPT_DATA || id == OPT_PREDICTIONS || id == OPT_MODEL_FILE)
         return why_set(why, ERR_UNKNOWN,
@@ -130,7 +98,7 @@ static enum err suggest(const char *typed, enum option_id id, struct why *why)
 static enum err unknown(const struct options *options, const char *typed,
                         struct why *why)
 {
-    enum option_id best = OPTIONS;
+    int best = OPTIONS;
     size_t limit = nearest_limit(typed);
 
     if (strcmp(typed, "C") == 0 && option_takes(options, OPT_GRID))
@@ -142,12 +110,13 @@ static enum err unknown(const struct options *options, const char *typed,
         if (option_takes(options, foreign[i].id) &&
             nearest_distance(typed, foreign[i].name) == 0)
             return suggest(typed, foreign[i].id, why);
-    for (int id = 0; id < OPTIONS; id++) {
-        const size_t far = nearest_distance(typed, option_table()[id].name);
+    for (int i = 0; i < OPTIONS; i++) {
+        const int id = option_uses()[i].id;
+        const size_t far = nearest_distance(typed, option_row(id)->name);
 
-        if (option_takes(options, (enum option_id)id) && far <= limit &&
+        if (option_takes(options, id) && far <= limit &&
             (best == OPTIONS || far < limit)) {
-            best = (enum option_id)id;
+            best = id;
             limit = far;
         }
     }
@@ -157,138 +126,25 @@ static enum err unknown(const struct options *options, const char *typed,
                    typed[1] == '\0' ? "-" : "--", (int)NAME_MAX_BYTES, typed);
 }
 
-static bool parse_count(const char *text, size_t length, uint64_t *value)
+static struct setting *setting_of(struct options *options, int id)
 {
-    char copy[32];
-    char *end;
-
-    if (length == 0 || length >= sizeof copy ||
-        !isdigit((unsigned char)text[0]))
-        return false;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    errno = 0;
-    *value = strtoull(copy, &end, 10);
-    return errno == 0 && *end == '\0';
+    CHECK(id >= 0 && id < OPTIONS);
+    return id < RECIPE_OPTIONS ? &options->recipe.setting[id]
+                               : &options->own[id - RECIPE_OPTIONS];
 }
 
-static bool parse_real(const char *text, double *value)
+const struct setting *option_setting(const struct options *options, int id)
 {
-    char *end;
-
-    errno = 0;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0;
+    CHECK(id >= 0 && id < OPTIONS);
+    return id < RECIPE_OPTIONS ? &options->recipe.setting[id]
+                               : &options->own[id - RECIPE_OPTIONS];
 }
 
-static bool within(const struct option *row, double value)
+enum err option_set(struct options *options, int id, const char *text,
+                    enum origin origin, struct why *why)
 {
-    return value >= row->min && value <= row->max;
-}
-
-static enum err out_of_range(const struct option *row, const char *text,
-                             const char *what, struct why *why)
-{
-    const char *dashes = row->name[1] == '\0' ? "-" : "--";
-
-    return why_set(why, ERR_RANGE,
-                   "%s%s %.64s: expected %s from %.16g to %.16g", dashes,
-                   row->name, text, what, row->min, row->max);
-}
-
-static enum err parse_flag(const struct option *row, const char *text,
-                           struct setting *setting, struct why *why)
-{
-    const bool yes = in_list(text, strlen(text), "yes|true|on|1");
-
-    if (!yes && !in_list(text, strlen(text), "no|false|off|0"))
-        return why_set(why, ERR_RANGE, "--%s %.64s: expected yes or no",
-                       row->name, text);
-    setting->low = yes;
-    setting->text = yes ? "yes" : "no";
-    return ERR_OK;
-}
-
-static const char *choices_text(const struct option *row, char list[LIST_BYTES])
-{
-    (void)snprintf(list, LIST_BYTES, "%s", row->choices);
-    for (char *bar = strchr(list, '|'); bar != NULL; bar = strchr(bar, '|'))
-        *bar = ' ';
-    return list;
-}
-
-static enum err parse_choice(const struct option *row, const char *text,
-                             struct why *why)
-{
-    char list[LIST_BYTES];
-
-    if (in_list(text, strlen(text), row->choices))
-        return ERR_OK;
-    return why_set(why, ERR_RANGE, "--%s %.64s: expected one of: %s", row->name,
-                   text, choices_text(row, list));
-}
-
-static enum err parse_span(const struct option *row, const char *text,
-                           struct setting *setting, struct why *why)
-{
-    const size_t first = strcspn(text, ":");
-    const char *second = text[first] == ':' ? text + first + 1 : text;
-    const size_t second_length = second == text ? first : strlen(second);
-
-    if (!parse_count(text, first, &setting->low) ||
-        !parse_count(second, second_length, &setting->high) ||
-        !within(row, (double)setting->low) ||
-        !within(row, (double)setting->high) || setting->low > setting->high)
-        return out_of_range(row, text, "a whole number, or two as LOW:HIGH,",
-                            why);
-    return ERR_OK;
-}
-
-static enum err parse_value(const struct option *row, const char *text,
-                            struct setting *setting, struct why *why)
-{
-    setting->text = text;
-    switch (row->kind) {
-    case VALUE_FLAG:
-        return parse_flag(row, text, setting, why);
-    case VALUE_COUNT:
-        if (!parse_count(text, strlen(text), &setting->low) ||
-            !within(row, (double)setting->low))
-            return out_of_range(row, text, "a whole number", why);
-        return ERR_OK;
-    case VALUE_REAL:
-        if (!parse_real(text, &setting->real) || !within(row, setting->real))
-            return out_of_range(row, text, "a number", why);
-        return ERR_OK;
-    case VALUE_CHOICE:
-        return parse_choice(row, text, why);
-    case VALUE_SPAN:
-        return parse_span(row, text, setting, why);
-    case VALUE_TEXT:
-        if (*text == '\0')
-            return why_set(why, ERR_RANGE, "--%s: the value is empty",
-                           row->name);
-        return ERR_OK;
-    case VALUE_RUN:
-        return ERR_OK;
-    }
-    return ERR_UNKNOWN;
-}
-
-enum err option_set(struct options *options, enum option_id id,
-                    const char *text, enum origin origin, struct why *why)
-{
-    struct setting made = {.origin = origin};
-    enum err err;
-
-    CHECK(id < OPTIONS);
-    if (options->setting[id].text != NULL &&
-        origin < options->setting[id].origin)
-        return ERR_OK;
-    err = parse_value(&option_table()[id], text, &made, why);
-    if (err == ERR_OK)
-        options->setting[id] = made;
-    return err;
+    return setting_put(setting_of(options, id), option_row(id), text, origin,
+                       why);
 }
 
 /* `--resume data.svm` must not eat the data: the next word belongs to it only
@@ -309,14 +165,14 @@ static enum err take_flag(struct options *options, const char *word,
 {
     const size_t length = strcspn(word, "=");
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
-    enum option_id id = option_find(word, length);
+    int id = option_find(word, length);
     const bool no = id == OPTIONS && value == NULL && length > 3 &&
                     strncmp(word, "no", 2) == 0 && plain(word[2]) == '-';
 
     *took = false;
     if (no) {
         id = option_find(word + 3, length - 3);
-        if (id < OPTIONS && option_table()[id].kind != VALUE_FLAG)
+        if (id < OPTIONS && option_row(id)->kind != VALUE_FLAG)
             id = OPTIONS;
         value = "no";
     }
@@ -326,21 +182,22 @@ static enum err take_flag(struct options *options, const char *word,
         (void)snprintf(name, sizeof name, "%.*s", (int)length, word);
         return unknown(options, name, why);
     }
-    if (value == NULL && option_table()[id].takes_digit && length == 1 &&
-        next != NULL && (next[0] == '0' || next[0] == '1') && next[1] == '\0') {
+    /* LIBLINEAR's -b 1 and -b 0 are one flag each. */
+    if (value == NULL && id == OPT_PROBABILITY && length == 1 && next != NULL &&
+        (next[0] == '0' || next[0] == '1') && next[1] == '\0') {
         value = next;
         *took = true;
     }
-    if (value == NULL && option_table()[id].kind == VALUE_FLAG)
+    if (value == NULL && option_row(id)->kind == VALUE_FLAG)
         value = "yes";
-    if (value == NULL && option_table()[id].kind == VALUE_RUN) {
+    if (value == NULL && option_row(id)->kind == VALUE_RUN) {
         *took = next != NULL && next[0] != '-' && is_folder(next);
         value = *took ? next : "";
     }
     if (value == NULL) {
         if (next == NULL)
             return why_set(why, ERR_RANGE, "--%s: a value is missing: %s",
-                           option_table()[id].name, option_table()[id].value);
+                           option_row(id)->name, option_row(id)->value);
         value = next;
         *took = true;
     }
@@ -354,8 +211,8 @@ static enum err take_flag(struct options *options, const char *word,
 static enum err take_positional(struct options *options, uint32_t index,
                                 const char *word, struct why *why)
 {
-    char list[LIST_BYTES];
-    enum option_id id;
+    char list[CHOICES_SIZE];
+    int id;
     enum err err;
 
     if (index >= options->shape.positional_count)
@@ -365,9 +222,9 @@ static enum err take_positional(struct options *options, uint32_t index,
                        word);
     id = options->shape.positional[index];
     err = option_set(options, id, word, ORIGIN_FLAG, why);
-    if (err == ERR_RANGE && option_table()[id].kind == VALUE_CHOICE)
+    if (err == ERR_RANGE && option_row(id)->kind == VALUE_CHOICE)
         return why_set(why, err, "%.64s: expected one of: %s; see --help", word,
-                       choices_text(&option_table()[id], list));
+                       option_choices(option_row(id), list));
     return err;
 }
 
@@ -451,12 +308,12 @@ static enum err take_environment(struct options *options, struct why *why)
     enum err err = ERR_OK;
 
     for (int id = 0; id < OPTIONS && err == ERR_OK; id++) {
-        const struct option *row = &option_table()[id];
+        const struct option *row = option_row(id);
         char name[NAME_MAX_BYTES + 8];
         const char *value;
         size_t used = (size_t)snprintf(name, sizeof name, "MUSTER_");
 
-        if (!option_takes(options, (enum option_id)id))
+        if (!option_takes(options, id))
             continue;
         for (const char *at = row->name; *at != '\0'; at++)
             name[used++] = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
@@ -464,8 +321,7 @@ static enum err take_environment(struct options *options, struct why *why)
         value = getenv(name);
         if (value == NULL || *value == '\0')
             continue;
-        err = option_set(options, (enum option_id)id, value, ORIGIN_ENVIRONMENT,
-                         why);
+        err = option_set(options, id, value, ORIGIN_ENVIRONMENT, why);
         if (err != ERR_OK)
             why_in(why, err, "environment %s", name);
     }
@@ -535,14 +391,11 @@ static enum err take_line(struct options *options, char *line, struct why *why)
 enum err options_read_file(struct options *options, const char *path,
                            struct why *why)
 {
-    char **slot = &options->files[options->files[0] == NULL ? 0 : 1];
+    char *text = NULL;
     uint32_t number = 0;
-    enum err err;
+    enum err err = read_text(path, &text, why);
 
-    CHECK(*slot == NULL);
-    err = read_text(path, slot, why);
-    for (char *line = *slot, *next; err == ERR_OK && line != NULL;
-         line = next) {
+    for (char *line = text, *next; err == ERR_OK && line != NULL; line = next) {
         next = strchr(line, '\n');
         if (next != NULL)
             *next++ = '\0';
@@ -551,6 +404,7 @@ enum err options_read_file(struct options *options, const char *path,
         if (err != ERR_OK)
             why_in(why, err, "%.200s: line %u", path, number);
     }
+    mem_free(text);
     return err;
 }
 
@@ -559,18 +413,16 @@ static enum err take_defaults(struct options *options, struct why *why)
     enum err err = ERR_OK;
 
     for (int id = 0; id < OPTIONS && err == ERR_OK; id++) {
-        const struct option *row = &option_table()[id];
+        const struct option *row = option_row(id);
         const char *initial =
-            option_words((enum option_id)id, (uint32_t)options->shape.command)
-                .initial;
+            option_words(id, (uint32_t)options->shape.command).initial;
 
-        if (!option_takes(options, (enum option_id)id))
+        if (!option_takes(options, id))
             continue;
         if (initial == NULL && row->kind == VALUE_FLAG)
             initial = "no";
-        if (initial != NULL && options->setting[id].text == NULL)
-            err = option_set(options, (enum option_id)id, initial,
-                             ORIGIN_DEFAULT, why);
+        if (initial != NULL && option_text(options, id) == NULL)
+            err = option_set(options, id, initial, ORIGIN_DEFAULT, why);
     }
     return err;
 }
@@ -604,53 +456,43 @@ enum err options_parse(struct options *options,
 
 void options_close(struct options *options)
 {
-    mem_free(options->files[0]);
-    mem_free(options->files[1]);
+    recipe_close(&options->recipe);
+    for (int id = RECIPE_OPTIONS; id < OPTIONS; id++)
+        setting_close(setting_of(options, id));
     mem_free(options->class_weight);
     *options = (struct options){.shape = options->shape};
 }
 
-bool option_takes(const struct options *options, enum option_id id)
+bool option_takes(const struct options *options, int id)
 {
-    return (option_table()[id].commands & (uint32_t)options->shape.command) !=
-           0;
+    return (option_use(id)->commands & (uint32_t)options->shape.command) != 0;
 }
 
-bool option_given(const struct options *options, enum option_id id)
+bool option_given(const struct options *options, int id)
 {
-    return options->setting[id].text != NULL &&
-           options->setting[id].origin != ORIGIN_DEFAULT;
+    return setting_given(option_setting(options, id));
 }
 
-const char *option_text(const struct options *options, enum option_id id)
+const char *option_text(const struct options *options, int id)
 {
-    return options->setting[id].text;
+    return option_setting(options, id)->text;
 }
 
-bool option_flag(const struct options *options, enum option_id id)
+bool option_flag(const struct options *options, int id)
 {
-    CHECK(option_table()[id].kind == VALUE_FLAG);
-    return options->setting[id].low != 0;
+    CHECK(option_row(id)->kind == VALUE_FLAG);
+    return option_setting(options, id)->low != 0;
 }
 
-uint64_t option_count(const struct options *options, enum option_id id)
+uint64_t option_count(const struct options *options, int id)
 {
-    CHECK(option_table()[id].kind == VALUE_COUNT ||
-          option_table()[id].kind == VALUE_SPAN);
-    return options->setting[id].low;
+    CHECK(option_row(id)->kind == VALUE_COUNT ||
+          option_row(id)->kind == VALUE_SPAN);
+    return option_setting(options, id)->low;
 }
 
-double option_real(const struct options *options, enum option_id id)
+double option_real(const struct options *options, int id)
 {
-    CHECK(option_table()[id].kind == VALUE_REAL);
-    return options->setting[id].real;
-}
-
-const char *origin_name(enum origin origin)
-{
-    static const char *const names[] = {"default", "file", "environment",
-                                        "flag"};
-
-    CHECK((size_t)origin < sizeof names / sizeof *names);
-    return names[origin];
+    CHECK(option_row(id)->kind == VALUE_REAL);
+    return option_setting(options, id)->real;
 }

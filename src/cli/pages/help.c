@@ -69,12 +69,12 @@ static void explain(const struct option_words *words, size_t used)
     wrap(right, used);
 }
 
-static void help_option(enum option_id id, uint32_t command)
+static void help_option(int id, uint32_t command)
 {
     const struct option_words words = option_words(id, command);
     char left[64];
     const size_t used =
-        left_side(&option_table()[id], words.value, left, sizeof left);
+        left_side(option_row(id), words.value, left, sizeof left);
 
     (void)fputs(left, stdout);
     explain(&words, used);
@@ -93,7 +93,7 @@ static void help_positionals(const struct option_shape *shape)
 
 void help_of(const struct command *command)
 {
-    const struct option *table = option_table();
+    const struct option_use *use = option_uses();
     const char *section = NULL;
 
     (void)printf("usage: muster %s [options]%s%s\n\n%s.\n", command->name,
@@ -104,15 +104,15 @@ void help_of(const struct command *command)
     if (command->shape.positional_count > 0)
         (void)fputc('\n', stdout);
     help_positionals(&command->shape);
-    for (int id = 0; id < OPTIONS; id++) {
-        if ((table[id].commands & (uint32_t)command->shape.command) == 0 ||
-            table[id].section == NULL)
+    for (int i = 0; i < OPTIONS; i++, use++) {
+        if ((use->commands & (uint32_t)command->shape.command) == 0 ||
+            use->section == NULL)
             continue;
-        if (section != table[id].section) {
-            section = table[id].section;
+        if (section != use->section) {
+            section = use->section;
             (void)printf("\n%s:\n", section);
         }
-        help_option((enum option_id)id, (uint32_t)command->shape.command);
+        help_option(use->id, (uint32_t)command->shape.command);
     }
     (void)printf("\nOptions may also stand in the environment: --token-file as "
                  "MUSTER_TOKEN_FILE.\n\nExample:\n%s",

@@ -11,10 +11,10 @@
 
 #include "cli/cli.h"
 
-static bool takes(const struct command *command, const struct option *row)
+static bool takes(const struct command *command, const struct option_use *use)
 {
-    return (row->commands & (uint32_t)command->shape.command) != 0 &&
-           row->section != NULL;
+    return (use->commands & (uint32_t)command->shape.command) != 0 &&
+           use->section != NULL;
 }
 
 /* "a|b|c" with blanks for bars. */
@@ -42,20 +42,22 @@ static const char *actions(const struct command *command)
 
     if (command->shape.positional_count == 0)
         return NULL;
-    row = &option_table()[command->shape.positional[0]];
+    row = option_row(command->shape.positional[0]);
     return row->kind == VALUE_CHOICE ? row->choices : NULL;
 }
 
 static void put_choices(void)
 {
-    const struct option *table = option_table();
+    for (int i = 0; i < OPTIONS; i++) {
+        const struct option_use *use = &option_uses()[i];
+        const struct option *row = option_row(use->id);
 
-    for (int id = 0; id < OPTIONS; id++)
-        if (table[id].kind == VALUE_CHOICE && table[id].section != NULL) {
-            (void)printf("    --%s) words='", table[id].name);
-            put_words(table[id].choices);
-            (void)fputs("' ;;\n", stdout);
-        }
+        if (row->kind != VALUE_CHOICE || use->section == NULL)
+            continue;
+        (void)printf("    --%s) words='", row->name);
+        put_words(row->choices);
+        (void)fputs("' ;;\n", stdout);
+    }
 }
 
 static void put_bash(void)
@@ -86,9 +88,9 @@ static void put_bash(void)
                 stdout);
     for (size_t i = 0; i < count; i++) {
         (void)printf("        %s) words='", list[i].name);
-        for (int id = 0; id < OPTIONS; id++)
-            if (takes(&list[i], &option_table()[id]))
-                put_flag(&option_table()[id]);
+        for (int j = 0; j < OPTIONS; j++)
+            if (takes(&list[i], &option_uses()[j]))
+                put_flag(option_row(option_uses()[j].id));
         (void)fputs("' ;;\n", stdout);
     }
     (void)fputs(
@@ -129,9 +131,9 @@ static void put_plain(const char *text)
             (void)fputs("\\:", stdout);
 }
 
-static void put_zsh_option(enum option_id id, uint32_t command)
+static void put_zsh_option(int id, uint32_t command)
 {
-    const struct option *row = &option_table()[id];
+    const struct option *row = option_row(id);
     const bool off = row->kind == VALUE_FLAG && row->initial != NULL;
 
     (void)printf("            '%s%s%s[", row->name[1] == '\0' ? "-" : "--",
@@ -176,9 +178,9 @@ static void put_zsh(void)
                 stdout);
     for (size_t i = 0; i < count; i++) {
         (void)printf("    %s)\n        _arguments \\\n", list[i].name);
-        for (int id = 0; id < OPTIONS; id++)
-            if (takes(&list[i], &option_table()[id]))
-                put_zsh_option((enum option_id)id,
+        for (int j = 0; j < OPTIONS; j++)
+            if (takes(&list[i], &option_uses()[j]))
+                put_zsh_option(option_uses()[j].id,
                                (uint32_t)list[i].shape.command);
         if (actions(&list[i]) != NULL) {
             (void)fputs("            '1:action:(", stdout);

@@ -74,7 +74,7 @@ static void put_takers(const char *before, uint32_t commands, const char *after)
 }
 
 /* Commands with words of their own, each set of them once. */
-static void put_own_words(enum option_id id, uint32_t commands)
+static void put_own_words(int id, uint32_t commands)
 {
     uint32_t told = 0;
 
@@ -89,22 +89,21 @@ static void put_own_words(enum option_id id, uint32_t commands)
     }
 }
 
-static void put_option(enum option_id id)
+static void put_option(const struct option_use *use)
 {
-    const struct option *row = &option_table()[id];
-    const struct option_words common = option_words(id, 0);
+    const struct option_words common = option_words(use->id, 0);
 
     (void)fputs(".TP\n", stdout);
-    put_names(row);
+    put_names(option_row(use->id));
     put_words(&common);
-    if (row->commands != CMD_ALL)
-        put_takers("Taken by ", row->commands, ".\n");
-    put_own_words(id, row->commands);
+    if (use->commands != CMD_ALL)
+        put_takers("Taken by ", use->commands, ".\n");
+    put_own_words(use->id, use->commands);
 }
 
 static void put_options(void)
 {
-    const struct option *table = option_table();
+    const struct option_use *use = option_uses();
     const char *section = NULL;
 
     (void)fputs(".SH OPTIONS\n"
@@ -115,14 +114,14 @@ static void put_options(void)
                 "\\fB\\-\\-config\\fR; a flag is stronger than the "
                 "environment, and that than the file.\n",
                 stdout);
-    for (int id = 0; id < OPTIONS; id++) {
-        if (table[id].section == NULL)
+    for (int i = 0; i < OPTIONS; i++, use++) {
+        if (use->section == NULL)
             continue;
-        if (section != table[id].section) {
-            section = table[id].section;
+        if (section != use->section) {
+            section = use->section;
             (void)printf(".SS %s\n", section);
         }
-        put_option((enum option_id)id);
+        put_option(use);
     }
 }
 

@@ -50,7 +50,7 @@ static void labels_text(const struct setup *setup, char text[TEXT_SIZE])
 static const char *model_reason(const struct cli *cli,
                                 const struct setup *setup, char text[TEXT_SIZE])
 {
-    const enum origin origin = cli->options.setting[OPT_MODEL].origin;
+    const enum origin origin = option_setting(&cli->options, OPT_MODEL)->origin;
 
     if (origin != ORIGIN_DEFAULT || option_given(&cli->options, OPT_SOLVER))
         return "as asked for";

@@ -71,7 +71,7 @@ int campaign_command(struct cli *cli)
 {
     const struct options *options = &cli->options;
     const bool many = option_given(options, OPT_SEEDS);
-    const struct setting *span = &options->setting[OPT_SEEDS];
+    const struct setting *span = option_setting(options, OPT_SEEDS);
     const uint64_t seed = option_count(options, OPT_SEED);
     const struct campaign_options campaign = {
         .first_seed = many ? span->low : seed,

@@ -85,10 +85,10 @@ static void test_forms(void **state)
     assert_string_equal(option_text(&options, OPT_DATA), "--odd-name");
 
     assert_int_equal(parse("--workers 2:5"), ERR_OK);
-    assert_int_equal(options.setting[OPT_WORKERS].low, 2);
-    assert_int_equal(options.setting[OPT_WORKERS].high, 5);
+    assert_int_equal(option_setting(&options, OPT_WORKERS)->low, 2);
+    assert_int_equal(option_setting(&options, OPT_WORKERS)->high, 5);
     assert_int_equal(parse("--workers 4"), ERR_OK);
-    assert_int_equal(options.setting[OPT_WORKERS].high, 4);
+    assert_int_equal(option_setting(&options, OPT_WORKERS)->high, 4);
 }
 
 static void test_last_wins(void **state)
@@ -208,11 +208,12 @@ static void test_precedence(void **state)
     assert_int_equal(setenv("MUSTER_SEED", "4", 1), 0);
     assert_int_equal(parse("--config options.conf --seed 5"), ERR_OK);
     assert_int_equal(option_count(&options, OPT_STEPS), 22);
-    assert_int_equal(options.setting[OPT_STEPS].origin, ORIGIN_ENVIRONMENT);
+    assert_int_equal(option_setting(&options, OPT_STEPS)->origin,
+                     ORIGIN_ENVIRONMENT);
     assert_int_equal(option_count(&options, OPT_SEED), 5);
-    assert_int_equal(options.setting[OPT_SEED].origin, ORIGIN_FLAG);
+    assert_int_equal(option_setting(&options, OPT_SEED)->origin, ORIGIN_FLAG);
     assert_true(option_real(&options, OPT_L2) == 0.5);
-    assert_int_equal(options.setting[OPT_L2].origin, ORIGIN_FILE);
+    assert_int_equal(option_setting(&options, OPT_L2)->origin, ORIGIN_FILE);
     assert_true(option_flag(&options, OPT_SYNC));
 
     assert_int_equal(setenv("MUSTER_STEPS", "none", 1), 0);
@@ -233,23 +234,22 @@ static void test_bad_file(void **state)
 
 static void test_table(void **state)
 {
-    const struct option *table = option_table();
-
     (void)state;
     for (int id = 0; id < OPTIONS; id++) {
-        assert_non_null(table[id].name);
-        assert_non_null(table[id].help);
-        assert_int_not_equal(table[id].commands, 0);
-        assert_null(strchr(table[id].name, '_'));
-        assert_true(table[id].kind == VALUE_FLAG || table[id].value != NULL);
-        assert_true(table[id].kind != VALUE_CHOICE ||
-                    table[id].choices != NULL);
+        const struct option *row = option_row(id);
+
+        assert_int_equal(option_use(id)->id, id);
+        assert_int_not_equal(option_use(id)->commands, 0);
+        assert_non_null(row->name);
+        assert_non_null(row->help);
+        assert_null(strchr(row->name, '_'));
+        assert_true(row->kind == VALUE_FLAG || row->value != NULL);
+        assert_true(row->kind != VALUE_CHOICE || row->choices != NULL);
         for (int other = 0; other < id; other++)
-            assert_string_not_equal(table[id].name, table[other].name);
+            assert_string_not_equal(row->name, option_row(other)->name);
         /* A name or alias leads to its own row: nothing is hidden. */
-        assert_int_equal(option_find(table[id].name, strlen(table[id].name)),
-                         id);
-        for (const char *at = table[id].aliases; at != NULL && *at != '\0';) {
+        assert_int_equal(option_find(row->name, strlen(row->name)), id);
+        for (const char *at = row->aliases; at != NULL && *at != '\0';) {
             const size_t length = strcspn(at, "|");
 
             assert_int_equal(option_find(at, length), id);

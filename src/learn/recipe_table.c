@@ -1,0 +1,540 @@
+/*
+ * recipe_table.c - the choices of a training, a row each.
+ */
+#include "learn/recipe.h"
+
+#include "base/check.h"
+
+#define COUNT_MAX   4294967295.0
+#define SEED_MAX    9007199254740992.0 /* 2^53: also exact as a JSON number. */
+#define WORKERS_MAX 10000.0
+#define REAL_MAX    1e300
+
+#define LIMITS(low, high) .min = (low), .max = (high)
+
+static const struct option table[RECIPE_OPTIONS] = {
+    [OPT_DATA] = {.name = "data",
+                  .kind = VALUE_TEXT,
+                  .value = "DATA",
+                  .help = "LIBSVM, CSV, TSV, IDX or npy file (.gz and .zst "
+                          "too), npz, - for standard input, or "
+                          "gen:gmm[:ROWS,COLS], gen:linear[:ROWS,COLS], "
+                          "gen:digits[:ROWS]"},
+    [OPT_INPUT] = {.name = "input",
+                   .kind = VALUE_CHOICE,
+                   .value = "FORM",
+                   .choices = "libsvm|csv|tsv|idx|npy|npz",
+                   .shown = "by name and first bytes",
+                   .help = "form of the data: libsvm, csv, tsv, idx, npy or "
+                           "npz"},
+    [OPT_LABEL] = {.name = "label",
+                   .kind = VALUE_TEXT,
+                   .value = "COLUMN",
+                   .shown = "the last",
+                   .help = "tables: the label's column, by name or number (:2 "
+                           "is the second even if one is called 2); "
+                           "predict: none if there is no such column"},
+    [OPT_LABELS] = {.name = "labels",
+                    .kind = VALUE_TEXT,
+                    .value = "FILE",
+                    .help = "idx, npy, npz: the labels of DATA"},
+    [OPT_TEST_LABELS] = {.name = "test-labels",
+                         .kind = VALUE_TEXT,
+                         .value = "FILE",
+                         .help = "idx, npy, npz: the labels of --test"},
+    [OPT_CATEGORICAL] = {.name = "categorical",
+                         .kind = VALUE_TEXT,
+                         .value = "COLUMNS",
+                         .shown = "auto",
+                         .help = "csv, tsv: columns that are one-hot: names "
+                                 "or numbers (:2 is a place) with commas, all, "
+                                 "none, or auto: those of words; "
+                                 "auto,zip: zip besides"},
+    [OPT_PAIRS] = {.name = "pairs",
+                   .kind = VALUE_FLAG,
+                   .help = "csv, tsv: also a column for each pair of "
+                           "categories that occurs"},
+    [OPT_SCALE] = {.name = "scale",
+                   .kind = VALUE_CHOICE,
+                   .value = "HOW",
+                   .choices = "none|standard|minmax",
+                   .initial = "none",
+                   .help = "csv, tsv, npy, npz: columns of numbers to mean 0 "
+                           "and deviation 1 (standard) or to 0..1 (minmax)"},
+    [OPT_MISSING] = {.name = "missing",
+                     .kind = VALUE_CHOICE,
+                     .value = "HOW",
+                     .choices = "refuse|mean|median|zero|indicator",
+                     .initial = "refuse",
+                     .help = "tables: what to put where a field is empty, ?, "
+                             "NA, NaN or null; indicator: the mean, and a "
+                             "column that says so"},
+    [OPT_DROP] = {.name = "drop",
+                  .kind = VALUE_TEXT,
+                  .value = "COLUMNS",
+                  .help = "tables: columns to leave out, names or numbers "
+                          "with commas (:1 is the first even if one is called "
+                          "1)"},
+    [OPT_WEIGHT] =
+        {.name = "weight",
+         .kind = VALUE_TEXT,
+         .value = "COLUMN",
+         .help = "tables: column of the rows' weights, name or "
+                 "number (:2 is a place); they multiply the losses of rows and "
+                 "are no feature"},
+    [OPT_HEADER] = {.name = "header",
+                    .kind = VALUE_CHOICE,
+                    .value = "WHICH",
+                    .choices = "auto|yes|no",
+                    .initial = "auto",
+                    .help = "csv, tsv: is the first line names? auto: it is "
+                            "if it has words where rows have numbers, or "
+                            "counts up"},
+    [OPT_SEPARATOR] = {.name = "separator",
+                       .kind = VALUE_TEXT,
+                       .value = "C",
+                       .shown = "found out",
+                       .help =
+                           "csv, tsv: the character between fields, or tab"},
+    [OPT_ZERO_BASED] = {.name = "zero-based",
+                        .kind = VALUE_FLAG,
+                        .help = "libsvm: indices start at 0, as scikit-learn "
+                                "writes them; found out if there is a 0"},
+    [OPT_STORAGE] = {.name = "storage",
+                     .kind = VALUE_CHOICE,
+                     .value = "FORM",
+                     .choices = "f32|f64|bf16|i8|bit|index|csr",
+                     .shown = "chosen from the values",
+                     .help = "how rows lie in memory: f32, f64, bf16, i8, "
+                             "bit, index or csr; values are rounded to fp32 "
+                             "unless it is f64, which is chosen if rounding "
+                             "costs a column 0.01 % of its spread"},
+    [OPT_CACHE] = {.name = "cache",
+                   .kind = VALUE_TEXT,
+                   .value = "DIR",
+                   .help = "keep a binary copy of the data there, and use it"},
+    [OPT_DATA_SHARED] =
+        {.name = "data-shared",
+         .kind = VALUE_TEXT,
+         .value = "PLACE",
+         .help = "workers read the data there, by range, and are sent none: a "
+                 "path (written if it is not there) or an https address"},
+    [OPT_SHIP] = {.name = "ship",
+                  .kind = VALUE_CHOICE,
+                  .value = "WHO",
+                  .choices = "peers|coordinator",
+                  .shown = "peers",
+                  .help = "who sends joiners their rows: also other joiners "
+                          "that have them (peers), or the coordinator alone"},
+    [OPT_CA] = {.name = "ca",
+                .kind = VALUE_TEXT,
+                .value = "FILE",
+                .shown = "those of the system",
+                .help = "--data-shared https://...: certificates (PEM) of the "
+                        "authorities that may have signed the server's"},
+    [OPT_DATA_PRIVATE] = {.name = "data-private",
+                          .kind = VALUE_TEXT,
+                          .value = "FILES",
+                          .help = "instead of DATA: wait for so many files "
+                                  "whose rows stay with their owners"},
+    [OPT_OWNER_WAIT] =
+        {.name = "owner-wait",
+         .kind = VALUE_REAL,
+         .value = "SECONDS",
+         .initial = "600",
+         LIMITS(0.1, 1e7),
+         .help = "--data-private: how long a step waits for an owner that is "
+                 "away; then the run ends, its state saved"},
+    [OPT_MODEL] = {.name = "model",
+                   .kind = VALUE_CHOICE,
+                   .value = "KIND",
+                   .choices = "linear|logistic|svm|hinge|softmax",
+                   .shown = "by the labels",
+                   .help = "linear, logistic, svm (squared hinge), hinge, or "
+                           "softmax for two to 1024 classes; by the labels: "
+                           "words, or up to 20 whole numbers each seen 5 "
+                           "times, are classes (two: logistic, more: "
+                           "softmax), others numbers (linear)"},
+    [OPT_LOSS] = {.name = "loss",
+                  .kind = VALUE_CHOICE,
+                  .value = "NAME",
+                  .choices = "squared-hinge|hinge",
+                  .shown = "squared-hinge",
+                  .help = "of --model svm: squared-hinge or hinge"},
+    [OPT_TEST] = {.name = "test",
+                  .kind = VALUE_TEXT,
+                  .value = "FILE",
+                  .help = "rows to measure the model on"},
+    [OPT_VALID] = {.name = "valid",
+                   .kind = VALUE_TEXT,
+                   .value = "FILE|PART",
+                   .help = "rows to watch while training: a file, or the part "
+                           "of DATA to hold out (0.2)"},
+    [OPT_METRIC] = {.name = "metric",
+                    .kind = VALUE_CHOICE,
+                    .value = "NAME",
+                    .choices = "accuracy|precision|recall|f1|auc|logloss|mse",
+                    .shown = "mse for linear, else accuracy",
+                    .help = "what to watch and to sort by: accuracy, "
+                            "precision, recall, f1, auc, logloss or mse"},
+    [OPT_NO_INTERCEPT] = {.name = "no-intercept",
+                          .kind = VALUE_FLAG,
+                          .help =
+                              "learn no constant (otherwise one is, without "
+                              "penalty)"},
+    [OPT_L2] = {.name = "l2",
+                .kind = VALUE_REAL,
+                .value = "A",
+                LIMITS(0, REAL_MAX),
+                .shown = "1/rows",
+                .help = "penalty A |w|^2, the constant left out"},
+    [OPT_CLASS_WEIGHT] = {.name = "class-weight",
+                          .kind = VALUE_TEXT,
+                          .value = "LIST",
+                          .help = "weights of rows by label: balanced, or "
+                                  "LABEL=WEIGHT,... (also -wLABEL WEIGHT)"},
+    [OPT_CHUNK_ROWS] = {.name = "chunk-rows",
+                        .kind = VALUE_COUNT,
+                        .value = "ROWS",
+                        LIMITS(1, 1 << 30),
+                        .shown = "256, more for large data",
+                        .help = "rows of a chunk, the unit of work; part of "
+                                "what decides the bits"},
+    [OPT_SEED] = {.name = "seed",
+                  .kind = VALUE_COUNT,
+                  .value = "N",
+                  LIMITS(0, SEED_MAX),
+                  .initial = "0",
+                  .help = "of generated data, random delays and faults"},
+    [OPT_OPTIM] = {.name = "optim",
+                   .aliases = "optimizer|optimiser",
+                   .kind = VALUE_CHOICE,
+                   .value = "NAME",
+                   .choices = "gd|agd|momentum|adam|lbfgs|newton|sgd",
+                   .shown = "newton where it can",
+                   .help = "gd, agd (accelerated), momentum, adam, lbfgs, "
+                           "newton, or sgd (row by row; workers only with "
+                           "--code local); lbfgs where there are no second "
+                           "derivatives (mds), gd with codes that "
+                           "estimate, agd to simulate"},
+    [OPT_LR] = {.name = "lr",
+                .aliases = "learning-rate",
+                .kind = VALUE_REAL,
+                .value = "RATE",
+                LIMITS(1e-300, REAL_MAX),
+                .shown = "1/(estimated Lipschitz constant)",
+                .help = "learning rate"},
+    [OPT_SCHEDULE] = {.name = "schedule",
+                      .kind = VALUE_CHOICE,
+                      .value = "NAME",
+                      .choices = "decay|constant|inverse",
+                      .initial = "decay",
+                      .help = "rate of step i: decay (RATE * FACTOR^i), "
+                              "constant or inverse (RATE / (1 + i))"},
+    [OPT_DECAY] = {.name = "decay",
+                   .kind = VALUE_REAL,
+                   .value = "FACTOR",
+                   LIMITS(1e-6, 1),
+                   .initial = "1",
+                   .help = "multiplies the rate after each step"},
+    [OPT_MOMENTUM] = {.name = "momentum",
+                      .kind = VALUE_REAL,
+                      .value = "MU",
+                      LIMITS(0, 0.999999),
+                      .shown = "0.9",
+                      .help = "of --optim momentum"},
+    [OPT_STEPS] = {.name = "steps",
+                   .aliases = "passes|epochs",
+                   .kind = VALUE_COUNT,
+                   .value = "N",
+                   LIMITS(1, COUNT_MAX),
+                   .shown = "lbfgs, newton 1000; sgd 1; others 100",
+                   .help = "model updates, each over all the data"},
+    [OPT_TOL] = {.name = "tol",
+                 .kind = VALUE_REAL,
+                 .value = "X",
+                 LIMITS(0, REAL_MAX),
+                 .initial = "0",
+                 .help = "stop when |gradient| <= X"},
+    [OPT_GAP] = {.name = "gap",
+                 .kind = VALUE_REAL,
+                 .value = "X",
+                 LIMITS(0, REAL_MAX),
+                 .initial = "0",
+                 .help = "stop when the objective is within X |F| of "
+                         "--optimum F"},
+    [OPT_ACCURACY] = {.name = "accuracy",
+                      .kind = VALUE_REAL,
+                      .value = "X",
+                      LIMITS(0, 1),
+                      .shown = "1e-10 unless --tol or --gap is given",
+                      .help = "lbfgs, newton: stop when the objective is "
+                              "estimated to be within X of its least; 0 = "
+                              "never; hinge: proved, and 1e-3 by default"},
+    [OPT_OPTIMUM] = {.name = "optimum",
+                     .kind = VALUE_REAL,
+                     .value = "F",
+                     LIMITS(-REAL_MAX, REAL_MAX),
+                     .help = "the least objective, where it is known"},
+    [OPT_MAX_TIME] = {.name = "max-time",
+                      .kind = VALUE_REAL,
+                      .value = "SECONDS",
+                      LIMITS(0, 1e9),
+                      .initial = "0",
+                      .help = "save and stop at the first step boundary after "
+                              "so long; 0 = never"},
+    [OPT_FOLDS] = {.name = "folds",
+                   .aliases = "v",
+                   .kind = VALUE_COUNT,
+                   .value = "FOLDS",
+                   LIMITS(2, 1 << 20),
+                   .help =
+                       "cross-validate in so many folds, drawn from --seed"},
+    [OPT_GRID] = {.name = "grid",
+                  .kind = VALUE_TEXT,
+                  .value = "LISTS",
+                  .help = "try all combinations, as in \"c=0.1,1 lr=0.5,1\" "
+                          "(c: as -c, so no constant), on -v FOLDS or on "
+                          "--valid (default 0.2); FILE is "
+                          "the best, trained on all rows"},
+    [OPT_SOLVER] = {.name = "solver",
+                    .aliases = "s",
+                    .kind = VALUE_COUNT,
+                    .value = "TYPE",
+                    LIMITS(0, 21),
+                    .help =
+                        "0, 7 logistic; 1, 2 svm; 3 svm --loss hinge; 11, "
+                        "12 linear; with newton, 1000 steps (3: 10000, and "
+                        "-e does not count) and -c 1 unless said otherwise"},
+    [OPT_COST] = {.name = "cost",
+                  .aliases = "c",
+                  .kind = VALUE_REAL,
+                  .value = "C",
+                  LIMITS(1e-300, REAL_MAX),
+                  .help = "objective |w|^2/2 + C * sum of losses, for --l2; "
+                          "as with LIBLINEAR there is no constant then unless "
+                          "-B 1 says so"},
+    [OPT_EPS] = {.name = "eps",
+                 .aliases = "e",
+                 .kind = VALUE_REAL,
+                 .value = "EPS",
+                 LIMITS(0, REAL_MAX),
+                 .shown = "0.01; 11, 12: 0.0001",
+                 .help = "stop when |gradient| <= EPS * min(pos,neg)/rows * "
+                         "|gradient at 0|"},
+    [OPT_BIAS] = {.name = "bias",
+                  .aliases = "B",
+                  .kind = VALUE_REAL,
+                  .value = "BIAS",
+                  LIMITS(-REAL_MAX, REAL_MAX),
+                  .shown = "-1",
+                  .help = "1: a constant is learnt, penalised as any weight; "
+                          "below 0: none"},
+    [OPT_SVR_EPS] = {.name = "svr-eps",
+                     .aliases = "p",
+                     .kind = VALUE_REAL,
+                     .value = "P",
+                     LIMITS(0, REAL_MAX),
+                     .help = "0: least squares, the only one of -s 11 here"},
+    [OPT_N] = {.name = "n",
+               .aliases = "np",
+               .kind = VALUE_COUNT,
+               .value = "N",
+               LIMITS(0, WORKERS_MAX),
+               .initial = "0",
+               .help = "local workers; 0 = train in this process alone"},
+    [OPT_WORKERS] =
+        {.name = "workers",
+         .kind = VALUE_SPAN,
+         .value = "MIN[:MAX]",
+         LIMITS(1, WORKERS_MAX),
+         .shown = "as -n, and 64 more",
+         .help =
+             "start when MIN are there, or some after 60 s; let in up to MAX"},
+    [OPT_CODE] = {.name = "code",
+                  .kind = VALUE_TEXT,
+                  .value = "NAME",
+                  .shown = "steal; one worker: plain",
+                  .help = "who computes what: see `muster codes`; auto changes "
+                          "it where that pays"},
+    [OPT_STRAGGLERS] = {.name = "stragglers",
+                        .kind = VALUE_COUNT,
+                        .value = "S",
+                        LIMITS(0, WORKERS_MAX),
+                        .initial = "1",
+                        .help = "workers that may be slow or dead in a step"},
+    [OPT_COLLECT] = {.name = "collect",
+                     .kind = VALUE_COUNT,
+                     .value = "K",
+                     LIMITS(1, WORKERS_MAX),
+                     .help = "answers that end a step (agc)"},
+    [OPT_STOP] = {.name = "stop",
+                  .kind = VALUE_TEXT,
+                  .value = "RULE",
+                  .shown = "the code's",
+                  .help = "when a step ends: all, cover, first:K, collect:K, "
+                          "groups:K or deadline:SECONDS"},
+    [OPT_ESTIMATE] = {.name = "estimate",
+                      .kind = VALUE_CHOICE,
+                      .value = "HOW",
+                      .choices = "exact|reference|ratio|unbiased",
+                      .shown = "the code's",
+                      .help = "what stands for missing parts: nothing "
+                              "(reference), or the sum scaled up by the rows "
+                              "seen (ratio) or the chance of being seen "
+                              "(unbiased)"},
+    [OPT_DECODE] = {.name = "decode",
+                    .kind = VALUE_CHOICE,
+                    .value = "HOW",
+                    .choices = "optimal|one-step",
+                    .initial = "optimal",
+                    .help = "how a matrix:FILE is undone: by least squares, or "
+                            "with one weight for all"},
+    [OPT_PARTS] = {.name = "parts",
+                   .kind = VALUE_COUNT,
+                   .value = "P",
+                   LIMITS(2, 1024),
+                   .shown = "2(S+1)",
+                   .help = "parts a worker holds, S+1 of them coded "
+                           "(partial-frc, partial-cyclic)"},
+    [OPT_PIECES] = {.name = "pieces",
+                    .kind = VALUE_COUNT,
+                    .value = "Q",
+                    LIMITS(1, 64),
+                    .shown = "steal 8, stream 1",
+                    .help = "pieces a part is cut into and sent by"},
+    [OPT_REPLICAS] = {.name = "replicas",
+                      .kind = VALUE_COUNT,
+                      .value = "D",
+                      LIMITS(1, 1000),
+                      .shown = "S+1",
+                      .help = "copies of a part (sgc)"},
+    [OPT_LOCAL] = {.name = "local",
+                   .kind = VALUE_TEXT,
+                   .value = "H",
+                   .help = "steps of gd, or passes of sgd, that a worker makes "
+                           "by itself before weights are averaged; once: all "
+                           "of them (local)"},
+    [OPT_STALENESS] = {.name = "staleness",
+                       .kind = VALUE_COUNT,
+                       .value = "B",
+                       LIMITS(0, 1000),
+                       .help = "use answers up to B updates old, wait for "
+                               "whoever is further behind (ignore)"},
+    [OPT_SPEEDS] = {.name = "speeds",
+                    .kind = VALUE_TEXT,
+                    .value = "A,B,..",
+                    .shown = "all the same",
+                    .help = "relative speeds of the workers, for their loads "
+                            "(cb)"},
+    [OPT_EXACT] = {.name = "exact",
+                   .kind = VALUE_CHOICE,
+                   .value = "CLASS",
+                   .choices = "bitwise|numeric|approx",
+                   .shown = "the code's",
+                   .help = "refuse codes worse than bitwise, numeric or "
+                           "approx"},
+    [OPT_VERIFY] = {.name = "verify",
+                    .kind = VALUE_FLAG,
+                    .help = "no piece counts before two workers gave the same "
+                            "answer to it; who lies is named and shut out"},
+    [OPT_AUDIT] = {.name = "audit",
+                   .kind = VALUE_TEXT,
+                   .value = "SHARE",
+                   .help = "the same for a random share of the pieces, such as "
+                           "1%"},
+    [OPT_THREADS] = {.name = "threads",
+                     .kind = VALUE_COUNT,
+                     .value = "N",
+                     LIMITS(1, 1024),
+                     .shown = "processors / workers",
+                     .help = "threads of each worker"},
+    [OPT_ISA] = {.name = "isa",
+                 .kind = VALUE_CHOICE,
+                 .value = "NAME",
+                 .choices = "portable|avx2|avx512",
+                 .shown = "the best here",
+                 .help = "instruction set: portable, avx2 or avx512; the bits "
+                         "are the same"},
+    [OPT_DELAY] = {.name = "delay",
+                   .kind = VALUE_TEXT,
+                   .value = "SPEC",
+                   .help = "make workers slow: reference[:MEAN], exp:MEAN, "
+                           "shifted:A,MEAN, pareto:XM,ALPHA, "
+                           "lognormal:MEDIAN,SIGMA, weibull:SCALE,SHAPE, "
+                           "bimodal:P,FACTOR, worker:NAME=FACTOR, dead:P, "
+                           "trace:FILE; then /scale, /times, /persistent, "
+                           "/rack:N, /burst:ENTER,LEAVE; join with +"},
+    [OPT_CHAOS] = {.name = "chaos",
+                   .kind = VALUE_TEXT,
+                   .value = "LIST",
+                   .help = "kill:w3@20, stop:w2@10+5, kill:coordinator@30, "
+                           "leave:w1@40, lie:w2@5, join@25, kill=RATE/s, ..."},
+    [OPT_LISTEN] = {.name = "listen",
+                    .kind = VALUE_TEXT,
+                    .value = "HOST:PORT",
+                    .shown = "loopback, any port",
+                    .help = "where `muster join` finds the coordinator"},
+    [OPT_INTERFACE] = {.name = "interface",
+                       .kind = VALUE_TEXT,
+                       .value = "NAME|ADDR",
+                       .shown = "the routing table's",
+                       .help =
+                           "the network card, or its address, to listen on"},
+    [OPT_FANOUT] = {.name = "fanout",
+                    .kind = VALUE_COUNT,
+                    .value = "F",
+                    LIMITS(0, 1024),
+                    .initial = "0",
+                    .help = "local workers beyond F go through relays, one "
+                            "for every F, and so on: nobody serves more than "
+                            "F; 0 = none"},
+    [OPT_TOKEN_FILE] = {.name = "token-file",
+                        .kind = VALUE_TEXT,
+                        .value = "FILE",
+                        .help = "the key, from `muster token new`; nothing "
+                                "leaves this machine without one"},
+    [OPT_RESPAWN] = {.name = "respawn",
+                     .kind = VALUE_FLAG,
+                     .help = "start local workers that died again"},
+    [OPT_OUT] = {.name = "out",
+                 .kind = VALUE_TEXT,
+                 .value = "PATH",
+                 .shown = "muster-runs/NUMBER-ID",
+                 .help = "folder of the run's journal and checkpoints"},
+    [OPT_RESUME] = {.name = "resume",
+                    .kind = VALUE_RUN,
+                    .value = "[DIR]",
+                    .help = "go on with the run in DIR, or in --out, or the "
+                            "last one"},
+    [OPT_SYNC] = {.name = "sync",
+                  .kind = VALUE_FLAG,
+                  .help = "make every step durable before the next"},
+    [OPT_BULK] = {.name = "bulk",
+                  .kind = VALUE_CHOICE,
+                  .value = "ROAD",
+                  .choices = "auto|shm|tcp",
+                  .shown = "auto",
+                  .help =
+                      "how weights and tallies of -n workers travel: shared "
+                      "memory (shm), sockets (tcp), or shared memory where "
+                      "there is room (auto); the bits are the same"},
+    [OPT_PREEMPT_NOTICE] = {.name = "preempt-notice",
+                            .kind = VALUE_TEXT,
+                            .value = "WHERE",
+                            .help =
+                                "save the state and end with 75 once the "
+                                "provider takes this machine away: aws, gcp, "
+                                "azure or file:PATH (there is such a file)"},
+    [OPT_PREEMPT_ADDRESS] = {.name = "preempt-address",
+                             .kind = VALUE_TEXT,
+                             .value = "URL",
+                             .shown = "the provider's",
+                             .help = "ask there for the notice instead"},
+};
+
+const struct option *recipe_row(int id)
+{
+    CHECK(id >= 0 && id < RECIPE_OPTIONS);
+    return &table[id];
+}
