@@ -208,6 +208,8 @@ static void ship(struct world *world, uint32_t conn,
 
     if (shares(world))
         checker_violate(&world->checker, "shared data is shipped");
+    if (world->options->own_data)
+        checker_violate(&world->checker, "workers' own data is shipped");
     if (world->options->home_count > 0)
         checker_violate(&world->checker, "HOME-1: private data is shipped");
     for (uint32_t chunk = action->first; chunk < action->end; chunk++) {
@@ -247,9 +249,9 @@ static void judge(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
 
-    coordinator->judge_err =
-        oracle_compute(&world->oracle, &action->what, action->exponent,
-                       action->first, action->end, action->tally);
+    coordinator->judge_err = oracle_compute(
+        &world->oracle, world->options->problem, &action->what,
+        action->exponent, action->first, action->end, action->tally);
     world_push(world, (struct happening){
                           .at = world->now + world->options->chunk_us *
                                                  (action->end - action->first),
@@ -662,6 +664,8 @@ static void fill_options(struct world *world)
         .scale = oracle_scale,
         .slopes = oracle_slopes,
         .scale_context = &world->oracle,
+        .follow = from->follow,
+        .own_data = from->own_data,
         .delay = from->delay,
         .suspect_us = from->suspect_us,
         .resend_us = from->resend_us,
@@ -684,9 +688,13 @@ static void fill_options(struct world *world)
         to->job.cols = from->problem->data->cols;
         to->job.outputs = problem_outputs(from->problem);
         to->job.chunk_rows = from->problem->data->chunk_rows;
-        to->job.keyed = !to->job.owned;
+        to->job.keyed = !to->job.owned && !from->own_data;
         to->chunk_digests = world->chunk_digests;
         to->place = shares(world) ? "shared" : NULL;
+    }
+    if (from->follow) {
+        to->job.cols = oracle->followed.dims;
+        to->job.outputs = 1;
     }
 }
 

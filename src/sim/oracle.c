@@ -9,12 +9,15 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/vec.h"
 
 enum err oracle_scale(void *context, const struct evaluation *what,
                       int16_t *exponent)
 {
     const struct oracle *oracle = context;
 
+    if (oracle->followed.on)
+        return vec_finite(what->w, oracle->dims) ? ERR_OK : ERR_RANGE;
     if (oracle->problem != NULL)
         return bounds_exponents(&oracle->bounds, oracle->problem, what,
                                 exponent);
@@ -78,28 +81,46 @@ static enum err memo_add(const struct oracle *oracle, uint32_t step,
     return ERR_OK;
 }
 
-enum err oracle_compute(struct oracle *oracle, const struct evaluation *what,
-                        const int16_t *exponent, uint32_t first, uint32_t end,
-                        struct tally *tally)
+static enum err add_chunks(struct oracle *oracle, const struct problem *problem,
+                           const struct evaluation *what,
+                           const int16_t *exponent, uint32_t first,
+                           uint32_t end, struct tally *tally)
 {
-    const uint32_t at = memo_find(oracle, what, exponent);
+    const struct followed_call call = {.problem = problem,
+                                       .bounds = &oracle->bounds,
+                                       .round = &oracle->round,
+                                       .what = what,
+                                       .scratch = oracle->scratch};
+    enum err err = problem_round_prepare(&oracle->round, problem, what);
+
+    if (err == ERR_OK && oracle->followed.on)
+        return followed_add(&oracle->followed, &call, first, end, exponent,
+                            tally);
+    for (uint32_t chunk = first; chunk < end && err == ERR_OK; chunk++)
+        err = problem_add(problem, &oracle->round, what, chunk, exponent,
+                          oracle->scratch, tally);
+    problem_settle(problem, oracle->scratch, tally);
+    return err;
+}
+
+enum err oracle_compute(struct oracle *oracle, const struct problem *problem,
+                        const struct evaluation *what, const int16_t *exponent,
+                        uint32_t first, uint32_t end, struct tally *tally)
+{
+    const bool memory = problem == oracle->problem;
+    const uint32_t at =
+        memory ? memo_find(oracle, what, exponent) : oracle->known;
     enum err err = ERR_OK;
 
     CHECK(end <= oracle->chunks);
-    if (oracle->problem == NULL) {
+    if (problem == NULL) {
         chunkset_add_range(&tally->chunks, first, end);
         return ERR_OK;
     }
     if (at == oracle->known)
-        err = problem_round_prepare(&oracle->round, oracle->problem, what);
-    for (uint32_t chunk = first; chunk < end && err == ERR_OK; chunk++) {
-        if (at < oracle->known)
-            err = memo_add(oracle, at, chunk, tally);
-        else
-            err = problem_add(oracle->problem, &oracle->round, what, chunk,
-                              exponent, oracle->scratch, tally);
-    }
-    problem_settle(oracle->problem, oracle->scratch, tally);
+        return add_chunks(oracle, problem, what, exponent, first, end, tally);
+    for (uint32_t chunk = first; chunk < end && err == ERR_OK; chunk++)
+        err = memo_add(oracle, at, chunk, tally);
     return err;
 }
 
@@ -226,8 +247,28 @@ static enum err evaluate(struct oracle *oracle, const struct evaluation *what,
 
 struct digest oracle_hash(const struct oracle *oracle, const double *w)
 {
+    if (oracle->followed.on)
+        return hash_f64(w, oracle->followed.dims);
     return oracle->problem != NULL ? problem_hash(oracle->problem, w)
                                    : hash_f64(w, oracle->dims);
+}
+
+static enum err follow_alone(struct oracle *oracle,
+                             const struct evaluation *what, struct tally *total,
+                             double *sum)
+{
+    const struct followed_call call = {.problem = oracle->problem,
+                                       .bounds = &oracle->bounds,
+                                       .round = &oracle->round,
+                                       .what = what,
+                                       .scratch = oracle->scratch};
+    const enum err err =
+        problem_round_prepare(&oracle->round, oracle->problem, what);
+
+    total->dims = oracle->dims;
+    return err == ERR_OK ? followed_sums(&oracle->followed, &call,
+                                         oracle->scale, total, sum)
+                         : err;
 }
 
 /* What one machine feeds its optimiser, the loss behind the sums.  One part of
@@ -243,6 +284,8 @@ static enum err round_sums(struct oracle *oracle, uint32_t step,
         return oracle_local(oracle, oracle->problem, step, what->w, 0,
                             oracle->chunks, sum);
     }
+    if (oracle->followed.on)
+        return follow_alone(oracle, what, total, sum);
     err = evaluate(oracle, what, one, total);
     if (err != ERR_OK)
         return err;
@@ -261,11 +304,13 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
 
     if (err != ERR_OK && optim_reject(optim))
         return ERR_OK;
-    err = round_sums(oracle, optim->step, &ask->what, one, total, sum);
-    if (err != ERR_OK)
-        return err;
     if (optim->round == 0)
         oracle->keys[oracle->steps] = key;
+    err = round_sums(oracle, optim->step, &ask->what, one, total, sum);
+    if (err == ERR_RANGE && oracle->followed.on && optim_reject(optim))
+        return ERR_OK;
+    if (err != ERR_OK)
+        return err;
     if (optim_feed(optim, sum, sum[total->dims])) {
         oracle->steps++;
         oracle->hash[oracle->steps] = oracle_hash(oracle, optim_weights(optim));
@@ -300,8 +345,8 @@ static enum err make_room(struct oracle *oracle, uint32_t steps)
 
     if (err != ERR_OK)
         return err;
-    oracle->remembers =
-        oracle->problem != NULL && cells * oracle->dims <= ORACLE_MEMO_MAX;
+    oracle->remembers = oracle->problem != NULL && !oracle->followed.on &&
+                        cells * oracle->dims <= ORACLE_MEMO_MAX;
     oracle->capacity = steps;
     oracle->hash = mem_new((size_t)steps + 1, sizeof *oracle->hash);
     oracle->weights = mem_new(oracle->dims, sizeof *oracle->weights);
@@ -358,16 +403,21 @@ static enum err run_alone(struct oracle *oracle,
 
 enum err oracle_init(struct oracle *oracle, const struct problem *problem,
                      uint32_t dims, uint32_t chunks,
-                     const struct optim_options *optim)
+                     const struct optim_options *optim, const int *shift)
 {
-    enum err err;
+    enum err err = ERR_OK;
 
     *oracle = (struct oracle){.problem = problem,
                               .dims = dims,
                               .chunks = chunks,
                               .averages = optim->kind == OPTIM_AVERAGE,
                               .local = optim->local};
-    err = make_room(oracle, optim->steps);
+    if (shift != NULL)
+        err = followed_init(&oracle->followed, dims, chunks, *shift);
+    if (oracle->followed.on)
+        oracle->dims = follow_dims(dims);
+    if (err == ERR_OK)
+        err = make_room(oracle, optim->steps);
     if (err == ERR_OK && problem != NULL)
         err = bounds_measure(&oracle->bounds, problem, pool_serial());
     if (err == ERR_OK)
@@ -379,6 +429,7 @@ enum err oracle_init(struct oracle *oracle, const struct problem *problem,
 
 void oracle_close(struct oracle *oracle)
 {
+    followed_close(&oracle->followed);
     bounds_close(&oracle->bounds);
     problem_round_close(&oracle->round);
     mem_free(oracle->scale);

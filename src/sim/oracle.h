@@ -20,6 +20,7 @@
 #include "model/linear/part.h"
 #include "model/linear/problem.h"
 #include "optim/local.h"
+#include "sim/followed.h"
 
 /* At most so many integers are remembered. */
 #define ORACLE_MEMO_MAX (UINT64_C(1) << 21)
@@ -28,11 +29,12 @@ struct oracle {
     const struct problem *problem; /* NULL: no compute, all sums zero. */
     struct bounds bounds;
     uint32_t dims, sum_dims, chunks;
-    uint32_t steps;      /* Made; fewer than asked for if tol ended it. */
-    struct digest *hash; /* Of the weights after t updates, t <= steps. */
-    double *weights;     /* Final. */
-    uint64_t *keys;      /* Of the first round of step t, as in round_key. */
-    int16_t *scale;      /* Of the evaluation at hand; sum_dims + 1. */
+    struct followed followed; /* Off where bounds are proved. */
+    uint32_t steps;           /* Made; fewer than asked for if tol ended it. */
+    struct digest *hash;      /* Of the weights after t updates, t <= steps. */
+    double *weights;          /* Final. */
+    uint64_t *keys; /* Of the first round of step t, as in round_key. */
+    int16_t *scale; /* Of the evaluation at hand; sum_dims + 1. */
     /* Gradients that were evaluated, so that workers need not do it again. */
     bool remembers;
     uint32_t known, capacity;
@@ -46,15 +48,20 @@ struct oracle {
     struct local local;
 };
 
-/* `problem` NULL: zero gradients, `dims` and `chunks` as given. */
+/* `problem` NULL: zero gradients, `dims` and `chunks` as given.  `shift` NULL:
+ * bounds are proved; else nothing is, of 2^shift times the problem's values:
+ * `dims` of them, and oracle->dims are the job's, sizes included. */
 MUST_CHECK enum err oracle_init(struct oracle *oracle,
                                 const struct problem *problem, uint32_t dims,
                                 uint32_t chunks,
-                                const struct optim_options *optim);
+                                const struct optim_options *optim,
+                                const int *shift);
 void oracle_close(struct oracle *oracle);
 
-/* Add chunks [first, end) at w to the tally, from memory where w is known. */
+/* Add chunks [first, end) at w to the tally, from memory where w is known.
+ * `problem` is oracle->problem, or a worker's copy of it. */
 MUST_CHECK enum err oracle_compute(struct oracle *oracle,
+                                   const struct problem *problem,
                                    const struct evaluation *what,
                                    const int16_t *exponent, uint32_t first,
                                    uint32_t end, struct tally *tally);

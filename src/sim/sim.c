@@ -51,6 +51,7 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
                        "code %s gives gradients of one weight vector, and "
                        "nothing else",
                        options->code.name);
+    CHECK(!options->follow || options->problem != NULL);
     if (options->problem != NULL) {
         *dims = problem_dims(options->problem);
         *chunks = dataset_chunks(options->problem->data);
@@ -156,7 +157,8 @@ static enum err open_world(struct world *world, struct why *why)
     if (err != ERR_OK)
         return err;
     err = oracle_init(&world->oracle, options->problem, dims, chunks,
-                      &options->optim);
+                      &options->optim,
+                      options->follow ? &options->follow_shift : NULL);
     if (err != ERR_OK)
         return why_set(why, err, "one machine alone: %s", err_text(err));
     err = make_workers(world);
@@ -379,9 +381,11 @@ static void check_disk_at_end(struct world *world)
     disk_model_drop_unsynced(&coordinator->disk);
     checker_journal(&world->checker, &coordinator->disk, true);
     disk_model_revive(&coordinator->disk);
+    /* Who never made a step can begin again. */
     if (store_recover(&coordinator->disk.disk, &recovery, NULL) != ERR_OK ||
-        !recovery.has_checkpoint ||
-        recovery.checkpoint.step != world->checker.committed)
+        recovery.has_checkpoint != (world->checker.committed > 0) ||
+        (recovery.has_checkpoint &&
+         recovery.checkpoint.step != world->checker.committed))
         checker_violate(&world->checker,
                         "CHECK-4: done, but the last state is not on disk");
     recovery_close(&recovery);

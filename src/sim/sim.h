@@ -119,6 +119,10 @@ struct sim_options {
                                 arrived. */
     uint32_t tray;           /* So many answers at most are told together; 0:
                                 each at once. */
+    bool follow;             /* Nothing is proved of the problem's values, and
+                                they are taken ... */
+    int follow_shift;        /* ... times 2^follow_shift (sim/followed.h). */
+    bool own_data;           /* Workers bring the data along. */
     /* Private data: worker i has home i % home_count, and nothing else.  The
      * code is of placement `homes`. */
     const struct home *homes;

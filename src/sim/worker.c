@@ -125,27 +125,20 @@ static enum err compute_own(struct world *world, struct sim_worker *worker,
 {
     const struct computation *computation = &worker->computation;
     struct problem own = *world->options->problem;
-    enum err err;
 
     own.data = &worker->data;
-    err = problem_round_prepare(&world->oracle.round, &own, &computation->what);
-
-    for (uint32_t chunk = computation->first; chunk < end && err == ERR_OK;
-         chunk++) {
+    for (uint32_t chunk = computation->first; chunk < end; chunk++) {
         if (!chunkset_has(&worker->data.present, chunk)) {
             checker_violate(&world->checker,
                             "worker computes chunk %u, which it was never "
                             "sent",
                             chunk);
-            err = ERR_NOTFOUND;
-            break;
+            return ERR_NOTFOUND;
         }
-        err = problem_add(&own, &world->oracle.round, &computation->what, chunk,
-                          computation->exponent, world->oracle.scratch,
-                          computation->tally);
     }
-    problem_settle(&own, world->oracle.scratch, computation->tally);
-    return err;
+    return oracle_compute(&world->oracle, &own, &computation->what,
+                          computation->exponent, computation->first, end,
+                          computation->tally);
 }
 
 /* Its own steps, on its own rows.  What was called off is not begun. */
@@ -185,9 +178,9 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
     else if (computation->what.kind == EVALUATE_LOCAL)
         err = step_alone(world, worker);
     else if (worker->resident)
-        err = oracle_compute(&world->oracle, &computation->what,
-                             computation->exponent, computation->first, end,
-                             computation->tally);
+        err = oracle_compute(&world->oracle, world->options->problem,
+                             &computation->what, computation->exponent,
+                             computation->first, end, computation->tally);
     else
         err = compute_own(world, worker, end);
     return computation->cancelled ? ERR_CANCELLED : err;
@@ -482,7 +475,7 @@ void sim_worker_start(struct world *world, uint32_t index)
         worker->exists = true;
         worker->resident = options->problem == NULL ||
                            !rng_chance(&world->life_rng, options->shipped) ||
-                           options->home_count > 0;
+                           options->home_count > 0 || options->own_data;
         worker->keeps = !worker->resident &&
                         rng_at(options->seed, STREAM_KEEPS, index) % 1000 <
                             (uint64_t)(options->kept * 1000);

@@ -577,8 +577,8 @@ void answers_row(struct coordinator *c, uint32_t link,
 
 /* --- refusals ------------------------------------------------------------- */
 
-void answers_no_range(struct coordinator *c, uint32_t id,
-                      struct actions *actions)
+static void fail_range(struct coordinator *c, uint32_t id,
+                       struct actions *actions)
 {
     coordinator_fail(c, actions, ERR_RANGE,
                      "step %u: chunks %u to %u give a gradient that is "
@@ -606,6 +606,27 @@ static void grow_scale(struct coordinator *c, struct actions *actions)
     }
 }
 
+void answers_no_range(struct coordinator *c, uint32_t id,
+                      struct actions *actions)
+{
+    if (c->options.follow)
+        grow_scale(c, actions);
+    else
+        fail_range(c, id, actions);
+}
+
+/* --staleness: it did not fit the scale of an older round, which is over.  What
+ * it owes is asked for again, at the weights there are now. */
+static bool refused_older(struct coordinator *c, uint32_t link,
+                          const struct round_key *key, struct actions *actions)
+{
+    if (key_equal(key, &c->key))
+        return false;
+    if (stale_behind(c, link))
+        round_open_slot(c, c->members[link].slot, actions);
+    return true;
+}
+
 /* A chunk that does not fit a proved bound is broken data or a broken machine:
  * let another one try. */
 void answers_refuse(struct coordinator *c, uint32_t link,
@@ -626,7 +647,8 @@ void answers_refuse(struct coordinator *c, uint32_t link,
     else
         unassign_coded(c, link);
     if (c->options.follow) {
-        grow_scale(c, actions);
+        if (!refused_older(c, link, &msg->key, actions))
+            grow_scale(c, actions);
         return;
     }
     if (c->pieces[msg->piece].in || !refusals_add(c, msg->piece, link)) {

@@ -168,6 +168,7 @@ static enum err choose_scale(struct coordinator *c)
 
 void round_again(struct coordinator *c, struct actions *actions)
 {
+    stale_call_off(c, actions); /* Late answers are not to this scale. */
     c->key.attempt++;
     c->stats.redone++;
     if (c->view_dirty)

@@ -107,6 +107,9 @@ bool verify_voted(const struct coordinator *c, uint32_t id, uint32_t link)
     return false;
 }
 
+/* "It does not fit" is an answer too: one that no tally has. */
+static const struct digest refusal;
+
 /* --- the judge ----------------------------------------------------------- */
 
 static void judge_next(struct coordinator *c, struct actions *actions)
@@ -186,6 +189,7 @@ void verify_judged(struct coordinator *c, enum err err, struct actions *actions)
         return;
     }
     if (err != ERR_OK) {
+        strike_liars(c, &c->ballots[id], &refusal, actions);
         answers_no_range(c, id, actions);
         return;
     }
@@ -297,17 +301,14 @@ enum verdict verify_vote(struct coordinator *c, uint32_t link, uint32_t id,
     return VERDICT_WAIT;
 }
 
-/* "It does not fit" is an answer too: one that no tally has. */
 bool verify_refused(struct coordinator *c, uint32_t link, uint32_t id,
                     struct actions *actions)
 {
-    static const struct digest none = {{0}};
-
     if (ballot_of(c, id) == NULL)
         return false;
     if (c->pieces[id].in || verify_voted(c, id, link))
         return true;
-    keep_vote(c, id, link, &none);
+    keep_vote(c, id, link, &refusal);
     dispute(c, id, actions);
     return true;
 }

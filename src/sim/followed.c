@@ -1,0 +1,121 @@
+/*
+ * followed.c - the simulator's own loop over followed scales; one machine's,
+ * and so nothing of the coordinator's.
+ */
+#include "sim/followed.h"
+
+#include <math.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+enum err followed_init(struct followed *followed, uint32_t dims,
+                       uint32_t chunks, int shift)
+{
+    struct followed made = {.on = true, .shift = shift, .dims = dims};
+    enum err err = follow_init(&made.follow, dims, chunks);
+
+    if (err == ERR_OK)
+        err = tally_init(&made.one, dims, chunks);
+    made.exponent = mem_new((size_t)dims + 1, sizeof *made.exponent);
+    made.values = mem_new(follow_dims(dims), sizeof *made.values);
+    if (err == ERR_OK && (made.exponent == NULL || made.values == NULL))
+        err = ERR_NOMEM;
+    if (err == ERR_OK)
+        *followed = made;
+    else
+        followed_close(&made);
+    return err;
+}
+
+void followed_close(struct followed *followed)
+{
+    follow_close(&followed->follow);
+    tally_close(&followed->one);
+    mem_free(followed->exponent);
+    mem_free(followed->values);
+    *followed = (struct followed){0};
+}
+
+/* The function: a chunk's values to `values`. */
+static enum err call_function(struct followed *followed,
+                              const struct followed_call *call, uint32_t chunk,
+                              double *loss)
+{
+    struct tally *one = &followed->one;
+    enum err err;
+
+    tally_clear(one);
+    err = problem_add(call->problem, call->round, call->what, chunk,
+                      followed->exponent, call->scratch, one);
+    problem_settle(call->problem, call->scratch, one);
+    if (err != ERR_OK)
+        return err;
+    (void)tally_gradient(one, followed->exponent, followed->values);
+    for (uint32_t j = 0; j < followed->dims; j++)
+        followed->values[j] = ldexp(followed->values[j], followed->shift);
+    *loss = ldexp(tally_loss_value(one, followed->exponent), followed->shift);
+    return ERR_OK;
+}
+
+enum err followed_add(struct followed *followed,
+                      const struct followed_call *call, uint32_t first,
+                      uint32_t end, const int16_t *exponent,
+                      struct tally *tally)
+{
+    const uint32_t chunks = followed->follow.chunks;
+    enum err err = bounds_exponents(call->bounds, call->problem, call->what,
+                                    followed->exponent);
+
+    for (uint32_t chunk = first; chunk < end && err == ERR_OK; chunk++) {
+        double loss = 0;
+
+        err = call_function(followed, call, chunk, &loss);
+        if (err == ERR_OK && !follow_measure(followed->dims, chunks, exponent,
+                                             loss, followed->values))
+            err = ERR_TOOBIG;
+        if (err == ERR_OK)
+            err =
+                tally_add_chunk(tally, chunk, followed->values, loss, exponent);
+    }
+    return err;
+}
+
+/* Once over all chunks. */
+static enum follow_verdict try_scale(struct followed *followed,
+                                     const struct followed_call *call,
+                                     const int16_t *exponent,
+                                     struct tally *total, double *sums,
+                                     enum err *err)
+{
+    const enum evaluation_kind kind = call->what->kind;
+
+    tally_clear(total);
+    *err = followed_add(followed, call, 0, followed->follow.chunks, exponent,
+                        total);
+    if (*err == ERR_TOOBIG)
+        return follow_refuse(&followed->follow, kind);
+    if (*err == ERR_RANGE)
+        follow_despair(&followed->follow, kind);
+    if (*err != ERR_OK)
+        return FOLLOW_HOPELESS;
+    (void)tally_gradient(total, exponent, sums);
+    return follow_take(&followed->follow, kind, sums);
+}
+
+enum err followed_sums(struct followed *followed,
+                       const struct followed_call *call, int16_t *exponent,
+                       struct tally *total, double *sums)
+{
+    enum follow_verdict verdict;
+    enum err err;
+
+    do {
+        follow_exponents(&followed->follow, call->what->kind, exponent);
+        verdict = try_scale(followed, call, exponent, total, sums, &err);
+    } while (verdict == FOLLOW_AGAIN);
+    CHECK(verdict != FOLLOW_NO_FUNCTION);
+    if (verdict == FOLLOW_STANDS)
+        sums[total->dims] = tally_loss_value(total, exponent);
+    return verdict == FOLLOW_STANDS ? ERR_OK : ERR_RANGE;
+}
