@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """One hash for everything (must hold 1): processes, instruction sets, threads,
 codes, kills, joins, leaves and coordinator restarts.  Every run below has the
-same data and options, so every run must print the same hash."""
+same data and options, so every run must print the same hash; and one process
+prints the hash that was recorded (bits.json), so that whoever changes bits
+knows it.  RECORD=1 writes them anew, to the folder it runs in."""
 
+import json
 import os
 import random
 import struct
@@ -78,6 +81,10 @@ STORAGES = {
     "f64": (24, 12, lambda k: str(k % 9 / 4 + 0.25)),
     "wide": (24, 12, lambda k: str(0.1 * (k % 50 + 1))),
 }
+with open(os.path.join(os.path.dirname(__file__), "bits.json"),
+          encoding="ascii") as recorded_file:
+    RECORDED = json.load(recorded_file)
+seen = {}
 KILLS = ["-n", 3, "--chaos", "kill:w1@2,kill:coordinator@4"]
 
 
@@ -86,6 +93,7 @@ def compare(tap, name, job):
     shared memory or by sockets: half of the cases each."""
     road = ("shm", "tcp")[len(name) % 2]
     alone = train(*job)
+    seen[name] = alone.get("hash")
     cluster = train(*job, *KILLS, "--bulk", road)
     tap.ok(alone["exit"] == 0 and cluster["exit"] == 0 and
            alone["hash"] == cluster["hash"],
@@ -205,6 +213,7 @@ AUTO_TROUBLE = {
 
 def auto(tap):
     alone = train(*AUTO)
+    seen["auto"] = alone.get("hash")
     for name, chaos in AUTO_TROUBLE.items():
         result = train(*AUTO, "-n", 6, "--code", "auto", "--delay", "exp:0.02",
                        "--chaos", chaos)
@@ -215,9 +224,22 @@ def auto(tap):
                 ("exit", "hash", "stderr", "error", "steps", "code_changes")})
 
 
+def compare_recorded(tap):
+    """The hashes of this day are those of the day they were recorded."""
+    if "RECORD" in os.environ:
+        with open("bits.json", "w", encoding="ascii") as file:
+            json.dump(seen, file, indent=1)
+            file.write("\n")
+    tap.ok(seen == RECORDED, "the hashes that were recorded",
+           "\n".join(f"{name}: {seen.get(name)}, not {RECORDED.get(name)}"
+                     for name in sorted({*seen, *RECORDED})
+                     if seen.get(name) != RECORDED.get(name)))
+
+
 def main():
     tap = Tap()
     alone = train(*DATA)
+    seen["one process"] = alone.get("hash")
     tap.ok(alone["exit"] == 0 and len(alone["hash"]) == 64, "one process",
            alone)
     for case, flags in CASES.items():
@@ -241,6 +263,7 @@ def main():
         write_rows(f"{name}.svm", columns, entries, value)
         compare_storage(tap, name, common)
     compare_values(tap)
+    compare_recorded(tap)
     tap.done()
 
 
