@@ -41,7 +41,6 @@ int join_command(struct cli *cli)
         .ways = &ways,
         .interface = option_text(options, OPT_INTERFACE),
         .name = option_text(options, OPT_NAME),
-        .isa = option_text(options, OPT_ISA),
         .threads = option_text(options, OPT_THREADS) == NULL
                        ? threads_available()
                        : (uint32_t)option_count(options, OPT_THREADS),

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "math/golden/golden.h"
+#include "math/isa.h"
 #include "os/log.h"
 #include "os/run/limits.h"
 #include "os/run/pages.h"
@@ -209,7 +210,9 @@ static int run_command(struct cli *cli, int argc, char *const *argv)
         config_print(cli);
         return EXIT_DONE;
     }
-    err = files_check(&cli->options, &why);
+    err = isa_choose(option_text(&cli->options, OPT_ISA), &why);
+    if (err == ERR_OK)
+        err = files_check(&cli->options, &why);
     return err != ERR_OK ? say_why(cli, err, &why) : cli->command->run(cli);
 }
 

@@ -36,7 +36,6 @@ struct predict {
     struct model_file model;
     struct dataset data;
     bool loaded;
-    enum isa isa;
     double *scores;      /* outputs a row, row after row. */
     double *probability; /* The same, if wanted. */
     struct metrics metrics;
@@ -57,7 +56,6 @@ static enum err take_options(struct predict *predict, struct why *why)
     const struct options *options = &predict->cli->options;
     const char *out = option_text(options, OPT_PREDICTIONS);
     const char *style = option_text(options, OPT_STYLE);
-    const char *isa = option_text(options, OPT_ISA);
 
     if (option_text(options, OPT_MODEL_FILE) == NULL)
         return why_set(why, ERR_SHAPE,
@@ -65,11 +63,6 @@ static enum err take_options(struct predict *predict, struct why *why)
     predict->csv = style != NULL ? strcmp(style, "csv") == 0
                                  : out != NULL && ends_with(out, ".csv");
     predict->probabilities = option_flag(options, OPT_PROBABILITY);
-    predict->isa = isa_best();
-    if (isa != NULL &&
-        (!isa_parse(isa, &predict->isa) || !isa_runs(predict->isa)))
-        return why_set(why, ERR_UNSUPPORTED,
-                       "--isa %s: this processor does not have it", isa);
     return ERR_OK;
 }
 
@@ -143,7 +136,7 @@ static enum err score(struct predict *predict, struct why *why)
     const struct model_file *model = &predict->model;
     const struct problem problem = {.data = data,
                                     .model = model_ops(model->kind),
-                                    .isa = predict->isa,
+                                    .isa = isa_best(),
                                     .outputs = model->outputs};
     double *inside =
         mem_new((size_t)model->outputs * data->stride, sizeof *inside);
@@ -167,7 +160,7 @@ static enum err score(struct predict *predict, struct why *why)
 
 /* 1 / (1 + exp(-z)) by the exact kernel: the slope of the logistic loss for a
  * label of -1. */
-static void squash(enum isa isa, const double *z, double *p, size_t count)
+static void squash(const double *z, double *p, size_t count)
 {
     double y[BLOCK_ROWS];
 
@@ -177,8 +170,8 @@ static void squash(enum isa isa, const double *z, double *p, size_t count)
     for (size_t first = 0; first < count; first += BLOCK_ROWS) {
         const size_t left = count - first;
 
-        kernel_slopes(isa, LOSS_LOGISTIC, false, p + first, y, NULL, NULL,
-                      left < BLOCK_ROWS ? (uint32_t)left : BLOCK_ROWS);
+        kernel_slopes(isa_best(), LOSS_LOGISTIC, false, p + first, y, NULL,
+                      NULL, left < BLOCK_ROWS ? (uint32_t)left : BLOCK_ROWS);
     }
 }
 
@@ -214,7 +207,7 @@ static enum err make_probabilities(struct predict *predict, struct why *why)
     if (kind == MODEL_SOFTMAX)
         memcpy(p, predict->scores, count * sizeof *p);
     else
-        squash(predict->isa, predict->scores, p, count);
+        squash(predict->scores, p, count);
     for (size_t at = 0; at < count && outputs > 1; at += outputs) {
         if (kind == MODEL_SOFTMAX)
             (void)softmax_probabilities(outputs, p + at);
@@ -274,7 +267,7 @@ static enum err measure_known(struct predict *predict)
     }
     if (err == ERR_OK && predict->known > 0)
         err = metrics_of_scores(&predict->metrics, model_ops(model->kind),
-                                predict->isa, &rows);
+                                isa_best(), &rows);
     mem_free(y);
     mem_free(weight);
     return err;

@@ -279,18 +279,13 @@ static enum err try_code(struct setup *setup, const struct options *options,
 static enum err choose_machine(struct setup *setup, struct options *options,
                                struct why *why)
 {
-    const char *isa = option_text(options, OPT_ISA);
     const uint32_t each = setup->local == 0 ? 1 : setup->local;
     uint32_t threads = threads_available() / each;
+    enum err err = isa_choose(option_text(options, OPT_ISA), why);
 
+    if (err != ERR_OK)
+        return err;
     setup->isa = isa_best();
-    if (isa != NULL && !isa_parse(isa, &setup->isa))
-        return why_set(why, ERR_UNKNOWN, "--isa %.32s: not known", isa);
-    if (!isa_runs(setup->isa))
-        return why_set(why, ERR_UNSUPPORTED,
-                       "--isa %s: this processor does not have it; the best "
-                       "here is %s",
-                       isa_name(setup->isa), isa_name(isa_best()));
     if (threads == 0)
         threads = 1;
     if (option_text(options, OPT_THREADS) == NULL) {

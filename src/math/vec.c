@@ -8,14 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "math/kernel/kernel.h"
+#include "math/isa.h"
 #include "math/vec_loops.h"
 
 #define BLOCK VEC_BLOCK
 #define LANES VEC_LANES
-
-/* Bits of infinity; those of a NaN are more. */
-#define ENDLESS (UINT64_C(0x7ff) << 52)
 
 /* The same tree as the kernels': l + (l+4), + (l+2), + (l+1). */
 static double fold(const double lane[LANES])
@@ -45,7 +42,7 @@ static void add_lanes(const double *a, const double *b, size_t count,
 /* The top bit is set if the exponent is all ones: NaN or infinite. */
 static uint64_t endless(uint64_t bits)
 {
-    return (bits & ENDLESS) + (UINT64_C(1) << 52);
+    return (bits & VEC_ENDLESS) + (UINT64_C(1) << 52);
 }
 
 static bool finite(const double *a, size_t count)
@@ -107,12 +104,26 @@ static void descend(double keep, double scale, const double *g, size_t count,
         w[i] = keep * w[i] - scale * g[i];
 }
 
-#ifndef __x86_64__
-#define vec_lanes_avx512         add_lanes
-#define vec_top_avx512(a, count) UINT64_MAX
-#define vec_measure_avx512       measure
-#define vec_descend_avx512       descend
-#endif
+static double top(const double *a, size_t count)
+{
+    return finite(a, count) ? largest(a, count) : HUGE_VAL;
+}
+
+static const struct vec_ops vec_portable = {
+    .lanes = add_lanes,
+    .finite = finite,
+    .top = top,
+    .measure = measure,
+    .descend = descend,
+};
+
+static const struct vec_ops *const variants[ISAS] =
+    ISA_TABLE(&vec_portable, &vec_portable, &vec_avx512);
+
+static const struct vec_ops *ops(void)
+{
+    return variants[isa_best()];
+}
 
 /* No more than is left of the block; they go on from where it is. */
 static void take(struct vec_sum *sum, const double *a, const double *b,
@@ -123,8 +134,7 @@ static void take(struct vec_sum *sum, const double *a, const double *b,
     for (; i < count && (sum->taken + i) % LANES != 0; i++)
         sum->lane[(sum->taken + i) % LANES] += a[i] * b[i];
     whole = (count - i) / LANES * LANES;
-    (isa_runs(ISA_AVX512) ? vec_lanes_avx512 : add_lanes)(a + i, b + i, whole,
-                                                          sum->lane);
+    ops()->lanes(a + i, b + i, whole, sum->lane);
     for (i += whole; i < count; i++)
         sum->lane[(sum->taken + i) % LANES] += a[i] * b[i];
     sum->taken += count;
@@ -167,33 +177,22 @@ double vec_norm(const double *a, size_t count)
 
 bool vec_finite(const double *a, size_t count)
 {
-    return isa_runs(ISA_AVX512) ? vec_top_avx512(a, count) < ENDLESS
-                                : finite(a, count);
+    return ops()->finite(a, count);
 }
 
 double vec_largest(const double *a, size_t count)
 {
-    uint64_t top;
-    double size;
-
-    if (!isa_runs(ISA_AVX512))
-        return finite(a, count) ? largest(a, count) : HUGE_VAL;
-    /* Sizes are in the order of their bits. */
-    top = vec_top_avx512(a, count);
-    memcpy(&size, &top, sizeof size);
-    return top < ENDLESS ? size : HUGE_VAL;
+    return ops()->top(a, count);
 }
 
 void vec_measure(const double *sum, double rows, double twice, const double *w,
                  size_t count, double *gradient)
 {
-    (isa_runs(ISA_AVX512) ? vec_measure_avx512 : measure)(sum, rows, twice, w,
-                                                          count, gradient);
+    ops()->measure(sum, rows, twice, w, count, gradient);
 }
 
 void vec_descend(double keep, double scale, const double *g, size_t count,
                  double *w)
 {
-    (isa_runs(ISA_AVX512) ? vec_descend_avx512 : descend)(keep, scale, g, count,
-                                                          w);
+    ops()->descend(keep, scale, g, count, w);
 }

@@ -7,6 +7,8 @@
 #include "math/vec_loops.h"
 
 #include <immintrin.h>
+#include <math.h>
+#include <string.h>
 
 static __mmask8 lanes_at(size_t i, size_t count)
 {
@@ -15,8 +17,8 @@ static __mmask8 lanes_at(size_t i, size_t count)
     return (__mmask8)((1u << left) - 1);
 }
 
-void vec_lanes_avx512(const double *a, const double *b, size_t count,
-                      double lane[VEC_LANES])
+static void lanes(const double *a, const double *b, size_t count,
+                  double lane[VEC_LANES])
 {
     __m512d sum = _mm512_loadu_pd(lane);
 
@@ -26,7 +28,8 @@ void vec_lanes_avx512(const double *a, const double *b, size_t count,
     _mm512_storeu_pd(lane, sum);
 }
 
-uint64_t vec_top_avx512(const double *a, size_t count)
+/* The largest of the bits of |a_i|, as a number. */
+static uint64_t top_bits(const double *a, size_t count)
 {
     const __m512i size = _mm512_set1_epi64(INT64_MAX);
     __m512i top = _mm512_setzero_si512();
@@ -40,8 +43,23 @@ uint64_t vec_top_avx512(const double *a, size_t count)
     return _mm512_reduce_max_epu64(top);
 }
 
-void vec_measure_avx512(const double *sum, double rows, double twice,
-                        const double *w, size_t count, double *gradient)
+static bool finite(const double *a, size_t count)
+{
+    return top_bits(a, count) < VEC_ENDLESS;
+}
+
+/* Sizes are in the order of their bits. */
+static double top(const double *a, size_t count)
+{
+    const uint64_t bits = top_bits(a, count);
+    double size;
+
+    memcpy(&size, &bits, sizeof size);
+    return bits < VEC_ENDLESS ? size : HUGE_VAL;
+}
+
+static void measure(const double *sum, double rows, double twice,
+                    const double *w, size_t count, double *gradient)
 {
     const __m512d all = _mm512_set1_pd(rows);
     const __m512d pull = _mm512_set1_pd(twice);
@@ -57,8 +75,8 @@ void vec_measure_avx512(const double *sum, double rows, double twice,
     }
 }
 
-void vec_descend_avx512(double keep, double scale, const double *g,
-                        size_t count, double *w)
+static void descend(double keep, double scale, const double *g, size_t count,
+                    double *w)
 {
     const __m512d kept = _mm512_set1_pd(keep);
     const __m512d moved = _mm512_set1_pd(scale);
@@ -73,3 +91,11 @@ void vec_descend_avx512(double keep, double scale, const double *g,
         _mm512_mask_storeu_pd(w + i, lanes, _mm512_sub_pd(old, step));
     }
 }
+
+const struct vec_ops vec_avx512 = {
+    .lanes = lanes,
+    .finite = finite,
+    .top = top,
+    .measure = measure,
+    .descend = descend,
+};

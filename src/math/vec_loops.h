@@ -1,6 +1,5 @@
 /*
- * vec_loops.h - the loops of vec.h for machines that have wider ones (math/
- * only).  Same answers, same bits as those in vec.c.
+ * vec_loops.h - one row per instruction set of vec.h (math/ only).
  */
 #ifndef MATH_VEC_LOOPS_H
 #define MATH_VEC_LOOPS_H
@@ -12,14 +11,21 @@
 #define VEC_BLOCK 1024u
 #define VEC_LANES 8u
 
-/* lane[i % 8] += a_i b_i for i < count, a multiple of 8. */
-void vec_lanes_avx512(const double *a, const double *b, size_t count,
-                      double lane[VEC_LANES]);
-/* The largest of the bits of |a_i|, as a number. */
-uint64_t vec_top_avx512(const double *a, size_t count);
-void vec_measure_avx512(const double *sum, double rows, double twice,
-                        const double *w, size_t count, double *gradient);
-void vec_descend_avx512(double keep, double scale, const double *g,
-                        size_t count, double *w);
+/* Bits of infinity; those of a NaN are more. */
+#define VEC_ENDLESS (UINT64_C(0x7ff) << 52)
+
+struct vec_ops {
+    /* lane[i % 8] += a_i b_i for i < count, a multiple of 8. */
+    void (*lanes)(const double *a, const double *b, size_t count,
+                  double lane[VEC_LANES]);
+    bool (*finite)(const double *a, size_t count);
+    double (*top)(const double *a, size_t count); /* vec_largest */
+    void (*measure)(const double *sum, double rows, double twice,
+                    const double *w, size_t count, double *gradient);
+    void (*descend)(double keep, double scale, const double *g, size_t count,
+                    double *w);
+};
+
+extern const struct vec_ops vec_avx512;
 
 #endif /* MATH_VEC_LOOPS_H */

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "data/rows/labels.h"
 #include "data/rows/rounding.h"
-#include "math/unroll.h"
+#include "math/compiler.h"
 #include "os/file/file.h"
 #include "os/file/input.h"
 #include "os/file/output.h"

@@ -283,17 +283,8 @@ static float sum_f32(sum_function sum, const void *const *rows, uint32_t count,
     return (float)sum(column, count, DIGITS_F32);
 }
 
-static const struct exact_ops *ops_of(enum isa isa)
-{
-    CHECK(isa_runs(isa));
-#ifdef __x86_64__
-    if (isa == ISA_AVX512)
-        return &exact_avx512;
-    if (isa == ISA_AVX2)
-        return &exact_avx2;
-#endif
-    return &exact_portable;
-}
+static const struct exact_ops *const variants[ISAS] =
+    ISA_TABLE(&exact_portable, &exact_avx2, &exact_avx512);
 
 static void blocks_f64(const struct exact_ops *ops, const void *const *rows,
                        uint32_t count, size_t width, double *column,
@@ -335,12 +326,14 @@ static void blocks_f32(const struct exact_ops *ops, const void *const *rows,
 void exact_sum(enum isa isa, enum exact_type type, const void *const *rows,
                uint32_t count, size_t width, double *column, void *out)
 {
+    const struct exact_ops *const ops = isa_row(variants, isa);
+
     CHECK(count > 0 && count <= EXACT_ROWS_MAX);
     CHECK(exact_size(type) > 0);
     if (type == EXACT_F64)
-        blocks_f64(ops_of(isa), rows, count, width, column, out);
+        blocks_f64(ops, rows, count, width, column, out);
     else
-        blocks_f32(ops_of(isa), rows, count, width, column, out);
+        blocks_f32(ops, rows, count, width, column, out);
 }
 
 void exact_sum_ref(enum exact_type type, const void *const *rows,

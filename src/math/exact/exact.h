@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "math/kernel/kernel.h"
+#include "math/isa.h"
 
 #define EXACT_ROWS_MAX 65536u
 

@@ -1,7 +1,7 @@
 /*
  * exact_avx2.c - exact.inc in vectors of four.
  */
-#include "math/kernel/dense_ymm.h"
+#include "math/lanes.h"
 
 #define ZL            4
 #define N(x)          x##_avx2

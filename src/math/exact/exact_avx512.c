@@ -3,7 +3,7 @@
  */
 #include <immintrin.h>
 
-#include "math/kernel/dense.h"
+#include "math/compiler.h"
 
 #define ZL   8
 #define N(x) x##_avx512

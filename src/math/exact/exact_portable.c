@@ -2,18 +2,14 @@
  * exact_portable.c - exact.inc in vectors of two, by the compiler's own
  * extension.
  */
-#include "math/kernel/dense.h"
+#include "math/lanes.h"
 
 #define ZL   2
 #define N(x) x##_portable
 
-typedef double zd_portable
-    __attribute__((vector_size(16), aligned(8), may_alias));
+#define load_f32_portable load_f32_pair
 
-INLINE zd_portable load_f32_portable(const float *p)
-{
-    return (zd_portable){(double)p[0], (double)p[1]};
-}
+typedef pair zd_portable;
 
 INLINE void store_f32_portable(float *p, zd_portable v)
 {

@@ -14,16 +14,12 @@
 #error "words are copied as they lie: little-endian only"
 #endif
 
+static const struct pack_ops *const variants[ISAS] =
+    ISA_TABLE(&pack_portable, &pack_avx2, &pack_avx512);
+
 const struct pack_ops *pack_ops_of(enum isa isa)
 {
-    CHECK(isa_runs(isa));
-#ifdef __x86_64__
-    if (isa == ISA_AVX512)
-        return &pack_avx512;
-    if (isa == ISA_AVX2)
-        return &pack_avx2;
-#endif
-    return &pack_portable;
+    return isa_row(variants, isa);
 }
 
 static size_t blocks_of(size_t count)

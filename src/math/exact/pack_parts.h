@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "math/exact/pack.h"
-#include "math/kernel/kernel.h"
+#include "math/isa.h"
 
 #define PACK_LANES 8u
 #define PACK_SPILL 8u /* Bytes a writer may write after the last. */

@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <float.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,8 +17,6 @@
 #include "base/mem.h"
 #include "math/exact/grid.h"
 #include "math/exact/tally_loops.h"
-#include "math/kernel/kernel.h"
-#include "math/unroll.h"
 #include "math/vec.h"
 
 #define EXPONENT_MAX GRID_EXPONENT_MAX
@@ -80,6 +77,19 @@ void tally_fill(struct tally *tally)
     tally->blank = false;
 }
 
+static const struct tally_ops *const variants[ISAS] =
+    ISA_TABLE(&tally_portable, &tally_portable, &tally_avx512);
+
+const struct tally_ops *tally_ops_of(enum isa isa)
+{
+    return isa_row(variants, isa);
+}
+
+static const struct tally_ops *best(void)
+{
+    return variants[isa_best()];
+}
+
 static int16_t exponent_for(double bound, int limit)
 {
     uint64_t bits;
@@ -108,73 +118,18 @@ int16_t tally_loss_exponent(double bound)
     return exponent_for(bound, TALLY_LOSS_BITS);
 }
 
-/* True if |g_j 2^exponent[j]| < 2^62 for all j and nothing is NaN or infinite.
- * Scaling by a power of two only moves the exponent, so the exponents tell;
- * comparing integers costs a third of multiplying.  A denormal's field is 0,
- * too small to fail. */
-static bool fits(const double *gradient, const int16_t *exponent, uint32_t dims)
-{
-    int top_field = 0;
-    int top_scaled = INT_MIN;
-
-    UNROLL
-    for (uint32_t j = 0; j < dims; j++) {
-        uint64_t bits;
-        int field;
-        int scaled;
-
-        memcpy(&bits, &gradient[j], sizeof bits);
-        field = (int)(bits >> 52 & TALLY_FIELD);
-        scaled = field + exponent[j];
-        top_field = field > top_field ? field : top_field;
-        top_scaled = scaled > top_scaled ? scaled : top_scaled;
-    }
-    return top_field < TALLY_FIELD && top_scaled < TALLY_TOP;
-}
-
-/* llrint is one instruction and rounds half to even, the mode golden_check
- * insists on; products of 2^53 and more are integers already. */
-static void add(const double *gradient, const int16_t *exponent, int64_t *sum,
-                uint32_t dims)
-{
-    UNROLL
-    for (uint32_t j = 0; j < dims; j++) {
-        const double v = gradient[j] * power_of_two(exponent[j]);
-
-        sum[j] = (int64_t)((uint64_t)sum[j] + (uint64_t)llrint(v));
-    }
-}
-
-/* The same into sums that are nothing yet, and stay so if some do not fit. */
-static bool set(const double *gradient, const int16_t *exponent, int64_t *sum,
-                uint32_t dims)
-{
-    if (!fits(gradient, exponent, dims))
-        return false;
-    UNROLL
-    for (uint32_t j = 0; j < dims; j++)
-        sum[j] = llrint(gradient[j] * power_of_two(exponent[j]));
-    return true;
-}
-
-#ifndef __x86_64__
-#define tally_fits_avx512 fits /* Never called: see isa_runs. */
-#define tally_add_avx512  add
-#define tally_set_avx512  set
-#endif
-
 bool tally_put(struct tally *tally, uint32_t first, uint32_t count,
                const double *gradient, const int16_t *exponent)
 {
-    const bool wide = isa_runs(ISA_AVX512);
+    const struct tally_ops *const ops = best();
     int64_t *const sum = tally->sum + first;
 
     exponent += first;
     if (tally->blank)
-        return (wide ? tally_set_avx512 : set)(gradient, exponent, sum, count);
-    if (!(wide ? tally_fits_avx512 : fits)(gradient, exponent, count))
+        return ops->set(gradient, exponent, sum, count);
+    if (!ops->fits(gradient, exponent, count))
         return false;
-    (wide ? tally_add_avx512 : add)(gradient, exponent, sum, count);
+    ops->add(gradient, exponent, sum, count);
     return true;
 }
 
@@ -223,29 +178,6 @@ enum err tally_add_chunk(struct tally *tally, uint32_t chunk,
     return ERR_OK;
 }
 
-static void sum_up(const int64_t *from, int64_t *into, uint32_t dims)
-{
-    UNROLL
-    for (uint32_t j = 0; j < dims; j++)
-        into[j] = (int64_t)((uint64_t)into[j] + (uint64_t)from[j]);
-}
-
-static bool within(const int64_t *sum, uint32_t dims)
-{
-    const int64_t limit = INT64_C(1) << TALLY_BITS;
-    int bad = 0;
-
-    UNROLL
-    for (uint32_t j = 0; j < dims; j++)
-        bad |= sum[j] <= -limit || sum[j] >= limit;
-    return bad == 0;
-}
-
-#ifndef __x86_64__
-#define tally_sum_avx512    sum_up
-#define tally_within_avx512 within
-#endif
-
 static void add_marks(struct tally *into, const struct tally *from)
 {
     into->loss = (tally_loss)((loss_word)into->loss + (loss_word)from->loss);
@@ -264,8 +196,7 @@ enum err tally_merge(struct tally *into, const struct tally *from)
     if (into->blank)
         memcpy(into->sum, from->sum, into->dims * sizeof *into->sum);
     else
-        (isa_runs(ISA_AVX512) ? tally_sum_avx512 : sum_up)(from->sum, into->sum,
-                                                           into->dims);
+        best()->sum(from->sum, into->sum, into->dims);
     add_marks(into, from);
     return ERR_OK;
 }
@@ -279,8 +210,7 @@ bool tally_loss_in_bound(tally_loss loss)
 
 bool tally_claim_in_bound(const int64_t *sum, uint32_t dims, tally_loss loss)
 {
-    return (isa_runs(ISA_AVX512) ? tally_within_avx512 : within)(sum, dims) &&
-           tally_loss_in_bound(loss);
+    return best()->within(sum, dims) && tally_loss_in_bound(loss);
 }
 
 bool tally_in_bound(const struct tally *tally)
@@ -293,7 +223,7 @@ bool tally_in_bound(const struct tally *tally)
  * in the first cache. */
 bool tally_take(struct tally *tally, const int64_t *sum)
 {
-    const bool wide = isa_runs(ISA_AVX512);
+    const struct tally_ops *const ops = best();
     bool good = true;
 
     for (uint32_t j = 0; j < tally->dims; j += TAKE_BLOCK) {
@@ -301,39 +231,10 @@ bool tally_take(struct tally *tally, const int64_t *sum)
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
 
         memcpy(tally->sum + j, sum + j, count * sizeof *sum);
-        good &= (wide ? tally_within_avx512 : within)(tally->sum + j, count);
+        good &= ops->within(tally->sum + j, count);
     }
     tally->blank = false;
     return good && tally_loss_in_bound(tally->loss);
-}
-
-/* Block by block, as tally_take; `old` NULL: there is nothing to add to. */
-bool tally_join_portable(const int64_t *old, const int64_t *sum, int64_t *out,
-                         uint32_t dims)
-{
-    int64_t block[TAKE_BLOCK];
-    bool good = true;
-
-    for (uint32_t j = 0; j < dims; j += TAKE_BLOCK) {
-        const uint32_t left = dims - j;
-        const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
-
-        memcpy(block, sum + j, count * sizeof *sum);
-        good &= within(block, count);
-        if (old != NULL)
-            sum_up(old + j, block, count);
-        memcpy(out + j, block, count * sizeof *sum);
-    }
-    return good;
-}
-
-#ifndef __x86_64__
-#define tally_join_avx512 tally_join_portable
-#endif
-
-static tally_join best_join(void)
-{
-    return isa_runs(ISA_AVX512) ? tally_join_avx512 : tally_join_portable;
 }
 
 /* Where the two are added up is where `from` would have been copied to: if all
@@ -345,7 +246,7 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
     CHECK(into->dims == from->dims);
     CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
     if (!tally_loss_in_bound(from->loss) ||
-        !best_join()(into->blank ? NULL : into->sum, sum, place, into->dims))
+        !best()->join(into->blank ? NULL : into->sum, sum, place, into->dims))
         return false;
     from->sum = into->sum;
     into->sum = place;
@@ -354,7 +255,7 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
 }
 
 /* A block of `out` is in the first cache until all have been added to it. */
-uint64_t tally_join_many(tally_join join, const int64_t *old,
+uint64_t tally_join_many(const struct tally_ops *ops, const int64_t *old,
                          const int64_t *const *sums, uint32_t count,
                          int64_t *out, uint32_t dims)
 {
@@ -366,7 +267,7 @@ uint64_t tally_join_many(tally_join join, const int64_t *old,
         const int64_t *so_far = old == NULL ? NULL : old + j;
 
         for (uint32_t i = 0; i < count; i++) {
-            if (!join(so_far, sums[i] + j, out + j, some))
+            if (!ops->join(so_far, sums[i] + j, out + j, some))
                 bad |= UINT64_C(1) << i;
             so_far = out + j;
         }
@@ -378,7 +279,7 @@ uint64_t tally_join_many(tally_join join, const int64_t *old,
 static bool join_good(const struct tally *into, int64_t *out,
                       struct tally_claim *claims, uint32_t count)
 {
-    const int64_t *sums[TALLY_CLAIMS_MAX];
+    const int64_t *sums[TALLY_CLAIMS_MAX] = {NULL};
     struct tally_claim *of[TALLY_CLAIMS_MAX];
     uint32_t good = 0;
     uint64_t bad;
@@ -389,8 +290,8 @@ static bool join_good(const struct tally *into, int64_t *out,
         sums[good] = claims[i].sum;
         of[good++] = &claims[i];
     }
-    bad = tally_join_many(best_join(), into->blank ? NULL : into->sum, sums,
-                          good, out, into->dims);
+    bad = tally_join_many(best(), into->blank ? NULL : into->sum, sums, good,
+                          out, into->dims);
     for (uint32_t i = 0; i < good; i++)
         of[i]->good = (bad >> i & 1) == 0;
     return bad == 0;
@@ -464,7 +365,7 @@ static void take_out(struct tally *tally, const struct packed *packed,
         CHECK(slice_next(&slice, &unpacker));
         for (uint32_t j = 0; j < slice.count; j++)
             slice.sum[j] = (int64_t)(0 - (uint64_t)slice.sum[j]);
-        sum_up(slice.sum, tally->sum + slice.first, slice.count);
+        best()->sum(slice.sum, tally->sum + slice.first, slice.count);
     }
 }
 
@@ -472,7 +373,7 @@ static void take_out(struct tally *tally, const struct packed *packed,
  * if they are no good: nothing is added, and a blank tally is still blank. */
 static bool put_in(struct tally *tally, const struct packed *packed)
 {
-    const tally_join join = best_join();
+    const struct tally_ops *const ops = best();
     struct unpacker unpacker = unpacker_on(packed);
     struct slice slice;
 
@@ -483,7 +384,7 @@ static bool put_in(struct tally *tally, const struct packed *packed)
         int64_t *const sum = tally->sum + slice.first;
 
         if (unpacked &&
-            join(tally->blank ? NULL : sum, slice.sum, sum, slice.count))
+            ops->join(tally->blank ? NULL : sum, slice.sum, sum, slice.count))
             continue;
         if (!tally->blank)
             take_out(tally, packed, slice.first + (unpacked ? slice.count : 0));
@@ -494,7 +395,7 @@ static bool put_in(struct tally *tally, const struct packed *packed)
 
 bool tally_take_packed(struct tally *tally, const struct packed *packed)
 {
-    const bool wide = isa_runs(ISA_AVX512);
+    const struct tally_ops *const ops = best();
     struct unpacker unpacker = unpacker_on(packed);
     bool good = true;
 
@@ -504,7 +405,7 @@ bool tally_take_packed(struct tally *tally, const struct packed *packed)
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
 
         good = unpack_next(&unpacker, count, tally->sum + j) &&
-               (wide ? tally_within_avx512 : within)(tally->sum + j, count);
+               ops->within(tally->sum + j, count);
     }
     tally->blank = false;
     return good && tally_loss_in_bound(tally->loss);
@@ -522,23 +423,10 @@ bool tally_absorb_packed(struct tally *into, const struct tally *from,
     return true;
 }
 
-/* The conversion rounds; the product is a normal number or 0, exact. */
-static bool to_gradient(const int64_t *sum, const int16_t *exponent,
-                        uint32_t dims, double *gradient)
-{
-    for (uint32_t j = 0; j < dims; j++)
-        gradient[j] = (double)sum[j] * power_of_two(-exponent[j]);
-    return within(sum, dims);
-}
-
-#ifndef __x86_64__
-#define tally_gradient_avx512 to_gradient
-#endif
-
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient)
 {
-    const bool wide = isa_runs(ISA_AVX512);
+    const struct tally_ops *const ops = best();
     bool good = true;
 
     CHECK(!tally->blank);
@@ -546,8 +434,8 @@ bool tally_gradient(const struct tally *tally, const int16_t *exponent,
         const uint32_t left = tally->dims - at;
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
 
-        good &= (wide ? tally_gradient_avx512 : to_gradient)(
-            tally->sum + at, exponent + at, count, gradient + at);
+        good &=
+            ops->gradient(tally->sum + at, exponent + at, count, gradient + at);
         /* While it is in the first cache. */
         good &= vec_finite(gradient + at, count);
     }

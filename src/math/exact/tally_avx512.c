@@ -1,5 +1,5 @@
 /*
- * tally_avx512.c - the loops of tally_add_chunk, eight coordinates at a time.
+ * tally_avx512.c - the loops of tally.c, eight coordinates at a time.
  */
 #include <immintrin.h>
 
@@ -49,8 +49,7 @@ static bool tops_fit(const struct tops *tops)
            _mm512_reduce_max_epi64(tops->scaled) < TALLY_TOP;
 }
 
-bool tally_fits_avx512(const double *gradient, const int16_t *exponent,
-                       uint32_t dims)
+static bool fits(const double *gradient, const int16_t *exponent, uint32_t dims)
 {
     struct tops tops = tops_none();
 
@@ -72,8 +71,8 @@ static __m512i rounded(const double *gradient, const int16_t *exponent,
         _mm512_maskz_loadu_pd(lanes, gradient), _mm512_castsi512_pd(power)));
 }
 
-void tally_add_avx512(const double *gradient, const int16_t *exponent,
-                      int64_t *sum, uint32_t dims)
+static void add(const double *gradient, const int16_t *exponent, int64_t *sum,
+                uint32_t dims)
 {
     for (uint32_t j = 0; j < dims; j += LANES) {
         const __mmask8 lanes = lanes_at(j, dims);
@@ -85,8 +84,8 @@ void tally_add_avx512(const double *gradient, const int16_t *exponent,
     }
 }
 
-bool tally_set_avx512(const double *gradient, const int16_t *exponent,
-                      int64_t *sum, uint32_t dims)
+static bool set(const double *gradient, const int16_t *exponent, int64_t *sum,
+                uint32_t dims)
 {
     struct tops tops = tops_none();
 
@@ -100,7 +99,7 @@ bool tally_set_avx512(const double *gradient, const int16_t *exponent,
     return tops_fit(&tops);
 }
 
-void tally_sum_avx512(const int64_t *from, int64_t *into, uint32_t dims)
+static void sum(const int64_t *from, int64_t *into, uint32_t dims)
 {
     for (uint32_t j = 0; j < dims; j += LANES) {
         const __mmask8 lanes = lanes_at(j, dims);
@@ -112,7 +111,7 @@ void tally_sum_avx512(const int64_t *from, int64_t *into, uint32_t dims)
     }
 }
 
-bool tally_within_avx512(const int64_t *sum, uint32_t dims)
+static bool within(const int64_t *sum, uint32_t dims)
 {
     const int64_t limit = INT64_C(1) << TALLY_BITS;
     __m512i least = _mm512_setzero_si512();
@@ -129,8 +128,8 @@ bool tally_within_avx512(const int64_t *sum, uint32_t dims)
            _mm512_reduce_max_epi64(most) < limit;
 }
 
-bool tally_join_avx512(const int64_t *old, const int64_t *sum, int64_t *out,
-                       uint32_t dims)
+static bool join(const int64_t *old, const int64_t *sum, int64_t *out,
+                 uint32_t dims)
 {
     const int64_t limit = INT64_C(1) << TALLY_BITS;
     __m512i least = _mm512_setzero_si512();
@@ -151,8 +150,8 @@ bool tally_join_avx512(const int64_t *old, const int64_t *sum, int64_t *out,
            _mm512_reduce_max_epi64(most) < limit;
 }
 
-bool tally_gradient_avx512(const int64_t *sum, const int16_t *exponent,
-                           uint32_t dims, double *gradient)
+static bool gradient(const int64_t *sum, const int16_t *exponent, uint32_t dims,
+                     double *gradient)
 {
     const int64_t limit = INT64_C(1) << TALLY_BITS;
     const __m512i bias = _mm512_set1_epi64(TALLY_BIAS);
@@ -174,3 +173,13 @@ bool tally_gradient_avx512(const int64_t *sum, const int16_t *exponent,
     return _mm512_reduce_min_epi64(least) > -limit &&
            _mm512_reduce_max_epi64(most) < limit;
 }
+
+const struct tally_ops tally_avx512 = {
+    .fits = fits,
+    .add = add,
+    .set = set,
+    .sum = sum,
+    .within = within,
+    .join = join,
+    .gradient = gradient,
+};

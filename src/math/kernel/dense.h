@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "math/compiler.h"
 #include "math/kernel/kernel.h"
 
 #define DENSE_BLOCK_MAX 32u /* Rows of a block, at most. */
@@ -18,8 +19,6 @@
 #define DENSE_AHEAD     8u  /* Rows between the prefetches and their use. */
 /* Doubles of a block: 16 KiB, half of the smallest L1 about. */
 #define DENSE_BLOCK_DOUBLES 2048u
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Rows whose scores are known.  All arrays have room for `rows` rounded up to
  * 8; what stands there past `rows` is worked on and has no meaning. */
@@ -64,7 +63,7 @@ extern const struct dense_ops dense_avx2;
 extern const struct dense_ops dense_avx512;
 #endif
 
-/* NULL if there is no such variant in this build. */
+/* Of a variant that this machine can run. */
 const struct dense_ops *dense_ops_of(enum isa isa);
 
 static inline size_t dense_row_bytes(enum dense_storage storage, size_t stride)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "math/kernel/dense.h"
+#include "math/lanes.h"
 
 #define VL         2
 #define ZL         2
@@ -12,16 +13,10 @@
 #define N(x)       x##_portable
 #define FOLD(a, z) fold_portable(a, z)
 
-/* Aligned like its elements: rows and weights may lie anywhere. */
-typedef double vd_portable
-    __attribute__((vector_size(16), aligned(8), may_alias));
-typedef vd_portable zd_portable;
+#define load_f32_portable load_f32_pair
 
-/* Not __builtin_convertvector: gcc 12 goes through memory for two floats. */
-INLINE vd_portable load_f32_portable(const float *p)
-{
-    return (vd_portable){(double)p[0], (double)p[1]};
-}
+typedef pair vd_portable;
+typedef pair zd_portable;
 
 /* The upper half of a float. */
 INLINE vd_portable load_bf16_portable(const uint16_t *p)

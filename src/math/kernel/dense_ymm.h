@@ -12,14 +12,7 @@
 #include <string.h>
 
 #include "math/kernel/dense.h"
-
-/* Aligned like its elements: rows and weights may lie anywhere. */
-typedef double ymm __attribute__((vector_size(32), aligned(8), may_alias));
-
-INLINE ymm load_f32_ymm(const float *p)
-{
-    return (ymm)_mm256_cvtps_pd(_mm_loadu_ps(p));
-}
+#include "math/lanes.h"
 
 /* The upper half of a float. */
 INLINE ymm load_bf16_ymm(const uint16_t *p)

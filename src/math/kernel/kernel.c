@@ -10,75 +10,12 @@
 
 enum { SLOPES = 64 }; /* Rows that kernel_slopes copies at a time. */
 
-static const char *const names[] = {
-    [ISA_PORTABLE] = "portable",
-    [ISA_AVX2] = "avx2",
-    [ISA_AVX512] = "avx512",
-};
+static const struct dense_ops *const variants[ISAS] =
+    ISA_TABLE(&dense_portable, &dense_avx2, &dense_avx512);
 
 const struct dense_ops *dense_ops_of(enum isa isa)
 {
-    switch (isa) {
-    case ISA_PORTABLE:
-        return &dense_portable;
-#ifdef __x86_64__
-    case ISA_AVX2:
-        return &dense_avx2;
-    case ISA_AVX512:
-        return &dense_avx512;
-#else
-    case ISA_AVX2:
-    case ISA_AVX512:
-        return NULL;
-#endif
-    }
-    return NULL;
-}
-
-bool isa_runs(enum isa isa)
-{
-    switch (isa) {
-    case ISA_PORTABLE:
-        return true;
-#ifdef __x86_64__
-    case ISA_AVX2:
-        return __builtin_cpu_supports("avx2") != 0;
-    case ISA_AVX512:
-        return __builtin_cpu_supports("avx512f") != 0 &&
-               __builtin_cpu_supports("avx512dq") != 0 &&
-               __builtin_cpu_supports("avx512bw") != 0 &&
-               __builtin_cpu_supports("avx512vl") != 0;
-#else
-    case ISA_AVX2:
-    case ISA_AVX512:
-        return false;
-#endif
-    }
-    return false;
-}
-
-enum isa isa_best(void)
-{
-    if (isa_runs(ISA_AVX512))
-        return ISA_AVX512;
-    return isa_runs(ISA_AVX2) ? ISA_AVX2 : ISA_PORTABLE;
-}
-
-const char *isa_name(enum isa isa)
-{
-    CHECK(isa <= ISA_AVX512);
-    return names[isa];
-}
-
-bool isa_parse(const char *name, enum isa *isa)
-{
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *isa = (enum isa)i;
-            return true;
-        }
-    }
-    return false;
+    return isa_row(variants, isa);
 }
 
 size_t kernel_scratch_bytes(uint32_t stride)
@@ -93,11 +30,8 @@ size_t kernel_hessian_scratch_bytes(uint32_t stride)
     return ((size_t)stride + 2 * DENSE_BLOCK_MAX) * stride * sizeof(double);
 }
 
-/* An instruction the machine has not got would end the process without a
- * word; so few calls are made that asking costs nothing. */
 static const struct dense_ops *usable(enum isa isa, const struct dense_rows *in)
 {
-    CHECK(isa_runs(isa));
     CHECK(in->stride > 0);
     CHECK(in->stride % KERNEL_LANES == 0);
     return dense_ops_of(isa);
@@ -202,7 +136,8 @@ void kernel_slopes(enum isa isa, enum loss kind, bool second, double *z,
                    const double *y, const double *weight, double *loss,
                    uint32_t rows)
 {
-    CHECK(isa_runs(isa));
+    const struct dense_ops *const ops = dense_ops_of(isa);
+
     CHECK(!second || loss == NULL);
     for (size_t i = 0; i < rows; i += SLOPES) {
         const struct dense_slopes at = {
@@ -214,7 +149,7 @@ void kernel_slopes(enum isa isa, enum loss kind, bool second, double *z,
             .rows = rows - i < SLOPES ? rows - i : SLOPES,
         };
 
-        some_slopes(dense_ops_of(isa), kind, second, &at);
+        some_slopes(ops, kind, second, &at);
     }
 }
 /* NOLINTEND(readability-non-const-parameter) */

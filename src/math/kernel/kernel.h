@@ -30,9 +30,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KERNEL_LANES 8u /* Rows are padded with zeros to this many columns. */
+#include "math/isa.h"
 
-enum isa { ISA_PORTABLE, ISA_AVX2, ISA_AVX512 };
+#define KERNEL_LANES 8u /* Rows are padded with zeros to this many columns. */
 
 enum loss {
     LOSS_LOGISTIC,      /* log(1 + exp(-y z)), y in {-1, +1} */
@@ -77,13 +77,6 @@ struct dense_rows {
     uint32_t rows;
     uint32_t stride; /* A multiple of KERNEL_LANES. */
 };
-
-/* The best variant this machine can run. */
-enum isa isa_best(void);
-bool isa_runs(enum isa isa);
-const char *isa_name(enum isa isa);
-/* False if there is no variant of that name ("portable", "avx2", "avx512"). */
-bool isa_parse(const char *name, enum isa *isa);
 
 /* Of kernel_gradient and kernel_hessvec. */
 size_t kernel_scratch_bytes(uint32_t stride);

@@ -14,10 +14,10 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/compiler.h"
 #include "math/exact/grid.h"
 #include "math/kernel/dense.h"
 #include "math/kernel/poly.h"
-#include "math/unroll.h"
 
 enum {
     BLOCK_MAX = 32,        /* Rows of a block, at most and ... */
@@ -116,17 +116,8 @@ INLINE double bf16(uint16_t half)
 #include "math/kernel/softmax.inc"
 #endif
 
-static const struct softmax_ops *ops_of(enum isa isa)
-{
-    CHECK(isa_runs(isa));
-#ifdef __x86_64__
-    if (isa == ISA_AVX2)
-        return &softmax_ops_avx2;
-    if (isa == ISA_AVX512)
-        return &softmax_ops_avx512;
-#endif
-    return &softmax_ops_portable;
-}
+static const struct softmax_ops *const variants[ISAS] =
+    ISA_TABLE(&softmax_ops_portable, &softmax_ops_avx2, &softmax_ops_avx512);
 
 /* --- one row ------------------------------------------------------------- */
 
@@ -308,7 +299,7 @@ static struct shape shape_of(enum isa isa, uint32_t classes, uint32_t stride)
     CHECK(classes >= 2);
     CHECK(classes <= SOFTMAX_CLASSES_MAX);
     return (struct shape){
-        .ops = ops_of(isa),
+        .ops = isa_row(variants, isa),
         .classes = classes,
         .padded = round_up(classes),
         .stride = stride,

@@ -14,10 +14,10 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/compiler.h"
 #include "math/exact/grid.h"
 #include "math/kernel/dense.h"
 #include "math/kernel/sparse_row.h"
-#include "math/unroll.h"
 
 enum {
     /* Rows.  Scores read one array at random, sums write another: the longer
@@ -409,7 +409,6 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
     uint32_t done = 0;
     enum err err;
 
-    CHECK(isa_runs(isa));
     CHECK(what->kind != EVALUATE_HESSIAN);
     CHECK(in->value != NULL || round != NULL);
     CHECK(tally->dims >= in->cols);

@@ -6,8 +6,8 @@
  */
 #include <immintrin.h>
 
+#include "math/compiler.h"
 #include "math/kernel/sparse_row.h"
-#include "math/unroll.h"
 
 enum {
     LANES = 8,

@@ -15,14 +15,12 @@ static bool add_row_portable(const struct sparse_row *row, int least,
     return sparse_add_rest(row, 0, least, sum);
 }
 
+static const sparse_row_adder variants[ISAS] =
+    ISA_TABLE(add_row_portable, add_row_portable, sparse_add_row_avx512);
+
 sparse_row_adder sparse_row_adder_of(enum isa isa)
 {
-#ifdef __x86_64__
-    if (isa == ISA_AVX512)
-        return sparse_add_row_avx512;
-#endif
-    (void)isa;
-    return add_row_portable;
+    return isa_row(variants, isa);
 }
 
 enum err sparse_least(const int16_t *exponent, uint32_t cols, int16_t *least)

@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "math/compiler.h"
 #include "math/exact/grid.h"
 #include "math/kernel/dense.h"
 #include "math/kernel/sparse.h"
-#include "math/unroll.h"
 
 #define SPARSE_FITS      0x1p57 /* SPARSE_CSR_BITS */
 #define SPARSE_ONES_FITS 0x1p62 /* TALLY_BITS */

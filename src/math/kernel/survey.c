@@ -9,20 +9,11 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "math/compiler.h"
 #include "math/kernel/survey_parts.h"
-#include "math/unroll.h"
 
-static const struct survey_ops *ops_of(enum isa isa)
-{
-    CHECK(isa_runs(isa));
-#ifdef __x86_64__
-    if (isa == ISA_AVX512)
-        return &survey_avx512;
-    if (isa == ISA_AVX2)
-        return &survey_avx2;
-#endif
-    return &survey_portable;
-}
+static const struct survey_ops *const variants[ISAS] =
+    ISA_TABLE(&survey_portable, &survey_avx2, &survey_avx512);
 
 /* fmax is a call because it must mind NaN; there is none here. */
 static double larger(double a, double b)
@@ -182,7 +173,7 @@ static void wide_sums(const struct dense_rows *in, double *u, double *v,
 double survey_maxima(enum isa isa, const struct dense_rows *in, float *room,
                      double *x_max)
 {
-    const struct survey_ops *const ops = ops_of(isa);
+    const struct survey_ops *const ops = isa_row(variants, isa);
     double norm[SURVEY_BLOCK];
     double most = 0;
 
@@ -203,7 +194,7 @@ double survey_maxima(enum isa isa, const struct dense_rows *in, float *room,
 void survey_sums(enum isa isa, const struct dense_rows *in, float *room,
                  double *u, double *v, double *m)
 {
-    const struct survey_ops *const ops = ops_of(isa);
+    const struct survey_ops *const ops = isa_row(variants, isa);
     struct survey_factors by = {{0}, {0}, {0}};
 
     if (in->storage == DENSE_BIT) {
@@ -287,5 +278,5 @@ void survey_pairs(enum isa isa, const uint64_t *words, size_t count,
         return;
     }
 #endif
-    ops_of(isa)->pairs(words, count, stride, first, pairs);
+    isa_row(variants, isa)->pairs(words, count, stride, first, pairs);
 }

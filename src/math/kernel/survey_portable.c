@@ -2,21 +2,17 @@
  * survey_portable.c - survey.inc in vectors of two, by the compiler's own
  * extension.
  */
-#include "math/kernel/dense.h"
 #include "math/kernel/survey_parts.h"
+#include "math/lanes.h"
 
 #define ZL         2
 #define ONES(word) ones_of(word)
 #define N(x)       x##_portable
 #define FOLD(a, z) fold_portable(a, z)
 
-typedef double zd_portable
-    __attribute__((vector_size(16), aligned(8), may_alias));
+#define load_f32_portable load_f32_pair
 
-INLINE zd_portable load_f32_portable(const float *p)
-{
-    return (zd_portable){(double)p[0], (double)p[1]};
-}
+typedef pair zd_portable;
 
 INLINE void fold_portable(zd_portable a[4][4], double *z)
 {

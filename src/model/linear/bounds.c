@@ -40,9 +40,9 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/compiler.h"
 #include "math/exact/grid.h"
 #include "math/kernel/survey.h"
-#include "math/unroll.h"
 #include "math/vec.h"
 #include "model/linear/problem.h"
 

@@ -35,23 +35,6 @@ enum err join_name(const char *wanted, const struct token *token,
     return ERR_OK;
 }
 
-static enum err choose_isa(const struct join_options *options, enum isa *isa,
-                           struct why *why)
-{
-    *isa = isa_best();
-    if (options->isa == NULL)
-        return ERR_OK;
-    if (!isa_parse(options->isa, isa))
-        return why_set(why, ERR_UNKNOWN,
-                       "no kernels for \"%.80s\"; there are portable, avx2 "
-                       "and avx512",
-                       options->isa);
-    if (!isa_runs(*isa))
-        return why_set(why, ERR_UNSUPPORTED, "this machine has no %s",
-                       options->isa);
-    return ERR_OK;
-}
-
 /* Private rows: first find their place among those of the others. */
 static enum err run_owner(const struct join_options *options,
                           const struct worker_node_options *like,
@@ -94,6 +77,7 @@ static enum err run_with(const struct join_options *options, struct why *why)
         .interrupt = true,
         .notice = options->notice,
         .supply = options->supply,
+        .isa = isa_best(),
     };
     struct net_source source;
     enum err err = notice_check(&options->notice, why);
@@ -105,8 +89,6 @@ static enum err run_with(const struct join_options *options, struct why *why)
     node.supply.strict = !ways->own;
     if (err == ERR_OK)
         err = join_name(options->name, &ways->token, node.name, why);
-    if (err == ERR_OK)
-        err = choose_isa(options, &node.isa, why);
     if (err == ERR_OK && options->user != NULL)
         err = user_digest(options->user, true, &node.data);
     if (err != ERR_OK)

@@ -67,7 +67,6 @@ struct join_options {
     const struct ways *ways;
     const char *interface; /* To dial from; NULL: any. */
     const char *name;      /* NULL: the host's name and the process id. */
-    const char *isa;       /* NULL: the best. */
     uint32_t threads;      /* 0: all processors. */
     time_us give_up_us;
     struct notice_options notice;

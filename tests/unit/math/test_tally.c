@@ -579,11 +579,9 @@ static void draw_many(uint64_t seed)
 static void test_join_many(void **state)
 {
     static int64_t want[MANY_DIMS], got[MANY_DIMS], old[MANY_DIMS];
-    const tally_join loops[] = {
-        tally_join_portable,
-#ifdef __x86_64__
-        isa_runs(ISA_AVX512) ? tally_join_avx512 : tally_join_portable,
-#endif
+    const struct tally_ops *const loops[] = {
+        tally_ops_of(ISA_PORTABLE),
+        tally_ops_of(isa_best()),
     };
     const int64_t *sums[MANY];
 

@@ -301,9 +301,6 @@ static void test_join_mistakes(void **state)
     options.name = "a b";
     assert_int_equal(join_run(&options, &why), ERR_FORMAT);
     options.name = NULL;
-    options.isa = "abacus";
-    assert_int_equal(join_run(&options, &why), ERR_UNKNOWN);
-    options.isa = NULL;
     options.give_up_us = 100 * MS_US;
     assert_int_equal(join_run(&options, &why), ERR_TIMEOUT);
     assert_non_null(strstr(why.text, "cannot be reached"));
