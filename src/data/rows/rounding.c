@@ -73,10 +73,21 @@ static bool may_lose(float low, float high)
            size * 0x1p-24 > ROUNDING_HARM * ((double)high - (double)low);
 }
 
+__attribute__((optimize("O3"))) static void widen(const float *restrict row,
+                                                  uint32_t count,
+                                                  float *restrict low,
+                                                  float *restrict high)
+{
+    for (uint32_t j = 0; j < count; j++) {
+        low[j] = row[j] < low[j] ? row[j] : low[j];
+        high[j] = row[j] > high[j] ? row[j] : high[j];
+    }
+}
+
 /* The first column of fp32 rows that may lose something, and one behind the
  * last: most tables have none, which a pass without a branch can tell. */
-static enum err find_suspects(const struct dataset *data, uint32_t *first,
-                              uint32_t *end)
+static enum err find_suspects(const struct dataset *data, uint32_t features,
+                              uint32_t *first, uint32_t *end)
 {
     float *const low = mem_new((size_t)data->stride * 2, sizeof *low);
     float *const high = low + data->stride;
@@ -86,15 +97,9 @@ static enum err find_suspects(const struct dataset *data, uint32_t *first,
         return ERR_NOMEM;
     memcpy(low, dataset_row(data, 0), data->stride * sizeof *low);
     memcpy(high, low, data->stride * sizeof *high);
-    for (uint32_t i = 1; i < data->rows; i++) {
-        const float *const row = dataset_row(data, i);
-
-        for (uint32_t j = 0; j < data->stride; j++) {
-            low[j] = row[j] < low[j] ? row[j] : low[j];
-            high[j] = row[j] > high[j] ? row[j] : high[j];
-        }
-    }
-    for (uint32_t j = data->cols; j-- > 0;) {
+    for (uint32_t i = 1; i < data->rows; i++)
+        widen(dataset_row(data, i), data->stride, low, high);
+    for (uint32_t j = features; j-- > 0;) {
         if (!may_lose(low[j], high[j]))
             continue;
         *first = j;
@@ -104,14 +109,15 @@ static enum err find_suspects(const struct dataset *data, uint32_t *first,
     return ERR_OK;
 }
 
-static enum err take_dense(const struct dataset *data, struct ends *ends)
+static enum err take_dense(const struct dataset *data, uint32_t features,
+                           struct ends *ends)
 {
     double *const row = mem_new(data->stride, sizeof *row);
-    uint32_t first = 0, end = data->cols;
+    uint32_t first = 0, end = features;
     enum err err = row == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK && data->storage == STORAGE_F32)
-        err = find_suspects(data, &first, &end);
+        err = find_suspects(data, features, &first, &end);
     for (uint32_t i = 0; err == ERR_OK && first < end && i < data->rows; i++) {
         dataset_row_values(data, i, row);
         for (uint32_t j = first; j < end; j++)
@@ -169,7 +175,7 @@ enum err rounding_find(const struct dataset *data, uint32_t features,
     if (err == ERR_OK && dataset_is_sparse(data))
         err = take_sparse(data, ends);
     else if (err == ERR_OK)
-        err = take_dense(data, ends);
+        err = take_dense(data, features, ends);
     if (err == ERR_OK)
         judge(data, features, ends, found);
     mem_free(ends);
