@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "core/msg.h"
 #include "core/trace.h"
-#include "math/evaluation.h"
+#include "math/computation.h"
 
 enum event_kind {
     EVENT_START,
@@ -87,27 +87,19 @@ enum action_kind {
     ACTION_CONNECT,    /* Worker, relay: dial; LINK_UP or LINK_DOWN follows. */
     ACTION_OPEN,       /* Worker, relay: the job is known; make room for it. */
     ACTION_STORE,      /* Worker: keep msg->data; the machine counts it held. */
-    ACTION_COMPUTE,    /* Worker: add chunks [first, end) to `tally`. */
-    ACTION_CANCEL, /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
-    ACTION_RECALL, /* Worker: see what of msg->chunks can be read here;
-                      RECALLED follows. */
-    ACTION_FETCH,  /* Worker: read [first, end), or get them from the peer of
-                      msg; FETCHED follows for each. */
-    ACTION_SERVE,  /* Worker: let peers fetch, with the key of msg; SERVING
-                      follows. */
-    ACTION_JUDGE,  /* Coordinator: add chunks [first, end) to `tally` here; what
-                      and exponent are to be copied: the round may end. */
+    ACTION_COMPUTE,    /* Worker: carry out the computation. */
+    ACTION_CANCEL,  /* Worker: stop computing; COMPUTED (CANCELLED) follows. */
+    ACTION_RECALL,  /* Worker: see what of msg->chunks can be read here;
+                       RECALLED follows. */
+    ACTION_FETCH,   /* Worker: read [first, end), or get them from the peer of
+                       msg; FETCHED follows for each. */
+    ACTION_SERVE,   /* Worker: let peers fetch, with the key of msg; SERVING
+                       follows. */
+    ACTION_JUDGE,   /* Coordinator: carry out the computation here; its vectors
+                       and exponents are to be copied: the round may end. */
     ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT, with
                        coordinator_hash() if the driver has a thread for it.
                        Until then the weights do not change. */
-};
-
-/* The block of coded data that a worker holds or is about to. */
-struct block_share {
-    uint64_t block; /* Its name; 0: rows, not a block. */
-    uint32_t parts;
-    uint32_t count;
-    const struct item *items; /* The machine's, copy them. */
 };
 
 struct action {
@@ -119,24 +111,18 @@ struct action {
         struct trace trace; /* TRACE. */
     };
     time_us at;           /* TIMER. */
-    uint32_t first, end;  /* SHIP, COMPUTE, JUDGE, FETCH. */
+    uint32_t first, end;  /* SHIP, FETCH. */
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;
-    uint32_t step;          /* CHECKPOINT; COMPUTE: of the round. */
-    enum err err;           /* FINISH. */
-    const char *reason;     /* FINISH: one sentence. */
-    struct evaluation what; /* COMPUTE, valid until COMPUTED. */
-    uint64_t round;         /* COMPUTE: stands for `what`, the same for all
-                               pieces of a round. */
-    uint64_t kept;          /* COMPUTE: of the message whose vectors `what` has;
-                               0: they are the machine's. */
-    const int16_t *exponent;
-    struct tally *tally; /* COMPUTE: blank, the driver's until COMPUTED; JUDGE:
-                            cleared. */
-    double *vector;      /* COMPUTE of EVALUATE_LOCAL, instead: dims + 1;
-                            of a product: its numbers. */
-    struct block_share share; /* COMPUTE of a product, STORE of a strip. */
+    uint32_t step;      /* CHECKPOINT. */
+    enum err err;       /* FINISH. */
+    const char *reason; /* FINISH: one sentence. */
+    /* COMPUTE: what it points to is the driver's until COMPUTED.  JUDGE. */
+    struct computation computation;
+    uint64_t kept; /* COMPUTE: of the message whose vectors it has; 0: they are
+                      the machine's. */
+    struct block_share share; /* STORE of a strip. */
     const struct job *job;    /* OPEN. */
 };
 

@@ -36,6 +36,13 @@ struct block_term {
     double factor;
 };
 
+/* A block by its name, a hash of all that it is made from. */
+struct block_share {
+    uint64_t block; /* 0: rows, not a block. */
+    uint32_t parts, count;
+    const struct block_term *terms; /* Of whoever speaks of it: copy them. */
+};
+
 static inline uint32_t block_pad(uint32_t count)
 {
     return (count + BLOCK_LANES - 1) / BLOCK_LANES * BLOCK_LANES;

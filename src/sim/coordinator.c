@@ -248,16 +248,17 @@ static void finish(struct world *world, const struct action *action)
 static void judge(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
+    const struct computation *asked = &action->computation;
 
-    coordinator->judge_err = oracle_compute(
-        &world->oracle, world->options->problem, &action->what,
-        action->exponent, action->first, action->end, action->tally);
-    world_push(world, (struct happening){
-                          .at = world->now + world->options->chunk_us *
-                                                 (action->end - action->first),
-                          .kind = HAPPEN_JUDGED,
-                          .node = NODE_COORDINATOR,
-                          .life = coordinator->process.life});
+    coordinator->judge_err =
+        oracle_compute(&world->oracle, world->options->problem, &asked->what,
+                       asked->exponent, asked->first, asked->end, asked->tally);
+    world_push(world, (struct happening){.at = world->now +
+                                               world->options->chunk_us *
+                                                   (asked->end - asked->first),
+                                         .kind = HAPPEN_JUDGED,
+                                         .node = NODE_COORDINATOR,
+                                         .life = coordinator->process.life});
 }
 
 /* The address of a peer is its number here, its key the life it is in. */

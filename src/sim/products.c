@@ -28,7 +28,7 @@ void sim_block_take(struct world *world, struct sim_worker *worker,
     terms = mem_new(share->count, sizeof *terms);
     CHECK(terms != NULL);
     for (uint32_t i = 0; i < share->count; i++)
-        terms[i] = product_term(&share->items[i]);
+        terms[i] = share->terms[i];
     shape = coded_shape(problem->data, share->parts);
     CHECK(coded_init(&worker->coded, &shape, terms, share->count) == ERR_OK);
     mem_free(terms);
@@ -50,7 +50,7 @@ void sim_block_store(struct world *world, struct sim_worker *worker,
 
 enum err sim_block_multiply(struct world *world, struct sim_worker *worker)
 {
-    const struct computation *computation = &worker->computation;
+    const struct computation *computation = &worker->computation.asked;
     const struct problem *problem = world->options->problem;
     const struct worker *machine = &worker->machine;
 

@@ -35,18 +35,18 @@
 /* --- computing ----------------------------------------------------------- */
 
 /* How often the rows are gone through; a product is half of a gradient. */
-static double passes(const struct world *world, const struct action *action)
+static double passes(const struct world *world, const struct computation *asked)
 {
-    if (evaluation_is_product(action->what.kind))
+    if (evaluation_is_product(asked->what.kind))
         return .5;
-    return action->what.kind == EVALUATE_LOCAL
-               ? local_steps(&world->options->optim.local, action->step)
+    return asked->what.kind == EVALUATE_LOCAL
+               ? local_steps(&world->options->optim.local, asked->step)
                : 1;
 }
 
 /* Private rows of others are nowhere near. */
 static void check_home(struct world *world, uint32_t index,
-                       const struct action *action)
+                       const struct computation *asked)
 {
     const struct sim_options *options = world->options;
     const struct home *home;
@@ -54,39 +54,34 @@ static void check_home(struct world *world, uint32_t index,
     if (options->home_count == 0)
         return;
     home = &options->homes[index % options->home_count];
-    if (action->first < home->first || action->end > home->end)
+    if (asked->first < home->first || asked->end > home->end)
         checker_violate(&world->checker,
                         "HOME-1: a worker computes chunk %u, which is another "
                         "owner's",
-                        action->first);
+                        asked->first);
 }
 
 static void compute(struct world *world, uint32_t index,
                     const struct action *action)
 {
     struct sim_worker *worker = &world->workers[index];
-    struct computation *computation = &worker->computation;
+    struct sim_computation *computation = &worker->computation;
+    const struct computation *asked = &action->computation;
     const time_us chunk_us = (time_us)((double)world->options->chunk_us *
-                                       worker->slow * passes(world, action));
+                                       worker->slow * passes(world, asked));
 
     CHECK(!computation->active);
-    check_home(world, index, action);
-    if (evaluation_is_product(action->what.kind))
-        sim_block_take(world, worker, &action->share);
-    *computation = (struct computation){
+    check_home(world, index, asked);
+    if (evaluation_is_product(asked->what.kind))
+        sim_block_take(world, worker, &asked->share);
+    *computation = (struct sim_computation){
         .active = true,
         .number = computation->number + 1,
-        .first = action->first,
-        .end = action->end,
         .began_at = world->now,
         .chunk_us = chunk_us,
-        .ends_at = world->now + chunk_us * (action->end - action->first),
+        .ends_at = world->now + chunk_us * (asked->end - asked->first),
         .in_place = action->kept != 0,
-        .what = action->what,
-        .exponent = action->exponent,
-        .tally = action->tally,
-        .step = action->step,
-        .vector = action->vector,
+        .asked = *asked,
     };
     world_push(world, (struct happening){.at = computation->ends_at,
                                          .kind = HAPPEN_COMPUTED,
@@ -99,7 +94,7 @@ static void compute(struct world *world, uint32_t index,
 static void call_off(struct world *world, uint32_t index)
 {
     struct sim_worker *worker = &world->workers[index];
-    struct computation *computation = &worker->computation;
+    struct sim_computation *computation = &worker->computation;
     time_us at = world->now;
 
     CHECK(computation->active);
@@ -123,7 +118,7 @@ static void call_off(struct world *world, uint32_t index)
 static enum err compute_own(struct world *world, struct sim_worker *worker,
                             uint32_t end)
 {
-    const struct computation *computation = &worker->computation;
+    const struct computation *computation = &worker->computation.asked;
     struct problem own = *world->options->problem;
 
     own.data = &worker->data;
@@ -144,10 +139,10 @@ static enum err compute_own(struct world *world, struct sim_worker *worker,
 /* Its own steps, on its own rows.  What was called off is not begun. */
 static enum err step_alone(struct world *world, struct sim_worker *worker)
 {
-    const struct computation *computation = &worker->computation;
+    const struct computation *computation = &worker->computation.asked;
     struct problem own;
 
-    if (computation->cancelled)
+    if (worker->computation.cancelled)
         return ERR_CANCELLED;
     if (world->options->problem == NULL)
         return oracle_local(&world->oracle, NULL, computation->step,
@@ -163,15 +158,16 @@ static enum err step_alone(struct world *world, struct sim_worker *worker)
 
 static enum err carry_out(struct world *world, struct sim_worker *worker)
 {
-    const struct computation *computation = &worker->computation;
+    const struct computation *computation = &worker->computation.asked;
     /* What was called off leaves a part of the sum behind. */
-    const uint32_t end =
-        computation->cancelled ? computation->first + 1 : computation->end;
+    const uint32_t end = worker->computation.cancelled ? computation->first + 1
+                                                       : computation->end;
     enum err err;
 
     if (computation->tally != NULL)
         tally_fill(computation->tally);
-    if (evaluation_is_product(computation->what.kind) && computation->cancelled)
+    if (evaluation_is_product(computation->what.kind) &&
+        worker->computation.cancelled)
         return ERR_CANCELLED;
     if (evaluation_is_product(computation->what.kind))
         err = sim_block_multiply(world, worker);
@@ -183,7 +179,7 @@ static enum err carry_out(struct world *world, struct sim_worker *worker)
                              computation->first, end, computation->tally);
     else
         err = compute_own(world, worker, end);
-    return computation->cancelled ? ERR_CANCELLED : err;
+    return worker->computation.cancelled ? ERR_CANCELLED : err;
 }
 
 /* --- what the machine asks for ------------------------------------------- */
@@ -576,7 +572,7 @@ static bool must_wait(struct world *world, uint32_t index,
                       const struct msg *msg)
 {
     struct sim_worker *worker = &world->workers[index];
-    const struct computation *computation = &worker->computation;
+    const struct sim_computation *computation = &worker->computation;
     time_us until;
 
     if (world->now < worker->inbox.full_until)
@@ -744,7 +740,7 @@ static void on_peered(struct world *world, const struct happening *happening)
 static void on_computed(struct world *world, const struct happening *happening)
 {
     struct sim_worker *worker = &world->workers[happening->node];
-    struct computation *computation = &worker->computation;
+    struct sim_computation *computation = &worker->computation;
     struct event event = {.kind = EVENT_COMPUTED};
 
     if (!computation->active || happening->number != computation->number)

@@ -117,18 +117,14 @@ struct process {
     bool has_life_to_come; /* A HAPPEN_START is in the heap. */
 };
 
-struct computation {
+/* What a worker computes, in virtual time. */
+struct sim_computation {
     bool active, cancelled;
     uint32_t number;
-    uint32_t first, end;
     time_us began_at, chunk_us;
     time_us ends_at; /* As far as is known. */
     bool in_place;   /* Reads the vectors where they arrived. */
-    struct evaluation what;
-    const int16_t *exponent;
-    struct tally *tally;
-    uint32_t step;  /* Local: number of the average, */
-    double *vector; /* and where the displacement, or a product, goes. */
+    struct computation asked;
 };
 
 /* Where a worker puts ROUNDs together and reads them (docs/protocol.md,
@@ -152,7 +148,7 @@ struct sim_worker {
     uint32_t rejected;  /* How often; it then comes back under a new name. */
     double slow;        /* Compute takes so much longer; 1 = as usual. */
     struct caller caller;
-    struct computation computation;
+    struct sim_computation computation;
     bool in_place; /* Has an inbox. */
     struct inbox inbox;
     struct dataset data; /* Shipped, if not resident. */

@@ -240,9 +240,9 @@ static void obey(struct scene *scene)
         }
         if (action->kind == ACTION_JUDGE) {
             FUZZ_REQUIRE(scene->judged == NULL);
-            scene->judged = action->tally;
-            scene->judged_first = action->first;
-            scene->judged_end = action->end;
+            scene->judged = action->computation.tally;
+            scene->judged_first = action->computation.first;
+            scene->judged_end = action->computation.end;
         }
         if (action->kind == ACTION_FINISH)
             scene->over = true;

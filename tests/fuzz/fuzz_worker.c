@@ -66,8 +66,8 @@ struct scene {
     double board[2 * DIMS];
     uint64_t posted; /* Number of the round on the board. */
     uint64_t reading;
-    struct action compute; /* What is computed. */
-    int64_t lent[DIMS];    /* Sums outside the machine. */
+    struct computation compute; /* What is computed. */
+    int64_t lent[DIMS];         /* Sums outside the machine. */
     struct outbox outbox;
     struct envelope envelope;
     uint32_t boxes_max;
@@ -159,14 +159,16 @@ static void send_from_box(struct scene *scene, const struct msg *msg)
 
 static void begin_compute(struct scene *scene, const struct action *action)
 {
+    const struct computation *asked = &action->computation;
+
     FUZZ_REQUIRE(!scene->computing);
-    FUZZ_REQUIRE(action->first < action->end && action->end <= CHUNKS);
+    FUZZ_REQUIRE(asked->first < asked->end && asked->end <= CHUNKS);
     FUZZ_REQUIRE(
-        chunkset_has_range(&scene->machine.held, action->first, action->end));
+        chunkset_has_range(&scene->machine.held, asked->first, asked->end));
     scene->computing = true;
     scene->called_off = false;
     scene->reading = action->kept;
-    scene->compute = *action;
+    scene->compute = *asked;
     lend_box(scene);
 }
 

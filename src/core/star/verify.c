@@ -114,7 +114,6 @@ static const struct digest refusal;
 
 static void judge_next(struct coordinator *c, struct actions *actions)
 {
-    struct action *action;
     uint32_t id = 0;
 
     if (c->judge.busy || c->phase != COORDINATOR_ROUND || c->ballots == NULL)
@@ -130,13 +129,14 @@ static void judge_next(struct coordinator *c, struct actions *actions)
     c->judge.tally.dims = c->total.dims;
     tally_clear(&c->judge.tally);
     c->stats.judged++;
-    action = actions_add(actions, ACTION_JUDGE);
-    action->first = c->code.pieces[id].first;
-    action->end = c->code.pieces[id].end;
-    action->what = c->what;
-    action->exponent = c->exponent;
-    action->round = c->key.weights;
-    action->tally = &c->judge.tally;
+    actions_add(actions, ACTION_JUDGE)->computation = (struct computation){
+        .what = c->what,
+        .first = c->code.pieces[id].first,
+        .end = c->code.pieces[id].end,
+        .round = c->key.weights,
+        .exponent = c->exponent,
+        .tally = &c->judge.tally,
+    };
 }
 
 static void dispute(struct coordinator *c, uint32_t id, struct actions *actions)

@@ -49,7 +49,7 @@ void worker_close(struct worker *worker)
     mem_free(worker->row);
     mem_free(worker->gradient);
     mem_free(worker->queue);
-    mem_free(worker->block_items);
+    mem_free(worker->block_terms);
     for (int i = 0; i < 2; i++) {
         mem_free(worker->weights[i]);
         mem_free(worker->direction[i]);

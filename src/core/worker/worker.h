@@ -112,7 +112,7 @@ struct worker {
     struct block_shape what; /* Products: of what is multiplied ... */
     uint64_t block;          /* ... and the block that `held` is of, made
                                 from: */
-    struct item *block_items;
+    struct block_term *block_terms;
     uint32_t block_count;
     double delay_s, delay_factor;
     bool delayed; /* The additive delay of this round is spent. */

@@ -29,8 +29,8 @@ static enum err job_room(struct worker *worker, const struct job *job)
         return err;
     worker->queue_capacity = job->chunks + QUEUE_MIN;
     worker->queue = mem_new(worker->queue_capacity, sizeof *worker->queue);
-    worker->block_items =
-        mem_new(job->products ? job->chunks : 0, sizeof *worker->block_items);
+    worker->block_terms =
+        mem_new(job->products ? job->chunks : 0, sizeof *worker->block_terms);
     worker->row = mem_new((size_t)job->sum_dims + 1, sizeof *worker->row);
     worker->gradient =
         mem_new((size_t)job->sum_dims + 1, sizeof *worker->gradient);
@@ -45,7 +45,7 @@ static enum err job_room(struct worker *worker, const struct job *job)
             return ERR_NOMEM;
     }
     if (worker->queue == NULL || worker->row == NULL ||
-        worker->gradient == NULL || worker->block_items == NULL)
+        worker->gradient == NULL || worker->block_terms == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }

@@ -75,7 +75,7 @@ struct block_share worker_share(const struct worker *worker)
     return (struct block_share){.block = worker->block,
                                 .parts = worker->what.parts,
                                 .count = worker->block_count,
-                                .items = worker->block_items};
+                                .terms = worker->block_terms};
 }
 
 /* All pieces of a product are one block, and one computation. */
@@ -90,12 +90,14 @@ static void start_product(struct worker *worker, struct actions *actions)
         return;
     }
     action = actions_add(actions, ACTION_COMPUTE);
-    action->end = block_chunks(&worker->what);
-    action->what = (struct evaluation){.kind = worker->kind, .w = worker->w};
     action->kept = worker->kept;
-    action->vector = worker->row;
-    action->share = worker_share(worker);
-    action->step = worker->key.step;
+    action->computation = (struct computation){
+        .what = {.kind = worker->kind, .w = worker->w},
+        .end = block_chunks(&worker->what),
+        .share = worker_share(worker),
+        .step = worker->key.step,
+        .vector = worker->row,
+    };
     worker->in_use = worker->live;
     worker->computing = true;
     pulse_compute(&worker->pulse, worker->now, worker->key.step,
@@ -113,20 +115,20 @@ static void start_compute(struct worker *worker, const struct item *item,
     worker->sent = before;
     worker->tally.dims = worker->sum_dims;
     tally_blank(&worker->tally);
-    action->first = item->first;
-    action->end = item->end;
-    action->what = (struct evaluation){
-        .kind = worker->kind,
-        .w = worker->w,
-        .v = worker->kind == EVALUATE_HESSVEC ? worker->v : NULL,
-        .soft = worker->soft,
-    };
-    action->round = worker->key.weights;
     action->kept = worker->kept;
-    action->exponent = worker->e;
-    action->tally = &worker->tally;
-    action->vector = worker->gradient;
-    action->step = worker->key.step;
+    action->computation = (struct computation){
+        .what = {.kind = worker->kind,
+                 .w = worker->w,
+                 .v = worker->kind == EVALUATE_HESSVEC ? worker->v : NULL,
+                 .soft = worker->soft},
+        .first = item->first,
+        .end = item->end,
+        .step = worker->key.step,
+        .round = worker->key.weights,
+        .exponent = worker->e,
+        .tally = &worker->tally,
+        .vector = worker->gradient,
+    };
     worker->in_use = worker->live;
     worker->computing = true;
     pulse_compute(&worker->pulse, worker->now, worker->key.step, item->id);

@@ -35,7 +35,8 @@ static void turn_to_block(struct worker *worker, const struct msg_round *msg)
         return;
     worker->block = block;
     worker->block_count = msg->count;
-    memcpy(worker->block_items, msg->items, msg->count * sizeof *msg->items);
+    for (uint32_t i = 0; i < msg->count; i++)
+        worker->block_terms[i] = product_term(&msg->items[i]);
     if (!worker->options.resident)
         chunkset_clear(&worker->held);
 }

@@ -68,7 +68,7 @@ static struct block *block_new(const struct products *products,
     enum err err = terms == NULL || block == NULL ? ERR_NOMEM : ERR_OK;
 
     for (uint32_t i = 0; err == ERR_OK && i < share->count; i++)
-        terms[i] = product_term(&share->items[i]);
+        terms[i] = share->terms[i];
     if (err == ERR_OK)
         err = coded_init(&block->coded, &shape, terms, share->count);
     mem_free(terms);
@@ -110,15 +110,15 @@ enum err products_store(struct products *products,
 
 enum err products_begin(struct products *products, const struct action *action)
 {
-    const enum err err = turn_to(products, &action->share);
+    const enum err err = turn_to(products, &action->computation.share);
 
     CHECK(products->used == NULL);
     if (err != ERR_OK)
         return err;
     products->used = products->now;
-    products->kind = action->what.kind;
-    products->in = action->what.w;
-    products->out = action->vector;
+    products->kind = action->computation.what.kind;
+    products->in = action->computation.what.w;
+    products->out = action->computation.vector;
     return ERR_OK;
 }
 

@@ -94,24 +94,25 @@ void judge_free(struct judge_thread *judge)
 
 void judge_start(struct judge_thread *judge, const struct action *action)
 {
-    const struct evaluation *what = &action->what;
+    const struct evaluation *what = &action->computation.what;
 
     CHECK(!task_busy(judge->task));
     memcpy(judge->w, what->w, judge->dims * sizeof *judge->w);
     if (what->v != NULL)
         memcpy(judge->v, what->v, judge->dims * sizeof *judge->v);
-    memcpy(judge->exponent, action->exponent,
-           ((size_t)action->tally->dims + 1) * sizeof *judge->exponent);
+    memcpy(judge->exponent, action->computation.exponent,
+           ((size_t)action->computation.tally->dims + 1) *
+               sizeof *judge->exponent);
     judge->work = (struct compute_work){
-        .first = action->first,
-        .end = action->end,
+        .first = action->computation.first,
+        .end = action->computation.end,
         .kind = what->kind,
         .soft = what->soft,
         .weights = judge->w,
         .v = what->v != NULL ? judge->v : NULL,
         .exponent = judge->exponent,
-        .tally = action->tally,
-        .round = action->round,
+        .tally = action->computation.tally,
+        .round = action->computation.round,
     };
     task_start(judge->task);
 }

@@ -565,26 +565,26 @@ static void do_compute(struct node *node, const struct action *action)
         return;
     }
     node->work = (struct compute_work){
-        .first = action->first - first_chunk(node),
-        .end = action->end - first_chunk(node),
-        .kind = action->what.kind,
-        .soft = action->what.soft,
-        .weights = action->what.w,
-        .v = action->what.v,
-        .round = action->round,
-        .exponent = action->exponent,
-        .tally = action->tally,
+        .first = action->computation.first - first_chunk(node),
+        .end = action->computation.end - first_chunk(node),
+        .kind = action->computation.what.kind,
+        .soft = action->computation.what.soft,
+        .weights = action->computation.what.w,
+        .v = action->computation.what.v,
+        .round = action->computation.round,
+        .exponent = action->computation.exponent,
+        .tally = action->computation.tally,
     };
     node->local = (struct local_work){
-        .first = action->first,
-        .end = action->end,
-        .round = action->step,
-        .weights = action->what.w,
-        .out = action->vector,
+        .first = action->computation.first,
+        .end = action->computation.end,
+        .round = action->computation.step,
+        .weights = action->computation.what.w,
+        .out = action->computation.vector,
     };
-    node->lie =
-        node->options->chaos != NULL &&
-        chaos_lies(node->options->chaos, node->options->name, action->step);
+    node->lie = node->options->chaos != NULL &&
+                chaos_lies(node->options->chaos, node->options->name,
+                           action->computation.step);
     if (node->data != NULL)
         chunkset_copy(&node->seen.present, &node->data->present);
     node->reading = action->kept;

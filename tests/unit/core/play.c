@@ -119,10 +119,11 @@ void play_judge(struct play *play, int64_t value)
     struct tally *tally;
 
     CHECK(asked != NULL);
-    tally = asked->tally;
+    tally = asked->computation.tally;
     tally_fill(tally);
     tally->sum[0] = value;
-    chunkset_add_range(&tally->chunks, asked->first, asked->end);
+    chunkset_add_range(&tally->chunks, asked->computation.first,
+                       asked->computation.end);
     play_step(play, (struct event){.kind = EVENT_JUDGED});
 }
 

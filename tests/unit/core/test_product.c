@@ -123,12 +123,13 @@ static void test_one_computation_one_row(void **state)
     give(&play, EVALUATE_SCORES);
     assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
     action = stage_find_action(&play.actions, ACTION_COMPUTE);
-    assert_int_equal(action->share.parts, 4);
-    assert_int_equal(action->share.count, 4);
-    assert_true(action->share.block == product_block(4, mixture, 4));
-    assert_int_equal(action->end, 2);
+    assert_int_equal(action->computation.share.parts, 4);
+    assert_int_equal(action->computation.share.count, 4);
+    assert_true(action->computation.share.block ==
+                product_block(4, mixture, 4));
+    assert_int_equal(action->computation.end, 2);
     for (uint32_t i = 0; i < 8; i++)
-        action->vector[i] = i;
+        action->computation.vector[i] = i;
     computed(&play, ERR_OK);
     assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
     assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.dims, 8);

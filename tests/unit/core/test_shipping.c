@@ -344,8 +344,8 @@ static void test_worker_begins_with_what_is_there(void **state)
     fetched(&role, 2, ERR_OK);
     assert_int_equal(stage_count(&role.actions, ACTION_COMPUTE), 0);
     fetched(&role, 3, ERR_OK);
-    assert_int_equal(stage_find_action(&role.actions, ACTION_COMPUTE)->first,
-                     2);
+    assert_int_equal(
+        stage_find_action(&role.actions, ACTION_COMPUTE)->computation.first, 2);
     close_role(&role);
 }
 
@@ -363,8 +363,8 @@ static void test_rows_keep_their_order(void **state)
     assert_int_equal(stage_count(&role.actions, ACTION_COMPUTE), 0);
     hear_data(&role, 0);
     hear_data(&role, 1);
-    assert_int_equal(stage_find_action(&role.actions, ACTION_COMPUTE)->first,
-                     0);
+    assert_int_equal(
+        stage_find_action(&role.actions, ACTION_COMPUTE)->computation.first, 0);
     close_role(&role);
 }
 

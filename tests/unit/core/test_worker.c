@@ -114,10 +114,12 @@ static void test_pieces_in_order(void **state)
     (void)state;
     open_play(&play, true);
     give(&play, key_of(1, 0), 2);
-    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)->end, 2);
+    assert_int_equal(
+        stage_find_action(&play.actions, ACTION_COMPUTE)->computation.end, 2);
     computed(&play, ERR_OK);
     assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.piece, 0);
-    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)->end, 4);
+    assert_int_equal(
+        stage_find_action(&play.actions, ACTION_COMPUTE)->computation.end, 4);
     computed(&play, ERR_OK);
     assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.piece, 1);
     assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
@@ -148,8 +150,8 @@ static void test_kept_vectors_are_not_copied(void **state)
     open_play(&play, true);
     give_kept(&play, key_of(1, 0), 1);
     action = stage_find_action(&play.actions, ACTION_COMPUTE);
-    assert_ptr_equal(action->what.w, play.weights);
-    assert_ptr_equal(action->exponent, play.exponent);
+    assert_ptr_equal(action->computation.what.w, play.weights);
+    assert_ptr_equal(action->computation.exponent, play.exponent);
     assert_int_equal(action->kept, 9);
     close_play(&play);
 }
@@ -331,7 +333,8 @@ static void test_one_compute_at_a_time(void **state)
     (void)state;
     open_play(&play, true);
     give(&play, key_of(1, 0), 1);
-    first = stage_find_action(&play.actions, ACTION_COMPUTE)->what.w;
+    first =
+        stage_find_action(&play.actions, ACTION_COMPUTE)->computation.what.w;
     cancel(&play, key_of(1, 0));
     assert_int_equal(stage_count(&play.actions, ACTION_CANCEL), 1);
     give(&play, key_of(1, 1), 1);
@@ -341,7 +344,7 @@ static void test_one_compute_at_a_time(void **state)
     assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
     compute = stage_find_action(&play.actions, ACTION_COMPUTE);
     assert_non_null(compute);
-    assert_ptr_not_equal(compute->what.w, first);
+    assert_ptr_not_equal(compute->computation.what.w, first);
     computed(&play, ERR_OK);
     assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.key.step, 2);
     close_play(&play);
@@ -556,7 +559,8 @@ static void test_private_then_row(void **state)
     assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
     computed(&play, ERR_OK);
     assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
-    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)->end, 1);
+    assert_int_equal(
+        stage_find_action(&play.actions, ACTION_COMPUTE)->computation.end, 1);
     computed(&play, ERR_OK);
     assert_int_equal(stage_find(&play.actions, MSG_TALLY)->tally.piece, 0);
     assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
@@ -587,15 +591,16 @@ static void test_vectors_stay_where_they_are(void **state)
     hear(&play, &msg);
     action = stage_find_action(&play.actions, ACTION_COMPUTE);
     assert_non_null(action);
-    assert_ptr_equal(action->what.w, play.weights);
-    assert_true(action->kept == 42 && action->tally->blank);
+    assert_ptr_equal(action->computation.what.w, play.weights);
+    assert_true(action->kept == 42 && action->computation.tally->blank);
     step(&play, (struct event){.kind = EVENT_COMPUTED, .sum = sum});
     assert_ptr_equal(stage_find(&play.actions, MSG_TALLY)->tally.sum, sum);
     /* Those of a message that does not say so are copied. */
     msg = make_round(&play, key_of(1, 1), two, 1);
     hear(&play, &msg);
     action = stage_find_action(&play.actions, ACTION_COMPUTE);
-    assert_true(action->what.w != play.weights && action->kept == 0);
+    assert_true(action->computation.what.w != play.weights &&
+                action->kept == 0);
     close_play(&play);
 }
 
@@ -632,14 +637,14 @@ static void test_a_new_scale_is_taken(void **state)
     play.exponent[0] = 7;
     give(&play, key, 1);
     action = stage_find_action(&play.actions, ACTION_COMPUTE);
-    assert_int_equal(action->exponent[0], 7);
+    assert_int_equal(action->computation.exponent[0], 7);
     computed(&play, ERR_OK);
     key.step = 1;
     key.scale = 2;
     play.exponent[0] = 9;
     give(&play, key, 1);
     action = stage_find_action(&play.actions, ACTION_COMPUTE);
-    assert_int_equal(action->exponent[0], 9);
+    assert_int_equal(action->computation.exponent[0], 9);
     close_play(&play);
 }
 
