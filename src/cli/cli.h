@@ -86,6 +86,8 @@ int say_why(const struct cli *cli, enum err err, const struct why *why);
 /* A line on standard error unless --quiet. */
 __attribute__((format(printf, 2, 3))) void say_note(const struct cli *cli,
                                                     const char *format, ...);
+/* The same for those who have no `cli`. */
+void tell_note(void *context, const char *sentence);
 /* Print the object on standard output and let go of it. */
 void say_json(json_t *object);
 /* A number, or null for NaN and infinities, which JSON lacks. */
@@ -100,7 +102,5 @@ json_t *config_json(const struct options *options);
 MUST_CHECK enum err config_write(const struct options *options,
                                  const char *path, struct why *why);
 MUST_CHECK enum err config_check(const char *path, struct why *why);
-
-extern const char cli_version[];
 
 #endif /* CLI_CLI_H */

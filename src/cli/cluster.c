@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/options/address.h"
 #include "cli/run.h"
+#include "learn/address.h"
 #include "node/host/ways.h"
 #include "os/clock.h"
 #include "os/file/file.h"

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/classes.h"
-#include "cli/options/input.h"
 #include "data/make/prepare.h"
 #include "data/source.h"
+#include "learn/classes.h"
+#include "learn/input.h"
 #include "os/run/threads.h"
 
 #define LABELS_SHOWN 12u
@@ -184,7 +184,7 @@ static void show_info(const struct cli *cli, const struct dataset *data,
 
 static int data_info(struct cli *cli, const char *what)
 {
-    struct source_options source = input_options(&cli->options);
+    struct source_options source = input_options(&cli->options.recipe);
     struct dataset data = {0};
     struct encoder encoder = {0};
     struct pool *pool = NULL;

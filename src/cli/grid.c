@@ -15,12 +15,13 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/options/habit.h"
-#include "cli/rows.h"
 #include "cli/run.h"
 #include "cli/show/announce.h"
 #include "cli/show/metrics_show.h"
 #include "cli/trial.h"
+#include "learn/habit.h"
+#include "learn/rows.h"
+#include "learn/save.h"
 #include "os/clock.h"
 
 #define AXES_MAX     8u
@@ -151,7 +152,7 @@ static enum err set_values(const struct grid *grid, uint32_t index,
     }
     /* c and eps are LIBLINEAR's and bring its optimiser with them. */
     if (err == ERR_OK)
-        err = habit_settings(options, why);
+        err = habit_settings(&options->recipe, why);
     return err != ERR_OK ? why_in(why, err, "--grid") : ERR_OK;
 }
 
@@ -204,7 +205,8 @@ static enum err make_trials(const struct cli *cli, const struct setup *setup,
             err = set_values(grid, i, &trial->options, trial->text,
                              sizeof trial->text, why);
         if (err == ERR_OK)
-            err = setup_model(setup, &trial->options, &trial->model, why);
+            err =
+                setup_model(setup, &trial->options.recipe, &trial->model, why);
         if (err == ERR_OK &&
             (trial->model == MODEL_LINEAR) != (setup->model == MODEL_LINEAR))
             err = why_set(why, ERR_SHAPE,
@@ -311,7 +313,7 @@ static enum err refit(struct run *run, const struct findings *all,
 
     run->setup->model = all->trials[all->order[0]].model;
     if (err == ERR_OK)
-        err = setup_numbers(run->setup, options, why);
+        err = setup_numbers(run->setup, &options->recipe, why);
     if (err == ERR_OK)
         announce_goal(run->cli, run->setup, "the best, on all rows: ");
     if (err == ERR_OK)

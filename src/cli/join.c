@@ -3,8 +3,8 @@
  */
 #include "base/time.h"
 #include "cli/cli.h"
-#include "cli/options/address.h"
-#include "cli/options/input.h"
+#include "learn/address.h"
+#include "learn/input.h"
 #include "node/host/ways.h"
 #include "node/worker/worker_node.h"
 #include "os/file/depot.h"
@@ -60,7 +60,7 @@ int join_command(struct cli *cli)
     enum err err;
 
     if (option_given(options, OPT_DATA_PRIVATE)) {
-        join.own = input_options(options);
+        join.own = input_options(&options->recipe);
         join.own.spec = option_text(options, OPT_DATA_PRIVATE);
         join.own.cache = NULL; /* That of join is for chunks. */
         if (option_given(options, OPT_DATA_SHARED))

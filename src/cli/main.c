@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "math/golden/golden.h"
@@ -149,10 +150,10 @@ const struct command *command_find(const char *name)
 int version_command(struct cli *cli)
 {
     if (cli->json)
-        say_json(json_pack("{s:s, s:s}", "version", cli_version, "arithmetic",
+        say_json(json_pack("{s:s, s:s}", "version", version_text, "arithmetic",
                            PROFILE_DENSE_NAME));
     else
-        (void)printf("muster %s (arithmetic %s)\n", cli_version,
+        (void)printf("muster %s (arithmetic %s)\n", version_text,
                      PROFILE_DENSE_NAME);
     return EXIT_DONE;
 }

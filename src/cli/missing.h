@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "cli/setup.h"
+#include "learn/setup.h"
 #include "node/run/train.h"
 
 /* Lines of text; none if nothing was missing. */

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/options/code_options.h"
-#include "cli/options/delay_load.h"
+#include "learn/code_options.h"
+#include "learn/delay_load.h"
 #include "os/file/output.h"
 #include "plan/fit.h"
 #include "plan/plan.h"
@@ -120,7 +120,7 @@ static enum err list_candidates(const struct options *options,
     const char *code = option_text(options, OPT_CODE);
     struct code_inputs none = {0};
     const struct preset_options defaults =
-        code_options(options, NULL, asked->workers, &none);
+        code_options(&options->recipe, NULL, asked->workers, &none);
     enum err err =
         candidate_parse(code == NULL ? CURRENT_DEFAULT : code,
                         strlen(code == NULL ? CURRENT_DEFAULT : code),

@@ -15,13 +15,13 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/model_load.h"
-#include "cli/options/input.h"
 #include "cli/pages/page.h"
-#include "cli/rows.h"
 #include "cli/show/metrics_show.h"
 #include "data/source.h"
 #include "data/span.h"
+#include "learn/input.h"
+#include "learn/rows.h"
+#include "learn/save.h"
 #include "math/kernel/softmax.h"
 #include "model/metrics.h"
 #include "os/file/file.h"
@@ -98,7 +98,7 @@ static void forget_labels(struct dataset *data)
 static enum err load_rows(struct predict *predict, struct why *why)
 {
     const uint32_t cols = model_file_weights(&predict->model);
-    struct source_options source = input_options(&predict->cli->options);
+    struct source_options source = input_options(&predict->cli->options.recipe);
     struct encoder stand_in = {0};
     enum err err;
 

@@ -4,7 +4,7 @@
  */
 #include "base/time.h"
 #include "cli/cli.h"
-#include "cli/options/address.h"
+#include "learn/address.h"
 #include "node/host/ways.h"
 #include "node/relay/relay_node.h"
 

@@ -9,11 +9,11 @@
 #include "cli/cli.h"
 #include "cli/report/recorder.h"
 #include "cli/report/trace_file.h"
-#include "cli/setup.h"
 #include "cli/show/curve.h"
 #include "cli/show/history.h"
 #include "cli/show/screen.h"
 #include "cli/show/watch.h"
+#include "learn/setup.h"
 #include "node/run/train.h"
 
 #define RUN_NAME_SIZE 64u

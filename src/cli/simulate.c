@@ -43,7 +43,7 @@ static enum err list_codes(const struct options *options, struct setup *setup,
 {
     const char *text = option_text(options, OPT_COMPARE);
     const struct preset_options defaults =
-        code_options(options, NULL, setup->slots, &setup->inputs);
+        code_options(&options->recipe, NULL, setup->slots, &setup->inputs);
     enum err err = ERR_OK;
 
     *count = 0;
@@ -208,7 +208,10 @@ static int run_studies(struct cli *cli, struct setup *setup)
 
 int simulate_command(struct cli *cli)
 {
-    struct setup setup = {0};
+    struct setup setup = {
+        .terms = {.simulated = true,
+                  .compares = option_given(&cli->options, OPT_COMPARE),
+                  .note = tell_note}};
     struct why why = {0};
     enum err err;
     int status;
@@ -227,9 +230,9 @@ int simulate_command(struct cli *cli)
         return say_error(cli, EXIT_USAGE,
                          "--fanout goes with --faults: where no message takes "
                          "time relays change nothing");
-    err = setup_workers(&setup, &cli->options, &why);
+    err = setup_workers(&setup, &cli->options.recipe, &why);
     if (err == ERR_OK && option_flag(&cli->options, OPT_COMPUTE))
-        err = setup_load(&setup, &cli->options, &why);
+        err = setup_load(&setup, &cli->options.recipe, &why);
     else if (err == ERR_OK && option_text(&cli->options, OPT_STEPS) == NULL)
         err = option_set(&cli->options, OPT_STEPS, "100", ORIGIN_DEFAULT, &why);
     status = err != ERR_OK ? say_why(cli, err, &why) : run_studies(cli, &setup);

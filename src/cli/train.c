@@ -8,14 +8,15 @@
 
 #include "base/mem.h"
 #include "cli/files.h"
-#include "cli/options/address.h"
-#include "cli/options/habit.h"
-#include "cli/private.h"
 #include "cli/run.h"
 #include "cli/show/announce.h"
 #include "cli/show/card.h"
 #include "cli/show/ending.h"
 #include "cli/trial.h"
+#include "learn/address.h"
+#include "learn/habit.h"
+#include "learn/private.h"
+#include "learn/save.h"
 #include "node/host/keep.h"
 #include "os/file/file.h"
 #include "os/file/output.h"
@@ -52,6 +53,19 @@ static enum err check_notice(const struct options *options, struct why *why)
     return notice_check(&notice, why);
 }
 
+/* A recorder takes the time from the opening of a step to its answers. */
+static enum err refuse_record(const struct run *run, struct why *why)
+{
+    const uint32_t staleness = run->setup->code.staleness;
+
+    if (staleness == 0 || !option_given(&run->cli->options, OPT_RECORD))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--record measures answers within their step, and with "
+                   "--staleness %u they may come in later ones",
+                   staleness);
+}
+
 /* Folds and grids share one process; they are many small runs, not one. */
 static enum err check_many(const struct run *run, struct why *why)
 {
@@ -85,7 +99,8 @@ static enum err check_many(const struct run *run, struct why *why)
 /* Rows that nobody asked for would give a model of nothing. */
 static enum err check_data(const struct options *options, struct why *why)
 {
-    if (option_text(options, OPT_DATA) != NULL || private_wanted(options))
+    if (option_text(options, OPT_DATA) != NULL ||
+        private_wanted(&options->recipe))
         return ERR_OK;
     return why_set(
         why, ERR_SHAPE,
@@ -112,13 +127,14 @@ static enum err prepare(struct run *run, struct why *why)
             train_ended_with(run->out, &run->ended_dims, &run->ended_steps);
     if (err == ERR_OK)
         err = check_data(options, why);
-    run->setup->alone = resume && err == ERR_OK && keep_is_alone(run->out);
-    if (err == ERR_OK)
-        err = habit_settings(options, why);
+    run->setup->terms.alone =
+        resume && err == ERR_OK && keep_is_alone(run->out);
     if (err == ERR_OK && option_given(options, OPT_GRID))
         err = grid_check(options, why);
     if (err == ERR_OK)
-        err = setup_workers(run->setup, options, why);
+        err = setup_workers(run->setup, &options->recipe, why);
+    if (err == ERR_OK)
+        err = refuse_record(run, why);
     if (err == ERR_OK)
         err = check_many(run, why);
     if (err == ERR_OK && run->setup->slots > 0 && !resume)
@@ -129,7 +145,7 @@ static enum err prepare(struct run *run, struct why *why)
         err = check_notice(options, why);
     run->setup->folder = run->out;
     if (err == ERR_OK)
-        err = setup_load(run->setup, options, why);
+        err = setup_load(run->setup, &options->recipe, why);
     return err;
 }
 
@@ -347,6 +363,7 @@ int train_command(struct cli *cli)
     } else {
         run->cli = cli;
         run->setup = setup;
+        setup->terms.note = tell_note;
         status = prepare_and_execute(run);
         setup_close(setup);
         keep_close(run->keep);

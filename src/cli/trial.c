@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/flag.h"
 #include "base/mem.h"
-#include "cli/numbers.h"
-#include "cli/rows.h"
+#include "learn/numbers.h"
+#include "learn/rows.h"
 #include "node/fixed/single.h"
 #include "os/clock.h"
 #include "os/run/interrupt.h"
@@ -204,7 +204,7 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
     mask_rows(lesson);
     part.weight = lesson->taught;
     err =
-        numbers_choose(&lesson->trial->options, lesson->trial->model,
+        numbers_choose(&lesson->trial->options.recipe, lesson->trial->model,
                        setup->isa, &part, pool_serial(), &numbers, &fold->why);
     if (err == ERR_OK)
         err =
@@ -233,8 +233,8 @@ static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
     for (uint32_t row = 0; err == ERR_OK && row < rows; row++)
         without[row] = lesson->plan->fold_of[row] == lesson->fold;
     if (err == ERR_OK)
-        err = setup_encode(setup, &lesson->trial->options, without, NULL, own,
-                           why);
+        err = setup_encode(setup, &lesson->trial->options.recipe, without, NULL,
+                           own, why);
     mem_free(without);
     return err;
 }

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "cli/cli.h"
-#include "cli/setup.h"
+#include "learn/setup.h"
 
 #define PLAN_NEVER UINT32_MAX
 

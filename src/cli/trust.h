@@ -1,18 +1,12 @@
 /*
- * trust.h - --verify and --audit: what is asked for, and what came of it.
+ * trust.h - --verify and --audit: what came of them.
  */
 #ifndef CLI_TRUST_H
 #define CLI_TRUST_H
 
 #include <jansson.h>
 
-#include "cli/setup.h"
 #include "core/star/coordinator.h"
-
-/* Sets verify and audit; ERR_SHAPE where the code has nothing to compare. */
-MUST_CHECK enum err trust_choose(struct setup *setup,
-                                 const struct options *options,
-                                 struct why *why);
 
 /* {poison: {size: 0, ...}, checked, judged, unchecked, banned: [{name, why}]}
  */

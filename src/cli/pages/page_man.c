@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "cli/cli.h"
 
 /* Text for troff: no line may begin with a dot or a quote, a backslash and a
@@ -171,7 +172,7 @@ static void put_examples(void)
 void page_man(void)
 {
     (void)printf(".TH MUSTER 1 \"\" \"muster %s\" \"User Commands\"\n",
-                 cli_version);
+                 version_text);
     (void)fputs(".SH NAME\n"
                 "muster \\- exact distributed training that survives kill "
                 "\\-9\n"

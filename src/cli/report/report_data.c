@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/show/history.h"
 #include "cli/study/codes.h"
@@ -821,7 +822,7 @@ enum err report_data(const char *folder, json_t **data, struct why *why)
         json_decref(made);
         return err;
     }
-    (void)json_object_set_new(made, "version", json_string(cli_version));
+    (void)json_object_set_new(made, "version", json_string(version_text));
     add_command(made, folder);
     add_history(made, folder);
     *data = made;

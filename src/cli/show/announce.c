@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/classes.h"
-#include "cli/options/habit.h"
 #include "data/rows/labels.h"
 #include "data/span.h"
+#include "learn/classes.h"
+#include "learn/habit.h"
 
 #define LABELS_SHOWN 5u
 #define TEXT_SIZE    256u
@@ -70,7 +70,7 @@ static void goal_text(const struct cli *cli, const struct setup *setup,
 {
     const struct options *options = &cli->options;
 
-    if (habit_given(options) && !option_given(options, OPT_L2))
+    if (habit_given(&options->recipe) && !option_given(options, OPT_L2))
         (void)snprintf(text, TEXT_SIZE, "|w|^2/2 + %.6g * sum of %s",
                        option_given(options, OPT_COST)
                            ? option_real(options, OPT_COST)

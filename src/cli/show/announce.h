@@ -7,7 +7,7 @@
 #define CLI_ANNOUNCE_H
 
 #include "cli/cli.h"
-#include "cli/setup.h"
+#include "learn/setup.h"
 
 void announce_run(const struct cli *cli, const struct setup *setup);
 /* The model and what it is to minimise; `what` goes before. */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/time.h"
-#include "cli/setup.h"
+#include "learn/setup.h"
 
 #define CURVE_POINTS 1000u
 

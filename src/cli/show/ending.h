@@ -16,7 +16,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "cli/setup.h"
+#include "learn/setup.h"
 #include "node/run/train.h"
 
 /* Make result->outcome that of result->weights, and judge it.  Out of memory it

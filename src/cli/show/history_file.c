@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "cli/run.h"
 #include "os/clock.h"
 #include "os/file/file.h"
@@ -52,7 +53,7 @@ void history_write(const struct run *run, json_t *result)
     json_t *object = history_json(&run->history);
     char *text;
 
-    (void)json_object_set_new(object, "muster", json_string(cli_version));
+    (void)json_object_set_new(object, "muster", json_string(version_text));
     (void)json_object_set_new(object, "chunks",
                               json_integer(dataset_chunks(&setup->data)));
     (void)json_object_set_new(object, "slots", json_integer(setup->slots));

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "base/hash.h"
-#include "cli/setup.h"
+#include "learn/setup.h"
 
 #define SHORT_HASH    16u
 #define METRICS_SHOWN 3u /* On a line about a run. */

@@ -7,6 +7,7 @@
 
 #include "base/plain.h"
 #include "cli/cli.h"
+#include "os/log.h"
 #include "os/run/interrupt.h"
 
 static void say_error_json(const char *sentence)
@@ -55,6 +56,12 @@ void say_note(const struct cli *cli, const char *format, ...)
     va_end(arguments);
     plain_text(sentence);
     (void)fprintf(stderr, "%s\n", sentence);
+}
+
+void tell_note(void *context, const char *sentence)
+{
+    (void)context;
+    log_note("%s", sentence);
 }
 
 void say_json(json_t *object)

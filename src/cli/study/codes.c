@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/options/code_options.h"
+#include "learn/code_options.h"
 
 /* Enough workers and chunks for any preset with one straggler. */
 #define SAMPLE_WORKERS 4u
@@ -121,14 +121,14 @@ static void view_close(struct view *view)
 static enum err view_build(struct view *view, const struct options *options,
                            const char *name, struct why *why)
 {
-    enum err err = code_inputs_load(&view->inputs, options, name, why);
+    enum err err = code_inputs_load(&view->inputs, &options->recipe, name, why);
     const uint32_t given = (uint32_t)option_count(options, OPT_N);
     const uint32_t workers = view->inputs.matrix.rows > 0 && given == 0
                                  ? view->inputs.matrix.rows
                              : given > 0 ? given
                                          : WORKERS_SHOWN;
     struct preset_options preset =
-        code_options(options, name, workers, &view->inputs);
+        code_options(&options->recipe, name, workers, &view->inputs);
     struct code_spec spec;
     uint64_t chunks;
 

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/coded_data.h"
+#include "learn/coded_data.h"
 #include "sim/sim.h"
 
 #define LANE_STEPS 6u

@@ -9,9 +9,9 @@
 #ifndef CLI_STUDY_H
 #define CLI_STUDY_H
 
-#include "cli/setup.h"
 #include "cli/show/ages.h"
 #include "core/trace.h"
+#include "learn/setup.h"
 #include "plan/candidate.h"
 #include "plan/replay.h"
 

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/options/habit.h"
+#include "cli/options/options.h"
+#include "learn/habit.h"
 
 static const struct option_shape train = {
     .command = CMD_TRAIN,
@@ -39,7 +40,7 @@ static enum err settle(const char *line)
     options_close(&options);
     why = (struct why){0};
     err = options_parse(&options, &train, count, words, &why);
-    return err != ERR_OK ? err : habit_settings(&options, &why);
+    return err != ERR_OK ? err : habit_settings(&options.recipe, &why);
 }
 
 static void refuse(const char *line, const char *sentence)
@@ -62,7 +63,7 @@ static void test_types(void **state)
         const bool kinks = strcmp(types[i].model, "hinge") == 0;
 
         assert_int_equal(settle(types[i].line), ERR_OK);
-        assert_true(habit_given(&options));
+        assert_true(habit_given(&options.recipe));
         assert_string_equal(option_text(&options, OPT_MODEL), types[i].model);
         if (kinks)
             assert_null(option_text(&options, OPT_OPTIM));
@@ -78,16 +79,16 @@ static void test_what_is_left_alone(void **state)
 {
     (void)state;
     assert_int_equal(settle("-v 5"), ERR_OK);
-    assert_false(habit_given(&options));
+    assert_false(habit_given(&options.recipe));
     assert_null(option_text(&options, OPT_OPTIM));
     assert_int_equal(settle("-c 2 --optim gd --steps 7 -B -1"), ERR_OK);
-    assert_true(habit_given(&options));
+    assert_true(habit_given(&options.recipe));
     assert_string_equal(option_text(&options, OPT_OPTIM), "gd");
     assert_int_equal(option_count(&options, OPT_STEPS), 7);
     assert_null(option_text(&options, OPT_MODEL));
     /* Asked twice (a grid does) it says the same. */
     assert_int_equal(settle("-s 0 -B 1"), ERR_OK);
-    assert_int_equal(habit_settings(&options, &why), ERR_OK);
+    assert_int_equal(habit_settings(&options.recipe, &why), ERR_OK);
 }
 
 /* A constant unless told otherwise; with LIBLINEAR's flags only by -B 1. */
@@ -105,20 +106,20 @@ static void test_intercept(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(settle(cases[i].line), ERR_OK);
-        assert_int_equal(habit_intercept(&options), cases[i].learnt);
+        assert_int_equal(habit_intercept(&options.recipe), cases[i].learnt);
     }
     assert_int_equal(settle("-B 1"), ERR_OK);
-    assert_true(habit_given(&options)); /* And so it has the penalty. */
+    assert_true(habit_given(&options.recipe)); /* And so it has the penalty. */
 }
 
 static void test_eps(void **state)
 {
     (void)state;
     assert_int_equal(settle("-s 0"), ERR_OK);
-    assert_true(habit_eps(&options, false) == 0.01);
-    assert_true(habit_eps(&options, true) == 0.0001);
+    assert_true(habit_eps(&options.recipe, false) == 0.01);
+    assert_true(habit_eps(&options.recipe, true) == 0.0001);
     assert_int_equal(settle("-s 0 -e 0.5"), ERR_OK);
-    assert_true(habit_eps(&options, false) == 0.5);
+    assert_true(habit_eps(&options.recipe, false) == 0.5);
 }
 
 static void test_refusals(void **state)

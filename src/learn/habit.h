@@ -13,21 +13,21 @@
  * 3, 7, 12) differ from the primal ones in the road only; here they stop by the
  * primal rule.
  */
-#ifndef CLI_HABIT_H
-#define CLI_HABIT_H
+#ifndef LEARN_HABIT_H
+#define LEARN_HABIT_H
 
 #include <stdbool.h>
 
-#include "cli/options/options.h"
+#include "learn/recipe.h"
 
 /* Was one of -s, -c, -e, -B given, or a --grid of -c or -e? */
-bool habit_given(const struct options *options);
+bool habit_given(const struct recipe *recipe);
 /* What the flags imply for the others; before any data is read.  ERR_SHAPE or
  * ERR_UNSUPPORTED, with a sentence. */
-MUST_CHECK enum err habit_settings(struct options *options, struct why *why);
+MUST_CHECK enum err habit_settings(struct recipe *recipe, struct why *why);
 /* Is a constant learnt?  Only LIBLINEAR's flags penalise it. */
-bool habit_intercept(const struct options *options);
+bool habit_intercept(const struct recipe *recipe);
 /* -e, or LIBLINEAR's default for the type. */
-double habit_eps(const struct options *options, bool regression);
+double habit_eps(const struct recipe *recipe, bool regression);
 
-#endif /* CLI_HABIT_H */
+#endif /* LEARN_HABIT_H */

@@ -1,8 +1,8 @@
 /*
  * rows.h - which rows count how much, and weights between two data sets.
  */
-#ifndef CLI_ROWS_H
-#define CLI_ROWS_H
+#ifndef LEARN_ROWS_H
+#define LEARN_ROWS_H
 
 #include <stdbool.h>
 
@@ -56,4 +56,4 @@ MUST_CHECK enum err rows_weights_carry(const struct dataset *from,
                                        uint32_t outputs, const double *w,
                                        double *inside);
 
-#endif /* CLI_ROWS_H */
+#endif /* LEARN_ROWS_H */

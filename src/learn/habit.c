@@ -2,7 +2,7 @@
  * habit.c - LIBLINEAR's flags translated into ours, with its objective and its
  * stopping rule.
  */
-#include "cli/options/habit.h"
+#include "learn/habit.h"
 
 #include <string.h>
 
@@ -31,12 +31,12 @@ static const struct type types[TYPES_MAX] = {
 };
 
 /* Does --grid try values of -c or -e? */
-static bool grid_asks(const struct options *options)
+static bool grid_asks(const struct recipe *recipe)
 {
-    const char *at = option_text(options, OPT_GRID);
+    const char *at = recipe_text(recipe, OPT_GRID);
 
     while (at != NULL && *(at += strspn(at, " \t")) != '\0') {
-        const int id = option_find(at, strcspn(at, "= \t"));
+        const int id = recipe_find(at, strcspn(at, "= \t"));
 
         if (id == OPT_COST || id == OPT_EPS)
             return true;
@@ -45,14 +45,14 @@ static bool grid_asks(const struct options *options)
     return false;
 }
 
-bool habit_given(const struct options *options)
+bool habit_given(const struct recipe *recipe)
 {
-    return option_given(options, OPT_SOLVER) ||
-           option_given(options, OPT_COST) || option_given(options, OPT_EPS) ||
-           option_given(options, OPT_BIAS) || grid_asks(options);
+    return recipe_given(recipe, OPT_SOLVER) || recipe_given(recipe, OPT_COST) ||
+           recipe_given(recipe, OPT_EPS) || recipe_given(recipe, OPT_BIAS) ||
+           grid_asks(recipe);
 }
 
-static enum err refuse_pairs(const struct options *options, struct why *why)
+static enum err refuse_pairs(const struct recipe *recipe, struct why *why)
 {
     static const int pairs[][2] = {{OPT_SOLVER, OPT_MODEL},
                                    {OPT_SOLVER, OPT_LOSS},
@@ -61,22 +61,22 @@ static enum err refuse_pairs(const struct options *options, struct why *why)
                                    {OPT_BIAS, OPT_NO_INTERCEPT}};
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (option_given(options, pairs[i][0]) &&
-            option_given(options, pairs[i][1]))
+        if (recipe_given(recipe, pairs[i][0]) &&
+            recipe_given(recipe, pairs[i][1]))
             return why_set(why, ERR_SHAPE,
                            "-%s and --%s say the same thing; give one of them",
-                           option_row(pairs[i][0])->aliases,
-                           option_row(pairs[i][1])->name);
+                           recipe_row(pairs[i][0])->aliases,
+                           recipe_row(pairs[i][1])->name);
     return ERR_OK;
 }
 
-static enum err take_type(struct options *options, struct why *why)
+static enum err take_type(struct recipe *recipe, struct why *why)
 {
-    const uint64_t number = option_count(options, OPT_SOLVER);
+    const uint64_t number = recipe_count(recipe, OPT_SOLVER);
 
     CHECK(number < TYPES_MAX);
     if (types[number].model != NULL)
-        return option_set(options, OPT_MODEL, types[number].model,
+        return recipe_put(recipe, OPT_MODEL, types[number].model,
                           ORIGIN_DEFAULT, why);
     if (types[number].lack == NULL)
         return why_set(why, ERR_RANGE,
@@ -88,9 +88,9 @@ static enum err take_type(struct options *options, struct why *why)
                    (unsigned long long)number, types[number].lack);
 }
 
-static enum err check_bias(const struct options *options, struct why *why)
+static enum err check_bias(const struct recipe *recipe, struct why *why)
 {
-    const double bias = option_real(options, OPT_BIAS);
+    const double bias = recipe_real(recipe, OPT_BIAS);
 
     if (bias < 0 || bias == 1)
         return ERR_OK;
@@ -100,18 +100,17 @@ static enum err check_bias(const struct options *options, struct why *why)
                    bias);
 }
 
-bool habit_intercept(const struct options *options)
+bool habit_intercept(const struct recipe *recipe)
 {
-    if (!habit_given(options))
-        return !option_flag(options, OPT_NO_INTERCEPT);
-    return option_given(options, OPT_BIAS) &&
-           option_real(options, OPT_BIAS) == 1;
+    if (!habit_given(recipe))
+        return !recipe_flag(recipe, OPT_NO_INTERCEPT);
+    return recipe_given(recipe, OPT_BIAS) && recipe_real(recipe, OPT_BIAS) == 1;
 }
 
-static bool has_kink(const struct options *options)
+static bool has_kink(const struct recipe *recipe)
 {
-    const char *model = option_text(options, OPT_MODEL);
-    const char *loss = option_text(options, OPT_LOSS);
+    const char *model = recipe_text(recipe, OPT_MODEL);
+    const char *loss = recipe_text(recipe, OPT_LOSS);
 
     return (model != NULL && strcmp(model, "hinge") == 0) ||
            (loss != NULL && strcmp(loss, "hinge") == 0);
@@ -119,39 +118,39 @@ static bool has_kink(const struct options *options)
 
 /* LIBLINEAR runs until its tolerance is met, and so does this; where there are
  * kinks that takes long. */
-static enum err take_optimiser(struct options *options, struct why *why)
+static enum err take_optimiser(struct recipe *recipe, struct why *why)
 {
-    const bool kinks = has_kink(options);
+    const bool kinks = has_kink(recipe);
     enum err err = ERR_OK;
 
     if (!kinks) /* Else the columns decide. */
-        err = option_set(options, OPT_OPTIM, "newton", ORIGIN_DEFAULT, why);
+        err = recipe_put(recipe, OPT_OPTIM, "newton", ORIGIN_DEFAULT, why);
     if (err == ERR_OK)
-        err = option_set(options, OPT_STEPS, kinks ? "10000" : "1000",
+        err = recipe_put(recipe, OPT_STEPS, kinks ? "10000" : "1000",
                          ORIGIN_DEFAULT, why);
     return err;
 }
 
-enum err habit_settings(struct options *options, struct why *why)
+enum err habit_settings(struct recipe *recipe, struct why *why)
 {
-    enum err err = refuse_pairs(options, why);
+    enum err err = refuse_pairs(recipe, why);
 
-    if (err == ERR_OK && option_given(options, OPT_SVR_EPS) &&
-        option_real(options, OPT_SVR_EPS) != 0)
+    if (err == ERR_OK && recipe_given(recipe, OPT_SVR_EPS) &&
+        recipe_real(recipe, OPT_SVR_EPS) != 0)
         err = why_set(why, ERR_SHAPE, "-p %s: only 0 (least squares) is there",
-                      option_text(options, OPT_SVR_EPS));
-    if (err == ERR_OK && option_given(options, OPT_SOLVER))
-        err = take_type(options, why);
-    if (err == ERR_OK && option_given(options, OPT_BIAS))
-        err = check_bias(options, why);
-    if (err == ERR_OK && habit_given(options))
-        err = take_optimiser(options, why);
+                      recipe_text(recipe, OPT_SVR_EPS));
+    if (err == ERR_OK && recipe_given(recipe, OPT_SOLVER))
+        err = take_type(recipe, why);
+    if (err == ERR_OK && recipe_given(recipe, OPT_BIAS))
+        err = check_bias(recipe, why);
+    if (err == ERR_OK && habit_given(recipe))
+        err = take_optimiser(recipe, why);
     return err;
 }
 
-double habit_eps(const struct options *options, bool regression)
+double habit_eps(const struct recipe *recipe, bool regression)
 {
-    if (option_given(options, OPT_EPS))
-        return option_real(options, OPT_EPS);
+    if (recipe_given(recipe, OPT_EPS))
+        return recipe_real(recipe, OPT_EPS);
     return regression ? 1e-4 : 1e-2;
 }

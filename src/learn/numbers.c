@@ -3,14 +3,14 @@
  * rate, tolerance, limits on steps; a pure function, since folds and grids ask
  * it for each of their parts.
  */
-#include "cli/numbers.h"
+#include "learn/numbers.h"
 
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/options/habit.h"
-#include "cli/rows.h"
+#include "learn/habit.h"
+#include "learn/rows.h"
 #include "node/eval/evaluate.h"
 
 #define DEFAULT_ACCURACY 1e-10
@@ -36,75 +36,74 @@ static enum optim_schedule schedule_of(const char *name)
 
 /* Unless another rule was given, a search ends when what is left to gain is
  * out of sight. */
-static double accuracy_of(const struct options *options, enum optim_kind kind)
+static double accuracy_of(const struct recipe *recipe, enum optim_kind kind)
 {
     const bool searches = kind == OPTIM_LBFGS || kind == OPTIM_NEWTON;
-    const bool ruled = habit_given(options) || option_given(options, OPT_TOL) ||
-                       option_given(options, OPT_GAP);
+    const bool ruled = habit_given(recipe) || recipe_given(recipe, OPT_TOL) ||
+                       recipe_given(recipe, OPT_GAP);
 
-    if (option_given(options, OPT_ACCURACY))
-        return option_real(options, OPT_ACCURACY);
+    if (recipe_given(recipe, OPT_ACCURACY))
+        return recipe_real(recipe, OPT_ACCURACY);
     return searches && !ruled ? DEFAULT_ACCURACY : 0;
 }
 
-static void take_options(const struct options *options,
+static void take_options(const struct recipe *recipe,
                          struct optim_options *optim)
 {
     enum optim_kind kind = OPTIM_GD;
-    const enum err err = optim_parse(option_text(options, OPT_OPTIM), &kind);
+    const enum err err = optim_parse(recipe_text(recipe, OPT_OPTIM), &kind);
 
     CHECK(err == ERR_OK);
     *optim = optim_defaults(kind);
-    optim->schedule = schedule_of(option_text(options, OPT_SCHEDULE));
-    optim->decay = option_real(options, OPT_DECAY);
-    optim->steps = kind == OPTIM_SGD && !option_given(options, OPT_STEPS)
+    optim->schedule = schedule_of(recipe_text(recipe, OPT_SCHEDULE));
+    optim->decay = recipe_real(recipe, OPT_DECAY);
+    optim->steps = kind == OPTIM_SGD && !recipe_given(recipe, OPT_STEPS)
                        ? 1 /* A pass, as the reference systems have it. */
-                       : (uint32_t)option_count(options, OPT_STEPS);
-    optim->tol = option_real(options, OPT_TOL);
-    optim->accuracy = accuracy_of(options, kind);
-    optim->gap = option_real(options, OPT_GAP);
-    optim->optimum = option_real(options, OPT_OPTIMUM);
-    optim->seed = option_count(options, OPT_SEED);
-    if (option_text(options, OPT_MOMENTUM) != NULL)
-        optim->momentum = option_real(options, OPT_MOMENTUM);
+                       : (uint32_t)recipe_count(recipe, OPT_STEPS);
+    optim->tol = recipe_real(recipe, OPT_TOL);
+    optim->accuracy = accuracy_of(recipe, kind);
+    optim->gap = recipe_real(recipe, OPT_GAP);
+    optim->optimum = recipe_real(recipe, OPT_OPTIMUM);
+    optim->seed = recipe_count(recipe, OPT_SEED);
+    if (recipe_text(recipe, OPT_MOMENTUM) != NULL)
+        optim->momentum = recipe_real(recipe, OPT_MOMENTUM);
 }
 
 /* A hinge is told by its proof alone (optim/soften.h). */
-static void take_kinks(const struct options *options,
-                       struct optim_options *optim)
+static void take_kinks(const struct recipe *recipe, struct optim_options *optim)
 {
     if (optim->kind == OPTIM_LBFGS)
         optim->memory = OPTIM_MEMORY_MAX; /* Pairs tell where kinks are. */
-    if (!option_given(options, OPT_ACCURACY))
+    if (!recipe_given(recipe, OPT_ACCURACY))
         optim->accuracy = KINKS_ACCURACY;
 }
 
-static void take_penalty(const struct options *options, struct numbers *numbers)
+static void take_penalty(const struct recipe *recipe, struct numbers *numbers)
 {
     const double rows = (double)numbers->optim.rows;
     const double cost =
-        option_given(options, OPT_COST) ? option_real(options, OPT_COST) : 1;
+        recipe_given(recipe, OPT_COST) ? recipe_real(recipe, OPT_COST) : 1;
 
     numbers->scale = 1;
-    if (option_given(options, OPT_L2)) {
-        numbers->optim.l2 = option_real(options, OPT_L2);
-    } else if (habit_given(options)) {
+    if (recipe_given(recipe, OPT_L2)) {
+        numbers->optim.l2 = recipe_real(recipe, OPT_L2);
+    } else if (habit_given(recipe)) {
         numbers->optim.l2 = 1 / (2 * cost * rows);
         numbers->scale = cost * rows;
     } else {
         /* Folds have that of all rows, which was announced. */
-        numbers->optim.l2 = option_text(options, OPT_L2) != NULL
-                                ? option_real(options, OPT_L2)
+        numbers->optim.l2 = recipe_text(recipe, OPT_L2) != NULL
+                                ? recipe_real(recipe, OPT_L2)
                                 : 1 / rows;
     }
 }
 
 /* The constant's column is the last of each output. */
-static void free_intercept(const struct options *options,
+static void free_intercept(const struct recipe *recipe,
                            const struct dataset *data,
                            struct optim_options *optim)
 {
-    if (habit_given(options) || !habit_intercept(options))
+    if (habit_given(recipe) || !habit_intercept(recipe))
         return;
     optim->l2_free = data->cols - 1;
     optim->l2_stride = data->stride;
@@ -154,12 +153,12 @@ static enum err check_sgd(const struct optim_options *optim, struct why *why)
                    "stands for C times the loss of a row");
 }
 
-static enum err take_rate(const struct options *options,
+static enum err take_rate(const struct recipe *recipe,
                           const struct problem *problem,
                           struct optim_options *optim, struct why *why)
 {
-    if (option_given(options, OPT_LR)) {
-        optim->rate = option_real(options, OPT_LR);
+    if (recipe_given(recipe, OPT_LR)) {
+        optim->rate = recipe_real(recipe, OPT_LR);
         return ERR_OK;
     }
     if (!needs_rate(optim->kind))
@@ -171,7 +170,7 @@ static enum err take_rate(const struct options *options,
     return ERR_OK;
 }
 
-enum err numbers_choose(const struct options *options, enum model_kind model,
+enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
                         enum isa isa, const struct dataset *data,
                         struct pool *pool, struct numbers *numbers,
                         struct why *why)
@@ -182,7 +181,7 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
     struct numbers made = {0};
     enum err err;
 
-    take_options(options, &made.optim);
+    take_options(recipe, &made.optim);
     if (rows == 0)
         return why_set(why, ERR_SHAPE, "no row is left to train on");
     made.optim.rows = rows;
@@ -192,28 +191,28 @@ enum err numbers_choose(const struct options *options, enum model_kind model,
         made.optim.weight_bits = SPARSE_WEIGHT_BITS;
     made.optim.kinks = model == MODEL_HINGE;
     if (made.optim.kinks)
-        take_kinks(options, &made.optim);
-    take_penalty(options, &made);
-    free_intercept(options, data, &made.optim);
+        take_kinks(recipe, &made.optim);
+    take_penalty(recipe, &made);
+    free_intercept(recipe, data, &made.optim);
     made.optim.optimum /= made.scale; /* Typed as objectives are shown. */
     err = check_sgd(&made.optim, why);
     if (err == ERR_OK)
-        err = take_rate(options, &problem, &made.optim, why);
-    if (err == ERR_OK && data->y == NULL && habit_given(options) &&
-        !made.optim.kinks && !option_given(options, OPT_TOL))
+        err = take_rate(recipe, &problem, &made.optim, why);
+    if (err == ERR_OK && data->y == NULL && habit_given(recipe) &&
+        !made.optim.kinks && !recipe_given(recipe, OPT_TOL))
         return why_set(why, ERR_SHAPE,
                        "LIBLINEAR's flags end a run by the rows, which are "
                        "with their owners; add --tol T");
     /* A gradient beside a kink says nothing of how far it is. */
-    if (err == ERR_OK && habit_given(options) && model != MODEL_HINGE &&
-        !option_given(options, OPT_TOL)) {
+    if (err == ERR_OK && habit_given(recipe) && model != MODEL_HINGE &&
+        !recipe_given(recipe, OPT_TOL)) {
         double norm = 0;
 
         err = norm_at_zero(&problem, pool, rows, &norm);
         if (err == ERR_NOMEM)
             return why_set(why, err,
                            "not enough memory for a gradient (ulimit -v)");
-        made.optim.tol = habit_eps(options, regression) * norm *
+        made.optim.tol = habit_eps(recipe, regression) * norm *
                          (regression ? 1 : rarest_share(data, rows));
     }
     if (err == ERR_OK)

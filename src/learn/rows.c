@@ -2,7 +2,7 @@
  * rows.c - row weights by class, hold-out by stratified permutation, and the
  * order of weights between a job and its file.
  */
-#include "cli/rows.h"
+#include "learn/rows.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/classes.h"
 #include "data/rows/split.h"
+#include "learn/classes.h"
 
 uint32_t rows_class(const struct dataset *data, uint32_t row)
 {

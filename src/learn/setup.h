@@ -5,19 +5,19 @@
  * port opened or a process started: names and numbers first, then the data,
  * then whether code, workers and data go together.
  */
-#ifndef CLI_SETUP_H
-#define CLI_SETUP_H
+#ifndef LEARN_SETUP_H
+#define LEARN_SETUP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "cli/options/code_options.h"
-#include "cli/options/delay_load.h"
-#include "cli/options/options.h"
 #include "code/code.h"
 #include "data/rows/dataset.h"
 #include "data/table/encode.h"
+#include "learn/code_options.h"
+#include "learn/delay_load.h"
+#include "learn/recipe.h"
 #include "model/linear/problem.h"
 #include "model/metrics.h"
 #include "node/host/chaos.h"
@@ -28,10 +28,24 @@
 struct train_door;
 struct roll;
 
+struct memory_rows;
+
+/* What is no choice of a recipe: who asks, and for what rows. */
+struct setup_terms {
+    bool alone;     /* The run's state is kept without a coordinator. */
+    bool simulated; /* Workers are, in virtual time. */
+    bool compares;  /* Other codes are run beside the recipe's. */
+    /* Rows of the calling program, instead of OPT_DATA, OPT_TEST; or NULL. */
+    const struct memory_rows *rows, *test;
+    /* Told sentences that are no errors.  May be NULL. */
+    void (*note)(void *context, const char *sentence);
+    void *context;
+};
+
 struct setup {
+    struct setup_terms terms; /* The caller's, before setup_workers. */
     /* Workers and code. */
     uint32_t slots; /* n of the code; 0 = this process alone. */
-    bool alone;     /* Its state is kept without a coordinator. */
     uint32_t local; /* Workers forked here. */
     uint32_t workers_max;
     struct code_spec code;
@@ -57,7 +71,7 @@ struct setup {
     struct encoder encoder; /* Of the training table, for the others. */
     struct frame frame;     /* The table itself, if rows are to be held out
                                that no encoder may have seen; else no rows. */
-    /* --data-private: cli/private.h. */
+    /* --data-private: learn/private.h. */
     const char *folder; /* The run's. */
     bool hollow;        /* `data` has no rows: they are with their owners. */
     struct parts parts;
@@ -76,28 +90,30 @@ struct setup {
 
 /* As people call it: that of the code, or auto. */
 const char *setup_code_name(const struct setup *setup);
+__attribute__((format(printf, 2, 3))) void setup_note(const struct setup *setup,
+                                                      const char *format, ...);
 /* Workers, code, delay, chaos: no file is read but a code's matrix. */
-MUST_CHECK enum err setup_workers(struct setup *setup, struct options *options,
+MUST_CHECK enum err setup_workers(struct setup *setup, struct recipe *recipe,
                                   struct why *why);
 /* The data and what depends on it; after setup_workers. */
-MUST_CHECK enum err setup_load(struct setup *setup, struct options *options,
+MUST_CHECK enum err setup_load(struct setup *setup, struct recipe *recipe,
                                struct why *why);
 void setup_close(struct setup *setup);
 
 /* The training rows again, encoded by what is fitted `without` some of them;
  * `encoder` may be NULL.  Only if there is a frame. */
 MUST_CHECK enum err setup_encode(const struct setup *setup,
-                                 const struct options *options,
+                                 const struct recipe *recipe,
                                  const bool *without, struct encoder *encoder,
                                  struct dataset *data, struct why *why);
 
 /* The optimiser's numbers from the options as they are now, and their record;
  * setup_load ends with it. */
-MUST_CHECK enum err setup_numbers(struct setup *setup, struct options *options,
+MUST_CHECK enum err setup_numbers(struct setup *setup, struct recipe *recipe,
                                   struct why *why);
 /* The model that --model, --loss and the labels ask for. */
 MUST_CHECK enum err setup_model(const struct setup *setup,
-                                const struct options *options,
+                                const struct recipe *recipe,
                                 enum model_kind *model, struct why *why);
 
 /* The optimiser as the coordinator runs it under a code: with `local` it
@@ -107,7 +123,7 @@ struct optim_options setup_optim(const struct setup *setup,
 
 struct problem setup_problem(const struct setup *setup);
 
-/* cli/options/config_digest.c */
+/* learn/config_digest.c */
 struct digest config_digest(const struct setup *setup);
 
 /* Metrics of weights as the training data's columns lie, on another set or on
@@ -115,11 +131,4 @@ struct digest config_digest(const struct setup *setup);
 struct metrics setup_measure(const struct setup *setup,
                              const struct dataset *data, const double *w);
 
-/* Does the file hold the model of these weights, byte for byte? */
-bool saved_model_is(const struct setup *setup, const double *w,
-                    const char *path);
-/* Write the model as LIBLINEAR text, whole or not at all. */
-MUST_CHECK enum err save_model(const struct setup *setup, const double *w,
-                               const char *path, struct why *why);
-
-#endif /* CLI_SETUP_H */
+#endif /* LEARN_SETUP_H */

@@ -2,15 +2,15 @@
  * code_options.c - the options that describe a code, put together as a
  * code_spec, with the files that they name (matrix, speeds).
  */
-#include "cli/options/code_options.h"
+#include "learn/code_options.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/certificates.h"
 #include "code/matrix_file.h"
+#include "learn/certificates.h"
 #include "os/file/file.h"
 
 #define MATRIX_BYTES_MAX (64u << 20)
@@ -63,10 +63,10 @@ static enum err load_matrix(struct code_inputs *inputs, const char *path,
 }
 
 enum err code_inputs_load(struct code_inputs *inputs,
-                          const struct options *options, const char *name,
+                          const struct recipe *recipe, const char *name,
                           struct why *why)
 {
-    const char *speeds = option_text(options, OPT_SPEEDS);
+    const char *speeds = recipe_text(recipe, OPT_SPEEDS);
     const char *file = strchr(name, ':');
     enum err err = ERR_OK;
 
@@ -91,24 +91,23 @@ void code_inputs_close(struct code_inputs *inputs)
     *inputs = (struct code_inputs){0};
 }
 
-static uint32_t count_of(const struct options *options, int id)
+static uint32_t count_of(const struct recipe *recipe, int id)
 {
-    return option_text(options, id) == NULL
-               ? 0
-               : (uint32_t)option_count(options, id);
+    return recipe_text(recipe, id) == NULL ? 0
+                                           : (uint32_t)recipe_count(recipe, id);
 }
 
-static bool is_one_step(const struct options *options)
+static bool is_one_step(const struct recipe *recipe)
 {
-    const char *how = option_text(options, OPT_DECODE);
+    const char *how = recipe_text(recipe, OPT_DECODE);
 
     return how != NULL && strcmp(how, "one-step") == 0;
 }
 
-enum err code_every(const struct options *options, uint32_t *every,
+enum err code_every(const struct recipe *recipe, uint32_t *every,
                     struct why *why)
 {
-    const char *text = option_text(options, OPT_LOCAL);
+    const char *text = recipe_text(recipe, OPT_LOCAL);
     double value = 0;
     uint32_t count = 0;
     enum err err = ERR_OK;
@@ -128,37 +127,37 @@ enum err code_every(const struct options *options, uint32_t *every,
 }
 
 /* The sum itself, then: see preset.h. */
-static bool averages_sums(const struct options *options)
+static bool averages_sums(const struct recipe *recipe)
 {
-    const char *optim = option_text(options, OPT_OPTIM);
+    const char *optim = recipe_text(recipe, OPT_OPTIM);
     struct why why = {0};
     uint32_t every = 0;
 
-    return code_every(options, &every, &why) == ERR_OK && every == 1 &&
+    return code_every(recipe, &every, &why) == ERR_OK && every == 1 &&
            (optim == NULL || strcmp(optim, "sgd") != 0);
 }
 
-struct preset_options code_options(const struct options *options,
+struct preset_options code_options(const struct recipe *recipe,
                                    const char *name, uint32_t workers,
                                    struct code_inputs *inputs)
 {
     return (struct preset_options){
         .name = name,
-        .stragglers = (uint32_t)option_count(options, OPT_STRAGGLERS),
-        .collect = count_of(options, OPT_COLLECT),
-        .stop = option_text(options, OPT_STOP),
-        .estimate = option_text(options, OPT_ESTIMATE),
+        .stragglers = (uint32_t)recipe_count(recipe, OPT_STRAGGLERS),
+        .collect = count_of(recipe, OPT_COLLECT),
+        .stop = recipe_text(recipe, OPT_STOP),
+        .estimate = recipe_text(recipe, OPT_ESTIMATE),
         .workers = workers,
-        .seed = option_count(options, OPT_SEED),
-        .parts = count_of(options, OPT_PARTS),
-        .pieces = count_of(options, OPT_PIECES),
-        .replicas = count_of(options, OPT_REPLICAS),
-        .staleness = count_of(options, OPT_STALENESS),
-        .decoding = is_one_step(options) ? DECODE_ONE_STEP : DECODE_OPTIMAL,
+        .seed = recipe_count(recipe, OPT_SEED),
+        .parts = count_of(recipe, OPT_PARTS),
+        .pieces = count_of(recipe, OPT_PIECES),
+        .replicas = count_of(recipe, OPT_REPLICAS),
+        .staleness = count_of(recipe, OPT_STALENESS),
+        .decoding = is_one_step(recipe) ? DECODE_ONE_STEP : DECODE_OPTIMAL,
         .matrix = inputs->matrix.rows > 0 ? &inputs->matrix : NULL,
         .speed = inputs->speed,
         .speeds = inputs->speeds,
         .memory = &inputs->memory,
-        .every_step = averages_sums(options),
+        .every_step = averages_sums(recipe),
     };
 }

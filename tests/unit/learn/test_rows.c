@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/rows.h"
+#include "learn/rows.h"
 
 #define ROWS 10u
 

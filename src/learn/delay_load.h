@@ -1,8 +1,8 @@
 /*
  * delay_load.h - delays as people name them, with the files they speak of.
  */
-#ifndef CLI_DELAY_LOAD_H
-#define CLI_DELAY_LOAD_H
+#ifndef LEARN_DELAY_LOAD_H
+#define LEARN_DELAY_LOAD_H
 
 #include "plan/delay.h"
 #include "plan/delay_trace.h"
@@ -22,4 +22,4 @@ void delay_files_close(struct delay_files *files);
 MUST_CHECK enum err
 delay_trace_load(const char *path, struct delay_trace *trace, struct why *why);
 
-#endif /* CLI_DELAY_LOAD_H */
+#endif /* LEARN_DELAY_LOAD_H */

@@ -2,7 +2,7 @@
  * classes.c - class names for people: the words of the file where there were
  * words, else numbers.
  */
-#include "cli/classes.h"
+#include "learn/classes.h"
 
 #include <stdio.h>
 #include <string.h>

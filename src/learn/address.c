@@ -2,7 +2,7 @@
  * address.c - checks of addresses to listen on and to dial: nothing leaves this
  * machine without a key.
  */
-#include "cli/options/address.h"
+#include "learn/address.h"
 
 #include <assert.h>
 #include <stdbool.h>

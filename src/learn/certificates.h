@@ -7,12 +7,12 @@
  * that is not there, not ours or of another version counts as empty, and one
  * that cannot be written changes nothing.
  */
-#ifndef CLI_CERTIFICATES_H
-#define CLI_CERTIFICATES_H
+#ifndef LEARN_CERTIFICATES_H
+#define LEARN_CERTIFICATES_H
 
 #include "code/code.h"
 
 void certificates_load(struct code_memory *memory);
 void certificates_save(const struct code_memory *memory);
 
-#endif /* CLI_CERTIFICATES_H */
+#endif /* LEARN_CERTIFICATES_H */

@@ -2,7 +2,7 @@
  * certificates.c - a cache of code certificates (what a code promises for n and
  * s), as text in the user's cache folder.
  */
-#include "cli/certificates.h"
+#include "learn/certificates.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "base/version.h"
 #include "os/file/file.h"
 
 #define PATH_SIZE 4096u
@@ -41,7 +41,7 @@ static bool file_path(const char *folder, char path[static PATH_SIZE])
 /* Another version may draw other coefficients for the same key. */
 static int put_head(char *line)
 {
-    return snprintf(line, LINE_SIZE, "muster certificates %s\n", cli_version);
+    return snprintf(line, LINE_SIZE, "muster certificates %s\n", version_text);
 }
 
 static int put_memo(char *line, const struct code_memo *memo)

@@ -2,8 +2,8 @@
  * address.h - may we go there?  Off this machine nothing starts without a key.
  * And what others are told to dial.
  */
-#ifndef CLI_ADDRESS_H
-#define CLI_ADDRESS_H
+#ifndef LEARN_ADDRESS_H
+#define LEARN_ADDRESS_H
 
 #include "base/err.h"
 
@@ -32,4 +32,4 @@ MUST_CHECK enum err address_of_interface(const char *interface,
 const char *address_for_others(const char *listen, const char *local,
                                char text[ADDRESS_SIZE]);
 
-#endif /* CLI_ADDRESS_H */
+#endif /* LEARN_ADDRESS_H */

@@ -4,11 +4,11 @@
  * Folds and grids ask again for each of their parts, so this depends on the
  * options and the problem alone and changes neither.
  */
-#ifndef CLI_NUMBERS_H
-#define CLI_NUMBERS_H
+#ifndef LEARN_NUMBERS_H
+#define LEARN_NUMBERS_H
 
 #include "base/pool.h"
-#include "cli/options/options.h"
+#include "learn/recipe.h"
 #include "model/linear/problem.h"
 #include "optim/optim.h"
 
@@ -22,10 +22,10 @@ struct numbers {
 /* Rows that count: weight 0 leaves a row out. */
 uint32_t numbers_rows(const struct dataset *data);
 
-MUST_CHECK enum err numbers_choose(const struct options *options,
+MUST_CHECK enum err numbers_choose(const struct recipe *recipe,
                                    enum model_kind model, enum isa isa,
                                    const struct dataset *data,
                                    struct pool *pool, struct numbers *numbers,
                                    struct why *why);
 
-#endif /* CLI_NUMBERS_H */
+#endif /* LEARN_NUMBERS_H */

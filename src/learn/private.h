@@ -7,22 +7,22 @@
  * join once everything else is checked.  A run that is resumed knows them
  * already.
  */
-#ifndef CLI_PRIVATE_H
-#define CLI_PRIVATE_H
+#ifndef LEARN_PRIVATE_H
+#define LEARN_PRIVATE_H
 
-#include "cli/options/options.h"
-#include "cli/setup.h"
+#include "learn/recipe.h"
+#include "learn/setup.h"
 
-bool private_wanted(const struct options *options);
+bool private_wanted(const struct recipe *recipe);
 /* How many files, 1 to HOMES_MAX; 1 if that is not what it says. */
-uint32_t private_files(const struct options *options);
+uint32_t private_files(const struct recipe *recipe);
 /* What does not go with them is refused.  After the code is chosen, which
  * becomes one of homes. */
-MUST_CHECK enum err private_choose(struct setup *setup, struct options *options,
+MUST_CHECK enum err private_choose(struct setup *setup, struct recipe *recipe,
                                    struct why *why);
 /* Before the data set there is: who has rows.  setup->data is hollow. */
 MUST_CHECK enum err private_gather(struct setup *setup,
-                                   const struct options *options,
+                                   const struct recipe *recipe,
                                    struct why *why);
 /* The model is known. */
 void private_model(struct setup *setup);
@@ -33,4 +33,4 @@ MUST_CHECK enum err private_settle(struct setup *setup, enum err err,
                                    struct why *why);
 void private_close(struct setup *setup);
 
-#endif /* CLI_PRIVATE_H */
+#endif /* LEARN_PRIVATE_H */

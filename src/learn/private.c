@@ -2,7 +2,7 @@
  * private.c - private data (federated training) on the coordinator's side: what
  * it rules out, the roll call, and a run that knows its owners.
  */
-#include "cli/private.h"
+#include "learn/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,19 +10,17 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/options/address.h"
-#include "cli/rows.h"
+#include "learn/address.h"
+#include "learn/rows.h"
 #include "math/golden/golden.h"
 #include "node/owners/roll.h"
 #include "node/run/train.h"
 #include "os/clock.h"
-#include "os/log.h"
 #include "os/net/net.h"
 
-bool private_wanted(const struct options *options)
+bool private_wanted(const struct recipe *recipe)
 {
-    return options->shape.command == CMD_TRAIN &&
-           option_text(options, OPT_DATA_PRIVATE) != NULL;
+    return recipe_text(recipe, OPT_DATA_PRIVATE) != NULL;
 }
 
 /* What needs rows here, or other rows than their owner's. */
@@ -55,20 +53,20 @@ static const struct {
     {OPT_LABELS, "files are read where they are; say it to `muster join`"},
 };
 
-static enum err refuse_options(const struct options *options, struct why *why)
+static enum err refuse_options(const struct recipe *recipe, struct why *why)
 {
-    const char *valid = option_text(options, OPT_VALID);
+    const char *valid = recipe_text(recipe, OPT_VALID);
     double part;
 
-    if (option_given(options, OPT_DATA))
+    if (recipe_given(recipe, OPT_DATA))
         return why_set(why, ERR_SHAPE,
                        "--data-private trains on its owners' rows and takes no "
                        "DATA of its own; name the model's file with --save");
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        if (option_given(options, refused[i].id))
+        if (recipe_given(recipe, refused[i].id))
             return why_set(why, ERR_SHAPE,
                            "--%s does not go with --data-private: %s",
-                           option_row(refused[i].id)->name, refused[i].why);
+                           recipe_row(refused[i].id)->name, refused[i].why);
     }
     if (valid != NULL && rows_is_part(valid, &part))
         return why_set(why, ERR_SHAPE,
@@ -79,9 +77,9 @@ static enum err refuse_options(const struct options *options, struct why *why)
 }
 
 /* 0: it is no number, or too large. */
-static uint32_t parse_files(const struct options *options)
+static uint32_t parse_files(const struct recipe *recipe)
 {
-    const char *text = option_text(options, OPT_DATA_PRIVATE);
+    const char *text = recipe_text(recipe, OPT_DATA_PRIVATE);
     char *end;
     const unsigned long value = strtoul(text, &end, 10);
 
@@ -90,21 +88,21 @@ static uint32_t parse_files(const struct options *options)
     return (uint32_t)value;
 }
 
-uint32_t private_files(const struct options *options)
+uint32_t private_files(const struct recipe *recipe)
 {
-    const uint32_t count = parse_files(options);
+    const uint32_t count = parse_files(recipe);
 
     return count == 0 ? 1 : count;
 }
 
-static enum err check_files(const struct options *options, struct why *why)
+static enum err check_files(const struct recipe *recipe, struct why *why)
 {
-    if (parse_files(options) > 0)
+    if (parse_files(recipe) > 0)
         return ERR_OK;
     return why_set(why, ERR_RANGE,
                    "--data-private %.80s: how many files do the owners have, 1 "
                    "to %u? (the file itself is named to `muster join`)",
-                   option_text(options, OPT_DATA_PRIVATE), HOMES_MAX);
+                   recipe_text(recipe, OPT_DATA_PRIVATE), HOMES_MAX);
 }
 
 /* Rows are where they are: codes that put them elsewhere, too, are out. */
@@ -125,20 +123,20 @@ static enum err take_code(struct setup *setup, struct why *why)
     return ERR_OK;
 }
 
-static enum err take_optim(const struct setup *setup, struct options *options,
+static enum err take_optim(const struct setup *setup, struct recipe *recipe,
                            struct why *why)
 {
     const char *name;
-    const enum err err = option_set(
-        options, OPT_OPTIM, code_spec_bitwise(&setup->code) ? "lbfgs" : "gd",
+    const enum err err = recipe_put(
+        recipe, OPT_OPTIM, code_spec_bitwise(&setup->code) ? "lbfgs" : "gd",
         ORIGIN_DEFAULT, why);
 
     if (err != ERR_OK)
         return err;
-    name = option_text(options, OPT_OPTIM);
+    name = recipe_text(recipe, OPT_OPTIM);
     if ((strcmp(name, "gd") == 0 || strcmp(name, "agd") == 0 ||
          strcmp(name, "momentum") == 0) &&
-        !option_given(options, OPT_LR))
+        !recipe_given(recipe, OPT_LR))
         return why_set(why, ERR_SHAPE,
                        "--optim %s needs --lr RATE: there are no rows here to "
                        "work it out from",
@@ -146,27 +144,27 @@ static enum err take_optim(const struct setup *setup, struct options *options,
     return ERR_OK;
 }
 
-enum err private_choose(struct setup *setup, struct options *options,
+enum err private_choose(struct setup *setup, struct recipe *recipe,
                         struct why *why)
 {
-    enum err err = refuse_options(options, why);
+    enum err err = refuse_options(recipe, why);
 
     if (err == ERR_OK)
-        err = check_files(options, why);
+        err = check_files(recipe, why);
     if (err == ERR_OK)
         err = take_code(setup, why);
     if (err == ERR_OK)
-        err = take_optim(setup, options, why);
+        err = take_optim(setup, recipe, why);
     return err;
 }
 
-static enum err open_door(struct setup *setup, const struct options *options,
+static enum err open_door(struct setup *setup, const struct recipe *recipe,
                           struct why *why)
 {
     const struct train_options door = {
-        .listen = option_text(options, OPT_LISTEN),
-        .interface = option_text(options, OPT_INTERFACE),
-        .token_file = option_text(options, OPT_TOKEN_FILE),
+        .listen = recipe_text(recipe, OPT_LISTEN),
+        .interface = recipe_text(recipe, OPT_INTERFACE),
+        .token_file = recipe_text(recipe, OPT_TOKEN_FILE),
         .out = setup->folder,
     };
     char local[NET_TEXT_SIZE];
@@ -174,38 +172,39 @@ static enum err open_door(struct setup *setup, const struct options *options,
     enum err err = train_door_open(&door, &setup->door, why);
 
     if (err == ERR_OK)
-        log_note("waiting for %u private files: muster join %s%s%s "
-                 "--data-private FILE",
-                 setup->slots,
-                 door.token_file == NULL
-                     ? setup->folder
-                     : address_for_others(
-                           door.listen, train_door_address(setup->door, local),
-                           text),
-                 door.token_file == NULL ? "" : " --token-file ",
-                 door.token_file == NULL ? "" : door.token_file);
+        setup_note(setup,
+                   "waiting for %u private files: muster join %s%s%s "
+                   "--data-private FILE",
+                   setup->slots,
+                   door.token_file == NULL
+                       ? setup->folder
+                       : address_for_others(
+                             door.listen,
+                             train_door_address(setup->door, local), text),
+                   door.token_file == NULL ? "" : " --token-file ",
+                   door.token_file == NULL ? "" : door.token_file);
     return err;
 }
 
-static enum err call_roll(struct setup *setup, const struct options *options,
+static enum err call_roll(struct setup *setup, const struct recipe *recipe,
                           struct why *why)
 {
     const time_us began = clock_now_us();
-    const double most = option_real(options, OPT_MAX_TIME);
+    const double most = recipe_real(recipe, OPT_MAX_TIME);
     struct roll_options roll = {
         .count = setup->slots,
         .arithmetic = golden_arithmetic(),
         .until =
             most > 0 ? began + (time_us)(most * (double)SECOND_US) : TIME_NEVER,
     };
-    enum err err = open_door(setup, options, why);
+    enum err err = open_door(setup, recipe, why);
 
     if (err != ERR_OK)
         return err;
     roll.listen_fd = train_door_fd(setup->door);
     roll.token = train_door_token(setup->door);
     roll.patience_us =
-        (time_us)(option_real(options, OPT_OWNER_WAIT) * (double)SECOND_US);
+        (time_us)(recipe_real(recipe, OPT_OWNER_WAIT) * (double)SECOND_US);
     err = roll_new(&roll, &setup->roll, why);
     if (err == ERR_OK)
         err = roll_gather(setup->roll, &setup->parts, why);
@@ -217,11 +216,11 @@ static enum err call_roll(struct setup *setup, const struct options *options,
     return err;
 }
 
-static enum err cut(struct setup *setup, const struct options *options,
+static enum err cut(struct setup *setup, const struct recipe *recipe,
                     struct why *why)
 {
-    const uint32_t rows = option_text(options, OPT_CHUNK_ROWS) != NULL
-                              ? (uint32_t)option_count(options, OPT_CHUNK_ROWS)
+    const uint32_t rows = recipe_text(recipe, OPT_CHUNK_ROWS) != NULL
+                              ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
                               : dataset_default_chunk_rows(setup->parts.rows);
 
     if (parts_cut(&setup->parts, rows) != ERR_OK)
@@ -261,18 +260,18 @@ static enum err load_known(struct setup *setup, struct why *why)
     return err;
 }
 
-enum err private_gather(struct setup *setup, const struct options *options,
+enum err private_gather(struct setup *setup, const struct recipe *recipe,
                         struct why *why)
 {
     enum err err;
 
     CHECK(setup->folder != NULL);
-    if (option_given(options, OPT_RESUME)) {
+    if (recipe_given(recipe, OPT_RESUME)) {
         err = load_known(setup, why);
     } else {
-        err = call_roll(setup, options, why);
+        err = call_roll(setup, recipe, why);
         if (err == ERR_OK)
-            err = cut(setup, options, why);
+            err = cut(setup, recipe, why);
     }
     if (err == ERR_OK)
         err = make_homes(setup);

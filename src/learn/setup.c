@@ -1,50 +1,51 @@
 /*
  * setup.c - checks in the order of their cost.
  */
-#include "cli/setup.h"
+#include "learn/setup.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "cli/coded_data.h"
-#include "cli/numbers.h"
-#include "cli/options/habit.h"
-#include "cli/options/input.h"
-#include "cli/private.h"
-#include "cli/rows.h"
-#include "cli/trust.h"
 #include "code/preset.h"
 #include "data/source.h"
+#include "learn/coded_data.h"
+#include "learn/habit.h"
+#include "learn/input.h"
+#include "learn/numbers.h"
+#include "learn/private.h"
+#include "learn/rows.h"
+#include "learn/trust.h"
 #include "math/golden/golden.h"
 #include "math/kernel/softmax.h"
 #include "os/file/file.h"
-#include "os/log.h"
 #include "os/run/threads.h"
 
+#define NOTE_SIZE         1024u
 #define PLAIN_NAME        "plain"
 #define SIMULATED_WORKERS 8u
 #define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
 
 /* Values that were worked out, for whoever asks what was chosen. */
-static enum err record_real(struct options *options, int id, double value,
+static enum err record_real(struct recipe *recipe, int id, double value,
                             struct why *why)
 {
     char text[32];
 
     (void)snprintf(text, sizeof text, "%.17g", value);
-    return option_set(options, id, text, ORIGIN_DEFAULT, why);
+    return recipe_put(recipe, id, text, ORIGIN_DEFAULT, why);
 }
 
-static enum err record_count(struct options *options, int id, uint32_t value,
+static enum err record_count(struct recipe *recipe, int id, uint32_t value,
                              struct why *why)
 {
     char text[16];
 
     (void)snprintf(text, sizeof text, "%u", value);
-    return option_set(options, id, text, ORIGIN_DEFAULT, why);
+    return recipe_put(recipe, id, text, ORIGIN_DEFAULT, why);
 }
 
 /* Options that mean nothing without workers. */
@@ -55,48 +56,45 @@ static const int needs_workers[] = {
     OPT_VERIFY,   OPT_AUDIT,      OPT_DATA_SHARED, OPT_SHIP,
 };
 
-static enum err refuse_without_workers(const struct options *options,
+static enum err refuse_without_workers(const struct recipe *recipe,
                                        struct why *why)
 {
     const size_t count = sizeof needs_workers / sizeof *needs_workers;
 
     for (size_t i = 0; i < count; i++)
-        if (option_given(options, needs_workers[i]))
+        if (recipe_given(recipe, needs_workers[i]))
             return why_set(why, ERR_SHAPE,
                            "--%s needs workers; add -n N, the number of them",
-                           option_row(needs_workers[i])->name);
+                           recipe_row(needs_workers[i])->name);
     return ERR_OK;
 }
 
-static bool keeps_state(const struct options *options)
+static bool keeps_state(const struct recipe *recipe)
 {
-    if (options->shape.command != CMD_TRAIN)
-        return false;
-    return option_given(options, OPT_OUT) ||
-           option_given(options, OPT_RESUME) ||
-           option_flag(options, OPT_SYNC) ||
-           option_given(options, OPT_PREEMPT_NOTICE) ||
-           option_given(options, OPT_MAX_TIME);
+    return recipe_given(recipe, OPT_OUT) || recipe_given(recipe, OPT_RESUME) ||
+           recipe_flag(recipe, OPT_SYNC) ||
+           recipe_given(recipe, OPT_PREEMPT_NOTICE) ||
+           recipe_given(recipe, OPT_MAX_TIME);
 }
 
-static void count_workers(struct setup *setup, const struct options *options)
+static void count_workers(struct setup *setup, const struct recipe *recipe)
 {
-    const struct setting *span = option_setting(options, OPT_WORKERS);
-    const bool listens = option_given(options, OPT_LISTEN);
+    const struct setting *span = &recipe->setting[OPT_WORKERS];
+    const bool listens = recipe_given(recipe, OPT_LISTEN);
 
-    setup->local = (uint32_t)option_count(options, OPT_N);
+    setup->local = (uint32_t)recipe_count(recipe, OPT_N);
     setup->slots = span->text != NULL ? (uint32_t)span->low : setup->local;
-    if (private_wanted(options))
-        setup->slots = private_files(options);
+    if (private_wanted(recipe))
+        setup->slots = private_files(recipe);
     /* A run that is kept has a coordinator, and so at least one worker. */
     if (setup->slots == 0 &&
-        (listens || (keeps_state(options) && !setup->alone))) {
+        (listens || (keeps_state(recipe) && !setup->terms.alone))) {
         setup->slots = 1;
         setup->local = listens ? 0 : 1;
     }
-    if (span->text != NULL && !option_given(options, OPT_N) && !listens)
+    if (span->text != NULL && !recipe_given(recipe, OPT_N) && !listens)
         setup->local = setup->slots;
-    if (setup->slots == 0 && options->shape.command == CMD_SIMULATE)
+    if (setup->slots == 0 && setup->terms.simulated)
         setup->slots = SIMULATED_WORKERS;
     setup->workers_max = span->text != NULL && span->high > span->low
                              ? (uint32_t)span->high
@@ -105,20 +103,33 @@ static void count_workers(struct setup *setup, const struct options *options)
         setup->workers_max = setup->local;
 }
 
+void setup_note(const struct setup *setup, const char *format, ...)
+{
+    char text[NOTE_SIZE];
+    va_list list;
+
+    if (setup->terms.note == NULL)
+        return;
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    setup->terms.note(setup->terms.context, text);
+}
+
 const char *setup_code_name(const struct setup *setup)
 {
     return setup->adapt ? AUTO_NAME : setup->code.name;
 }
 
 /* Late answers are those of `ignore`: --staleness alone asks for it. */
-static const char *default_code(const struct options *options)
+static const char *default_code(const struct recipe *recipe)
 {
-    return option_given(options, OPT_STALENESS) ? "ignore" : DEFAULT_CODE;
+    return recipe_given(recipe, OPT_STALENESS) ? "ignore" : DEFAULT_CODE;
 }
 
-static enum exactness wanted_class(const struct options *options)
+static enum exactness wanted_class(const struct recipe *recipe)
 {
-    const char *wanted = option_text(options, OPT_EXACT);
+    const char *wanted = recipe_text(recipe, OPT_EXACT);
 
     for (int i = EXACT_BITWISE; wanted != NULL && i < EXACT_APPROX; i++)
         if (strcmp(wanted, exactness_name((enum exactness)i)) == 0)
@@ -127,71 +138,54 @@ static enum exactness wanted_class(const struct options *options)
 }
 
 /* --code auto begins as the default does, and stays bitwise unless told. */
-static const char *choose_auto(struct setup *setup,
-                               const struct options *options)
+static const char *choose_auto(struct setup *setup, const struct recipe *recipe)
 {
     setup->adapt = true;
-    setup->worst = option_given(options, OPT_EXACT) ? wanted_class(options)
-                                                    : EXACT_BITWISE;
+    setup->worst =
+        recipe_given(recipe, OPT_EXACT) ? wanted_class(recipe) : EXACT_BITWISE;
     return DEFAULT_CODE;
-}
-
-/* A recorder takes the time from the opening of a step to its answers. */
-static enum err refuse_record(const struct setup *setup,
-                              const struct options *options, struct why *why)
-{
-    if (setup->code.staleness == 0 || !option_given(options, OPT_RECORD))
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "--record measures answers within their step, and with "
-                   "--staleness %u they may come in later ones",
-                   setup->code.staleness);
 }
 
 /* Workers that the code is chosen for.  Of a run that others may join the one
  * it begins with is only the first: the default is theirs, and the coordinator
  * fits it to those who are there. */
-static uint32_t planned(const struct setup *setup,
-                        const struct options *options)
+static uint32_t planned(const struct setup *setup, const struct recipe *recipe)
 {
-    const bool joined = option_given(options, OPT_LISTEN) &&
-                        option_text(options, OPT_CODE) == NULL;
+    const bool joined = recipe_given(recipe, OPT_LISTEN) &&
+                        recipe_text(recipe, OPT_CODE) == NULL;
     const uint32_t least = joined ? 2 : 1;
 
     return setup->slots < least ? least : setup->slots;
 }
 
 /* One worker needs no code; the receipts call that plain. */
-static enum err choose_code(struct setup *setup, const struct options *options,
+static enum err choose_code(struct setup *setup, const struct recipe *recipe,
                             struct why *why)
 {
-    const char *name = option_text(options, OPT_CODE);
-    const bool plain = planned(setup, options) == 1 && name == NULL &&
-                       !option_given(options, OPT_STALENESS);
-    const uint64_t stragglers = option_count(options, OPT_STRAGGLERS);
+    const char *name = recipe_text(recipe, OPT_CODE);
+    const bool plain = planned(setup, recipe) == 1 && name == NULL &&
+                       !recipe_given(recipe, OPT_STALENESS);
+    const uint64_t stragglers = recipe_count(recipe, OPT_STRAGGLERS);
     struct preset_options preset;
     enum err err;
 
-    if (plain && option_given(options, OPT_STRAGGLERS) && stragglers > 0)
+    if (plain && recipe_given(recipe, OPT_STRAGGLERS) && stragglers > 0)
         return why_set(why, ERR_SHAPE,
                        "--stragglers %llu needs at least %llu workers; there "
                        "is one",
                        (unsigned long long)stragglers,
                        (unsigned long long)stragglers + 1);
     if (plain || name == NULL)
-        name = plain ? "uncoded" : default_code(options);
+        name = plain ? "uncoded" : default_code(recipe);
     if (strcmp(name, AUTO_NAME) == 0)
-        name = choose_auto(setup, options);
-    err = code_inputs_load(&setup->inputs, options, name, why);
+        name = choose_auto(setup, recipe);
+    err = code_inputs_load(&setup->inputs, recipe, name, why);
     if (err != ERR_OK)
         return err;
-    preset =
-        code_options(options, name, planned(setup, options), &setup->inputs);
+    preset = code_options(recipe, name, planned(setup, recipe), &setup->inputs);
     if (plain)
         preset.stragglers = 0;
     err = preset_spec(&preset, &setup->code, why);
-    if (err == ERR_OK)
-        err = refuse_record(setup, options, why);
     if (err == ERR_OK && plain)
         (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
                        PLAIN_NAME);
@@ -200,9 +194,9 @@ static enum err choose_code(struct setup *setup, const struct options *options,
 
 /* Which jobs take no relays: core/star/leaves.c. */
 static enum err check_fanout(const struct setup *setup,
-                             const struct options *options, struct why *why)
+                             const struct recipe *recipe, struct why *why)
 {
-    if (!option_given(options, OPT_FANOUT) || !code_spec_products(&setup->code))
+    if (!recipe_given(recipe, OPT_FANOUT) || !code_spec_products(&setup->code))
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
                    "--fanout does not go with --code mds: relays keep vectors "
@@ -211,9 +205,9 @@ static enum err check_fanout(const struct setup *setup,
 }
 
 /* Line searches and curvature pairs: two sums must be over the same rows. */
-static bool searches(const struct options *options)
+static bool searches(const struct recipe *recipe)
 {
-    const char *name = option_text(options, OPT_OPTIM);
+    const char *name = recipe_text(recipe, OPT_OPTIM);
 
     return name != NULL &&
            (strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0);
@@ -222,25 +216,25 @@ static bool searches(const struct options *options)
 /* A numeric code that does not keep its promise is approximate; who asked for
  * more is told what would. */
 static enum err check_certificate(const struct setup *setup,
-                                  const struct options *options,
+                                  const struct recipe *recipe,
                                   const struct code *code, struct why *why)
 {
     const double worst = code->certificate.worst_residual;
 
     if (code->carrier == CARRIER_TALLY || worst <= CODE_RESIDUAL_MAX ||
         code_spec_estimates(&code->spec) ||
-        wanted_class(options) == EXACT_APPROX)
+        wanted_class(recipe) == EXACT_APPROX)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
                    "code %s with %u workers and %u stragglers restores the "
                    "gradient only to %.1e where --exact %s wants %.0e; use "
                    "`rep`, which is exact",
                    setup->code.name, code->slots, code->spec.stragglers, worst,
-                   option_text(options, OPT_EXACT), CODE_RESIDUAL_MAX);
+                   recipe_text(recipe, OPT_EXACT), CODE_RESIDUAL_MAX);
 }
 
 /* Build once for real: the only honest answer to whether it fits. */
-static enum err try_code(struct setup *setup, const struct options *options,
+static enum err try_code(struct setup *setup, const struct recipe *recipe,
                          uint32_t chunks, struct why *why)
 {
     struct code code = {0};
@@ -250,105 +244,104 @@ static enum err try_code(struct setup *setup, const struct options *options,
         setup->exactness = EXACT_BITWISE;
         return ERR_OK;
     }
-    err = code_build(&code, &setup->code, planned(setup, options), chunks, why);
+    err = code_build(&code, &setup->code, planned(setup, recipe), chunks, why);
     setup->exactness = code.exactness;
     if (setup->adapt && setup->worst == EXACT_APPROX)
         setup->exactness = EXACT_APPROX;
     setup->certificate = code.certificate;
     if (err == ERR_OK)
-        err = check_certificate(setup, options, &code, why);
+        err = check_certificate(setup, recipe, &code, why);
     code_close(&code);
     if (err != ERR_OK)
         return err;
-    if (setup->exactness > wanted_class(options))
+    if (setup->exactness > wanted_class(recipe))
         return why_set(
             why, ERR_SHAPE,
             "code %s gives %s steps, which --exact %s refuses; `muster codes` "
             "lists the class of each",
             setup->code.name, exactness_name(setup->exactness),
-            option_text(options, OPT_EXACT));
-    if (setup->exactness == EXACT_APPROX && searches(options))
+            recipe_text(recipe, OPT_EXACT));
+    if (setup->exactness == EXACT_APPROX && searches(recipe))
         return why_set(
             why, ERR_SHAPE,
             "--optim %s compares sums over all rows, and code %s leaves some "
             "out; take an exact code (steal, frc, rep, uncoded) or --optim agd",
-            option_text(options, OPT_OPTIM), setup->code.name);
+            recipe_text(recipe, OPT_OPTIM), setup->code.name);
     return ERR_OK;
 }
 
-static enum err choose_machine(struct setup *setup, struct options *options,
+static enum err choose_machine(struct setup *setup, struct recipe *recipe,
                                struct why *why)
 {
     const uint32_t each = setup->local == 0 ? 1 : setup->local;
     uint32_t threads = threads_available() / each;
-    enum err err = isa_choose(option_text(options, OPT_ISA), why);
+    enum err err = isa_choose(recipe_text(recipe, OPT_ISA), why);
 
     if (err != ERR_OK)
         return err;
     setup->isa = isa_best();
     if (threads == 0)
         threads = 1;
-    if (option_text(options, OPT_THREADS) == NULL) {
+    if (recipe_text(recipe, OPT_THREADS) == NULL) {
         setup->threads = threads;
-        return record_count(options, OPT_THREADS, threads, why);
+        return record_count(recipe, OPT_THREADS, threads, why);
     }
-    setup->threads = (uint32_t)option_count(options, OPT_THREADS);
+    setup->threads = (uint32_t)recipe_count(recipe, OPT_THREADS);
     return ERR_OK;
 }
 
-static bool is_local(const struct options *options)
+static bool is_local(const struct recipe *recipe)
 {
-    const char *code = option_text(options, OPT_CODE);
+    const char *code = recipe_text(recipe, OPT_CODE);
 
     return code != NULL && strcmp(code, "local") == 0;
 }
 
 /* Own steps are those of gd or sgd; nobody sees the gradient of the whole. */
-static enum err take_local(struct setup *setup, struct options *options,
+static enum err take_local(struct setup *setup, struct recipe *recipe,
                            struct why *why)
 {
     static const int useless[] = {OPT_TOL, OPT_GAP, OPT_EPS};
-    const char *optim = option_text(options, OPT_OPTIM);
-    const bool local = is_local(options);
-    const bool compares = option_text(options, OPT_COMPARE) != NULL;
-    enum err err = code_every(options, &setup->every, why);
+    const char *optim = recipe_text(recipe, OPT_OPTIM);
+    const bool local = is_local(recipe);
+    enum err err = code_every(recipe, &setup->every, why);
 
     if (err != ERR_OK || (!local && setup->every == 0))
         return err;
-    if (!local && !compares)
+    if (!local && !setup->terms.compares)
         return why_set(why, ERR_SHAPE, "--local goes with --code local");
     if (setup->every == 0)
         return why_set(why, ERR_SHAPE,
                        "--code local needs --local H, the steps between two "
                        "averages, or --local once");
-    if (!option_given(options, OPT_OPTIM))
-        return option_set(options, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
+    if (!recipe_given(recipe, OPT_OPTIM))
+        return recipe_put(recipe, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
     if (strcmp(optim, "gd") != 0 && strcmp(optim, "sgd") != 0)
         return why_set(why, ERR_SHAPE,
                        "code local averages the weights of gd or sgd; --optim "
                        "%s keeps more than weights",
                        optim);
     for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
-        if (setup->every > 1 && option_given(options, useless[i]))
+        if (setup->every > 1 && recipe_given(recipe, useless[i]))
             return why_set(why, ERR_SHAPE,
                            "--%s means nothing to code local: no worker sees "
                            "the gradient of all rows",
-                           option_row(useless[i])->name);
+                           recipe_row(useless[i])->name);
     return ERR_OK;
 }
 
 /* One row after the other: one pass unless said otherwise, no workers, and a
  * rate of its own. */
-static enum err take_sgd(const struct setup *setup, struct options *options,
+static enum err take_sgd(const struct setup *setup, struct recipe *recipe,
                          struct why *why)
 {
     static const int useless[] = {OPT_SCHEDULE, OPT_DECAY, OPT_TOL, OPT_GAP,
                                   OPT_EPS};
 
-    if (!option_given(options, OPT_OPTIM) ||
-        strcmp(option_text(options, OPT_OPTIM), "sgd") != 0)
+    if (!recipe_given(recipe, OPT_OPTIM) ||
+        strcmp(recipe_text(recipe, OPT_OPTIM), "sgd") != 0)
         return ERR_OK;
-    if (setup->slots > 0 && !is_local(options))
+    if (setup->slots > 0 && !is_local(recipe))
         return why_set(
             why, ERR_SHAPE,
             "--optim sgd goes from row to row, each step needing the one "
@@ -357,21 +350,21 @@ static enum err take_sgd(const struct setup *setup, struct options *options,
             "(--code local --local once), or take --optim lbfgs, newton or "
             "agd");
     for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
-        if (option_given(options, useless[i]))
+        if (recipe_given(recipe, useless[i]))
             return why_set(why, ERR_SHAPE,
                            "--%s means nothing to --optim sgd: its rate is "
                            "RATE / (1 + rows seen), and it ends after --steps "
                            "passes over the rows",
-                           option_row(useless[i])->name);
-    return option_set(options, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
+                           recipe_row(useless[i])->name);
+    return recipe_put(recipe, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
 }
 
 static enum err refuse_shared_blocks(const struct setup *setup,
-                                     const struct options *options,
+                                     const struct recipe *recipe,
                                      struct why *why)
 {
     if (!code_spec_products(&setup->code) ||
-        option_text(options, OPT_DATA_SHARED) == NULL)
+        recipe_text(recipe, OPT_DATA_SHARED) == NULL)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
                    "code %s sends each worker its block of coded data, and "
@@ -380,35 +373,38 @@ static enum err refuse_shared_blocks(const struct setup *setup,
                    setup->code.name);
 }
 
-enum err setup_workers(struct setup *setup, struct options *options,
+enum err setup_workers(struct setup *setup, struct recipe *recipe,
                        struct why *why)
 {
-    const char *delay = option_text(options, OPT_DELAY);
-    const char *chaos = option_text(options, OPT_CHAOS);
-    enum err err = ERR_OK;
+    const char *delay = recipe_text(recipe, OPT_DELAY);
+    const char *chaos = recipe_text(recipe, OPT_CHAOS);
+    enum err err;
 
-    *setup = (struct setup){.alone = setup->alone};
-    count_workers(setup, options);
+    *setup = (struct setup){.terms = setup->terms};
+    err = habit_settings(recipe, why);
+    if (err != ERR_OK)
+        return err;
+    count_workers(setup, recipe);
     if (setup->slots == 0)
-        err = refuse_without_workers(options, why);
+        err = refuse_without_workers(recipe, why);
     if (err == ERR_OK)
-        err = take_local(setup, options, why);
+        err = take_local(setup, recipe, why);
     if (err == ERR_OK)
-        err = take_sgd(setup, options, why);
+        err = take_sgd(setup, recipe, why);
     if (err == ERR_OK)
-        err = choose_code(setup, options, why);
-    if (err == ERR_OK && private_wanted(options))
-        err = private_choose(setup, options, why);
+        err = choose_code(setup, recipe, why);
+    if (err == ERR_OK && private_wanted(recipe))
+        err = private_choose(setup, recipe, why);
     if (err == ERR_OK)
-        err = refuse_shared_blocks(setup, options, why);
+        err = refuse_shared_blocks(setup, recipe, why);
     if (err == ERR_OK)
-        err = trust_choose(setup, options, why);
+        err = trust_choose(setup, recipe, why);
     if (err == ERR_OK)
-        err = check_fanout(setup, options, why);
+        err = check_fanout(setup, recipe, why);
     if (err == ERR_OK)
-        err = choose_machine(setup, options, why);
+        err = choose_machine(setup, recipe, why);
     if (err == ERR_OK && delay != NULL)
-        err = delay_load(delay, option_count(options, OPT_SEED), &setup->delay,
+        err = delay_load(delay, recipe_count(recipe, OPT_SEED), &setup->delay,
                          &setup->delay_files, why);
     if (err == ERR_OK && chaos != NULL)
         err = chaos_parse(chaos, &setup->chaos, why);
@@ -416,8 +412,8 @@ enum err setup_workers(struct setup *setup, struct options *options,
         err = ERR_RANGE; /* The command line's fault, not a file's. */
     /* Chunks are not known yet; any number finds n < s+1 before the data are
      * read, which may take a while. */
-    if (err == ERR_OK && !private_wanted(options))
-        err = try_code(setup, options, planned(setup, options), why);
+    if (err == ERR_OK && !private_wanted(recipe))
+        err = try_code(setup, recipe, planned(setup, recipe), why);
     return err;
 }
 
@@ -464,10 +460,10 @@ static enum err check_classes(const struct dataset *data, const char *spec,
 }
 
 /* --loss hinge is a model of its own inside. */
-static enum err take_loss(const struct options *options, const char **name,
+static enum err take_loss(const struct recipe *recipe, const char **name,
                           struct why *why)
 {
-    const char *loss = option_text(options, OPT_LOSS);
+    const char *loss = recipe_text(recipe, OPT_LOSS);
 
     if (loss == NULL)
         return ERR_OK;
@@ -476,6 +472,16 @@ static enum err take_loss(const struct options *options, const char **name,
     if (strcmp(loss, "hinge") == 0)
         *name = "hinge";
     return ERR_OK;
+}
+
+/* What sentences call the training rows. */
+static const char *rows_name(const struct setup *setup,
+                             const struct recipe *recipe)
+{
+    if (setup->hollow)
+        return "--data-private";
+    return setup->terms.rows != NULL ? "the rows"
+                                     : recipe_text(recipe, OPT_DATA);
 }
 
 /* By the labels, as data/rows/labels.h took them; NULL: one, or many of which
@@ -492,14 +498,13 @@ static const char *default_model(const struct setup *setup)
     return classes > 2 && !setup->hollow ? "softmax" : NULL;
 }
 
-enum err setup_model(const struct setup *setup, const struct options *options,
+enum err setup_model(const struct setup *setup, const struct recipe *recipe,
                      enum model_kind *model, struct why *why)
 {
-    const char *name = option_text(options, OPT_MODEL);
+    const char *name = recipe_text(recipe, OPT_MODEL);
     const uint32_t classes = setup->data.classes;
-    const char *spec =
-        setup->hollow ? "--data-private" : option_text(options, OPT_DATA);
-    enum err err = take_loss(options, &name, why);
+    const char *spec = rows_name(setup, recipe);
+    enum err err = take_loss(recipe, &name, why);
 
     if (err != ERR_OK)
         return err;
@@ -529,10 +534,10 @@ enum err setup_model(const struct setup *setup, const struct options *options,
 }
 
 /* A metric that the model does not have would sort by nothing. */
-static enum err choose_metric(struct setup *setup,
-                              const struct options *options, struct why *why)
+static enum err choose_metric(struct setup *setup, const struct recipe *recipe,
+                              struct why *why)
 {
-    const char *name = option_text(options, OPT_METRIC);
+    const char *name = recipe_text(recipe, OPT_METRIC);
     const enum model_kind model = setup->model;
     enum err err = metric_parse(name != NULL ? name : model_ops(model)->metric,
                                 &setup->metric);
@@ -562,27 +567,20 @@ static enum err load(const struct setup *setup, struct source_options *source,
     return err;
 }
 
-static void note_source(void *context, const char *sentence)
-{
-    (void)context;
-    log_note("%s", sentence);
-}
-
 /* Will rows of the training table be held out? */
-static bool holds_out(const struct options *options)
+static bool holds_out(const struct recipe *recipe)
 {
     double part;
 
-    return option_given(options, OPT_FOLDS) ||
-           option_given(options, OPT_GRID) ||
-           rows_is_part(option_text(options, OPT_VALID), &part);
+    return recipe_given(recipe, OPT_FOLDS) || recipe_given(recipe, OPT_GRID) ||
+           rows_is_part(recipe_text(recipe, OPT_VALID), &part);
 }
 
-enum err setup_encode(const struct setup *setup, const struct options *options,
+enum err setup_encode(const struct setup *setup, const struct recipe *recipe,
                       const bool *without, struct encoder *encoder,
                       struct dataset *data, struct why *why)
 {
-    struct source_options source = input_options(options);
+    struct source_options source = input_options(recipe);
     struct encoder own = {0};
     enum err err;
 
@@ -603,7 +601,7 @@ enum err setup_encode(const struct setup *setup, const struct options *options,
 }
 
 /* The rows of --valid PART go; what is fitted must not have seen them. */
-static enum err hold_out(struct setup *setup, const struct options *options,
+static enum err hold_out(struct setup *setup, const struct recipe *recipe,
                          double part, uint32_t *order, bool *without,
                          struct why *why)
 {
@@ -612,7 +610,7 @@ static enum err hold_out(struct setup *setup, const struct options *options,
     struct dataset again = {0};
     uint32_t held = 0;
     enum err err = rows_hold_out(&setup->data, classes, part,
-                                 option_count(options, OPT_SEED), order, &held);
+                                 recipe_count(recipe, OPT_SEED), order, &held);
 
     if (err != ERR_OK)
         return why_set(why, err, "--valid: out of memory");
@@ -623,7 +621,7 @@ static enum err hold_out(struct setup *setup, const struct options *options,
     for (uint32_t i = 0; i < held; i++)
         without[order[i]] = true;
     if (setup->frame.rows > 0) {
-        err = setup_encode(setup, options, without, &encoder, &again, why);
+        err = setup_encode(setup, recipe, without, &encoder, &again, why);
         if (err != ERR_OK) {
             encoder_close(&encoder);
             return err;
@@ -636,36 +634,38 @@ static enum err hold_out(struct setup *setup, const struct options *options,
     return rows_split(&setup->data, order, held, &setup->valid, why);
 }
 
-static enum err split_valid(struct setup *setup, const struct options *options,
+static enum err split_valid(struct setup *setup, const struct recipe *recipe,
                             double part, struct why *why)
 {
     uint32_t *order = mem_new(setup->data.rows, sizeof *order);
     bool *without = mem_new(setup->data.rows, sizeof *without);
     enum err err = order == NULL || without == NULL
                        ? why_set(why, ERR_NOMEM, "--valid: out of memory")
-                       : hold_out(setup, options, part, order, without, why);
+                       : hold_out(setup, recipe, part, order, without, why);
 
     mem_free(order);
     mem_free(without);
     return err;
 }
 
-static enum err load_train(struct setup *setup, const struct options *options,
+static enum err load_train(struct setup *setup, const struct recipe *recipe,
                            struct why *why)
 {
-    const char *model = option_text(options, OPT_MODEL);
-    struct source_options source = input_options(options);
+    const char *model = recipe_text(recipe, OPT_MODEL);
+    struct source_options source = input_options(recipe);
     enum err err;
 
-    source.spec = option_text(options, OPT_DATA);
-    if (option_text(options, OPT_CHUNK_ROWS) != NULL)
-        source.chunk_rows = (uint32_t)option_count(options, OPT_CHUNK_ROWS);
+    source.spec = rows_name(setup, recipe);
+    source.memory = setup->terms.rows;
+    if (recipe_text(recipe, OPT_CHUNK_ROWS) != NULL)
+        source.chunk_rows = (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS);
     source.intercept = setup->intercept;
     source.regression = model != NULL && strcmp(model, "linear") == 0;
     source.classes = model != NULL && strcmp(model, "softmax") == 0;
     source.encoder = &setup->encoder;
-    source.note = note_source;
-    source.keep = holds_out(options) ? &setup->frame : NULL;
+    source.note = setup->terms.note;
+    source.note_context = setup->terms.context;
+    source.keep = holds_out(recipe) ? &setup->frame : NULL;
     err =
         load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
     setup->loaded = err == ERR_OK;
@@ -679,15 +679,16 @@ static enum err load_train(struct setup *setup, const struct options *options,
 }
 
 /* Rows with the columns and labels of the training data. */
-static enum err load_like(struct setup *setup, const struct options *options,
+static enum err load_like(struct setup *setup, const struct recipe *recipe,
                           int id, struct dataset *data, struct why *why)
 {
-    struct source_options source = input_options(options);
+    struct source_options source = input_options(recipe);
     enum err err;
 
-    source.spec = option_text(options, id);
+    source.spec = recipe_text(recipe, id);
+    source.memory = id == OPT_TEST ? setup->terms.test : NULL;
     source.labels_file =
-        id == OPT_TEST ? option_text(options, OPT_TEST_LABELS) : NULL;
+        id == OPT_TEST ? recipe_text(recipe, OPT_TEST_LABELS) : NULL;
     source.cols_min = setup->data.cols;
     source.cols_max = setup->data.cols;
     source.intercept = setup->intercept;
@@ -700,31 +701,32 @@ static enum err load_like(struct setup *setup, const struct options *options,
     source.encoder = &setup->encoder;
     if (setup->encoder.column != NULL)
         source.label = NULL; /* Where the training table had it. */
-    source.note = note_source;
+    source.note = setup->terms.note;
+    source.note_context = setup->terms.context;
     err = load(setup, &source, data, NULL, NULL, why);
-    return err == ERR_OK ? err : why_in(why, err, "--%s", option_row(id)->name);
+    return err == ERR_OK ? err : why_in(why, err, "--%s", recipe_row(id)->name);
 }
 
-static enum err load_test(struct setup *setup, const struct options *options,
+static enum err load_test(struct setup *setup, const struct recipe *recipe,
                           struct why *why)
 {
     enum err err;
 
-    if (option_text(options, OPT_TEST) == NULL)
+    if (recipe_text(recipe, OPT_TEST) == NULL && setup->terms.test == NULL)
         return ERR_OK;
     if (setup->has_test)
         dataset_close(&setup->test);
     setup->has_test = false;
-    err = load_like(setup, options, OPT_TEST, &setup->test, why);
+    err = load_like(setup, recipe, OPT_TEST, &setup->test, why);
     setup->has_test = err == ERR_OK;
     return err;
 }
 
 /* Folds and grids hold rows out by themselves. */
-static enum err load_valid(struct setup *setup, const struct options *options,
+static enum err load_valid(struct setup *setup, const struct recipe *recipe,
                            struct why *why)
 {
-    const char *spec = option_text(options, OPT_VALID);
+    const char *spec = recipe_text(recipe, OPT_VALID);
     double part;
     enum err err;
 
@@ -737,30 +739,30 @@ static enum err load_valid(struct setup *setup, const struct options *options,
                        "1, and there is no such file",
                        spec);
     if (!rows_is_part(spec, &part))
-        err = load_like(setup, options, OPT_VALID, &setup->valid, why);
-    else if (option_given(options, OPT_GRID))
+        err = load_like(setup, recipe, OPT_VALID, &setup->valid, why);
+    else if (recipe_given(recipe, OPT_GRID))
         return ERR_OK;
     else
-        err = split_valid(setup, options, part, why);
+        err = split_valid(setup, recipe, part, why);
     setup->has_valid = err == ERR_OK;
     return err;
 }
 
-static enum err record_numbers(const struct setup *setup,
-                               struct options *options, struct why *why)
+static enum err record_numbers(const struct setup *setup, struct recipe *recipe,
+                               struct why *why)
 {
     enum err err = ERR_OK;
 
     if (setup->optim.rate > 0)
-        err = record_real(options, OPT_LR, setup->optim.rate, why);
+        err = record_real(recipe, OPT_LR, setup->optim.rate, why);
     if (err == ERR_OK)
-        err = record_real(options, OPT_L2, setup->optim.l2, why);
+        err = record_real(recipe, OPT_L2, setup->optim.l2, why);
     if (err == ERR_OK)
-        err = record_real(options, OPT_TOL, setup->optim.tol, why);
+        err = record_real(recipe, OPT_TOL, setup->optim.tol, why);
     return err;
 }
 
-enum err setup_numbers(struct setup *setup, struct options *options,
+enum err setup_numbers(struct setup *setup, struct recipe *recipe,
                        struct why *why)
 {
     struct numbers numbers;
@@ -770,19 +772,19 @@ enum err setup_numbers(struct setup *setup, struct options *options,
     if (err != ERR_OK)
         return why_set(why, err, "cannot start %u threads; try --threads 1",
                        setup->threads);
-    if (option_real(options, OPT_GAP) > 0 &&
-        option_text(options, OPT_OPTIMUM) == NULL)
+    if (recipe_real(recipe, OPT_GAP) > 0 &&
+        recipe_text(recipe, OPT_OPTIMUM) == NULL)
         err = why_set(why, ERR_SHAPE,
                       "--gap needs --optimum F, the least objective");
     if (err == ERR_OK)
-        err = numbers_choose(options, setup->model, setup->isa, &setup->data,
+        err = numbers_choose(recipe, setup->model, setup->isa, &setup->data,
                              pool, &numbers, why);
     threads_free(pool);
     if (err != ERR_OK)
         return err;
     setup->optim = numbers.optim;
     setup->scale = numbers.scale;
-    err = record_numbers(setup, options, why);
+    err = record_numbers(setup, recipe, why);
     setup->config = config_digest(setup);
     return err;
 }
@@ -793,14 +795,13 @@ enum err setup_numbers(struct setup *setup, struct options *options,
  * sums cannot be compared, and Nesterov's steps at their usual rate make their
  * errors grow; plain ones bear them.  A simulation is of the reference systems'
  * steps. */
-static const char *default_optimiser(const struct setup *setup,
-                                     const struct options *options)
+static const char *default_optimiser(const struct setup *setup)
 {
     const struct problem problem = setup_problem(setup);
 
     if (setup->exactness == EXACT_APPROX)
         return "gd";
-    if (options->shape.command == CMD_SIMULATE)
+    if (setup->terms.simulated)
         return "agd";
     if (code_spec_products(&setup->code) ||
         (setup->model == MODEL_HINGE && !problem_has_hessian(&problem)))
@@ -809,73 +810,71 @@ static const char *default_optimiser(const struct setup *setup,
 }
 
 static enum err choose_optimiser(const struct setup *setup,
-                                 struct options *options, struct why *why)
+                                 struct recipe *recipe, struct why *why)
 {
-    const char *name = default_optimiser(setup, options);
+    const char *name = default_optimiser(setup);
     const char *most = setup->model == MODEL_HINGE ? "10000" : "1000";
     enum err err = ERR_OK;
 
-    if (option_text(options, OPT_OPTIM) == NULL)
-        err = option_set(options, OPT_OPTIM, name, ORIGIN_DEFAULT, why);
-    if (err == ERR_OK && option_text(options, OPT_STEPS) == NULL)
-        err = option_set(options, OPT_STEPS, searches(options) ? most : "100",
+    if (recipe_text(recipe, OPT_OPTIM) == NULL)
+        err = recipe_put(recipe, OPT_OPTIM, name, ORIGIN_DEFAULT, why);
+    if (err == ERR_OK && recipe_text(recipe, OPT_STEPS) == NULL)
+        err = recipe_put(recipe, OPT_STEPS, searches(recipe) ? most : "100",
                          ORIGIN_DEFAULT, why);
     return err;
 }
 
-static enum err record_choices(const struct setup *setup,
-                               struct options *options, struct why *why)
+static enum err record_choices(const struct setup *setup, struct recipe *recipe,
+                               struct why *why)
 {
-    enum err err = option_set(options, OPT_MODEL, model_ops(setup->model)->name,
+    enum err err = recipe_put(recipe, OPT_MODEL, model_ops(setup->model)->name,
                               ORIGIN_DEFAULT, why);
 
     if (err == ERR_OK)
-        err =
-            record_count(options, OPT_CHUNK_ROWS, setup->data.chunk_rows, why);
+        err = record_count(recipe, OPT_CHUNK_ROWS, setup->data.chunk_rows, why);
     if (err == ERR_OK)
-        err = option_set(options, OPT_CODE, setup_code_name(setup),
+        err = recipe_put(recipe, OPT_CODE, setup_code_name(setup),
                          ORIGIN_DEFAULT, why);
     if (err == ERR_OK)
-        err = option_set(options, OPT_ISA, isa_name(setup->isa), ORIGIN_DEFAULT,
+        err = recipe_put(recipe, OPT_ISA, isa_name(setup->isa), ORIGIN_DEFAULT,
                          why);
     return err;
 }
 
-enum err setup_load(struct setup *setup, struct options *options,
-                    struct why *why)
+enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
 {
     enum err err = golden_check(setup->isa, why);
 
-    setup->intercept = habit_intercept(options);
-    setup->hollow = private_wanted(options);
+    setup->intercept = habit_intercept(recipe);
+    setup->hollow = private_wanted(recipe);
     if (err == ERR_OK)
-        err = setup->hollow ? private_gather(setup, options, why)
-                            : load_train(setup, options, why);
+        err = setup->hollow ? private_gather(setup, recipe, why)
+                            : load_train(setup, recipe, why);
     if (err == ERR_OK)
-        err = setup_model(setup, options, &setup->model, why);
+        err = setup_model(setup, recipe, &setup->model, why);
     if (err == ERR_OK && setup->hollow)
         private_model(setup);
     if (err == ERR_OK)
-        err = choose_metric(setup, options, why);
+        err = choose_metric(setup, recipe, why);
     /* Holding rows out may change what the test set is encoded by. */
     if (err == ERR_OK)
-        err = load_valid(setup, options, why);
+        err = load_valid(setup, recipe, why);
     if (err == ERR_OK)
-        err = load_test(setup, options, why);
-    if (err == ERR_OK && option_text(options, OPT_CLASS_WEIGHT) != NULL)
+        err = load_test(setup, recipe, why);
+    if (err == ERR_OK && recipe_text(recipe, OPT_CLASS_WEIGHT) != NULL)
         err = rows_weigh(&setup->data, &setup->encoder.classes,
                          setup->model == MODEL_LINEAR,
-                         option_text(options, OPT_CLASS_WEIGHT), why);
+                         recipe_text(recipe, OPT_CLASS_WEIGHT), why);
     if (err == ERR_OK)
-        err = try_code(setup, options, dataset_chunks(&setup->data), why);
+        err = try_code(setup, recipe, dataset_chunks(&setup->data), why);
     if (err == ERR_OK)
-        err = choose_optimiser(setup, options, why);
+        err = choose_optimiser(setup, recipe, why);
     if (err == ERR_OK)
-        err = setup_numbers(setup, options, why);
+        err = setup_numbers(setup, recipe, why);
     if (err == ERR_OK)
         err = coded_data_vet(setup, &setup->code, why);
     if (err == ERR_OK)
-        err = record_choices(setup, options, why);
+        err = record_choices(setup, recipe, why);
     return private_settle(setup, err, why);
 }
 
@@ -936,6 +935,6 @@ struct metrics setup_measure(const struct setup *setup,
         return metrics;
     /* The model is what was asked for; it is not lost for want of these. */
     if (err == ERR_NOMEM)
-        log_line("no metrics: out of memory");
+        setup_note(setup, "no metrics: out of memory");
     return metrics_none();
 }

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "cli/setup.h"
+#include "learn/setup.h"
 #include "math/golden/golden.h"
 #include "math/kernel/softmax.h"
 

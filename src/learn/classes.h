@@ -2,8 +2,8 @@
  * classes.h - what people call the classes of a data set: by the words that
  * the labels were, if they were words, else by the labels.
  */
-#ifndef CLI_CLASSES_H
-#define CLI_CLASSES_H
+#ifndef LEARN_CLASSES_H
+#define LEARN_CLASSES_H
 
 #include <stddef.h>
 
@@ -27,4 +27,4 @@ const char *class_text(const struct dataset *data,
 void classes_text(const struct dataset *data, const struct frame_column *words,
                   uint32_t most, char *text, size_t size);
 
-#endif /* CLI_CLASSES_H */
+#endif /* LEARN_CLASSES_H */

@@ -1,14 +1,18 @@
 /*
- * save_model.c - the model file, whole or not at all.
+ * save.c - a model's file, written whole or not at all, and read.
  */
+#include "learn/save.h"
+
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/rows.h"
-#include "cli/setup.h"
-#include "model/file.h"
+#include "learn/rows.h"
+#include "learn/setup.h"
 #include "os/file/file.h"
+#include "os/file/input.h"
 #include "os/file/output.h"
+
+#define MODEL_BYTES_MAX (UINT64_C(1) << 32)
 
 static enum err encode(const struct setup *setup, const double *w,
                        const char *path, char **text, size_t *size,
@@ -80,4 +84,49 @@ bool saved_model_is(const struct setup *setup, const double *w,
     }
     mem_free(text);
     return same;
+}
+
+/* Gigabytes of zeros are told by the first: files by a look, and what a device
+ * gives is not asked for. */
+static enum err check_text(const char *path, struct why *why)
+{
+    char first[64];
+    struct input input;
+    size_t got = 0;
+    enum err err = input_open(&input, path, why);
+
+    if (err == ERR_UNSUPPORTED)
+        return input_is_device(path)
+                   ? why_set(why, ERR_FORMAT,
+                             "%.200s: a device; a model is a file", path)
+                   : ERR_OK;
+    if (err != ERR_OK)
+        return err;
+    err = input_read_at(&input, 0, first, sizeof first, &got);
+    input_close(&input);
+    if (err == ERR_OK && memchr(first, '\0', got) == NULL)
+        return ERR_OK;
+    return why_set(why, ERR_FORMAT,
+                   "%.200s: not a model in LIBLINEAR's text "
+                   "form",
+                   path);
+}
+
+enum err model_load(const char *path, struct model_file *model, struct why *why)
+{
+    uint8_t *text;
+    size_t size;
+    enum err err = check_text(path, why);
+
+    if (err == ERR_OK)
+        err = file_read(path, MODEL_BYTES_MAX, &text, &size, why);
+
+    if (err != ERR_OK)
+        return err;
+    err = model_file_decode(model, (const char *)text, size, why);
+    mem_free(text);
+    /* A bad file is not a bad command line. */
+    if (err == ERR_RANGE || err == ERR_UNSUPPORTED)
+        err = ERR_FORMAT;
+    return err == ERR_OK ? err : why_in(why, err, "%.200s", path);
 }

@@ -1,11 +1,11 @@
 /*
  * code_options.h - the options that describe a code, and what they read.
  */
-#ifndef CLI_CODE_OPTIONS_H
-#define CLI_CODE_OPTIONS_H
+#ifndef LEARN_CODE_OPTIONS_H
+#define LEARN_CODE_OPTIONS_H
 
-#include "cli/options/options.h"
 #include "code/preset.h"
+#include "learn/recipe.h"
 
 /* What a spec points to; lives as long as it.  Zeroed is safe to close. */
 struct code_inputs {
@@ -19,13 +19,13 @@ struct code_inputs {
 /* --speeds, the file of a code such as matrix:FILE, and earlier runs'
  * certificates. */
 MUST_CHECK enum err code_inputs_load(struct code_inputs *inputs,
-                                     const struct options *options,
+                                     const struct recipe *recipe,
                                      const char *name, struct why *why);
 /* Keeps new certificates for later runs. */
 void code_inputs_close(struct code_inputs *inputs);
 
 /* The preset of that name with the options as they are, for `workers`. */
-struct preset_options code_options(const struct options *options,
+struct preset_options code_options(const struct recipe *recipe,
                                    const char *name, uint32_t workers,
                                    struct code_inputs *inputs);
 
@@ -37,7 +37,7 @@ MUST_CHECK enum err code_numbers(const char *text, const char *what,
 
 /* --local: H, CODE_ONCE, or 0 if it is not given.  ERR_RANGE. */
 #define CODE_ONCE UINT32_MAX
-MUST_CHECK enum err code_every(const struct options *options, uint32_t *every,
+MUST_CHECK enum err code_every(const struct recipe *recipe, uint32_t *every,
                                struct why *why);
 
-#endif /* CLI_CODE_OPTIONS_H */
+#endif /* LEARN_CODE_OPTIONS_H */

@@ -1,0 +1,23 @@
+/*
+ * save.h - models and their files.
+ */
+#ifndef LEARN_SAVE_H
+#define LEARN_SAVE_H
+
+#include <stdbool.h>
+
+#include "model/file.h"
+
+struct setup;
+
+/* Does the file hold the model of these weights, byte for byte? */
+bool saved_model_is(const struct setup *setup, const double *w,
+                    const char *path);
+/* Write the model as LIBLINEAR text, whole or not at all. */
+MUST_CHECK enum err save_model(const struct setup *setup, const double *w,
+                               const char *path, struct why *why);
+/* Read one.  Any failure with a sentence that names the file. */
+MUST_CHECK enum err model_load(const char *path, struct model_file *model,
+                               struct why *why);
+
+#endif /* LEARN_SAVE_H */
