@@ -11,6 +11,7 @@
 #ifndef DATA_TABLE_SOURCE_H
 #define DATA_TABLE_SOURCE_H
 
+#include "data/read/table_notes.h"
 #include "data/rows/stage.h"
 #include "data/source.h"
 #include "data/text/unpack.h"
@@ -53,11 +54,5 @@ MUST_CHECK enum err table_encode(const struct source_options *options,
 bool table_wants_encoder(const struct source_options *options);
 /* Says so of rows that are none. */
 MUST_CHECK enum err table_refuse_encoder(struct why *why);
-
-/* What people call the source. */
-const char *source_shown(const struct source_options *options);
-/* Tell a sentence that is no error. */
-__attribute__((format(printf, 2, 3))) void
-source_note(const struct source_options *options, const char *format, ...);
 
 #endif /* DATA_TABLE_SOURCE_H */

@@ -1,0 +1,252 @@
+/*
+ * table_notes.c - what people are told of a table: what was taken for a header,
+ * a category, a name; which columns nobody asked about.  A guess that is said
+ * aloud is corrected before it costs a training.
+ */
+#include "data/read/table_notes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAMES_SHOWN = 8, NAMES_MIN = 20 };
+
+const char *source_shown(const struct source_options *options)
+{
+    if (options->spec == NULL)
+        return "the rows";
+    return strcmp(options->spec, "-") == 0 ? "standard input" : options->spec;
+}
+
+void source_note(const struct source_options *options, const char *format, ...)
+{
+    char sentence[WHY_SIZE];
+    va_list arguments;
+
+    if (options->note == NULL)
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    options->note(options->note_context, sentence);
+}
+
+/* Bytes that are no letters in UTF-8 may be in another encoding. */
+static bool is_foreign(const char *text)
+{
+    const struct quote shown = quote_text(text);
+
+    for (size_t i = 0; i < QUOTE_MAX && text[i] != '\0'; i++) {
+        if ((unsigned char)text[i] >= 0x80 && shown.text[i] == '?')
+            return true;
+    }
+    return false;
+}
+
+void table_note_unknown(const struct source_options *options,
+                        const struct frame *frame,
+                        const struct unknown_words *unknown)
+{
+    const struct csv *const csv = &frame->csv;
+    uint32_t col = 0;
+
+    if (unknown->fields == 0)
+        return;
+    while (csv->columns.role[col] != unknown->column)
+        col++;
+    source_note(options,
+                "%s: %llu field%s with a category that the training table "
+                "does not have, the first '%s' in column %u%s%s%s; such "
+                "fields count as no category%s",
+                source_shown(options), (unsigned long long)unknown->fields,
+                unknown->fields == 1 ? "" : "s", quote_text(unknown->text).text,
+                col + 1, csv->header ? " (" : "",
+                quote_text(csv_name(csv, col)).text, csv->header ? ")" : "",
+                is_foreign(unknown->text)
+                    ? "; that is not UTF-8: if the training table was, "
+                      "convert this one (iconv -f latin1 -t UTF-8)"
+                    : "");
+}
+
+/* Names come first: a number that is both counts as a name. */
+static void note_numbers(const struct source_options *options,
+                         const struct csv *csv, const char *option,
+                         const char *list)
+{
+    while (csv->header && list != NULL && *list != '\0') {
+        const struct span item = {list, strcspn(list, ",")};
+        uint32_t named = 0;
+        uint32_t placed = 0;
+
+        if (csv_find(csv, item, &named, NULL) == ERR_OK &&
+            csv_place(csv, item, &placed) && placed != named)
+            source_note(options,
+                        "%s: --%s %s is the column of that name, which is "
+                        "column %u; --%s :%s is the one in that place",
+                        source_shown(options), option, quote(item).text,
+                        named + 1, option, quote(item).text);
+        list += item.size + (list[item.size] == ',');
+    }
+}
+
+/* What was made of the columns that nobody said anything about. */
+void table_note_columns(const struct source_options *options,
+                        const struct csv *csv)
+{
+    const struct columns *const columns = &csv->columns;
+    const char *const first = csv_name(csv, 0);
+
+    note_numbers(options, csv, "label", options->label);
+    note_numbers(options, csv, "drop", options->drop);
+    note_numbers(options, csv, "weight", options->weight);
+    note_numbers(options, csv, "categorical", options->categorical);
+    if (columns->strangers > 0)
+        source_note(options,
+                    "%s: %u column%s that the model was not trained on %s left "
+                    "alone, the first is column %u (%s)",
+                    source_shown(options), columns->strangers,
+                    columns->strangers == 1 ? "" : "s",
+                    columns->strangers == 1 ? "is" : "are",
+                    columns->stranger + 1,
+                    quote_text(csv_name(csv, columns->stranger)).text);
+    if (csv->wanted.known != NULL)
+        return;
+    if (csv->first.run && options->header == HEADER_AUTO)
+        source_note(options,
+                    "%s: the first line counts up from %s and is taken for a "
+                    "header (--header no: it is a row)",
+                    source_shown(options),
+                    quote_text(first[0] == '\0' && csv->cols > 1
+                                   ? csv_name(csv, 1)
+                                   : first)
+                        .text);
+    if (csv->header && columns->role[0] < COLUMN_FEATURES &&
+        (first[0] == '\0' || strcmp(first, "Unnamed: 0") == 0))
+        source_note(options,
+                    "%s: the first column has no name; if it only numbers the "
+                    "rows, as the index that pandas writes does, leave it out "
+                    "with --drop :1",
+                    source_shown(options));
+}
+
+/* A header that looks like a row may be one. */
+void table_note_header(const struct source_options *options,
+                       const struct csv *csv, uint32_t again)
+{
+    uint32_t empty = 1; /* The first may well be: pandas' index. */
+
+    if (!csv->header || csv->first.run || options->header != HEADER_AUTO ||
+        csv->wanted.known != NULL)
+        return;
+    while (empty < csv->cols && csv_name(csv, empty)[0] != '\0')
+        empty++;
+    if (again < csv->cols && csv_name(csv, again)[0] != '\0')
+        source_note(options,
+                    "%s: the first line is taken for the header (--header no "
+                    "if it is a row), though the name of column %u, '%s', is "
+                    "one of its values, too",
+                    source_shown(options), again + 1,
+                    quote_text(csv_name(csv, again)).text);
+    else if (empty < csv->cols)
+        source_note(options,
+                    "%s: the first line is taken for the header (--header no "
+                    "if it is a row), though column %u has no name in it",
+                    source_shown(options), empty + 1);
+}
+
+/* "sex (2)", or "column 3 (2)" without a header, behind what is there; false if
+ * there is no room for all of it. */
+static bool add_column(char *list, size_t room, const struct csv *csv,
+                       uint32_t col, uint32_t categories)
+{
+    const char *const name = csv_name(csv, col);
+    const size_t used = strlen(list);
+    char number[32];
+    int size;
+
+    (void)snprintf(number, sizeof number, "column %u", col + 1);
+    size =
+        snprintf(list + used, room - used, "%s%s (%u)", used > 0 ? ", " : "",
+                 name[0] == '\0' ? number : quote_text(name).text, categories);
+    if (size >= 0 && (size_t)size < room - used)
+        return true;
+    list[used] = '\0';
+    return false;
+}
+
+/* Which columns became categories because of what is in them. */
+void table_note_words(const struct source_options *options,
+                      const struct frame *frame)
+{
+    const struct csv *const csv = &frame->csv;
+    char list[WHY_SIZE / 2] = "";
+    uint32_t count = 0;
+    bool cut = false;
+
+    for (uint32_t i = 0; i < csv->cols && !cut; i++) {
+        const uint32_t role = csv->columns.role[i];
+
+        if (role < COLUMN_FEATURES && frame->column[role].categorical)
+            cut = count++ == NAMES_SHOWN ||
+                  !add_column(list, sizeof list, csv, i,
+                              frame->column[role].categories);
+    }
+    if (count > 0)
+        source_note(options,
+                    "%s: columns of words become one 0/1 column for each "
+                    "word: %s%s (--drop leaves columns out)",
+                    source_shown(options), list, cut ? ", ..." : "");
+}
+
+static uint32_t rows_present(const struct frame_column *column, uint32_t rows)
+{
+    uint32_t present = 0;
+
+    for (uint32_t i = 0; i < rows; i++)
+        present += column->code[i] != FRAME_MISSING;
+    return present;
+}
+
+/* Ids and names: most rows have a word of their own. */
+static bool holds_names(const struct frame_column *column, uint32_t rows)
+{
+    return column->categorical && column->categories >= NAMES_MIN &&
+           column->categories > rows_present(column, rows) / 2;
+}
+
+void table_note_names(const struct source_options *options,
+                      const struct frame *frame)
+{
+    const struct csv *const csv = &frame->csv;
+
+    for (uint32_t i = 0; i < csv->cols; i++) {
+        const uint32_t role = csv->columns.role[i];
+        const char *const name = csv_name(csv, i);
+
+        if (role < COLUMN_FEATURES &&
+            holds_names(&frame->column[role], frame->rows))
+            source_note(options,
+                        "%s: column %u%s%s%s has %u different words in %u "
+                        "rows; names and ids say nothing about other rows: "
+                        "leave it out with --drop :%u",
+                        source_shown(options), i + 1, csv->header ? " (" : "",
+                        csv->header ? quote_text(name).text : "",
+                        csv->header ? ")" : "", frame->column[role].categories,
+                        frame->rows, i + 1);
+    }
+}
+
+enum err table_refuse_names(const struct frame *frame, struct why *why)
+{
+    const struct csv *const csv = &frame->csv;
+
+    if (!holds_names(&frame->classes, frame->rows))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "the labels, column %u (%s), are %u different words in %u "
+                   "rows, so names or ids rather than classes; --label COLUMN "
+                   "says where the labels are",
+                   csv->columns.label + 1,
+                   quote_text(csv_name(csv, csv->columns.label)).text,
+                   frame->classes.categories, frame->rows);
+}

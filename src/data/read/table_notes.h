@@ -1,0 +1,38 @@
+/*
+ * table_notes.h - sentences about a table that are no errors, and the one that
+ * is: labels that are names.
+ */
+#ifndef DATA_READ_TABLE_NOTES_H
+#define DATA_READ_TABLE_NOTES_H
+
+#include "data/source.h"
+#include "data/table/csv.h"
+#include "data/table/frame.h"
+
+/* What people call the source. */
+const char *source_shown(const struct source_options *options);
+/* Tell a sentence that is no error. */
+__attribute__((format(printf, 2, 3))) void
+source_note(const struct source_options *options, const char *format, ...);
+
+/* What was made of the columns that nobody said anything about. */
+void table_note_columns(const struct source_options *options,
+                        const struct csv *csv);
+/* The header looks like a row; `again` is the survey's. */
+void table_note_header(const struct source_options *options,
+                       const struct csv *csv, uint32_t again);
+/* Which columns became categories because of what is in them. */
+void table_note_words(const struct source_options *options,
+                      const struct frame *frame);
+/* Columns that hold ids and names. */
+void table_note_names(const struct source_options *options,
+                      const struct frame *frame);
+/* Categories that the training table does not have. */
+void table_note_unknown(const struct source_options *options,
+                        const struct frame *frame,
+                        const struct unknown_words *unknown);
+/* ERR_SHAPE: the labels are names rather than classes. */
+MUST_CHECK enum err table_refuse_names(const struct frame *frame,
+                                       struct why *why);
+
+#endif /* DATA_READ_TABLE_NOTES_H */
