@@ -4,7 +4,7 @@
  *   sim.c          start, main loop, end        network.c   packets, links
  *   coordinator.c  its process and disk jobs    worker.c    its processes
  *   relay.c        the relays between them      world.c     time, trace, digest
- *   faults.c       what goes wrong, and when
+ *   faults.c       what goes wrong, and when    inject.c    ... and how
  *
  * A process has lives.  What is under way for an earlier life (a timer, a
  * computation, a disk job) carries its number and comes to nothing.
@@ -372,12 +372,17 @@ void sim_relay_on(struct world *world, const struct happening *happening);
 /* Whom a worker dials: its relay, then another, then the coordinator. */
 uint32_t sim_relay_for(const struct world *world, uint32_t worker);
 
+/* --- inject.c --- */
+#define SLOWEST 20 /* Of a slow worker: times as long as usual. */
+void freeze(struct world *world, uint32_t node, time_us for_us);
+void thaw(struct world *world, uint32_t node);
+/* False: there is nobody to hit. */
+bool fault_inject(struct world *world, const struct sim_fault *fault);
+
 /* --- faults.c --- */
 void faults_begin(struct world *world);
 /* A step opened for the first time: the script may want something. */
 void faults_step_opened(struct world *world, uint32_t step);
 void faults_on(struct world *world, const struct happening *happening);
-void freeze(struct world *world, uint32_t node, time_us for_us);
-void thaw(struct world *world, uint32_t node);
 
 #endif /* SIM_WORLD_H */
