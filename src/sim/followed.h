@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "math/exact/follow.h"
 #include "math/exact/tally.h"
+#include "model/linear/bounds.h"
 #include "model/linear/problem.h"
 
 struct followed {

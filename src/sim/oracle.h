@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "core/star/coordinator.h"
 #include "math/exact/tally.h"
+#include "model/linear/bounds.h"
 #include "model/linear/part.h"
 #include "model/linear/problem.h"
 #include "optim/local.h"

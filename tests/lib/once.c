@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "data/make/gen.h"
+#include "model/linear/bounds.h"
 #include "model/linear/problem.h"
 #include "optim/optim.h"
 

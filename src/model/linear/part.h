@@ -9,6 +9,7 @@
 #define MODEL_PART_H
 
 #include "data/rows/reading.h"
+#include "model/linear/bounds.h"
 #include "model/linear/problem.h"
 
 struct part {

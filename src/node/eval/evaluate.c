@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "math/vec.h"
+#include "model/linear/bounds.h"
 #include "node/eval/compute.h"
 #include "optim/hidden.h"
 

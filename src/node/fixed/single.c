@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "model/linear/bounds.h"
 #include "node/eval/compute.h"
 #include "node/eval/evaluate.h"
 #include "node/eval/sequential.h"

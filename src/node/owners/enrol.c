@@ -15,6 +15,7 @@
 #include "data/span.h"
 #include "data/table/encode.h"
 #include "math/golden/golden.h"
+#include "model/linear/bounds.h"
 #include "model/linear/problem.h"
 #include "os/clock.h"
 #include "os/log.h"

@@ -19,6 +19,7 @@
 #include "core/roll.h"
 #include "core/star/homes.h"
 #include "data/rows/dataset.h"
+#include "model/linear/bounds.h"
 #include "model/linear/problem.h"
 
 struct parts {

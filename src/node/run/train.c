@@ -15,6 +15,7 @@
 #include "data/read/shared.h"
 #include "math/exact/follow.h"
 #include "math/golden/golden.h"
+#include "model/linear/bounds.h"
 #include "node/host/format.h"
 #include "node/host/posting.h"
 #include "node/host/result_file.h"

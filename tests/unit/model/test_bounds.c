@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/linear/bounds.h"
 #include "model/linear/problem.h"
 #include "model/make_data.h"
 

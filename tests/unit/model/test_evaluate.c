@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/linear/bounds.h"
 #include "model/linear/problem.h"
 
 enum { DIMS_MAX = 40, SUMS_MAX = DIMS_MAX * (DIMS_MAX + 1) / 2 };

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/linear/bounds.h"
 #include "model/linear/pairs.h"
 #include "model/linear/problem.h"
 

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "math/kernel/softmax.h"
+#include "model/linear/bounds.h"
 #include "model/metrics.h"
 
 enum { COLS_MAX = 24, CLASSES = 5, DIMS_MAX = COLS_MAX * CLASSES };
