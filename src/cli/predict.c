@@ -1,12 +1,5 @@
 /*
- * predict.c - `muster predict`: what a model says of rows, and how often it is
- * right where they have labels it knows.
- *
- *     model text --> weights in the data's columns --> scores --> labels
- *                                                        '--> metrics
- *
- * Labels are kept as read: rows to be judged may have none (a 0 by habit), or
- * others than the model was taught.
+ * predict.c - `muster predict`: what a model says of rows, shown.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,26 +13,18 @@
 #include "data/source.h"
 #include "data/span.h"
 #include "learn/input.h"
-#include "learn/rows.h"
+#include "learn/predict.h"
 #include "learn/save.h"
-#include "math/kernel/softmax.h"
-#include "model/metrics.h"
 #include "os/file/file.h"
 #include "os/file/input.h"
 #include "os/file/output.h"
 
-#define BLOCK_ROWS   256u /* Probabilities worked out at a time. */
 #define MODEL_BEGINS "solver_type "
 
 struct predict {
     struct cli *cli;
     struct model_file model;
-    struct dataset data;
-    bool loaded;
-    double *scores;      /* outputs a row, row after row. */
-    double *probability; /* The same, if wanted. */
-    struct metrics metrics;
-    uint32_t known; /* Rows whose label the model knows. */
+    struct prediction made;
     bool csv, probabilities;
 };
 
@@ -71,232 +56,27 @@ static void note(void *context, const char *sentence)
     say_note(context, "muster: %s", sentence);
 }
 
-/* A model that knows no columns takes tables by place, the label last. */
-static enum err know_columns(const struct model_file *model,
-                             struct encoder *stand_in, struct why *why)
+static enum err judge_rows(struct predict *predict, struct why *why)
 {
-    struct schema schema = {0};
-    enum err err;
-
-    if (model->encoder.column != NULL)
-        return ERR_OK;
-    err = schema_plain(&schema, model->features);
-    if (err == ERR_OK)
-        err = encoder_plain(stand_in, &schema);
-    stand_in->indexed = model->encoder.indexed;
-    stand_in->from_zero = model->encoder.from_zero;
-    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
-}
-
-/* Rows of LIBSVM text have a first field whether it means anything or not. */
-static void forget_labels(struct dataset *data)
-{
-    for (uint32_t i = 0; i < data->rows; i++)
-        data->y[i] = nan("");
-}
-
-static enum err load_rows(struct predict *predict, struct why *why)
-{
-    const uint32_t cols = model_file_weights(&predict->model);
     struct source_options source = input_options(&predict->cli->options.recipe);
-    struct encoder stand_in = {0};
     enum err err;
 
     source.spec = option_text(&predict->cli->options, OPT_DATA);
-    source.cols_min = cols;
-    source.cols_max = cols;
-    source.intercept = predict->model.intercept;
-    source.regression = true;
-    source.unlabelled = true;
-    source.encoder = &predict->model.encoder;
-    err = know_columns(&predict->model, &stand_in, why);
-    if (err != ERR_OK)
-        return err;
-    if (predict->model.encoder.column == NULL)
-        source.encoder = &stand_in;
-    if (source.storage == NULL && predict->model.encoder.wide)
-        source.storage = storage_name(STORAGE_F64);
     source.note = note;
     source.note_context = predict->cli;
-    err = source_load(&source, &predict->data, NULL, NULL, why);
-    encoder_close(&stand_in);
-    predict->loaded = err == ERR_OK;
-    if (err == ERR_OK && source.label != NULL &&
-        strcmp(source.label, LABEL_NONE) == 0)
-        forget_labels(&predict->data);
-    if (err == ERR_OK && predict->data.cols != cols)
-        return why_set(why, ERR_SHAPE, "%.200s has %u columns, the model %u",
-                       source.spec, predict->data.cols, cols);
+    predict->made.model = &predict->model;
+    err = predict_score(&predict->made, &source, why);
+    if (err == ERR_OK && predict->probabilities)
+        err = predict_probabilities(&predict->made, why);
+    if (err == ERR_OK)
+        err = predict_measure(&predict->made, why);
     return err;
-}
-
-static enum err score(struct predict *predict, struct why *why)
-{
-    const struct dataset *data = &predict->data;
-    const struct model_file *model = &predict->model;
-    const struct problem problem = {.data = data,
-                                    .model = model_ops(model->kind),
-                                    .isa = isa_best(),
-                                    .outputs = model->outputs};
-    double *inside =
-        mem_new((size_t)model->outputs * data->stride, sizeof *inside);
-    enum err err = ERR_NOMEM;
-
-    predict->scores =
-        mem_new((size_t)model->outputs * data->rows, sizeof(double));
-    if (inside != NULL && predict->scores != NULL) {
-        for (uint32_t k = 0; k < model->outputs; k++)
-            rows_weights_in(data, model->w + (size_t)k * data->cols,
-                            inside + (size_t)k * data->stride);
-        err = metrics_scores(&problem, inside, predict->scores);
-    }
-    mem_free(inside);
-    if (err == ERR_RANGE)
-        return why_set(why, err,
-                       "a score is not finite: the data's values or the "
-                       "model's weights are too large");
-    return err == ERR_OK ? err : why_set(why, err, "out of memory");
-}
-
-/* 1 / (1 + exp(-z)) by the exact kernel: the slope of the logistic loss for a
- * label of -1. */
-static void squash(const double *z, double *p, size_t count)
-{
-    double y[BLOCK_ROWS];
-
-    for (uint32_t i = 0; i < BLOCK_ROWS; i++)
-        y[i] = -1;
-    memcpy(p, z, count * sizeof *p);
-    for (size_t first = 0; first < count; first += BLOCK_ROWS) {
-        const size_t left = count - first;
-
-        kernel_slopes(isa_best(), LOSS_LOGISTIC, false, p + first, y, NULL,
-                      NULL, left < BLOCK_ROWS ? (uint32_t)left : BLOCK_ROWS);
-    }
-}
-
-/* One against the rest, each by itself: made to add up, as LIBLINEAR. */
-static void share(double *p, uint32_t outputs)
-{
-    double sum = 0;
-
-    for (uint32_t k = 0; k < outputs; k++)
-        sum += p[k];
-    for (uint32_t k = 0; k < outputs; k++)
-        p[k] /= sum;
-}
-
-static enum err make_probabilities(struct predict *predict, struct why *why)
-{
-    const enum model_kind kind = predict->model.kind;
-    const uint32_t outputs = predict->model.outputs;
-    const size_t count = (size_t)outputs * predict->data.rows;
-    double *p;
-
-    if (!predict->probabilities)
-        return ERR_OK;
-    if (kind != MODEL_LOGISTIC && kind != MODEL_SOFTMAX)
-        return why_set(why, ERR_SHAPE,
-                       "--probability needs a logistic or softmax model; this "
-                       "one is %s",
-                       model_ops(kind)->name);
-    p = mem_new(count, sizeof *p);
-    if (p == NULL)
-        return why_set(why, ERR_NOMEM, "out of memory");
-    predict->probability = p;
-    if (kind == MODEL_SOFTMAX)
-        memcpy(p, predict->scores, count * sizeof *p);
-    else
-        squash(predict->scores, p, count);
-    for (size_t at = 0; at < count && outputs > 1; at += outputs) {
-        if (kind == MODEL_SOFTMAX)
-            (void)softmax_probabilities(outputs, p + at);
-        else
-            share(p + at, outputs);
-    }
-    return ERR_OK;
-}
-
-/* The label said of a row; of regression the value itself. */
-static double said(const struct predict *predict, uint32_t row)
-{
-    const struct model_file *model = &predict->model;
-    const double *z = predict->scores + (size_t)row * model->outputs;
-
-    if (model->kind == MODEL_LINEAR)
-        return z[0];
-    if (model->outputs == 1)
-        return model->label[z[0] > 0];
-    return model->label[softmax_best(model->outputs, z)];
-}
-
-/* What the metrics call a label: -1 or +1, the number of its class, of
- * regression the label itself.  False if the model does not know it. */
-static bool truth_of(const struct model_file *model, double label, double *y)
-{
-    uint32_t k = 0;
-
-    *y = label;
-    if (model->classes == 0)
-        return !isnan(label);
-    while (k < model->classes && model->label[k] != label)
-        k++;
-    *y = model->outputs > 1 ? (double)k : (k == 1 ? 1 : -1);
-    return k < model->classes;
-}
-
-/* Rows of labels that the model does not know weigh 0. */
-static enum err measure_known(struct predict *predict)
-{
-    const struct model_file *model = &predict->model;
-    const struct dataset *data = &predict->data;
-    double *y = mem_new(data->rows, sizeof *y);
-    double *weight = mem_new(data->rows, sizeof *weight);
-    const struct scored_rows rows = {.z = predict->scores,
-                                     .y = y,
-                                     .weight = weight,
-                                     .rows = data->rows,
-                                     .outputs = model->outputs};
-    enum err err = y == NULL || weight == NULL ? ERR_NOMEM : ERR_OK;
-
-    for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++) {
-        const bool known = truth_of(model, data->y[row], &y[row]);
-
-        weight[row] = known ? 1 : 0;
-        predict->known += known;
-    }
-    if (err == ERR_OK && predict->known > 0)
-        err = metrics_of_scores(&predict->metrics, model_ops(model->kind),
-                                isa_best(), &rows);
-    mem_free(y);
-    mem_free(weight);
-    return err;
-}
-
-static enum err measure(struct predict *predict, struct why *why)
-{
-    enum err err;
-
-    predict->metrics = metrics_none();
-    err = measure_known(predict);
-    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
 
 /* In the model file's order: of two, what a positive score says first. */
 static uint32_t shown_class(const struct model_file *model, uint32_t index)
 {
     return model->outputs == 1 ? model->classes - 1 - index : index;
-}
-
-static double shown_probability(const struct predict *predict, uint32_t row,
-                                uint32_t index)
-{
-    const uint32_t outputs = predict->model.outputs;
-    const double *p = predict->probability + (size_t)row * outputs;
-
-    if (outputs == 1)
-        return index == 0 ? p[0] : 1 - p[0];
-    return p[index];
 }
 
 /* A label as the training table had it, behind `prefix`; in tables with quotes
@@ -348,29 +128,31 @@ static void put_row(const struct predict *predict, uint32_t row,
                     struct page *page)
 {
     const struct model_file *model = &predict->model;
-    const double *z = predict->scores + (size_t)row * model->outputs;
+    const double *z = predict->made.scores + (size_t)row * model->outputs;
 
-    put_label(predict, "", said(predict, row), page);
+    put_label(predict, "", predict_label(&predict->made, row), page);
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++)
         page_put(page, ",%.17g", z[k]);
     for (uint32_t k = 0; predict->probabilities && k < model->classes; k++)
-        page_put(page, predict->csv ? ",%.17g" : " %.10g",
-                 shown_probability(predict, row, k));
+        page_put(
+            page, predict->csv ? ",%.17g" : " %.10g",
+            predict_probability(&predict->made, row, shown_class(model, k)));
     page_put(page, "\n");
 }
 
 static void show_json(const struct predict *predict, const char *out)
 {
-    json_t *object = json_pack("{s:I, s:I, s:o, s:o}", "rows",
-                               (json_int_t)predict->data.rows, "known",
-                               (json_int_t)predict->known, "metrics",
-                               metrics_object(&predict->metrics), "predictions",
-                               out != NULL ? json_string(out) : json_array());
+    json_t *object = json_pack(
+        "{s:I, s:I, s:o, s:o}", "rows", (json_int_t)predict->made.data.rows,
+        "known", (json_int_t)predict->made.known, "metrics",
+        metrics_object(&predict->made.metrics), "predictions",
+        out != NULL ? json_string(out) : json_array());
     json_t *list = json_object_get(object, "predictions");
 
-    for (uint32_t row = 0; out == NULL && row < predict->data.rows; row++) {
-        const double label = said(predict, row);
+    for (uint32_t row = 0; out == NULL && row < predict->made.data.rows;
+         row++) {
+        const double label = predict_label(&predict->made, row);
         const char *word = model_file_word(&predict->model, label);
 
         (void)json_array_append_new(list, word != NULL ? json_string(word)
@@ -423,24 +205,24 @@ static void note_unmeasured(const struct predict *predict)
 static void show_text(const struct predict *predict, const char *out)
 {
     FILE *to = out != NULL ? stdout : stderr;
-    const uint32_t strange = predict->data.rows - predict->known;
+    const uint32_t strange = predict->made.data.rows - predict->made.known;
     char line[256];
 
     if (out == NULL && predict->cli->quiet)
         return;
-    metrics_list(&predict->metrics, first_metric(predict), METRICS, line,
+    metrics_list(&predict->made.metrics, first_metric(predict), METRICS, line,
                  sizeof line);
     if (line[0] != '\0')
         (void)fprintf(to, "metrics    %s\n", line);
     if (out != NULL)
-        (void)printf("written    %s, %u rows\n", out, predict->data.rows);
-    if (predict->known == 0 && has_labels(&predict->data))
+        (void)printf("written    %s, %u rows\n", out, predict->made.data.rows);
+    if (predict->made.known == 0 && has_labels(&predict->made.data))
         note_unmeasured(predict);
-    else if (strange > 0 && predict->known > 0)
+    else if (strange > 0 && predict->made.known > 0)
         say_note(predict->cli,
                  "muster: %u of %u rows have labels that the model does not "
                  "know; the metrics leave them out",
-                 strange, predict->data.rows);
+                 strange, predict->made.data.rows);
 }
 
 static enum err write_out(const struct predict *predict, const char *out,
@@ -450,7 +232,7 @@ static enum err write_out(const struct predict *predict, const char *out,
     enum err err = ERR_OK;
 
     put_head(predict, &page);
-    for (uint32_t row = 0; row < predict->data.rows; row++)
+    for (uint32_t row = 0; row < predict->made.data.rows; row++)
         put_row(predict, row, &page);
     if (page.failed)
         err = why_set(why, ERR_NOMEM, "out of memory");
@@ -501,13 +283,7 @@ static enum err execute(struct predict *predict, struct why *why)
     if (err == ERR_OK)
         err = take_model(predict, why);
     if (err == ERR_OK)
-        err = load_rows(predict, why);
-    if (err == ERR_OK)
-        err = score(predict, why);
-    if (err == ERR_OK)
-        err = make_probabilities(predict, why);
-    if (err == ERR_OK)
-        err = measure(predict, why);
+        err = judge_rows(predict, why);
     if (err == ERR_OK && (out != NULL || !predict->cli->json))
         err = write_out(predict, out, why);
     if (err == ERR_OK && predict->cli->json)
@@ -523,10 +299,7 @@ int predict_command(struct cli *cli)
     struct why why = {0};
     const enum err err = execute(&predict, &why);
 
-    mem_free(predict.scores);
-    mem_free(predict.probability);
-    if (predict.loaded)
-        dataset_close(&predict.data);
+    predict_close(&predict.made);
     model_file_close(&predict.model);
     return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
 }

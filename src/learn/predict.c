@@ -1,0 +1,248 @@
+/*
+ * predict.c - rows scored by a model: the part of `muster predict` and of
+ * muster_predict that is the same.
+ */
+#include "learn/predict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "learn/rows.h"
+#include "math/kernel/kernel.h"
+#include "math/kernel/softmax.h"
+
+#define BLOCK_ROWS 256u /* Probabilities worked out at a time. */
+
+/* A model that knows no columns takes tables by place, the label last. */
+static enum err know_columns(const struct model_file *model,
+                             struct encoder *stand_in, struct why *why)
+{
+    struct schema schema = {0};
+    enum err err;
+
+    if (model->encoder.column != NULL)
+        return ERR_OK;
+    err = schema_plain(&schema, model->features);
+    if (err == ERR_OK)
+        err = encoder_plain(stand_in, &schema);
+    stand_in->indexed = model->encoder.indexed;
+    stand_in->from_zero = model->encoder.from_zero;
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+/* Rows of LIBSVM text have a first field whether it means anything or not. */
+static void forget_labels(struct dataset *data)
+{
+    for (uint32_t i = 0; i < data->rows; i++)
+        data->y[i] = nan("");
+}
+
+static enum err load_rows(struct prediction *prediction,
+                          struct source_options *source, struct why *why)
+{
+    const struct model_file *const model = prediction->model;
+    const uint32_t cols = model_file_weights(model);
+    struct encoder stand_in = {0};
+    struct encoder encoder = model->encoder; /* Fitted, so only read. */
+    enum err err = know_columns(model, &stand_in, why);
+
+    source->cols_min = cols;
+    source->cols_max = cols;
+    source->intercept = model->intercept;
+    source->regression = true;
+    source->unlabelled = true;
+    source->encoder = encoder.column == NULL ? &stand_in : &encoder;
+    if (source->storage == NULL && encoder.wide)
+        source->storage = storage_name(STORAGE_F64);
+    if (err == ERR_OK)
+        err = source_load(source, &prediction->data, NULL, NULL, why);
+    encoder_close(&stand_in);
+    source->encoder = NULL;
+    prediction->loaded = err == ERR_OK;
+    if (err == ERR_OK && source->label != NULL &&
+        strcmp(source->label, LABEL_NONE) == 0)
+        forget_labels(&prediction->data);
+    if (err == ERR_OK && prediction->data.cols != cols)
+        return why_set(why, ERR_SHAPE, "%.200s has %u columns, the model %u",
+                       source->spec != NULL ? source->spec : "the data",
+                       prediction->data.cols, cols);
+    return err;
+}
+
+static enum err score(struct prediction *prediction, struct why *why)
+{
+    const struct dataset *data = &prediction->data;
+    const struct model_file *model = prediction->model;
+    const struct problem problem = {.data = data,
+                                    .model = model_ops(model->kind),
+                                    .isa = isa_best(),
+                                    .outputs = model->outputs};
+    double *inside =
+        mem_new((size_t)model->outputs * data->stride, sizeof *inside);
+    enum err err = ERR_NOMEM;
+
+    prediction->scores =
+        mem_new((size_t)model->outputs * data->rows, sizeof(double));
+    if (inside != NULL && prediction->scores != NULL) {
+        for (uint32_t k = 0; k < model->outputs; k++)
+            rows_weights_in(data, model->w + (size_t)k * data->cols,
+                            inside + (size_t)k * data->stride);
+        err = metrics_scores(&problem, inside, prediction->scores);
+    }
+    mem_free(inside);
+    if (err == ERR_RANGE)
+        return why_set(why, err,
+                       "a score is not finite: the data's values or the "
+                       "model's weights are too large");
+    return err == ERR_OK ? err : why_set(why, err, "out of memory");
+}
+
+enum err predict_score(struct prediction *prediction,
+                       struct source_options *source, struct why *why)
+{
+    const enum err err = load_rows(prediction, source, why);
+
+    return err == ERR_OK ? score(prediction, why) : err;
+}
+
+/* 1 / (1 + exp(-z)) by the exact kernel: the slope of the logistic loss for a
+ * label of -1. */
+static void squash(const double *z, double *p, size_t count)
+{
+    double y[BLOCK_ROWS];
+
+    for (uint32_t i = 0; i < BLOCK_ROWS; i++)
+        y[i] = -1;
+    memcpy(p, z, count * sizeof *p);
+    for (size_t first = 0; first < count; first += BLOCK_ROWS) {
+        const size_t left = count - first;
+
+        kernel_slopes(isa_best(), LOSS_LOGISTIC, false, p + first, y, NULL,
+                      NULL, left < BLOCK_ROWS ? (uint32_t)left : BLOCK_ROWS);
+    }
+}
+
+/* One against the rest, each by itself: made to add up, as LIBLINEAR. */
+static void share(double *p, uint32_t outputs)
+{
+    double sum = 0;
+
+    for (uint32_t k = 0; k < outputs; k++)
+        sum += p[k];
+    for (uint32_t k = 0; k < outputs; k++)
+        p[k] /= sum;
+}
+
+enum err predict_probabilities(struct prediction *prediction, struct why *why)
+{
+    const enum model_kind kind = prediction->model->kind;
+    const uint32_t outputs = prediction->model->outputs;
+    const size_t count = (size_t)outputs * prediction->data.rows;
+    double *p;
+
+    if (kind != MODEL_LOGISTIC && kind != MODEL_SOFTMAX)
+        return why_set(why, ERR_SHAPE,
+                       "--probability needs a logistic or softmax model; this "
+                       "one is %s",
+                       model_ops(kind)->name);
+    p = mem_new(count, sizeof *p);
+    if (p == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    prediction->probability = p;
+    if (kind == MODEL_SOFTMAX)
+        memcpy(p, prediction->scores, count * sizeof *p);
+    else
+        squash(prediction->scores, p, count);
+    for (size_t at = 0; at < count && outputs > 1; at += outputs) {
+        if (kind == MODEL_SOFTMAX)
+            (void)softmax_probabilities(outputs, p + at);
+        else
+            share(p + at, outputs);
+    }
+    return ERR_OK;
+}
+
+double predict_label(const struct prediction *prediction, uint32_t row)
+{
+    const struct model_file *model = prediction->model;
+    const double *z = prediction->scores + (size_t)row * model->outputs;
+
+    if (model->kind == MODEL_LINEAR)
+        return z[0];
+    if (model->outputs == 1)
+        return model->label[z[0] > 0];
+    return model->label[softmax_best(model->outputs, z)];
+}
+
+double predict_probability(const struct prediction *prediction, uint32_t row,
+                           uint32_t k)
+{
+    const uint32_t outputs = prediction->model->outputs;
+    const double *p = prediction->probability + (size_t)row * outputs;
+
+    if (outputs == 1)
+        return k == 1 ? p[0] : 1 - p[0];
+    return p[k];
+}
+
+/* What the metrics call a label: -1 or +1, the number of its class, of
+ * regression the label itself.  False if the model does not know it. */
+static bool truth_of(const struct model_file *model, double label, double *y)
+{
+    uint32_t k = 0;
+
+    *y = label;
+    if (model->classes == 0)
+        return !isnan(label);
+    while (k < model->classes && model->label[k] != label)
+        k++;
+    *y = model->outputs > 1 ? (double)k : (k == 1 ? 1 : -1);
+    return k < model->classes;
+}
+
+/* Rows of labels that the model does not know weigh 0. */
+static enum err measure_known(struct prediction *prediction)
+{
+    const struct model_file *model = prediction->model;
+    const struct dataset *data = &prediction->data;
+    double *y = mem_new(data->rows, sizeof *y);
+    double *weight = mem_new(data->rows, sizeof *weight);
+    const struct scored_rows rows = {.z = prediction->scores,
+                                     .y = y,
+                                     .weight = weight,
+                                     .rows = data->rows,
+                                     .outputs = model->outputs};
+    enum err err = y == NULL || weight == NULL ? ERR_NOMEM : ERR_OK;
+
+    for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++) {
+        const bool known = truth_of(model, data->y[row], &y[row]);
+
+        weight[row] = known ? 1 : 0;
+        prediction->known += known;
+    }
+    if (err == ERR_OK && prediction->known > 0)
+        err = metrics_of_scores(&prediction->metrics, model_ops(model->kind),
+                                isa_best(), &rows);
+    mem_free(y);
+    mem_free(weight);
+    return err;
+}
+
+enum err predict_measure(struct prediction *prediction, struct why *why)
+{
+    enum err err;
+
+    prediction->metrics = metrics_none();
+    err = measure_known(prediction);
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+void predict_close(struct prediction *prediction)
+{
+    mem_free(prediction->scores);
+    mem_free(prediction->probability);
+    if (prediction->loaded)
+        dataset_close(&prediction->data);
+    *prediction = (struct prediction){.model = prediction->model};
+}

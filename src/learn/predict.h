@@ -1,0 +1,51 @@
+/*
+ * predict.h - what a model says of rows, and how often it is right where they
+ * have labels that it knows.
+ *
+ *     model text --> weights in the data's columns --> scores --> labels
+ *                                                        '--> metrics
+ *
+ * Labels are kept as read: rows to be judged may have none (a 0 by habit), or
+ * others than the model was taught.
+ */
+#ifndef LEARN_PREDICT_H
+#define LEARN_PREDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "data/source.h"
+#include "model/file.h"
+#include "model/metrics.h"
+
+/* Zeroed but for the model it may be closed. */
+struct prediction {
+    const struct model_file *model; /* The caller's. */
+    struct dataset data;
+    bool loaded;
+    double *scores;      /* outputs a row, row after row. */
+    double *probability; /* The same, once asked for. */
+    struct metrics metrics;
+    uint32_t known; /* Rows whose label the model knows. */
+};
+
+/* Read the rows that `source` names, with the model's columns, and score them.
+ * What of `source` the model decides is set here. */
+MUST_CHECK enum err predict_score(struct prediction *prediction,
+                                  struct source_options *source,
+                                  struct why *why);
+/* After predict_score.  ERR_SHAPE if the model has none. */
+MUST_CHECK enum err predict_probabilities(struct prediction *prediction,
+                                          struct why *why);
+/* Metrics over the rows with labels that the model knows. */
+MUST_CHECK enum err predict_measure(struct prediction *prediction,
+                                    struct why *why);
+/* The label said of a row; of regression the value itself. */
+double predict_label(const struct prediction *prediction, uint32_t row);
+/* The probability of class k, in the order of the model's labels. */
+double predict_probability(const struct prediction *prediction, uint32_t row,
+                           uint32_t k);
+void predict_close(struct prediction *prediction);
+
+#endif /* LEARN_PREDICT_H */
