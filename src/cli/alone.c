@@ -68,9 +68,11 @@ static enum err open_keep(struct alone *alone, struct why *why)
         err = run_choose_folder(run, why);
     if (err == ERR_OK)
         err = run_open_folder(run, why);
-    if (err == ERR_OK)
-        err = keep_open(run->out, &alone->setup->config, false,
-                        &alone->run->keep, why);
+    if (err == ERR_OK) {
+        const struct digest config = config_digest(alone->setup);
+
+        err = keep_open(run->out, &config, false, &alone->run->keep, why);
+    }
     return err;
 }
 
@@ -157,8 +159,9 @@ static enum err resume(struct alone *alone, struct single_hooks *hooks,
                        struct why *why)
 {
     struct run *run = alone->run;
-    const enum err err = keep_open(run->out, &alone->setup->config, true,
-                                   &alone->run->keep, why);
+    const struct digest config = config_digest(alone->setup);
+    const enum err err =
+        keep_open(run->out, &config, true, &alone->run->keep, why);
 
     if (err == ERR_OK)
         (void)keep_state(alone->run->keep, &hooks->state, &hooks->state_size);

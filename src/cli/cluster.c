@@ -136,7 +136,7 @@ static struct train_options options_of(struct run *run)
         .bulk = bulk_of(option_text(options, OPT_BULK)),
         .verify = setup->verify,
         .audit = setup->audit,
-        .config = setup->config,
+        .config = config_digest(setup),
         .delay = setup->delay,
         .chaos = setup->chaos,
         .stints = option_given(options, OPT_TRACE),

@@ -3,6 +3,7 @@
  */
 #include "learn/recipe.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -44,6 +45,24 @@ enum err recipe_put(struct recipe *recipe, int id, const char *text,
                     enum origin origin, struct why *why)
 {
     return setting_put(&recipe->setting[id], recipe_row(id), text, origin, why);
+}
+
+enum err recipe_record_real(struct recipe *recipe, int id, double value,
+                            struct why *why)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%.17g", value);
+    return recipe_put(recipe, id, text, ORIGIN_DEFAULT, why);
+}
+
+enum err recipe_record_count(struct recipe *recipe, int id, uint32_t value,
+                             struct why *why)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%u", value);
+    return recipe_put(recipe, id, text, ORIGIN_DEFAULT, why);
 }
 
 enum err recipe_init(struct recipe *recipe, struct why *why)

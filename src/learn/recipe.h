@@ -124,6 +124,11 @@ MUST_CHECK enum err recipe_set(struct recipe *recipe, const char *name,
 /* The same by number, and for values that others imply (ORIGIN_DEFAULT). */
 MUST_CHECK enum err recipe_put(struct recipe *recipe, int id, const char *text,
                                enum origin origin, struct why *why);
+/* Values that were worked out, for whoever asks what was chosen. */
+MUST_CHECK enum err recipe_record_real(struct recipe *recipe, int id,
+                                       double value, struct why *why);
+MUST_CHECK enum err recipe_record_count(struct recipe *recipe, int id,
+                                        uint32_t value, struct why *why);
 
 /* Its row, and the number of a name or alias; RECIPE_OPTIONS: none. */
 const struct option *recipe_row(int id);

@@ -81,8 +81,7 @@ struct setup {
     uint32_t *home_chunk, *home_slot; /* Behind `homes`, which is the code's. */
     struct code_homes homes;
     struct optim_options optim;
-    double scale;         /* Of objectives when they are shown: numbers.h. */
-    struct digest config; /* Of everything that decides the bits. */
+    double scale; /* Of objectives when they are shown: numbers.h. */
 };
 
 #define AUTO_NAME    "auto"
@@ -123,7 +122,8 @@ struct optim_options setup_optim(const struct setup *setup,
 
 struct problem setup_problem(const struct setup *setup);
 
-/* learn/config_digest.c */
+/* learn/config_digest.c: of everything that decides the bits, the rows
+ * included. */
 struct digest config_digest(const struct setup *setup);
 
 /* Metrics of weights as the training data's columns lie, on another set or on

@@ -1,0 +1,369 @@
+/*
+ * workers.c - how many workers, which code, and whether they go together: all
+ * that is known before a row is read.
+ */
+#include "learn/workers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "code/preset.h"
+#include "learn/habit.h"
+#include "learn/private.h"
+#include "learn/trust.h"
+#include "os/run/threads.h"
+
+#define PLAIN_NAME        "plain"
+#define SIMULATED_WORKERS 8u
+#define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
+
+/* Options that mean nothing without workers. */
+static const int needs_workers[] = {
+    OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,     OPT_STOP,    OPT_DECODE,
+    OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS,    OPT_LOCAL,   OPT_SPEEDS,
+    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,       OPT_RESPAWN, OPT_STALENESS,
+    OPT_VERIFY,   OPT_AUDIT,      OPT_DATA_SHARED, OPT_SHIP,
+};
+
+static enum err refuse_without_workers(const struct recipe *recipe,
+                                       struct why *why)
+{
+    const size_t count = sizeof needs_workers / sizeof *needs_workers;
+
+    for (size_t i = 0; i < count; i++)
+        if (recipe_given(recipe, needs_workers[i]))
+            return why_set(why, ERR_SHAPE,
+                           "--%s needs workers; add -n N, the number of them",
+                           recipe_row(needs_workers[i])->name);
+    return ERR_OK;
+}
+
+static bool keeps_state(const struct recipe *recipe)
+{
+    return recipe_given(recipe, OPT_OUT) || recipe_given(recipe, OPT_RESUME) ||
+           recipe_flag(recipe, OPT_SYNC) ||
+           recipe_given(recipe, OPT_PREEMPT_NOTICE) ||
+           recipe_given(recipe, OPT_MAX_TIME);
+}
+
+static void count_workers(struct setup *setup, const struct recipe *recipe)
+{
+    const struct setting *span = &recipe->setting[OPT_WORKERS];
+    const bool listens = recipe_given(recipe, OPT_LISTEN);
+
+    setup->local = (uint32_t)recipe_count(recipe, OPT_N);
+    setup->slots = span->text != NULL ? (uint32_t)span->low : setup->local;
+    if (private_wanted(recipe))
+        setup->slots = private_files(recipe);
+    /* A run that is kept has a coordinator, and so at least one worker. */
+    if (setup->slots == 0 &&
+        (listens || (keeps_state(recipe) && !setup->terms.alone))) {
+        setup->slots = 1;
+        setup->local = listens ? 0 : 1;
+    }
+    if (span->text != NULL && !recipe_given(recipe, OPT_N) && !listens)
+        setup->local = setup->slots;
+    if (setup->slots == 0 && setup->terms.simulated)
+        setup->slots = SIMULATED_WORKERS;
+    setup->workers_max = span->text != NULL && span->high > span->low
+                             ? (uint32_t)span->high
+                             : setup->slots + SPARE_SEATS;
+    if (setup->workers_max < setup->local)
+        setup->workers_max = setup->local;
+}
+
+/* Late answers are those of `ignore`: --staleness alone asks for it. */
+static const char *default_code(const struct recipe *recipe)
+{
+    return recipe_given(recipe, OPT_STALENESS) ? "ignore" : DEFAULT_CODE;
+}
+
+static enum exactness wanted_class(const struct recipe *recipe)
+{
+    const char *wanted = recipe_text(recipe, OPT_EXACT);
+
+    for (int i = EXACT_BITWISE; wanted != NULL && i < EXACT_APPROX; i++)
+        if (strcmp(wanted, exactness_name((enum exactness)i)) == 0)
+            return (enum exactness)i;
+    return EXACT_APPROX;
+}
+
+/* --code auto begins as the default does, and stays bitwise unless told. */
+static const char *choose_auto(struct setup *setup, const struct recipe *recipe)
+{
+    setup->adapt = true;
+    setup->worst =
+        recipe_given(recipe, OPT_EXACT) ? wanted_class(recipe) : EXACT_BITWISE;
+    return DEFAULT_CODE;
+}
+
+/* Workers that the code is chosen for.  Of a run that others may join the one
+ * it begins with is only the first: the default is theirs, and the coordinator
+ * fits it to those who are there. */
+static uint32_t planned(const struct setup *setup, const struct recipe *recipe)
+{
+    const bool joined = recipe_given(recipe, OPT_LISTEN) &&
+                        recipe_text(recipe, OPT_CODE) == NULL;
+    const uint32_t least = joined ? 2 : 1;
+
+    return setup->slots < least ? least : setup->slots;
+}
+
+/* One worker needs no code; the receipts call that plain. */
+static enum err choose_code(struct setup *setup, const struct recipe *recipe,
+                            struct why *why)
+{
+    const char *name = recipe_text(recipe, OPT_CODE);
+    const bool plain = planned(setup, recipe) == 1 && name == NULL &&
+                       !recipe_given(recipe, OPT_STALENESS);
+    const uint64_t stragglers = recipe_count(recipe, OPT_STRAGGLERS);
+    struct preset_options preset;
+    enum err err;
+
+    if (plain && recipe_given(recipe, OPT_STRAGGLERS) && stragglers > 0)
+        return why_set(why, ERR_SHAPE,
+                       "--stragglers %llu needs at least %llu workers; there "
+                       "is one",
+                       (unsigned long long)stragglers,
+                       (unsigned long long)stragglers + 1);
+    if (plain || name == NULL)
+        name = plain ? "uncoded" : default_code(recipe);
+    if (strcmp(name, AUTO_NAME) == 0)
+        name = choose_auto(setup, recipe);
+    err = code_inputs_load(&setup->inputs, recipe, name, why);
+    if (err != ERR_OK)
+        return err;
+    preset = code_options(recipe, name, planned(setup, recipe), &setup->inputs);
+    if (plain)
+        preset.stragglers = 0;
+    err = preset_spec(&preset, &setup->code, why);
+    if (err == ERR_OK && plain)
+        (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
+                       PLAIN_NAME);
+    return err == ERR_UNKNOWN ? why_in(why, err, "--code") : err;
+}
+
+/* Which jobs take no relays: core/star/leaves.c. */
+static enum err check_fanout(const struct setup *setup,
+                             const struct recipe *recipe, struct why *why)
+{
+    if (!recipe_given(recipe, OPT_FANOUT) || !code_spec_products(&setup->code))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--fanout does not go with --code mds: relays keep vectors "
+                   "as long as the model, not as the rows; leave one of them "
+                   "out");
+}
+
+/* Line searches and curvature pairs: two sums must be over the same rows. */
+bool workers_search(const struct recipe *recipe)
+{
+    const char *name = recipe_text(recipe, OPT_OPTIM);
+
+    return name != NULL &&
+           (strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0);
+}
+
+/* A numeric code that does not keep its promise is approximate; who asked for
+ * more is told what would. */
+static enum err check_certificate(const struct setup *setup,
+                                  const struct recipe *recipe,
+                                  const struct code *code, struct why *why)
+{
+    const double worst = code->certificate.worst_residual;
+
+    if (code->carrier == CARRIER_TALLY || worst <= CODE_RESIDUAL_MAX ||
+        code_spec_estimates(&code->spec) ||
+        wanted_class(recipe) == EXACT_APPROX)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "code %s with %u workers and %u stragglers restores the "
+                   "gradient only to %.1e where --exact %s wants %.0e; use "
+                   "`rep`, which is exact",
+                   setup->code.name, code->slots, code->spec.stragglers, worst,
+                   recipe_text(recipe, OPT_EXACT), CODE_RESIDUAL_MAX);
+}
+
+/* Build once for real: the only honest answer to whether it fits. */
+enum err workers_try_code(struct setup *setup, const struct recipe *recipe,
+                          uint32_t chunks, struct why *why)
+{
+    struct code code = {0};
+    enum err err;
+
+    if (setup->slots == 0) {
+        setup->exactness = EXACT_BITWISE;
+        return ERR_OK;
+    }
+    err = code_build(&code, &setup->code, planned(setup, recipe), chunks, why);
+    setup->exactness = code.exactness;
+    if (setup->adapt && setup->worst == EXACT_APPROX)
+        setup->exactness = EXACT_APPROX;
+    setup->certificate = code.certificate;
+    if (err == ERR_OK)
+        err = check_certificate(setup, recipe, &code, why);
+    code_close(&code);
+    if (err != ERR_OK)
+        return err;
+    if (setup->exactness > wanted_class(recipe))
+        return why_set(
+            why, ERR_SHAPE,
+            "code %s gives %s steps, which --exact %s refuses; `muster codes` "
+            "lists the class of each",
+            setup->code.name, exactness_name(setup->exactness),
+            recipe_text(recipe, OPT_EXACT));
+    if (setup->exactness == EXACT_APPROX && workers_search(recipe))
+        return why_set(
+            why, ERR_SHAPE,
+            "--optim %s compares sums over all rows, and code %s leaves some "
+            "out; take an exact code (steal, frc, rep, uncoded) or --optim agd",
+            recipe_text(recipe, OPT_OPTIM), setup->code.name);
+    return ERR_OK;
+}
+
+static enum err choose_machine(struct setup *setup, struct recipe *recipe,
+                               struct why *why)
+{
+    const uint32_t each = setup->local == 0 ? 1 : setup->local;
+    uint32_t threads = threads_available() / each;
+    enum err err = isa_choose(recipe_text(recipe, OPT_ISA), why);
+
+    if (err != ERR_OK)
+        return err;
+    setup->isa = isa_best();
+    if (threads == 0)
+        threads = 1;
+    if (recipe_text(recipe, OPT_THREADS) == NULL) {
+        setup->threads = threads;
+        return recipe_record_count(recipe, OPT_THREADS, threads, why);
+    }
+    setup->threads = (uint32_t)recipe_count(recipe, OPT_THREADS);
+    return ERR_OK;
+}
+
+static bool is_local(const struct recipe *recipe)
+{
+    const char *code = recipe_text(recipe, OPT_CODE);
+
+    return code != NULL && strcmp(code, "local") == 0;
+}
+
+/* Own steps are those of gd or sgd; nobody sees the gradient of the whole. */
+static enum err take_local(struct setup *setup, struct recipe *recipe,
+                           struct why *why)
+{
+    static const int useless[] = {OPT_TOL, OPT_GAP, OPT_EPS};
+    const char *optim = recipe_text(recipe, OPT_OPTIM);
+    const bool local = is_local(recipe);
+    enum err err = code_every(recipe, &setup->every, why);
+
+    if (err != ERR_OK || (!local && setup->every == 0))
+        return err;
+    if (!local && !setup->terms.compares)
+        return why_set(why, ERR_SHAPE, "--local goes with --code local");
+    if (setup->every == 0)
+        return why_set(why, ERR_SHAPE,
+                       "--code local needs --local H, the steps between two "
+                       "averages, or --local once");
+    if (!recipe_given(recipe, OPT_OPTIM))
+        return recipe_put(recipe, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
+    if (strcmp(optim, "gd") != 0 && strcmp(optim, "sgd") != 0)
+        return why_set(why, ERR_SHAPE,
+                       "code local averages the weights of gd or sgd; --optim "
+                       "%s keeps more than weights",
+                       optim);
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
+        if (setup->every > 1 && recipe_given(recipe, useless[i]))
+            return why_set(why, ERR_SHAPE,
+                           "--%s means nothing to code local: no worker sees "
+                           "the gradient of all rows",
+                           recipe_row(useless[i])->name);
+    return ERR_OK;
+}
+
+/* One row after the other: one pass unless said otherwise, no workers, and a
+ * rate of its own. */
+static enum err take_sgd(const struct setup *setup, struct recipe *recipe,
+                         struct why *why)
+{
+    static const int useless[] = {OPT_SCHEDULE, OPT_DECAY, OPT_TOL, OPT_GAP,
+                                  OPT_EPS};
+
+    if (!recipe_given(recipe, OPT_OPTIM) ||
+        strcmp(recipe_text(recipe, OPT_OPTIM), "sgd") != 0)
+        return ERR_OK;
+    if (setup->slots > 0 && !is_local(recipe))
+        return why_set(
+            why, ERR_SHAPE,
+            "--optim sgd goes from row to row, each step needing the one "
+            "before, so there is nothing to share among workers; leave out -n, "
+            "--listen and --out, average what each makes of its own rows "
+            "(--code local --local once), or take --optim lbfgs, newton or "
+            "agd");
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
+        if (recipe_given(recipe, useless[i]))
+            return why_set(why, ERR_SHAPE,
+                           "--%s means nothing to --optim sgd: its rate is "
+                           "RATE / (1 + rows seen), and it ends after --steps "
+                           "passes over the rows",
+                           recipe_row(useless[i])->name);
+    return recipe_put(recipe, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
+}
+
+static enum err refuse_shared_blocks(const struct setup *setup,
+                                     const struct recipe *recipe,
+                                     struct why *why)
+{
+    if (!code_spec_products(&setup->code) ||
+        recipe_text(recipe, OPT_DATA_SHARED) == NULL)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "code %s sends each worker its block of coded data, and "
+                   "--data-shared has only rows; leave it out, or take steal "
+                   "or cb",
+                   setup->code.name);
+}
+
+enum err setup_workers(struct setup *setup, struct recipe *recipe,
+                       struct why *why)
+{
+    const char *delay = recipe_text(recipe, OPT_DELAY);
+    const char *chaos = recipe_text(recipe, OPT_CHAOS);
+    enum err err;
+
+    *setup = (struct setup){.terms = setup->terms};
+    err = habit_settings(recipe, why);
+    if (err != ERR_OK)
+        return err;
+    count_workers(setup, recipe);
+    if (setup->slots == 0)
+        err = refuse_without_workers(recipe, why);
+    if (err == ERR_OK)
+        err = take_local(setup, recipe, why);
+    if (err == ERR_OK)
+        err = take_sgd(setup, recipe, why);
+    if (err == ERR_OK)
+        err = choose_code(setup, recipe, why);
+    if (err == ERR_OK && private_wanted(recipe))
+        err = private_choose(setup, recipe, why);
+    if (err == ERR_OK)
+        err = refuse_shared_blocks(setup, recipe, why);
+    if (err == ERR_OK)
+        err = trust_choose(setup, recipe, why);
+    if (err == ERR_OK)
+        err = check_fanout(setup, recipe, why);
+    if (err == ERR_OK)
+        err = choose_machine(setup, recipe, why);
+    if (err == ERR_OK && delay != NULL)
+        err = delay_load(delay, recipe_count(recipe, OPT_SEED), &setup->delay,
+                         &setup->delay_files, why);
+    if (err == ERR_OK && chaos != NULL)
+        err = chaos_parse(chaos, &setup->chaos, why);
+    if (err == ERR_FORMAT)
+        err = ERR_RANGE; /* The command line's fault, not a file's. */
+    /* Chunks are not known yet; any number finds n < s+1 before the data are
+     * read, which may take a while. */
+    if (err == ERR_OK && !private_wanted(recipe))
+        err = workers_try_code(setup, recipe, planned(setup, recipe), why);
+    return err;
+}

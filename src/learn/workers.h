@@ -1,0 +1,17 @@
+/*
+ * workers.h - what setup.c asks of workers and codes.
+ */
+#ifndef LEARN_WORKERS_H
+#define LEARN_WORKERS_H
+
+#include "learn/setup.h"
+
+/* Line searches and curvature pairs: two sums must be over the same rows. */
+bool workers_search(const struct recipe *recipe);
+/* Build the code once for real, the only honest answer to whether it fits, and
+ * note how exact its steps are.  ERR_SHAPE. */
+MUST_CHECK enum err workers_try_code(struct setup *setup,
+                                     const struct recipe *recipe,
+                                     uint32_t chunks, struct why *why);
+
+#endif /* LEARN_WORKERS_H */
