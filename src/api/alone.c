@@ -53,37 +53,45 @@ static enum err sum_chunks(struct alone *a, const struct evaluation *what)
         .tally = &a->total,
     };
 
-    follow_exponents(&a->follow, what->kind, a->exponent);
+    const enum err err = scale_exponents(&a->follow.scale, what, a->exponent);
+
+    if (err != ERR_OK)
+        return err;
     tally_clear(&a->total);
     return user_compute_run(&a->compute, &work, NULL);
 }
 
-static enum follow_verdict judge(struct alone *a, const struct evaluation *what,
-                                 enum err err)
+static enum scale_verdict judge(struct alone *a, const struct evaluation *what,
+                                enum err err)
 {
+    enum scale_verdict verdict = SCALE_AGAIN;
+
+    /* What is not finite need not be tried on all scales. */
+    while (err == ERR_RANGE && verdict == SCALE_AGAIN)
+        verdict = scale_refused(&a->follow.scale, what->kind);
+    if (err == ERR_RANGE)
+        return verdict;
     if (err == ERR_TOOBIG)
-        return follow_refuse(&a->follow, what->kind);
+        return scale_refused(&a->follow.scale, what->kind);
     (void)tally_gradient(&a->total, a->exponent, a->sums);
-    return follow_take(&a->follow, what->kind, a->sums);
+    return scale_stands(&a->follow.scale, what->kind, a->sums);
 }
 
 /* ERR_RANGE: not finite, or beyond any scale. */
 static enum err evaluate(struct alone *a, const struct evaluation *what)
 {
-    enum follow_verdict verdict;
+    enum scale_verdict verdict;
 
     do {
         const enum err err = sum_chunks(a, what);
 
-        if (err == ERR_RANGE)
-            follow_despair(&a->follow, what->kind);
-        if (err != ERR_OK && err != ERR_TOOBIG)
+        if (err != ERR_OK && err != ERR_TOOBIG && err != ERR_RANGE)
             return err;
         verdict = judge(a, what, err);
-    } while (verdict == FOLLOW_AGAIN);
-    if (verdict == FOLLOW_NO_FUNCTION)
+    } while (verdict == SCALE_AGAIN);
+    if (verdict == SCALE_NO_FUNCTION)
         return ERR_MISMATCH;
-    return verdict == FOLLOW_STANDS ? ERR_OK : ERR_RANGE;
+    return verdict == SCALE_STANDS ? ERR_OK : ERR_RANGE;
 }
 
 static enum err explain(const struct alone *a, enum err err, struct why *why)

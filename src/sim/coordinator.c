@@ -633,6 +633,25 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
 
 /* --- set-up -------------------------------------------------------------- */
 
+/* The oracle's bounds, which are no state of its loop. */
+static enum err exponents(struct scale *self, const struct evaluation *what,
+                          int16_t *exponent)
+{
+    return oracle_scale(((struct sim_scale *)self)->oracle, what, exponent);
+}
+
+static enum err make_scale(struct world *world)
+{
+    static const struct scale_ops ops = {.exponents = exponents};
+    const struct oracle *oracle = &world->oracle;
+
+    world->coordinator.scale = (struct sim_scale){{&ops}, oracle};
+    return oracle->followed.on
+               ? follow_init(&world->coordinator.follow, oracle->followed.dims,
+                             oracle->chunks)
+               : ERR_OK;
+}
+
 static void fill_options(struct world *world)
 {
     const struct sim_options *from = world->options;
@@ -662,10 +681,10 @@ static void fill_options(struct world *world)
         .links_max = world->coordinator.door.links,
         .leaves_max = world->coordinator.leaves,
         .optim = from->optim,
-        .scale = oracle_scale,
+        .scale = from->follow ? &world->coordinator.follow.scale
+                              : &world->coordinator.scale.scale,
         .slopes = oracle_slopes,
-        .scale_context = &world->oracle,
-        .follow = from->follow,
+        .slopes_context = &world->oracle,
         .own_data = from->own_data,
         .delay = from->delay,
         .suspect_us = from->suspect_us,
@@ -732,7 +751,8 @@ enum err sim_coordinator_init(struct world *world, struct why *why)
         coordinator->leaves = coordinator->door.links;
     if (network_door(&coordinator->door, coordinator->door.links) != ERR_OK)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
-    if (!digest_chunks(world) || sim_tray_init(world) != ERR_OK)
+    if (!digest_chunks(world) || sim_tray_init(world) != ERR_OK ||
+        make_scale(world) != ERR_OK)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     disk_model_init(&coordinator->disk);
     fill_options(world);
@@ -752,6 +772,7 @@ void sim_coordinator_close(struct world *world)
         mem_free(coordinator->jobs[i].bytes);
     mem_free(coordinator->jobs);
     mem_free(coordinator->door.link_conn);
+    follow_close(&coordinator->follow);
     sim_tray_close(world);
     disk_model_close(&coordinator->disk);
 }

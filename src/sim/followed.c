@@ -82,40 +82,41 @@ enum err followed_add(struct followed *followed,
 }
 
 /* Once over all chunks. */
-static enum follow_verdict try_scale(struct followed *followed,
-                                     const struct followed_call *call,
-                                     const int16_t *exponent,
-                                     struct tally *total, double *sums,
-                                     enum err *err)
+static enum scale_verdict try_scale(struct followed *followed,
+                                    const struct followed_call *call,
+                                    const int16_t *exponent,
+                                    struct tally *total, double *sums,
+                                    enum err *err)
 {
     const enum evaluation_kind kind = call->what->kind;
+    struct scale *scale = &followed->follow.scale;
 
     tally_clear(total);
     *err = followed_add(followed, call, 0, followed->follow.chunks, exponent,
                         total);
-    if (*err == ERR_TOOBIG)
-        return follow_refuse(&followed->follow, kind);
-    if (*err == ERR_RANGE)
-        follow_despair(&followed->follow, kind);
+    if (*err == ERR_TOOBIG || *err == ERR_RANGE)
+        return scale_refused(scale, kind);
     if (*err != ERR_OK)
-        return FOLLOW_HOPELESS;
+        return SCALE_HOPELESS;
     (void)tally_gradient(total, exponent, sums);
-    return follow_take(&followed->follow, kind, sums);
+    return scale_stands(scale, kind, sums);
 }
 
 enum err followed_sums(struct followed *followed,
                        const struct followed_call *call, int16_t *exponent,
                        struct tally *total, double *sums)
 {
-    enum follow_verdict verdict;
+    enum scale_verdict verdict;
     enum err err;
 
     do {
-        follow_exponents(&followed->follow, call->what->kind, exponent);
+        err = scale_exponents(&followed->follow.scale, call->what, exponent);
+        if (err != ERR_OK)
+            return err;
         verdict = try_scale(followed, call, exponent, total, sums, &err);
-    } while (verdict == FOLLOW_AGAIN);
-    CHECK(verdict != FOLLOW_NO_FUNCTION);
-    if (verdict == FOLLOW_STANDS)
+    } while (verdict == SCALE_AGAIN);
+    CHECK(verdict != SCALE_NO_FUNCTION);
+    if (verdict == SCALE_STANDS)
         sums[total->dims] = tally_loss_value(total, exponent);
-    return verdict == FOLLOW_STANDS ? ERR_OK : ERR_RANGE;
+    return verdict == SCALE_STANDS ? ERR_OK : ERR_RANGE;
 }

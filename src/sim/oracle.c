@@ -11,11 +11,9 @@
 #include "base/mem.h"
 #include "math/vec.h"
 
-enum err oracle_scale(void *context, const struct evaluation *what,
-                      int16_t *exponent)
+enum err oracle_scale(const struct oracle *oracle,
+                      const struct evaluation *what, int16_t *exponent)
 {
-    const struct oracle *oracle = context;
-
     if (oracle->followed.on)
         return vec_finite(what->w, oracle->dims) ? ERR_OK : ERR_RANGE;
     if (oracle->problem != NULL)

@@ -75,9 +75,10 @@ MUST_CHECK enum err oracle_local(struct oracle *oracle,
                                  const double *w, uint32_t first, uint32_t end,
                                  double *out);
 
-/* A scale_function; the context is the oracle. */
-enum err oracle_scale(void *context, const struct evaluation *what,
-                      int16_t *exponent);
+/* Exponents as one machine has them. */
+MUST_CHECK enum err oracle_scale(const struct oracle *oracle,
+                                 const struct evaluation *what,
+                                 int16_t *exponent);
 
 /* A slopes_function; the same context. */
 double oracle_slopes(void *context, uint32_t soft, double *scores);

@@ -191,10 +191,18 @@ struct sim_tray {
     struct arrival arrivals[SIM_TRAY_MAX];
 };
 
+/* Proved bounds. */
+struct sim_scale {
+    struct scale scale;
+    const struct oracle *oracle;
+};
+
 struct sim_coordinator {
     struct process process;
     struct coordinator machine;
     struct coordinator_options options;
+    struct sim_scale scale; /* The machine's, or ... */
+    struct follow follow;   /* ... this, where nothing is proved. */
     struct disk_model disk;
     struct disk_job *jobs; /* A ring that grows. */
     uint32_t job_first, job_count, job_capacity;

@@ -46,10 +46,10 @@ struct scene {
     bool over;
 };
 
-static enum err scale(void *context, const struct evaluation *what,
-                      int16_t *exponent)
+static enum err exponents(struct scale *self, const struct evaluation *what,
+                          int16_t *exponent)
 {
-    (void)context;
+    (void)self;
     for (uint32_t j = 0; j < DIMS; j++) {
         if (!isfinite(what->w[j]))
             return ERR_RANGE;
@@ -58,6 +58,9 @@ static enum err scale(void *context, const struct evaluation *what,
     exponent[DIMS] = 60;
     return ERR_OK;
 }
+
+static const struct scale_ops scale_ops = {.exponents = exponents};
+static struct scale scale = {&scale_ops};
 
 /* Bits of the input's first byte that neither code nor kind take. */
 static void choose_data(uint32_t pick, struct coordinator_options *options)
@@ -100,7 +103,7 @@ static struct coordinator_options options_of(struct feed *feed)
                   .decay = 1,
                   .steps = 6,
                   .rows = 64},
-        .scale = scale,
+        .scale = &scale,
         .suspect_us = 300 * MS_US,
         .resend_us = SECOND_US,
         .gather_us = SECOND_US,

@@ -588,39 +588,28 @@ static void fail_range(struct coordinator *c, uint32_t id,
                      c->code.pieces[id].end - 1);
 }
 
-/* Where no bound is proved a larger scale may be all it takes.  Which one does
- * not depend on who refused what, so the first refusal is enough. */
-static void grow_scale(struct coordinator *c, struct actions *actions)
+/* A larger scale may be all it takes.  Which one does not depend on who refused
+ * what, so the first refusal is enough.  True: it is no fault of the scale. */
+static bool scale_fits(struct coordinator *c, struct actions *actions)
 {
-    switch (follow_refuse(&c->follow, c->what.kind)) {
-    case FOLLOW_STANDS:
-    case FOLLOW_AGAIN:
-        round_again(c, actions);
-        return;
-    case FOLLOW_HOPELESS:
-        commit_hopeless(c, actions);
-        return;
-    case FOLLOW_NO_FUNCTION:
-        commit_no_function(c, actions);
-        return;
-    }
+    return commit_scale_stands(c, scale_refused(c->options.scale, c->what.kind),
+                               actions);
 }
 
 void answers_no_range(struct coordinator *c, uint32_t id,
                       struct actions *actions)
 {
-    if (c->options.follow)
-        grow_scale(c, actions);
-    else
+    if (scale_fits(c, actions))
         fail_range(c, id, actions);
 }
 
-/* --staleness: it did not fit the scale of an older round, which is over.  What
- * it owes is asked for again, at the weights there are now. */
+/* --staleness: it did not fit the scale of an older round, which is over, and
+ * whose scale was as good as any before it was tried.  What it owes is asked
+ * for again, at the weights there are now. */
 static bool refused_older(struct coordinator *c, uint32_t link,
                           const struct round_key *key, struct actions *actions)
 {
-    if (key_equal(key, &c->key))
+    if (scale_proved(c->options.scale) || key_equal(key, &c->key))
         return false;
     if (stale_behind(c, link))
         round_open_slot(c, c->members[link].slot, actions);
@@ -646,11 +635,8 @@ void answers_refuse(struct coordinator *c, uint32_t link,
         (void)work_take(c, msg->piece, link);
     else
         unassign_coded(c, link);
-    if (c->options.follow) {
-        if (!refused_older(c, link, &msg->key, actions))
-            grow_scale(c, actions);
+    if (refused_older(c, link, &msg->key, actions) || !scale_fits(c, actions))
         return;
-    }
     if (c->pieces[msg->piece].in || !refusals_add(c, msg->piece, link)) {
         c->stats.duplicates++;
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);

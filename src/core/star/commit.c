@@ -251,8 +251,7 @@ static void ask_checkpoint(struct coordinator *c, struct actions *actions)
     struct action *action;
 
     optim_save(&c->optim, &state);
-    if (c->options.follow)
-        follow_save(&c->follow, &state);
+    scale_save(c->options.scale, &state);
     CHECK(state.ok);
     checkpoint.state_size = state.size;
     action = actions_add(actions, ACTION_CHECKPOINT);
@@ -515,7 +514,7 @@ static void note_round(struct coordinator *c)
     adapt_end(&c->adapt, c->now, c->slot_alive);
 }
 
-void commit_no_function(struct coordinator *c, struct actions *actions)
+static void fail_no_function(struct coordinator *c, struct actions *actions)
 {
     coordinator_fail(c, actions, ERR_MISMATCH,
                      "step %u: the function gave two answers for the same "
@@ -523,7 +522,8 @@ void commit_no_function(struct coordinator *c, struct actions *actions)
                      c->optim.step);
 }
 
-void commit_hopeless(struct coordinator *c, struct actions *actions)
+/* No scale fits this point: on to the next trial, or the end. */
+static void end_hopeless(struct coordinator *c, struct actions *actions)
 {
     call_off(c, actions);
     if (optim_reject(&c->optim)) {
@@ -537,22 +537,24 @@ void commit_hopeless(struct coordinator *c, struct actions *actions)
                      c->optim.step);
 }
 
-/* Where no bound is proved the sums tell whether their scale was fine enough,
- * and which one comes next.  False: the round is done again, or the job is
- * over. */
-static bool sizes_stand(struct coordinator *c, struct actions *actions)
+/* What the scale says of the evaluation.  False: the round is done again, or
+ * the job is over. */
+bool commit_scale_stands(struct coordinator *c, enum scale_verdict verdict,
+                         struct actions *actions)
 {
-    switch (follow_take(&c->follow, c->what.kind, c->gradient)) {
-    case FOLLOW_STANDS:
+    switch (verdict) {
+    case SCALE_STANDS:
         return true;
-    case FOLLOW_AGAIN:
+    case SCALE_AGAIN:
         round_again(c, actions);
-        return false;
-    case FOLLOW_HOPELESS:
-    case FOLLOW_NO_FUNCTION:
+        break;
+    case SCALE_HOPELESS:
+        end_hopeless(c, actions);
+        break;
+    case SCALE_NO_FUNCTION:
+        fail_no_function(c, actions);
         break;
     }
-    commit_no_function(c, actions);
     return false;
 }
 
@@ -597,7 +599,9 @@ void commit_round(struct coordinator *c, struct actions *actions)
     note_round(c);
     refusals_settle(c, actions);
     call_off(c, actions);
-    if (c->options.follow && !sizes_stand(c, actions))
+    if (!commit_scale_stands(
+            c, scale_stands(c->options.scale, c->what.kind, c->gradient),
+            actions))
         return;
     out.attempts = c->key.attempt;
     add_round(&c->outcome, &out);

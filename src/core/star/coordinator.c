@@ -130,8 +130,6 @@ static enum err make_vectors(struct coordinator *c)
     size_t state_size;
     enum err err = tally_init(&c->total, job->sum_dims, job->chunks);
 
-    if (err == ERR_OK && c->options.follow)
-        err = follow_init(&c->follow, job->cols, job->chunks);
     state_size = coordinator_state_bytes(c);
     if (err == ERR_OK)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
@@ -192,8 +190,8 @@ static enum err load_checkpoint(struct coordinator *c,
     struct reader in = reader_on(checkpoint->state, checkpoint->state_size);
     enum err err = optim_load(&c->optim, &in);
 
-    if (err == ERR_OK && c->options.follow)
-        err = follow_load(&c->follow, &in);
+    if (err == ERR_OK)
+        err = scale_load(c->options.scale, &in);
     if (err == ERR_OK && c->optim.step != checkpoint->step)
         err = ERR_FORMAT;
     if (err != ERR_OK)
@@ -290,8 +288,6 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
-    CHECK(!options->follow ||
-          options->job.dims == follow_dims(options->job.cols));
     err = coordinator_vet(&options->code, &options->optim, why);
     if (err != ERR_OK)
         return err;
@@ -319,6 +315,7 @@ enum err coordinator_init(struct coordinator *coordinator,
     if (err == ERR_OK && options->adapt)
         err = adapt_init(&c->adapt, options->job.chunks, options->worst,
                          options->drill);
+    scale_begin(options->scale);
     if (err == ERR_OK && recovery != NULL && recovery->found)
         err = resume(c, recovery, why);
     if (err == ERR_NOMEM)
@@ -350,7 +347,6 @@ void coordinator_close(struct coordinator *coordinator)
     code_close(&c->code);
     adapt_close(&c->adapt);
     optim_close(&c->optim);
-    follow_close(&c->follow);
     tally_close(&c->total);
     tally_close(&c->arrived);
     mem_free(c->members);
@@ -693,8 +689,7 @@ size_t coordinator_state_bytes(const struct coordinator *coordinator)
 {
     const struct coordinator *c = coordinator;
 
-    return optim_state_bytes(&c->optim) +
-           (c->options.follow ? follow_bytes(&c->follow) : 0);
+    return optim_state_bytes(&c->optim) + scale_bytes(c->options.scale);
 }
 
 const double *coordinator_weights(const struct coordinator *coordinator)

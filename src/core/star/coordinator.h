@@ -31,7 +31,7 @@
 #include "core/run/journal.h"
 #include "core/run/store.h"
 #include "core/star/homes.h"
-#include "math/exact/follow.h"
+#include "math/exact/scale.h"
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 #include "plan/adapt.h"
@@ -45,12 +45,6 @@
 #define BANNED_SHOWN          8u  /* ... of those in a report. */
 #define VOTES_MAX             3u  /* Answers compared for one piece. */
 #define RECORDS_MAX           4u  /* Journal records one step can write. */
-
-/* Tally exponents for a round of `what`, evaluation_exponents of them; pure.
- * ERR_RANGE: its vectors are not finite, or a score or the loss might not be.
- */
-typedef enum err (*scale_function)(void *context, const struct evaluation *what,
-                                   int16_t *exponent);
 
 /* Scores of all rows in, their slopes dloss/dz (times sample weights) out, in
  * place; returns the loss sum.  `soft` as in struct evaluation.  Pure. */
@@ -69,12 +63,9 @@ struct coordinator_options {
     uint32_t links_max;   /* Connections at once: workers and relays. */
     uint32_t leaves_max;  /* Workers behind relays; 0 = no relays. */
     struct optim_options optim;
-    scale_function scale;
+    struct scale *scale;    /* Borrowed; this run's alone, begun by init. */
     slopes_function slopes; /* Codes of data only. */
-    void *scale_context;    /* Of both. */
-    bool follow;   /* No bound is proved: instead of `scale` the sizes seen
-                      decide (math/exact/follow.h).  job.cols weights are the
-                      user's, job.dims = follow_dims(job.cols). */
+    void *slopes_context;
     bool own_data; /* Workers bring the data along: nothing is shipped. */
     struct delay delay;
     time_us suspect_us;        /* Silence: hedge.  Adapts upwards to jitter. */
@@ -361,7 +352,6 @@ struct coordinator {
     uint64_t assignments;    /* ROUNDs, TASKs and WORKs sent. */
     struct evaluation what;  /* Asked in this round; the optimiser's. */
     int16_t *exponent;
-    struct follow follow; /* Unused unless options.follow. */
     struct tally total;   /* Merged so far. */
     struct tally arrived; /* One message ... */
     bool absorbed;        /* ... that is in `total` already, ... */

@@ -376,10 +376,10 @@ commit_give_up(struct coordinator *c, struct actions *actions, enum err err,
                const char *format, ...);
 /* A trial was rejected without a round: on to the next, or to the end. */
 void commit_rejected(struct coordinator *c, struct actions *actions);
-/* No scale fits this point: on to the next trial, or the end. */
-void commit_hopeless(struct coordinator *c, struct actions *actions);
-/* The user's function contradicts itself. */
-void commit_no_function(struct coordinator *c, struct actions *actions);
+/* What the scale says of the evaluation at hand.  False: the round is done
+ * again, or the trial or the job is over. */
+bool commit_scale_stands(struct coordinator *c, enum scale_verdict verdict,
+                         struct actions *actions);
 /* Told to stop, and nobody is left who could finish the step: stop now. */
 void commit_abandon(struct coordinator *c, struct actions *actions);
 /* To the next step, or to the end. */

@@ -139,7 +139,7 @@ enum err product_decode(struct coordinator *c, struct outcome *out)
         return err;
     if (!c->halfway) {
         memset(c->gradient, 0, job->dims * sizeof *c->gradient);
-        c->scores_loss = c->options.slopes(c->options.scale_context,
+        c->scores_loss = c->options.slopes(c->options.slopes_context,
                                            c->what.soft, c->scores);
     }
     out->loss = c->scores_loss;

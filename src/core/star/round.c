@@ -155,17 +155,6 @@ static void new_key(struct coordinator *c)
     c->opened = c->key;
 }
 
-static enum err choose_scale(struct coordinator *c)
-{
-    if (!c->options.follow)
-        return c->options.scale(c->options.scale_context, &c->what,
-                                c->exponent);
-    if (!vec_finite(c->what.w, c->options.job.dims))
-        return ERR_RANGE;
-    follow_exponents(&c->follow, c->what.kind, c->exponent);
-    return ERR_OK;
-}
-
 void round_again(struct coordinator *c, struct actions *actions)
 {
     stale_call_off(c, actions); /* Late answers are not to this scale. */
@@ -190,7 +179,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->arrived.dims = c->total.dims;
     c->row_dims = c->total.dims;
     CHECK(c->total.dims <= c->options.job.sum_dims);
-    err = choose_scale(c);
+    err = scale_exponents(c->options.scale, &c->what, c->exponent);
     if (err != ERR_OK && optim_reject(&c->optim)) {
         commit_rejected(c, actions);
         return;

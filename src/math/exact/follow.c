@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "math/exact/grid.h"
 #include "math/exact/tally.h"
+#include "math/vec.h"
 
 #define CHUNK_BITS      51 /* Of a chunk on the grid, at most. */
 #define HEADROOM        4  /* Bits above the sum of sizes. */
@@ -90,52 +91,28 @@ static void set_all(const struct follow *follow, int16_t *power, int16_t value)
         power[b] = value;
 }
 
-enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
+static struct follow *follow_of(struct scale *self)
 {
-    struct follow made = {.dims = dims,
-                          .chunks = chunks,
-                          .width = width_of(dims),
-                          .blocks = blocks_of(dims)};
-
-    CHECK(dims > 0 && chunks > 0 && chunks <= CHUNKS_MAX);
-    made.refused = mem_new(powers(&made), sizeof *made.refused);
-    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
-        made.power[i] = mem_new(powers(&made), sizeof *made.power[i]);
-        made.settled[i] = mem_new(powers(&made), sizeof *made.settled[i]);
-        if (made.refused == NULL || made.power[i] == NULL ||
-            made.settled[i] == NULL) {
-            follow_close(&made);
-            return ERR_NOMEM;
-        }
-        set_all(&made, made.power[i], POWER_START);
-    }
-    settle(&made);
-    *follow = made;
-    return ERR_OK;
+    return (struct follow *)self; /* Its first member. */
 }
 
-void follow_close(struct follow *follow)
+static enum err exponents(struct scale *self, const struct evaluation *what,
+                          int16_t *exponent)
 {
-    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
-        mem_free(follow->power[i]);
-        mem_free(follow->settled[i]);
-    }
-    mem_free(follow->refused);
-    *follow = (struct follow){0};
-}
-
-void follow_exponents(const struct follow *follow, enum evaluation_kind kind,
-                      int16_t *exponent)
-{
-    const int16_t *power = power_of(follow, kind);
+    const struct follow *follow = follow_of(self);
+    const uint32_t dims = follow_dims(follow->dims);
+    const int16_t *power = power_of(follow, what->kind);
     const int bits = chunk_bits(follow->chunks);
 
+    if (!vec_finite(what->w, dims))
+        return ERR_RANGE;
     for (uint32_t b = 0; b < powers(follow); b++)
         exponent[follow->dims + b] = (int16_t)(bits - power[b]);
     for (uint32_t j = 0; j < follow->dims; j++)
         exponent[j] = exponent[follow->dims + j / follow->width];
-    exponent[follow_dims(follow->dims)] =
+    exponent[dims] =
         (int16_t)(loss_bits(follow->chunks) - power[follow->blocks]);
+    return ERR_OK;
 }
 
 /* The largest |value| of a block; NaN if there is one. */
@@ -203,27 +180,27 @@ static int16_t highest(const struct follow *follow, const int16_t *power)
     return most;
 }
 
-void follow_despair(struct follow *follow, enum evaluation_kind kind)
+static void give_up(struct follow *follow, enum evaluation_kind kind)
 {
     set_all(follow, power_of(follow, kind), POWER_START);
     settle(follow);
 }
 
-enum follow_verdict follow_refuse(struct follow *follow,
-                                  enum evaluation_kind kind)
+static enum scale_verdict refused(struct scale *self, enum evaluation_kind kind)
 {
+    struct follow *follow = follow_of(self);
     int16_t *power = power_of(follow, kind);
     const int stride = CLIMB << follow->refusals;
     bool top = true;
 
     /* It was fitted to the sizes of this very point, and fits no more. */
     if (follow->repetitions > 0)
-        return FOLLOW_NO_FUNCTION;
+        return SCALE_NO_FUNCTION;
     for (uint32_t b = 0; b < powers(follow); b++)
         top = top && power[b] == POWER_MAX;
     if (top) {
-        follow_despair(follow, kind);
-        return FOLLOW_HOPELESS;
+        give_up(follow, kind);
+        return SCALE_HOPELESS;
     }
     memcpy(follow->refused, power, powers(follow) * sizeof *power);
     for (uint32_t b = 0; b < powers(follow); b++) {
@@ -233,7 +210,7 @@ enum follow_verdict follow_refuse(struct follow *follow,
     }
     if (stride < POWER_MAX)
         follow->refusals++;
-    return FOLLOW_AGAIN;
+    return SCALE_AGAIN;
 }
 
 /* A refusal says that some block reached its limit: does some sum? */
@@ -272,43 +249,50 @@ static int follow_loss(double size, int16_t *power)
     return before - *power;
 }
 
-enum follow_verdict follow_take(struct follow *follow,
-                                enum evaluation_kind kind, double *sums)
+static enum scale_verdict stands(struct scale *self, enum evaluation_kind kind,
+                                 double *sums)
 {
+    struct follow *follow = follow_of(self);
     double *size = sums + follow->dims;
     int16_t *power = power_of(follow, kind);
     int fall;
     int loss_fall;
 
     if (follow->refusals > 0 && !refusal_true(follow, size))
-        return FOLLOW_NO_FUNCTION;
+        return SCALE_NO_FUNCTION;
     fall = follow_sizes(follow, size, power);
     loss_fall = follow_loss(size[follow->blocks], &power[follow->blocks]);
     if (fall > FALL_MOST || loss_fall > FALL_MOST) {
         follow->refusals = 0;
-        return ++follow->repetitions < REPETITIONS_MAX ? FOLLOW_AGAIN
-                                                       : FOLLOW_NO_FUNCTION;
+        return ++follow->repetitions < REPETITIONS_MAX ? SCALE_AGAIN
+                                                       : SCALE_NO_FUNCTION;
     }
     settle(follow);
     memset(size, 0, powers(follow) * sizeof *size);
-    return FOLLOW_STANDS;
+    return SCALE_STANDS;
 }
 
-size_t follow_bytes(const struct follow *follow)
+static size_t bytes(const struct scale *self)
 {
+    const struct follow *follow = (const struct follow *)self;
+
     return 4 + (size_t)FOLLOW_KINDS * powers(follow) * 2;
 }
 
-void follow_save(const struct follow *follow, struct writer *out)
+static void save(const struct scale *self, struct writer *out)
 {
+    const struct follow *follow = (const struct follow *)self;
+
     put_u32(out, follow->blocks);
     for (uint32_t i = 0; i < FOLLOW_KINDS; i++)
         for (uint32_t b = 0; b < powers(follow); b++)
             put_u16(out, (uint16_t)follow->settled[i][b]);
 }
 
-enum err follow_load(struct follow *follow, struct reader *in)
+static enum err load(struct scale *self, struct reader *in)
 {
+    struct follow *follow = follow_of(self);
+
     if (get_u32(in) != follow->blocks)
         return ERR_FORMAT;
     for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
@@ -322,4 +306,54 @@ enum err follow_load(struct follow *follow, struct reader *in)
     }
     settle(follow);
     return ERR_OK;
+}
+
+static void begin(struct scale *self)
+{
+    struct follow *follow = follow_of(self);
+
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++)
+        set_all(follow, follow->power[i], POWER_START);
+    settle(follow);
+}
+
+enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
+{
+    static const struct scale_ops ops = {.exponents = exponents,
+                                         .begin = begin,
+                                         .stands = stands,
+                                         .refused = refused,
+                                         .bytes = bytes,
+                                         .save = save,
+                                         .load = load};
+    struct follow made = {.scale = {&ops},
+                          .dims = dims,
+                          .chunks = chunks,
+                          .width = width_of(dims),
+                          .blocks = blocks_of(dims)};
+
+    CHECK(dims > 0 && chunks > 0 && chunks <= CHUNKS_MAX);
+    made.refused = mem_new(powers(&made), sizeof *made.refused);
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
+        made.power[i] = mem_new(powers(&made), sizeof *made.power[i]);
+        made.settled[i] = mem_new(powers(&made), sizeof *made.settled[i]);
+        if (made.refused == NULL || made.power[i] == NULL ||
+            made.settled[i] == NULL) {
+            follow_close(&made);
+            return ERR_NOMEM;
+        }
+    }
+    begin(&made.scale);
+    *follow = made;
+    return ERR_OK;
+}
+
+void follow_close(struct follow *follow)
+{
+    for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
+        mem_free(follow->power[i]);
+        mem_free(follow->settled[i]);
+    }
+    mem_free(follow->refused);
+    *follow = (struct follow){0};
 }

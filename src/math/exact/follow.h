@@ -35,28 +35,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/bytes.h"
 #include "base/err.h"
-#include "math/evaluation.h"
+#include "math/exact/scale.h"
 
 #define FOLLOW_BLOCKS_MAX 4096u
 #define FOLLOW_SIZES_MAX  (FOLLOW_BLOCKS_MAX + 1) /* And the loss's. */
 #define FOLLOW_KINDS      2u                      /* GRADIENT and HESSVEC. */
 
 struct follow {
+    struct scale scale;
     uint32_t dims, chunks;
     uint32_t width, blocks;         /* Coordinates of a block; how many. */
     int16_t *power[FOLLOW_KINDS];   /* p; blocks of them, then the loss's. */
     int16_t *settled[FOLLOW_KINDS]; /* ... when the evaluation began. */
     int16_t *refused;               /* p at the last refusal. */
     uint32_t refusals, repetitions; /* Of the evaluation at hand. */
-};
-
-enum follow_verdict {
-    FOLLOW_STANDS,     /* The sums are good. */
-    FOLLOW_AGAIN,      /* Evaluate once more, on another scale. */
-    FOLLOW_HOPELESS,   /* It fits no scale: not finite, or beyond 2^1000. */
-    FOLLOW_NO_FUNCTION /* Two answers to the same question. */
 };
 
 /* Weights of a job of `dims` weights of the user's, sizes included. */
@@ -66,30 +59,9 @@ MUST_CHECK enum err follow_init(struct follow *follow, uint32_t dims,
                                 uint32_t chunks);
 void follow_close(struct follow *follow); /* Zeroed memory is safe to close. */
 
-/* follow_dims exponents for an evaluation of `kind`, and that of the loss. */
-void follow_exponents(const struct follow *follow, enum evaluation_kind kind,
-                      int16_t *exponent);
-
 /* Worker: fill in the sizes behind `values` (follow_dims of them).  False if
  * a value or the loss is not finite or beyond its limit. */
 bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
                     double loss, double *values);
-
-/* A chunk was refused on the present scale: AGAIN, HOPELESS or NO_FUNCTION. */
-enum follow_verdict follow_refuse(struct follow *follow,
-                                  enum evaluation_kind kind);
-/* Known to fit no scale: what follow_refuse would come to in the end. */
-void follow_despair(struct follow *follow, enum evaluation_kind kind);
-/* All chunks fit; `sums` are follow_dims decoded sums.  STANDS: the sizes are
- * 0 now, so that the weights behind them never move; otherwise `sums` is as
- * it was. */
-enum follow_verdict follow_take(struct follow *follow,
-                                enum evaluation_kind kind, double *sums);
-
-/* For checkpoints, at any time: as the evaluation at hand began. */
-size_t follow_bytes(const struct follow *follow);
-void follow_save(const struct follow *follow, struct writer *out);
-/* ERR_FORMAT if it is none of this size. */
-MUST_CHECK enum err follow_load(struct follow *follow, struct reader *in);
 
 #endif /* MATH_FOLLOW_H */

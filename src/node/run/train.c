@@ -16,6 +16,7 @@
 #include "math/exact/follow.h"
 #include "math/golden/golden.h"
 #include "model/linear/bounds.h"
+#include "model/linear/proved.h"
 #include "node/host/format.h"
 #include "node/host/posting.h"
 #include "node/host/result_file.h"
@@ -65,7 +66,8 @@ struct train {
     struct net_address *ways; /* See crew_relays. */
     uint32_t relay_count;
     struct bounds bounds;
-    struct bounds_memo memo; /* A coordinator's; it has one place for them. */
+    struct proved proved; /* The scale: of data, ... */
+    struct follow follow; /* ... or of a user's function. */
     struct coordinator_options core;
     struct digest *chunk_digests; /* NULL: not keyed. */
     char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
@@ -317,18 +319,6 @@ static struct problem problem_in(const struct train_options *options)
     return problem_of(options->data, options->model, options->isa);
 }
 
-static enum err scale(void *context, const struct evaluation *what,
-                      int16_t *exponent)
-{
-    struct train *train = context;
-    const struct problem problem = problem_in(train->options);
-
-    return bounds_exponents_again(train->options->parts != NULL
-                                      ? &train->options->parts->bounds
-                                      : &train->bounds,
-                                  &problem, what, &train->memo, exponent);
-}
-
 struct keying {
     const struct dataset *data;
     struct digest *digests;
@@ -409,13 +399,19 @@ static double slopes(void *context, uint32_t soft, double *scores)
  * user's function there are none, of private data they are known. */
 static enum err measure(struct train *train, struct why *why)
 {
+    const struct user_function *user = train->options->user;
+    const struct parts *parts = train->options->parts;
     struct problem problem;
     struct pool *pool;
     enum err err;
 
-    if (train->options->user != NULL || train->options->parts != NULL)
-        return ERR_OK;
+    if (user != NULL)
+        return follow_init(&train->follow, user->dims, user->chunks);
     problem = problem_in(train->options);
+    proved_init(&train->proved, parts != NULL ? &parts->bounds : &train->bounds,
+                &problem);
+    if (parts != NULL)
+        return ERR_OK;
     err = bounds_init(&train->bounds, problem.data->stride);
 
     if (err == ERR_OK)
@@ -525,10 +521,9 @@ static void describe_core(struct train *train, const struct digest *data)
         .links_max = links_max(options),
         .leaves_max = links_max(options),
         .optim = options->optim,
-        .scale = scale,
+        .scale = user ? &train->follow.scale : &train->proved.scale,
         .slopes = slopes,
-        .scale_context = train,
-        .follow = user,
+        .slopes_context = train,
         .own_data = user,
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
@@ -734,6 +729,7 @@ static void train_close(struct train *train)
     mem_free(train->relay_doors);
     mem_free(train->ways);
     bounds_close(&train->bounds);
+    follow_close(&train->follow);
     mem_free(train->chunk_digests);
     ledger_close(&train->supervisor.ledger);
     if (train->options->door == NULL)

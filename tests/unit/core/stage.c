@@ -70,10 +70,10 @@ struct job stage_job(uint32_t chunks)
     };
 }
 
-static enum err unit_scale(void *context, const struct evaluation *what,
-                           int16_t *exponent)
+static enum err unit_exponents(struct scale *self,
+                               const struct evaluation *what, int16_t *exponent)
 {
-    (void)context;
+    (void)self;
     for (uint32_t j = 0; j < 8; j++) {
         if (!isfinite(what->w[j]))
             return ERR_RANGE;
@@ -82,6 +82,9 @@ static enum err unit_scale(void *context, const struct evaluation *what,
     exponent[8] = 60;
     return ERR_OK;
 }
+
+static const struct scale_ops unit_ops = {.exponents = unit_exponents};
+static struct scale unit_scale = {&unit_ops};
 
 struct coordinator_options stage_options(const char *preset, uint32_t slots,
                                          uint32_t stragglers, uint32_t steps)
@@ -95,7 +98,7 @@ struct coordinator_options stage_options(const char *preset, uint32_t slots,
                   .decay = 1,
                   .steps = steps,
                   .rows = 8 * slots},
-        .scale = unit_scale,
+        .scale = &unit_scale,
         .suspect_us = 300 * MS_US,
         .resend_us = SECOND_US,
         .gather_us = SECOND_US,

@@ -27,9 +27,27 @@ static struct follow open_follow(uint32_t chunks)
     return follow;
 }
 
+static void exponents_of(struct follow *follow, int16_t *exponent)
+{
+    static const double w[1000000 + FOLLOW_SIZES_MAX];
+    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
+
+    assert_int_equal(scale_exponents(&follow->scale, &what, exponent), ERR_OK);
+}
+
+static enum scale_verdict refuse(struct follow *follow)
+{
+    return scale_refused(&follow->scale, EVALUATE_GRADIENT);
+}
+
+static enum scale_verdict take(struct follow *follow, double *sums)
+{
+    return scale_stands(&follow->scale, EVALUATE_GRADIENT, sums);
+}
+
 /* One evaluation of equal chunks, to its end; returns how many attempts. */
 static uint32_t evaluate(struct follow *follow, const double *chunk,
-                         enum follow_verdict *verdict)
+                         enum scale_verdict *verdict)
 {
     uint32_t attempts = 0;
 
@@ -38,16 +56,16 @@ static uint32_t evaluate(struct follow *follow, const double *chunk,
         int16_t exponent[WEIGHTS + 1];
 
         attempts++;
-        follow_exponents(follow, EVALUATE_GRADIENT, exponent);
+        exponents_of(follow, exponent);
         memcpy(values, chunk, DIMS * sizeof *chunk);
         if (!follow_measure(DIMS, follow->chunks, exponent, 0, values)) {
-            *verdict = follow_refuse(follow, EVALUATE_GRADIENT);
+            *verdict = refuse(follow);
             continue;
         }
         for (int j = 0; j < WEIGHTS; j++)
             values[j] *= follow->chunks;
-        *verdict = follow_take(follow, EVALUATE_GRADIENT, values);
-    } while (*verdict == FOLLOW_AGAIN);
+        *verdict = take(follow, values);
+    } while (*verdict == SCALE_AGAIN);
     return attempts;
 }
 
@@ -63,7 +81,7 @@ static void test_no_sum_overflows(void **state)
         int16_t exponent[WEIGHTS + 1];
         double values[WEIGHTS] = {0};
 
-        follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
+        exponents_of(&follow, exponent);
         assert_int_equal(tally_init(&tally, WEIGHTS, counts[i]), ERR_OK);
         values[0] = 0x1p40;
         assert_false(follow_measure(DIMS, counts[i], exponent, 0, values));
@@ -89,7 +107,7 @@ static void test_measure_refuses(void **state)
     int16_t exponent[WEIGHTS + 1];
 
     (void)state;
-    follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
+    exponents_of(&follow, exponent);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double values[WEIGHTS] = {1, bad[i], 2};
 
@@ -119,13 +137,13 @@ static void test_finds_the_scale(void **state)
         const double size = sizes[i % 2 == 0 ? i / 7 : i % 7];
         const double chunk[DIMS] = {size, -size / 3, size * 1e-3};
         int16_t exponent[WEIGHTS + 1];
-        enum follow_verdict verdict;
+        enum scale_verdict verdict;
 
         assert_in_range(evaluate(&follow, chunk, &verdict), 1, 60);
-        assert_int_equal(verdict, FOLLOW_STANDS);
+        assert_int_equal(verdict, SCALE_STANDS);
         assert_int_equal(evaluate(&follow, chunk, &verdict), 1);
-        assert_int_equal(verdict, FOLLOW_STANDS);
-        follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
+        assert_int_equal(verdict, SCALE_STANDS);
+        exponents_of(&follow, exponent);
         for (int j = 0; j < DIMS; j++) /* 47 less 6 for 64 chunks, rounded. */
             assert_true(fabs(chunk[j]) * ldexp(1, exponent[j]) >= 0x1p39);
     }
@@ -136,11 +154,11 @@ static void test_zero_stands(void **state)
 {
     const double chunk[DIMS] = {0};
     struct follow follow = open_follow(64);
-    enum follow_verdict verdict;
+    enum scale_verdict verdict;
 
     (void)state;
     assert_int_equal(evaluate(&follow, chunk, &verdict), 1);
-    assert_int_equal(verdict, FOLLOW_STANDS);
+    assert_int_equal(verdict, SCALE_STANDS);
     follow_close(&follow);
 }
 
@@ -152,16 +170,16 @@ static void test_hopeless(void **state)
     struct follow one = open_follow(8);
     struct follow two = open_follow(8);
     int16_t a[WEIGHTS + 1], b[WEIGHTS + 1];
-    enum follow_verdict verdict;
+    enum scale_verdict verdict;
 
     (void)state;
     (void)evaluate(&one, good, &verdict);
     assert_in_range(evaluate(&one, bad, &verdict), 2, 10);
-    assert_int_equal(verdict, FOLLOW_HOPELESS);
+    assert_int_equal(verdict, SCALE_HOPELESS);
     (void)evaluate(&two, good, &verdict);
-    follow_despair(&two, EVALUATE_GRADIENT);
-    follow_exponents(&one, EVALUATE_GRADIENT, a);
-    follow_exponents(&two, EVALUATE_GRADIENT, b);
+    scale_begin(&two.scale);
+    exponents_of(&one, a);
+    exponents_of(&two, b);
     assert_memory_equal(a, b, sizeof a);
     follow_close(&one);
     follow_close(&two);
@@ -175,15 +193,12 @@ static void test_no_function(void **state)
     (void)state;
     /* Fitted to sums of 8; then a chunk beyond 2^7. */
     sums[DIMS] = sums[DIMS + 1] = sums[DIMS + 2] = 8;
-    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums),
-                     FOLLOW_AGAIN);
-    assert_int_equal(follow_refuse(&follow, EVALUATE_GRADIENT),
-                     FOLLOW_NO_FUNCTION);
+    assert_int_equal(take(&follow, sums), SCALE_AGAIN);
+    assert_int_equal(refuse(&follow), SCALE_NO_FUNCTION);
     /* Refused, and then far below what was refused. */
-    follow_despair(&follow, EVALUATE_GRADIENT);
-    assert_int_equal(follow_refuse(&follow, EVALUATE_GRADIENT), FOLLOW_AGAIN);
-    assert_int_equal(follow_take(&follow, EVALUATE_GRADIENT, sums),
-                     FOLLOW_NO_FUNCTION);
+    scale_begin(&follow.scale);
+    assert_int_equal(refuse(&follow), SCALE_AGAIN);
+    assert_int_equal(take(&follow, sums), SCALE_NO_FUNCTION);
     follow_close(&follow);
 }
 
@@ -199,14 +214,14 @@ static void test_losses_may_cancel(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
         struct follow follow = open_follow(3);
-        enum follow_verdict verdict;
+        enum scale_verdict verdict;
 
         do {
             double sums[WEIGHTS] = {0};
             int16_t exponent[WEIGHTS + 1];
             bool fits = true;
 
-            follow_exponents(&follow, EVALUATE_GRADIENT, exponent);
+            exponents_of(&follow, exponent);
             for (int k = 0; fits && k < 3; k++) {
                 double values[WEIGHTS] = {1, 1, 1};
 
@@ -214,10 +229,9 @@ static void test_losses_may_cancel(void **state)
                 for (int j = 0; j < WEIGHTS; j++)
                     sums[j] += values[j];
             }
-            verdict = fits ? follow_take(&follow, EVALUATE_GRADIENT, sums)
-                           : follow_refuse(&follow, EVALUATE_GRADIENT);
-        } while (verdict == FOLLOW_AGAIN);
-        assert_int_equal(verdict, FOLLOW_STANDS);
+            verdict = fits ? take(&follow, sums) : refuse(&follow);
+        } while (verdict == SCALE_AGAIN);
+        assert_int_equal(verdict, SCALE_STANDS);
         follow_close(&follow);
     }
 }
@@ -232,27 +246,27 @@ static void test_save_and_load(void **state)
     uint8_t bytes[64];
     struct writer out = writer_on(bytes, sizeof bytes);
     struct reader in;
-    enum follow_verdict verdict;
+    enum scale_verdict verdict;
     int16_t before[WEIGHTS + 1], after[WEIGHTS + 1];
 
     (void)state;
     (void)evaluate(&one, chunk, &verdict);
-    follow_exponents(&one, EVALUATE_GRADIENT, before);
-    assert_int_equal(follow_refuse(&one, EVALUATE_GRADIENT), FOLLOW_AGAIN);
-    follow_save(&one, &out);
+    exponents_of(&one, before);
+    assert_int_equal(refuse(&one), SCALE_AGAIN);
+    scale_save(&one.scale, &out);
     assert_true(out.ok);
-    assert_int_equal(out.size, follow_bytes(&one));
+    assert_int_equal(out.size, scale_bytes(&one.scale));
     in = reader_on(bytes, out.size);
-    assert_int_equal(follow_load(&two, &in), ERR_OK);
-    follow_exponents(&two, EVALUATE_GRADIENT, after);
+    assert_int_equal(scale_load(&two.scale, &in), ERR_OK);
+    exponents_of(&two, after);
     assert_memory_equal(before, after, sizeof before);
     assert_true(evaluate(&two, large, &verdict) > 1);
-    assert_int_equal(verdict, FOLLOW_STANDS);
+    assert_int_equal(verdict, SCALE_STANDS);
     in = reader_on(bytes, out.size - 1);
-    assert_int_equal(follow_load(&two, &in), ERR_FORMAT);
+    assert_int_equal(scale_load(&two.scale, &in), ERR_FORMAT);
     bytes[0] ^= 1;
     in = reader_on(bytes, out.size);
-    assert_int_equal(follow_load(&two, &in), ERR_FORMAT);
+    assert_int_equal(scale_load(&two.scale, &in), ERR_FORMAT);
     follow_close(&one);
     follow_close(&two);
 }

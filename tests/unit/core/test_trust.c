@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "core/star/coordinator_parts.h"
+#include "math/exact/follow.h"
 #include "play.h"
 
 #define DIMS 8u
@@ -220,12 +221,14 @@ static void test_late_in_a_followed_round_is_no_strike(void **state)
     struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
     const uint32_t dims = follow_dims(DIMS);
     int64_t sum[2][2 * DIMS + 1];
+    struct follow follow;
     struct msg late[2];
     struct play play;
 
     (void)state;
     assert_in_range(dims, DIMS + 1, 2 * DIMS + 1);
-    options.follow = true;
+    assert_int_equal(follow_init(&follow, DIMS, options.job.chunks), ERR_OK);
+    options.scale = &follow.scale;
     options.job.dims = options.job.sum_dims = dims;
     options.sync = true;
     play_open(&play, &options);
@@ -243,6 +246,7 @@ static void test_late_in_a_followed_round_is_no_strike(void **state)
     assert_int_equal(play.coordinator.stats.stale, 2);
     assert_int_equal(play.coordinator.stats.poison, 0);
     play_close(&play);
+    follow_close(&follow);
 }
 
 static void play_beat(struct play *play, uint32_t link)
