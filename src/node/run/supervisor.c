@@ -48,7 +48,7 @@ static void on_trace(void *context, const struct trace *trace)
 {
     struct supervisor *s = context;
 
-    ledger_trace(&s->ledger, trace, is_local(s, trace->name));
+    account_trace(&s->account, trace, is_local(s, trace->name));
     if (trace->kind == TRACE_COMMIT)
         s->death_count = 0;
     s->told = s->told || trace->kind == TRACE_STOP;
@@ -106,7 +106,7 @@ static enum err start_coordinator(struct supervisor *s)
     /* The living dial again at once; do not wait for the dead.  Who is missed
      * joins a step later, which is cheap where the data is at hand. */
     if (s->lives++ > 0)
-        s->coordinator.core.gather_us = ledger_strangers_alive(&s->ledger) > 0
+        s->coordinator.core.gather_us = account_strangers_alive(&s->account) > 0
                                             ? REGATHER_FAR_US
                                             : REGATHER_US;
     tell_crew(s);
@@ -161,7 +161,7 @@ static void coordinator_killed(struct supervisor *s, int number)
 {
     const time_us now = clock_now_us();
 
-    ledger_coordinator_died(&s->ledger);
+    account_coordinator_died(&s->account);
     if (s->stopping || s->told) {
         end(s, ERR_OK); /* Journal and checkpoint are what was asked for. */
         return;
@@ -239,7 +239,7 @@ static void check_workers(struct supervisor *s)
         }
         died = process_failed(&member->end);
         memcpy(name, member->process.name, NAME_SIZE);
-        ledger_worker_ended(&s->ledger, name, died);
+        account_worker_ended(&s->account, name, died);
         if (member->end.code == CREW_STOP_CODE && !s->stopping && !s->over)
             stop(s, 0);
         if (died && s->options->respawn && !s->stopping && !s->over)
@@ -253,7 +253,7 @@ static void check_deserted(struct supervisor *s, time_us now)
     const bool hope = crew_workers_alive(&s->crew) > 0 ||
                       s->options->listen != NULL || s->options->parts != NULL ||
                       s->options->respawn || chaos_run_joins(&s->chaos) ||
-                      ledger_strangers_alive(&s->ledger) > 0;
+                      account_strangers_alive(&s->account) > 0;
 
     if (hope || s->stopping)
         s->deserted_at = 0;

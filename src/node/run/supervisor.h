@@ -21,9 +21,9 @@
 #include <stdint.h>
 
 #include "node/host/trace_pipe.h"
+#include "node/run/account.h"
 #include "node/run/chaos_run.h"
 #include "node/run/crew.h"
-#include "node/run/ledger.h"
 #include "node/run/train.h"
 #include "os/run/wait.h"
 
@@ -38,7 +38,7 @@ struct supervisor {
     struct waiter waiter;
     struct crew crew;
     struct chaos_run chaos;
-    struct ledger ledger;
+    struct account account;
 
     int notice_pid; /* Of the child that waits for the notice; 0 = none. */
 

@@ -709,8 +709,8 @@ static enum err report(struct train *train, struct train_result *result,
     }
     if (err != ERR_OK)
         return err;
-    ledger_report(&train->supervisor.ledger, folder, spoke ? &last.stats : NULL,
-                  result);
+    account_report(&train->supervisor.account, folder,
+                   spoke ? &last.stats : NULL, result);
     result->hash = hash_result(train, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
     result->timed_out = !result->finished && train->supervisor.timed_out;
@@ -731,7 +731,7 @@ static void train_close(struct train *train)
     bounds_close(&train->bounds);
     follow_close(&train->follow);
     mem_free(train->chunk_digests);
-    ledger_close(&train->supervisor.ledger);
+    account_close(&train->supervisor.account);
     if (train->options->door == NULL)
         train_door_close(train->door);
     limits_files_restore(train->files_before);

@@ -1,8 +1,8 @@
 /*
- * ledger.c - a run's totals over all lives of its coordinator, from trace
+ * account.c - a run's totals over all lives of its coordinator, from trace
  * events, ends of processes and the journal.
  */
-#include "node/run/ledger.h"
+#include "node/run/account.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/run/store.h"
 #include "os/file/folder.h"
 
-struct ledger_name {
+struct account_name {
     char name[NAME_SIZE];
     bool in;
     bool local;
@@ -21,84 +21,84 @@ struct ledger_name {
     uint32_t pulses;
 };
 
-void ledger_close(struct ledger *ledger)
+void account_close(struct account *account)
 {
-    mem_free(ledger->names);
-    *ledger = (struct ledger){0};
+    mem_free(account->names);
+    *account = (struct account){0};
 }
 
-static struct ledger_name *name_find(struct ledger *ledger, const char *name)
+static struct account_name *name_find(struct account *account, const char *name)
 {
-    for (uint32_t i = 0; ledger->names != NULL && i < ledger->count; i++) {
-        if (strcmp(ledger->names[i].name, name) == 0)
-            return &ledger->names[i];
+    for (uint32_t i = 0; account->names != NULL && i < account->count; i++) {
+        if (strcmp(account->names[i].name, name) == 0)
+            return &account->names[i];
     }
     return NULL;
 }
 
-static struct ledger_name *name_of(struct ledger *ledger, const char *name)
+static struct account_name *name_of(struct account *account, const char *name)
 {
-    struct ledger_name *found = name_find(ledger, name);
+    struct account_name *found = name_find(account, name);
 
     if (found != NULL)
         return found;
-    if (ledger->count == ledger->capacity) {
-        found = mem_grow(ledger->names, ledger->count, ledger->count + 1,
-                         sizeof *found, &ledger->capacity);
+    if (account->count == account->capacity) {
+        found = mem_grow(account->names, account->count, account->count + 1,
+                         sizeof *found, &account->capacity);
         if (found == NULL)
             return NULL; /* Counted no more; the run goes on. */
-        ledger->names = found;
+        account->names = found;
     }
-    found = &ledger->names[ledger->count++];
+    found = &account->names[account->count++];
     (void)snprintf(found->name, sizeof found->name, "%s", name);
     return found;
 }
 
 /* A worker that dials a new life of the coordinator has not joined anew. */
-static void joined(struct ledger *ledger, const char *name, bool local)
+static void joined(struct account *account, const char *name, bool local)
 {
-    struct ledger_name *who = name_of(ledger, name);
+    struct account_name *who = name_of(account, name);
 
     if (who == NULL || who->in)
         return;
     who->in = true;
     who->local = local;
-    ledger->joined++;
-    ledger->alive++;
-    if (ledger->alive > ledger->alive_max)
-        ledger->alive_max = ledger->alive;
+    account->joined++;
+    account->alive++;
+    if (account->alive > account->alive_max)
+        account->alive_max = account->alive;
 }
 
-static void gone(struct ledger *ledger, const char *name, uint32_t *counter)
+static void gone(struct account *account, const char *name, uint32_t *counter)
 {
-    struct ledger_name *who = name_find(ledger, name);
+    struct account_name *who = name_find(account, name);
 
     if (who == NULL || !who->in)
         return;
     who->in = false;
-    ledger->alive--;
+    account->alive--;
     (*counter)++;
 }
 
-void ledger_worker_ended(struct ledger *ledger, const char *name, bool died)
+void account_worker_ended(struct account *account, const char *name, bool died)
 {
     uint32_t uncounted = 0;
 
-    gone(ledger, name, &uncounted);
-    ledger->died += died ? 1 : 0;
+    gone(account, name, &uncounted);
+    account->died += died ? 1 : 0;
 }
 
-static void committed(struct ledger *ledger, const struct trace *trace)
+static void committed(struct account *account, const struct trace *trace)
 {
-    const time_us pause = trace->now - ledger->committed_at;
+    const time_us pause = trace->now - account->committed_at;
 
-    if (trace->key.step <= ledger->step && ledger->committed_at != 0)
+    if (trace->key.step <= account->step && account->committed_at != 0)
         return; /* A step done again after a restart is no progress. */
-    if (ledger->committed_at != 0 && pause > ledger->worst_pause_us)
-        ledger->worst_pause_us = pause;
-    ledger->committed_at = trace->now;
-    ledger->step = trace->key.step;
-    ledger->objective = trace->value;
+    if (account->committed_at != 0 && pause > account->worst_pause_us)
+        account->worst_pause_us = pause;
+    account->committed_at = trace->now;
+    account->step = trace->key.step;
+    account->objective = trace->value;
 }
 
 static void count_ban(struct coordinator_stats *stats, const char *name,
@@ -193,7 +193,7 @@ static void add_vitals(struct vitals *to, const struct vitals *from)
 }
 
 /* Totals that have shrunk are those of a new life. */
-static void take_pulse(struct ledger_name *who, const struct trace *trace)
+static void take_pulse(struct account_name *who, const struct trace *trace)
 {
     const struct vitals *now = &trace->pulse.vitals;
     struct train_worker *times = &who->times;
@@ -206,10 +206,10 @@ static void take_pulse(struct ledger_name *who, const struct trace *trace)
     times->spoke = who->pulses++ > 0;
 }
 
-static void count_times(struct ledger *ledger, const struct trace *trace)
+static void count_times(struct account *account, const struct trace *trace)
 {
-    struct ledger_name *who =
-        trace->kind == TRACE_SWITCH ? NULL : name_find(ledger, trace->name);
+    struct account_name *who =
+        trace->kind == TRACE_SWITCH ? NULL : name_find(account, trace->name);
 
     if (who == NULL)
         return;
@@ -226,29 +226,30 @@ static void count_times(struct ledger *ledger, const struct trace *trace)
         take_pulse(who, trace);
 }
 
-static void note_relay(struct ledger *ledger, const struct trace *trace)
+static void note_relay(struct account *account, const struct trace *trace)
 {
-    struct ledger_name *who = name_find(ledger, trace->name);
+    struct account_name *who = name_find(account, trace->name);
 
     if (who != NULL)
         memcpy(who->times.relay, trace->relay, NAME_SIZE);
 }
 
-void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local)
+void account_trace(struct account *account, const struct trace *trace,
+                   bool local)
 {
-    count(&ledger->life, trace);
-    count_times(ledger, trace);
+    count(&account->life, trace);
+    count_times(account, trace);
     if (trace->kind == TRACE_JOINED) {
-        joined(ledger, trace->name, local);
-        note_relay(ledger, trace);
+        joined(account, trace->name, local);
+        note_relay(account, trace);
     } else if (trace->kind == TRACE_LEFT) {
-        gone(ledger, trace->name, &ledger->left);
+        gone(account, trace->name, &account->left);
     } else if (trace->kind == TRACE_DIED && !local) {
-        gone(ledger, trace->name, &ledger->died);
+        gone(account, trace->name, &account->died);
     } else if (trace->kind == TRACE_COMMIT) {
-        committed(ledger, trace);
-    } else if (trace->kind == TRACE_STEP && ledger->began_at == 0) {
-        ledger->began_at = trace->now;
+        committed(account, trace);
+    } else if (trace->kind == TRACE_STEP && account->began_at == 0) {
+        account->began_at = trace->now;
     }
 }
 
@@ -292,19 +293,19 @@ static void add_stats(struct coordinator_stats *to,
     add_trust(to, from);
 }
 
-void ledger_coordinator_died(struct ledger *ledger)
+void account_coordinator_died(struct account *account)
 {
-    ledger->coordinator_deaths++;
-    add_stats(&ledger->past, &ledger->life);
-    ledger->life = (struct coordinator_stats){0};
+    account->coordinator_deaths++;
+    add_stats(&account->past, &account->life);
+    account->life = (struct coordinator_stats){0};
 }
 
-uint32_t ledger_strangers_alive(const struct ledger *ledger)
+uint32_t account_strangers_alive(const struct account *account)
 {
     uint32_t alive = 0;
 
-    for (uint32_t i = 0; i < ledger->count; i++)
-        alive += ledger->names[i].in && !ledger->names[i].local ? 1 : 0;
+    for (uint32_t i = 0; i < account->count; i++)
+        alive += account->names[i].in && !account->names[i].local ? 1 : 0;
     return alive;
 }
 
@@ -446,39 +447,41 @@ static int by_name(const void *a, const void *b)
     return strcmp(one->name, two->name);
 }
 
-static void list_times(const struct ledger *ledger, struct train_result *result)
+static void list_times(const struct account *account,
+                       struct train_result *result)
 {
-    struct train_worker *workers = mem_new(ledger->count, sizeof *workers);
+    struct train_worker *workers = mem_new(account->count, sizeof *workers);
 
-    if (workers == NULL || ledger->count == 0) {
+    if (workers == NULL || account->count == 0) {
         mem_free(workers);
         return; /* The model matters more. */
     }
-    for (uint32_t i = 0; i < ledger->count; i++) {
-        workers[i] = ledger->names[i].times;
-        memcpy(workers[i].name, ledger->names[i].name, NAME_SIZE);
-        add_vitals(&workers[i].vitals, &ledger->names[i].past);
+    for (uint32_t i = 0; i < account->count; i++) {
+        workers[i] = account->names[i].times;
+        memcpy(workers[i].name, account->names[i].name, NAME_SIZE);
+        add_vitals(&workers[i].vitals, &account->names[i].past);
     }
-    qsort(workers, ledger->count, sizeof *workers, by_name);
+    qsort(workers, account->count, sizeof *workers, by_name);
     result->workers = workers;
-    result->worker_count = ledger->count;
+    result->worker_count = account->count;
 }
 
-void ledger_report(const struct ledger *ledger, const char *folder,
-                   const struct coordinator_stats *last,
-                   struct train_result *result)
+void account_report(const struct account *account, const char *folder,
+                    const struct coordinator_stats *last,
+                    struct train_result *result)
 {
-    result->stats = last != NULL ? *last : ledger->life;
-    add_stats(&result->stats, &ledger->past);
+    result->stats = last != NULL ? *last : account->life;
+    add_stats(&result->stats, &account->past);
     read_journal(folder, result);
-    result->stats.joined = ledger->joined;
-    result->stats.left = ledger->left;
-    result->stats.died = ledger->died;
-    result->stats.alive_max = ledger->alive_max;
-    result->coordinator_deaths = ledger->coordinator_deaths;
-    list_times(ledger, result);
-    result->worst_pause_s = (double)ledger->worst_pause_us / (double)SECOND_US;
-    if (ledger->committed_at > ledger->began_at && ledger->began_at != 0)
-        result->elapsed_s = (double)(ledger->committed_at - ledger->began_at) /
-                            (double)SECOND_US;
+    result->stats.joined = account->joined;
+    result->stats.left = account->left;
+    result->stats.died = account->died;
+    result->stats.alive_max = account->alive_max;
+    result->coordinator_deaths = account->coordinator_deaths;
+    list_times(account, result);
+    result->worst_pause_s = (double)account->worst_pause_us / (double)SECOND_US;
+    if (account->committed_at > account->began_at && account->began_at != 0)
+        result->elapsed_s =
+            (double)(account->committed_at - account->began_at) /
+            (double)SECOND_US;
 }

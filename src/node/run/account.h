@@ -1,12 +1,12 @@
 /*
- * ledger.h - a run summed up over all lives of its coordinator.
+ * account.h - a run summed up over all lives of its coordinator.
  *
  * Three sources, each for what it cannot miss: the trace stream for who came
  * and when steps were committed, the supervisor's own waitpid for which local
  * workers died, the journal for what each step was worth.
  */
-#ifndef NODE_LEDGER_H
-#define NODE_LEDGER_H
+#ifndef NODE_ACCOUNT_H
+#define NODE_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,10 +15,10 @@
 #include "core/trace.h"
 #include "node/run/train.h"
 
-struct ledger_name;
+struct account_name;
 
-struct ledger {
-    struct ledger_name *names;
+struct account {
+    struct account_name *names;
     uint32_t count;
     size_t capacity;
     uint32_t joined, left, died, alive, alive_max;
@@ -31,17 +31,18 @@ struct ledger {
     uint32_t coordinator_deaths;
 };
 
-void ledger_close(struct ledger *ledger);
+void account_close(struct account *account);
 /* `local`: the worker is a child of ours, whose death waitpid tells. */
-void ledger_trace(struct ledger *ledger, const struct trace *trace, bool local);
+void account_trace(struct account *account, const struct trace *trace,
+                   bool local);
 /* A child of ours is gone; `died`: not in good order. */
-void ledger_worker_ended(struct ledger *ledger, const char *name, bool died);
-void ledger_coordinator_died(struct ledger *ledger);
-uint32_t ledger_strangers_alive(const struct ledger *ledger);
+void account_worker_ended(struct account *account, const char *name, bool died);
+void account_coordinator_died(struct account *account);
+uint32_t account_strangers_alive(const struct account *account);
 
 /* Fill steps, times and stats.  `last`: stats of the last life, or NULL. */
-void ledger_report(const struct ledger *ledger, const char *folder,
-                   const struct coordinator_stats *last,
-                   struct train_result *result);
+void account_report(const struct account *account, const char *folder,
+                    const struct coordinator_stats *last,
+                    struct train_result *result);
 
-#endif /* NODE_LEDGER_H */
+#endif /* NODE_ACCOUNT_H */
