@@ -1,5 +1,6 @@
 /*
- * steal.c - steps of the schedule `steal`, where work moves.
+ * steal.c - steps of the schedule `steal`, where work moves: the coordinator's
+ * half (steal_worker.c has the other) and the heap of events between the two.
  *
  * The rules are the coordinator's (core/star/balance.c) and the worker's
  * (core/worker/worker_pieces.c) with all that concerns messages, faults and
@@ -11,88 +12,13 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "plan/replay_parts.h"
+#include "plan/steal_parts.h"
 
 /* As in core/star/balance.c and core/star/coordinator.c. */
-#define BACKLOG_MAX   1u
-#define LIVE_MAX      2u
-#define ASSIGNEES_MAX 5u
-#define TICK_US       (10 * MS_US)
-#define QUEUE_SPARE   16u
-
-enum event_kind {
-    ON_ROUND,
-    ON_JOIN, /* A round, and one piece, for a slot without work of its own. */
-    ON_CANCEL,
-    ON_WORK,
-    ON_DROP,
-    ON_TALLY,
-    ON_COMPUTED,
-    ON_TIMER,
-};
-
-#define COORDINATOR UINT32_MAX
-
-struct steal_event {
-    time_us at;
-    uint64_t sequence;
-    enum event_kind kind;
-    uint32_t slot;
-    uint32_t piece;
-    uint32_t number; /* Of the round, or of the computation. */
-};
-
-/* sim/world.c: a process has at most one timer that will ring in time. */
-struct timer {
-    time_us at, due;
-};
-
-struct queued {
-    uint32_t piece;
-    bool dropped;
-};
-
-struct thief {
-    /* The worker. */
-    struct queued *queue;
-    uint32_t count, at;
-    bool in_round, computing, cancelling, holding, delayed;
-    uint32_t number; /* Of the computation. */
-    uint32_t round;
-    time_us began, release;
-    struct delay_draw draw;
-    struct timer timer;
-    /* As the coordinator sees it. */
-    bool called; /* Was sent this round. */
-    uint32_t outstanding, answered;
-    time_us answered_at;
-};
-
-struct steal_piece {
-    bool in;
-    uint32_t count;
-    uint32_t assignee[ASSIGNEES_MAX];
-};
-
-struct steal {
-    struct steal_event *heap;
-    size_t count, capacity;
-    uint64_t sequence;
-    time_us now;
-    struct thief *thieves;
-    struct queued *queues;
-    uint32_t queue_capacity;
-    uint32_t *group_of; /* slots */
-    struct steal_piece *pieces;
-    struct timer tick;
-    uint32_t round;
-    time_us opened_at;
-    uint32_t pieces_in, chunks_in, answers;
-    uint64_t chunks_done;
-    bool late;   /* The code's deadline has passed. */
-    bool over;   /* The step is. */
-    bool failed; /* An event was lost for want of memory. */
-};
+#define BACKLOG_MAX 1u
+#define LIVE_MAX    2u
+#define TICK_US     (10 * MS_US)
+#define QUEUE_SPARE 16u
 
 /* --- events -------------------------------------------------------------- */
 
@@ -101,7 +27,7 @@ static bool before(const struct steal_event *a, const struct steal_event *b)
     return a->at != b->at ? a->at < b->at : a->sequence < b->sequence;
 }
 
-static void push(struct steal *steal, struct steal_event event)
+void steal_push(struct steal *steal, struct steal_event event)
 {
     size_t at = steal->count;
 
@@ -147,17 +73,17 @@ static struct steal_event pop(struct steal *steal)
     return first;
 }
 
-static void send(struct steal *steal, enum event_kind kind, uint32_t slot,
-                 uint32_t piece)
+void steal_send(struct steal *steal, enum event_kind kind, uint32_t slot,
+                uint32_t piece)
 {
     const uint32_t round =
         kind == ON_TALLY ? steal->thieves[slot].round : steal->round;
 
-    push(steal, (struct steal_event){.at = steal->now,
-                                     .kind = kind,
-                                     .slot = slot,
-                                     .piece = piece,
-                                     .number = round});
+    steal_push(steal, (struct steal_event){.at = steal->now,
+                                           .kind = kind,
+                                           .slot = slot,
+                                           .piece = piece,
+                                           .number = round});
 }
 
 static struct timer *timer_of(struct steal *steal, uint32_t slot)
@@ -165,7 +91,7 @@ static struct timer *timer_of(struct steal *steal, uint32_t slot)
     return slot == COORDINATOR ? &steal->tick : &steal->thieves[slot].timer;
 }
 
-static void set_timer(struct steal *steal, uint32_t slot, time_us at)
+void steal_set_timer(struct steal *steal, uint32_t slot, time_us at)
 {
     struct timer *timer = timer_of(steal, slot);
 
@@ -173,10 +99,11 @@ static void set_timer(struct steal *steal, uint32_t slot, time_us at)
     if (at == TIME_NEVER || at >= timer->due)
         return;
     timer->due = at;
-    push(steal, (struct steal_event){.at = at, .kind = ON_TIMER, .slot = slot});
+    steal_push(steal,
+               (struct steal_event){.at = at, .kind = ON_TIMER, .slot = slot});
 }
 
-static bool timer_rings(struct steal *steal, uint32_t slot)
+bool steal_timer_rings(struct steal *steal, uint32_t slot)
 {
     struct timer *timer = timer_of(steal, slot);
 
@@ -186,185 +113,8 @@ static bool timer_rings(struct steal *steal, uint32_t slot)
         timer->at = TIME_NEVER;
         return true;
     }
-    set_timer(steal, slot, timer->at);
+    steal_set_timer(steal, slot, timer->at);
     return false;
-}
-
-/* --- the worker ---------------------------------------------------------- */
-
-static void start_next(struct replay *replay, uint32_t slot)
-{
-    struct steal *steal = replay->steal;
-    struct thief *thief = &steal->thieves[slot];
-    time_us takes;
-
-    if (!thief->in_round || thief->computing || thief->holding)
-        return;
-    while (thief->at < thief->count && thief->queue[thief->at].dropped)
-        thief->at++;
-    if (thief->at == thief->count)
-        return;
-    takes = replay->chunk_us *
-            piece_chunks(replay->code, thief->queue[thief->at].piece);
-    thief->computing = true;
-    thief->number++;
-    thief->began = steal->now;
-    push(steal, (struct steal_event){.at = steal->now + takes,
-                                     .kind = ON_COMPUTED,
-                                     .slot = slot,
-                                     .number = thief->number});
-}
-
-static void deliver(struct replay *replay, uint32_t slot)
-{
-    struct thief *thief = &replay->steal->thieves[slot];
-
-    thief->holding = false;
-    send(replay->steal, ON_TALLY, slot, thief->queue[thief->at].piece);
-    thief->at++;
-    start_next(replay, slot);
-}
-
-static void on_computed(struct replay *replay, const struct steal_event *event)
-{
-    struct steal *steal = replay->steal;
-    struct thief *thief = &steal->thieves[event->slot];
-    const time_us spent = steal->now - thief->began;
-    time_us hold;
-
-    if (!thief->computing || event->number != thief->number)
-        return;
-    thief->computing = false;
-    if (replay->chunk_us > 0)
-        steal->chunks_done += (uint64_t)(spent / replay->chunk_us);
-    replay->slots[event->slot].computed_us = steal->now - steal->opened_at;
-    if (thief->cancelling) {
-        thief->cancelling = false;
-        replay->slots[event->slot].began_us = steal->now - steal->opened_at;
-        start_next(replay, event->slot);
-        return;
-    }
-    if (replay->chunk_us == 0)
-        steal->chunks_done +=
-            piece_chunks(replay->code, thief->queue[thief->at].piece);
-    hold = replay_hold(&thief->draw, spent, !thief->delayed);
-    thief->delayed = true;
-    if (hold == 0) {
-        deliver(replay, event->slot);
-        return;
-    }
-    thief->holding = true;
-    thief->release = steal->now + hold;
-}
-
-static struct queued *find(struct thief *thief, uint32_t piece)
-{
-    for (uint32_t i = thief->at; i < thief->count; i++) {
-        if (thief->queue[i].piece == piece)
-            return &thief->queue[i];
-    }
-    return NULL;
-}
-
-static void enqueue(const struct steal *steal, struct thief *thief,
-                    uint32_t piece)
-{
-    struct queued *known = find(thief, piece);
-
-    if (known != NULL) {
-        known->dropped = false;
-        return;
-    }
-    if (thief->count == steal->queue_capacity && thief->at > 0) {
-        thief->count -= thief->at;
-        memmove(thief->queue, thief->queue + thief->at,
-                thief->count * sizeof *thief->queue);
-        thief->at = 0;
-    }
-    CHECK(thief->count < steal->queue_capacity);
-    thief->queue[thief->count++] = (struct queued){.piece = piece};
-}
-
-static void on_cancel(struct replay *replay, uint32_t slot)
-{
-    struct steal *steal = replay->steal;
-    struct thief *thief = &steal->thieves[slot];
-
-    if (thief->computing && !thief->cancelling) {
-        thief->cancelling = true;
-        thief->number++;
-        push(steal, (struct steal_event){
-                        .at = replay_called_off(thief->began, steal->now,
-                                                replay->chunk_us),
-                        .kind = ON_COMPUTED,
-                        .slot = slot,
-                        .number = thief->number});
-    }
-    thief->holding = false;
-    thief->in_round = false;
-    thief->count = thief->at = 0;
-}
-
-/* CANCEL and the ROUND behind it. */
-static void on_round(struct replay *replay, const struct steal_event *event,
-                     const struct delay_draw *draw)
-{
-    struct steal *steal = replay->steal;
-    const uint32_t slot = event->slot;
-    struct thief *thief = &steal->thieves[slot];
-
-    on_cancel(replay, slot);
-    thief->delayed = false;
-    thief->in_round = true;
-    thief->round = event->number;
-    thief->draw = *draw;
-    for (uint32_t i = replay->work_first[slot];
-         i < replay->work_first[slot + 1]; i++)
-        enqueue(steal, thief, replay->work[i]);
-    replay->slots[slot] = (struct replay_slot){.answered_us = -1};
-    start_next(replay, slot);
-}
-
-static void on_drop(struct steal *steal, const struct steal_event *event)
-{
-    struct thief *thief = &steal->thieves[event->slot];
-    struct queued *queued = find(thief, event->piece);
-    const bool begun = queued == &thief->queue[thief->at] &&
-                       (thief->computing || thief->holding);
-
-    if (queued != NULL && !begun)
-        queued->dropped = true;
-}
-
-/* Everything that happens to a worker ends with its timer. */
-static void on_worker(struct replay *replay, const struct steal_event *event,
-                      const struct delay_draw *draws)
-{
-    struct steal *steal = replay->steal;
-    struct thief *thief = &steal->thieves[event->slot];
-    const bool current = thief->in_round && event->number == thief->round;
-
-    if (event->kind == ON_TIMER && !timer_rings(steal, event->slot))
-        return;
-    if (event->kind == ON_CANCEL)
-        on_cancel(replay, event->slot);
-    else if (event->kind == ON_ROUND)
-        on_round(replay, event, &draws[event->slot]);
-    else if (event->kind == ON_JOIN) {
-        on_round(replay, event, &draws[event->slot]);
-        enqueue(steal, thief, event->piece);
-        start_next(replay, event->slot);
-    } else if (event->kind == ON_COMPUTED)
-        on_computed(replay, event);
-    else if (event->kind == ON_WORK && current) {
-        enqueue(steal, thief, event->piece);
-        start_next(replay, event->slot);
-    } else if (event->kind == ON_DROP && current)
-        on_drop(steal, event);
-    else if (event->kind == ON_TIMER && thief->holding &&
-             steal->now >= thief->release)
-        deliver(replay, event->slot);
-    set_timer(steal, event->slot, thief->holding ? thief->release : TIME_NEVER);
 }
 
 /* --- the coordinator ----------------------------------------------------- */
@@ -460,11 +210,12 @@ static bool steal_for(struct replay *replay, uint32_t slot)
     if (best > 1 && steal->pieces[best_id].count == 1) {
         const uint32_t victim = steal->pieces[best_id].assignee[0];
 
-        send(steal, ON_DROP, victim, best_id);
+        steal_send(steal, ON_DROP, victim, best_id);
         CHECK(unassign(steal, best_id, victim));
     }
     assign(steal, best_id, slot);
-    send(steal, steal->thieves[slot].called ? ON_WORK : ON_JOIN, slot, best_id);
+    steal_send(steal, steal->thieves[slot].called ? ON_WORK : ON_JOIN, slot,
+               best_id);
     steal->thieves[slot].called = true;
     return true;
 }
@@ -592,7 +343,7 @@ static void set_tick(struct replay *replay, time_us wait)
     const time_us deadline = deadline_at(replay);
     const time_us tick = wait == TIME_NEVER ? TIME_NEVER : steal->now + wait;
 
-    set_timer(steal, COORDINATOR, tick < deadline ? tick : deadline);
+    steal_set_timer(steal, COORDINATOR, tick < deadline ? tick : deadline);
 }
 
 static void on_coordinator(struct replay *replay,
@@ -603,7 +354,7 @@ static void on_coordinator(struct replay *replay,
 
     if (event->kind == ON_TALLY)
         on_tally(replay, event);
-    else if (!timer_rings(steal, COORDINATOR))
+    else if (!steal_timer_rings(steal, COORDINATOR))
         return;
     else if (!rebalance(replay))
         wait = quiet_for(replay);
@@ -618,7 +369,7 @@ static void open_round(struct replay *replay)
 
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         if (steal->thieves[slot].outstanding > 0)
-            send(steal, ON_CANCEL, slot, 0);
+            steal_send(steal, ON_CANCEL, slot, 0);
     }
     steal->round++;
     steal->opened_at = steal->now;
@@ -641,7 +392,7 @@ static void open_round(struct replay *replay)
              i < replay->work_first[slot + 1]; i++)
             assign(steal, replay->work[i], slot);
         if (replay->todo[slot] > 0)
-            send(steal, ON_ROUND, slot, 0);
+            steal_send(steal, ON_ROUND, slot, 0);
     }
     (void)rebalance(replay);
     set_tick(replay, TICK_US);
@@ -677,7 +428,7 @@ enum err steal_run(struct replay *replay, const struct delay_draw *draws,
         if (event.slot == COORDINATOR || event.kind == ON_TALLY)
             on_coordinator(replay, &event);
         else
-            on_worker(replay, &event, draws);
+            steal_on_worker(replay, &event, draws);
     }
     if (steal->failed)
         return ERR_NOMEM;
