@@ -52,7 +52,7 @@
 
 struct link {
     bool open;
-    struct peer *user;
+    struct owner *user;
     bool bulk;     /* A message of the other connection is due. */
     bool stranger; /* Its token is another's. */
     bool trusted;
@@ -283,7 +283,7 @@ static void check_peers(const struct roll *roll)
 {
     uint32_t known = 0, connected = 0;
 
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+    for (const struct owner *at = roll->owners; at != NULL; at = at->next) {
         FUZZ_REQUIRE(at->link->open && at->link->user == at);
         FUZZ_REQUIRE(!at->offered || roll->stage == STAGE_OFFERS ||
                      parts_find(roll->parts, &at->part) < roll->parts->count);
@@ -616,7 +616,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         roll_dismiss(roll);
     else
         roll_refuse(roll, err_text(err));
-    FUZZ_REQUIRE(roll->peers == NULL);
+    FUZZ_REQUIRE(roll->owners == NULL);
     roll_free(roll);
     parts_close(&parts);
     return 0;

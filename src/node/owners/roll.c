@@ -6,7 +6,6 @@
 #include "node/owners/roll.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -14,6 +13,7 @@
 #include "core/link/greeting.h"
 #include "node/host/door.h"
 #include "node/host/farewell.h"
+#include "node/owners/owner.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/net/link.h"
@@ -27,17 +27,6 @@
 
 enum stage { STAGE_OFFERS, STAGE_SIZES, STAGE_SUMS, STAGE_OVER };
 
-struct peer {
-    struct link *link;
-    bool offered;
-    char name[NAME_SIZE];
-    struct digest part, columns;
-    uint32_t rows, cols;
-    uint32_t label_count;
-    double *labels;
-    struct peer *next;
-};
-
 struct roll {
     struct roll_options options;
     struct loop *loop;
@@ -45,7 +34,7 @@ struct roll {
     time_us fails_at; /* Unless somebody comes before. */
     struct link_hub *hub;
     struct door door;
-    struct peer *peers;
+    struct owner *owners;
     enum stage stage;
 
     /* From the schema on: */
@@ -84,39 +73,32 @@ static void say_no(struct link *link, const char *reason)
     say(link, &msg);
 }
 
-static void say_schema(const struct roll *roll, const struct peer *peer,
+static void say_schema(const struct roll *roll, const struct owner *owner,
                        bool known)
 {
-    const uint32_t home = parts_find(roll->parts, &peer->part);
+    const uint32_t home = parts_find(roll->parts, &owner->part);
     const struct roll_msg msg = {
         .kind = ROLL_SCHEMA, .schema = parts_schema(roll->parts, home, known)};
 
-    say(peer->link, &msg);
+    say(owner->link, &msg);
 }
 
-static void say_scales(const struct roll *roll, const struct peer *peer)
+static void say_scales(const struct roll *roll, const struct owner *owner)
 {
     const struct roll_msg msg = {
         .kind = ROLL_SCALES,
         .scales = {.dims = roll->dims, .scale = (uint8_t *)roll->scale}};
 
-    say(peer->link, &msg);
+    say(owner->link, &msg);
 }
 
-/* --- peers -----------------------------------------------------------------
+/* --- owners -----------------------------------------------------------------
  */
 
-static void drop(struct roll *roll, struct peer *peer)
+static void drop(struct roll *roll, struct owner *owner)
 {
-    for (struct peer **at = &roll->peers; *at != NULL; at = &(*at)->next) {
-        if (*at == peer) {
-            *at = peer->next;
-            break;
-        }
-    }
-    link_set_user(peer->link, NULL);
-    mem_free(peer->labels);
-    mem_free(peer);
+    link_set_user(owner->link, NULL);
+    owner_drop(&roll->owners, owner);
 }
 
 static void note_refusal(struct roll *roll, const struct link *link,
@@ -129,33 +111,15 @@ static void note_refusal(struct roll *roll, const struct link *link,
     door_log(&roll->door, clock_now_us(), text);
 }
 
-static void turn_away(struct roll *roll, struct peer *peer, const char *reason)
+static void turn_away(struct roll *roll, struct owner *owner,
+                      const char *reason)
 {
-    struct link *link = peer->link;
+    struct link *link = owner->link;
 
     note_refusal(roll, link, reason);
     say_no(link, reason);
-    drop(roll, peer);
+    drop(roll, owner);
     link_close(link);
-}
-
-static bool is_first(const struct roll *roll, const struct peer *peer)
-{
-    for (const struct peer *at = roll->peers; at != peer; at = at->next) {
-        if (at->offered && digest_equal(&at->part, &peer->part))
-            return false;
-    }
-    return true;
-}
-
-/* Different files among those who are here. */
-static uint32_t count_parts(const struct roll *roll)
-{
-    uint32_t count = 0;
-
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next)
-        count += at->offered && is_first(roll, at);
-    return count;
 }
 
 static const char too_many[] =
@@ -168,18 +132,7 @@ static const char other_columns[] =
     "side and at 1 on the other; the same columns in the same order are "
     "needed, the label's too (--drop, --label, --header, --zero-based)";
 
-/* Those who are here agree, so any of them tells. */
-static bool fits_names(const struct roll *roll, const struct peer *peer,
-                       const struct roll_offer *offer)
-{
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
-        if (at != peer && at->offered)
-            return digest_equal(&at->columns, &offer->columns);
-    }
-    return true;
-}
-
-static const char *objection(const struct roll *roll, const struct peer *peer,
+static const char *objection(const struct roll *roll, const struct owner *owner,
                              const struct roll_offer *offer)
 {
     const char *no = greeting_objection(offer->version, &offer->arithmetic,
@@ -187,12 +140,12 @@ static const char *objection(const struct roll *roll, const struct peer *peer,
 
     if (no != NULL)
         return no;
-    if (!link_may_be(peer->link, offer->name))
+    if (!link_may_be(owner->link, offer->name))
         return "the token is another worker's; use its name";
     if (roll->stage != STAGE_OFFERS &&
         parts_find(roll->parts, &offer->part) == roll->parts->count)
         return too_many;
-    if (!fits_names(roll, peer, offer))
+    if (!owners_agree(roll->owners, owner, offer))
         return other_columns;
     return NULL;
 }
@@ -224,129 +177,40 @@ static void end(struct roll *roll, enum err err)
 /* --- offers ----------------------------------------------------------------
  */
 
-static bool keep_offer(struct peer *peer, const struct roll_offer *offer)
-{
-    const size_t size = offer->label_count * sizeof *peer->labels;
-
-    mem_free(peer->labels);
-    peer->labels = mem_new(offer->label_count, sizeof *peer->labels);
-    if (peer->labels == NULL)
-        return false;
-    if (size > 0)
-        memcpy(peer->labels, offer->labels, size);
-    peer->label_count = offer->label_count;
-    memcpy(peer->name, offer->name, NAME_SIZE);
-    peer->part = offer->part;
-    peer->columns = offer->columns;
-    peer->rows = offer->rows;
-    peer->cols = offer->cols;
-    peer->offered = true;
-    return true;
-}
-
 /* Messages as long as the columns make them; before they are known, small. */
-static void trust(const struct roll *roll, const struct peer *peer)
+static void trust(const struct roll *roll, const struct owner *owner)
 {
-    link_trust(peer->link, roll_codec_max(roll->dims) + LINK_STRANGER_BYTES);
+    link_trust(owner->link, roll_codec_max(roll->dims) + LINK_STRANGER_BYTES);
 }
 
-static void on_offer(struct roll *roll, struct peer *peer,
+static void on_offer(struct roll *roll, struct owner *owner,
                      const struct roll_offer *offer)
 {
-    const char *problem = objection(roll, peer, offer);
+    const char *problem = objection(roll, owner, offer);
     uint32_t parts;
 
-    if (problem == NULL && !keep_offer(peer, offer))
+    if (problem == NULL && !owner_keep(owner, offer))
         problem = "the coordinator is out of memory";
     if (problem != NULL) {
-        turn_away(roll, peer, problem);
+        turn_away(roll, owner, problem);
         return;
     }
     progress(roll);
     if (roll->stage != STAGE_OFFERS) {
-        trust(roll, peer);
-        say_schema(roll, peer, false);
+        trust(roll, owner);
+        say_schema(roll, owner, false);
         return;
     }
-    parts = count_parts(roll);
+    parts = owners_parts(roll->owners);
     if (parts > roll->options.count) {
-        turn_away(roll, peer, too_many);
+        turn_away(roll, owner, too_many);
         return;
     }
-    trust(roll, peer);
+    trust(roll, owner);
     log_note("%s has %u rows of %u columns; %u of %u files are here",
-             peer->name, peer->rows, peer->cols, parts, roll->options.count);
+             owner->name, owner->rows, owner->cols, parts, roll->options.count);
     if (parts == roll->options.count)
         end(roll, ERR_OK);
-}
-
-static int by_digest(const void *a, const void *b)
-{
-    const struct home *left = a;
-    const struct home *right = b;
-
-    return memcmp(left->part.bytes, right->part.bytes, DIGEST_BYTES);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
-
-/* All labels there are; none if some owner has too many, or all together. */
-static enum err unite_labels(const struct roll *roll, struct parts *parts)
-{
-    uint64_t total = 0;
-    uint64_t count = 0;
-    double *all;
-
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
-        if (at->offered && at->label_count == 0)
-            return ERR_OK;
-        total += at->label_count;
-    }
-    all = mem_new(total, sizeof *all);
-    if (all == NULL)
-        return ERR_NOMEM;
-    total = 0;
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
-        for (uint32_t i = 0; i < at->label_count; i++)
-            all[total++] = at->labels[i];
-    }
-    qsort(all, total, sizeof *all, by_value);
-    for (uint64_t i = 0; i < total; i++) {
-        if (i == 0 || all[i] != all[count - 1])
-            all[count++] = all[i];
-    }
-    parts->labels = all;
-    parts->label_count = count <= ROLL_LABELS_MAX ? (uint32_t)count : 0;
-    return ERR_OK;
-}
-
-static enum err unite(const struct roll *roll, struct parts *parts)
-{
-    uint64_t rows = 0;
-
-    parts->homes = mem_new(roll->options.count, sizeof *parts->homes);
-    if (parts->homes == NULL)
-        return ERR_NOMEM;
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
-        if (!at->offered || !is_first(roll, at))
-            continue;
-        CHECK(parts->count < roll->options.count);
-        parts->homes[parts->count++] =
-            (struct home){.part = at->part, .rows = at->rows};
-        rows += at->rows;
-        parts->cols = at->cols > parts->cols ? at->cols : parts->cols;
-    }
-    qsort(parts->homes, parts->count, sizeof *parts->homes, by_digest);
-    if (rows > DATA_ROWS_MAX)
-        return ERR_TOOBIG;
-    parts->rows = (uint32_t)rows;
-    return unite_labels(roll, parts);
 }
 
 /* --- sizes and sums --------------------------------------------------------
@@ -363,16 +227,16 @@ static bool all_of(const struct roll *roll, const bool *in)
 
 static void to_all_scales(struct roll *roll)
 {
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+    for (const struct owner *at = roll->owners; at != NULL; at = at->next) {
         if (at->offered)
             say_scales(roll, at);
     }
 }
 
-static void on_sizes(struct roll *roll, struct peer *peer,
+static void on_sizes(struct roll *roll, struct owner *owner,
                      const struct roll_sizes *msg)
 {
-    const uint32_t home = parts_find(roll->parts, &peer->part);
+    const uint32_t home = parts_find(roll->parts, &owner->part);
     struct bounds_sizes sizes = {.dims = roll->dims,
                                  .label = msg->label,
                                  .norm = msg->norm,
@@ -380,7 +244,7 @@ static void on_sizes(struct roll *roll, struct peer *peer,
 
     progress(roll);
     if (roll->stage == STAGE_SUMS) {
-        say_scales(roll, peer);
+        say_scales(roll, owner);
         return;
     }
     if (roll->stage != STAGE_SIZES || roll->sized[home])
@@ -420,17 +284,17 @@ static bool add_sums(const struct roll *roll, const uint8_t *bytes)
     return true;
 }
 
-static void on_sums(struct roll *roll, struct peer *peer,
+static void on_sums(struct roll *roll, struct owner *owner,
                     const struct roll_sums *msg)
 {
-    const uint32_t home = parts_find(roll->parts, &peer->part);
+    const uint32_t home = parts_find(roll->parts, &owner->part);
 
     if (roll->stage != STAGE_SUMS || roll->summed[home])
         return;
     progress(roll);
     if (!add_sums(roll, msg->sum)) {
         end(roll, why_set(roll->why, ERR_RANGE,
-                          "%s: its rows are larger than it said", peer->name));
+                          "%s: its rows are larger than it said", owner->name));
         return;
     }
     roll->summed[home] = true;
@@ -444,30 +308,30 @@ static void on_sums(struct roll *roll, struct peer *peer,
 static void on_up(void *context, struct link *link)
 {
     struct roll *roll = context;
-    struct peer *peer = mem_new(1, sizeof *peer);
+    struct owner *owner = mem_new(1, sizeof *owner);
 
-    if (peer == NULL || roll->stage == STAGE_OVER) {
-        mem_free(peer);
+    if (owner == NULL || roll->stage == STAGE_OVER) {
+        mem_free(owner);
         link_close(link);
         return;
     }
-    peer->link = link;
-    peer->next = roll->peers;
-    roll->peers = peer;
-    link_set_user(link, peer);
+    owner->link = link;
+    owner->next = roll->owners;
+    roll->owners = owner;
+    link_set_user(link, owner);
 }
 
-static bool in_order(const struct roll *roll, const struct peer *peer,
+static bool in_order(const struct roll *roll, const struct owner *owner,
                      const struct roll_msg *msg)
 {
     switch (msg->kind) {
     case ROLL_OFFER:
         return true;
     case ROLL_SIZES:
-        return peer->offered && roll->stage != STAGE_OFFERS &&
+        return owner->offered && roll->stage != STAGE_OFFERS &&
                msg->sizes.dims == roll->dims;
     case ROLL_SUMS:
-        return peer->offered && roll->stage != STAGE_OFFERS &&
+        return owner->offered && roll->stage != STAGE_OFFERS &&
                msg->sums.dims == roll->dims;
     case ROLL_SCHEMA:
     case ROLL_SCALES:
@@ -485,12 +349,12 @@ static void say_plainly(struct link *link, const struct msg *msg)
     link_send(link, PLANE_CONTROL, bytes, codec_encode(msg, bytes));
 }
 
-static void answer(struct roll *roll, struct peer *peer,
+static void answer(struct roll *roll, struct owner *owner,
                    const struct msg_ask *ask)
 {
     const bool stop = ask->what == ASK_STOP;
-    const bool allowed = link_may_be(peer->link, TOKEN_CLUSTER);
-    struct link *link = peer->link;
+    const bool allowed = link_may_be(owner->link, TOKEN_CLUSTER);
+    struct link *link = owner->link;
     struct msg msg = {.kind = MSG_STATUS};
     char text[PLAIN_BYTES / 2];
 
@@ -504,11 +368,11 @@ static void answer(struct roll *roll, struct peer *peer,
         (void)snprintf(text, sizeof text,
                        "{\"step\":0,\"phase\":\"waiting for owners\","
                        "\"files\":%u,\"wanted\":%u,\"workers\":[]}",
-                       count_parts(roll), roll->options.count);
+                       owners_parts(roll->owners), roll->options.count);
     msg.status.text = text;
     msg.status.size = strlen(text);
     say_plainly(link, &msg);
-    drop(roll, peer);
+    drop(roll, owner);
     link_close(link);
     if (stop && allowed)
         end(roll, why_set(roll->why, ERR_CANCELLED,
@@ -517,28 +381,28 @@ static void answer(struct roll *roll, struct peer *peer,
 }
 
 /* Somebody who knows nothing of private data. */
-static void on_plain(struct roll *roll, struct peer *peer, const uint8_t *data,
-                     size_t size)
+static void on_plain(struct roll *roll, struct owner *owner,
+                     const uint8_t *data, size_t size)
 {
     static const char reason[] = "the rows of this run stay with their owners; "
                                  "join with --data-private FILE";
     struct codec_room room = {0};
-    struct link *link = peer->link;
+    struct link *link = owner->link;
     struct msg msg;
     struct msg no = {.kind = MSG_REJECT};
 
     if (codec_decode(data, size, &room, &msg) != ERR_OK) {
-        turn_away(roll, peer, "it sent what is no message");
+        turn_away(roll, owner, "it sent what is no message");
         return;
     }
     if (msg.kind == MSG_ASK) {
-        answer(roll, peer, &msg.ask);
+        answer(roll, owner, &msg.ask);
         return;
     }
     (void)snprintf(no.reject.reason, sizeof no.reject.reason, "%s", reason);
     note_refusal(roll, link, reason);
     say_plainly(link, &no);
-    drop(roll, peer);
+    drop(roll, owner);
     link_close(link);
 }
 
@@ -546,38 +410,38 @@ static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
     struct roll *roll = context;
-    struct peer *peer = link_user(link);
+    struct owner *owner = link_user(link);
     struct roll_msg msg;
 
-    if (peer == NULL || roll->stage == STAGE_OVER)
+    if (owner == NULL || roll->stage == STAGE_OVER)
         return;
     if (plane == PLANE_CONTROL && !roll_codec_is(data, size)) {
-        on_plain(roll, peer, data, size);
+        on_plain(roll, owner, data, size);
         return;
     }
     if (plane != PLANE_CONTROL ||
         roll_codec_decode(data, size, &msg) != ERR_OK ||
-        !in_order(roll, peer, &msg)) {
-        turn_away(roll, peer, "it sent what is no message");
+        !in_order(roll, owner, &msg)) {
+        turn_away(roll, owner, "it sent what is no message");
         return;
     }
     if (msg.kind == ROLL_OFFER)
-        on_offer(roll, peer, &msg.offer);
+        on_offer(roll, owner, &msg.offer);
     else if (msg.kind == ROLL_SIZES)
-        on_sizes(roll, peer, &msg.sizes);
+        on_sizes(roll, owner, &msg.sizes);
     else
-        on_sums(roll, peer, &msg.sums);
+        on_sums(roll, owner, &msg.sums);
 }
 
 static void on_down(void *context, struct link *link, enum link_end how,
                     const char *why)
 {
-    struct peer *peer = link_user(link);
+    struct owner *owner = link_user(link);
 
     (void)how;
     (void)why;
-    if (peer != NULL)
-        drop(context, peer);
+    if (owner != NULL)
+        drop(context, owner);
 }
 
 static void on_refused(void *context, const char *why)
@@ -594,7 +458,8 @@ static void on_time(void *context)
 {
     struct roll *roll = context;
     const time_us now = clock_now_us();
-    const uint32_t here = count_parts(roll), wanted = roll->options.count;
+    const uint32_t here = owners_parts(roll->owners),
+                   wanted = roll->options.count;
 
     if (now >= roll->options.until)
         end(roll, why_set(roll->why, ERR_TIMEOUT,
@@ -665,8 +530,8 @@ void roll_free(struct roll *roll)
 {
     if (roll == NULL)
         return;
-    while (roll->peers != NULL)
-        drop(roll, roll->peers);
+    while (roll->owners != NULL)
+        drop(roll, roll->owners);
     link_hub_free(roll->hub);
     timer_free(roll->timer);
     farewell_close(&roll->farewell);
@@ -688,9 +553,9 @@ enum err roll_gather(struct roll *roll, struct parts *parts, struct why *why)
     /* Somebody may be gone again in the turn in which the last one came. */
     do
         err = serve(roll, why);
-    while (err == ERR_OK && count_parts(roll) < roll->options.count);
+    while (err == ERR_OK && owners_parts(roll->owners) < roll->options.count);
     if (err == ERR_OK)
-        err = unite(roll, &made);
+        err = owners_unite(roll->owners, roll->options.count, &made);
     if (err == ERR_TOOBIG)
         (void)why_set(why, err, "more than %u rows in all", DATA_ROWS_MAX);
     if (err != ERR_OK) {
@@ -730,7 +595,7 @@ enum err roll_measure(struct roll *roll, struct parts *parts, struct why *why)
     if (err != ERR_OK)
         return err;
     roll->stage = STAGE_SIZES;
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+    for (const struct owner *at = roll->owners; at != NULL; at = at->next) {
         if (!at->offered)
             continue;
         trust(roll, at);
@@ -747,10 +612,10 @@ static void part(struct roll *roll)
 {
     roll->stage = STAGE_OVER;
     link_hub_stop_listening(roll->hub);
-    while (roll->peers != NULL) {
-        struct link *link = roll->peers->link;
+    while (roll->owners != NULL) {
+        struct link *link = roll->owners->link;
 
-        drop(roll, roll->peers);
+        drop(roll, roll->owners);
         link_close(link);
     }
     timer_at(roll->timer, TIME_NEVER);
@@ -760,7 +625,7 @@ static void part(struct roll *roll)
 
 void roll_refuse(struct roll *roll, const char *reason)
 {
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+    for (const struct owner *at = roll->owners; at != NULL; at = at->next) {
         if (at->offered)
             say_no(at->link, reason);
     }
@@ -769,7 +634,7 @@ void roll_refuse(struct roll *roll, const char *reason)
 
 void roll_dismiss(struct roll *roll)
 {
-    for (const struct peer *at = roll->peers; at != NULL; at = at->next) {
+    for (const struct owner *at = roll->owners; at != NULL; at = at->next) {
         if (at->offered)
             say_schema(roll, at, true);
     }
