@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "base/check.h"
 #include "base/mem.h"
 #include "cli/run.h"
 #include "learn/address.h"
@@ -79,79 +78,6 @@ static void see(void *context, const struct trace *trace)
     screen_update(&run->screen, &run->watch, trace, processes, count, now);
 }
 
-static enum train_bulk bulk_of(const char *text)
-{
-    if (text != NULL && strcmp(text, "shm") == 0)
-        return TRAIN_BULK_SHM;
-    if (text != NULL && strcmp(text, "tcp") == 0)
-        return TRAIN_BULK_TCP;
-    return TRAIN_BULK_AUTO;
-}
-
-static bool is_alone(const char *ship)
-{
-    return ship != NULL && strcmp(ship, "coordinator") == 0;
-}
-
-/* Of --max-time, of which waiting for owners has taken its part. */
-static time_us time_left(const struct run *run)
-{
-    const time_us given =
-        (time_us)(option_real(&run->cli->options, OPT_MAX_TIME) *
-                  (double)SECOND_US);
-    const time_us left = given - run->setup->waited_us;
-
-    return given == 0 || left > 0 ? left : 1;
-}
-
-static struct train_options options_of(struct run *run)
-{
-    const struct setup *setup = run->setup;
-    const struct options *options = &run->cli->options;
-
-    return (struct train_options){
-        .data = &setup->data,
-        .parts = setup->hollow ? &setup->parts : NULL,
-        .owner_us =
-            (time_us)(option_real(options, OPT_OWNER_WAIT) * (double)SECOND_US),
-        .door = setup->door,
-        .model = setup->model,
-        .isa = setup->isa,
-        .threads = setup->threads,
-        .optim = setup_optim(setup, &setup->code),
-        .code = setup->code,
-        .adapt = setup->adapt,
-        .worst = setup->worst,
-        .slots = setup->slots,
-        .local_workers = setup->local,
-        .workers_max = setup->workers_max,
-        .fanout = (uint32_t)option_count(options, OPT_FANOUT),
-        .listen = option_text(options, OPT_LISTEN),
-        .interface = option_text(options, OPT_INTERFACE),
-        .token_file = option_text(options, OPT_TOKEN_FILE),
-        .out = run->out,
-        .resume = option_given(options, OPT_RESUME),
-        .respawn = option_flag(options, OPT_RESPAWN),
-        .sync = option_flag(options, OPT_SYNC),
-        .bulk = bulk_of(option_text(options, OPT_BULK)),
-        .verify = setup->verify,
-        .audit = setup->audit,
-        .config = config_digest(setup),
-        .delay = setup->delay,
-        .chaos = setup->chaos,
-        .stints = option_given(options, OPT_TRACE),
-        .shared = option_text(options, OPT_DATA_SHARED),
-        .ca = option_text(options, OPT_CA),
-        .ship_alone = is_alone(option_text(options, OPT_SHIP)),
-        .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
-                   .address = option_text(options, OPT_PREEMPT_ADDRESS)},
-        .max_time_us = time_left(run),
-        .stop = &run->stop,
-        .watch = see,
-        .watch_context = run,
-    };
-}
-
 /* What a numeric code was found to be good for. */
 static void note_certificate(const struct run *run)
 {
@@ -169,9 +95,8 @@ static void note_certificate(const struct run *run)
              exactness_name(run->setup->exactness));
 }
 
-static enum err run_watched(struct run *run,
-                            const struct train_options *options,
-                            struct train_result *result, struct why *why)
+static enum err run_watched(struct run *run, struct train_result *result,
+                            struct why *why)
 {
     struct why second = {0};
     enum err err, traced;
@@ -179,7 +104,7 @@ static enum err run_watched(struct run *run,
     history_init(&run->history);
     curve_init(&run->curve);
     history_choose(run);
-    err = train_run(options, result, why);
+    err = fit_run(&run->fit, result, why);
     point_latest(run);
     curve_end(&run->curve);
     if (err != ERR_OK)
@@ -194,17 +119,17 @@ static enum err run_watched(struct run *run,
     return err == ERR_OK ? traced : err;
 }
 
-static void describe(struct run *run, const struct train_options *options)
+static void describe(struct run *run)
 {
     const bool away = run->setup->local < run->setup->slots;
 
-    run->screen.steps = options->optim.steps;
+    run->screen.steps = setup_optim(run->setup, &run->setup->code).steps;
     run->screen.code = setup_code_name(run->setup);
     run->screen.waiting = (struct waiting){
         .wanted = run->setup->slots,
         .remote = away && !run->setup->hollow, /* Owners came already. */
-        .resumed = options->resume,
-        .patience = train_patience(options),
+        .resumed = option_given(&run->cli->options, OPT_RESUME),
+        .patience = train_patience(run->setup->slots, run->setup->local),
     };
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
@@ -220,17 +145,24 @@ static void describe(struct run *run, const struct train_options *options)
 static enum err run_in_folder(struct run *run, struct train_result *result,
                               struct why *why)
 {
-    const struct train_options options = options_of(run);
     enum err err = run_open_folder(run, why);
 
-    CHECK(run->setup->slots > 0);
     if (err != ERR_OK)
         return err;
-    describe(run, &options);
+    run->fit = (struct fit){
+        .setup = run->setup,
+        .recipe = &run->cli->options.recipe,
+        .stop = &run->stop,
+        .context = run,
+        .trace = see,
+        .stints = option_given(&run->cli->options, OPT_TRACE),
+        .folder = run->out,
+    };
+    describe(run);
     err = trace_file_open(&run->trace,
                           option_text(&run->cli->options, OPT_TRACE), why);
     if (err == ERR_OK)
-        err = run_watched(run, &options, result, why);
+        err = run_watched(run, result, why);
     recorder_close(&run->recorder);
     return err;
 }

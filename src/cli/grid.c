@@ -317,7 +317,7 @@ static enum err refit(struct run *run, const struct findings *all,
     if (err == ERR_OK)
         announce_goal(run->cli, run->setup, "the best, on all rows: ");
     if (err == ERR_OK)
-        err = run_alone(run->setup, run, &result, NULL, why);
+        err = run_alone(run, false, &result, why);
     if (err == ERR_OK && !result.finished)
         err = why_set(why, ERR_CANCELLED,
                       "stopped; of folds and grids nothing is kept");

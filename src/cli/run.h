@@ -13,12 +13,10 @@
 #include "cli/show/history.h"
 #include "cli/show/screen.h"
 #include "cli/show/watch.h"
+#include "learn/fit.h"
 #include "learn/setup.h"
-#include "node/run/train.h"
 
 #define RUN_NAME_SIZE 64u
-
-struct keep;
 
 struct run {
     struct cli *cli;
@@ -38,19 +36,15 @@ struct run {
     double *ended;      /* --resume of a run that was over: its weights ... */
     uint32_t ended_dims, ended_steps; /* ... then. */
     bool announced;                   /* The join line was printed. */
-    struct flag stop; /* A signal came before anybody waited for one. */
-    /* In one process: */
-    bool keeps;          /* Its state is saved now and then. */
-    struct keep *keep;   /* Where; NULL: it was not saved yet. */
-    struct why save_why; /* Why it could not be, last. */
+    struct flag stop;                 /* A signal came. */
+    struct fit fit;
+    time_us judged_at; /* When the validation set was last looked at ... */
+    time_us judged_us; /* ... and how long that took. */
 };
 
-/* The same problem in this process alone: what one perfect machine computes.
- * `run`, if not NULL, shows progress; `best_step_us`, if not NULL, is the
- * shortest step.  The caller frees result->weights with mem_free. */
-MUST_CHECK enum err run_alone(const struct setup *setup, struct run *run,
-                              struct train_result *result,
-                              time_us *best_step_us, struct why *why);
+/* In this process; `keeps`: its state is saved now and then. */
+MUST_CHECK enum err run_alone(struct run *run, bool keeps,
+                              struct train_result *result, struct why *why);
 /* With processes.  `run->out` is made; the result's weights are the caller's.
  */
 MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,

@@ -297,10 +297,9 @@ void run_close_folder(const struct run *run)
 
 void run_discard(struct run *run)
 {
-    if (run->keep == NULL)
+    if (run->fit.keep == NULL)
         return;
-    keep_discard(run->keep);
-    keep_close(run->keep);
-    run->keep = NULL;
+    keep_discard(run->fit.keep);
+    fit_close(&run->fit);
     run->fresh = true; /* run_close_folder does the rest. */
 }

@@ -20,6 +20,7 @@
 #include "node/host/keep.h"
 #include "os/file/file.h"
 #include "os/file/output.h"
+#include "os/log.h"
 #include "os/net/notice.h"
 
 static enum err check_listen(const struct options *options, struct why *why)
@@ -158,7 +159,7 @@ static bool is_done(const struct train_result *result)
 
 static int exit_code(const struct train_result *result)
 {
-    if (ending_diverged(result))
+    if (fit_diverged(result))
         return EXIT_FAILED;
     if (is_done(result))
         return EXIT_DONE;
@@ -190,11 +191,11 @@ static int finish_demo(struct run *run, const struct train_result *result,
 static void tell_stopped(const struct run *run,
                          const struct train_result *result)
 {
-    if (run->setup->slots == 0 && run->keep == NULL)
+    if (run->setup->slots == 0 && run->fit.keep == NULL)
         (void)fprintf(stderr,
                       "muster: stopped at step %u; the state could not be "
                       "saved: %s\n",
-                      result->steps, run->save_why.text);
+                      result->steps, run->fit.keep_why.text);
     else if (result->saved == result->steps)
         say_note(run->cli,
                  "muster: stopped at step %u, state saved; go on with: muster "
@@ -264,9 +265,9 @@ static int finish(struct run *run, struct train_result *result)
     struct why why = {0};
     enum err err = ERR_OK;
 
-    if (done)
-        ending_settle(run->setup, result);
-    if (ending_diverged(result))
+    if (done && fit_settle(run->setup, result) != ERR_OK)
+        log_line("the objective is not that of the model: out of memory");
+    if (fit_diverged(result))
         path = NULL; /* What was there may be better. */
     if (run->ended != NULL && result->steps == run->ended_steps)
         say_note(run->cli,
@@ -286,9 +287,9 @@ static int finish(struct run *run, struct train_result *result)
     if (demo && result->finished)
         return finish_demo(run, result, path);
     result_show(run, result, path, NULL);
-    if (!done && (run->out[0] != '\0' || run->keeps))
+    if (!done)
         tell_stopped(run, result);
-    if (ending_diverged(result))
+    if (fit_diverged(result))
         (void)fputs("muster: the training diverged; no model was written\n",
                     stderr);
     return exit_code(result);
@@ -313,14 +314,13 @@ static int execute_one(struct run *run)
     enum err err;
     int status;
 
-    run->keeps = run->setup->slots == 0;
-    if (run->keeps)
-        err = run_alone(run->setup, run, &result, NULL, &why);
+    if (run->setup->slots == 0)
+        err = run_alone(run, true, &result, &why);
     else
         err = run_cluster(run, &result, &why);
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
     /* There is nothing to go on from in a run that diverged. */
-    if (result.finished && (status == EXIT_DONE || ending_diverged(&result)))
+    if (result.finished && (status == EXIT_DONE || fit_diverged(&result)))
         run_discard(run);
     train_result_close(&result);
     history_close(&run->history);
@@ -366,7 +366,7 @@ int train_command(struct cli *cli)
         setup->terms.note = tell_note;
         status = prepare_and_execute(run);
         setup_close(setup);
-        keep_close(run->keep);
+        fit_close(&run->fit);
         mem_free(run->ended);
         run_close_folder(run);
     }

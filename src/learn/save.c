@@ -14,38 +14,61 @@
 
 #define MODEL_BYTES_MAX (UINT64_C(1) << 32)
 
-static enum err encode(const struct setup *setup, const double *w,
-                       const char *path, char **text, size_t *size,
-                       struct why *why)
+/* All but the encoder, which is the setup's. */
+static enum err build(const struct setup *setup, const double *w,
+                      struct model_file *model)
 {
     const struct dataset *data = &setup->data;
     const struct problem problem = setup_problem(setup);
-    struct model_file model = {
+    uint32_t count;
+
+    *model = (struct model_file){
         .kind = setup->model,
         .features = data->cols - (setup->intercept ? 1 : 0),
         .intercept = setup->intercept,
         .classes = setup->model == MODEL_LINEAR ? 0 : data->classes,
         .outputs = problem_outputs(&problem),
     };
-    uint32_t count;
-    enum err err;
-
-    count = model_file_weights(&model);
-    model.w = mem_new((size_t)count * model.outputs, sizeof *model.w);
-    model.label = mem_new(model.classes, sizeof *model.label);
-    if (model.w == NULL || model.label == NULL) {
-        model_file_close(&model);
-        return why_set(why, ERR_NOMEM, "%.200s: out of memory", path);
+    count = model_file_weights(model);
+    model->w = mem_new((size_t)count * model->outputs, sizeof *model->w);
+    model->label = mem_new(model->classes, sizeof *model->label);
+    if (model->w == NULL || model->label == NULL) {
+        model_file_close(model);
+        return ERR_NOMEM;
     }
-    for (uint32_t k = 0; k < model.classes; k++)
-        model.label[k] = data->label[k];
-    for (uint32_t k = 0; k < model.outputs; k++)
+    for (uint32_t k = 0; k < model->classes; k++)
+        model->label[k] = data->label[k];
+    for (uint32_t k = 0; k < model->outputs; k++)
         rows_weights_out(data, w + (size_t)k * data->stride,
-                         model.w + (size_t)k * count);
-    model.encoder = setup->encoder; /* Lent for the writing. */
-    err = model_file_encode(&model, text, size);
-    model.encoder = (struct encoder){0};
-    model_file_close(&model);
+                         model->w + (size_t)k * count);
+    return ERR_OK;
+}
+
+enum err save_take(struct setup *setup, const double *w,
+                   struct model_file *model)
+{
+    const enum err err = build(setup, w, model);
+
+    if (err != ERR_OK)
+        return err;
+    model->encoder = setup->encoder;
+    setup->encoder = (struct encoder){0};
+    return ERR_OK;
+}
+
+static enum err encode(const struct setup *setup, const double *w,
+                       const char *path, char **text, size_t *size,
+                       struct why *why)
+{
+    struct model_file model;
+    enum err err = build(setup, w, &model);
+
+    if (err == ERR_OK) {
+        model.encoder = setup->encoder; /* Lent for the writing. */
+        err = model_file_encode(&model, text, size);
+        model.encoder = (struct encoder){0};
+        model_file_close(&model);
+    }
     if (err != ERR_OK)
         return why_set(
             why, err, "%.200s: %s%s", path,

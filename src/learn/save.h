@@ -10,6 +10,10 @@
 
 struct setup;
 
+/* The model of these weights, which lie as the training rows' columns do; the
+ * setup's encoder goes with it.  ERR_NOMEM. */
+MUST_CHECK enum err save_take(struct setup *setup, const double *w,
+                              struct model_file *model);
 /* Does the file hold the model of these weights, byte for byte? */
 bool saved_model_is(const struct setup *setup, const double *w,
                     const char *path);

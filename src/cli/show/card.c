@@ -66,8 +66,8 @@ enum err card_measure(const struct run *run, const struct train_result *result,
     const struct setup *setup = run->setup;
     const uint32_t steps = setup_optim(setup, &setup->code).steps;
     struct train_result perfect = {0};
-    time_us step_us = 0;
-    enum err err = run_alone(setup, NULL, &perfect, &step_us, why);
+    struct fit fit = {.setup = setup};
+    enum err err = fit_alone(&fit, &perfect, why);
 
     *card = (struct card){
         .killed = result->stats.died + result->coordinator_deaths,
@@ -80,7 +80,7 @@ enum err card_measure(const struct run *run, const struct train_result *result,
         .extra_percent = extra_percent(&result->stats),
     };
     if (err == ERR_OK)
-        err = replay_uncoded(setup, chunk_time(setup, step_us),
+        err = replay_uncoded(setup, chunk_time(setup, fit.best_step_us),
                              &card->waiting_s, why);
     mem_free(perfect.weights);
     return err;

@@ -13,74 +13,11 @@
 #include "cli/cli.h"
 #include "data/rows/reading.h"
 #include "data/span.h"
-#include "node/eval/evaluate.h"
-#include "os/log.h"
-#include "os/run/threads.h"
 
 /* Columns that differ in size by so much, or are so much further from 0 than
  * they are wide, slow every optimiser; FAR is enough to slow lbfgs. */
 #define UNEVEN 1e3
 #define FAR    30
-
-/* --- settling ------------------------------------------------------------ */
-
-/* Estimated sums may put the start anywhere; the rows tell. */
-static enum err measure_start(const struct setup *setup,
-                              const struct problem *problem, struct pool *pool,
-                              struct optim_outcome *outcome)
-{
-    double *zero = mem_new(problem_dims(problem), sizeof *zero);
-    const enum err err = zero == NULL
-                             ? ERR_NOMEM
-                             : evaluate_at(problem, pool, &setup->optim, zero,
-                                           &outcome->objective_first, NULL);
-
-    mem_free(zero);
-    return err;
-}
-
-static enum err settle_by_rows(const struct setup *setup, struct pool *pool,
-                               struct train_result *result)
-{
-    const struct problem problem = setup_problem(setup);
-    struct optim_outcome *outcome = &result->outcome;
-    enum err err = ERR_OK;
-
-    if (setup->exactness == EXACT_APPROX) {
-        outcome->at_model = false;
-        err = measure_start(setup, &problem, pool, outcome);
-    }
-    if (err == ERR_OK)
-        err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,
-                               outcome);
-    if (err == ERR_OK)
-        err = evaluate_hidden(&problem, pool, &setup->optim, result->weights,
-                              outcome);
-    return err;
-}
-
-void ending_settle(const struct setup *setup, struct train_result *result)
-{
-    struct pool *pool;
-    enum err err;
-
-    if (setup->data.y == NULL) { /* The rows are with their owners. */
-        optim_judge(&setup->optim, &result->outcome);
-        return;
-    }
-    err = threads_new(setup->threads, &pool);
-    if (err == ERR_OK) {
-        err = settle_by_rows(setup, pool, result);
-        threads_free(pool);
-    }
-    if (err != ERR_OK)
-        log_line("the objective is not that of the model: %s", err_text(err));
-}
-
-bool ending_diverged(const struct train_result *result)
-{
-    return result->outcome.end == OPTIM_DIVERGED;
-}
 
 /* --- columns that slow it ------------------------------------------------ */
 
@@ -373,7 +310,7 @@ void ending_text(const struct setup *setup, const struct train_result *result)
                      outcome->objective * setup->scale, result->steps - 1,
                      result->steps);
     (void)fputs("ended      ", stdout);
-    if (ending_diverged(result))
+    if (fit_diverged(result))
         (void)printf("DIVERGED: the objective was %.6g at the start; a smaller "
                      "--lr helps, or leave out --optim\n",
                      outcome->objective_first * setup->scale);
@@ -385,7 +322,7 @@ void ending_text(const struct setup *setup, const struct train_result *result)
         (void)printf("converged: |gradient| %.2g\n", outcome->gradient_norm);
     else
         not_converged(setup, result);
-    if (!ending_diverged(result) && has_no_least(setup, outcome))
+    if (!fit_diverged(result) && has_no_least(setup, outcome))
         (void)fputs("           every row is on its side, so without a penalty "
                     "there is no least objective: weights grow with every "
                     "step; --l2 above 0 has one\n",

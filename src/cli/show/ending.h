@@ -16,14 +16,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "learn/setup.h"
-#include "node/run/train.h"
-
-/* Make result->outcome that of result->weights, and judge it.  Out of memory it
- * stays that of the point before. */
-void ending_settle(const struct setup *setup, struct train_result *result);
-
-bool ending_diverged(const struct train_result *result);
+#include "learn/fit.h"
 
 /* Lines of the result ... */
 void ending_text(const struct setup *setup, const struct train_result *result);

@@ -498,11 +498,10 @@ static enum err identify(struct train *train, struct digest *data)
                        data);
 }
 
-time_us train_patience(const struct train_options *options)
+time_us train_patience(uint32_t slots, uint32_t local)
 {
-    return options->local_workers < options->slots
-               ? GATHER_REMOTE_US
-               : GATHER_US + options->slots * GATHER_EACH_US;
+    return local < slots ? GATHER_REMOTE_US
+                         : GATHER_US + slots * GATHER_EACH_US;
 }
 
 static void describe_core(struct train *train, const struct digest *data)
@@ -528,7 +527,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
-        .gather_us = train_patience(options),
+        .gather_us = train_patience(options->slots, options->local_workers),
         .checkpoint_steps = CHECKPOINT_STEPS,
         .checkpoint_us = CHECKPOINT_US,
         .sync = options->sync,

@@ -154,7 +154,7 @@ const char *train_door_address(const struct train_door *door,
 const struct token *train_door_token(const struct train_door *door);
 
 /* So long a run waits for all its workers, then it begins with those there. */
-time_us train_patience(const struct train_options *options);
+time_us train_patience(uint32_t slots, uint32_t local);
 
 MUST_CHECK enum err train_run(const struct train_options *options,
                               struct train_result *result, struct why *why);

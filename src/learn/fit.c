@@ -1,0 +1,355 @@
+/*
+ * fit.c - a training in this process, or what one with workers is told.
+ *
+ * The state of a run in one process is kept in a folder that is made when it
+ * is first saved: runs that are over before leave none.  It is saved now and
+ * then, and when the run is asked to end; --resume goes on from there.
+ */
+#include "learn/fit.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "node/eval/evaluate.h"
+#include "node/fixed/single.h"
+#include "node/host/keep.h"
+#include "os/clock.h"
+#include "os/file/file.h"
+#include "os/file/scratch.h"
+#include "os/run/threads.h"
+
+#define SAVE_SHARE   10  /* At most a tenth of the time goes there. */
+#define SAVE_STEPS   10u /* Both have passed, or ... */
+#define SAVE_US      (2 * SECOND_US)
+#define SAVE_LATE_US (10 * SECOND_US) /* ... so much time, of few steps. */
+
+/* --- in this process ----------------------------------------------------- */
+
+struct alone {
+    struct fit *fit;
+    time_us step_at;  /* When the last step ended. */
+    time_us saved_at; /* When that was last tried ... */
+    time_us saved_us; /* ... and how long it took. */
+    uint32_t alarms;  /* How often it failed. */
+    time_us until;    /* --max-time; 0: none. */
+    bool timed_out;
+};
+
+static bool stopped(const struct fit *fit)
+{
+    return fit->stop != NULL && flag_raised(fit->stop);
+}
+
+static enum err open_keep(struct fit *fit, bool resume, struct why *why)
+{
+    const char *folder = NULL;
+    struct digest config;
+    enum err err;
+
+    if (fit->keep != NULL)
+        return ERR_OK;
+    err = fit->keep_in(fit->context, &folder, why);
+    if (err != ERR_OK)
+        return err;
+    config = config_digest(fit->setup);
+    return keep_open(folder, &config, resume, &fit->keep, why);
+}
+
+static void save(struct alone *alone, const struct optim *optim)
+{
+    struct fit *fit = alone->fit;
+    const struct problem problem = setup_problem(fit->setup);
+    const struct digest hash = problem_hash(&problem, optim_weights(optim));
+    const time_us began = clock_now_us();
+    enum err err = open_keep(fit, false, &fit->keep_why);
+
+    if (err == ERR_OK)
+        err = keep_save(fit->keep, optim, &hash,
+                        dataset_chunks(&fit->setup->data), &fit->keep_why);
+    if (err == ERR_OK && fit->kept != NULL)
+        err = fit->kept(fit->context, &fit->keep_why);
+    alone->saved_at = clock_now_us();
+    alone->saved_us = alone->saved_at - began;
+    alone->alarms += err != ERR_OK;
+}
+
+static bool save_due(const struct alone *alone, const struct optim *optim,
+                     time_us now)
+{
+    const struct keep *keep = alone->fit->keep;
+    const uint32_t saved = keep == NULL ? 0 : keep_step(keep);
+    const time_us since = now - alone->saved_at;
+
+    return optim->step > saved && since >= SAVE_US &&
+           since >= SAVE_SHARE * alone->saved_us &&
+           (optim->step - saved >= SAVE_STEPS || since >= SAVE_LATE_US);
+}
+
+/* Save if it is time to, or the end; false: it is. */
+static bool look_after(struct alone *alone, const struct optim *optim,
+                       time_us now)
+{
+    const bool asked = stopped(alone->fit);
+    const bool late = alone->until > 0 && now >= alone->until;
+
+    if (optim_next(optim).kind == ASK_DONE)
+        return true;
+    if (alone->fit->keep_in != NULL &&
+        (asked || late || save_due(alone, optim, now)))
+        save(alone, optim);
+    alone->timed_out = late && !asked;
+    return !asked && !late;
+}
+
+static bool see(void *context, const struct optim *optim)
+{
+    struct alone *alone = context;
+    struct fit *fit = alone->fit;
+    const time_us now = clock_now_us();
+
+    if (now - alone->step_at < fit->best_step_us)
+        fit->best_step_us = now - alone->step_at;
+    alone->step_at = now;
+    if (fit->step != NULL && !fit->step(fit->context, optim))
+        return false;
+    return look_after(alone, optim, now);
+}
+
+static void fill(const struct alone *alone, const struct single_result *single,
+                 time_us took_us, struct train_result *result)
+{
+    const struct keep *keep = alone->fit->keep;
+
+    *result = (struct train_result){
+        .finished = !single->stopped,
+        .timed_out = single->stopped && alone->timed_out,
+        .saved = keep == NULL ? 0 : keep_step(keep),
+        .hash = single->hash,
+        .steps = single->steps,
+        .elapsed_s = (double)took_us / (double)SECOND_US,
+        .outcome = single->outcome,
+        .weights = single->weights,
+        .dims = single->dims,
+    };
+    result->stats.exactness[EXACT_BITWISE] = single->steps;
+    result->stats.chunks_covered = single->steps;
+    result->stats.alarms = alone->alarms;
+}
+
+/* With --resume: the state to go on from. */
+static enum err resume(struct fit *fit, struct single_hooks *hooks,
+                       struct why *why)
+{
+    enum err err;
+
+    if (fit->recipe == NULL || fit->keep_in == NULL ||
+        !recipe_given(fit->recipe, OPT_RESUME))
+        return ERR_OK;
+    err = open_keep(fit, true, why);
+    if (err == ERR_OK)
+        (void)keep_state(fit->keep, &hooks->state, &hooks->state_size);
+    return err;
+}
+
+static time_us limit_us(const struct recipe *recipe)
+{
+    return recipe == NULL ? 0
+                          : (time_us)(recipe_real(recipe, OPT_MAX_TIME) *
+                                      (double)SECOND_US);
+}
+
+enum err fit_alone(struct fit *fit, struct train_result *result,
+                   struct why *why)
+{
+    const struct setup *setup = fit->setup;
+    const time_us began = clock_now_us();
+    const time_us limit = limit_us(fit->recipe);
+    struct alone alone = {.fit = fit,
+                          .step_at = began,
+                          .saved_at = began,
+                          .until = limit > 0 ? began + limit : 0};
+    struct single_hooks hooks = {
+        .watch = see, .context = &alone, .cancel = fit->stop};
+    struct single_result single = {0};
+    struct pool *pool;
+    enum err err = threads_new(setup->threads, &pool);
+
+    *result = (struct train_result){0};
+    fit->best_step_us = TIME_NEVER;
+    if (err != ERR_OK)
+        return why_set(why, err, "cannot start %u threads; try --threads 1",
+                       setup->threads);
+    err = resume(fit, &hooks, why);
+    if (err == ERR_OK)
+        err = single_train(&setup->data, setup->model, setup->isa, pool,
+                           &setup->optim, &hooks, &single, why);
+    threads_free(pool);
+    if (err == ERR_OK)
+        fill(&alone, &single, clock_now_us() - began, result);
+    return err;
+}
+
+void fit_close(struct fit *fit)
+{
+    keep_close(fit->keep);
+    fit->keep = NULL;
+}
+
+/* --- with workers -------------------------------------------------------- */
+
+static enum train_bulk bulk_of(const char *text)
+{
+    if (text != NULL && strcmp(text, "shm") == 0)
+        return TRAIN_BULK_SHM;
+    if (text != NULL && strcmp(text, "tcp") == 0)
+        return TRAIN_BULK_TCP;
+    return TRAIN_BULK_AUTO;
+}
+
+static bool ships_alone(const char *ship)
+{
+    return ship != NULL && strcmp(ship, "coordinator") == 0;
+}
+
+/* Of --max-time, of which waiting for owners has taken its part. */
+static time_us time_left(const struct fit *fit)
+{
+    const time_us given = limit_us(fit->recipe);
+    const time_us left = given - fit->setup->waited_us;
+
+    return given == 0 || left > 0 ? left : 1;
+}
+
+static struct train_options options_of(const struct fit *fit)
+{
+    const struct setup *setup = fit->setup;
+    const struct recipe *recipe = fit->recipe;
+
+    CHECK(setup->slots > 0);
+    return (struct train_options){
+        .data = &setup->data,
+        .parts = setup->hollow ? &setup->parts : NULL,
+        .owner_us =
+            (time_us)(recipe_real(recipe, OPT_OWNER_WAIT) * (double)SECOND_US),
+        .door = setup->door,
+        .model = setup->model,
+        .isa = setup->isa,
+        .threads = setup->threads,
+        .optim = setup_optim(setup, &setup->code),
+        .code = setup->code,
+        .adapt = setup->adapt,
+        .worst = setup->worst,
+        .slots = setup->slots,
+        .local_workers = setup->local,
+        .workers_max = setup->workers_max,
+        .fanout = (uint32_t)recipe_count(recipe, OPT_FANOUT),
+        .listen = recipe_text(recipe, OPT_LISTEN),
+        .interface = recipe_text(recipe, OPT_INTERFACE),
+        .token_file = recipe_text(recipe, OPT_TOKEN_FILE),
+        .out = fit->folder,
+        .resume = recipe_given(recipe, OPT_RESUME),
+        .respawn = recipe_flag(recipe, OPT_RESPAWN),
+        .sync = recipe_flag(recipe, OPT_SYNC),
+        .bulk = bulk_of(recipe_text(recipe, OPT_BULK)),
+        .verify = setup->verify,
+        .audit = setup->audit,
+        .config = config_digest(setup),
+        .delay = setup->delay,
+        .chaos = setup->chaos,
+        .stints = fit->stints,
+        .shared = recipe_text(recipe, OPT_DATA_SHARED),
+        .ca = recipe_text(recipe, OPT_CA),
+        .ship_alone = ships_alone(recipe_text(recipe, OPT_SHIP)),
+        .notice = {.kind = recipe_text(recipe, OPT_PREEMPT_NOTICE),
+                   .address = recipe_text(recipe, OPT_PREEMPT_ADDRESS)},
+        .max_time_us = time_left(fit),
+        .stop = fit->stop,
+        .watch = fit->trace,
+        .watch_context = fit->context,
+    };
+}
+
+static enum err fit_workers(const struct fit *fit, struct train_result *result,
+                            struct why *why)
+{
+    struct train_options options = options_of(fit);
+    char folder[FILE_PATH_SIZE];
+    enum err err;
+
+    if (fit->folder != NULL)
+        return train_run(&options, result, why);
+    err = scratch_new(folder, sizeof folder, why);
+    if (err != ERR_OK)
+        return err;
+    options.out = folder;
+    err = train_run(&options, result, why);
+    scratch_remove(folder);
+    return err;
+}
+
+enum err fit_run(struct fit *fit, struct train_result *result, struct why *why)
+{
+    *result = (struct train_result){0};
+    return fit->setup->slots == 0 ? fit_alone(fit, result, why)
+                                  : fit_workers(fit, result, why);
+}
+
+/* --- the verdict --------------------------------------------------------- */
+
+/* Estimated sums may put the start anywhere; the rows tell. */
+static enum err measure_start(const struct setup *setup,
+                              const struct problem *problem, struct pool *pool,
+                              struct optim_outcome *outcome)
+{
+    double *zero = mem_new(problem_dims(problem), sizeof *zero);
+    const enum err err = zero == NULL
+                             ? ERR_NOMEM
+                             : evaluate_at(problem, pool, &setup->optim, zero,
+                                           &outcome->objective_first, NULL);
+
+    mem_free(zero);
+    return err;
+}
+
+static enum err settle_by_rows(const struct setup *setup, struct pool *pool,
+                               struct train_result *result)
+{
+    const struct problem problem = setup_problem(setup);
+    struct optim_outcome *outcome = &result->outcome;
+    enum err err = ERR_OK;
+
+    if (setup->exactness == EXACT_APPROX) {
+        outcome->at_model = false;
+        err = measure_start(setup, &problem, pool, outcome);
+    }
+    if (err == ERR_OK)
+        err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,
+                               outcome);
+    if (err == ERR_OK)
+        err = evaluate_hidden(&problem, pool, &setup->optim, result->weights,
+                              outcome);
+    return err;
+}
+
+enum err fit_settle(const struct setup *setup, struct train_result *result)
+{
+    struct pool *pool;
+    enum err err;
+
+    if (setup->data.y == NULL) { /* The rows are with their owners. */
+        optim_judge(&setup->optim, &result->outcome);
+        return ERR_OK;
+    }
+    err = threads_new(setup->threads, &pool);
+    if (err != ERR_OK)
+        return err;
+    err = settle_by_rows(setup, pool, result);
+    threads_free(pool);
+    return err;
+}
+
+bool fit_diverged(const struct train_result *result)
+{
+    return result->outcome.end == OPTIM_DIVERGED;
+}

@@ -1,0 +1,198 @@
+/*
+ * A program trains on arrays of its own, without a file and without a word on
+ * the screen: the same model as from a file of the same numbers, whoever looks
+ * on, in one process or with workers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/read/memory.h"
+#include "learn/fit.h"
+#include "learn/save.h"
+
+#define ROWS 600u
+#define COLS 5u
+
+static double x[ROWS][COLS];
+static double y[ROWS];
+static const struct memory_rows rows = {
+    .rows = ROWS,
+    .cols = COLS,
+    .cell = CELL_F64,
+    .x = x,
+    .row_step = sizeof *x,
+    .col_step = sizeof **x,
+    .label = y,
+};
+
+static struct recipe recipe;
+static struct setup setup;
+static struct train_result result;
+static struct why why;
+
+static void draw_rows(void)
+{
+    uint32_t state = 1;
+
+    for (uint32_t i = 0; i < ROWS; i++) {
+        double sum = 0.25;
+
+        for (uint32_t j = 0; j < COLS; j++) {
+            state = state * 1664525u + 1013904223u;
+            x[i][j] = (double)(state >> 20) / 4096 - 0.5;
+            sum += x[i][j] * (j % 2 == 0 ? 1 : -2);
+        }
+        y[i] = sum + x[i][0] * x[i][1] > 0 ? 1 : -1;
+    }
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    draw_rows();
+    why = (struct why){0};
+    setup = (struct setup){.terms = {.rows = &rows}};
+    return recipe_init(&recipe, &why) == ERR_OK ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    train_result_close(&result);
+    setup_close(&setup);
+    recipe_close(&recipe);
+    return 0;
+}
+
+static void set(const char *name, const char *text)
+{
+    assert_int_equal(recipe_set(&recipe, name, text, &why), ERR_OK);
+}
+
+static void prepare(void)
+{
+    assert_int_equal(setup_workers(&setup, &recipe, &why), ERR_OK);
+    assert_int_equal(setup_load(&setup, &recipe, &why), ERR_OK);
+}
+
+static struct digest train(void)
+{
+    struct fit fit = {.setup = &setup, .recipe = &recipe};
+
+    prepare();
+    assert_int_equal(fit_run(&fit, &result, &why), ERR_OK);
+    assert_int_equal(fit_settle(&setup, &result), ERR_OK);
+    fit_close(&fit);
+    return result.hash;
+}
+
+static void test_rows_in_memory(void **state)
+{
+    struct model_file model;
+
+    (void)state;
+    (void)train();
+    assert_true(result.finished);
+    assert_int_equal(setup.model, MODEL_LOGISTIC);
+    assert_int_equal(result.outcome.end, OPTIM_CONVERGED);
+    assert_true(result.outcome.at_model);
+    assert_int_equal(save_take(&setup, result.weights, &model), ERR_OK);
+    assert_int_equal(model.features, COLS);
+    assert_true(model.intercept);
+    assert_int_equal(model.classes, 2);
+    assert_true(model.label[0] == -1);
+    assert_true(model.label[1] == 1);
+    assert_true(model.w[0] > 0);
+    assert_true(model.w[1] < 0);
+    model_file_close(&model);
+}
+
+/* The state of a run that ends in order needs a place only with workers. */
+static void test_workers_give_the_same(void **state)
+{
+    struct digest alone;
+
+    alone = train();
+    (void)end(state);
+    (void)begin(state);
+    set("n", "2");
+    set("optim", "newton");
+    {
+        const struct digest two = train();
+
+        assert_true(digest_equal(&alone, &two));
+    }
+    assert_int_equal(result.stats.joined, 2);
+}
+
+struct looker {
+    uint32_t rounds;
+    double last;
+};
+
+static bool look(void *context, const struct optim *optim)
+{
+    struct looker *looker = context;
+
+    looker->rounds++;
+    looker->last = optim->objective;
+    return looker->rounds < 3;
+}
+
+static void test_who_looks_on_may_stop(void **state)
+{
+    struct looker looker = {0};
+    struct fit fit = {
+        .setup = &setup, .recipe = &recipe, .context = &looker, .step = look};
+
+    (void)state;
+    set("optim", "agd");
+    prepare();
+    assert_int_equal(fit_run(&fit, &result, &why), ERR_OK);
+    fit_close(&fit);
+    assert_int_equal(looker.rounds, 3);
+    assert_false(result.finished);
+    assert_false(result.timed_out);
+    assert_non_null(result.weights);
+    assert_true(looker.last > 0);
+}
+
+static void note(void *context, const char *sentence)
+{
+    (void)snprintf(context, 256, "%s", sentence);
+}
+
+/* Refused with a sentence that names no file. */
+static void test_refusals(void **state)
+{
+    char said[256] = "";
+
+    (void)state;
+    setup.terms.note = note;
+    setup.terms.context = said;
+    for (uint32_t i = 0; i < ROWS; i++)
+        y[i] = 1;
+    assert_int_equal(setup_workers(&setup, &recipe, &why), ERR_OK);
+    assert_int_equal(setup_load(&setup, &recipe, &why), ERR_SHAPE);
+    assert_string_equal(why.text, "the rows: all labels are the same; there is "
+                                  "nothing to learn");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_rows_in_memory, begin, end),
+        cmocka_unit_test_setup_teardown(test_workers_give_the_same, begin, end),
+        cmocka_unit_test_setup_teardown(test_who_looks_on_may_stop, begin, end),
+        cmocka_unit_test_setup_teardown(test_refusals, begin, end),
+    };
+
+    return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
+}
