@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "core/run/journal.h"
+#include "node/arithmetic.h"
 #include "node/host/ways.h"
 #include "node/run/train.h"
 #include "node/worker/worker_node.h"
@@ -101,6 +102,7 @@ static struct digest config_of(const struct cluster *c,
     const struct optim_options *optim = &c->run.optim;
     const bool bitwise = code_spec_bitwise(&c->run.code);
     char line[CONFIG_BYTES];
+    const struct digest arithmetic = arithmetic_digest();
     struct hasher hasher;
     const int size = snprintf(line, sizeof line, "%s: %s %a %a %s %u %u",
                               CONFIG_NAME, optim_name(optim->kind), optim->rate,
@@ -110,6 +112,7 @@ static struct digest config_of(const struct cluster *c,
 
     hasher_init(&hasher);
     hasher_add(&hasher, line, (size_t)size + 1);
+    hasher_add(&hasher, arithmetic.bytes, sizeof arithmetic.bytes);
     hasher_add(&hasher, shape->bytes, sizeof shape->bytes);
     return hasher_end(&hasher);
 }

@@ -4,14 +4,13 @@
  * Journal, checkpoint and handshake carry it: state of one configuration is
  * never continued under another.  It is a hash over lines of text:
  *
- *     in    arithmetic profile, data (shape, labels, values), chunk rows,
- *           model, optimiser with its numbers as hex floats
- *     out   number of workers, threads, instruction set, and for bitwise codes
- *           the code: they change who computes, never what
- *           steps, --tol, --max-time: they say where to stop on a path that
- *           is the same, so that a finished run can be resumed with more steps
- *     seed  only through what was drawn from it: generated rows are in the
- *           data's digest, coefficients of a numeric code below
+ *     in    arithmetic (every part of it), profile, data (shape, labels,
+ * values), chunk rows, model, optimiser with its numbers as hex floats out
+ * number of workers, threads, instruction set, and for bitwise codes the code:
+ * they change who computes, never what steps, --tol, --max-time: they say where
+ * to stop on a path that is the same, so that a finished run can be resumed
+ * with more steps seed  only through what was drawn from it: generated rows are
+ * in the data's digest, coefficients of a numeric code below
  *
  * A numeric or approximate code rounds or drops according to who took part, so
  * its name, parameters and n are part of the configuration.
@@ -23,6 +22,7 @@
 #include "learn/setup.h"
 #include "math/golden/golden.h"
 #include "math/kernel/softmax.h"
+#include "node/arithmetic.h"
 
 #define LINE_SIZE 256u
 
@@ -112,6 +112,7 @@ static const char *profile(const struct setup *setup)
 
 struct digest config_digest(const struct setup *setup)
 {
+    const struct digest arithmetic = arithmetic_digest();
     const struct digest data = dataset_digest(&setup->data);
     const struct optim_options *optim = &setup->optim;
     char hex[DIGEST_TEXT];
@@ -120,8 +121,8 @@ struct digest config_digest(const struct setup *setup)
 
     hasher_init(&hasher);
     add_line(&hasher, line,
-             snprintf(line, sizeof line, "muster config 1 arithmetic %s",
-                      profile(setup)));
+             snprintf(line, sizeof line, "muster config 2 arithmetic %s %s",
+                      digest_text(&arithmetic, hex), profile(setup)));
     add_line(&hasher, line,
              snprintf(line, sizeof line, "data %s chunk rows %u",
                       digest_text(&data, hex), setup->data.chunk_rows));

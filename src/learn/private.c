@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "learn/address.h"
 #include "learn/rows.h"
-#include "math/golden/golden.h"
+#include "node/arithmetic.h"
 #include "node/owners/roll.h"
 #include "node/run/train.h"
 #include "os/clock.h"
@@ -193,7 +193,7 @@ static enum err call_roll(struct setup *setup, const struct recipe *recipe,
     const double most = recipe_real(recipe, OPT_MAX_TIME);
     struct roll_options roll = {
         .count = setup->slots,
-        .arithmetic = golden_arithmetic(),
+        .arithmetic = arithmetic_digest(),
         .until =
             most > 0 ? began + (time_us)(most * (double)SECOND_US) : TIME_NEVER,
     };

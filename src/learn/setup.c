@@ -18,8 +18,8 @@
 #include "learn/private.h"
 #include "learn/rows.h"
 #include "learn/workers.h"
-#include "math/golden/golden.h"
 #include "math/kernel/softmax.h"
+#include "node/arithmetic.h"
 #include "os/run/threads.h"
 
 #define NOTE_SIZE 1024u
@@ -262,7 +262,7 @@ static enum err record_choices(const struct setup *setup, struct recipe *recipe,
 
 enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
 {
-    enum err err = golden_check(setup->isa, why);
+    enum err err = arithmetic_check(setup->isa, why);
 
     setup->intercept = habit_intercept(recipe);
     setup->hollow = private_wanted(recipe);

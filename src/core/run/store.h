@@ -21,6 +21,11 @@
 #include "base/hash.h"
 #include "core/run/journal.h"
 
+/* Why a run is not resumed whose journal has another config. */
+#define STORE_OTHER_CONFIG                                                     \
+    "the run there has other data or options, or a release of muster that "    \
+    "computes other bits; resume with the same ones or choose another --out"
+
 struct checkpoint {
     uint64_t job;
     struct digest config; /* Same data and options, or it is not ours. */

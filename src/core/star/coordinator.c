@@ -228,9 +228,7 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
     enum err err = ERR_OK;
 
     if (!digest_equal(&recovery->journal.config, &c->options.config))
-        return why_set(why, ERR_MISMATCH,
-                       "the run there has other data or options; resume with "
-                       "the same ones or choose another --out");
+        return why_set(why, ERR_MISMATCH, "%s", STORE_OTHER_CONFIG);
     if (recovery->has_checkpoint && (checkpoint->job != recovery->journal.job ||
                                      checkpoint->step > recovery->journal.step))
         return why_set(why, ERR_MISMATCH,

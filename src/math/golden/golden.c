@@ -8,8 +8,8 @@
  *     mixed      x over sixty binary orders: rounding at every add
  *
  * Sizes are odd, so that blocks, steps and single rows are all visited.  Three
- * losses and the rounding of tallies go into one digest; golden_more.c has
- * those of everything else.
+ * losses and the rounding of tallies go into one digest; the other parts are in
+ * golden_more.c, golden_sums.c and softmax_golden.c.
  */
 #include "math/golden/golden.h"
 
@@ -23,6 +23,7 @@
 #include "base/rng.h"
 #include "math/exact/tally.h"
 #include "math/golden/golden_parts.h"
+#include "math/kernel/softmax.h"
 
 #define SEED       UINT64_C(0x6d7573746572)
 #define UNLABELLED 5u /* This row has y = 0: it must add nothing. */
@@ -52,13 +53,6 @@ static const struct shape shapes[] = {
 
 static_assert(sizeof shapes / sizeof *shapes == GOLDEN_PROBLEMS,
               "golden_parts.h counts them");
-
-/* Changes only together with PROFILE_DENSE_NAME. */
-static const struct digest expected = {{
-    0x89, 0x76, 0x9c, 0x66, 0x63, 0xe8, 0xdc, 0x3d, 0xf2, 0x0a, 0xbe,
-    0xba, 0x40, 0x2b, 0xd3, 0xb3, 0x1c, 0x3f, 0xef, 0x39, 0x13, 0xee,
-    0x5f, 0xe3, 0xc4, 0xfc, 0x29, 0x92, 0x74, 0x2d, 0x7f, 0x12,
-}};
 
 /* Uniform in [-1/2, 1/2) times 2^power; exact before it becomes a float. */
 static double draw(enum draw what, uint32_t shape, uint32_t at, int power)
@@ -168,33 +162,52 @@ static void run_isa(const void *context, enum loss loss,
     kernel_gradient(*isa, loss, in, w, g, loss_sum, scratch);
 }
 
-struct digest golden_digest(enum isa isa)
+static void run_ref(const void *context, enum loss loss,
+                    const struct dense_rows *in, const double *w, double *g,
+                    double *loss_sum)
 {
-    return golden_digest_with(run_isa, &isa);
+    (void)context;
+    kernel_gradient_ref(loss, in, w, g, loss_sum);
 }
 
-struct digest golden_expected(void)
+static struct digest plain(const enum isa *isa)
 {
-    return expected;
+    return golden_digest_with(isa != NULL ? run_isa : run_ref, isa);
 }
 
-static void add_profile(struct hasher *hasher, const char *name,
-                        struct digest digest)
-{
-    hasher_add(hasher, name, strlen(name) + 1);
-    hasher_add(hasher, digest.bytes, sizeof digest.bytes);
-}
+/* A digest changes only together with the profile's name, unless more is
+ * covered by it. */
+static const struct golden_part parts[] = {
+    {PROFILE_DENSE_NAME, plain,
+     "89769c6663e8dc3df20abeba402bd3b31c3fef3913ee5fe3c4fc2992742d7f12"},
+    {PROFILE_DENSE_NAME, golden_dense,
+     "3bb879c1756502f31532ac53786cc9c5a7a652b049629439c7e38b77dd6b9bf0"},
+    {PROFILE_DENSE_NAME, golden_wide,
+     "8515961fb7846e509c0fddd88b047d2f6461155f5974dec9a2f29ba45ccfc6e2"},
+    {PROFILE_INDEX_NAME, golden_index,
+     "47c0bf75a70da8f455e7d4a0cc69f8723b4b703cc2801794de6016903f0ab9d9"},
+    {PROFILE_CSR_NAME, golden_csr,
+     "db56035ca3ca1b4d0f967eba21d550e758ea1ab1f8ce29095693db5c4dadb4c9"},
+    {PROFILE_SOFTMAX_NAME, golden_softmax,
+     "45f86f8e4ce78494c112f042fb3b79f3ddebb81855d1dcf282699f118d8dc055"},
+    {"vectors-f64-1", golden_vectors,
+     "bf3516c58f506c91e669f713fc02b6f2a80704c877e8d4ce17727e6c570b4d89"},
+    {"tally-i64-1", golden_tally,
+     "0c4f57d1b1a2398ff36d309fbac4297b37b552032fef81352aaeb96272a29113"},
+    {"follow-1", golden_follow,
+     "280ca1fbf99a5fde938ba92e3ab5731abd4321b8ad458902bf1b7053dba55821"},
+    {"exact-sum-1", golden_exact,
+     "4134c80d00bd34ce8223d3d728fc8d21ea7dc67277cd8030d092e2c9423dd806"},
+    {"survey-f64-1", golden_survey,
+     "72f2293875cfba9ac127f9f5e6a859b22570c247447f75ce2baca6b091a618fe"},
+    {"solve-f64-1", golden_solve,
+     "7bd2f414bc6821f4600e3fb7026d0b1b703d51ef341fa423c3ecb5a9de37151f"},
+};
 
-struct digest golden_arithmetic(void)
+const struct golden_part *golden_parts(size_t *count)
 {
-    struct hasher hasher;
-
-    hasher_init(&hasher);
-    add_profile(&hasher, PROFILE_DENSE_NAME, expected);
-    for (int part = 0; part < GOLDEN_PARTS; part++)
-        add_profile(&hasher, golden_part_profile((enum golden_part)part),
-                    golden_part_expected((enum golden_part)part));
-    return hasher_end(&hasher);
+    *count = sizeof parts / sizeof *parts;
+    return parts;
 }
 
 /* Volatile: the machine must compute it, not the compiler. */
@@ -224,25 +237,8 @@ static bool keeps_denormals(void)
     return results[0] != 0.0 && results[1] == 0x1p-1000;
 }
 
-static enum err check_profile(enum isa isa, const char *profile,
-                              const struct digest *got,
-                              const struct digest *want, struct why *why)
+enum err golden_check_mode(enum isa isa, struct why *why)
 {
-    if (digest_equal(got, want))
-        return ERR_OK;
-    return why_set(why, ERR_MISMATCH,
-                   "the %s kernel computes other bits than profile %s asks "
-                   "for: was it compiled with -ffast-math or fused "
-                   "multiply-add?",
-                   isa_name(isa), profile);
-}
-
-enum err golden_check(enum isa isa, struct why *why)
-{
-    const struct digest none = {{0}};
-    struct digest digest;
-    enum err err;
-
     if (!isa_runs(isa))
         return why_set(why, ERR_UNSUPPORTED,
                        "this machine cannot run the %s kernel", isa_name(isa));
@@ -254,16 +250,32 @@ enum err golden_check(enum isa isa, struct why *why)
         return why_set(why, ERR_MISMATCH,
                        "denormal numbers are flushed to zero: results would "
                        "differ from other machines'");
-    digest = golden_digest(isa);
-    err = check_profile(isa, PROFILE_DENSE_NAME, &digest, &expected, why);
-    for (int part = 0; err == ERR_OK && part < GOLDEN_PARTS; part++) {
-        const struct digest want = golden_part_expected((enum golden_part)part);
+    return ERR_OK;
+}
 
-        digest = golden_part_digest((enum golden_part)part, &isa);
-        if (digest_equal(&digest, &none))
-            return why_set(why, ERR_NOMEM, "out of memory");
-        err = check_profile(isa, golden_part_profile((enum golden_part)part),
-                            &digest, &want, why);
-    }
+enum err golden_check_part(const struct golden_part *part, enum isa isa,
+                           struct why *why)
+{
+    const struct digest none = {{0}};
+    const struct digest got = part->compute(&isa);
+    char text[DIGEST_TEXT];
+
+    if (digest_equal(&got, &none))
+        return why_set(why, ERR_NOMEM, "out of memory");
+    if (strcmp(digest_text(&got, text), part->expected) == 0)
+        return ERR_OK;
+    return why_set(why, ERR_MISMATCH,
+                   "the %s kernel computes other bits than profile %s asks "
+                   "for: was it compiled with -ffast-math or fused "
+                   "multiply-add?",
+                   isa_name(isa), part->profile);
+}
+
+enum err golden_check(enum isa isa, struct why *why)
+{
+    enum err err = golden_check_mode(isa, why);
+
+    for (size_t i = 0; err == ERR_OK && i < sizeof parts / sizeof *parts; i++)
+        err = golden_check_part(&parts[i], isa, why);
     return err;
 }

@@ -19,42 +19,35 @@
 #define PROFILE_CSR_NAME   "csr-f64-2"
 /* PROFILE_SOFTMAX_NAME is in softmax.h. */
 
-/* What `isa` computes here for the golden problem. */
-struct digest golden_digest(enum isa isa);
+/* Known bits of one kind of arithmetic. */
+struct golden_part {
+    const char *profile;
+    /* Vectors and tallies are those of isa_best, whatever isa is.  NULL: by the
+     * reference functions, where there are any.  Zeros: out of memory. */
+    struct digest (*compute)(const enum isa *isa);
+    const char *expected; /* What every machine must compute, in hex. */
+};
 
-/* The same for any kernel of this form: the tests try broken ones. */
+/* Those of math/: dense rows (gradients of fp32; the hinge, sample weights,
+ * narrow rows, Hessians and their products; scores, slopes and columns apart),
+ * both kinds of sparse rows, softmax, vectors, tallies with their packing,
+ * followed scales, exact sums, surveys, least squares. */
+const struct golden_part *golden_parts(size_t *count);
+
+/* The first of them for any kernel of this form: the tests try broken ones. */
 typedef void (*golden_kernel)(const void *context, enum loss loss,
                               const struct dense_rows *in, const double *w,
                               double *g, double *loss_sum);
 struct digest golden_digest_with(golden_kernel kernel, const void *context);
 
-/* What every machine must compute. */
-struct digest golden_expected(void);
-
-/* What is not a plain gradient of fp32 rows.  DENSE: the hinge, sample weights,
- * narrow rows, Hessian-vector products and Hessians; INDEX and CSR: gradients
- * and Hessian-vector products of sparse rows; SOFTMAX: both, of all of them. */
-enum golden_part {
-    GOLDEN_DENSE,
-    GOLDEN_INDEX,
-    GOLDEN_CSR,
-    GOLDEN_SOFTMAX,
-    GOLDEN_PARTS
-};
-
-/* isa NULL: by the reference functions.  All zeros: out of memory. */
-struct digest golden_part_digest(enum golden_part part, const enum isa *isa);
-struct digest golden_part_expected(enum golden_part part);
-const char *golden_part_profile(enum golden_part part);
-
-/* All that golden_check compares, and the names of the profiles: who says the
- * same after that check computes the same bits of every kind of rows.  This is
- * what machines tell each other. */
-struct digest golden_arithmetic(void);
-
-/* ERR_MISMATCH, with a sentence, if it is not what it must be; also if the
- * calling thread's rounding mode or flush-to-zero flags are not the usual
- * ones.  ERR_UNSUPPORTED if this machine cannot run `isa`. */
+/* ERR_UNSUPPORTED if this machine cannot run `isa`, ERR_MISMATCH, with a
+ * sentence, if the calling thread's rounding mode or flush-to-zero flags are
+ * not the usual ones ... */
+MUST_CHECK enum err golden_check_mode(enum isa isa, struct why *why);
+/* ... if the part is not what it must be ... */
+MUST_CHECK enum err golden_check_part(const struct golden_part *part,
+                                      enum isa isa, struct why *why);
+/* ... and all of that for the parts of math/. */
 MUST_CHECK enum err golden_check(enum isa isa, struct why *why);
 
 #endif /* MATH_GOLDEN_H */

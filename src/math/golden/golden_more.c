@@ -12,9 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "math/golden/golden.h"
 #include "math/golden/golden_parts.h"
-#include "math/kernel/softmax.h"
 #include "math/kernel/sparse.h"
 
 /* A Hessian of the narrow problems only: the wide one has 135,000 entries. */
@@ -25,35 +23,6 @@
 #define EXPONENT        30 /* Of sparse tallies. */
 
 static_assert(SCRATCH_DOUBLES >= 4 * GOLDEN_STRIDE_MAX, "a step of wide rows");
-
-/* Those of what was there before change only together with the profiles' names;
- * a new loss adds to what is covered. */
-static const struct {
-    const char *profile;
-    struct digest digest;
-} parts[GOLDEN_SOFTMAX] = {
-    [GOLDEN_DENSE] = {PROFILE_DENSE_NAME,
-                      {{
-                          0x3b, 0xb8, 0x79, 0xc1, 0x75, 0x65, 0x02, 0xf3,
-                          0x15, 0x32, 0xac, 0x53, 0x78, 0x6c, 0xc9, 0xc5,
-                          0xa7, 0xa6, 0x52, 0xb0, 0x49, 0x62, 0x94, 0x39,
-                          0xc7, 0xe3, 0x8b, 0x77, 0xdd, 0x6b, 0x9b, 0xf0,
-                      }}},
-    [GOLDEN_INDEX] = {PROFILE_INDEX_NAME,
-                      {{
-                          0x47, 0xc0, 0xbf, 0x75, 0xa7, 0x0d, 0xa8, 0xf4,
-                          0x55, 0xe7, 0xd4, 0xa0, 0xcc, 0x69, 0xf8, 0x72,
-                          0x3b, 0x4b, 0x70, 0x3c, 0xc2, 0x80, 0x17, 0x94,
-                          0xde, 0x60, 0x16, 0x90, 0x3f, 0x0a, 0xb9, 0xd9,
-                      }}},
-    [GOLDEN_CSR] = {PROFILE_CSR_NAME,
-                    {{
-                        0xdb, 0x56, 0x03, 0x5c, 0xa3, 0xca, 0x1b, 0x4d,
-                        0x0f, 0x96, 0x7e, 0xba, 0x21, 0xd5, 0x50, 0xe7,
-                        0x58, 0xea, 0x1a, 0xb1, 0xf8, 0xce, 0x29, 0x09,
-                        0x56, 0x93, 0xdb, 0x5c, 0x4d, 0xad, 0xb4, 0xc9,
-                    }}},
-};
 
 static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
                                    LOSS_SQUARED_HINGE, LOSS_HINGE,
@@ -297,39 +266,46 @@ static void add_sparse(struct more *more, bool values)
     }
 }
 
-struct digest golden_part_digest(enum golden_part part, const enum isa *isa)
+static struct digest digest_all(const enum isa *isa,
+                                void (*add)(struct more *more))
 {
     struct digest digest = {{0}};
-    struct more *more;
+    struct more *const more = mem_new(1, sizeof *more);
 
-    if (part == GOLDEN_SOFTMAX)
-        return softmax_golden_digest(isa);
-    more = mem_new(1, sizeof *more);
     if (more == NULL)
         return digest;
     more->isa = isa;
     hasher_init(&more->hasher);
     for (uint32_t i = 0; i < GOLDEN_PROBLEMS; i++) {
         more_make(more, i);
-        if (part == GOLDEN_DENSE)
-            add_dense(more);
-        else
-            add_sparse(more, part == GOLDEN_CSR);
+        add(more);
     }
     digest = hasher_end(&more->hasher);
     mem_free(more);
     return digest;
 }
 
-struct digest golden_part_expected(enum golden_part part)
+static void add_index(struct more *more)
 {
-    CHECK(part < GOLDEN_PARTS);
-    return part == GOLDEN_SOFTMAX ? softmax_golden_expected()
-                                  : parts[part].digest;
+    add_sparse(more, false);
 }
 
-const char *golden_part_profile(enum golden_part part)
+static void add_csr(struct more *more)
 {
-    CHECK(part < GOLDEN_PARTS);
-    return part == GOLDEN_SOFTMAX ? PROFILE_SOFTMAX_NAME : parts[part].profile;
+    add_sparse(more, true);
+}
+
+struct digest golden_dense(const enum isa *isa)
+{
+    return digest_all(isa, add_dense);
+}
+
+struct digest golden_index(const enum isa *isa)
+{
+    return digest_all(isa, add_index);
+}
+
+struct digest golden_csr(const enum isa *isa)
+{
+    return digest_all(isa, add_csr);
 }

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "math/kernel/kernel.h"
 
 #define GOLDEN_PROBLEMS      5u
@@ -22,5 +23,17 @@ struct golden_problem {
 };
 
 void golden_problem_make(struct golden_problem *problem, uint32_t index);
+
+struct digest golden_dense(const enum isa *isa);
+struct digest golden_wide(const enum isa *isa);
+struct digest golden_index(const enum isa *isa);
+struct digest golden_csr(const enum isa *isa);
+struct digest golden_softmax(const enum isa *isa);
+struct digest golden_vectors(const enum isa *isa);
+struct digest golden_tally(const enum isa *isa);
+struct digest golden_follow(const enum isa *isa);
+struct digest golden_exact(const enum isa *isa);
+struct digest golden_survey(const enum isa *isa);
+struct digest golden_solve(const enum isa *isa);
 
 #endif /* MATH_GOLDEN_PARTS_H */

@@ -90,10 +90,4 @@ MUST_CHECK enum err softmax_add_sparse_ref(uint32_t classes, uint32_t stride,
                                            const int16_t *exponent,
                                            uint32_t chunk, struct tally *tally);
 
-/* Golden vector: what `isa` (NULL: the oracle) computes for a small fixed
- * problem in every storage, dense and sparse, and what every machine must (see
- * golden.h). */
-struct digest softmax_golden_digest(const enum isa *isa);
-struct digest softmax_golden_expected(void);
-
 #endif /* MATH_SOFTMAX_H */

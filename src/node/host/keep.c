@@ -42,9 +42,7 @@ static enum err recover(struct keep *keep, struct why *why)
     if (keep->found.lost.text[0] != '\0')
         log_line("%s", keep->found.lost.text);
     if (!digest_equal(&journal->config, &keep->config))
-        return why_set(why, ERR_MISMATCH,
-                       "the run there has other data or options; resume with "
-                       "the same ones or choose another --out");
+        return why_set(why, ERR_MISMATCH, "%s", STORE_OTHER_CONFIG);
     if (keep->found.has_checkpoint &&
         keep->found.checkpoint.job != journal->job)
         return why_set(why, ERR_MISMATCH,

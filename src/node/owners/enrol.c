@@ -14,9 +14,9 @@
 #include "data/rows/rounding.h"
 #include "data/span.h"
 #include "data/table/encode.h"
-#include "math/golden/golden.h"
 #include "model/linear/bounds.h"
 #include "model/linear/problem.h"
+#include "node/arithmetic.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/net/link.h"
@@ -249,7 +249,7 @@ static void say_offer(struct enrol *enrol)
 {
     struct roll_msg msg = {.kind = ROLL_OFFER,
                            .offer = {.version = MSG_VERSION,
-                                     .arithmetic = golden_arithmetic(),
+                                     .arithmetic = arithmetic_digest(),
                                      .part = enrol->part,
                                      .columns = enrol->columns,
                                      .rows = enrol->rows,
@@ -467,7 +467,7 @@ enum err enrol_run(const struct enrol_options *options, struct owned *owned,
         return ERR_NOMEM;
     enrol->options = options;
     enrol->why = why;
-    err = golden_check(options->isa, why);
+    err = arithmetic_check(options->isa, why);
     if (err == ERR_OK)
         err = threads_new(options->threads, &enrol->pool);
     if (err == ERR_OK)

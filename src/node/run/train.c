@@ -14,9 +14,9 @@
 #include "data/read/cache.h"
 #include "data/read/shared.h"
 #include "math/exact/follow.h"
-#include "math/golden/golden.h"
 #include "model/linear/bounds.h"
 #include "model/linear/proved.h"
+#include "node/arithmetic.h"
 #include "node/host/format.h"
 #include "node/host/posting.h"
 #include "node/host/result_file.h"
@@ -512,7 +512,7 @@ static void describe_core(struct train *train, const struct digest *data)
     train->core = (struct coordinator_options){
         .job = user ? describe_user_job(options, data) : describe_job(options),
         .config = options->config,
-        .arithmetic = golden_arithmetic(),
+        .arithmetic = arithmetic_digest(),
         .code = options->code,
         .adapt = options->adapt,
         .worst = options->worst,

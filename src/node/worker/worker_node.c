@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "core/worker/worker.h"
 #include "math/exact/follow.h"
-#include "math/golden/golden.h"
 #include "model/linear/problem.h"
+#include "node/arithmetic.h"
 #include "node/eval/compute.h"
 #include "node/eval/local.h"
 #include "node/eval/products.h"
@@ -1056,11 +1056,11 @@ static enum err open_core(struct node *node, struct why *why)
         .retry_max_us = RETRY_MAX_US,
         .give_up_us = options->give_up_us,
     };
-    enum err err = golden_check(options->isa, why);
+    enum err err = arithmetic_check(options->isa, why);
 
     if (err != ERR_OK)
         return err;
-    core.arithmetic = golden_arithmetic();
+    core.arithmetic = arithmetic_digest();
     if (options->owned != NULL) {
         core.owns = true;
         core.data = options->owned->job;
