@@ -2,7 +2,7 @@
  * order.c - order statistics of workers' times.
  *
  * For an iid sample the share u = F(t) of times that have passed by t is all
- * that matters: the rule is content at u with chance Phi(u), so that
+ * that matters: the quorum is content at u with chance Phi(u), so that
  *     E = integral over 0 < u < 1 of Q(u) dPhi(u),    Q the quantile function,
  * and for a sample x(1) <= .. <= x(N)
  *     E = sum over i of x(i) (Phi(i/N) - Phi((i-1)/N)).
@@ -76,40 +76,41 @@ double law_cdf(const struct law *law, double x)
 
 /* --- rules --------------------------------------------------------------- */
 
-double rule_cdf(const struct rule *rule, double u)
+double quorum_cdf(const struct quorum *quorum, double u)
 {
-    const double group = rule->d == 1 ? u : 1 - pow(1 - u, rule->d);
+    const double group = quorum->d == 1 ? u : 1 - pow(1 - u, quorum->d);
 
-    return beta_cdf(group, rule->k, rule->groups - rule->k + 1.0);
+    return beta_cdf(group, quorum->k, quorum->groups - quorum->k + 1.0);
 }
 
 /* d Phi / d u. */
-static double rule_density(const struct rule *rule, double u, double v)
+static double quorum_density(const struct quorum *quorum, double u, double v)
 {
-    const double d = rule->d;
+    const double d = quorum->d;
     const double missing = pow(v, d);
-    const double group = rule->d == 1 ? u : -expm1(d * log(v));
+    const double group = quorum->d == 1 ? u : -expm1(d * log(v));
 
     if (group <= 0 || missing <= 0)
         return 0;
-    return beta_density(group, missing, rule->k, rule->groups - rule->k + 1.0) *
+    return beta_density(group, missing, quorum->k,
+                        quorum->groups - quorum->k + 1.0) *
            d * pow(v, d - 1);
 }
 
 /* --- closed forms -------------------------------------------------------- */
 
-static double closed_exponential(double mean, const struct rule *rule)
+static double closed_exponential(double mean, const struct quorum *quorum)
 {
-    return mean / rule->d *
-           (harmonic(rule->groups) - harmonic(rule->groups - rule->k));
+    return mean / quorum->d *
+           (harmonic(quorum->groups) - harmonic(quorum->groups - quorum->k));
 }
 
 /* The first of d Pareto(x_m, alpha) is Pareto(x_m, d alpha). */
-static double closed_pareto(const struct law *law, const struct rule *rule)
+static double closed_pareto(const struct law *law, const struct quorum *quorum)
 {
-    const double n = rule->groups;
-    const double k = rule->k;
-    const double power = 1 / (law->b * rule->d);
+    const double n = quorum->groups;
+    const double k = quorum->k;
+    const double power = 1 / (law->b * quorum->d);
 
     if (n - k + 1 <= power)
         return HUGE_VAL;
@@ -118,37 +119,37 @@ static double closed_pareto(const struct law *law, const struct rule *rule)
 }
 
 /* Slow unless at most groups - k of the groups are slow throughout. */
-static double closed_bimodal(const struct law *law, const struct rule *rule)
+static double closed_bimodal(const struct law *law, const struct quorum *quorum)
 {
-    const double slow = pow(law->a, rule->d);
+    const double slow = pow(law->a, quorum->d);
 
-    return 1 +
-           (law->b - 1) * beta_cdf(slow, rule->groups - rule->k + 1.0, rule->k);
+    return 1 + (law->b - 1) *
+                   beta_cdf(slow, quorum->groups - quorum->k + 1.0, quorum->k);
 }
 
-double order_closed(const struct law *law, const struct rule *rule)
+double order_closed(const struct law *law, const struct quorum *quorum)
 {
-    CHECK(rule->k >= 1);
-    CHECK(rule->k <= rule->groups);
+    CHECK(quorum->k >= 1);
+    CHECK(quorum->k <= quorum->groups);
     if (law->kind == DELAY_EXP || law->kind == DELAY_REFERENCE)
-        return closed_exponential(law->a, rule);
+        return closed_exponential(law->a, quorum);
     if (law->kind == DELAY_SHIFTED)
-        return law->a + closed_exponential(law->b, rule);
+        return law->a + closed_exponential(law->b, quorum);
     if (law->kind == DELAY_PARETO)
-        return closed_pareto(law, rule);
+        return closed_pareto(law, quorum);
     if (law->kind == DELAY_BIMODAL)
-        return closed_bimodal(law, rule);
+        return closed_bimodal(law, quorum);
     return (double)NAN;
 }
 
 /* --- quadrature and samples ---------------------------------------------- */
 
-double order_quadrature(const struct law *law, const struct rule *rule)
+double order_quadrature(const struct law *law, const struct quorum *quorum)
 {
     double sum = 0;
 
-    CHECK(rule->k >= 1);
-    CHECK(rule->k <= rule->groups);
+    CHECK(quorum->k >= 1);
+    CHECK(quorum->k <= quorum->groups);
     for (int i = -NODES; i <= NODES; i++) {
         const double t = i * NODE_STEP;
         const double s = PI_HALF * sinh(t);
@@ -156,7 +157,7 @@ double order_quadrature(const struct law *law, const struct rule *rule)
         const double v = 1 / (1 + exp(2 * s));
         /* du = 2 u v ds, ds = pi/2 cosh t dt. */
         const double weight = 2 * u * v * PI_HALF * cosh(t);
-        const double density = weight > 0 ? rule_density(rule, u, v) : 0;
+        const double density = weight > 0 ? quorum_density(quorum, u, v) : 0;
 
         if (density > 0)
             sum += weight * density * law_quantile(law, u, v);
@@ -164,14 +165,15 @@ double order_quadrature(const struct law *law, const struct rule *rule)
     return sum * NODE_STEP;
 }
 
-double order_sample(const double *sorted, size_t count, const struct rule *rule)
+double order_sample(const double *sorted, size_t count,
+                    const struct quorum *quorum)
 {
     double before = 0;
     double sum = 0;
 
     CHECK(count > 0);
     for (size_t i = 0; i < count; i++) {
-        const double now = rule_cdf(rule, (double)(i + 1) / (double)count);
+        const double now = quorum_cdf(quorum, (double)(i + 1) / (double)count);
 
         sum += sorted[i] * (now - before);
         before = now;

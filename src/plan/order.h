@@ -27,7 +27,7 @@ struct law {
 
 /* groups of d workers, of which the first counts; k of the groups must have
  * answered.  d = 1: plain k-th of n. */
-struct rule {
+struct quorum {
     uint32_t groups; /* n / d. */
     uint32_t d;
     uint32_t k;
@@ -37,15 +37,15 @@ struct rule {
 double law_quantile(const struct law *law, double u, double v);
 double law_cdf(const struct law *law, double x);
 
-/* Chance that the rule is content once a share u of all times has passed. */
-double rule_cdf(const struct rule *rule, double u);
+/* Chance that the quorum is content once a share u of all times has passed. */
+double quorum_cdf(const struct quorum *quorum, double u);
 
 /* NaN where no closed form is known; infinite where the mean is. */
-double order_closed(const struct law *law, const struct rule *rule);
-double order_quadrature(const struct law *law, const struct rule *rule);
+double order_closed(const struct law *law, const struct quorum *quorum);
+double order_quadrature(const struct law *law, const struct quorum *quorum);
 /* `sorted`: `count` observed times, ascending. */
 double order_sample(const double *sorted, size_t count,
-                    const struct rule *rule);
+                    const struct quorum *quorum);
 
 /* Coded data, any k of n blocks (Lee et al., "Speeding Up Distributed Machine
  * Learning Using Codes", IEEE TIT 2018): times (1/k)(1 + Exp(mean 1/mu)).

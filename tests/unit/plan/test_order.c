@@ -44,8 +44,8 @@ static void test_figures(void **state)
 {
     const struct law law = {DELAY_SHIFTED, 1, 1};
     const struct law slow = {DELAY_BIMODAL, .05, 3};
-    const struct rule all = {30, 1, 30};
-    const struct rule pairs = {15, 2, 15};
+    const struct quorum all = {30, 1, 30};
+    const struct quorum pairs = {15, 2, 15};
     const struct law pareto = {DELAY_PARETO, 1, 1.5};
     const struct law endless = {DELAY_PARETO, 1, 1};
 
@@ -62,7 +62,7 @@ static const struct law laws[] = {
     {DELAY_EXP, .5, 0},       {DELAY_SHIFTED, 1, .3},  {DELAY_PARETO, 1, 3},
     {DELAY_LOGNORMAL, 1, .5}, {DELAY_WEIBULL, 2, 1.5},
 };
-static const struct rule rules[] = {
+static const struct quorum rules[] = {
     {30, 1, 30}, {30, 1, 27},   {15, 2, 15}, {10, 3, 10},
     {10, 3, 7},  {120, 1, 108}, {40, 3, 40},
 };
@@ -109,7 +109,7 @@ static void test_sample_is_quadrature(void **state)
 static void test_weibull_minimum(void **state)
 {
     const struct law law = {DELAY_WEIBULL, 2, 1.5};
-    const struct rule first = {1, 4, 1};
+    const struct quorum first = {1, 4, 1};
 
     (void)state;
     near(order_quadrature(&law, &first),
@@ -120,8 +120,8 @@ static void test_weibull_minimum(void **state)
 static void test_lognormal_largest(void **state)
 {
     const struct law law = {DELAY_LOGNORMAL, 1, .5};
-    const struct rule one = {1, 1, 1};
-    const struct rule two = {2, 1, 2};
+    const struct quorum one = {1, 1, 1};
+    const struct quorum two = {2, 1, 2};
 
     (void)state;
     near(order_quadrature(&law, &one), exp(.125), 1e-9);

@@ -167,7 +167,7 @@ static void test_closed_forms(void **state)
         const char *delay;
         struct law law;
         const char *code;
-        struct rule rule;
+        struct quorum quorum;
         double load;
     } rows[] = {
         {"exp:1/scale", {DELAY_SHIFTED, 1, 1}, "uncoded", {30, 1, 30}, 1},
@@ -198,7 +198,7 @@ static void test_closed_forms(void **state)
         const struct plan_options options = options_for(30, &delay, 3000);
         const struct candidate candidate = named(rows[i].code, 30);
         const double want =
-            rows[i].load * order_closed(&rows[i].law, &rows[i].rule);
+            rows[i].load * order_closed(&rows[i].law, &rows[i].quorum);
         struct score score;
 
         assert_int_equal(plan_score(&options, &candidate, &score, NULL),
