@@ -115,8 +115,8 @@ struct muster_options {
     double tol; /* Stop when the gradient's norm is at most this; 0 = never. */
     uint32_t threads; /* Of each process; 0 = 1. */
     uint32_t workers; /* Processes forked for the run; 0 = none. */
-    /* Since version 2; all for runs with workers.  Without any an unknown
-     * `code`, and a `folder`, are refused. */
+    /* Since version 2; all for runs with workers.  Without any a `code` that
+     * would be refused with them, and a `folder`, are refused. */
     const char *code;    /* "steal" if NULL; any of `muster codes` but local
                             and matrix, or "auto". */
     uint32_t stragglers; /* s of the code; 0 = 1, of one worker 0. */

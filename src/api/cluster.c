@@ -9,7 +9,6 @@
 #include "api/options.h"
 #include "api/training.h"
 #include "base/mem.h"
-#include "code/preset.h"
 #include "core/run/journal.h"
 #include "node/arithmetic.h"
 #include "node/host/ways.h"
@@ -36,60 +35,19 @@ struct cluster {
 
 /* --- what is asked for --------------------------------------------------- */
 
-/* Codes that need more than a function can give. */
-static enum err check_placement(const struct code_spec *spec, struct why *why)
-{
-    if (code_spec_products(spec) || spec->placement == PLACE_LOCAL ||
-        spec->placement == PLACE_MATRIX)
-        return why_set(why, ERR_SHAPE,
-                       "code %.32s needs the rows themselves or a file; take "
-                       "steal",
-                       spec->name);
-    return ERR_OK;
-}
-
-/* As the command line does: a search compares sums over the same rows. */
-static enum err check_class(const struct cluster *c, const struct code *code,
-                            struct why *why)
-{
-    const enum optim_kind kind = c->run.optim.kind;
-
-    if (code->exactness != EXACT_APPROX ||
-        (kind != OPTIM_LBFGS && kind != OPTIM_NEWTON))
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "%s compares sums over all chunks, and code %.32s leaves "
-                   "some out; take steal, or agd",
-                   optim_name(kind), c->run.code.name);
-}
-
 static enum err choose_code(struct cluster *c, struct why *why)
 {
     const struct muster_options *o = c->options;
-    const bool adapt = o->code != NULL && strcmp(o->code, "auto") == 0;
     const uint32_t slots = c->run.slots;
-    const struct preset_options preset = {
-        .name = o->code != NULL && !adapt ? o->code : "steal",
-        .stragglers = o->stragglers > 0 ? o->stragglers : slots > 1,
-        .workers = slots,
-    };
     struct code code = {0};
-    enum err err;
+    enum err err = options_code(o, slots, &c->run.code, why);
 
-    if (strcmp(preset.name, "agc") == 0 ||
-        strcmp(preset.name, "erasurehead") == 0)
-        return why_set(why, ERR_SHAPE,
-                       "code agc needs to be told for how many to wait, which "
-                       "cannot be said here; take ignore");
-    err = preset_spec(&preset, &c->run.code, why);
-    if (err == ERR_OK)
-        err = check_placement(&c->run.code, why);
     if (err == ERR_OK)
         err = code_build(&code, &c->run.code, slots, o->chunks, why);
     if (err == ERR_OK)
-        err = check_class(c, &code, why);
+        err = options_rules(o, &c->run.code, code.exactness, why);
     code_close(&code);
-    c->run.adapt = adapt;
+    c->run.adapt = o->code != NULL && strcmp(o->code, "auto") == 0;
     c->run.worst = EXACT_BITWISE;
     return err == ERR_OK || err == ERR_NOMEM ? err : ERR_SHAPE;
 }

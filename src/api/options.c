@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "code/preset.h"
+#include "code/rules.h"
 #include "core/star/coordinator.h"
 #include "math/exact/follow.h"
 #include "os/run/threads.h"
@@ -84,37 +85,73 @@ enum err options_check(const struct muster_options *o, struct why *why)
     return ERR_OK;
 }
 
+static const char *optimiser_of(const struct muster_options *o)
+{
+    return o->optimiser != NULL ? o->optimiser : "lbfgs";
+}
+
+enum err options_rules(const struct muster_options *o,
+                       const struct code_spec *code, enum exactness class,
+                       struct why *why)
+{
+    struct choices choices = {.traits = TRAIT(FUNCTION), .fields = true};
+
+    if (code != NULL)
+        choices_code(&choices, code);
+    choices_class(&choices, class, EXACT_APPROX);
+    choices_optim(&choices, optimiser_of(o));
+    if (o->hessvec == NULL)
+        choices_add(&choices, TRAIT(NO_HESSVEC), NULL);
+    return rules_check(&choices, why);
+}
+
+enum err options_code(const struct muster_options *o, uint32_t workers,
+                      struct code_spec *code, struct why *why)
+{
+    const bool named = o->code != NULL && strcmp(o->code, "auto") != 0;
+    const struct preset_options preset = {
+        .name = named ? o->code : "steal",
+        .stragglers = o->stragglers > 0 ? o->stragglers : workers > 1,
+        .workers = workers,
+    };
+    enum err err;
+
+    if (strcmp(preset.name, "agc") == 0 ||
+        strcmp(preset.name, "erasurehead") == 0)
+        return why_set(why, ERR_SHAPE,
+                       "code agc needs to be told for how many to wait, which "
+                       "cannot be said here; take ignore");
+    err = preset_spec(&preset, code, why);
+    if (err == ERR_OK)
+        err = options_rules(o, code, code_spec_class(code), why);
+    return err == ERR_UNKNOWN ? ERR_SHAPE : err;
+}
+
 enum err options_alone(const struct muster_options *o, struct why *why)
 {
-    const struct preset_options preset = {.name = o->code, .workers = 1};
     struct code_spec unused;
 
     if (o->folder != NULL)
         return why_set(why, ERR_SHAPE,
                        "folder: only a run with workers keeps its state; set "
                        "workers, or leave it NULL");
-    if (o->code != NULL && strcmp(o->code, "auto") != 0 &&
-        preset_spec(&preset, &unused, why) == ERR_UNKNOWN)
-        return ERR_SHAPE;
-    return ERR_OK;
+    /* It has nothing to do, but the same options are to do with workers. */
+    return options_code(o, o->stragglers + 1, &unused, why);
 }
 
 enum err options_optim(const struct muster_options *o,
                        struct optim_options *optim, struct why *why)
 {
-    const char *name = o->optimiser != NULL ? o->optimiser : "lbfgs";
+    const char *name = optimiser_of(o);
     enum optim_kind kind;
+    enum err err;
 
     if (optim_parse(name, &kind) != ERR_OK)
         return why_set(why, ERR_SHAPE, "there is no optimiser named \"%.80s\"",
                        name);
-    if (kind == OPTIM_SGD)
-        return why_set(why, ERR_SHAPE,
-                       "sgd needs the rows themselves, not their sums; lbfgs "
-                       "does not");
-    if (kind == OPTIM_NEWTON && o->hessvec == NULL)
-        return why_set(why, ERR_SHAPE,
-                       "newton needs a hessvec function; lbfgs does not");
+    err = options_rules(o, NULL, EXACT_BITWISE, why);
+    if (err != ERR_OK)
+        return err;
     *optim = optim_defaults(kind);
     if (o->rate > 0)
         optim->rate = o->rate;

@@ -5,6 +5,7 @@
 #define API_OPTIONS_H
 
 #include "base/err.h"
+#include "code/code.h"
 #include "muster.h"
 #include "node/eval/user.h"
 #include "optim/optim.h"
@@ -20,6 +21,15 @@ MUST_CHECK enum err options_check(const struct muster_options *options,
 /* The same of what only runs with workers use, for one without. */
 MUST_CHECK enum err options_alone(const struct muster_options *options,
                                   struct why *why);
+/* Does all that is chosen go together, under a code whose steps are of that
+ * class?  NULL: of no code. */
+MUST_CHECK enum err options_rules(const struct muster_options *options,
+                                  const struct code_spec *code,
+                                  enum exactness class, struct why *why);
+/* The code, if all that is chosen goes together with it. */
+MUST_CHECK enum err options_code(const struct muster_options *options,
+                                 uint32_t workers, struct code_spec *code,
+                                 struct why *why);
 MUST_CHECK enum err options_optim(const struct muster_options *options,
                                   struct optim_options *optim, struct why *why);
 struct user_function options_user(const struct muster_options *options);

@@ -75,6 +75,8 @@ void help_of(const struct command *command);
 /* cli/pages/page_man.c, cli/pages/page_complete.c: the whole program on
  * standard output, as a manual page and for a shell ("bash" or "zsh"). */
 void page_man(void);
+/* `muster codes --rules`; returns the exit code. */
+int page_rules(const struct cli *cli);
 void page_completion(const char *shell);
 
 /* One sentence and the exit code to return: `muster: ...` on standard error,

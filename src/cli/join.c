@@ -30,6 +30,17 @@ static const char *depot_of(const struct options *options, char path[PATH_SIZE])
     return depot_default(path, PATH_SIZE) ? path : NULL;
 }
 
+static enum err check_rules(const struct options *options, struct why *why)
+{
+    struct choices choices = {0};
+
+    if (option_given(options, OPT_DATA_PRIVATE))
+        choices_add(&choices, TRAIT(OWNERS), NULL);
+    if (option_given(options, OPT_DATA_SHARED))
+        choices_add(&choices, TRAIT(SHARED), NULL);
+    return rules_check(&choices, why);
+}
+
 int join_command(struct cli *cli)
 {
     char depot[PATH_SIZE];
@@ -63,11 +74,10 @@ int join_command(struct cli *cli)
         join.own = input_options(&options->recipe);
         join.own.spec = option_text(options, OPT_DATA_PRIVATE);
         join.own.cache = NULL; /* That of join is for chunks. */
-        if (option_given(options, OPT_DATA_SHARED))
-            return say_error(cli, EXIT_USAGE,
-                             "--data-shared does not go with --data-private: "
-                             "private rows are nowhere to be read by all");
     }
+    err = check_rules(options, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
     if (where == NULL)
         return say_error(cli, EXIT_USAGE,
                          "join whom? write `muster join HOST:PORT`, as the "

@@ -138,21 +138,20 @@ static void on_trace(void *context, const struct trace *trace)
     trace_file_event(context, trace);
 }
 
-/* One run has one trace; the times of code local alone come from a formula. */
-static enum err check_trace(const struct options *options,
+/* `setup` after setup_workers; NULL before. */
+static enum err check_rules(const struct options *options,
                             const struct setup *setup, struct why *why)
 {
-    if (!option_given(options, OPT_TRACE))
-        return ERR_OK;
-    if (option_given(options, OPT_COMPARE))
-        return why_set(why, ERR_SHAPE,
-                       "--trace shows one run; leave out --compare");
-    if (setup->code.placement == PLACE_LOCAL &&
-        !option_flag(options, OPT_COMPUTE))
-        return why_set(why, ERR_SHAPE,
-                       "--trace: code local is traced only with gradients; "
-                       "leave out --no-compute");
-    return ERR_OK;
+    struct choices choices = {0};
+
+    if (setup != NULL)
+        setup_choose(setup, &options->recipe, &choices);
+    options_choose(options, &choices);
+    if (!option_flag(options, OPT_FAULTS))
+        choices_add(&choices, TRAIT(ONE_RUN), NULL);
+    if (!option_flag(options, OPT_COMPUTE))
+        choices_add(&choices, TRAIT(NO_COMPUTE), NULL);
+    return rules_check(&choices, why);
 }
 
 static int run_studies(struct cli *cli, struct setup *setup)
@@ -179,10 +178,8 @@ static int run_studies(struct cli *cli, struct setup *setup)
     struct study studies[STUDIES_MAX] = {0};
     struct why why = {0};
     uint32_t count = 0;
-    enum err err = check_trace(options, setup, &why);
+    enum err err = suit_all(cli, setup, candidates, &count, &why);
 
-    if (err == ERR_OK)
-        err = suit_all(cli, setup, candidates, &count, &why);
     if (err == ERR_OK)
         err = trace_file_open(&trace, option_text(options, OPT_TRACE), &why);
     for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
@@ -216,21 +213,14 @@ int simulate_command(struct cli *cli)
     enum err err;
     int status;
 
-    if (option_flag(&cli->options, OPT_FAULTS) &&
-        option_given(&cli->options, OPT_TRACE))
-        return say_error(cli, EXIT_USAGE,
-                         "--trace shows a run without --faults; --seed N "
-                         "prints what happens in that one");
+    err = check_rules(&cli->options, NULL, &why);
+    if (err != ERR_OK)
+        return say_why(cli, err, &why);
     if (option_flag(&cli->options, OPT_FAULTS))
         return campaign_command(cli);
-    if (option_given(&cli->options, OPT_SEEDS))
-        return say_error(cli, EXIT_USAGE,
-                         "--seeds goes with --faults; one run takes --seed");
-    if (option_given(&cli->options, OPT_FANOUT))
-        return say_error(cli, EXIT_USAGE,
-                         "--fanout goes with --faults: where no message takes "
-                         "time relays change nothing");
     err = setup_workers(&setup, &cli->options.recipe, &why);
+    if (err == ERR_OK)
+        err = check_rules(&cli->options, &setup, &why);
     if (err == ERR_OK && option_flag(&cli->options, OPT_COMPUTE))
         err = setup_load(&setup, &cli->options.recipe, &why);
     else if (err == ERR_OK && option_text(&cli->options, OPT_STEPS) == NULL)

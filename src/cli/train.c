@@ -54,47 +54,17 @@ static enum err check_notice(const struct options *options, struct why *why)
     return notice_check(&notice, why);
 }
 
-/* A recorder takes the time from the opening of a step to its answers. */
-static enum err refuse_record(const struct run *run, struct why *why)
-{
-    const uint32_t staleness = run->setup->code.staleness;
-
-    if (staleness == 0 || !option_given(&run->cli->options, OPT_RECORD))
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "--record measures answers within their step, and with "
-                   "--staleness %u they may come in later ones",
-                   staleness);
-}
-
-/* Folds and grids share one process; they are many small runs, not one. */
-static enum err check_many(const struct run *run, struct why *why)
+/* What only the command line has to say of a run. */
+static enum err check_rules(const struct run *run, struct why *why)
 {
     const struct options *options = &run->cli->options;
-    const bool grid = option_given(options, OPT_GRID);
+    struct choices choices = {0};
 
-    if (!grid && !option_given(options, OPT_FOLDS))
-        return ERR_OK;
-    if (run->setup->slots > 0)
-        return why_set(why, ERR_SHAPE,
-                       "%s runs in this process, on --threads; leave out "
-                       "workers, --listen and --out",
-                       grid ? "--grid" : "-v");
-    if (!grid && option_given(options, OPT_VALID))
-        return why_set(why, ERR_SHAPE,
-                       "-v holds out rows by itself; leave out --valid");
-    if (!grid && option_given(options, OPT_SAVE))
-        return why_set(why, ERR_SHAPE,
-                       "-v makes no model that could be written to %.200s; "
-                       "leave one of them out",
-                       option_text(options, OPT_SAVE));
-    if (option_given(options, OPT_TEST) && !option_given(options, OPT_SAVE))
-        return why_set(why, ERR_SHAPE,
-                       "--test measures a model, and %s makes none%s; leave "
-                       "it out",
-                       grid ? "--grid" : "-v",
-                       grid ? " without MODEL, the file to write" : "");
-    return ERR_OK;
+    setup_choose(run->setup, &options->recipe, &choices);
+    options_choose(options, &choices);
+    if (!option_given(options, OPT_SAVE))
+        choices_add(&choices, TRAIT(NO_SAVE), NULL);
+    return rules_check(&choices, why);
 }
 
 /* Rows that nobody asked for would give a model of nothing. */
@@ -135,9 +105,7 @@ static enum err prepare(struct run *run, struct why *why)
     if (err == ERR_OK)
         err = setup_workers(run->setup, &options->recipe, why);
     if (err == ERR_OK)
-        err = refuse_record(run, why);
-    if (err == ERR_OK)
-        err = check_many(run, why);
+        err = check_rules(run, why);
     if (err == ERR_OK && run->setup->slots > 0 && !resume)
         err = run_choose_folder(run, why);
     if (err == ERR_OK)

@@ -19,6 +19,7 @@
 #define CODE_AXES_H
 
 #include "code/code.h"
+#include "code/rules.h"
 #include "code/shortest.h"
 
 /* The parts are dealt in `spans` of consecutive parts that the same slots
@@ -28,8 +29,7 @@ struct placement_ops {
     const char *name;
     enum carrier carrier;
     bool grouped;
-    bool products; /* It codes data: its answers are products. */
-    bool approx;   /* Its sum is an estimate even when nothing is missing. */
+    uint64_t traits; /* What rules.c has to know of it. */
     /* P; NULL: n. */
     uint32_t (*parts)(const struct code *code);
     /* The first chunk of a part, P included; NULL: all parts are alike. */

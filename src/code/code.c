@@ -193,14 +193,13 @@ static enum err vet(const struct code *code, struct why *why)
     return err;
 }
 
-/* The class before there is a certificate. */
-static enum exactness reach(const struct code *code)
+enum exactness code_spec_class(const struct code_spec *spec)
 {
-    if (place_of(code)->approx)
+    if (code_spec_estimates(spec))
         return EXACT_APPROX;
-    if (code->carrier == CARRIER_F64)
+    if (!code_spec_tally(spec))
         return EXACT_NUMERIC;
-    return stop_ops(code->spec.stop)->partial ? EXACT_APPROX : EXACT_BITWISE;
+    return stop_ops(spec->stop)->partial ? EXACT_APPROX : EXACT_BITWISE;
 }
 
 bool code_spec_tally(const struct code_spec *spec)
@@ -210,17 +209,17 @@ bool code_spec_tally(const struct code_spec *spec)
 
 bool code_spec_estimates(const struct code_spec *spec)
 {
-    return placement_ops(spec->placement)->approx;
+    return (placement_ops(spec->placement)->traits & TRAIT(ESTIMATE)) != 0;
 }
 
 bool code_spec_products(const struct code_spec *spec)
 {
-    return placement_ops(spec->placement)->products;
+    return (placement_ops(spec->placement)->traits & TRAIT(BLOCKS)) != 0;
 }
 
 bool code_spec_bitwise(const struct code_spec *spec)
 {
-    return code_spec_tally(spec) && !stop_ops(spec->stop)->partial;
+    return code_spec_class(spec) == EXACT_BITWISE;
 }
 
 /* --- pieces -------------------------------------------------------------- */
@@ -402,7 +401,7 @@ enum err code_build(struct code *code, const struct code_spec *spec,
     enum err err;
 
     made.carrier = placement_ops(spec->placement)->carrier;
-    made.exactness = reach(&made);
+    made.exactness = code_spec_class(spec);
     err = vet(&made, why);
     if (err == ERR_OK)
         err = build_tables(&made, why);

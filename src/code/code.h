@@ -294,6 +294,8 @@ bool code_spec_tally(const struct code_spec *spec);
 bool code_spec_products(const struct code_spec *spec);
 /* Is its sum an estimate even when nothing is missing? */
 bool code_spec_estimates(const struct code_spec *spec);
+/* The class of its steps, as long as a certificate does not say worse. */
+enum exactness code_spec_class(const struct code_spec *spec);
 /* Do sums of this spec keep their bits whoever answers? */
 bool code_spec_bitwise(const struct code_spec *spec);
 

@@ -99,6 +99,15 @@ static enum err unknown(const char *name, struct why *why)
                    names);
 }
 
+static void take_axes(const struct preset *preset, struct code_spec *spec)
+{
+    spec->placement = preset->placement;
+    spec->schedule = preset->schedule;
+    spec->stop = preset->stop;
+    spec->estimate = preset->estimate;
+    spec->divisible = preset->divisible;
+}
+
 /* Of first:k and collect:k. */
 static enum err choose_k(const struct preset_options *options,
                          struct code_spec *spec, struct why *why)
@@ -130,6 +139,17 @@ bool preset_takes_matrix(const char *name)
 
     return preset != NULL &&
            (preset->placement == PLACE_MATRIX || preset->placement == PLACE_CB);
+}
+
+uint64_t preset_traits(const char *name)
+{
+    const struct preset *preset = find(name);
+    struct code_spec spec = {0};
+
+    if (preset == NULL)
+        return 0;
+    take_axes(preset, &spec);
+    return code_traits(&spec);
 }
 
 static enum err choose_stop(const struct preset_options *options,
@@ -185,11 +205,7 @@ enum err preset_spec(const struct preset_options *options,
     if (preset == NULL)
         return unknown(options->name, why);
     (void)snprintf(made.name, sizeof made.name, "%s", preset->name);
-    made.placement = preset->placement;
-    made.schedule = preset->schedule;
-    made.stop = preset->stop;
-    made.estimate = preset->estimate;
-    made.divisible = preset->divisible;
+    take_axes(preset, &made);
     /* Who waits for everyone has no straggler to spare, whatever was asked. */
     made.stragglers = preset->stop == STOP_ALL ? 0 : options->stragglers;
     if (options->estimate != NULL)

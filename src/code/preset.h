@@ -43,6 +43,9 @@ struct preset_options {
 /* Does a code of that name (up to a `:`) read a matrix? */
 bool preset_takes_matrix(const char *name);
 
+/* Of a code of that name, as code_traits has them; of none, 0. */
+uint64_t preset_traits(const char *name);
+
 const struct preset *preset_list(uint32_t *count);
 
 /* ERR_UNKNOWN (the sentence lists the names), ERR_SHAPE. */

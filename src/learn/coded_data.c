@@ -10,17 +10,13 @@
 static enum err vet_method(const struct setup *setup,
                            const struct code_spec *code, struct why *why)
 {
+    struct choices choices = {.model = model_ops(setup->model)->name};
+
+    choices_code(&choices, code);
+    choices_optim(&choices, optim_name(setup->optim.kind));
     if (model_ops(setup->model)->classes)
-        return why_set(why, ERR_SHAPE,
-                       "code %s codes the data of one weight vector, and "
-                       "--model %s has one for each class; take cb or steal",
-                       code->name, model_ops(setup->model)->name);
-    if (setup->optim.kind == OPTIM_NEWTON)
-        return why_set(why, ERR_SHAPE,
-                       "code %s gives gradients, and --optim newton wants "
-                       "second derivatives; take --optim lbfgs or another code",
-                       code->name);
-    return ERR_OK;
+        choices_add(&choices, TRAIT(CLASSES), NULL);
+    return rules_check(&choices, why);
 }
 
 static enum err vet_size(const struct dataset *data,

@@ -210,6 +210,21 @@ bool setting_given(const struct setting *setting)
     return setting->text != NULL && setting->origin != ORIGIN_DEFAULT;
 }
 
+/* Is anything asked for by this value? */
+static bool asks(const struct setting *setting, enum value_kind kind)
+{
+    if (kind == VALUE_FLAG || kind == VALUE_COUNT)
+        return setting->low != 0;
+    return kind != VALUE_REAL || setting->real != 0;
+}
+
+void setting_choose(const struct setting *setting, const struct option *row,
+                    struct choices *choices)
+{
+    if (setting_given(setting) && asks(setting, row->kind))
+        choices_add(choices, row->traits, row->name);
+}
+
 const char *origin_name(enum origin origin)
 {
     static const char *const names[] = {"default", "file", "environment",

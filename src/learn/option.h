@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "code/rules.h"
 
 enum value_kind {
     VALUE_FLAG,   /* yes or no. */
@@ -34,6 +35,7 @@ struct option {
     const char *shown;   /* What people are told of a default worked out. */
     const char *help;    /* One line. */
     enum value_kind kind;
+    uint64_t traits; /* What it means to code/rules.h if it is given. */
 };
 
 /* Where a value came from; the later wins. */
@@ -61,6 +63,9 @@ void setting_close(struct setting *setting);
 
 /* Was it given, not only worked out? */
 bool setting_given(const struct setting *setting);
+/* Add its traits if it was given; no and 0 have none. */
+void setting_choose(const struct setting *setting, const struct option *row,
+                    struct choices *choices);
 
 /* Do `length` characters spell its name or an alias?  Dashes and underscores
  * are the same. */

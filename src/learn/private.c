@@ -23,59 +23,6 @@ bool private_wanted(const struct recipe *recipe)
     return recipe_text(recipe, OPT_DATA_PRIVATE) != NULL;
 }
 
-/* What needs rows here, or other rows than their owner's. */
-static const struct {
-    int id;
-    const char *why;
-} refused[] = {
-    {OPT_N, "workers are the owners, who join by themselves"},
-    {OPT_DATA_SHARED, "private rows are nowhere to be read by all"},
-    {OPT_SHIP, "private rows are sent by nobody"},
-    {OPT_VERIFY, "only an owner can compute its rows, so there is nobody to "
-                 "compare it with"},
-    {OPT_AUDIT, "only an owner can compute its rows, so there is nobody to "
-                "compare it with"},
-    {OPT_FANOUT, "owners join the coordinator itself, not relays"},
-    {OPT_STALENESS, "late answers are kept by slots that all can fill"},
-    {OPT_CLASS_WEIGHT, "weights would depend on rows that are elsewhere"},
-    {OPT_STORAGE, "every owner stores its rows by itself"},
-    {OPT_CATEGORICAL, "categories of all owners would have to be known"},
-    {OPT_PAIRS, "categories of all owners would have to be known"},
-    {OPT_SCALE, "means of all owners' columns would have to be known"},
-    {OPT_MISSING, "means of all owners' columns would have to be known"},
-    {OPT_DROP, "files are read where they are; say it to `muster join`"},
-    {OPT_WEIGHT, "files are read where they are; say it to `muster join`"},
-    {OPT_HEADER, "files are read where they are; say it to `muster join`"},
-    {OPT_SEPARATOR, "files are read where they are; say it to `muster join`"},
-    {OPT_ZERO_BASED, "files are read where they are; say it to `muster join`"},
-    {OPT_INPUT, "files are read where they are; say it to `muster join`"},
-    {OPT_LABEL, "files are read where they are; say it to `muster join`"},
-    {OPT_LABELS, "files are read where they are; say it to `muster join`"},
-};
-
-static enum err refuse_options(const struct recipe *recipe, struct why *why)
-{
-    const char *valid = recipe_text(recipe, OPT_VALID);
-    double part;
-
-    if (recipe_given(recipe, OPT_DATA))
-        return why_set(why, ERR_SHAPE,
-                       "--data-private trains on its owners' rows and takes no "
-                       "DATA of its own; name the model's file with --save");
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        if (recipe_given(recipe, refused[i].id))
-            return why_set(why, ERR_SHAPE,
-                           "--%s does not go with --data-private: %s",
-                           recipe_row(refused[i].id)->name, refused[i].why);
-    }
-    if (valid != NULL && rows_is_part(valid, &part))
-        return why_set(why, ERR_SHAPE,
-                       "--valid %.32s does not go with --data-private: there "
-                       "are no rows here to hold out; give it a FILE",
-                       valid);
-    return ERR_OK;
-}
-
 /* 0: it is no number, or too large. */
 static uint32_t parse_files(const struct recipe *recipe)
 {
@@ -105,57 +52,20 @@ static enum err check_files(const struct recipe *recipe, struct why *why)
                    recipe_text(recipe, OPT_DATA_PRIVATE), HOMES_MAX);
 }
 
-/* Rows are where they are: codes that put them elsewhere, too, are out. */
-static enum err take_code(struct setup *setup, struct why *why)
-{
-    struct code_spec *code = &setup->code;
-    const bool steal =
-        code->placement == PLACE_REP && code->schedule == SCHED_STEAL;
-
-    if (setup->adapt || (code->placement != PLACE_ONCE && !steal))
-        return why_set(why, ERR_SHAPE,
-                       "code %s gives rows to several workers, and private "
-                       "rows stay where they are; take steal, uncoded or "
-                       "ignore",
-                       setup_code_name(setup));
-    code->placement = PLACE_HOMES;
-    code->homes = &setup->homes;
-    return ERR_OK;
-}
-
-static enum err take_optim(const struct setup *setup, struct recipe *recipe,
-                           struct why *why)
-{
-    const char *name;
-    const enum err err = recipe_put(
-        recipe, OPT_OPTIM, code_spec_bitwise(&setup->code) ? "lbfgs" : "gd",
-        ORIGIN_DEFAULT, why);
-
-    if (err != ERR_OK)
-        return err;
-    name = recipe_text(recipe, OPT_OPTIM);
-    if ((strcmp(name, "gd") == 0 || strcmp(name, "agd") == 0 ||
-         strcmp(name, "momentum") == 0) &&
-        !recipe_given(recipe, OPT_LR))
-        return why_set(why, ERR_SHAPE,
-                       "--optim %s needs --lr RATE: there are no rows here to "
-                       "work it out from",
-                       name);
-    return ERR_OK;
-}
-
+/* Rows are where they are, whatever the code would have done with them. */
 enum err private_choose(struct setup *setup, struct recipe *recipe,
                         struct why *why)
 {
-    enum err err = refuse_options(recipe, why);
+    enum err err = check_files(recipe, why);
 
-    if (err == ERR_OK)
-        err = check_files(recipe, why);
-    if (err == ERR_OK)
-        err = take_code(setup, why);
-    if (err == ERR_OK)
-        err = take_optim(setup, recipe, why);
-    return err;
+    if (err != ERR_OK)
+        return err;
+    setup->code.placement = PLACE_HOMES;
+    setup->code.homes = &setup->homes;
+    err = recipe_put(recipe, OPT_OPTIM,
+                     code_spec_bitwise(&setup->code) ? "lbfgs" : "gd",
+                     ORIGIN_DEFAULT, why);
+    return err != ERR_OK ? err : setup_rules(setup, recipe, why);
 }
 
 static enum err open_door(struct setup *setup, const struct recipe *recipe,

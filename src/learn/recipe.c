@@ -125,3 +125,9 @@ double recipe_real(const struct recipe *recipe, int id)
     CHECK(recipe_row(id)->kind == VALUE_REAL);
     return recipe->setting[id].real;
 }
+
+void recipe_choose(const struct recipe *recipe, struct choices *choices)
+{
+    for (int id = 0; id < RECIPE_OPTIONS; id++)
+        setting_choose(&recipe->setting[id], recipe_row(id), choices);
+}

@@ -141,4 +141,7 @@ bool recipe_flag(const struct recipe *recipe, int id);
 uint64_t recipe_count(const struct recipe *recipe, int id);
 double recipe_real(const struct recipe *recipe, int id);
 
+/* The traits of all that was given. */
+void recipe_choose(const struct recipe *recipe, struct choices *choices);
+
 #endif /* LEARN_RECIPE_H */

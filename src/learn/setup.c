@@ -89,14 +89,15 @@ static enum err take_loss(const struct recipe *recipe, const char **name,
                           struct why *why)
 {
     const char *loss = recipe_text(recipe, OPT_LOSS);
+    struct choices choices = {.traits = TRAIT(LOSS)};
 
     if (loss == NULL)
         return ERR_OK;
     if (*name == NULL || strcmp(*name, "svm") != 0)
-        return why_set(why, ERR_SHAPE, "--loss goes with --model svm");
+        choices_add(&choices, TRAIT(NOT_SVM), NULL);
     if (strcmp(loss, "hinge") == 0)
         *name = "hinge";
-    return ERR_OK;
+    return rules_check(&choices, why);
 }
 
 /* By the labels, as data/rows/labels.h took them; NULL: one, or many of which
@@ -191,13 +192,8 @@ enum err setup_numbers(struct setup *setup, struct recipe *recipe,
     if (err != ERR_OK)
         return why_set(why, err, "cannot start %u threads; try --threads 1",
                        setup->threads);
-    if (recipe_real(recipe, OPT_GAP) > 0 &&
-        recipe_text(recipe, OPT_OPTIMUM) == NULL)
-        err = why_set(why, ERR_SHAPE,
-                      "--gap needs --optimum F, the least objective");
-    if (err == ERR_OK)
-        err = numbers_choose(recipe, setup->model, setup->isa, &setup->data,
-                             pool, &numbers, why);
+    err = numbers_choose(recipe, setup->model, setup->isa, &setup->data, pool,
+                         &numbers, why);
     threads_free(pool);
     if (err != ERR_OK)
         return err;

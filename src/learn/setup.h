@@ -99,6 +99,13 @@ MUST_CHECK enum err setup_load(struct setup *setup, struct recipe *recipe,
                                struct why *why);
 void setup_close(struct setup *setup);
 
+/* Traits of what is chosen so far (code/rules.h), for who has more to add; and
+ * whether it goes together, asked whenever more is known. */
+void setup_choose(const struct setup *setup, const struct recipe *recipe,
+                  struct choices *choices);
+MUST_CHECK enum err setup_rules(const struct setup *setup,
+                                const struct recipe *recipe, struct why *why);
+
 /* The training rows again, encoded by what is fitted `without` some of them;
  * `encoder` may be NULL.  Only if there is a frame. */
 MUST_CHECK enum err setup_encode(const struct setup *setup,

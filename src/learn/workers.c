@@ -10,33 +10,13 @@
 #include "code/preset.h"
 #include "learn/habit.h"
 #include "learn/private.h"
+#include "learn/rows.h"
 #include "learn/trust.h"
 #include "os/run/threads.h"
 
 #define PLAIN_NAME        "plain"
 #define SIMULATED_WORKERS 8u
 #define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
-
-/* Options that mean nothing without workers. */
-static const int needs_workers[] = {
-    OPT_CODE,     OPT_STRAGGLERS, OPT_COLLECT,     OPT_STOP,    OPT_DECODE,
-    OPT_PARTS,    OPT_PIECES,     OPT_REPLICAS,    OPT_LOCAL,   OPT_SPEEDS,
-    OPT_ESTIMATE, OPT_DELAY,      OPT_CHAOS,       OPT_RESPAWN, OPT_STALENESS,
-    OPT_VERIFY,   OPT_AUDIT,      OPT_DATA_SHARED, OPT_SHIP,
-};
-
-static enum err refuse_without_workers(const struct recipe *recipe,
-                                       struct why *why)
-{
-    const size_t count = sizeof needs_workers / sizeof *needs_workers;
-
-    for (size_t i = 0; i < count; i++)
-        if (recipe_given(recipe, needs_workers[i]))
-            return why_set(why, ERR_SHAPE,
-                           "--%s needs workers; add -n N, the number of them",
-                           recipe_row(needs_workers[i])->name);
-    return ERR_OK;
-}
 
 static bool keeps_state(const struct recipe *recipe)
 {
@@ -143,18 +123,6 @@ static enum err choose_code(struct setup *setup, const struct recipe *recipe,
     return err == ERR_UNKNOWN ? why_in(why, err, "--code") : err;
 }
 
-/* Which jobs take no relays: core/star/leaves.c. */
-static enum err check_fanout(const struct setup *setup,
-                             const struct recipe *recipe, struct why *why)
-{
-    if (!recipe_given(recipe, OPT_FANOUT) || !code_spec_products(&setup->code))
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "--fanout does not go with --code mds: relays keep vectors "
-                   "as long as the model, not as the rows; leave one of them "
-                   "out");
-}
-
 /* Line searches and curvature pairs: two sums must be over the same rows. */
 bool workers_search(const struct recipe *recipe)
 {
@@ -162,6 +130,58 @@ bool workers_search(const struct recipe *recipe)
 
     return name != NULL &&
            (strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0);
+}
+
+static void choose_rows(const struct recipe *recipe, struct choices *choices)
+{
+    double part;
+
+    if (private_wanted(recipe))
+        choices_add(choices, TRAIT(OWNERS), NULL);
+    if (rows_is_part(recipe_text(recipe, OPT_VALID), &part))
+        choices_add(choices, TRAIT(VALID_PART), NULL);
+    if (recipe_given(recipe, OPT_GRID))
+        choices_add(choices, TRAIT(MANY), "grid");
+    else if (recipe_given(recipe, OPT_FOLDS))
+        choices_add(choices, TRAIT(MANY) | TRAIT(FOLDS), "v");
+}
+
+static void choose_workers(const struct setup *setup,
+                           const struct recipe *recipe, struct choices *choices)
+{
+    choices_add(choices, setup->slots == 0 ? TRAIT(ALONE) : TRAIT(WORKERS),
+                NULL);
+    if (setup->slots > 0 && setup->code.name[0] != '\0')
+        choices_code(choices, &setup->code);
+    if (setup->adapt)
+        choices_add(choices, TRAIT(ADAPTS), NULL);
+    if (setup->adapt && setup->worst != EXACT_BITWISE)
+        choices_add(choices, TRAIT(ADAPTS_FAR), NULL);
+    choices_class(choices, setup->exactness, wanted_class(recipe));
+    choices->code = setup_code_name(setup);
+}
+
+void setup_choose(const struct setup *setup, const struct recipe *recipe,
+                  struct choices *choices)
+{
+    recipe_choose(recipe, choices);
+    choose_rows(recipe, choices);
+    choose_workers(setup, recipe, choices);
+    if (recipe_text(recipe, OPT_OPTIM) != NULL)
+        choices_optim(choices, recipe_text(recipe, OPT_OPTIM));
+    if (!recipe_given(recipe, OPT_LR))
+        choices_add(choices, TRAIT(NO_RATE), NULL);
+    if (!recipe_given(recipe, OPT_OPTIMUM))
+        choices_add(choices, TRAIT(NO_OPTIMUM), NULL);
+}
+
+enum err setup_rules(const struct setup *setup, const struct recipe *recipe,
+                     struct why *why)
+{
+    struct choices choices = {0};
+
+    setup_choose(setup, recipe, &choices);
+    return rules_check(&choices, why);
 }
 
 /* A numeric code that does not keep its promise is approximate; who asked for
@@ -205,20 +225,7 @@ enum err workers_try_code(struct setup *setup, const struct recipe *recipe,
     code_close(&code);
     if (err != ERR_OK)
         return err;
-    if (setup->exactness > wanted_class(recipe))
-        return why_set(
-            why, ERR_SHAPE,
-            "code %s gives %s steps, which --exact %s refuses; `muster codes` "
-            "lists the class of each",
-            setup->code.name, exactness_name(setup->exactness),
-            recipe_text(recipe, OPT_EXACT));
-    if (setup->exactness == EXACT_APPROX && workers_search(recipe))
-        return why_set(
-            why, ERR_SHAPE,
-            "--optim %s compares sums over all rows, and code %s leaves some "
-            "out; take an exact code (steal, frc, rep, uncoded) or --optim agd",
-            recipe_text(recipe, OPT_OPTIM), setup->code.name);
-    return ERR_OK;
+    return setup_rules(setup, recipe, why);
 }
 
 static enum err choose_machine(struct setup *setup, struct recipe *recipe,
@@ -252,8 +259,6 @@ static bool is_local(const struct recipe *recipe)
 static enum err take_local(struct setup *setup, struct recipe *recipe,
                            struct why *why)
 {
-    static const int useless[] = {OPT_TOL, OPT_GAP, OPT_EPS};
-    const char *optim = recipe_text(recipe, OPT_OPTIM);
     const bool local = is_local(recipe);
     enum err err = code_every(recipe, &setup->every, why);
 
@@ -267,61 +272,17 @@ static enum err take_local(struct setup *setup, struct recipe *recipe,
                        "averages, or --local once");
     if (!recipe_given(recipe, OPT_OPTIM))
         return recipe_put(recipe, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
-    if (strcmp(optim, "gd") != 0 && strcmp(optim, "sgd") != 0)
-        return why_set(why, ERR_SHAPE,
-                       "code local averages the weights of gd or sgd; --optim "
-                       "%s keeps more than weights",
-                       optim);
-    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
-        if (setup->every > 1 && recipe_given(recipe, useless[i]))
-            return why_set(why, ERR_SHAPE,
-                           "--%s means nothing to code local: no worker sees "
-                           "the gradient of all rows",
-                           recipe_row(useless[i])->name);
     return ERR_OK;
 }
 
-/* One row after the other: one pass unless said otherwise, no workers, and a
- * rate of its own. */
-static enum err take_sgd(const struct setup *setup, struct recipe *recipe,
-                         struct why *why)
+/* One row after the other: one pass unless said otherwise. */
+static enum err take_sgd(struct recipe *recipe, struct why *why)
 {
-    static const int useless[] = {OPT_SCHEDULE, OPT_DECAY, OPT_TOL, OPT_GAP,
-                                  OPT_EPS};
+    const char *optim = recipe_text(recipe, OPT_OPTIM);
 
-    if (!recipe_given(recipe, OPT_OPTIM) ||
-        strcmp(recipe_text(recipe, OPT_OPTIM), "sgd") != 0)
+    if (optim == NULL || strcmp(optim, "sgd") != 0)
         return ERR_OK;
-    if (setup->slots > 0 && !is_local(recipe))
-        return why_set(
-            why, ERR_SHAPE,
-            "--optim sgd goes from row to row, each step needing the one "
-            "before, so there is nothing to share among workers; leave out -n, "
-            "--listen and --out, average what each makes of its own rows "
-            "(--code local --local once), or take --optim lbfgs, newton or "
-            "agd");
-    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
-        if (recipe_given(recipe, useless[i]))
-            return why_set(why, ERR_SHAPE,
-                           "--%s means nothing to --optim sgd: its rate is "
-                           "RATE / (1 + rows seen), and it ends after --steps "
-                           "passes over the rows",
-                           recipe_row(useless[i])->name);
     return recipe_put(recipe, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
-}
-
-static enum err refuse_shared_blocks(const struct setup *setup,
-                                     const struct recipe *recipe,
-                                     struct why *why)
-{
-    if (!code_spec_products(&setup->code) ||
-        recipe_text(recipe, OPT_DATA_SHARED) == NULL)
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "code %s sends each worker its block of coded data, and "
-                   "--data-shared has only rows; leave it out, or take steal "
-                   "or cb",
-                   setup->code.name);
 }
 
 enum err setup_workers(struct setup *setup, struct recipe *recipe,
@@ -336,22 +297,19 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
     if (err != ERR_OK)
         return err;
     count_workers(setup, recipe);
-    if (setup->slots == 0)
-        err = refuse_without_workers(recipe, why);
+    err = setup_rules(setup, recipe, why);
     if (err == ERR_OK)
         err = take_local(setup, recipe, why);
     if (err == ERR_OK)
-        err = take_sgd(setup, recipe, why);
+        err = take_sgd(recipe, why);
     if (err == ERR_OK)
         err = choose_code(setup, recipe, why);
+    if (err == ERR_OK)
+        err = setup_rules(setup, recipe, why);
     if (err == ERR_OK && private_wanted(recipe))
         err = private_choose(setup, recipe, why);
     if (err == ERR_OK)
-        err = refuse_shared_blocks(setup, recipe, why);
-    if (err == ERR_OK)
         err = trust_choose(setup, recipe, why);
-    if (err == ERR_OK)
-        err = check_fanout(setup, recipe, why);
     if (err == ERR_OK)
         err = choose_machine(setup, recipe, why);
     if (err == ERR_OK && delay != NULL)

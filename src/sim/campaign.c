@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "code/preset.h"
+#include "code/rules.h"
 
 #define CHUNK_ROWS 8u
 #define SLOTS_MAX  9u
@@ -171,8 +172,9 @@ static enum err draw_code(struct draw *draw, struct rng *rng, struct why *why)
     const uint32_t n = between(rng, 2, 8);
     uint32_t copies;
 
-    if (is(&preset, "mds") && draw->problem.model->classes)
-        preset.name = "cb"; /* Data are coded for one weight vector only. */
+    if (draw->problem.model->classes &&
+        !rules_allow(preset_traits(preset.name) | TRAIT(CLASSES)))
+        preset.name = "cb"; /* mds: data are coded for one weight vector. */
     preset.seed = rng_next(rng);
     preset.stragglers = between(rng, 1, n > 3 ? 2 : 1);
     copies = preset.stragglers + 1;
@@ -236,8 +238,7 @@ static void draw_method(struct draw *draw, struct rng *rng)
 {
     struct optim_options *optim = &draw->options.optim;
 
-    if (rng_chance(rng, 0.6) || draw->options.code.estimate != ESTIMATE_EXACT ||
-        !code_spec_bitwise(&draw->options.code))
+    if (rng_chance(rng, 0.6) || !code_spec_bitwise(&draw->options.code))
         return;
     *optim = optim_defaults(rng_chance(rng, 0.5) ? OPTIM_LBFGS : OPTIM_NEWTON);
     if (rng_chance(rng, 0.5)) {
@@ -295,12 +296,9 @@ static enum err draw_delay(struct sim_options *options, struct rng *rng,
  * other seeds stay as they were. */
 static void draw_trust(struct sim_options *options)
 {
-    const struct code_spec *code = &options->code;
     const uint64_t pick = rng_at(options->seed, 6, 28) % 8;
 
-    if (!code_spec_tally(code) || code->placement == PLACE_LOCAL ||
-        (code->estimate != ESTIMATE_EXACT && code->stop != STOP_COLLECT) ||
-        options->worst != EXACT_BITWISE)
+    if (!rules_allow(code_traits(&options->code) | TRAIT(CHECKED)))
         return;
     options->verify = pick == 0;
     options->audit = pick == 1 ? 0.3 : 0;
@@ -328,8 +326,9 @@ static void draw_relays(struct sim_options *options, uint64_t seed,
     struct rng rng;
 
     rng_init(&rng, seed ^ UINT64_C(0x72656c617973));
-    if ((seed % 4 != 3 && fanout == 0) || code_spec_products(&options->code))
-        return; /* core/star/leaves.c: the coordinator would refuse them. */
+    if ((seed % 4 != 3 && fanout == 0) ||
+        !rules_allow(code_traits(&options->code) | TRAIT(RELAYS)))
+        return;
     options->fanout = between(&rng, 1, 4);
     if (fanout > 0)
         options->fanout = fanout;
@@ -371,14 +370,17 @@ static void draw_homes(struct draw *draw, uint64_t seed)
 {
     struct sim_options *options = &draw->options;
     struct code_spec *code = &options->code;
+    uint64_t traits = code_traits(code) | TRAIT(OWNERS);
     struct rng rng;
 
     rng_init(&rng, seed ^ UINT64_C(0x70726976617465));
-    if ((strcmp(code->name, "uncoded") != 0 &&
-         strcmp(code->name, "steal") != 0 &&
-         strcmp(code->name, "ignore") != 0) ||
-        options->adapt || options->verify || options->audit > 0 ||
-        options->fanout > 0 || code->staleness > 0 || rng_chance(&rng, 0.5))
+    if (options->adapt)
+        traits |= TRAIT(ADAPTS);
+    if (options->verify || options->audit > 0)
+        traits |= TRAIT(CHECKED);
+    if (options->fanout > 0)
+        traits |= TRAIT(RELAYS);
+    if (!rules_allow(traits) || rng_chance(&rng, 0.5))
         return;
     cut_homes(draw, options->slots, &rng);
     draw->code_homes = (struct code_homes){.count = options->slots,

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "code/rules.h"
 #include "math/kernel/kernel.h"
 #include "sim/world.h"
 
@@ -151,7 +152,8 @@ static enum err open_world(struct world *world, struct why *why)
     enum err err = shape(options, &dims, &chunks, why);
 
     if (err == ERR_OK)
-        err = coordinator_vet(&options->code, &options->optim, why);
+        err = rules_check_code(&options->code, optim_name(options->optim.kind),
+                               why);
     if (err == ERR_OK)
         err = code_class(options, chunks, &class, why);
     if (err != ERR_OK)

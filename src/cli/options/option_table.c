@@ -147,6 +147,7 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_NOISE, planning, CMD_PLAN},
     {OPT_COPIES, planning, CMD_PLAN},
     {OPT_SILENT, shown_code, CMD_CODES},
+    {OPT_RULES, shown_code, CMD_CODES},
     {OPT_PROBABILITY, prediction, CMD_PREDICT},
     {OPT_STYLE, prediction, CMD_PREDICT},
     {OPT_MAN, NULL, CMD_HELP},
@@ -168,7 +169,8 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                      .kind = VALUE_TEXT,
                      .value = "FILE",
                      .help = "write the model there, in LIBLINEAR's text form; "
-                             "--save FILE is the same, also without DATA"},
+                             "--save FILE is the same, also without DATA",
+                     .traits = TRAIT(SAVE)},
     OWN(OPT_ADDRESS) =
         {.name = "address",
          .kind = VALUE_TEXT,
@@ -257,13 +259,15 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                        .value = "FILE",
                        .help =
                            "write every worker's delay in every step there, "
-                           "as a trace for `muster plan` and --delay"},
+                           "as a trace for `muster plan` and --delay",
+                       .traits = TRAIT(RECORD)},
     OWN(OPT_TRACE) = {.name = "trace",
                       .kind = VALUE_TEXT,
                       .value = "FILE",
                       .help =
                           "write who did what from when to when there, on one "
-                          "clock, for ui.perfetto.dev"},
+                          "clock, for ui.perfetto.dev",
+                      .traits = TRAIT(TRACE)},
     OWN(OPT_WHY_SLOW) = {.name = "why-slow",
                          .kind = VALUE_FLAG,
                          .help =
@@ -280,12 +284,14 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
     OWN(OPT_FAULTS) = {.name = "faults",
                        .kind = VALUE_FLAG,
                        .help = "test the protocol: random crashes, losses and "
-                               "power cuts from --seed or --seeds"},
+                               "power cuts from --seed or --seeds",
+                       .traits = TRAIT(FAULTS)},
     OWN(OPT_SEEDS) = {.name = "seeds",
                       .kind = VALUE_SPAN,
                       .value = "A:B",
                       LIMITS(0, SEED_MAX),
-                      .help = "with --faults: all seeds from A to B"},
+                      .help = "with --faults: all seeds from A to B",
+                      .traits = TRAIT(SEEDS)},
     OWN(OPT_WORK) = {.name = "work",
                      .kind = VALUE_REAL,
                      .value = "S",
@@ -297,7 +303,8 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                         .kind = VALUE_TEXT,
                         .value = "CODES",
                         .help = "several codes under the same delays: "
-                                "uncoded,frc:s=2,agc:s=2:collect=11"},
+                                "uncoded,frc:s=2,agc:s=2:collect=11",
+                        .traits = TRAIT(COMPARE)},
     OWN(OPT_CSV) = {.name = "csv",
                     .kind = VALUE_TEXT,
                     .value = "FILE",
@@ -340,6 +347,9 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                        .value = "A,B,..",
                        .help = "workers that do not answer, from 0: show the "
                                "weights of the others"},
+    OWN(OPT_RULES) = {.name = "rules",
+                      .kind = VALUE_FLAG,
+                      .help = "what does not go together, and why"},
     OWN(OPT_PROBABILITY) = {.name = "probability",
                             .aliases = "b",
                             .kind = VALUE_FLAG,

@@ -496,3 +496,10 @@ double option_real(const struct options *options, int id)
     CHECK(option_row(id)->kind == VALUE_REAL);
     return option_setting(options, id)->real;
 }
+
+void options_choose(const struct options *options, struct choices *choices)
+{
+    recipe_choose(&options->recipe, choices);
+    for (int id = RECIPE_OPTIONS; id < OPTIONS; id++)
+        setting_choose(option_setting(options, id), option_row(id), choices);
+}

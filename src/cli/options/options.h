@@ -86,6 +86,7 @@ enum own_option {
     OPT_COPIES,
     /* Codes shown. */
     OPT_SILENT,
+    OPT_RULES,
     /* Predictions. */
     OPT_PROBABILITY,
     OPT_STYLE,
@@ -166,6 +167,9 @@ const char *option_text(const struct options *options, int id);
 bool option_flag(const struct options *options, int id);
 uint64_t option_count(const struct options *options, int id);
 double option_real(const struct options *options, int id);
+
+/* The traits of all that was given. */
+void options_choose(const struct options *options, struct choices *choices);
 
 /* Change a value that was worked out or that another option implies. */
 MUST_CHECK enum err option_set(struct options *options, int id,

@@ -413,5 +413,7 @@ int codes_command(struct cli *cli)
 {
     const char *name = option_text(&cli->options, OPT_CODE_NAME);
 
+    if (option_flag(&cli->options, OPT_RULES))
+        return page_rules(cli);
     return name == NULL ? list_codes(cli) : show_code(cli, name);
 }

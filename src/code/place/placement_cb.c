@@ -236,6 +236,7 @@ static enum err cb_draw(struct code *code, uint32_t draw)
 const struct placement_ops placement_cb = {
     .name = "cb",
     .carrier = CARRIER_F64,
+    .traits = TRAIT(COPIES),
     .parts = cb_parts,
     .prepare = cb_prepare,
     .row = cb_row,

@@ -199,6 +199,7 @@ enum err cyclic_vet(const struct code *code, struct why *why)
 const struct placement_ops placement_cyclic = {
     .name = "cyclic",
     .carrier = CARRIER_F64,
+    .traits = TRAIT(COPIES),
     .row = cyclic_row,
     .vet = cyclic_vet,
     .folds = coded_folds,

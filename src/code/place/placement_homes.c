@@ -72,6 +72,7 @@ const struct placement_ops placement_homes = {
     .name = "homes",
     .carrier = CARRIER_TALLY,
     .grouped = true,
+    .traits = TRAIT(OWNERS),
     .span_count = homes_count,
     .part_first = homes_part_first,
     .span_first = homes_first,

@@ -138,6 +138,7 @@ static enum err matrix_finish(struct code *code, struct why *why)
 const struct placement_ops placement_matrix = {
     .name = "matrix",
     .carrier = CARRIER_F64,
+    .traits = TRAIT(COPIES) | TRAIT(MATRIX),
     .parts = matrix_parts,
     .row = matrix_row,
     .vet = matrix_vet,

@@ -97,7 +97,7 @@ static enum err mds_vet(const struct code *code, struct why *why)
 const struct placement_ops placement_mds = {
     .name = "mds",
     .carrier = CARRIER_F64,
-    .products = true,
+    .traits = TRAIT(COPIES) | TRAIT(BLOCKS),
     .parts = mds_parts,
     .row = mds_row,
     .vet = mds_vet,

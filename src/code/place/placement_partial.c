@@ -143,6 +143,7 @@ static enum err partial_cyclic_vet(const struct code *code, struct why *why)
 const struct placement_ops placement_partial_frc = {
     .name = "partial-frc",
     .carrier = CARRIER_TALLY,
+    .traits = TRAIT(COPIES),
     .parts = partial_parts,
     .span_count = frc_count,
     .span_first = frc_first,
@@ -153,6 +154,7 @@ const struct placement_ops placement_partial_frc = {
 const struct placement_ops placement_partial_cyclic = {
     .name = "partial-cyclic",
     .carrier = CARRIER_F64,
+    .traits = TRAIT(COPIES),
     .parts = partial_parts,
     .span_count = cyclic_count,
     .span_first = cyclic_first,

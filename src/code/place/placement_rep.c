@@ -63,6 +63,7 @@ const struct placement_ops placement_rep = {
     .name = "rep",
     .carrier = CARRIER_TALLY,
     .grouped = true,
+    .traits = TRAIT(COPIES),
     .span_count = rep_count,
     .span_first = rep_first,
     .row = rep_row,

@@ -152,7 +152,7 @@ static enum err sgc_decode(const struct code *code, const bool *slot_in,
 const struct placement_ops placement_sgc = {
     .name = "sgc",
     .carrier = CARRIER_F64,
-    .approx = true,
+    .traits = TRAIT(COPIES) | TRAIT(ESTIMATE),
     .prepare = sgc_prepare,
     .row = sgc_row,
     .vet = sgc_vet,

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "code/preset.h"
+#include "code/rules.h"
 #include "core/star/coordinator_parts.h"
 #include "math/blocks.h"
 
@@ -286,7 +287,8 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
     CHECK(options->checkpoint_steps > 0);
-    err = coordinator_vet(&options->code, &options->optim, why);
+    err =
+        rules_check_code(&options->code, optim_name(options->optim.kind), why);
     if (err != ERR_OK)
         return err;
     *c = (struct coordinator){.options = *options,

@@ -423,12 +423,6 @@ struct coordinator {
     struct coordinator_stats stats;
 };
 
-/* ERR_SHAPE, with a sentence: late answers (--staleness) are of no use to this
- * optimiser. */
-MUST_CHECK enum err coordinator_vet(const struct code_spec *code,
-                                    const struct optim_options *optim,
-                                    struct why *why);
-
 /* `recovery` (or NULL for a fresh run) is only read here.  ERR_MISMATCH if it
  * belongs to another configuration; the sentence says so. */
 MUST_CHECK enum err coordinator_init(struct coordinator *coordinator,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "code/rules.h"
 #include "core/link/greeting.h"
 #include "core/star/coordinator_parts.h"
 
@@ -72,34 +73,31 @@ uint32_t leaves_find(struct coordinator *c, uint32_t link,
     return at;
 }
 
-/* Why there can be no relay; NULL if there can.  Relays keep vectors as long as
- * the model, not as the rows. */
-static const char *no_relay(const struct coordinator *c,
-                            const struct msg_relay *relay)
+/* ERR_OK: there can be a relay. */
+static enum err vet_relay(const struct coordinator *c,
+                          const struct msg_relay *relay, struct why *why)
 {
+    struct choices choices = {.traits = TRAIT(RELAYS)};
+
     if (greeting_version(relay->version) != NULL)
-        return greeting_version(relay->version);
+        return why_set(why, ERR_STALE, "%s", greeting_version(relay->version));
     if (c->options.leaves_max == 0)
-        return "this run takes no relays; join the coordinator itself";
-    if (product_on(c))
-        return "a job with --code mds takes no relays; join the coordinator "
-               "itself";
-    if (homes_on(c))
-        return "a job with --data-private takes no relays; owners join the "
-               "coordinator itself";
-    return NULL;
+        return why_set(why, ERR_SHAPE,
+                       "this run takes no relays; join the coordinator itself");
+    choices_code(&choices, &c->options.code);
+    return rules_check(&choices, why);
 }
 
 void leaves_relay(struct coordinator *c, uint32_t link,
                   const struct msg_relay *relay, struct actions *actions)
 {
-    const char *reason = no_relay(c, relay);
+    struct why why = {0};
     struct msg *msg;
 
-    if (reason != NULL) {
+    if (vet_relay(c, relay, &why) != ERR_OK) {
         msg = coordinator_send(c, actions, link, MSG_REJECT);
-        (void)snprintf(msg->reject.reason, sizeof msg->reject.reason, "%s",
-                       reason);
+        (void)snprintf(msg->reject.reason, sizeof msg->reject.reason, "%.*s",
+                       (int)sizeof msg->reject.reason - 1, why.text);
         return;
     }
     if (member_here(c, link)) { /* It said HELLO before: make up your mind. */

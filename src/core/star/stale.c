@@ -29,21 +29,6 @@
 #include "base/check.h"
 #include "core/star/coordinator_parts.h"
 
-/* Answers are told apart by their step; a step of one round has one vector. */
-enum err coordinator_vet(const struct code_spec *code,
-                         const struct optim_options *optim, struct why *why)
-{
-    const enum optim_kind kind = optim->kind;
-
-    if (code->placement != PLACE_STALE ||
-        (kind != OPTIM_LBFGS && kind != OPTIM_NEWTON && kind != OPTIM_AVERAGE))
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "--staleness needs steps of one gradient each, and --optim "
-                   "%s asks for more; take agd, gd, momentum or adam",
-                   optim_name(kind));
-}
-
 bool stale_on(const struct coordinator *c)
 {
     return c->code_built && c->code.spec.placement == PLACE_STALE;

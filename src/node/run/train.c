@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "code/rules.h"
 #include "core/relay/relay.h"
 #include "core/run/store.h"
 #include "data/read/cache.h"
@@ -549,6 +550,25 @@ static void describe_core(struct train *train, const struct digest *data)
     train->core.owner_us = options->owner_us;
 }
 
+/* What is only known here: whether there will be relays. */
+static enum err check_rules(const struct train *train, struct why *why)
+{
+    const struct train_options *options = train->options;
+    struct choices choices = {.fields = options->user != NULL};
+
+    choices_code(&choices, &options->code);
+    choices_optim(&choices, optim_name(options->optim.kind));
+    if (options->user != NULL)
+        choices_add(&choices, TRAIT(FUNCTION), NULL);
+    if (options->shared != NULL)
+        choices_add(&choices, TRAIT(SHARED), NULL);
+    if (train->relay_count > 0)
+        choices_add(&choices, TRAIT(RELAYS), NULL);
+    if (options->bulk == TRAIN_BULK_SHM)
+        choices_add(&choices, TRAIT(SHM), NULL);
+    return rules_check(&choices, why);
+}
+
 /* Memory for weights and tallies, before the forks that share it. */
 static enum err open_board(struct train *train, struct why *why)
 {
@@ -558,11 +578,6 @@ static enum err open_board(struct train *train, struct why *why)
     struct optim optim;
     enum err err;
 
-    if (train->relay_count > 0 && options->bulk == TRAIN_BULK_SHM)
-        return why_set(why, ERR_SHAPE,
-                       "--bulk shm does not go with --fanout: workers behind "
-                       "relays share no memory with the coordinator; leave one "
-                       "of them out");
     if (options->bulk == TRAIN_BULK_TCP || options->local_workers == 0 ||
         train->relay_count > 0 || train->boardless)
         return ERR_OK;
@@ -772,7 +787,9 @@ static enum err run_claimed(const struct train_options *options,
         err = identify(train, &data);
     if (err == ERR_OK) {
         describe_core(train, &data);
-        err = open_board(train, why);
+        err = check_rules(train, why);
+        if (err == ERR_OK)
+            err = open_board(train, why);
     }
     if (err == ERR_OK) {
         describe_processes(train);

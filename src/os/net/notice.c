@@ -238,8 +238,8 @@ enum err notice_check(const struct notice_options *options, struct why *why)
 {
     if (options->kind == NULL && options->address != NULL)
         return why_set(why, ERR_RANGE,
-                       "--preempt-address goes with --preempt-notice aws, gcp "
-                       "or azure");
+                       "--preempt-address: whom to ask there? add "
+                       "--preempt-notice aws, gcp or azure");
     if (options->kind == NULL)
         return ERR_OK;
     if (provider_find(options->kind) == NULL && file_of(options->kind) == NULL)

@@ -188,7 +188,7 @@ static void test_failures(void **state)
 }
 
 /* What `muster train` refuses is refused here, before anything is begun. */
-static void test_codes_refused(void **state)
+static void refuse_codes(uint32_t workers)
 {
     static const char *const codes[] = {"mds", "local", "matrix", "agc"};
     static const char *const leave_out[] = {"ignore", "sgc", "ksync"};
@@ -196,8 +196,7 @@ static void test_codes_refused(void **state)
     struct curve c = {.size = 1, .stop_chunk = UINT32_MAX};
     struct muster_options options = options_of(&c);
 
-    (void)state;
-    options.workers = 4;
+    options.workers = workers;
     options.optimiser = "gd";
     options.rate = 0.01;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
@@ -209,6 +208,19 @@ static void test_codes_refused(void **state)
         options.optimiser = searches[i % 3];
         train(&options, MUSTER_BAD_OPTION, NULL);
     }
+}
+
+static void test_codes_refused(void **state)
+{
+    (void)state;
+    refuse_codes(4);
+}
+
+/* Alone the code does nothing, but the same options are to do with workers. */
+static void test_codes_refused_alone(void **state)
+{
+    (void)state;
+    refuse_codes(0);
 }
 
 static void test_stops(void **state)
@@ -293,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_goes_on),
         cmocka_unit_test(test_join_refusals),
         cmocka_unit_test(test_codes_refused),
+        cmocka_unit_test(test_codes_refused_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

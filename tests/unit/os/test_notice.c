@@ -281,7 +281,7 @@ static void test_what_the_user_typed(void **state)
         {{"aws", NULL}, NULL},
         {{"azure", "http://127.0.0.1:1"}, NULL},
         {{"file:x", NULL}, NULL},
-        {{NULL, "http://127.0.0.1:1"}, "goes with --preempt-notice"},
+        {{NULL, "http://127.0.0.1:1"}, "add --preempt-notice"},
         {{"ibm", NULL}, "say aws, gcp, azure"},
         {{"file:", NULL}, "say aws, gcp, azure"},
         {{"file:x", "http://127.0.0.1:1"}, "no address"},

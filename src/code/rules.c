@@ -1,0 +1,463 @@
+/*
+ * rules.c - the table of what goes with what, and who breaks a rule of it.
+ *
+ * A sentence may name what was chosen: <code>, <optim>, <model>, and <it>, the
+ * one of `any` that is there.  Rules are tried from the top.
+ */
+#include "code/rules.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "code/axes.h"
+
+_Static_assert(TRAITS <= 64, "a bit for each trait");
+
+#define THERE "files are read where they are; say it to `muster join`"
+
+/* Of a flag, its name; of a code, those that have the trait. */
+static const char *const names[TRAITS] = {
+    [TRAIT_SUMS] = "a code but local",
+    [TRAIT_AVERAGES] = "code local",
+    [TRAIT_MIXTURES] = "a code of class numeric, local or sgc",
+    [TRAIT_BLOCKS] = "code mds",
+    [TRAIT_LATE] = "--staleness",
+    [TRAIT_COPIES] = "a code but steal, uncoded, ignore or local",
+    [TRAIT_MATRIX] = "code matrix",
+    [TRAIT_HASTY] = "code ignore, or a deadline",
+    [TRAIT_NUMERIC] = "numeric",
+    [TRAIT_APPROX] = "approx",
+    [TRAIT_ESTIMATE] = "code sgc, local or --staleness",
+    [TRAIT_ADAPTS] = "--code auto",
+    [TRAIT_ADAPTS_FAR] = "--code auto without --exact bitwise",
+    [TRAIT_ALONE] = "no workers",
+    [TRAIT_WORKERS] = "workers",
+    [TRAIT_LOCAL_WORKERS] = "-n",
+    [TRAIT_RELAYS] = "--fanout",
+    [TRAIT_SHM] = "--bulk shm",
+    [TRAIT_NEEDS_WORKERS] = "--code",
+    [TRAIT_CHECKED] = "--verify",
+    [TRAIT_RECORD] = "--record",
+    [TRAIT_WANTS_BITWISE] = "--exact bitwise",
+    [TRAIT_WANTS_NUMERIC] = "--exact numeric",
+    [TRAIT_DATA] = "DATA",
+    [TRAIT_OWNERS] = "--data-private",
+    [TRAIT_SHARED] = "--data-shared",
+    [TRAIT_SHIP] = "--ship",
+    [TRAIT_READING] = "--label",
+    [TRAIT_CATEGORIES] = "--categorical",
+    [TRAIT_MEANS] = "--scale",
+    [TRAIT_STORAGE] = "--storage",
+    [TRAIT_CLASS_WEIGHT] = "--class-weight",
+    [TRAIT_VALID] = "--valid",
+    [TRAIT_VALID_PART] = "--valid PART",
+    [TRAIT_FUNCTION] = "a gradient function",
+    [TRAIT_NO_HESSVEC] = "no hessvec function",
+    [TRAIT_CLASSES] = "--model softmax",
+    [TRAIT_LOSS] = "--loss",
+    [TRAIT_NOT_SVM] = "a model but svm",
+    [TRAIT_SEARCHES] = "--optim lbfgs or newton",
+    [TRAIT_NEWTON] = "--optim newton",
+    [TRAIT_SGD] = "--optim sgd",
+    [TRAIT_MEMORY] = "--optim but gd or sgd",
+    [TRAIT_RATED] = "--optim gd, agd or momentum",
+    [TRAIT_NO_RATE] = "no --lr",
+    [TRAIT_RATE_RULE] = "--schedule",
+    [TRAIT_ENDS] = "--tol",
+    [TRAIT_GAP] = "--gap",
+    [TRAIT_NO_OPTIMUM] = "no --optimum",
+    [TRAIT_MANY] = "--grid",
+    [TRAIT_FOLDS] = "-v",
+    [TRAIT_SAVE] = "MODEL",
+    [TRAIT_NO_SAVE] = "no MODEL",
+    [TRAIT_TEST] = "--test",
+    [TRAIT_FAULTS] = "--faults",
+    [TRAIT_ONE_RUN] = "no --faults",
+    [TRAIT_SEEDS] = "--seeds",
+    [TRAIT_TRACE] = "--trace",
+    [TRAIT_COMPARE] = "--compare",
+    [TRAIT_NO_COMPUTE] = "--no-compute",
+};
+
+static const struct rule rules[] = {
+    {TRAIT(ALONE), TRAIT(NEEDS_WORKERS),
+     "<it> needs workers; add -n N, the number of them"},
+
+    /* Optimisers. */
+    {TRAIT(FUNCTION) | TRAIT(SGD), 0,
+     "--optim sgd needs the rows themselves, not their sums; lbfgs does not"},
+    {TRAIT(FUNCTION) | TRAIT(NEWTON) | TRAIT(NO_HESSVEC), 0,
+     "--optim newton needs a hessvec function; lbfgs does not"},
+    {TRAIT(SUMS) | TRAIT(SGD), 0,
+     "--optim sgd goes from row to row, each step needing the one before, so "
+     "there is nothing to share among workers; leave out -n, --listen and "
+     "--out, average what each makes of its own rows (--code local --local "
+     "once), or take --optim lbfgs, newton or agd"},
+    {TRAIT(SGD), TRAIT(RATE_RULE) | TRAIT(ENDS),
+     "<it> means nothing to --optim sgd: its rate is RATE / (1 + rows seen), "
+     "and it ends after --steps passes over the rows"},
+    {TRAIT(AVERAGES) | TRAIT(MEMORY), 0,
+     "code <code> averages the weights of gd or sgd; --optim <optim> keeps "
+     "more than weights"},
+    {TRAIT(AVERAGES), TRAIT(ENDS),
+     "<it> means nothing to code <code>: no worker sees the gradient of all "
+     "rows"},
+    {TRAIT(APPROX) | TRAIT(SEARCHES), 0,
+     "--optim <optim> compares sums over all rows, and code <code> leaves some "
+     "out; take an exact code (steal, frc, rep, uncoded) or --optim agd"},
+    {TRAIT(LATE) | TRAIT(SEARCHES), 0,
+     "--staleness needs steps of one gradient each, and --optim <optim> asks "
+     "for more; take agd, gd, momentum or adam"},
+    {TRAIT(BLOCKS) | TRAIT(NEWTON), 0,
+     "code <code> gives gradients, and --optim newton wants second "
+     "derivatives; take --optim lbfgs or another code"},
+    {TRAIT(GAP) | TRAIT(NO_OPTIMUM), 0,
+     "--gap needs --optimum F, the least objective"},
+
+    /* Models. */
+    {TRAIT(FUNCTION), TRAIT(BLOCKS) | TRAIT(AVERAGES) | TRAIT(MATRIX),
+     "code <code> needs the rows themselves or a file; take steal"},
+    {TRAIT(BLOCKS) | TRAIT(CLASSES), 0,
+     "code <code> codes the data of one weight vector, and --model <model> has "
+     "one for each class; take cb or steal"},
+    {TRAIT(LOSS) | TRAIT(NOT_SVM), 0, "--loss goes with --model svm"},
+
+    /* Rows that stay with their owners. */
+    {TRAIT(OWNERS) | TRAIT(DATA), 0,
+     "--data-private trains on its owners' rows and takes no DATA of its own; "
+     "name the model's file with --save"},
+    {TRAIT(OWNERS), TRAIT(LOCAL_WORKERS),
+     "<it> does not go with --data-private: workers are the owners, who join "
+     "by themselves"},
+    {TRAIT(OWNERS) | TRAIT(SHARED), 0,
+     "--data-shared does not go with --data-private: private rows are nowhere "
+     "to be read by all"},
+    {TRAIT(OWNERS) | TRAIT(SHIP), 0,
+     "--ship does not go with --data-private: private rows are sent by "
+     "nobody"},
+    {TRAIT(OWNERS), TRAIT(CHECKED),
+     "<it> does not go with --data-private: only an owner can compute its "
+     "rows, so there is nobody to compare it with"},
+    {TRAIT(OWNERS) | TRAIT(RELAYS), 0,
+     "relays do not go with --data-private: owners join the coordinator "
+     "itself"},
+    {TRAIT(OWNERS) | TRAIT(LATE), 0,
+     "--staleness does not go with --data-private: late answers are kept by "
+     "slots that all can fill"},
+    {TRAIT(OWNERS) | TRAIT(CLASS_WEIGHT), 0,
+     "--class-weight does not go with --data-private: weights would depend on "
+     "rows that are elsewhere"},
+    {TRAIT(OWNERS) | TRAIT(STORAGE), 0,
+     "--storage does not go with --data-private: every owner stores its rows "
+     "by itself"},
+    {TRAIT(OWNERS), TRAIT(CATEGORIES),
+     "<it> does not go with --data-private: categories of all owners would "
+     "have to be known"},
+    {TRAIT(OWNERS), TRAIT(MEANS),
+     "<it> does not go with --data-private: means of all owners' columns would "
+     "have to be known"},
+    {TRAIT(OWNERS), TRAIT(READING),
+     "<it> does not go with --data-private: " THERE},
+    {TRAIT(OWNERS) | TRAIT(VALID_PART), 0,
+     "--valid PART does not go with --data-private: there are no rows here to "
+     "hold out; give it a FILE"},
+    {TRAIT(OWNERS), TRAIT(COPIES) | TRAIT(ADAPTS),
+     "code <code> gives rows to several workers, and private rows stay where "
+     "they are; take steal, uncoded or ignore"},
+    {TRAIT(OWNERS) | TRAIT(AVERAGES), 0,
+     "code <code> deals the rows out evenly, and private rows stay where they "
+     "are; take steal, uncoded or ignore"},
+    {TRAIT(OWNERS) | TRAIT(RATED) | TRAIT(NO_RATE), 0,
+     "--optim <optim> needs --lr RATE: there are no rows here to work it out "
+     "from"},
+
+    /* Other ways of rows and answers. */
+    {TRAIT(BLOCKS) | TRAIT(SHARED), 0,
+     "code <code> sends each worker its block of coded data, and --data-shared "
+     "has only rows; leave it out, or take steal or cb"},
+    {TRAIT(BLOCKS) | TRAIT(RELAYS), 0,
+     "relays do not go with code <code>: they keep vectors as long as the "
+     "model, not as the rows; leave out --fanout, or take another code"},
+    {TRAIT(RELAYS) | TRAIT(SHM), 0,
+     "--bulk shm does not go with --fanout: workers behind relays share no "
+     "memory with the coordinator; leave one of them out"},
+    {TRAIT(LATE) | TRAIT(RECORD), 0,
+     "--record measures answers within their step, and with --staleness they "
+     "may come in later ones"},
+
+    /* Answers that are compared. */
+    {TRAIT(MIXTURES), TRAIT(CHECKED),
+     "<it> compares two workers' answers bit for bit, and code <code> answers "
+     "with rounded mixtures that no two workers share; take steal, frc, rep, "
+     "stream or partial-frc"},
+    {TRAIT(HASTY), TRAIT(CHECKED),
+     "<it> waits for second answers, and code <code> ends a step without them; "
+     "take steal, frc, rep, stream, partial-frc or agc"},
+    {TRAIT(ADAPTS_FAR), TRAIT(CHECKED),
+     "<it> goes with bitwise codes only; let --code auto stay with them "
+     "(--exact bitwise)"},
+
+    /* Classes. */
+    {TRAIT(WANTS_BITWISE), TRAIT(NUMERIC) | TRAIT(APPROX),
+     "code <code> gives <it> steps, which --exact bitwise refuses; `muster "
+     "codes` lists the class of each"},
+    {TRAIT(WANTS_NUMERIC), TRAIT(APPROX),
+     "code <code> gives <it> steps, which --exact numeric refuses; `muster "
+     "codes` lists the class of each"},
+
+    /* Folds and grids: many small runs in one process. */
+    {TRAIT(WORKERS), TRAIT(MANY),
+     "<it> runs in this process, on --threads; leave out workers, --listen and "
+     "--out"},
+    {TRAIT(FOLDS) | TRAIT(VALID), 0,
+     "-v holds out rows by itself; leave out --valid"},
+    {TRAIT(FOLDS) | TRAIT(SAVE), 0,
+     "-v makes no model that could be written; leave out MODEL"},
+    {TRAIT(FOLDS) | TRAIT(TEST), 0,
+     "--test measures a model, and -v makes none; leave it out"},
+    {TRAIT(TEST) | TRAIT(NO_SAVE), TRAIT(MANY),
+     "--test measures a model, and <it> makes none without MODEL, the file to "
+     "write; leave it out"},
+
+    /* The simulator. */
+    {TRAIT(FAULTS) | TRAIT(TRACE), 0,
+     "--trace shows a run without --faults; --seed N prints what happens in "
+     "that one"},
+    {TRAIT(SEEDS) | TRAIT(ONE_RUN), 0,
+     "--seeds goes with --faults; one run takes --seed"},
+    {TRAIT(RELAYS) | TRAIT(ONE_RUN), 0,
+     "--fanout goes with --faults: where no message takes time relays change "
+     "nothing"},
+    {TRAIT(TRACE) | TRAIT(COMPARE), 0,
+     "--trace shows one run; leave out --compare"},
+    {TRAIT(TRACE) | TRAIT(AVERAGES) | TRAIT(NO_COMPUTE), 0,
+     "--trace: code <code> is traced only with gradients; leave out "
+     "--no-compute"},
+};
+
+#define RULES (sizeof rules / sizeof *rules)
+
+/* --- traits -------------------------------------------------------------- */
+
+/* A step whose missing parts are estimated does not wait for a second answer
+ * to any; but `agc` waits for whole groups, who answer alike. */
+static bool is_hasty(const struct code_spec *spec)
+{
+    return spec->estimate != ESTIMATE_EXACT &&
+           !(spec->placement == PLACE_REP && spec->stop == STOP_COLLECT);
+}
+
+uint64_t code_traits(const struct code_spec *spec)
+{
+    const struct placement_ops *place = placement_ops(spec->placement);
+    uint64_t traits = place->traits;
+
+    if ((traits & TRAIT(AVERAGES)) == 0)
+        traits |= TRAIT(SUMS);
+    if (place->carrier != CARRIER_TALLY)
+        traits |= TRAIT(MIXTURES);
+    if (is_hasty(spec))
+        traits |= TRAIT(HASTY);
+    /* Copies that are only touched on demand can be done without. */
+    if (spec->schedule == SCHED_STEAL)
+        traits &= ~TRAIT(COPIES);
+    return traits;
+}
+
+static const struct {
+    const char *name;
+    uint64_t traits;
+} optimisers[] = {
+    {"gd", TRAIT(RATED)},
+    {"agd", TRAIT(RATED) | TRAIT(MEMORY)},
+    {"momentum", TRAIT(RATED) | TRAIT(MEMORY)},
+    {"adam", TRAIT(MEMORY)},
+    {"lbfgs", TRAIT(SEARCHES) | TRAIT(MEMORY)},
+    {"newton", TRAIT(SEARCHES) | TRAIT(MEMORY) | TRAIT(NEWTON)},
+    {"sgd", TRAIT(SGD)},
+};
+
+const char *trait_name(enum trait trait)
+{
+    CHECK(trait < TRAITS);
+    return names[trait];
+}
+
+/* --- choices ------------------------------------------------------------- */
+
+void choices_add(struct choices *choices, uint64_t traits, const char *name)
+{
+    choices->traits |= traits;
+    for (int i = 0; i < TRAITS; i++)
+        if ((traits >> i & 1) != 0 && choices->name[i] == NULL)
+            choices->name[i] = name;
+}
+
+void choices_code(struct choices *choices, const struct code_spec *spec)
+{
+    choices->code = spec->name;
+    choices_add(choices, code_traits(spec), NULL);
+}
+
+void choices_optim(struct choices *choices, const char *name)
+{
+    for (size_t i = 0; i < sizeof optimisers / sizeof *optimisers; i++)
+        if (strcmp(optimisers[i].name, name) == 0)
+            choices_add(choices, optimisers[i].traits, NULL);
+    choices->optim = name;
+}
+
+void choices_class(struct choices *choices, enum exactness class,
+                   enum exactness wanted)
+{
+    if (class != EXACT_BITWISE)
+        choices_add(choices,
+                    class == EXACT_NUMERIC ? TRAIT(NUMERIC) : TRAIT(APPROX),
+                    NULL);
+    if (wanted != EXACT_APPROX)
+        choices_add(choices,
+                    wanted == EXACT_BITWISE ? TRAIT(WANTS_BITWISE)
+                                            : TRAIT(WANTS_NUMERIC),
+                    NULL);
+}
+
+/* --- asking -------------------------------------------------------------- */
+
+static bool broken(const struct rule *rule, uint64_t traits)
+{
+    return (traits & rule->all) == rule->all &&
+           (rule->any == 0 || (traits & rule->any) != 0);
+}
+
+static const struct rule *find_broken(uint64_t traits)
+{
+    for (size_t i = 0; i < RULES; i++)
+        if (broken(&rules[i], traits))
+            return &rules[i];
+    return NULL;
+}
+
+bool rules_allow(uint64_t traits)
+{
+    return find_broken(traits) == NULL;
+}
+
+const struct rule *rule_list(uint32_t *count)
+{
+    *count = (uint32_t)RULES;
+    return rules;
+}
+
+/* A sentence in the making; what does not fit is cut off. */
+struct draft {
+    char text[WHY_SIZE];
+    size_t used;
+};
+
+static void put(struct draft *draft, const char *from, size_t length)
+{
+    const size_t room = sizeof draft->text - 1 - draft->used;
+
+    length = length < room ? length : room;
+    memcpy(draft->text + draft->used, from, length);
+    draft->used += length;
+}
+
+static void put_text(struct draft *draft, const char *text)
+{
+    put(draft, text, strlen(text));
+}
+
+/* The first of `any` that is there, as it was said. */
+static void put_it(struct draft *draft, const struct choices *choices,
+                   uint64_t any)
+{
+    int it = 0;
+
+    CHECK((choices->traits & any) != 0);
+    while ((choices->traits & any & UINT64_C(1) << it) == 0)
+        it++;
+    if (choices->name[it] == NULL) {
+        put_text(draft, names[it]);
+        return;
+    }
+    put_text(draft, choices->name[it][1] == '\0' ? "-" : "--");
+    put_text(draft, choices->name[it]);
+}
+
+/* What stands for the mark at `mark`; returns the mark's length. */
+static size_t put_mark(struct draft *draft, const struct choices *choices,
+                       const struct rule *rule, const char *mark)
+{
+    const size_t length = strcspn(mark, ">") + 1;
+    const char *text = NULL;
+
+    if (strncmp(mark, "<code>", length) == 0)
+        text = choices->code;
+    else if (strncmp(mark, "<optim>", length) == 0)
+        text = choices->optim;
+    else if (strncmp(mark, "<model>", length) == 0)
+        text = choices->model;
+    else
+        put_it(draft, choices, rule->any);
+    if (text != NULL)
+        put_text(draft, text);
+    return length;
+}
+
+/* The dashes of a flag that begins at `at`. */
+static size_t dashes(const char *text, const char *at)
+{
+    const size_t count = strspn(at, "-");
+    const bool inside = at > text && isalnum((unsigned char)at[-1]);
+
+    return !inside && isalpha((unsigned char)at[count]) ? count : 0;
+}
+
+static void drop_dashes(struct draft *draft)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < draft->used; i++) {
+        i += dashes(draft->text, draft->text + i);
+        draft->text[kept++] = draft->text[i];
+    }
+    draft->text[kept] = '\0';
+}
+
+static enum err tell(const struct choices *choices, const struct rule *rule,
+                     struct why *why)
+{
+    struct draft draft = {.used = 0};
+
+    for (const char *at = rule->why; *at != '\0';) {
+        const size_t plain = strcspn(at, "<");
+
+        put(&draft, at, plain);
+        at += plain;
+        if (*at == '<')
+            at += put_mark(&draft, choices, rule, at);
+    }
+    draft.text[draft.used] = '\0';
+    if (choices->fields)
+        drop_dashes(&draft);
+    return why_set(why, ERR_SHAPE, "%s", draft.text);
+}
+
+enum err rules_check(const struct choices *choices, struct why *why)
+{
+    const struct rule *rule = find_broken(choices->traits);
+
+    return rule == NULL ? ERR_OK : tell(choices, rule, why);
+}
+
+enum err rules_check_code(const struct code_spec *code, const char *optim,
+                          struct why *why)
+{
+    struct choices choices = {0};
+
+    choices_code(&choices, code);
+    choices_optim(&choices, optim);
+    return rules_check(&choices, why);
+}
