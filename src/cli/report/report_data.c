@@ -1,25 +1,22 @@
 /*
  * report_data.c - a run's folder as one JSON object: journal, history, options,
- * and what other codes would have taken (hindsight).
+ * code, and what other codes would have taken (report_hindsight.c).
  */
 #include "cli/report/report_data.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/mem.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "cli/report/report_hindsight.h"
 #include "cli/show/history.h"
 #include "cli/study/codes.h"
-#include "code/preset.h"
 #include "core/run/store.h"
 #include "os/file/file.h"
 #include "os/file/folder.h"
-#include "plan/candidate.h"
 #include "plan/hindsight.h"
 
 #define HISTORY_MAX    (64u << 20)
@@ -29,7 +26,6 @@
 #define MATRIX_MAX     256u
 #define COMMAND_SIZE   8192u
 #define NOTE_SIZE      512u
-#define CODES_COMPARED 6u
 
 /* --- the journal --------------------------------------------------------- */
 
@@ -196,11 +192,6 @@ static json_t *load_part(const char *folder, uint32_t number)
     return part;
 }
 
-static json_int_t whole(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
 static double seconds(json_int_t us)
 {
     return (double)us / 1e6;
@@ -296,17 +287,18 @@ static void add_steps(struct history_reader *reader, const json_t *part)
 
     for (size_t i = 0; i < json_array_size(steps); i++) {
         const json_t *step = json_array_get(steps, i);
-        const double took_s = seconds(whole(step, "took_us"));
+        const double took_s = seconds(report_whole(step, "took_us"));
         json_t *loss = json_object_get(step, "loss");
 
-        end_s = reader->offset_s + seconds(whole(step, "at_us")) + took_s;
+        end_s =
+            reader->offset_s + seconds(report_whole(step, "at_us")) + took_s;
         (void)json_array_append_new(
             reader->steps,
             json_pack("{s:I, s:I, s:f, s:f, s:O, s:o}", "step",
-                      whole(step, "step"), "rounds", whole(step, "rounds"),
-                      "t_s", end_s, "took_s", took_s, "loss",
-                      json_is_number(loss) ? loss : json_null(), "cells",
-                      cells_of(reader, part, step)));
+                      report_whole(step, "step"), "rounds",
+                      report_whole(step, "rounds"), "t_s", end_s, "took_s",
+                      took_s, "loss", json_is_number(loss) ? loss : json_null(),
+                      "cells", cells_of(reader, part, step)));
     }
     reader->offset_s = end_s;
 }
@@ -327,7 +319,7 @@ static void add_events(struct history_reader *reader, const json_t *part)
                           reader->offset_s + seconds(at_us), "step", step,
                           "kind", kind, "name", name));
     }
-    reader->lost += whole(part, "events_lost");
+    reader->lost += report_whole(part, "events_lost");
 }
 
 /* When a step ended, as far as it was kept. */
@@ -336,7 +328,7 @@ static double time_of(const json_t *steps, json_int_t step)
     for (size_t i = 0; i < json_array_size(steps); i++) {
         const json_t *one = json_array_get(steps, i);
 
-        if (whole(one, "step") >= step)
+        if (report_whole(one, "step") >= step)
             return json_number_value(json_object_get(one, "t_s"));
     }
     return (double)NAN;
@@ -360,270 +352,6 @@ static void add_points(struct history_reader *reader, const json_t *part)
     }
 }
 
-/* --- hindsight ----------------------------------------------------------- */
-
-struct measured {
-    struct hindsight seen;
-    struct hindsight_cell *cells;
-    int64_t *took_us;
-    uint32_t *columns; /* The workers taken for its slots. */
-    uint32_t skipped;  /* Steps of several rounds. */
-};
-
-static void measured_close(struct measured *measured)
-{
-    mem_free(measured->cells);
-    mem_free(measured->took_us);
-    mem_free(measured->columns);
-}
-
-static json_int_t cell_value(const json_t *step, size_t worker, size_t which)
-{
-    return json_integer_value(json_array_get(
-        json_array_get(json_object_get(step, "cells"), worker), which));
-}
-
-static uint32_t steps_here(const struct history_reader *reader, size_t worker)
-{
-    uint32_t here = 0;
-
-    for (size_t i = 0; i < json_array_size(reader->steps); i++)
-        here += cell_value(json_array_get(reader->steps, i), worker, 0) !=
-                HINDSIGHT_AWAY;
-    return here;
-}
-
-/* As many as the code had slots, those who were there longest, in the order of
- * their names. */
-static void choose_columns(struct measured *measured,
-                           const struct history_reader *reader, uint32_t slots)
-{
-    const size_t workers = json_array_size(reader->names);
-
-    for (size_t w = 0; w < workers; w++) {
-        const uint32_t here = steps_here(reader, w);
-        uint32_t longer = 0;
-
-        for (size_t other = 0; other < workers; other++) {
-            const uint32_t theirs = steps_here(reader, other);
-
-            longer += theirs > here || (theirs == here && other < w);
-        }
-        if (here > 0 && longer < slots)
-            measured->columns[measured->seen.workers++] = (uint32_t)w;
-    }
-}
-
-static void fill_cells(struct measured *measured,
-                       const struct history_reader *reader)
-{
-    for (size_t i = 0; i < json_array_size(reader->steps); i++) {
-        const json_t *step = json_array_get(reader->steps, i);
-        const uint32_t at = measured->seen.steps;
-
-        if (whole(step, "rounds") != 1) {
-            measured->skipped++;
-            continue;
-        }
-        measured->took_us[at] =
-            (int64_t)(json_number_value(json_object_get(step, "took_s")) * 1e6);
-        for (uint32_t w = 0; w < measured->seen.workers; w++)
-            measured->cells[(size_t)at * measured->seen.workers + w] =
-                (struct hindsight_cell){
-                    .answered_us = cell_value(step, measured->columns[w], 0),
-                    .compute_us = cell_value(step, measured->columns[w], 1),
-                    .chunks =
-                        (uint32_t)cell_value(step, measured->columns[w], 2),
-                };
-        measured->seen.steps++;
-    }
-}
-
-static enum err measured_open(struct measured *measured,
-                              const struct history_reader *reader,
-                              const json_t *part)
-{
-    const size_t steps = json_array_size(reader->steps);
-    const size_t workers = json_array_size(reader->names);
-
-    *measured = (struct measured){
-        .cells = mem_new(steps * workers, sizeof *measured->cells),
-        .took_us = mem_new(steps, sizeof *measured->took_us),
-        .columns = mem_new(workers, sizeof *measured->columns),
-    };
-    if (measured->cells == NULL || measured->took_us == NULL ||
-        measured->columns == NULL)
-        return ERR_NOMEM;
-    choose_columns(measured, reader, (uint32_t)whole(part, "slots"));
-    fill_cells(measured, reader);
-    measured->seen.cells = measured->cells;
-    measured->seen.took_us = measured->took_us;
-    measured->seen.chunks = (uint32_t)whole(part, "chunks");
-    return measured->seen.workers > 0 && measured->seen.chunks > 0 &&
-                   measured->seen.steps > 0
-               ? ERR_OK
-               : ERR_SHAPE;
-}
-
-static enum err spec_of(const json_t *code, uint32_t workers,
-                        struct code_spec *spec)
-{
-    const char *name = json_string_value(json_object_get(code, "name"));
-    const struct preset_options options = {
-        .name = name,
-        .stragglers = (uint32_t)whole(code, "stragglers"),
-        .collect = (uint32_t)whole(code, "collect"),
-        .workers = workers,
-        .seed = (uint64_t)whole(code, "seed"),
-        .parts = (uint32_t)whole(code, "parts"),
-        .pieces = (uint32_t)whole(code, "pieces"),
-        .replicas = (uint32_t)whole(code, "replicas"),
-        .staleness = (uint32_t)whole(code, "staleness"),
-    };
-
-    if (name == NULL || preset_takes_matrix(name))
-        return ERR_UNKNOWN;
-    return preset_spec(&options, spec, NULL);
-}
-
-/* One code's bar; false if it does not fit. */
-static bool add_code(json_t *codes, const struct hindsight *seen,
-                     const char *label, const struct code_spec *spec,
-                     struct hindsight_result *made)
-{
-    if (hindsight_replay(seen, spec, made, NULL) != ERR_OK)
-        return false;
-    (void)json_array_append_new(
-        codes, json_pack("{s:s, s:f, s:I}", "label", label, "total_s",
-                         made->total_s, "stalled", (json_int_t)made->stalled));
-    return true;
-}
-
-static void add_candidates(json_t *codes, const struct hindsight *seen,
-                           const char *own)
-{
-    static const char *const names[] = {"frc:s=1", "frc:s=2", "steal:s=1",
-                                        "stream:s=1"};
-    const struct preset_options defaults = {.workers = seen->workers};
-    struct hindsight_result unused;
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct candidate candidate;
-
-        if (candidate_parse(names[i], strlen(names[i]), &defaults, &candidate,
-                            NULL) == ERR_OK &&
-            strcmp(candidate.label, own) != 0)
-            (void)add_code(codes, seen, candidate.label, &candidate.spec,
-                           &unused);
-    }
-}
-
-static void hindsight_note(const struct measured *measured,
-                           const struct hindsight_result *own, bool replayed,
-                           const struct hindsight_result *uncoded, char *text)
-{
-    int size = snprintf(
-        text, NOTE_SIZE,
-        "Replayed from the times of %u recorded steps: what each worker took "
-        "beside computing, and its own time per chunk. ",
-        measured->seen.steps);
-
-    if (replayed && size > 0 && size < (int)NOTE_SIZE)
-        size += snprintf(text + size, NOTE_SIZE - (size_t)size,
-                         "Ratios are against the code that was used, replayed "
-                         "likewise, which comes out %+.0f %% off what was "
-                         "measured. ",
-                         100 * (own->total_s / own->measured_s - 1));
-    if (uncoded->drawn > 0 && size > 0 && size < (int)NOTE_SIZE)
-        (void)snprintf(text + size, NOTE_SIZE - (size_t)size,
-                       "%u answers were called off; how long they would have "
-                       "taken is drawn from the others (Kaplan and Meier).",
-                       uncoded->drawn);
-}
-
-/* The same if all that was called off had been about to end. */
-static double least_s(const struct hindsight *seen,
-                      const struct code_spec *spec,
-                      const struct hindsight_result *drawn)
-{
-    struct hindsight least = *seen;
-    struct hindsight_result made;
-
-    least.least = true;
-    return hindsight_replay(&least, spec, &made, NULL) == ERR_OK
-               ? made.total_s
-               : drawn->total_s;
-}
-
-static json_t *replay_all(const struct measured *measured, const json_t *part)
-{
-    const struct hindsight *seen = &measured->seen;
-    const json_t *code = json_object_get(part, "code");
-    const struct preset_options plain = {.name = "uncoded",
-                                         .workers = seen->workers};
-    struct hindsight_result own = {0}, uncoded = {0};
-    struct candidate used = {0};
-    char note[NOTE_SIZE], label[CANDIDATE_BYTES + 16];
-    json_t *codes = json_array();
-    bool replayed = false;
-    double base_s;
-
-    if (spec_of(code, seen->workers, &used.spec) == ERR_OK) {
-        candidate_of(&used.spec, &used);
-        (void)snprintf(label, sizeof label, "%s (used%s)", used.label,
-                       json_is_true(json_object_get(code, "auto")) ? " first"
-                                                                   : "");
-        replayed =
-            add_code(codes, seen, label, &used.spec, &own) && own.total_s > 0;
-    }
-    CHECK(preset_spec(&plain, &used.spec, NULL) == ERR_OK);
-    if (!add_code(codes, seen, "uncoded", &used.spec, &uncoded) ||
-        uncoded.measured_s <= 0) {
-        json_decref(codes);
-        return NULL;
-    }
-    add_candidates(codes, seen, used.label);
-    hindsight_note(measured, &own, replayed, &uncoded, note);
-    base_s = replayed ? own.total_s : uncoded.measured_s;
-    return json_pack("{s:f, s:f, s:o, s:s, s:{s:s, s:f, s:f}}", "measured_s",
-                     uncoded.measured_s, "base_s", base_s, "codes", codes,
-                     "note", note, "uncoded", "label", "uncoded", "ratio",
-                     uncoded.total_s / base_s, "least",
-                     least_s(seen, &used.spec, &uncoded) / base_s);
-}
-
-/* Why the times of the steps do not say what a worker took; NULL if they do. */
-static const char *blind_spot(const json_t *code)
-{
-    if (whole(code, "staleness") > 0)
-        return "What other codes would have taken cannot be said: with "
-               "--staleness an answer may belong to an older step than the "
-               "one it came in.";
-    if (json_is_true(json_object_get(code, "compared")))
-        return "What other codes would have taken cannot be said: pieces were "
-               "computed twice, to be compared.";
-    return NULL;
-}
-
-static json_t *hindsight_json(const struct history_reader *reader,
-                              const json_t *part)
-{
-    const char *blind = blind_spot(json_object_get(part, "code"));
-    struct measured measured;
-    json_t *object = NULL;
-
-    if (blind != NULL)
-        return json_pack("{s:s}", "note", blind);
-    if (measured_open(&measured, reader, part) == ERR_OK)
-        object = replay_all(&measured, part);
-    measured_close(&measured);
-    return object != NULL
-               ? object
-               : json_pack("{s:s}", "note",
-                           "What other codes would have taken cannot be "
-                           "said: no step of one round was recorded.");
-}
-
 /* --- the code ------------------------------------------------------------ */
 
 static json_t *matrix_json(const struct code *code)
@@ -637,15 +365,15 @@ static json_t *matrix_json(const struct code *code)
 static json_t *code_json(const json_t *part)
 {
     const json_t *from = json_object_get(part, "code");
-    const uint32_t slots = (uint32_t)whole(part, "slots");
+    const uint32_t slots = (uint32_t)report_whole(part, "slots");
     const char *name = json_string_value(json_object_get(from, "name"));
     json_t *object = json_pack("{s:s}", "name", name == NULL ? "?" : name);
     struct code_spec spec;
     struct code code = {0};
     char note[NOTE_SIZE] = "its matrix is not in the run's folder";
 
-    if (slots > 0 && spec_of(from, slots, &spec) == ERR_OK &&
-        code_build(&code, &spec, slots, (uint32_t)whole(part, "chunks"),
+    if (slots > 0 && report_spec(from, slots, &spec) == ERR_OK &&
+        code_build(&code, &spec, slots, (uint32_t)report_whole(part, "chunks"),
                    NULL) == ERR_OK) {
         json_t *matrix = matrix_json(&code);
 
@@ -782,12 +510,14 @@ static void add_history(json_t *data, const char *folder)
                                     .steps = json_array(),
                                     .events = json_array(),
                                     .points = json_array()};
+    struct report_steps seen;
     json_t *last = json_object();
     json_t *result;
     json_t *metric;
 
     read_parts(&reader, folder, &last);
-    (void)json_object_set_new(data, "hindsight", hindsight_json(&reader, last));
+    seen = (struct report_steps){reader.names, reader.steps};
+    (void)json_object_set_new(data, "hindsight", report_hindsight(&seen, last));
     drop_cells(reader.steps);
     (void)json_object_set_new(data, "workers", reader.names);
     (void)json_object_set_new(data, "steps", reader.steps);
