@@ -55,6 +55,12 @@ ONCE = {
 }
 ONCE_MAX = {"places that rename a file": 2}  # By path, and in an open folder.
 
+# Files that are spoken of: by their path, from the root, src/ or tests/unit/.
+NAMED = re.compile(r"(?<![\w/.-])((?:src|include|tests|tools|docs|bench|"
+                   r"examples|base|os|math|data|model|optim|code|plan|core|eval|wire|"
+                   r"sim|node|learn|api|cli)/[\w/-]+\.(?:c|h|inc|py|sh|md))\b")
+NO_FILE = re.compile(r"(?:_|/)x\.\w+$|/name\.sh$")  # It stands for any.
+
 COMMENT = r"/\*.*?\*/|//[^\n]*"
 STRING = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
 TOKEN = re.compile(f"({COMMENT})|({STRING})", re.DOTALL)
@@ -152,6 +158,20 @@ def writers(sources, struct, owner):
     return found
 
 
+def named_and_gone(sources):
+    """Files that a comment or a page speaks of, and that are not there."""
+    texts = [(f"src/{source.name}", source.text) for source in sources]
+    texts += [(path.relative_to(ROOT).as_posix(), path.read_text())
+              for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]]
+    for name, text in texts:
+        for match in NAMED.finditer(text):
+            if not NO_FILE.search(match[1]) and not any(
+                    (folder / match[1]).exists()
+                    for folder in (ROOT, SRC, ROOT / "tests" / "unit")):
+                yield f"{name}:{text.count(chr(10), 0, match.start()) + 1}: " \
+                    f"{match[1]}"
+
+
 def measures(sources):
     """(measure, now, limit or None, what stands for it) of each figure."""
     folders = Counter(source.folder for source in sources)
@@ -178,6 +198,9 @@ def measures(sources):
     bare = [f"src/{source.name}" for source in sources
             if source.name.endswith(".c") and not opens_with_comment(source)]
     yield ".c without a comment at its head", len(bare), 0, bare
+
+    gone = list(named_and_gone(sources))
+    yield "files spoken of that are not there", len(gone), 0, gone
 
     past = []
     for source in sources:
