@@ -7,9 +7,8 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "cli/many.h"
 #include "cli/show/metrics_show.h"
-#include "cli/trial.h"
-#include "os/clock.h"
 
 /* Pearson's correlation, squared, as LIBLINEAR adds it up. */
 static double squared_correlation(const double *z, const double *y,
@@ -29,7 +28,7 @@ static double squared_correlation(const double *z, const double *y,
            ((n * szz - sz * sz) * (n * syy - sy * sy));
 }
 
-static void show_text(const struct setup *setup, const struct plan *plan,
+static void show_text(const struct setup *setup, const struct folds *folds,
                       const struct trial *trial, double seconds)
 {
     char line[256];
@@ -46,7 +45,7 @@ static void show_text(const struct setup *setup, const struct plan *plan,
     }
     metrics_list(&trial->metrics, setup->metric, METRICS, line, sizeof line);
     (void)printf("all        %s\n", line);
-    for (uint32_t fold = 0; fold < plan->folds; fold++) {
+    for (uint32_t fold = 0; fold < folds->count; fold++) {
         metrics_list(&trial->fold[fold].metrics, setup->metric, METRICS_SHOWN,
                      line, sizeof line);
         (void)printf("fold %-5u %s; %u steps\n", fold + 1, line,
@@ -57,24 +56,23 @@ static void show_text(const struct setup *setup, const struct plan *plan,
 }
 
 static void show_json(const struct cli *cli, const struct setup *setup,
-                      const struct plan *plan, const struct trial *trial,
+                      const struct folds *folds, const struct trial *trial,
                       double seconds)
 {
-    json_t *folds = json_array();
+    json_t *runs = json_array();
     json_t *object;
 
-    for (uint32_t i = 0; i < plan->folds; i++) {
+    for (uint32_t i = 0; i < folds->count; i++) {
         const struct fold *fold = &trial->fold[i];
 
         (void)json_array_append_new(
-            folds,
-            json_pack("{s:I, s:o, s:o}", "steps", (json_int_t)fold->steps,
-                      "objective", json_number(fold->objective), "metrics",
-                      metrics_object(&fold->metrics)));
+            runs, json_pack("{s:I, s:o, s:o}", "steps", (json_int_t)fold->steps,
+                            "objective", json_number(fold->objective),
+                            "metrics", metrics_object(&fold->metrics)));
     }
     object = json_pack("{s:I, s:o, s:o, s:I, s:f, s:o}", "folds",
-                       (json_int_t)plan->folds, "metrics",
-                       metrics_object(&trial->metrics), "runs", folds, "steps",
+                       (json_int_t)folds->count, "metrics",
+                       metrics_object(&trial->metrics), "runs", runs, "steps",
                        (json_int_t)trial->steps, "elapsed_s", seconds, "config",
                        config_json(&cli->options));
     if (setup->model == MODEL_LINEAR)
@@ -88,36 +86,22 @@ static void show_json(const struct cli *cli, const struct setup *setup,
 int cross_command(struct cli *cli, const struct setup *setup)
 {
     struct trial *trial = mem_new(1, sizeof *trial);
-    struct plan plan = {0};
+    struct folds folds = {0};
     struct why why = {0};
-    const time_us began = clock_now_us();
-    enum err err = trial == NULL ? ERR_NOMEM : ERR_OK;
+    struct many many;
+    const struct trial_hooks hooks = many_begin(&many, cli);
+    enum err err = trial == NULL ? ERR_NOMEM
+                                 : folds_validate(setup, &cli->options.recipe,
+                                                  &hooks, &folds, trial, &why);
 
-    if (err == ERR_OK)
-        err = plan_folds(&plan, setup,
-                         (uint32_t)option_count(&cli->options, OPT_FOLDS),
-                         option_count(&cli->options, OPT_SEED), &why);
-    if (err == ERR_OK) {
-        trial->options.shape = cli->options.shape;
-        trial->model = setup->model;
-        err = recipe_copy(&trial->options.recipe, &cli->options.recipe, &why);
-    }
-    if (err == ERR_OK)
-        err = trial_init(trial, setup, &plan);
-    if (err == ERR_OK)
-        err = trials_run(cli, setup, &plan, trial, 1, &why);
-    if (err == ERR_OK) {
-        const double seconds =
-            (double)(clock_now_us() - began) / (double)SECOND_US;
-
-        if (cli->json)
-            show_json(cli, setup, &plan, trial, seconds);
-        else
-            show_text(setup, &plan, trial, seconds);
-    }
+    many_end(&many);
+    if (err == ERR_OK && cli->json)
+        show_json(cli, setup, &folds, trial, many.seconds);
+    else if (err == ERR_OK)
+        show_text(setup, &folds, trial, many.seconds);
     if (trial != NULL)
         trial_close(trial);
     mem_free(trial);
-    plan_close(&plan);
+    folds_close(&folds);
     return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
 }

@@ -8,12 +8,13 @@
 
 #include "base/mem.h"
 #include "cli/files.h"
+#include "cli/many.h"
 #include "cli/run.h"
 #include "cli/show/announce.h"
 #include "cli/show/card.h"
 #include "cli/show/ending.h"
-#include "cli/trial.h"
 #include "learn/address.h"
+#include "learn/grid.h"
 #include "learn/habit.h"
 #include "learn/private.h"
 #include "learn/save.h"
@@ -101,7 +102,7 @@ static enum err prepare(struct run *run, struct why *why)
     run->setup->terms.alone =
         resume && err == ERR_OK && keep_is_alone(run->out);
     if (err == ERR_OK && option_given(options, OPT_GRID))
-        err = grid_check(options, why);
+        err = grid_check(&options->recipe, why);
     if (err == ERR_OK)
         err = setup_workers(run->setup, &options->recipe, why);
     if (err == ERR_OK)

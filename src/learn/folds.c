@@ -2,9 +2,8 @@
  * trial.c - cross-validation and grids: many trainings side by side, one thread
  * each, judged on rows that they did not see.
  */
-#include "cli/trial.h"
+#include "learn/folds.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -14,41 +13,45 @@
 #include "learn/rows.h"
 #include "node/fixed/single.h"
 #include "os/clock.h"
-#include "os/run/interrupt.h"
 #include "os/run/threads.h"
 
-/* All rows in every training, to begin with. */
-static enum err plan_init(struct plan *plan, uint32_t rows, uint32_t folds,
-                          struct why *why)
+static bool stopped(const struct flag *stop)
 {
-    *plan = (struct plan){.folds = folds};
-    plan->fold_of = mem_new(rows, sizeof *plan->fold_of);
-    if (plan->fold_of == NULL)
+    return stop != NULL && flag_raised(stop);
+}
+
+/* All rows in every training, to begin with. */
+static enum err folds_init(struct folds *folds, uint32_t rows, uint32_t count,
+                           struct why *why)
+{
+    *folds = (struct folds){.count = count};
+    folds->of = mem_new(rows, sizeof *folds->of);
+    if (folds->of == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     for (uint32_t row = 0; row < rows; row++)
-        plan->fold_of[row] = PLAN_NEVER;
+        folds->of[row] = FOLD_NEVER;
     return ERR_OK;
 }
 
-void plan_close(struct plan *plan)
+void folds_close(struct folds *folds)
 {
-    mem_free(plan->fold_of);
-    *plan = (struct plan){0};
+    mem_free(folds->of);
+    *folds = (struct folds){0};
 }
 
-enum err plan_folds(struct plan *plan, const struct setup *setup,
-                    uint32_t folds, uint64_t seed, struct why *why)
+enum err folds_draw(struct folds *folds, const struct setup *setup,
+                    uint32_t count, uint64_t seed, struct why *why)
 {
     const bool classes = setup->model != MODEL_LINEAR;
     const uint32_t rows = setup->data.rows;
     uint32_t *order;
     enum err err;
 
-    *plan = (struct plan){0};
-    if (folds > rows)
-        return why_set(why, ERR_SHAPE, "-v %u: there are only %u rows", folds,
+    *folds = (struct folds){0};
+    if (count > rows)
+        return why_set(why, ERR_SHAPE, "-v %u: there are only %u rows", count,
                        rows);
-    err = plan_init(plan, rows, folds, why);
+    err = folds_init(folds, rows, count, why);
     if (err != ERR_OK)
         return err;
     order = mem_new(rows, sizeof *order);
@@ -58,17 +61,17 @@ enum err plan_folds(struct plan *plan, const struct setup *setup,
     /* Rows are dealt out: of those sorted by class every fold gets its share,
      * of others it makes no difference. */
     for (uint32_t i = 0; err == ERR_OK && order != NULL && i < rows; i++)
-        plan->fold_of[order[i]] = i % folds;
+        folds->of[order[i]] = i % count;
     mem_free(order);
     return err;
 }
 
-enum err plan_part(struct plan *plan, const struct setup *setup, double part,
-                   uint64_t seed, struct why *why)
+enum err folds_part(struct folds *folds, const struct setup *setup, double part,
+                    uint64_t seed, struct why *why)
 {
     const bool classes = setup->model != MODEL_LINEAR;
     const uint32_t rows = setup->data.rows;
-    enum err err = plan_init(plan, rows, 1, why);
+    enum err err = folds_init(folds, rows, 1, why);
     uint32_t *order;
     uint32_t held = 0;
 
@@ -79,24 +82,24 @@ enum err plan_part(struct plan *plan, const struct setup *setup, double part,
                                        &held) != ERR_OK)
         err = why_set(why, ERR_NOMEM, "out of memory");
     for (uint32_t i = 0; i < held; i++)
-        plan->fold_of[order[i]] = 0;
+        folds->of[order[i]] = 0;
     mem_free(order);
     return err;
 }
 
-enum err plan_other(struct plan *plan, const struct setup *setup,
-                    const struct dataset *judge, struct why *why)
+enum err folds_other(struct folds *folds, const struct setup *setup,
+                     const struct dataset *judge, struct why *why)
 {
-    const enum err err = plan_init(plan, setup->data.rows, 1, why);
+    const enum err err = folds_init(folds, setup->data.rows, 1, why);
 
-    plan->judge = judge;
+    folds->judge = judge;
     return err;
 }
 
 static const struct dataset *judged(const struct setup *setup,
-                                    const struct plan *plan)
+                                    const struct folds *folds)
 {
-    return plan->judge != NULL ? plan->judge : &setup->data;
+    return folds->judge != NULL ? folds->judge : &setup->data;
 }
 
 static uint32_t outputs_of(const struct setup *setup, const struct trial *trial)
@@ -108,18 +111,19 @@ static uint32_t outputs_of(const struct setup *setup, const struct trial *trial)
 }
 
 enum err trial_init(struct trial *trial, const struct setup *setup,
-                    const struct plan *plan)
+                    const struct folds *folds)
 {
     trial->scores =
-        mem_new((size_t)judged(setup, plan)->rows * outputs_of(setup, trial),
+        mem_new((size_t)judged(setup, folds)->rows * outputs_of(setup, trial),
                 sizeof *trial->scores);
-    trial->fold = mem_new(plan->folds, sizeof *trial->fold);
+    trial->fold = mem_new(folds->count, sizeof *trial->fold);
+    trial->folds = folds->count;
     return trial->scores == NULL || trial->fold == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 void trial_close(struct trial *trial)
 {
-    options_close(&trial->options);
+    recipe_close(&trial->recipe);
     mem_free(trial->scores);
     mem_free(trial->fold);
     *trial = (struct trial){0};
@@ -128,7 +132,7 @@ void trial_close(struct trial *trial)
 /* One training. */
 struct lesson {
     const struct setup *setup;
-    const struct plan *plan;
+    const struct folds *folds;
     struct trial *trial;
     uint32_t fold;
     const struct flag *stop;
@@ -143,12 +147,12 @@ static void mask_rows(const struct lesson *lesson)
     const struct dataset *data = &lesson->setup->data;
 
     for (uint32_t row = 0; row < data->rows; row++) {
-        const bool out = lesson->plan->fold_of[row] == lesson->fold;
+        const bool out = lesson->folds->of[row] == lesson->fold;
 
         lesson->taught[row] = data->weight == NULL ? 1 : data->weight[row];
         if (out)
             lesson->taught[row] = 0;
-        if (lesson->plan->judge == NULL)
+        if (lesson->folds->judge == NULL)
             lesson->tested[row] = out ? 1 : 0;
     }
 }
@@ -157,7 +161,7 @@ static enum err judge(const struct lesson *lesson, const double *w)
 {
     const struct setup *setup = lesson->setup;
     const struct dataset *data =
-        lesson->plan->judge != NULL ? lesson->plan->judge : lesson->data;
+        lesson->folds->judge != NULL ? lesson->folds->judge : lesson->data;
     const uint32_t outputs = outputs_of(setup, lesson->trial);
     const struct problem problem = {.data = data,
                                     .model = model_ops(lesson->trial->model),
@@ -168,7 +172,7 @@ static enum err judge(const struct lesson *lesson, const double *w)
     const struct scored_rows rows = {
         .z = z,
         .y = data->y,
-        .weight = lesson->plan->judge == NULL ? lesson->tested : NULL,
+        .weight = lesson->folds->judge == NULL ? lesson->tested : NULL,
         .rows = data->rows,
         .outputs = outputs};
     enum err err = z == NULL || inside == NULL ? ERR_NOMEM : ERR_OK;
@@ -199,13 +203,13 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
     struct numbers numbers;
     enum err err;
 
-    if (flag_raised(lesson->stop))
+    if (stopped(lesson->stop))
         return ERR_CANCELLED;
     mask_rows(lesson);
     part.weight = lesson->taught;
     err =
-        numbers_choose(&lesson->trial->options.recipe, lesson->trial->model,
-                       setup->isa, &part, pool_serial(), &numbers, &fold->why);
+        numbers_choose(&lesson->trial->recipe, lesson->trial->model, setup->isa,
+                       &part, pool_serial(), &numbers, &fold->why);
     if (err == ERR_OK)
         err =
             single_train(&part, lesson->trial->model, setup->isa, pool_serial(),
@@ -231,10 +235,10 @@ static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
     enum err err = without == NULL ? ERR_NOMEM : ERR_OK;
 
     for (uint32_t row = 0; err == ERR_OK && row < rows; row++)
-        without[row] = lesson->plan->fold_of[row] == lesson->fold;
+        without[row] = lesson->folds->of[row] == lesson->fold;
     if (err == ERR_OK)
-        err = setup_encode(setup, &lesson->trial->options.recipe, without, NULL,
-                           own, why);
+        err = setup_encode(setup, &lesson->trial->recipe, without, NULL, own,
+                           why);
     mem_free(without);
     return err;
 }
@@ -242,7 +246,7 @@ static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
 static enum err run_fold(struct lesson *lesson, struct fold *fold)
 {
     const bool encoded =
-        lesson->setup->frame.rows > 0 && lesson->plan->judge == NULL;
+        lesson->setup->frame.rows > 0 && lesson->folds->judge == NULL;
     enum err err = ERR_OK;
 
     lesson->data = &lesson->setup->data;
@@ -273,10 +277,11 @@ static void run_lesson(struct lesson *lesson)
 }
 
 /* Over all judged rows, whichever fold judged them. */
-static enum err measure_all(const struct setup *setup, const struct plan *plan,
-                            struct trial *trial, struct why *why)
+static enum err measure_all(const struct setup *setup,
+                            const struct folds *folds, struct trial *trial,
+                            struct why *why)
 {
-    const struct dataset *data = judged(setup, plan);
+    const struct dataset *data = judged(setup, folds);
     double *in = mem_new(data->rows, sizeof *in);
     const struct scored_rows rows = {.z = trial->scores,
                                      .y = data->y,
@@ -288,53 +293,47 @@ static enum err measure_all(const struct setup *setup, const struct plan *plan,
     if (in == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     for (uint32_t row = 0; row < data->rows; row++)
-        in[row] = plan->judge != NULL || plan->fold_of[row] != PLAN_NEVER;
+        in[row] = folds->judge != NULL || folds->of[row] != FOLD_NEVER;
     err = metrics_of_scores(&trial->metrics, model_ops(trial->model),
                             setup->isa, &rows);
     mem_free(in);
     trial->steps = 0;
-    for (uint32_t fold = 0; fold < plan->folds; fold++)
+    for (uint32_t fold = 0; fold < folds->count; fold++)
         trial->steps += trial->fold[fold].steps;
     return err;
 }
 
 struct batch {
-    struct flag stop;
-    const struct cli *cli;
     const struct setup *setup;
-    const struct plan *plan;
+    const struct folds *folds;
     struct trial *trials;
-    time_us began;
+    const struct trial_hooks *hooks;
 };
 
 static void batch_item(void *context, uint32_t thread, uint32_t item)
 {
     const struct batch *batch = context;
+    const struct trial_hooks *hooks = batch->hooks;
     struct lesson lesson = {
         .setup = batch->setup,
-        .plan = batch->plan,
-        .trial = &batch->trials[item / batch->plan->folds],
-        .fold = item % batch->plan->folds,
-        .stop = &batch->stop,
+        .folds = batch->folds,
+        .trial = &batch->trials[item / batch->folds->count],
+        .fold = item % batch->folds->count,
+        .stop = hooks->stop,
     };
 
     (void)thread;
     run_lesson(&lesson);
-    /* Quick ones are over before a line could be read.  One call a line: other
-     * threads speak too. */
-    if (!batch->cli->quiet && clock_now_us() - batch->began > SECOND_US)
-        (void)fprintf(
-            stderr, "%s%sfold %u/%u: %u steps, %.1f s\n", lesson.trial->text,
-            lesson.trial->text[0] == '\0' ? "" : ", ", lesson.fold + 1,
-            batch->plan->folds, lesson.trial->fold[lesson.fold].steps,
-            lesson.trial->fold[lesson.fold].seconds);
+    if (hooks->done != NULL)
+        hooks->done(hooks->context, lesson.trial, lesson.fold);
 }
 
-static enum err first_error(const struct plan *plan, const struct trial *trials,
-                            uint32_t count, struct why *why)
+static enum err first_error(const struct folds *folds,
+                            const struct trial *trials, uint32_t count,
+                            struct why *why)
 {
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < plan->folds; j++) {
+        for (uint32_t j = 0; j < folds->count; j++) {
             const struct fold *fold = &trials[i].fold[j];
             const char *said = fold->why.text;
 
@@ -346,31 +345,44 @@ static enum err first_error(const struct plan *plan, const struct trial *trials,
     return ERR_OK;
 }
 
-enum err trials_run(const struct cli *cli, const struct setup *setup,
-                    const struct plan *plan, struct trial *trials,
-                    uint32_t count, struct why *why)
+enum err trials_run(const struct setup *setup, const struct folds *folds,
+                    struct trial *trials, uint32_t count,
+                    const struct trial_hooks *hooks, struct why *why)
 {
-    struct batch batch = {.cli = cli,
-                          .setup = setup,
-                          .plan = plan,
-                          .trials = trials,
-                          .began = clock_now_us()};
+    struct batch batch = {
+        .setup = setup, .folds = folds, .trials = trials, .hooks = hooks};
     struct pool *pool;
     enum err err = threads_new(setup->threads, &pool);
 
     if (err != ERR_OK)
         return why_set(why, err, "cannot start %u threads; try --threads 1",
                        setup->threads);
-    CHECK((uint64_t)count * plan->folds <= UINT32_MAX);
-    interrupt_begin(&batch.stop);
-    pool->run(pool, batch_item, &batch, count * plan->folds);
-    interrupt_end();
+    CHECK((uint64_t)count * folds->count <= UINT32_MAX);
+    pool->run(pool, batch_item, &batch, count * folds->count);
     threads_free(pool);
-    err = interrupt_signal() != 0
+    err = stopped(hooks->stop)
               ? why_set(why, ERR_CANCELLED,
                         "stopped; of folds and grids nothing is kept")
-              : first_error(plan, trials, count, why);
+              : first_error(folds, trials, count, why);
     for (uint32_t i = 0; i < count && err == ERR_OK; i++)
-        err = measure_all(setup, plan, &trials[i], why);
+        err = measure_all(setup, folds, &trials[i], why);
+    return err;
+}
+
+enum err folds_validate(const struct setup *setup, const struct recipe *recipe,
+                        const struct trial_hooks *hooks, struct folds *folds,
+                        struct trial *trial, struct why *why)
+{
+    enum err err =
+        folds_draw(folds, setup, (uint32_t)recipe_count(recipe, OPT_FOLDS),
+                   recipe_count(recipe, OPT_SEED), why);
+
+    trial->model = setup->model;
+    if (err == ERR_OK)
+        err = recipe_copy(&trial->recipe, recipe, why);
+    if (err == ERR_OK)
+        err = trial_init(trial, setup, folds);
+    if (err == ERR_OK)
+        err = trials_run(setup, folds, trial, 1, hooks, why);
     return err;
 }
