@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 static_assert(sizeof(double) == 8, "canonical bytes are IEEE binary64");
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -112,12 +113,5 @@ uint64_t digest_short(const struct digest *digest)
 
 char *digest_text(const struct digest *digest, char text[DIGEST_TEXT])
 {
-    static const char hex[] = "0123456789abcdef";
-
-    for (unsigned i = 0; i < DIGEST_BYTES; i++) {
-        text[2 * i] = hex[digest->bytes[i] >> 4];
-        text[2 * i + 1] = hex[digest->bytes[i] & 15];
-    }
-    text[DIGEST_TEXT - 1] = '\0';
-    return text;
+    return hex_put(digest->bytes, DIGEST_BYTES, text);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "cli/data.h"
 #include "os/file/file.h"
 #include "os/net/http.h"
@@ -67,25 +68,8 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 
 static bool parse_hash(const char *text, struct digest *digest)
 {
-    static const char digits[] = "0123456789abcdef";
-
-    if (strlen(text) != (size_t)2 * DIGEST_BYTES)
-        return false;
-    for (uint32_t i = 0; i < DIGEST_BYTES; i++) {
-        uint32_t value = 0;
-
-        for (uint32_t k = 0; k < 2; k++) {
-            const char c = text[2 * i + k];
-            const char small = c >= 'A' && c <= 'F' ? (char)(c + 32) : c;
-            const char *const digit = strchr(digits, small);
-
-            if (digit == NULL)
-                return false;
-            value = value * 16 + (uint32_t)(digit - digits);
-        }
-        digest->bytes[i] = (uint8_t)value;
-    }
-    return true;
+    return strlen(text) == (size_t)2 * DIGEST_BYTES &&
+           hex_get(text, DIGEST_BYTES, digest->bytes);
 }
 
 /* Fetch one file; the report goes into `list`. */

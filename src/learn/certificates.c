@@ -17,27 +17,6 @@
 #define LINE_SIZE 160u
 #define FILE_MAX  (CODE_MEMOS * LINE_SIZE + LINE_SIZE)
 
-/* The cache folder; false if nobody says where the user's home is. */
-static bool cache_folder(char path[static PATH_SIZE])
-{
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    int length = -1;
-
-    if (cache != NULL && cache[0] == '/')
-        length = snprintf(path, PATH_SIZE, "%s/muster", cache);
-    else if (home != NULL && home[0] == '/')
-        length = snprintf(path, PATH_SIZE, "%s/.cache/muster", home);
-    return length > 0 && (size_t)length < PATH_SIZE;
-}
-
-static bool file_path(const char *folder, char path[static PATH_SIZE])
-{
-    const int length = snprintf(path, PATH_SIZE, "%s/certificates", folder);
-
-    return length > 0 && (size_t)length < PATH_SIZE;
-}
-
 /* Another version may draw other coefficients for the same key. */
 static int put_head(char *line)
 {
@@ -89,14 +68,13 @@ static void parse(struct code_memory *memory, const char *text)
 
 void certificates_load(struct code_memory *memory)
 {
-    char folder[PATH_SIZE];
     char path[PATH_SIZE];
     struct why ignored = {0};
     uint8_t *text = NULL;
     size_t size = 0;
 
     *memory = (struct code_memory){0};
-    if (!cache_folder(folder) || !file_path(folder, path) ||
+    if (!file_cache_path("/certificates", path, sizeof path) ||
         file_check_private(path, &ignored) != ERR_OK ||
         file_read(path, FILE_MAX, &text, &size, &ignored) != ERR_OK)
         return;
@@ -129,7 +107,8 @@ void certificates_save(const struct code_memory *memory)
     struct why ignored = {0};
     size_t size;
 
-    if (!cache_folder(folder) || !file_path(folder, path) ||
+    if (!file_cache_path("", folder, sizeof folder) ||
+        !file_cache_path("/certificates", path, sizeof path) ||
         file_make_folder(folder, &ignored) != ERR_OK)
         return;
     size = put_all(memory, text);

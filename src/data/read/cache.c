@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/hex.h"
 #include "base/mem.h"
 #include "data/rows/labels.h"
 #include "data/rows/rounding.h"
@@ -366,23 +367,6 @@ static enum err hash_source(const struct source_options *options, bool content,
     return err;
 }
 
-static bool digest_read(const char *text, struct digest *digest)
-{
-    for (uint32_t i = 0; i < 2 * DIGEST_BYTES; i++) {
-        static const char digits[] = "0123456789abcdef";
-        const char *const digit =
-            text[i] == '\0' ? NULL : strchr(digits, text[i]);
-
-        if (digit == NULL)
-            return false;
-        if (i % 2 == 0)
-            digest->bytes[i / 2] = 0;
-        digest->bytes[i / 2] =
-            (uint8_t)(digest->bytes[i / 2] << 4 | (digit - digits));
-    }
-    return true;
-}
-
 /* The key that the note of an unchanged file leads to. */
 static bool read_note(const char *path, struct digest *key)
 {
@@ -393,7 +377,8 @@ static bool read_note(const char *path, struct digest *key)
     if (file_read_private(path, 2 * DIGEST_BYTES + 1, &text, &size, NULL) !=
         ERR_OK)
         return false;
-    good = size >= 2 * DIGEST_BYTES && digest_read((const char *)text, key);
+    good = size >= 2 * DIGEST_BYTES &&
+           hex_get((const char *)text, DIGEST_BYTES, key->bytes);
     mem_free(text);
     return good;
 }
@@ -524,7 +509,7 @@ static enum err load_columns(const struct cache_place *place,
         return say_damaged(place, why);
     }
     found = hash_bytes(text + head, size - head);
-    if (!digest_read((const char *)text, &said) ||
+    if (!hex_get((const char *)text, DIGEST_BYTES, said.bytes) ||
         !digest_equal(&said, &found) ||
         encoder_from_text(encoder, (const char *)text + head, size - head,
                           NULL) != ERR_OK)

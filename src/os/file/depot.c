@@ -328,11 +328,9 @@ static int write_piece(const struct depot *depot, const char *name,
         error = errno;
     if (close(fd) != 0 && error == 0)
         error = errno;
-    if (error == 0 && renameat(depot->fd, BESIDE, depot->fd, name) != 0)
-        error = errno;
     if (error != 0)
         (void)unlinkat(depot->fd, BESIDE, 0);
-    return error;
+    return error != 0 ? error : file_take_place(depot->fd, BESIDE, name);
 }
 
 /* What is there under the name, damaged or not; 0: nothing. */
@@ -405,15 +403,5 @@ enum err depot_put(struct depot *depot, const struct digest *digest,
 
 bool depot_default(char *path, size_t capacity)
 {
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    int size;
-
-    if (cache != NULL && cache[0] == '/')
-        size = snprintf(path, capacity, "%s/muster/chunks", cache);
-    else if (home != NULL && home[0] == '/')
-        size = snprintf(path, capacity, "%s/.cache/muster/chunks", home);
-    else
-        return false;
-    return size > 0 && (size_t)size < capacity;
+    return file_cache_path("/chunks", path, capacity);
 }

@@ -244,22 +244,45 @@ bool file_read_link(const char *path, char *out, size_t capacity)
     return fits;
 }
 
+int file_rename(int folder, const char *from, const char *to)
+{
+    return renameat(folder, from, folder, to) == 0 ? 0 : errno;
+}
+
+int file_take_place(int folder, const char *from, const char *to)
+{
+    const int error = file_rename(folder, from, to);
+
+    if (error != 0)
+        (void)unlinkat(folder, from, 0);
+    return error;
+}
+
+bool file_cache_path(const char *under, char *path, size_t capacity)
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    int size = -1;
+
+    if (cache != NULL && cache[0] == '/')
+        size = snprintf(path, capacity, "%s/muster%s", cache, under);
+    else if (home != NULL && home[0] == '/')
+        size = snprintf(path, capacity, "%s/.cache/muster%s", home, under);
+    return size > 0 && (size_t)size < capacity;
+}
+
 enum err file_link_atomic(const char *target, const char *path, struct why *why)
 {
     char temporary[PATH_SIZE];
+    int error;
 
     if (snprintf(temporary, sizeof temporary, "%s.tmp.%016" PRIx64, path,
                  random_u64()) >= (int)sizeof temporary)
         return file_write_failed(why, path, ENAMETOOLONG);
     if (symlink(target, temporary) != 0)
         return file_write_failed(why, path, errno);
-    if (rename(temporary, path) != 0) {
-        const int error = errno;
-
-        (void)unlink(temporary);
-        return file_write_failed(why, path, error);
-    }
-    return ERR_OK;
+    error = file_take_place(AT_FDCWD, temporary, path);
+    return error == 0 ? ERR_OK : file_write_failed(why, path, error);
 }
 
 void file_names(const char *folder,

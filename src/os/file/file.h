@@ -45,6 +45,15 @@ bool file_exists(const char *path);
 bool file_absolute(const char *path, char *out, size_t capacity);
 /* What a symbolic link says; false if it is none, or too long. */
 bool file_read_link(const char *path, char *out, size_t capacity);
+/* One file takes another's name, both in the open `folder` (AT_FDCWD: by their
+ * paths).  0, or an errno. */
+MUST_CHECK int file_rename(int folder, const char *from, const char *to);
+/* The end of writing beside and renaming: if it fails, `from` is removed. */
+MUST_CHECK int file_take_place(int folder, const char *from, const char *to);
+/* Where this user's caches lie (XDG), and `under` it: "", "/chunks".  False if
+ * nobody says where, or it is too long. */
+bool file_cache_path(const char *under, char *path, size_t capacity);
+
 /* A symbolic link to `target` in the place of whatever is at `path`. */
 MUST_CHECK enum err file_link_atomic(const char *target, const char *path,
                                      struct why *why);

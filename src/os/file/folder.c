@@ -159,14 +159,14 @@ static enum err folder_rename(struct disk *disk, const char *from,
                               const char *to)
 {
     struct folder *folder = folder_of(disk);
+    int error;
 
     check_name(from);
     check_name(to);
     if (is_append(folder, from) || is_append(folder, to))
         forget_append(folder);
-    if (renameat(folder->fd, from, folder->fd, to) != 0)
-        return failed(errno);
-    return ERR_OK;
+    error = file_rename(folder->fd, from, to);
+    return error == 0 ? ERR_OK : failed(error);
 }
 
 static enum err folder_sync_folder(struct disk *disk)

@@ -404,11 +404,11 @@ static int take_place(const struct output *output)
     if (output->temporary[0] == '\0')
         return 0;
     error = open_parent(output->path, &parent);
-    if (error == 0 && rename(output->temporary, output->path) != 0)
-        error = errno;
     if (error != 0)
         drop_temporary(output);
-    else if (parent >= 0)
+    else
+        error = file_take_place(AT_FDCWD, output->temporary, output->path);
+    if (error == 0 && parent >= 0)
         error = sync_file(parent);
     if (parent >= 0)
         (void)close(parent);
@@ -493,7 +493,7 @@ enum err output_place(const char *part, const char *target, struct why *why)
         error = sync_file(fd);
     if (fd >= 0)
         (void)close(fd);
-    if (error == 0 && rename(part, target) != 0)
-        error = errno;
+    if (error == 0) /* If that fails `part` stays: it may be half a day's. */
+        error = file_rename(AT_FDCWD, part, target);
     return error == 0 ? ERR_OK : file_write_failed(why, target, error);
 }

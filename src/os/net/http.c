@@ -315,7 +315,7 @@ static enum err transfer(struct fetch *fetch, struct why *why)
     CURLcode code;
     long status = 0;
 
-    fetch->curl = curl_easy_init();
+    fetch->curl = web_handle();
     if (fetch->curl == NULL || !condition(fetch) || !configure(fetch)) {
         curl_easy_cleanup(fetch->curl);
         curl_slist_free_all(fetch->headers);
@@ -468,7 +468,6 @@ enum err http_download(const struct http_options *options,
     enum err err = choose_names(&fetch, why);
 
     web_hide_password(options->url, fetch.shown, sizeof fetch.shown);
-    web_prepare();
     if (err == ERR_OK)
         err = fetch_part(&fetch, &made, why);
     if (err == ERR_STALE) {

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "os/file/file.h"
 #include "os/file/output.h"
@@ -87,28 +88,6 @@ bool token_key_of(const struct token *cluster, const char *name,
     return hkdf(cluster->key, info, key);
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return -1;
-}
-
-static bool parse_key(const char *text, uint8_t key[TOKEN_KEY_BYTES])
-{
-    for (uint32_t i = 0; i < TOKEN_KEY_BYTES; i++) {
-        const int high = hex_digit(text[2 * i]);
-        const int low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
-
-        if (low < 0)
-            return false;
-        key[i] = (uint8_t)(high * 16 + low);
-    }
-    return true;
-}
-
 /* "muster-token-1 NAME HEX64" and nothing else but a newline. */
 static bool parse(const char *text, struct token *token)
 {
@@ -127,7 +106,7 @@ static bool parse(const char *text, struct token *token)
     token->name[size] = '\0';
     text = space + 1;
     if (!name_valid(token->name) || strlen(text) < HEX_DIGITS ||
-        !parse_key(text, token->key))
+        !hex_get(text, TOKEN_KEY_BYTES, token->key))
         return false;
     text += HEX_DIGITS;
     return *text == '\0' || strcmp(text, "\n") == 0;
@@ -182,20 +161,20 @@ static enum err write_token(const char *path, enum output_way way,
                             const struct token *token, struct why *why)
 {
     char line[sizeof TOKEN_MAGIC + TOKEN_NAME_SIZE + HEX_DIGITS + 4];
-    int at = snprintf(line, sizeof line, "%s %s ", TOKEN_MAGIC, token->name);
+    char key[HEX_DIGITS + 1];
+    int size;
     struct output *output;
     enum err err;
 
-    for (uint32_t i = 0; i < TOKEN_KEY_BYTES; i++)
-        at += snprintf(line + at, sizeof line - (size_t)at, "%02x",
-                       token->key[i]);
-    at += snprintf(line + at, sizeof line - (size_t)at, "\n");
+    size = snprintf(line, sizeof line, "%s %s %s\n", TOKEN_MAGIC, token->name,
+                    hex_put(token->key, TOKEN_KEY_BYTES, key));
     err = output_open(&output, path, way, 0600, why);
     if (err == ERR_OK) {
-        output_write(output, line, (size_t)at);
+        output_write(output, line, (size_t)size);
         err = output_commit(output, why);
     }
     OPENSSL_cleanse(line, sizeof line);
+    OPENSSL_cleanse(key, sizeof key);
     return err;
 }
 

@@ -39,11 +39,12 @@ static void init_once(void)
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-void web_prepare(void)
+CURL *web_handle(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     (void)pthread_once(&once, init_once);
+    return curl_easy_init();
 }
 
 static bool is_sealed(const char *url)
@@ -92,10 +93,9 @@ enum err web_new(struct web **web)
 {
     struct web *made = mem_new(1, sizeof *made);
 
-    web_prepare();
     if (made == NULL)
         return ERR_NOMEM;
-    made->curl = curl_easy_init();
+    made->curl = web_handle();
     if (made->curl == NULL) {
         mem_free(made);
         return ERR_NOMEM;

@@ -7,8 +7,8 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 
-/* Before the first transfer; any number of times, from any thread. */
-void web_prepare(void);
+/* A handle for transfers, from any thread; NULL: out of memory. */
+CURL *web_handle(void);
 /* Where to, and by which roads: who asks for a seal (https) is not led to where
  * there is none. */
 bool web_set_address(CURL *curl, const char *url);

@@ -5,12 +5,12 @@
  * orders what both sides read and write in between.
  */
 #include <pthread.h>
-#include <signal.h>
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "os/run/loop.h"
 #include "os/run/loop_parts.h"
+#include "os/run/thread.h"
 
 struct task {
     uv_async_t async;
@@ -63,20 +63,6 @@ static void task_reported(uv_async_t *async)
     task->done(task->context);
 }
 
-/* Signals are for the loop's thread. */
-static int task_thread(struct task *task)
-{
-    sigset_t all, old;
-    int error;
-
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* Its own, see os/run/pages.h. */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&task->thread, NULL, task_main, task);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error;
-}
-
 static void task_release(uv_handle_t *handle)
 {
     struct task *task = handle->data;
@@ -103,7 +89,7 @@ enum err task_new(struct loop *loop, loop_callback work, loop_callback done,
     made->context = context;
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->wake, NULL);
-    if (task_thread(made) != 0) {
+    if (thread_masked(&made->thread, task_main, made) != 0) {
         uv_close((uv_handle_t *)&made->async, task_release);
         return ERR_NOMEM;
     }

@@ -23,22 +23,28 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
+int thread_masked(pthread_t *id, void *(*main)(void *), void *context)
+{
+    sigset_t all, old;
+    int error;
+
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    error = pthread_create(id, NULL, main, context);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error;
+}
+
 enum err thread_start(loop_callback main, void *context, struct thread **thread)
 {
     struct thread *made = mem_new(1, sizeof *made);
-    sigset_t all, old;
-    int error;
 
     if (made == NULL)
         return ERR_NOMEM;
     made->main = main;
     made->context = context;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* Its own, see os/run/pages.h. */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&made->id, NULL, thread_main, made);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error != 0) {
+    if (thread_masked(&made->id, thread_main, made) != 0) {
         mem_free(made);
         return ERR_NOMEM;
     }

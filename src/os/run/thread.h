@@ -14,7 +14,12 @@
 struct thread;
 struct bell;
 
-/* It takes no signals: they are for the user's threads. */
+/* A thread that takes no signals, which are for the thread that owns the loop,
+ * but SIGBUS, which is its own (os/run/pages.h).  0, or an errno. */
+MUST_CHECK int thread_masked(pthread_t *id, void *(*main)(void *),
+                             void *context);
+
+/* The same with a loop's callback. */
 MUST_CHECK enum err thread_start(loop_callback main, void *context,
                                  struct thread **thread);
 void thread_join(struct thread *thread); /* Accepts NULL; frees it. */

@@ -8,11 +8,11 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "os/run/thread.h"
 
 struct hand {
     struct threads *pool;
@@ -100,20 +100,6 @@ static void threads_run(struct pool *base, pool_item item, void *context,
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Signals are for the thread that owns the loop. */
-static int start_quietly(struct hand *hand)
-{
-    sigset_t all, old;
-    int error;
-
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* Its own, see os/run/pages.h. */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&hand->thread, NULL, hand_main, hand);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error;
-}
-
 enum err threads_new(uint32_t threads, struct pool **pool)
 {
     struct threads *made;
@@ -129,7 +115,8 @@ enum err threads_new(uint32_t threads, struct pool **pool)
     made->hands = mem_new(threads, sizeof *made->hands);
     for (uint32_t i = 0; made->hands != NULL && i + 1 < threads; i++) {
         made->hands[i] = (struct hand){.pool = made, .number = i + 1};
-        if (start_quietly(&made->hands[i]) != 0)
+        if (thread_masked(&made->hands[i].thread, hand_main, &made->hands[i]) !=
+            0)
             break;
         made->started++;
     }

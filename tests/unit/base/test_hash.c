@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/hex.h"
 
 static void assert_hex(const struct digest *digest, const char *hex)
 {
@@ -74,12 +75,29 @@ static void test_numbers_are_canonical(void **state)
     assert_true(digest_equal(&by_value, &integer));
 }
 
+static void test_hex(void **state)
+{
+    const uint8_t bytes[] = {0x00, 0x9f, 0xa0, 0xff};
+    uint8_t back[sizeof bytes] = {1, 1, 1, 1};
+    char text[2 * sizeof bytes + 1];
+
+    (void)state;
+    assert_string_equal(hex_put(bytes, sizeof bytes, text), "009fa0ff");
+    assert_true(hex_get("009Fa0fF and more", sizeof back, back));
+    assert_memory_equal(back, bytes, sizeof bytes);
+    assert_false(hex_get("009fa0f", sizeof back, back));
+    assert_false(hex_get("009fa0fg", sizeof back, back));
+    assert_false(hex_get("", sizeof back, back));
+    assert_true(hex_get("", 0, back));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_examples),
         cmocka_unit_test(test_pieces_equal_whole),
         cmocka_unit_test(test_numbers_are_canonical),
+        cmocka_unit_test(test_hex),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
