@@ -155,6 +155,7 @@ static struct sgd_row part_read(void *context, uint32_t i)
     const struct reading_row read = part_row(&alone->part, i);
 
     return (struct sgd_row){.value = read.value,
+                            .wide = read.wide,
                             .index = read.index,
                             .count = read.count,
                             .y = read.y,
