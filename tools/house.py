@@ -32,9 +32,11 @@ FIELDS_SHOWN = 35  # Structs with as many are shown.
 # it checks what it does not share.
 SUMS = r"tally_add_chunk|problem_add\w*|problem_residuals|local_run"
 SUMMERS = ("math/", "model/", "optim/", "eval/", "sim/oracle.c",
-           "sim/averages.c")
-# What others may know of src/eval: the table and what asks it.
-EVAL_FACE = {"eval/evaluator.h", "eval/registry.h"}
+           "sim/averages.c", "sim/followed.c")
+# What others may know of src/eval: the table, what asks it, and what an
+# evaluator is made from: its brief, a user's function.
+EVAL_FACE = {"eval/evaluator.h", "eval/registry.h", "eval/briefs.h",
+             "eval/user.h"}
 
 # Sentences that refuse a choice because of another one.
 REFUSAL = re.compile(r"\b(?:do(?:es)? not go|goes(?: only)?) with\b")

@@ -10,15 +10,16 @@
 #include "api/training.h"
 #include "base/check.h"
 #include "base/mem.h"
+#include "eval/briefs.h"
+#include "eval/registry.h"
 #include "math/exact/follow.h"
-#include "node/eval/user.h"
 #include "os/run/threads.h"
 
 struct alone {
     const struct muster_options *options;
     struct user_function user;
     struct pool *pool;
-    struct user_compute compute;
+    struct evaluator *evaluator;
     struct follow follow;
     struct optim optim;
     struct tally total;
@@ -44,11 +45,9 @@ static bool wants_more(const struct alone *a)
 /* Once over all chunks on the present scale. */
 static enum err sum_chunks(struct alone *a, const struct evaluation *what)
 {
-    const struct compute_work work = {
+    const struct computation asked = {
+        .what = *what,
         .end = a->user.chunks,
-        .kind = what->kind,
-        .weights = what->w,
-        .v = what->v,
         .exponent = a->exponent,
         .tally = &a->total,
     };
@@ -58,7 +57,7 @@ static enum err sum_chunks(struct alone *a, const struct evaluation *what)
     if (err != ERR_OK)
         return err;
     tally_clear(&a->total);
-    return user_compute_run(&a->compute, &work, NULL);
+    return evaluator_run(a->evaluator, &asked, NULL);
 }
 
 static enum scale_verdict judge(struct alone *a, const struct evaluation *what,
@@ -136,13 +135,16 @@ static enum err loop(struct alone *a, struct why *why)
 static enum err open_all(struct alone *a, const struct optim_options *optim)
 {
     const uint32_t dims = follow_dims(a->user.dims);
+    const struct shelf shelf = {.user = &a->user};
+    uint8_t room[BRIEF_MAX];
+    const struct brief brief = brief_user(room, &a->user);
     enum err err = ERR_OK;
 
     a->pool = pool_serial();
     if (a->options->threads > 1)
         err = threads_new(a->options->threads, &a->pool);
     if (err == ERR_OK)
-        err = user_compute_init(&a->compute, &a->user, a->pool);
+        err = evaluator_open(&brief, &shelf, a->pool, &a->evaluator);
     if (err == ERR_OK)
         err = follow_init(&a->follow, a->user.dims, a->user.chunks);
     if (err == ERR_OK)
@@ -158,7 +160,7 @@ static enum err open_all(struct alone *a, const struct optim_options *optim)
 
 static void close_all(struct alone *a)
 {
-    user_compute_close(&a->compute);
+    evaluator_close(a->evaluator);
     follow_close(&a->follow);
     tally_close(&a->total);
     optim_close(&a->optim);

@@ -8,6 +8,7 @@
 
 #include "api/options.h"
 #include "api/training.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "core/run/journal.h"
 #include "node/arithmetic.h"

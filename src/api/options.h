@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 #include "code/code.h"
+#include "eval/user.h"
 #include "muster.h"
-#include "node/eval/user.h"
 #include "optim/optim.h"
 
 /* Fields of a later version than the program's are zero.  ERR_UNKNOWN: a

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/flag.h"
 #include "cli/cli.h"
 #include "cli/report/recorder.h"
 #include "cli/report/trace_file.h"

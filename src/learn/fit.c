@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "node/eval/evaluate.h"
+#include "node/fixed/evaluate.h"
 #include "node/fixed/single.h"
 #include "node/host/keep.h"
 #include "os/clock.h"

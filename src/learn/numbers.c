@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "learn/habit.h"
 #include "learn/rows.h"
-#include "node/eval/evaluate.h"
+#include "node/fixed/evaluate.h"
 
 #define DEFAULT_ACCURACY 1e-10
 #define KINKS_ACCURACY   1e-3 /* Proved, and each digit costs. */

@@ -250,9 +250,7 @@ static void judge(struct world *world, const struct action *action)
     struct sim_coordinator *coordinator = &world->coordinator;
     const struct computation *asked = &action->computation;
 
-    coordinator->judge_err =
-        oracle_compute(&world->oracle, world->options->problem, &asked->what,
-                       asked->exponent, asked->first, asked->end, asked->tally);
+    coordinator->judge_err = sim_compute_judge(world, asked);
     world_push(world, (struct happening){.at = world->now +
                                                world->options->chunk_us *
                                                    (asked->end - asked->first),

@@ -40,7 +40,7 @@ void followed_close(struct followed *followed)
 /* The function: a chunk's values to `values`. */
 static enum err call_function(struct followed *followed,
                               const struct followed_call *call, uint32_t chunk,
-                              double *loss)
+                              double *values, double *loss)
 {
     struct tally *one = &followed->one;
     enum err err;
@@ -51,9 +51,9 @@ static enum err call_function(struct followed *followed,
     problem_settle(call->problem, call->scratch, one);
     if (err != ERR_OK)
         return err;
-    (void)tally_gradient(one, followed->exponent, followed->values);
+    (void)tally_gradient(one, followed->exponent, values);
     for (uint32_t j = 0; j < followed->dims; j++)
-        followed->values[j] = ldexp(followed->values[j], followed->shift);
+        values[j] = ldexp(values[j], followed->shift);
     *loss = ldexp(tally_loss_value(one, followed->exponent), followed->shift);
     return ERR_OK;
 }
@@ -70,7 +70,7 @@ enum err followed_add(struct followed *followed,
     for (uint32_t chunk = first; chunk < end && err == ERR_OK; chunk++) {
         double loss = 0;
 
-        err = call_function(followed, call, chunk, &loss);
+        err = call_function(followed, call, chunk, followed->values, &loss);
         if (err == ERR_OK && !follow_measure(followed->dims, chunks, exponent,
                                              loss, followed->values))
             err = ERR_TOOBIG;
@@ -80,6 +80,64 @@ enum err followed_add(struct followed *followed,
     }
     return err;
 }
+
+/* --- the same for an evaluator -------------------------------------------- */
+
+/* What it cannot evaluate is not finite. */
+static int answer(struct followed_function *function,
+                  const struct evaluation *what, uint32_t chunk, double *values,
+                  double *loss)
+{
+    const struct followed_call call = {.problem = &function->problem,
+                                       .bounds = function->bounds,
+                                       .round = function->round,
+                                       .what = what,
+                                       .scratch = function->scratch};
+    struct followed *followed = function->followed;
+    enum err err =
+        bounds_exponents(call.bounds, call.problem, what, followed->exponent);
+
+    if (err == ERR_OK)
+        err = problem_round_prepare(function->round, call.problem, what);
+    if (err == ERR_OK)
+        err = call_function(followed, &call, chunk, values, loss);
+    if (err != ERR_OK)
+        values[0] = HUGE_VAL;
+    return 0;
+}
+
+static int answer_gradient(void *context, const double *w, uint32_t chunk,
+                           double *gradient, double *loss)
+{
+    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
+
+    return answer(context, &what, chunk, gradient, loss);
+}
+
+static int answer_hessvec(void *context, const double *w, const double *v,
+                          uint32_t chunk, double *product)
+{
+    const struct evaluation what = {.kind = EVALUATE_HESSVEC, .w = w, .v = v};
+    double loss;
+
+    return answer(context, &what, chunk, product, &loss);
+}
+
+struct user_function followed_user(struct followed_function *function)
+{
+    const struct followed *followed = function->followed;
+
+    return (struct user_function){
+        .gradient = answer_gradient,
+        .hessvec = answer_hessvec,
+        .context = function,
+        .dims = followed->dims,
+        .chunks = followed->follow.chunks,
+        .rows = function->problem.data->rows,
+    };
+}
+
+/* --- one machine's loop --------------------------------------------------- */
 
 /* Once over all chunks. */
 static enum scale_verdict try_scale(struct followed *followed,

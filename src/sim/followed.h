@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "eval/user.h"
 #include "math/exact/follow.h"
 #include "math/exact/tally.h"
 #include "model/linear/bounds.h"
@@ -47,6 +48,18 @@ MUST_CHECK enum err followed_add(struct followed *followed,
                                  const struct followed_call *call,
                                  uint32_t first, uint32_t end,
                                  const int16_t *exponent, struct tally *tally);
+
+/* The function as an evaluator calls it: of these rows, with what the oracle
+ * has for it.  Borrowed. */
+struct followed_function {
+    struct followed *followed;
+    struct problem problem;
+    const struct bounds *bounds;
+    struct problem_round *round;
+    void *scratch;
+};
+
+struct user_function followed_user(struct followed_function *function);
 
 /* All chunks on one scale after the other until the sums stand: follow_dims of
  * them, and the loss behind.  ERR_RANGE: no scale fits. */

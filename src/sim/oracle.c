@@ -79,47 +79,19 @@ static enum err memo_add(const struct oracle *oracle, uint32_t step,
     return ERR_OK;
 }
 
-static enum err add_chunks(struct oracle *oracle, const struct problem *problem,
-                           const struct evaluation *what,
-                           const int16_t *exponent, uint32_t first,
-                           uint32_t end, struct tally *tally)
+bool oracle_recall(const struct oracle *oracle, const struct computation *asked)
 {
-    const struct followed_call call = {.problem = problem,
-                                       .bounds = &oracle->bounds,
-                                       .round = &oracle->round,
-                                       .what = what,
-                                       .scratch = oracle->scratch};
-    enum err err = problem_round_prepare(&oracle->round, problem, what);
-
-    if (err == ERR_OK && oracle->followed.on)
-        return followed_add(&oracle->followed, &call, first, end, exponent,
-                            tally);
-    for (uint32_t chunk = first; chunk < end && err == ERR_OK; chunk++)
-        err = problem_add(problem, &oracle->round, what, chunk, exponent,
-                          oracle->scratch, tally);
-    problem_settle(problem, oracle->scratch, tally);
-    return err;
-}
-
-enum err oracle_compute(struct oracle *oracle, const struct problem *problem,
-                        const struct evaluation *what, const int16_t *exponent,
-                        uint32_t first, uint32_t end, struct tally *tally)
-{
-    const bool memory = problem == oracle->problem;
-    const uint32_t at =
-        memory ? memo_find(oracle, what, exponent) : oracle->known;
+    const uint32_t at = memo_find(oracle, &asked->what, asked->exponent);
     enum err err = ERR_OK;
 
-    CHECK(end <= oracle->chunks);
-    if (problem == NULL) {
-        chunkset_add_range(&tally->chunks, first, end);
-        return ERR_OK;
-    }
     if (at == oracle->known)
-        return add_chunks(oracle, problem, what, exponent, first, end, tally);
-    for (uint32_t chunk = first; chunk < end && err == ERR_OK; chunk++)
-        err = memo_add(oracle, at, chunk, tally);
-    return err;
+        return false;
+    tally_fill(asked->tally);
+    for (uint32_t chunk = asked->first; chunk < asked->end && err == ERR_OK;
+         chunk++)
+        err = memo_add(oracle, at, chunk, asked->tally);
+    CHECK(err == ERR_OK); /* It was empty. */
+    return true;
 }
 
 /* --- steps of a part alone ----------------------------------------------- */

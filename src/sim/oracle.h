@@ -59,17 +59,14 @@ MUST_CHECK enum err oracle_init(struct oracle *oracle,
                                 const int *shift);
 void oracle_close(struct oracle *oracle);
 
-/* Add chunks [first, end) at w to the tally, from memory where w is known.
- * `problem` is oracle->problem, or a worker's copy of it. */
-MUST_CHECK enum err oracle_compute(struct oracle *oracle,
-                                   const struct problem *problem,
-                                   const struct evaluation *what,
-                                   const int16_t *exponent, uint32_t first,
-                                   uint32_t end, struct tally *tally);
+/* If the gradient at these weights is remembered, carry the computation out
+ * from memory. */
+bool oracle_recall(const struct oracle *oracle,
+                   const struct computation *asked);
 
 /* Average number `round` of a job of code `local`: the steps of chunks [first,
- * end) of `problem` (this one's, or a worker's copy; NULL as above) by
- * themselves.  out[dims + 1] as in optim/local.h. */
+ * end) of `problem` (NULL as above) by themselves.  out[dims + 1] as in
+ * optim/local.h. */
 MUST_CHECK enum err oracle_local(struct oracle *oracle,
                                  const struct problem *problem, uint32_t round,
                                  const double *w, uint32_t first, uint32_t end,

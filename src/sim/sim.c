@@ -191,6 +191,7 @@ static void close_world(struct world *world)
     network_close(world);
     heap_close(&world->heap);
     checker_close(&world->checker);
+    sim_evaluator_close(&world->evaluator);
     oracle_close(&world->oracle);
     actions_close(&world->actions);
     codec_room_close(&world->room);

@@ -72,8 +72,7 @@ static void compute(struct world *world, uint32_t index,
 
     CHECK(!computation->active);
     check_home(world, index, asked);
-    if (evaluation_is_product(asked->what.kind))
-        sim_block_take(world, worker, &asked->share);
+    sim_compute_begin(world, worker, asked);
     *computation = (struct sim_computation){
         .active = true,
         .number = computation->number + 1,
@@ -115,71 +114,21 @@ static void call_off(struct world *world, uint32_t index)
                                          .number = computation->number});
 }
 
-static enum err compute_own(struct world *world, struct sim_worker *worker,
-                            uint32_t end)
-{
-    const struct computation *computation = &worker->computation.asked;
-    struct problem own = *world->options->problem;
-
-    own.data = &worker->data;
-    for (uint32_t chunk = computation->first; chunk < end; chunk++) {
-        if (!chunkset_has(&worker->data.present, chunk)) {
-            checker_violate(&world->checker,
-                            "worker computes chunk %u, which it was never "
-                            "sent",
-                            chunk);
-            return ERR_NOTFOUND;
-        }
-    }
-    return oracle_compute(&world->oracle, &own, &computation->what,
-                          computation->exponent, computation->first, end,
-                          computation->tally);
-}
-
-/* Its own steps, on its own rows.  What was called off is not begun. */
-static enum err step_alone(struct world *world, struct sim_worker *worker)
-{
-    const struct computation *computation = &worker->computation.asked;
-    struct problem own;
-
-    if (worker->computation.cancelled)
-        return ERR_CANCELLED;
-    if (world->options->problem == NULL)
-        return oracle_local(&world->oracle, NULL, computation->step,
-                            computation->what.w, computation->first,
-                            computation->end, computation->vector);
-    own = *world->options->problem;
-    if (!worker->resident)
-        own.data = &worker->data;
-    return oracle_local(&world->oracle, &own, computation->step,
-                        computation->what.w, computation->first,
-                        computation->end, computation->vector);
-}
-
 static enum err carry_out(struct world *world, struct sim_worker *worker)
 {
-    const struct computation *computation = &worker->computation.asked;
-    /* What was called off leaves a part of the sum behind. */
-    const uint32_t end = worker->computation.cancelled ? computation->first + 1
-                                                       : computation->end;
-    enum err err;
+    struct computation asked = worker->computation.asked;
+    const bool cancelled = worker->computation.cancelled;
+    enum err err = ERR_OK;
 
-    if (computation->tally != NULL)
-        tally_fill(computation->tally);
-    if (evaluation_is_product(computation->what.kind) &&
-        worker->computation.cancelled)
-        return ERR_CANCELLED;
-    if (evaluation_is_product(computation->what.kind))
-        err = sim_block_multiply(world, worker);
-    else if (computation->what.kind == EVALUATE_LOCAL)
-        err = step_alone(world, worker);
-    else if (worker->resident)
-        err = oracle_compute(&world->oracle, world->options->problem,
-                             &computation->what, computation->exponent,
-                             computation->first, end, computation->tally);
-    else
-        err = compute_own(world, worker, end);
-    return worker->computation.cancelled ? ERR_CANCELLED : err;
+    /* What was called off leaves a part of the sum behind; what is none is not
+     * begun. */
+    if (cancelled)
+        asked.end = asked.first + 1;
+    if (!cancelled || (!evaluation_is_product(asked.what.kind) &&
+                       asked.what.kind != EVALUATE_LOCAL))
+        err = sim_compute(world, worker, &asked);
+    sim_compute_end(world, worker);
+    return cancelled ? ERR_CANCELLED : err;
 }
 
 /* --- what the machine asks for ------------------------------------------- */
@@ -206,8 +155,7 @@ static void store(struct world *world, uint32_t index,
     const struct msg_data *data = &action->msg.data;
 
     if (action->share.block != 0) {
-        sim_block_take(world, worker, &action->share);
-        sim_block_store(world, worker, data);
+        sim_compute_store(world, worker, &action->share, data);
         return;
     }
     CHECK(worker->has_data);
@@ -409,6 +357,7 @@ static void end_life(struct world *world, uint32_t index)
     worker->computation.active = false;
     worker->inbox.full_until = 0;
     worker_close(&worker->machine);
+    sim_evaluator_close(&worker->evaluator);
     process_end(world, &worker->process);
     if (world->mending)
         world_start_later(world, index, MEND_US);
@@ -487,7 +436,6 @@ void sim_worker_start(struct world *world, uint32_t index)
     worker->caller.conn = CONN_NONE;
     if (worker->has_data)
         chunkset_clear(&worker->data.present);
-    sim_block_drop(worker);
     made.resident = worker->resident && options->home_count == 0;
     made.keeps = worker->keeps || options->shared;
     if (worker->resident)
@@ -532,7 +480,7 @@ void sim_workers_close(struct world *world)
         chunkset_close(&worker->disk);
         mem_free(worker->inbox.vectors);
         mem_free(worker->inbox.exponent);
-        sim_block_drop(worker);
+        sim_evaluator_close(&worker->evaluator);
     }
     mem_free(world->workers);
     world->workers = NULL;

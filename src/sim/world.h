@@ -5,6 +5,7 @@
  *   coordinator.c  its process and disk jobs    worker.c    its processes
  *   relay.c        the relays between them      world.c     time, trace, digest
  *   faults.c       what goes wrong, and when    inject.c    ... and how
+ *   compute.c      what they compute
  *
  * A process has lives.  What is under way for an earlier life (a timer, a
  * computation, a disk job) carries its number and comes to nothing.
@@ -21,8 +22,8 @@
 #include "core/relay/relay.h"
 #include "core/star/coordinator.h"
 #include "core/worker/worker.h"
-#include "data/rows/coded.h"
 #include "data/rows/dataset.h"
+#include "eval/evaluator.h"
 #include "sim/checker.h"
 #include "sim/disk.h"
 #include "sim/heap.h"
@@ -117,6 +118,13 @@ struct process {
     bool has_life_to_come; /* A HAPPEN_START is in the heap. */
 };
 
+/* src/sim/compute.c. */
+struct sim_evaluator {
+    struct evaluator *made; /* NULL: not yet. */
+    struct followed_function function;
+    struct user_function user; /* Of a followed scale: what is evaluated. */
+};
+
 /* What a worker computes, in virtual time. */
 struct sim_computation {
     bool active, cancelled;
@@ -155,8 +163,7 @@ struct sim_worker {
     bool has_data;
     bool keeps;           /* Chunks it was sent stay on its disk ... */
     struct chunkset disk; /* ... over its lives. */
-    struct coded coded;   /* Or the block of coded data of ... */
-    uint64_t block;       /* ... this name; 0: none. */
+    struct sim_evaluator evaluator; /* Of its own rows or block. */
     uint64_t view_answered;
 };
 
@@ -260,6 +267,7 @@ struct world {
     struct actions actions;
 
     struct oracle oracle;
+    struct sim_evaluator evaluator; /* Of those who have all rows. */
     struct checker checker;
     struct digest data_digest;
     struct digest arithmetic;
@@ -356,16 +364,22 @@ void sim_workers_close(struct world *world);
 /* The next worker that was never started; NODE_NOBODY if all were. */
 uint32_t sim_worker_spare(const struct world *world);
 
-/* --- products.c --- */
-/* Turn to the block that the action speaks of. */
-void sim_block_take(struct world *world, struct sim_worker *worker,
-                    const struct block_share *share);
-void sim_block_store(struct world *world, struct sim_worker *worker,
-                     const struct msg_data *data);
-void sim_block_drop(struct sim_worker *worker);
-/* The product at hand. */
-MUST_CHECK enum err sim_block_multiply(struct world *world,
-                                       struct sim_worker *worker);
+/* --- compute.c --- */
+/* What the worker is about to compute; that, when its time has come; and after
+ * it, or instead, the end. */
+void sim_compute_begin(struct world *world, struct sim_worker *worker,
+                       const struct computation *asked);
+MUST_CHECK enum err sim_compute(struct world *world, struct sim_worker *worker,
+                                const struct computation *asked);
+void sim_compute_end(struct world *world, struct sim_worker *worker);
+/* The coordinator's own. */
+MUST_CHECK enum err sim_compute_judge(struct world *world,
+                                      const struct computation *asked);
+/* A strip of coded data arrives. */
+void sim_compute_store(struct world *world, struct sim_worker *worker,
+                       const struct block_share *share,
+                       const struct msg_data *data);
+void sim_evaluator_close(struct sim_evaluator *evaluator);
 /* Strips [first, end) of the block of `link`. */
 void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
                     uint32_t first, uint32_t end);

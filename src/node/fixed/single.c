@@ -8,13 +8,14 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "eval/registry.h"
 #include "model/linear/bounds.h"
-#include "node/eval/compute.h"
-#include "node/eval/evaluate.h"
-#include "node/eval/sequential.h"
+#include "node/fixed/evaluate.h"
+#include "node/fixed/sequential.h"
 
 struct single {
-    struct compute compute;
+    const struct problem *problem;
+    struct evaluator *evaluator;
     struct bounds bounds;
     struct optim optim;
     struct tally tally;
@@ -33,10 +34,11 @@ static enum err single_init(struct single *s, const struct problem *problem,
     const uint32_t chunks = dataset_chunks(problem->data);
     enum err err = bounds_init(&s->bounds, problem->data->stride);
 
+    s->problem = problem;
     if (err == ERR_OK)
         err = bounds_measure_all(&s->bounds, problem, pool, why);
     if (err == ERR_OK)
-        err = compute_init(&s->compute, problem, dims, chunks, pool);
+        err = evaluator_open_problem(problem, pool, &s->evaluator);
     if (err == ERR_OK)
         err = optim_init(&s->optim, options, dims);
     if (err != ERR_OK)
@@ -50,7 +52,7 @@ static enum err single_init(struct single *s, const struct problem *problem,
 
 static void single_close(struct single *s)
 {
-    compute_close(&s->compute);
+    evaluator_close(s->evaluator);
     bounds_close(&s->bounds);
     optim_close(&s->optim);
     tally_close(&s->tally);
@@ -61,25 +63,20 @@ static void single_close(struct single *s)
 /* One evaluation over all chunks, fed. */
 static enum err single_round(struct single *s, const struct evaluation *what)
 {
-    const struct problem *problem = &s->compute.problem;
-    const struct compute_work work = {
-        .first = 0,
-        .end = dataset_chunks(problem->data),
-        .kind = what->kind,
-        .soft = what->soft,
-        .weights = what->w,
-        .v = what->v,
+    const struct computation asked = {
+        .what = *what,
+        .end = dataset_chunks(s->problem->data),
         .exponent = s->exponent,
         .tally = &s->tally,
     };
-    enum err err = bounds_exponents(&s->bounds, problem, what, s->exponent);
+    enum err err = bounds_exponents(&s->bounds, s->problem, what, s->exponent);
 
     if (err != ERR_OK && optim_reject(&s->optim))
         return ERR_OK;
     s->tally.dims = evaluation_dims(what->kind, s->optim.dims);
     tally_clear(&s->tally);
     if (err == ERR_OK)
-        err = compute_run(&s->compute, &work, s->hooks->cancel);
+        err = evaluator_run(s->evaluator, &asked, s->hooks->cancel);
     if (err != ERR_OK)
         return err;
     (void)tally_gradient(&s->tally, s->exponent, s->sum);
@@ -147,7 +144,7 @@ static enum err single_report(const struct single *s,
         .steps = s->optim.step,
         .outcome = optim_outcome(&s->optim),
         .stopped = s->stopped,
-        .hash = problem_hash(&s->compute.problem, weights),
+        .hash = problem_hash(s->problem, weights),
     };
     return ERR_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/flag.h"
 #include "base/mem.h"
 #include "node/host/result_file.h"
 #include "os/clock.h"

@@ -8,14 +8,15 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "node/eval/compute.h"
+#include "eval/registry.h"
+#include "math/exact/tally.h"
 #include "os/run/threads.h"
 
 struct judge_thread {
     struct pool *pool;
-    struct compute compute;
+    struct evaluator *evaluator;
     struct task *task; /* Its thread owns the fields below while busy. */
-    struct compute_work work;
+    struct computation asked;
     uint32_t dims;
     double *w, *v;
     int16_t *exponent;
@@ -28,7 +29,7 @@ static void judge_work(void *context)
 {
     struct judge_thread *judge = context;
 
-    judge->err = compute_run(&judge->compute, &judge->work, NULL);
+    judge->err = evaluator_run(judge->evaluator, &judge->asked, NULL);
 }
 
 static void judge_done(void *context)
@@ -44,8 +45,7 @@ static enum err make(struct judge_thread *judge, const struct problem *problem,
     enum err err = threads_new(1, &judge->pool);
 
     if (err == ERR_OK)
-        err = compute_init(&judge->compute, problem, job->dims, job->chunks,
-                           judge->pool);
+        err = evaluator_open_problem(problem, judge->pool, &judge->evaluator);
     if (err != ERR_OK)
         return err;
     judge->dims = job->dims;
@@ -84,7 +84,7 @@ void judge_free(struct judge_thread *judge)
     if (judge == NULL)
         return;
     task_free(judge->task);
-    compute_close(&judge->compute);
+    evaluator_close(judge->evaluator);
     threads_free(judge->pool);
     mem_free(judge->w);
     mem_free(judge->v);
@@ -94,26 +94,19 @@ void judge_free(struct judge_thread *judge)
 
 void judge_start(struct judge_thread *judge, const struct action *action)
 {
-    const struct evaluation *what = &action->computation.what;
+    struct computation *const asked = &judge->asked;
 
     CHECK(!task_busy(judge->task));
-    memcpy(judge->w, what->w, judge->dims * sizeof *judge->w);
-    if (what->v != NULL)
-        memcpy(judge->v, what->v, judge->dims * sizeof *judge->v);
-    memcpy(judge->exponent, action->computation.exponent,
-           ((size_t)action->computation.tally->dims + 1) *
-               sizeof *judge->exponent);
-    judge->work = (struct compute_work){
-        .first = action->computation.first,
-        .end = action->computation.end,
-        .kind = what->kind,
-        .soft = what->soft,
-        .weights = judge->w,
-        .v = what->v != NULL ? judge->v : NULL,
-        .exponent = judge->exponent,
-        .tally = action->computation.tally,
-        .round = action->computation.round,
-    };
+    *asked = action->computation;
+    memcpy(judge->w, asked->what.w, judge->dims * sizeof *judge->w);
+    asked->what.w = judge->w;
+    if (asked->what.v != NULL) {
+        memcpy(judge->v, asked->what.v, judge->dims * sizeof *judge->v);
+        asked->what.v = judge->v;
+    }
+    memcpy(judge->exponent, asked->exponent,
+           ((size_t)asked->tally->dims + 1) * sizeof *judge->exponent);
+    asked->exponent = judge->exponent;
     task_start(judge->task);
 }
 

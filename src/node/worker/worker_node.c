@@ -1,9 +1,5 @@
 /*
  * worker_node.c - events in, actions out, and the compute thread.
- *
- * The compute thread reads the data set through a copy of its description
- * whose set of present chunks was taken when the piece was started: chunks
- * that arrive meanwhile are written where nobody is reading.
  */
 #include "node/worker/worker_node.h"
 
@@ -14,12 +10,10 @@
 #include "base/flag.h"
 #include "base/mem.h"
 #include "core/worker/worker.h"
+#include "eval/briefs.h"
+#include "eval/registry.h"
 #include "math/exact/follow.h"
-#include "model/linear/problem.h"
 #include "node/arithmetic.h"
-#include "node/eval/compute.h"
-#include "node/eval/local.h"
-#include "node/eval/products.h"
 #include "node/host/farewell.h"
 #include "node/host/outbox.h"
 #include "node/host/posting.h"
@@ -56,7 +50,6 @@ struct node {
     struct codec_room room;
     struct envelope envelope;
     size_t message_max;
-    size_t chunk_max; /* Bytes of a chunk or strip, as it travels. */
     /* The round that is computed from, as it came: its weights are read there,
      * and no other is read from the link before that is over. */
     uint8_t *inbox;          /* message_max bytes; NULL: none came yet. */
@@ -73,11 +66,9 @@ struct node {
     uint16_t port;              /* ... here. */
     const struct dataset *data; /* `own`, or the resident rows. */
     struct pool *pool;
-    struct compute compute;
-    struct user_compute user; /* Instead, if options->user. */
-    struct task *task;        /* Its thread owns the fields below while busy. */
-    struct dataset seen;      /* `data` as it was when the piece was started. */
-    struct compute_work work;
+    struct evaluator *evaluator; /* NULL: the job is not known yet. */
+    struct task *task; /* Its thread owns the fields below while busy. */
+    struct computation work;
     struct tally lent; /* work.tally, where its sums go to the board at once, or
                           to the outbox; */
     struct tally *core_tally; /* ... instead of those of the core's own. */
@@ -85,10 +76,7 @@ struct node {
     bool called_off;  /* ... and was called off meanwhile. */
     uint64_t reading; /* The round on the board that it reads, or INBOX; 0: the
                          core's own. */
-    struct part part; /* Jobs of code `local`: the rows stepped on. */
-    struct local_work local;
-    struct products products; /* Jobs on coded data. */
-    bool lie;                 /* --chaos lie: what is computed is made wrong. */
+    bool lie;         /* --chaos lie: what is computed is made wrong. */
     enum err compute_err;
     int64_t compute_us;
     uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
@@ -423,19 +411,9 @@ static void compute_work(void *context)
     struct node *node = context;
     const time_us began = clock_now_us();
 
-    if (node->options->user != NULL)
-        node->compute_err =
-            user_compute_run(&node->user, &node->work, &node->cancel);
-    else if (node->core.job.products)
-        node->compute_err = products_compute(&node->products, &node->cancel);
-    else if (node->work.kind == EVALUATE_LOCAL)
-        node->compute_err =
-            local_compute(&node->core.job.local, &node->part, &node->compute,
-                          &node->local, &node->cancel);
-    else
-        node->compute_err =
-            compute_run(&node->compute, &node->work, &node->cancel);
-    if (node->lie && node->work.kind != EVALUATE_LOCAL)
+    node->compute_err =
+        evaluator_run(node->evaluator, &node->work, &node->cancel);
+    if (node->lie && node->work.tally != NULL)
         tell_lie(node->work.tally);
     node->compute_us = clock_now_us() - began;
 }
@@ -443,13 +421,11 @@ static void compute_work(void *context)
 /* The last piece tells how long the next one takes. */
 static void note_speed(struct node *node)
 {
-    const uint32_t chunks = node->work.end - node->work.first;
-
-    if (node->compute_us > QUICK_US || node->work.kind == EVALUATE_LOCAL)
+    if (node->compute_us > QUICK_US)
         node->quick = 0;
     else if (node->compute_err == ERR_OK)
-        node->quick = chunks;
-    node->quick_kind = node->work.kind;
+        node->quick = node->work.end - node->work.first;
+    node->quick_kind = node->work.what.kind;
 }
 
 /* Of a large model a worker has three vectors: the weights, sums that are
@@ -458,9 +434,9 @@ static void note_speed(struct node *node)
 static uint32_t boxes(const struct node *node)
 {
     const bool more =
-        node->work.kind == EVALUATE_HESSVEC || node->options->user != NULL ||
-        node->chunk_max > SHORT_BYTES ||
-        problem_has_vector(&node->compute.problem, node->work.kind);
+        node->work.what.kind == EVALUATE_HESSVEC ||
+        node->evaluator->shard_max > SHORT_BYTES ||
+        evaluator_has_vector(node->evaluator, node->work.what.kind);
 
     return more && node->lent.dims * sizeof *node->lent.sum > SHORT_BYTES
                ? 1
@@ -473,10 +449,10 @@ static bool lend_sums(struct node *node)
 {
     int64_t *sum = NULL;
 
-    node->lent = *node->work.tally;
     node->core_tally = NULL;
-    if (node->core.coded)
+    if (node->core.coded || node->work.tally == NULL)
         return true;
+    node->lent = *node->work.tally;
     if (node->posts)
         sum = answer_open(node->options->board, node->options->berth,
                           node->lent.dims);
@@ -514,36 +490,19 @@ static void compute_done(void *context)
     struct node *node = context;
     const struct event event = computed(node);
 
-    products_end(&node->products);
+    evaluator_end(node->evaluator);
     if (node->compute_err == ERR_CLOSED)
         finish(node, ERR_CANCELLED, "the function said stop");
     note_speed(node);
     feed(node, &event);
 }
 
-static void do_product(struct node *node, const struct action *action)
-{
-    if (products_begin(&node->products, action) != ERR_OK) {
-        finish(node, ERR_NOMEM, "not enough memory for this job's coded data");
-        return;
-    }
-    node->reading = action->kept;
-    flag_lower(&node->cancel);
-    task_start(node->task);
-}
-
-/* Private rows are cut by themselves: their chunks count from here. */
-static uint32_t first_chunk(const struct node *node)
-{
-    return node->options->owned != NULL ? node->options->owned->first : 0;
-}
-
-/* A user's function is called from no other thread than that one. */
 static void start_compute(struct node *node)
 {
-    node->due = node->options->user == NULL &&
+    node->due = node->evaluator->ops->anywhere &&
                 node->work.end - node->work.first <= node->quick &&
-                node->work.kind == node->quick_kind && node->kept_us < QUICK_US;
+                node->work.what.kind == node->quick_kind &&
+                node->kept_us < QUICK_US;
     if (!node->due)
         task_start(node->task);
 }
@@ -560,33 +519,14 @@ static void resume_compute(struct node *node)
 
 static void do_compute(struct node *node, const struct action *action)
 {
-    if (node->core.job.products) {
-        do_product(node, action);
+    if (evaluator_begin(node->evaluator, &action->computation) != ERR_OK) {
+        finish(node, ERR_NOMEM, "not enough memory for this job's coded data");
         return;
     }
-    node->work = (struct compute_work){
-        .first = action->computation.first - first_chunk(node),
-        .end = action->computation.end - first_chunk(node),
-        .kind = action->computation.what.kind,
-        .soft = action->computation.what.soft,
-        .weights = action->computation.what.w,
-        .v = action->computation.what.v,
-        .round = action->computation.round,
-        .exponent = action->computation.exponent,
-        .tally = action->computation.tally,
-    };
-    node->local = (struct local_work){
-        .first = action->computation.first,
-        .end = action->computation.end,
-        .round = action->computation.step,
-        .weights = action->computation.what.w,
-        .out = action->computation.vector,
-    };
-    node->lie = node->options->chaos != NULL &&
-                chaos_lies(node->options->chaos, node->options->name,
-                           action->computation.step);
-    if (node->data != NULL)
-        chunkset_copy(&node->seen.present, &node->data->present);
+    node->work = action->computation;
+    node->lie =
+        node->options->chaos != NULL &&
+        chaos_lies(node->options->chaos, node->options->name, node->work.step);
     node->reading = action->kept;
     flag_lower(&node->cancel);
     node->stalled = !lend_sums(node);
@@ -602,131 +542,104 @@ static void do_cancel(struct node *node)
     node->stalled = false;
 }
 
-/* A coordinator may describe only what its numbers add up to. */
-static enum err check_job(const struct job *job, const struct dataset *data)
+/* What the job is about, for an evaluator. */
+static enum err describe(const struct job *job, uint8_t room[BRIEF_MAX],
+                         struct brief *brief)
 {
-    if (job->owned)
-        return job->cols == data->cols && job->chunk_rows == data->chunk_rows &&
-                       model_has_outputs(job->model, job->outputs) &&
-                       job->dims == (uint64_t)data->stride * job->outputs &&
-                       job->local.every == 0 && !job->products
-                   ? ERR_OK
-                   : ERR_SHAPE;
-    if (job->rows != data->rows || job->cols != data->cols ||
-        job->chunk_rows != data->chunk_rows ||
-        job->chunks != dataset_chunks(data) ||
-        job->storage != (uint32_t)data->storage)
+    const struct user_function user = {.dims = job->cols,
+                                       .chunks = job->chunks};
+    struct subject subject = {
+        .rows = {.storage = (enum storage)job->storage,
+                 .rows = job->rows,
+                 .cols = job->cols,
+                 .chunk_rows = job->chunk_rows,
+                 .entries = job->entries,
+                 .weighted = job->weighted},
+        .outputs = job->outputs,
+    };
+
+    if (job->model == USER_MODEL) {
+        *brief = brief_user(room, &user);
+        return ERR_OK;
+    }
+    if (!model_has_outputs(job->model, job->outputs))
         return ERR_SHAPE;
-    if (!model_has_outputs(job->model, job->outputs) ||
-        job->dims != (uint64_t)data->stride * job->outputs)
-        return ERR_SHAPE;
-    if (job->local.every > 0 && !local_fits(&job->local, job->dims))
-        return ERR_SHAPE;
+    subject.model = model_ops((enum model_kind)job->model);
+    if (job->products)
+        *brief = brief_products(room, &subject.rows);
+    else if (job->local.every > 0)
+        *brief = brief_local(room, &subject, &job->local);
+    else
+        *brief = brief_linear(room, &subject);
     return ERR_OK;
 }
 
-static enum err open_data(struct node *node, const struct job *job)
+/* The rows that are here, or room for those that come. */
+static enum err open_data(struct node *node, const struct brief *brief)
 {
-    const struct dataset_shape shape = {
-        .storage = (enum storage)job->storage,
-        .rows = job->rows,
-        .cols = job->cols,
-        .chunk_rows = job->chunk_rows,
-        .entries = job->entries,
-        .weighted = job->weighted,
-    };
-    enum err err = ERR_OK;
+    const struct worker_node_options *const options = node->options;
+    const struct evaluator_ops *const ops = evaluator_named(brief);
+    struct dataset_shape shape;
+    enum err err;
 
-    if (job->owned != (node->options->owned != NULL))
-        return ERR_SHAPE;
-    if (node->options->owned != NULL) {
-        node->data = &node->options->owned->data;
-    } else if (node->options->resident != NULL) {
-        node->data = node->options->resident;
-    } else {
-        if (job->rows == 0 || job->cols == 0 || job->chunk_rows == 0)
-            return ERR_SHAPE;
+    node->data =
+        options->owned != NULL ? &options->owned->data : options->resident;
+    if (ops == NULL || ops->shape == NULL || node->data != NULL ||
+        options->user != NULL)
+        return ERR_OK;
+    err = ops->shape(brief, &shape);
+    if (err == ERR_OK)
         err = dataset_init_shape(&node->own, &shape);
-        node->data = &node->own;
-    }
-    if (err == ERR_OK)
-        err = check_job(job, node->data);
+    node->data = &node->own;
     return err;
 }
 
-static enum err open_compute(struct node *node, const struct job *job)
+static enum err open_evaluator(struct node *node, const struct brief *brief)
 {
-    const struct problem problem = {.data = &node->seen,
-                                    .model =
-                                        model_ops((enum model_kind)job->model),
-                                    .isa = node->options->isa,
-                                    .outputs = job->outputs};
-    enum err err;
+    const struct worker_node_options *const options = node->options;
+    const struct shelf shelf = {
+        .data = node->data,
+        .part = options->owned != NULL,
+        .first = options->owned != NULL ? options->owned->first : 0,
+        .user = options->user,
+        .isa = options->isa,
+    };
+    enum err err = threads_new(options->threads, &node->pool);
 
-    node->seen = *node->data;
-    node->seen.present = (struct chunkset){0};
-    err = chunkset_init(&node->seen.present, dataset_chunks(node->data));
     if (err == ERR_OK)
-        err = threads_new(node->options->threads, &node->pool);
-    if (err == ERR_OK)
-        err = compute_init(&node->compute, &problem, job->dims, job->chunks,
-                           node->pool);
-    if (err == ERR_OK && job->local.every > 0)
-        err = part_init(&node->part, &node->compute.problem);
-    if (err == ERR_OK)
-        err =
-            task_new(node->loop, compute_work, compute_done, node, &node->task);
+        err = evaluator_open(brief, &shelf, node->pool, &node->evaluator);
     return err;
 }
 
-/* Coded data: rows, if they are here, are only read to make a block. */
-static enum err open_products(struct node *node, const struct job *job)
+/* A coordinator may describe only what its numbers add up to. */
+static enum err check_job(const struct node *node, const struct job *job)
 {
-    const struct dataset *data = node->options->resident;
-    enum err err;
+    const struct evaluator *const evaluator = node->evaluator;
 
-    if (!products_fit(job, data))
-        return ERR_SHAPE;
-    node->data = data;
-    err = threads_new(node->options->threads, &node->pool);
-    if (err == ERR_OK)
-        products_init(&node->products, job, data, node->options->isa,
-                      node->pool);
-    if (err == ERR_OK)
-        err =
-            task_new(node->loop, compute_work, compute_done, node, &node->task);
-    return err;
-}
-
-static enum err open_user(struct node *node, const struct job *job)
-{
-    const struct user_function *user = node->options->user;
-    enum err err;
-
-    if (job->model != USER_MODEL || job->cols != user->dims ||
-        job->dims != follow_dims(user->dims) || job->outputs != 1 ||
-        job->chunks != user->chunks || job->sum_dims != job->dims ||
-        job->local.every > 0)
-        return ERR_SHAPE;
-    err = threads_new(node->options->threads, &node->pool);
-    if (err == ERR_OK)
-        err = user_compute_init(&node->user, user, node->pool);
-    if (err == ERR_OK)
-        err =
-            task_new(node->loop, compute_work, compute_done, node, &node->task);
-    return err;
+    return job->dims == evaluator->dims && job->sum_dims >= evaluator->sums &&
+                   (job->owned || job->chunks == evaluator->chunks)
+               ? ERR_OK
+               : ERR_SHAPE;
 }
 
 static enum err open_job(struct node *node, const struct job *job)
 {
-    enum err err;
+    uint8_t room[BRIEF_MAX];
+    struct brief brief;
+    enum err err = job->owned == (node->options->owned != NULL)
+                       ? describe(job, room, &brief)
+                       : ERR_SHAPE;
 
-    if (node->options->user != NULL)
-        return open_user(node, job);
-    if (job->products)
-        return open_products(node, job);
-    err = open_data(node, job);
-    return err == ERR_OK ? open_compute(node, job) : err;
+    if (err == ERR_OK)
+        err = open_data(node, &brief);
+    if (err == ERR_OK)
+        err = open_evaluator(node, &brief);
+    if (err == ERR_OK)
+        err = check_job(node, job);
+    if (err == ERR_OK)
+        err =
+            task_new(node->loop, compute_work, compute_done, node, &node->task);
+    return err;
 }
 
 /* For messages of this job. */
@@ -740,12 +653,8 @@ static enum err open_room(struct node *node, const struct job *job)
         return err;
     codec_room_close(&node->room);
     node->room = room;
-    if (job->products)
-        node->chunk_max = products_strip_max(job);
-    else if (node->data != NULL)
-        node->chunk_max = dataset_chunk_bytes_max(node->data);
     node->message_max = codec_message_max(job->dims, job->sum_dims, job->chunks,
-                                          node->chunk_max);
+                                          node->evaluator->shard_max);
     outbox_init(&node->outbox, job->sum_dims);
     return ERR_OK;
 }
@@ -759,15 +668,16 @@ static void do_open(struct node *node, const struct job *job)
     node->open = err == ERR_OK;
     if (err != ERR_OK)
         finish(node, err,
-               err == ERR_SHAPE
+               err == ERR_SHAPE || err == ERR_FORMAT || err == ERR_UNKNOWN
                    ? "the coordinator describes a job that cannot be"
                    : "not enough memory for this job's data");
 }
 
 static void do_store_strip(struct node *node, const struct action *action)
 {
-    const enum err err =
-        products_store(&node->products, &action->share, &action->msg.data);
+    const struct msg_data *msg = &action->msg.data;
+    const enum err err = evaluator_store(node->evaluator, &action->share,
+                                         msg->chunk, msg->bytes, msg->size);
 
     if (err == ERR_NOMEM)
         finish(node, err, "not enough memory for this job's coded data");
@@ -786,7 +696,7 @@ static void do_store(struct node *node, const struct action *action)
 {
     const struct msg_data *msg = &action->msg.data;
 
-    if (node->core.job.products) {
+    if (action->share.block != 0) {
         do_store_strip(node, action);
         return;
     }
@@ -970,6 +880,7 @@ static void compute_here(struct node *node)
         event = computed(node);
     }
     node->called_off = false;
+    evaluator_end(node->evaluator);
     step(node, &event);
 }
 
@@ -1132,10 +1043,7 @@ static void node_close(struct node *node)
     task_free(node->task);
     supply_free(node->supply);
     peer_server_free(node->server);
-    part_close(&node->part);
-    products_close(&node->products);
-    compute_close(&node->compute);
-    user_compute_close(&node->user);
+    evaluator_close(node->evaluator);
     threads_free(node->pool);
     watch_free(node->bell);
     link_hub_free(node->hub);
@@ -1151,7 +1059,6 @@ static void node_close(struct node *node)
     envelope_close(&node->envelope);
     outbox_close(&node->outbox);
     mem_free(node->inbox);
-    chunkset_close(&node->seen.present);
     dataset_close(&node->own);
 }
 

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "data/source.h"
-#include "node/eval/evaluate.h"
+#include "node/fixed/evaluate.h"
 
 #define WORKERS 4u
 

@@ -15,7 +15,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "node/eval/compute.h"
+#include "eval/briefs.h"
+#include "eval/registry.h"
+#include "math/exact/tally.h"
 #include "os/run/threads.h"
 
 /* Weights from which on three threads share; two of these from which two do. */
@@ -119,30 +121,26 @@ static enum err run(const struct bench *bench, enum evaluation_kind kind,
                     struct digest *digest)
 {
     const uint32_t chunks = dataset_chunks(&bench->data);
-    struct compute_work work = {.first = 1,
-                                .end = chunks,
-                                .kind = kind,
-                                .weights = bench->w,
-                                .v = bench->v,
-                                .exponent = bench->exponent};
-    struct compute compute;
+    struct computation asked = {
+        .what = {.kind = kind, .w = bench->w, .v = bench->v},
+        .first = 1,
+        .end = chunks,
+        .exponent = bench->exponent};
+    struct evaluator *evaluator;
     struct tally tally;
     struct pool *pool;
     enum err err;
 
     assert_int_equal(threads_new(threads, &pool), ERR_OK);
     assert_int_equal(tally_init(&tally, bench->data.stride, chunks), ERR_OK);
-    assert_int_equal(compute_init(&compute, &bench->problem, bench->data.stride,
-                                  chunks, pool),
+    assert_int_equal(evaluator_open_problem(&bench->problem, pool, &evaluator),
                      ERR_OK);
-    assert_true((compute.share.r != NULL) ==
-                ((uint64_t)(threads - 1) * bench->data.stride * 8 > 8 << 20));
     memset(tally.sum, 0x55, bench->data.stride * sizeof *tally.sum);
     tally_blank(&tally);
-    work.tally = &tally;
-    err = compute_run(&compute, &work, cancel);
+    asked.tally = &tally;
+    err = evaluator_run(evaluator, &asked, cancel);
     *digest = tally_digest(&tally);
-    compute_close(&compute);
+    evaluator_close(evaluator);
     tally_close(&tally);
     threads_free(pool);
     return err;
@@ -192,6 +190,56 @@ static void test_several_turns(void **state)
     bench_close(&bench);
 }
 
+/* Private rows: the job's chunk 10 is the first one here, of tallies that have
+ * room for all of the job's. */
+static void test_part(void **state)
+{
+    enum { FIRST = 10, CHUNKS = 20 };
+    const uint32_t threads[] = {1, 3};
+    struct digest digests[3];
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, STORAGE_F32, 20, 40, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const bool part = i > 0;
+        const uint32_t first = part ? FIRST : 0;
+        const struct shelf shelf = {.data = &bench.data,
+                                    .part = part,
+                                    .first = first,
+                                    .isa = isa_best()};
+        struct subject subject = subject_of(&bench.problem);
+        struct computation asked = {
+            .what = {.kind = EVALUATE_GRADIENT, .w = bench.w},
+            .first = first + 1,
+            .end = first + dataset_chunks(&bench.data),
+            .exponent = bench.exponent};
+        struct evaluator *evaluator;
+        uint8_t room[BRIEF_MAX];
+        struct brief brief;
+        struct tally tally;
+        struct pool *pool;
+
+        subject.rows.rows += part ? 100 : 0; /* All owners' together. */
+        brief = brief_linear(room, &subject);
+        assert_int_equal(threads_new(threads[i % 2], &pool), ERR_OK);
+        assert_int_equal(tally_init(&tally, bench.data.stride, CHUNKS), ERR_OK);
+        asked.tally = &tally;
+        assert_int_equal(evaluator_open(&brief, &shelf, pool, &evaluator),
+                         ERR_OK);
+        assert_int_equal(evaluator->chunks,
+                         part ? 0 : dataset_chunks(&bench.data));
+        assert_int_equal(evaluator_run(evaluator, &asked, NULL), ERR_OK);
+        digests[i] = tally_digest(&tally);
+        evaluator_close(evaluator);
+        tally_close(&tally);
+        threads_free(pool);
+    }
+    assert_true(digest_equal(&digests[0], &digests[1]));
+    assert_true(digest_equal(&digests[0], &digests[2]));
+    bench_close(&bench);
+}
+
 static void test_does_not_fit(void **state)
 {
     struct bench bench;
@@ -235,9 +283,8 @@ static void test_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_several_turns),
-        cmocka_unit_test(test_does_not_fit),
+        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_several_turns),
+        cmocka_unit_test(test_part),      cmocka_unit_test(test_does_not_fit),
         cmocka_unit_test(test_cancelled),
     };
 

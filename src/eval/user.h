@@ -6,18 +6,14 @@
  * returns has no proved bound: its tallies carry their sizes
  * (math/exact/follow.h).
  */
-#ifndef NODE_USER_H
-#define NODE_USER_H
+#ifndef EVAL_USER_H
+#define EVAL_USER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/flag.h"
 #include "base/hash.h"
-#include "base/pool.h"
-#include "core/msg.h"
-#include "node/eval/compute.h"
 
 #define USER_MODEL UINT32_C(0x72657375) /* job.model: "user". */
 
@@ -38,26 +34,4 @@ struct user_function {
 MUST_CHECK enum err user_digest(const struct user_function *user, bool probe,
                                 struct digest *digest);
 
-struct user_desk;
-
-/* One of several threads at a time computes on a desk of its own. */
-struct user_compute {
-    const struct user_function *user;
-    struct pool *pool; /* Borrowed. */
-    struct user_desk *desks;
-    uint32_t threads;
-};
-
-MUST_CHECK enum err user_compute_init(struct user_compute *compute,
-                                      const struct user_function *user,
-                                      struct pool *pool);
-void user_compute_close(struct user_compute *compute);
-
-/* Chunks [first, end) into work->tally, which has follow_dims sums.
- * ERR_TOOBIG: a chunk does not fit this scale.  ERR_RANGE: it fits none.
- * ERR_CANCELLED: the flag was raised.  ERR_CLOSED: the function said stop. */
-MUST_CHECK enum err user_compute_run(struct user_compute *compute,
-                                     const struct compute_work *work,
-                                     const struct flag *cancel);
-
-#endif /* NODE_USER_H */
+#endif /* EVAL_USER_H */

@@ -7,12 +7,7 @@
 #ifndef NODE_SEQUENTIAL_H
 #define NODE_SEQUENTIAL_H
 
-#include "data/rows/reading.h"
 #include "node/fixed/single.h"
-#include "optim/sgd.h"
-
-/* A row that was read, as sgd takes it. */
-struct sgd_row sequential_row(const struct reading_row *read);
 
 /* `options` are those of OPTIM_SGD: rate, l2 > 0 (c of sgd.h is 1 / (2 l2)),
  * steps (passes), rows and seed.  ERR_RANGE: diverged.

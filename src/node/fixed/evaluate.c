@@ -2,19 +2,20 @@
  * evaluate.c - the objective over all rows at given weights, by the same
  * tallies as a training step: the final figures of a run.
  */
-#include "node/eval/evaluate.h"
+#include "node/fixed/evaluate.h"
 
 #include <math.h>
 
 #include "base/mem.h"
+#include "eval/registry.h"
+#include "math/exact/tally.h"
 #include "math/vec.h"
 #include "model/linear/bounds.h"
-#include "node/eval/compute.h"
 #include "optim/hidden.h"
 
 struct evaluate {
     struct bounds bounds;
-    struct compute compute;
+    struct evaluator *evaluator;
     struct tally tally;
     int16_t *exponent;
     double *sum, *gradient, *rounding, *work;
@@ -40,7 +41,7 @@ static enum err evaluate_init(struct evaluate *e, const struct problem *problem,
     if (err == ERR_OK)
         err = bounds_measure(&e->bounds, problem, pool);
     if (err == ERR_OK)
-        err = compute_init(&e->compute, problem, weights, chunks, pool);
+        err = evaluator_open_problem(problem, pool, &e->evaluator);
     if (err == ERR_OK)
         err = tally_init(&e->tally, dims, chunks);
     return err;
@@ -49,7 +50,7 @@ static enum err evaluate_init(struct evaluate *e, const struct problem *problem,
 static void evaluate_close(struct evaluate *e)
 {
     tally_close(&e->tally);
-    compute_close(&e->compute);
+    evaluator_close(e->evaluator);
     bounds_close(&e->bounds);
     mem_free(e->exponent);
     mem_free(e->sum);
@@ -62,18 +63,17 @@ static void evaluate_close(struct evaluate *e)
 static enum err add_rows(struct evaluate *e, const struct problem *problem,
                          enum evaluation_kind kind, const double *w)
 {
-    const struct evaluation what = {.kind = kind, .w = w};
-    const struct compute_work work = {.end = dataset_chunks(problem->data),
-                                      .kind = kind,
-                                      .weights = w,
+    const struct computation asked = {.what = {.kind = kind, .w = w},
+                                      .end = dataset_chunks(problem->data),
                                       .exponent = e->exponent,
                                       .tally = &e->tally};
-    enum err err = bounds_exponents(&e->bounds, problem, &what, e->exponent);
+    enum err err =
+        bounds_exponents(&e->bounds, problem, &asked.what, e->exponent);
 
     e->tally.dims = evaluation_dims(kind, problem_dims(problem));
     tally_clear(&e->tally);
     if (err == ERR_OK)
-        err = compute_run(&e->compute, &work, NULL);
+        err = evaluator_run(e->evaluator, &asked, NULL);
     if (err == ERR_OK)
         (void)tally_gradient(&e->tally, e->exponent, e->sum);
     return err;

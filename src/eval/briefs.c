@@ -1,0 +1,232 @@
+/*
+ * briefs.c - briefs as bytes.  Those that come over the network are read as if
+ * they lied: a brief that is read is one that could have been written.
+ */
+#include "eval/briefs.h"
+
+#include "base/check.h"
+#include "eval/kinds.h"
+#include "optim/local.h"
+
+#define NAME_MAX 32u /* Of a model or an evaluator, with its end. */
+
+struct subject subject_of(const struct problem *problem)
+{
+    return (struct subject){.rows = dataset_shape(problem->data),
+                            .model = problem->model,
+                            .outputs = problem_outputs(problem)};
+}
+
+/* --- begin and end -------------------------------------------------------- */
+
+static struct writer begin(uint8_t room[BRIEF_MAX],
+                           const struct evaluator_ops *ops)
+{
+    struct writer out = writer_on(room, BRIEF_MAX);
+
+    put_text(&out, ops->name);
+    return out;
+}
+
+static struct brief end(const struct writer *out)
+{
+    CHECK(out->ok);
+    return (struct brief){.bytes = out->data, .size = out->size};
+}
+
+/* What follows the name, if it is this one's. */
+static struct reader after_name(const struct brief *brief, const char *name)
+{
+    struct reader in = reader_on(brief->bytes, brief->size);
+    char found[NAME_MAX];
+
+    get_text(&in, found, sizeof found);
+    in.ok = in.ok && strcmp(found, name) == 0;
+    return in;
+}
+
+bool brief_names(const struct brief *brief, const char *name)
+{
+    return after_name(brief, name).ok;
+}
+
+static enum err done(const struct reader *in)
+{
+    return reader_done(in) ? ERR_OK : ERR_FORMAT;
+}
+
+/* --- rows and models ------------------------------------------------------ */
+
+static void put_rows(struct writer *out, const struct dataset_shape *rows)
+{
+    put_text(out, storage_name(rows->storage));
+    put_u32(out, rows->rows);
+    put_u32(out, rows->cols);
+    put_u32(out, rows->chunk_rows);
+    put_u64(out, rows->entries);
+    put_u8(out, rows->weighted);
+}
+
+static void get_rows(struct reader *in, struct dataset_shape *rows)
+{
+    char name[NAME_MAX];
+    uint8_t weighted;
+
+    get_text(in, name, sizeof name);
+    rows->rows = get_u32(in);
+    rows->cols = get_u32(in);
+    rows->chunk_rows = get_u32(in);
+    rows->entries = get_u64(in);
+    weighted = get_u8(in);
+    rows->weighted = weighted == 1;
+    in->ok = in->ok && storage_parse(name, &rows->storage) && weighted <= 1 &&
+             rows->rows > 0 && rows->rows <= DATA_ROWS_MAX && rows->cols > 0 &&
+             rows->cols <= DATA_COLS_MAX && rows->chunk_rows > 0;
+}
+
+static void put_subject(struct writer *out, const struct subject *subject)
+{
+    put_rows(out, &subject->rows);
+    put_text(out, subject->model->name);
+    put_u32(out, subject->outputs);
+}
+
+static void get_subject(struct reader *in, struct subject *subject)
+{
+    enum model_kind kind = MODEL_LINEAR;
+    char name[NAME_MAX];
+
+    get_rows(in, &subject->rows);
+    get_text(in, name, sizeof name);
+    subject->outputs = get_u32(in);
+    in->ok = in->ok && model_parse(name, &kind) == ERR_OK &&
+             model_has_outputs((uint32_t)kind, subject->outputs);
+    subject->model = model_ops(kind);
+}
+
+/* --- each kind ------------------------------------------------------------ */
+
+struct brief brief_linear(uint8_t room[BRIEF_MAX],
+                          const struct subject *subject)
+{
+    struct writer out = begin(room, &linear_evaluator);
+
+    put_subject(&out, subject);
+    return end(&out);
+}
+
+enum err brief_read_linear(const struct brief *brief, struct subject *subject)
+{
+    struct reader in = after_name(brief, linear_evaluator.name);
+
+    get_subject(&in, subject);
+    return done(&in);
+}
+
+struct brief brief_local(uint8_t room[BRIEF_MAX], const struct subject *subject,
+                         const struct local *local)
+{
+    struct writer out = begin(room, &local_evaluator);
+
+    put_subject(&out, subject);
+    put_u8(&out, (uint8_t)local->kind);
+    put_u8(&out, (uint8_t)local->schedule);
+    put_f64(&out, local->rate);
+    put_f64(&out, local->decay);
+    put_f64(&out, local->l2);
+    put_u32(&out, local->l2_free);
+    put_u32(&out, local->l2_stride);
+    put_u32(&out, local->every);
+    put_u32(&out, local->steps);
+    put_u64(&out, local->seed);
+    return end(&out);
+}
+
+/* Whether the plan can be followed, local_fits says. */
+enum err brief_read_local(const struct brief *brief, struct subject *subject,
+                          struct local *local)
+{
+    struct reader in = after_name(brief, local_evaluator.name);
+
+    get_subject(&in, subject);
+    local->kind = (enum optim_kind)get_u8(&in);
+    local->schedule = (enum optim_schedule)get_u8(&in);
+    local->rate = get_f64(&in);
+    local->decay = get_f64(&in);
+    local->l2 = get_f64(&in);
+    local->l2_free = get_u32(&in);
+    local->l2_stride = get_u32(&in);
+    local->every = get_u32(&in);
+    local->steps = get_u32(&in);
+    local->seed = get_u64(&in);
+    return done(&in);
+}
+
+struct brief brief_products(uint8_t room[BRIEF_MAX],
+                            const struct dataset_shape *rows)
+{
+    struct writer out = begin(room, &products_evaluator);
+
+    put_rows(&out, rows);
+    return end(&out);
+}
+
+enum err brief_read_products(const struct brief *brief,
+                             struct dataset_shape *rows)
+{
+    struct reader in = after_name(brief, products_evaluator.name);
+
+    get_rows(&in, rows);
+    return done(&in);
+}
+
+struct brief brief_sequential(uint8_t room[BRIEF_MAX],
+                              const struct subject *subject,
+                              const struct passes *passes)
+{
+    struct writer out = begin(room, &sequential_evaluator);
+
+    put_subject(&out, subject);
+    put_f64(&out, passes->rate);
+    put_f64(&out, passes->l2);
+    put_u32(&out, passes->count);
+    put_u64(&out, passes->seed);
+    put_u8(&out, passes->has_free);
+    put_u32(&out, passes->free);
+    return end(&out);
+}
+
+enum err brief_read_sequential(const struct brief *brief,
+                               struct subject *subject, struct passes *passes)
+{
+    struct reader in = after_name(brief, sequential_evaluator.name);
+
+    get_subject(&in, subject);
+    passes->rate = get_f64(&in);
+    passes->l2 = get_f64(&in);
+    passes->count = get_u32(&in);
+    passes->seed = get_u64(&in);
+    passes->has_free = get_u8(&in) != 0;
+    passes->free = get_u32(&in);
+    return done(&in);
+}
+
+struct brief brief_user(uint8_t room[BRIEF_MAX],
+                        const struct user_function *user)
+{
+    struct writer out = begin(room, &user_evaluator);
+
+    put_u32(&out, user->dims);
+    put_u32(&out, user->chunks);
+    return end(&out);
+}
+
+enum err brief_read_user(const struct brief *brief, uint32_t *dims,
+                         uint32_t *chunks)
+{
+    struct reader in = after_name(brief, user_evaluator.name);
+
+    *dims = get_u32(&in);
+    *chunks = get_u32(&in);
+    return done(&in);
+}

@@ -1,0 +1,46 @@
+/*
+ * briefs.h - the briefs of the evaluators: what makes them.
+ *
+ * The name of the evaluator, then what it alone understands.  Models are named,
+ * not numbered.
+ */
+#ifndef EVAL_BRIEFS_H
+#define EVAL_BRIEFS_H
+
+#include "base/brief.h"
+#include "eval/user.h"
+#include "model/linear/problem.h"
+#include "optim/optim.h"
+
+/* What sums are of: which rows, and which model of them. */
+struct subject {
+    struct dataset_shape rows;
+    const struct model_ops *model;
+    uint32_t outputs;
+};
+
+struct subject subject_of(const struct problem *problem);
+
+/* sgd over all rows, one after the other (optim/sgd.h). */
+struct passes {
+    double rate, l2; /* > 0 */
+    uint32_t count;
+    uint64_t seed;
+    bool has_free; /* A weight `free` is without penalty. */
+    uint32_t free;
+};
+
+/* Each writes to `room`, which is the caller's and outlives the brief. */
+struct brief brief_linear(uint8_t room[BRIEF_MAX],
+                          const struct subject *subject);
+struct brief brief_local(uint8_t room[BRIEF_MAX], const struct subject *subject,
+                         const struct local *local);
+struct brief brief_products(uint8_t room[BRIEF_MAX],
+                            const struct dataset_shape *rows);
+struct brief brief_sequential(uint8_t room[BRIEF_MAX],
+                              const struct subject *subject,
+                              const struct passes *passes);
+struct brief brief_user(uint8_t room[BRIEF_MAX],
+                        const struct user_function *user);
+
+#endif /* EVAL_BRIEFS_H */

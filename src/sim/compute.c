@@ -1,0 +1,201 @@
+/*
+ * compute.c - what workers and the judge compute: evaluators (eval/evaluator.h)
+ * behind the oracle's memory, and the strips of coded data they are sent.
+ */
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/star/products.h"
+#include "data/rows/coded.h"
+#include "eval/briefs.h"
+#include "eval/registry.h"
+#include "sim/world.h"
+
+static bool multiplies(const struct world *world)
+{
+    return code_spec_products(&world->options->code);
+}
+
+/* Blocks of coded data are each worker's own. */
+static bool has_own(const struct world *world, const struct sim_worker *worker)
+{
+    return !worker->resident || multiplies(world);
+}
+
+static struct brief describe(const struct world *world,
+                             const struct user_function *user,
+                             uint8_t room[BRIEF_MAX])
+{
+    const struct sim_options *options = world->options;
+    const struct subject subject = subject_of(options->problem);
+
+    if (options->follow)
+        return brief_user(room, user);
+    if (multiplies(world))
+        return brief_products(room, &subject.rows);
+    if (world->oracle.averages)
+        return brief_local(room, &subject, &options->optim.local);
+    return brief_linear(room, &subject);
+}
+
+/* Of these rows, when it is first needed. */
+static struct evaluator *evaluator_of(struct world *world,
+                                      struct sim_evaluator *own,
+                                      const struct dataset *data)
+{
+    struct shelf shelf = {
+        .data = data, .user = &own->user, .isa = world->options->problem->isa};
+    struct oracle *oracle = &world->oracle;
+    uint8_t room[BRIEF_MAX];
+    struct brief brief;
+
+    if (own->made != NULL)
+        return own->made;
+    if (world->options->follow) {
+        own->function = (struct followed_function){
+            .followed = &oracle->followed,
+            .problem = *world->options->problem,
+            .bounds = &oracle->bounds,
+            .round = &oracle->round,
+            .scratch = oracle->scratch,
+        };
+        own->function.problem.data = data;
+        own->user = followed_user(&own->function);
+    }
+    brief = describe(world, &own->user, room);
+    CHECK(evaluator_open(&brief, &shelf, pool_serial(), &own->made) == ERR_OK);
+    return own->made;
+}
+
+static struct evaluator *workers_evaluator(struct world *world,
+                                           struct sim_worker *worker)
+{
+    const struct dataset *all = world->options->problem->data;
+
+    if (!has_own(world, worker))
+        return evaluator_of(world, &world->evaluator, all);
+    if (!multiplies(world))
+        all = &worker->data;
+    else if (!worker->resident)
+        all = NULL; /* It is sent strips. */
+    return evaluator_of(world, &worker->evaluator, all);
+}
+
+void sim_evaluator_close(struct sim_evaluator *evaluator)
+{
+    evaluator_close(evaluator->made);
+    evaluator->made = NULL;
+}
+
+/* --- computing ------------------------------------------------------------ */
+
+/* No rows: all sums are zero. */
+static enum err compute_nothing(const struct computation *asked,
+                                uint32_t sum_dims)
+{
+    if (evaluation_is_product(asked->what.kind) ||
+        asked->what.kind == EVALUATE_LOCAL) {
+        memset(asked->vector, 0,
+               ((size_t)sum_dims + 1) * sizeof *asked->vector);
+        return ERR_OK;
+    }
+    tally_fill(asked->tally);
+    chunkset_add_range(&asked->tally->chunks, asked->first, asked->end);
+    return ERR_OK;
+}
+
+void sim_compute_begin(struct world *world, struct sim_worker *worker,
+                       const struct computation *asked)
+{
+    if (world->options->problem != NULL && has_own(world, worker))
+        CHECK(evaluator_begin(workers_evaluator(world, worker), asked) ==
+              ERR_OK);
+}
+
+static bool was_sent(struct world *world, const struct sim_worker *worker,
+                     const struct computation *asked)
+{
+    if (worker->resident || evaluation_is_product(asked->what.kind))
+        return true;
+    for (uint32_t chunk = asked->first; chunk < asked->end; chunk++) {
+        if (!chunkset_has(&worker->data.present, chunk)) {
+            checker_violate(&world->checker,
+                            "worker computes chunk %u, which it was never "
+                            "sent",
+                            chunk);
+            return false;
+        }
+    }
+    return true;
+}
+
+enum err sim_compute(struct world *world, struct sim_worker *worker,
+                     const struct computation *asked)
+{
+    if (world->options->problem == NULL)
+        return compute_nothing(asked, worker->machine.sum_dims);
+    if (worker->resident && oracle_recall(&world->oracle, asked))
+        return ERR_OK;
+    return was_sent(world, worker, asked)
+               ? evaluator_run(workers_evaluator(world, worker), asked, NULL)
+               : ERR_NOTFOUND;
+}
+
+void sim_compute_end(struct world *world, struct sim_worker *worker)
+{
+    if (world->options->problem != NULL && has_own(world, worker))
+        evaluator_end(workers_evaluator(world, worker));
+}
+
+enum err sim_compute_judge(struct world *world, const struct computation *asked)
+{
+    const struct problem *problem = world->options->problem;
+
+    if (problem == NULL)
+        return compute_nothing(asked, asked->tally->dims);
+    if (oracle_recall(&world->oracle, asked))
+        return ERR_OK;
+    return evaluator_run(evaluator_of(world, &world->evaluator, problem->data),
+                         asked, NULL);
+}
+
+/* --- coded data ----------------------------------------------------------- */
+
+void sim_compute_store(struct world *world, struct sim_worker *worker,
+                       const struct block_share *share,
+                       const struct msg_data *data)
+{
+    CHECK(share->block == data->block);
+    if (evaluator_store(workers_evaluator(world, worker), share, data->chunk,
+                        data->bytes, data->size) != ERR_OK)
+        checker_violate(&world->checker, "worker cannot read strip %u",
+                        data->chunk);
+}
+
+void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
+                    uint32_t first, uint32_t end)
+{
+    const struct dataset *data = world->options->problem->data;
+    const struct coordinator *machine = &world->coordinator.machine;
+    const struct block_shape shape = coded_shape(data, machine->code.parts);
+    struct block_term *terms = mem_new(shape.parts, sizeof *terms);
+    uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
+    struct msg msg = {.kind = MSG_DATA};
+    uint32_t count;
+
+    CHECK(terms != NULL && bytes != NULL);
+    count = product_terms(machine, link, terms, &msg.data.block);
+    for (uint32_t strip = first; strip < end && count > 0; strip++) {
+        if (!block_has_strip(&shape, strip))
+            continue;
+        CHECK(coded_strip_encode(data, &shape, terms, count, strip, bytes) ==
+              ERR_OK);
+        msg.data.chunk = strip;
+        msg.data.bytes = bytes;
+        msg.data.size = coded_strip_bytes(&shape, strip);
+        network_send(world, conn, TO_WORKER, &msg, false);
+    }
+    mem_free(terms);
+    mem_free(bytes);
+}
