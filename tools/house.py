@@ -59,8 +59,8 @@ ONCE_MAX = {"places that rename a file": 2}  # By path, and in an open folder.
 
 # Files that are spoken of: by their path, from the root, src/ or tests/unit/.
 NAMED = re.compile(r"(?<![\w/.-])((?:src|include|tests|tools|docs|bench|"
-                   r"examples|base|os|math|data|model|optim|code|plan|core|eval|wire|"
-                   r"sim|node|learn|api|cli)/[\w/-]+\.(?:c|h|inc|py|sh|md))\b")
+                   r"examples|base|os|math|data|model|optim|code|plan|core|eval|"
+                   r"wire|sim|node|learn|api|cli)/[\w/-]+\.(?:c|h|inc|py|sh|md))\b")
 NO_FILE = re.compile(r"(?:_|/)x\.\w+$|/name\.sh$")  # It stands for any.
 
 COMMENT = r"/\*.*?\*/|//[^\n]*"

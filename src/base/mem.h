@@ -1,5 +1,5 @@
 /*
- * mem.h - the only door to the heap.
+ * mem.h - the heap; nothing else calls malloc.
  *
  * Memory comes zeroed and aligned to a cache line, sizes are checked for
  * overflow, and nothing aborts: NULL means out of memory and the caller

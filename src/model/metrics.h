@@ -1,5 +1,5 @@
 /*
- * metrics.h - metrics on scores alone; problem.h has the usual door.
+ * metrics.h - metrics on scores alone; problem.h has what most callers want.
  */
 #ifndef MODEL_METRICS_H
 #define MODEL_METRICS_H

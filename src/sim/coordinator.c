@@ -262,7 +262,7 @@ static void judge(struct world *world, const struct action *action)
 /* The address of a peer is its number here, its key the life it is in. */
 static void introduce(struct world *world, struct msg_fetch *fetch)
 {
-    const uint32_t conn = world->coordinator.door.link_conn[fetch->source];
+    const uint32_t conn = world->coordinator.listener.link_conn[fetch->source];
     uint32_t worker;
 
     if (conn == CONN_NONE)
@@ -296,8 +296,8 @@ static void obey_link(struct world *world, const struct action *action)
     const uint32_t link = action->link;
     uint32_t conn;
 
-    CHECK(link < coordinator->door.links);
-    conn = coordinator->door.link_conn[link];
+    CHECK(link < coordinator->listener.links);
+    conn = coordinator->listener.link_conn[link];
     if (conn == CONN_NONE)
         return; /* It broke and the machine has not been told yet. */
     if (action->kind == ACTION_CLOSE) {
@@ -483,8 +483,8 @@ static void end_life(struct world *world, bool power)
     coordinator->job_count = 0;
     coordinator->disk_busy = false;
     coordinator->tray.count = 0;
-    for (uint32_t link = 0; link < coordinator->door.links; link++) {
-        const uint32_t conn = coordinator->door.link_conn[link];
+    for (uint32_t link = 0; link < coordinator->listener.links; link++) {
+        const uint32_t conn = coordinator->listener.link_conn[link];
 
         if (conn == CONN_NONE)
             continue;
@@ -676,7 +676,7 @@ static void fill_options(struct world *world)
         .worst = from->worst,
         .drill = from->drill,
         .slots = from->slots,
-        .links_max = world->coordinator.door.links,
+        .links_max = world->coordinator.listener.links,
         .leaves_max = world->coordinator.leaves,
         .optim = from->optim,
         .scale = from->follow ? &world->coordinator.follow.scale
@@ -742,12 +742,13 @@ enum err sim_coordinator_init(struct world *world, struct why *why)
     struct sim_coordinator *coordinator = &world->coordinator;
 
     /* Room for half-open connections beside the living ones. */
-    coordinator->door.links = 2 * world->workers_max + 4;
-    if (coordinator->door.links > COORDINATOR_LINKS_MAX)
-        coordinator->door.links = COORDINATOR_LINKS_MAX;
+    coordinator->listener.links = 2 * world->workers_max + 4;
+    if (coordinator->listener.links > COORDINATOR_LINKS_MAX)
+        coordinator->listener.links = COORDINATOR_LINKS_MAX;
     if (world->relay_count > 0)
-        coordinator->leaves = coordinator->door.links;
-    if (network_door(&coordinator->door, coordinator->door.links) != ERR_OK)
+        coordinator->leaves = coordinator->listener.links;
+    if (network_listener(&coordinator->listener, coordinator->listener.links) !=
+        ERR_OK)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     if (!digest_chunks(world) || sim_tray_init(world) != ERR_OK ||
         make_scale(world) != ERR_OK)
@@ -769,7 +770,7 @@ void sim_coordinator_close(struct world *world)
     for (uint32_t i = 0; i < coordinator->job_capacity; i++)
         mem_free(coordinator->jobs[i].bytes);
     mem_free(coordinator->jobs);
-    mem_free(coordinator->door.link_conn);
+    mem_free(coordinator->listener.link_conn);
     follow_close(&coordinator->follow);
     sim_tray_close(world);
     disk_model_close(&coordinator->disk);

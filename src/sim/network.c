@@ -106,10 +106,10 @@ static struct caller *caller_of(struct world *world, uint32_t node)
                           : &world->workers[node].caller;
 }
 
-static struct door *door_of(struct world *world, uint32_t node)
+static struct listener *listener_of(struct world *world, uint32_t node)
 {
-    return is_relay(node) ? &world->relays[node - NODE_RELAY].door
-                          : &world->coordinator.door;
+    return is_relay(node) ? &world->relays[node - NODE_RELAY].listener
+                          : &world->coordinator.listener;
 }
 
 static time_us latency(struct world *world, bool bulk)
@@ -348,7 +348,7 @@ void network_send(struct world *world, uint32_t conn, int direction,
     }
     packet = encode(world, &sent);
     if (conn_at(world, conn)->upper == NODE_COORDINATOR)
-        world->result->door_bytes += packet->size;
+        world->result->coordinator_bytes += packet->size;
     packet->poisoned =
         poisoned || (world->passes_poison &&
                      (msg->kind == MSG_TALLY || msg->kind == MSG_ROW));
@@ -403,13 +403,13 @@ const struct msg *network_decode(struct codec_room *room,
 
 /* --- connections --------------------------------------------------------- */
 
-enum err network_door(struct door *door, uint32_t links)
+enum err network_listener(struct listener *listener, uint32_t links)
 {
-    door->links = links;
-    door->link_conn = mem_new(links, sizeof *door->link_conn);
-    for (uint32_t i = 0; door->link_conn != NULL && i < links; i++)
-        door->link_conn[i] = CONN_NONE;
-    return door->link_conn == NULL ? ERR_NOMEM : ERR_OK;
+    listener->links = links;
+    listener->link_conn = mem_new(links, sizeof *listener->link_conn);
+    for (uint32_t i = 0; listener->link_conn != NULL && i < links; i++)
+        listener->link_conn[i] = CONN_NONE;
+    return listener->link_conn == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 void network_dial(struct world *world, uint32_t lower, uint32_t upper)
@@ -449,32 +449,32 @@ static void refuse(struct world *world, const struct happening *dial,
 
 /* The lowest free link: soon used again, which is the hardest case for whoever
  * forgets to forget. */
-static uint32_t free_link(const struct door *door)
+static uint32_t free_link(const struct listener *listener)
 {
-    for (uint32_t link = 0; link < door->links; link++) {
-        if (door->link_conn[link] == CONN_NONE)
+    for (uint32_t link = 0; link < listener->links; link++) {
+        if (listener->link_conn[link] == CONN_NONE)
             return link;
     }
-    return door->links;
+    return listener->links;
 }
 
 void network_on_dial(struct world *world, const struct happening *happening)
 {
     struct conn *conn = conn_at(world, happening->conn);
-    struct door *door = door_of(world, conn->upper);
+    struct listener *listener = listener_of(world, conn->upper);
     const struct process *process = world_process(world, conn->upper);
-    const uint32_t link = free_link(door);
+    const uint32_t link = free_link(listener);
 
     if (is_cut(world, conn->lower, TO_COORDINATOR) ||
         is_cut(world, conn->lower, TO_WORKER) || process->unplugged) {
         refuse(world, happening, DIAL_TIMEOUT_US);
         return;
     }
-    if (!process->running || link == door->links) {
+    if (!process->running || link == listener->links) {
         refuse(world, happening, latency(world, false));
         return;
     }
-    door->link_conn[link] = happening->conn;
+    listener->link_conn[link] = happening->conn;
     conn->link = link;
     conn->open[TO_COORDINATOR] = true;
     world_push(world,
@@ -490,10 +490,10 @@ void network_drop_end(struct world *world, uint32_t conn, int direction)
     struct conn *at = conn_at(world, conn);
 
     if (direction == TO_COORDINATOR && at->open[TO_COORDINATOR]) {
-        struct door *door = door_of(world, at->upper);
+        struct listener *listener = listener_of(world, at->upper);
 
-        CHECK(door->link_conn[at->link] == conn);
-        door->link_conn[at->link] = CONN_NONE;
+        CHECK(listener->link_conn[at->link] == conn);
+        listener->link_conn[at->link] = CONN_NONE;
         if (!is_relay(at->upper))
             checker_link_down(&world->checker, at->link);
     }

@@ -37,8 +37,8 @@ enum err sim_relays_init(struct world *world)
         return ERR_NOMEM;
     for (uint32_t i = 0; i < world->relay_count && err == ERR_OK; i++) {
         world->relays[i].caller.conn = CONN_NONE;
-        err = network_door(&world->relays[i].door,
-                           2 * (world->workers_max + world->relay_count));
+        err = network_listener(&world->relays[i].listener,
+                               2 * (world->workers_max + world->relay_count));
     }
     return err;
 }
@@ -53,7 +53,7 @@ void sim_relays_close(struct world *world)
             process_end(world, &relay->process);
         }
         mem_free(relay->process.held);
-        mem_free(relay->door.link_conn);
+        mem_free(relay->listener.link_conn);
     }
     mem_free(world->relays);
     world->relays = NULL;
@@ -83,8 +83,8 @@ static uint32_t conn_of(const struct sim_relay *relay, uint32_t link)
 {
     if (link == RELAY_PARENT)
         return relay->caller.conn;
-    CHECK(link < relay->door.links);
-    return relay->door.link_conn[link];
+    CHECK(link < relay->listener.links);
+    return relay->listener.link_conn[link];
 }
 
 /* To the parent it is what a worker is, to the others a coordinator. */
@@ -155,8 +155,8 @@ static void end_life(struct world *world, uint32_t index, bool unplugged)
 {
     struct sim_relay *relay = &world->relays[index];
 
-    for (uint32_t link = 0; link < relay->door.links; link++) {
-        const uint32_t conn = relay->door.link_conn[link];
+    for (uint32_t link = 0; link < relay->listener.links; link++) {
+        const uint32_t conn = relay->listener.link_conn[link];
 
         if (conn != CONN_NONE && unplugged)
             network_drop_end(world, conn, TO_COORDINATOR);
@@ -201,7 +201,7 @@ void sim_relay_start(struct world *world, uint32_t index)
 {
     struct sim_relay *relay = &world->relays[index];
     struct relay_options options = {
-        .links_max = relay->door.links,
+        .links_max = relay->listener.links,
         .leaves_max = 2 * world->workers_max,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,

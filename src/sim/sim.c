@@ -173,7 +173,7 @@ static enum err open_world(struct world *world, struct why *why)
     if (err == ERR_OK)
         err = checker_init(
             &world->checker, &world->oracle, class, options->code.staleness,
-            world->coordinator.door.links + world->coordinator.leaves);
+            world->coordinator.listener.links + world->coordinator.leaves);
     world->checker.gullible = options->gullible;
     if (err == ERR_OK)
         err = buffers(world);

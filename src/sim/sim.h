@@ -179,7 +179,7 @@ struct sim_result {
     uint64_t lost, doubled, reordered; /* Messages, in bursts. */
     uint32_t lives;                    /* Of the coordinator. */
     uint64_t messages;
-    uint64_t door_bytes; /* Sent to the coordinator and by it. */
+    uint64_t coordinator_bytes; /* Sent to the coordinator and by it. */
     uint64_t events;
     uint64_t trace_digest;
     double end_s; /* Virtual time at the end. */

@@ -99,7 +99,7 @@ struct caller {
 };
 
 /* Of one that is dialled. */
-struct door {
+struct listener {
     uint32_t *link_conn; /* Link -> connection, or CONN_NONE. */
     uint32_t links;
 };
@@ -171,7 +171,7 @@ struct sim_relay {
     struct process process;
     struct relay machine;
     struct caller caller;
-    struct door door;
+    struct listener listener;
 };
 
 struct disk_job {
@@ -221,7 +221,7 @@ struct sim_coordinator {
     enum err judge_err;   /* Likewise of the piece it computed. */
     bool power;           /* A disk crash is a power cut, not a kill. */
     time_us away_us;      /* ... after which it starts again so much later. */
-    struct door door;
+    struct listener listener;
     uint32_t leaves;  /* Workers it lets in over relays. */
     bool disk_failed; /* In this life, a job did. */
     bool gave_up;     /* The machine ended, but not the job. */
@@ -318,7 +318,7 @@ enum spoil { SPOIL_NOT, SPOIL_POISON, SPOIL_LIE };
 void network_send(struct world *world, uint32_t conn, int direction,
                   const struct msg *msg, enum spoil spoil);
 void network_dial(struct world *world, uint32_t lower, uint32_t upper);
-MUST_CHECK enum err network_door(struct door *door, uint32_t links);
+MUST_CHECK enum err network_listener(struct listener *listener, uint32_t links);
 void network_on_dial(struct world *world, const struct happening *happening);
 /* One end closes; the other is told. */
 void network_close_end(struct world *world, uint32_t conn, int direction);

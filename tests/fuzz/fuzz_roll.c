@@ -32,8 +32,8 @@
 #define farewell_open           fake_farewell_open
 #define farewell_close          fake_farewell_close
 #define farewell_begin          fake_farewell_begin
-#define door_log                fake_door_log
-#define door_end                fake_door_end
+#define reject_log_add          fake_reject_log_add
+#define reject_log_end          fake_reject_log_end
 #define clock_now_us            fake_clock_now_us
 #define log_line                fake_log_line
 
@@ -238,16 +238,17 @@ void fake_farewell_begin(struct farewell *farewell, const struct link_hub *hub,
     scene.farewell = true;
 }
 
-void fake_door_log(struct door *door, time_us now, const char *sentence)
+void fake_reject_log_add(struct reject_log *log, time_us now,
+                         const char *sentence)
 {
-    (void)door;
+    (void)log;
     (void)now;
     FUZZ_REQUIRE(sentence[0] != '\0');
 }
 
-void fake_door_end(struct door *door)
+void fake_reject_log_end(struct reject_log *log)
 {
-    (void)door;
+    (void)log;
 }
 
 time_us fake_clock_now_us(void)

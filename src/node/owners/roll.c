@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/link/greeting.h"
-#include "node/host/door.h"
 #include "node/host/farewell.h"
+#include "node/host/reject_log.h"
 #include "node/owners/owner.h"
 #include "os/clock.h"
 #include "os/log.h"
@@ -33,7 +33,7 @@ struct roll {
     struct timer *timer;
     time_us fails_at; /* Unless somebody comes before. */
     struct link_hub *hub;
-    struct door door;
+    struct reject_log rejects;
     struct owner *owners;
     enum stage stage;
 
@@ -108,7 +108,7 @@ static void note_refusal(struct roll *roll, const struct link *link,
 
     (void)snprintf(text, sizeof text, "%s was turned away: %s",
                    link_address(link), reason);
-    door_log(&roll->door, clock_now_us(), text);
+    reject_log_add(&roll->rejects, clock_now_us(), text);
 }
 
 static void turn_away(struct roll *roll, struct owner *owner,
@@ -448,7 +448,7 @@ static void on_refused(void *context, const char *why)
 {
     struct roll *roll = context;
 
-    door_log(&roll->door, clock_now_us(), why);
+    reject_log_add(&roll->rejects, clock_now_us(), why);
 }
 
 static const struct link_events link_events = {
@@ -536,7 +536,7 @@ void roll_free(struct roll *roll)
     timer_free(roll->timer);
     farewell_close(&roll->farewell);
     loop_free(roll->loop);
-    door_end(&roll->door);
+    reject_log_end(&roll->rejects);
     bounds_sizes_close(&roll->sizes);
     mem_free(roll->sized);
     mem_free(roll->summed);

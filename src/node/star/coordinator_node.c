@@ -13,8 +13,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/link/greeting.h"
-#include "node/host/door.h"
 #include "node/host/farewell.h"
+#include "node/host/reject_log.h"
 #include "node/host/result_file.h"
 #include "node/host/session.h"
 #include "node/host/trace_pipe.h"
@@ -77,7 +77,7 @@ struct node {
     struct digest hashed;       /* Its thread's while busy. */
     bool hash_waits;            /* To be told after what is on the tray. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
-    struct door door;
+    struct reject_log rejects;
 
     bool finished;
     struct farewell farewell;
@@ -141,7 +141,7 @@ static void log_refusal(struct node *node, const struct session *session,
 
     (void)snprintf(text, sizeof text, "%s was turned away: %s",
                    link_address(session->link), reason);
-    door_log(&node->door, clock_now_us(), text);
+    reject_log_add(&node->rejects, clock_now_us(), text);
 }
 
 static void reject(struct node *node, struct session *session,
@@ -533,7 +533,7 @@ static void on_refused(void *context, const char *why)
 {
     struct node *node = context;
 
-    door_log(&node->door, clock_now_us(), why);
+    reject_log_add(&node->rejects, clock_now_us(), why);
 }
 
 static const struct link_events link_events = {
@@ -1104,7 +1104,7 @@ static enum err open_loop(struct node *node)
 
 static void node_close(struct node *node)
 {
-    door_end(&node->door);
+    reject_log_end(&node->rejects);
     for (uint32_t i = 0;
          node->sessions != NULL && i < node->options->core.links_max; i++) {
         if (node->sessions[i] != NULL)

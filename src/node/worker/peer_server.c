@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "node/host/door.h"
+#include "node/host/reject_log.h"
 #include "node/worker/peer_desk.h"
 #include "os/clock.h"
 #include "os/net/link.h"
@@ -42,7 +42,7 @@ struct peer_server {
     struct guest *guests;
     uint32_t guest_count;
     time_us stored_at;
-    struct door door;
+    struct reject_log rejects;
     uint8_t buffer[PEER_MESSAGE_BYTES];
 };
 
@@ -161,7 +161,7 @@ static void refuse(struct peer_server *server, const struct guest *guest,
 
     (void)snprintf(text, sizeof text, "peer %s at %s was turned away: %s",
                    link_peer(guest->link), link_address(guest->link), why);
-    door_log(&server->door, clock_now_us(), text);
+    reject_log_add(&server->rejects, clock_now_us(), text);
 }
 
 static void on_message(void *context, struct link *link, enum plane plane,
@@ -210,7 +210,7 @@ static void on_refused(void *context, const char *why)
 {
     struct peer_server *server = context;
 
-    door_log(&server->door, clock_now_us(), why);
+    reject_log_add(&server->rejects, clock_now_us(), why);
 }
 
 static const struct link_events link_events = {.up = on_up,
@@ -260,7 +260,7 @@ void peer_server_free(struct peer_server *server)
 {
     if (server == NULL)
         return;
-    door_end(&server->door);
+    reject_log_end(&server->rejects);
     shut(server);
     timer_free(server->timer);
     mem_free(server);

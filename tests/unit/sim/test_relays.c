@@ -187,7 +187,7 @@ static double bytes_a_step(uint32_t n, uint32_t fanout)
     sim_case_passes(&test, &one);
     test.options.optim.steps = 7;
     sim_case_passes(&test, &many);
-    bytes = (double)(many.door_bytes - one.door_bytes) / 5;
+    bytes = (double)(many.coordinator_bytes - one.coordinator_bytes) / 5;
     sim_result_close(&one);
     sim_result_close(&many);
     sim_case_close(&test);
