@@ -9,7 +9,6 @@
 #include <math.h>
 #include <muster.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { ROWS = 4000, CHUNKS = 16 };
 
@@ -40,19 +39,25 @@ static int gradient(void *context, const double *w, uint32_t chunk, double *g,
 
 int main(int count, char **arguments)
 {
-    struct muster_options options = MUSTER_OPTIONS;
+    struct muster_function function = MUSTER_INIT(struct muster_function);
+    struct muster_info info = MUSTER_INIT(struct muster_info);
+    struct muster_recipe *recipe;
     struct muster_model *model;
     char why[MUSTER_WHY_SIZE];
 
-    options.dims = 2, options.chunks = CHUNKS, options.rows = ROWS;
-    options.gradient = gradient;
-    options.tol = 1e-10;
-    options.workers = count > 1 ? (uint32_t)atoi(arguments[1]) : 0;
-    if (muster_train(&options, &model, why) != MUSTER_OK)
+    function.dims = 2, function.chunks = CHUNKS, function.rows = ROWS;
+    function.gradient = gradient;
+    if (muster_recipe_new(&recipe, why) != MUSTER_OK ||
+        muster_set(recipe, "tol", "1e-10", why) != MUSTER_OK ||
+        muster_set(recipe, "n", count > 1 ? arguments[1] : "0", why) !=
+            MUSTER_OK ||
+        muster_train(recipe, &function, &model, why) != MUSTER_OK ||
+        muster_about(model, &info, why) != MUSTER_OK)
         return fprintf(stderr, "own_gradient: %s\n", why), 1;
-    printf("y = %.4f x %+.4f after %u steps\nmodel %s\n",
+    printf("y = %.4f x %+.4f after %llu steps\nmodel %s\n",
            muster_weights(model)[0], muster_weights(model)[1],
-           muster_steps(model), muster_hash(model));
+           (unsigned long long)info.steps, info.hash);
     muster_free(model);
+    muster_recipe_free(recipe);
     return 0;
 }

@@ -5,9 +5,11 @@
     own_loop.py join FOLDER                 one more worker of that run
     own_loop.py loop [ADDRESS]              host a group, or join one
 """
+import os
 import sys
 
-import muster
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+import muster  # noqa: E402  (of this source tree, if it is not installed)
 
 CHUNKS, ROWS = 40, 50
 
@@ -22,9 +24,9 @@ def gradient(_, w, chunk, g, loss):
 
 
 what, *more = sys.argv[1:] or sys.exit(__doc__)
-job = dict(dims=2, chunks=CHUNKS, rows=CHUNKS * ROWS, optimiser="gd", rate=0.5, steps=100)
+job = dict(dims=2, chunks=CHUNKS, rows=CHUNKS * ROWS, optim="gd", lr=0.5, steps=100)
 if what == "train":
-    model = muster.train(gradient, workers=int(*more or [0]), **job)
+    model = muster.train(gradient, n=int(*more or [0]), **job)
     print(*model.weights, model.hash)
 elif what == "join":
     muster.join(gradient, *more, **job)

@@ -1,36 +1,38 @@
 /*
- * muster.h - train with a gradient of your own, or sum with a loop of your own.
+ * muster.h - train on rows you hold, with a gradient of your own, or sum in a
+ * loop of your own.
  *
- *     int gradient(void *context, const double *w, uint32_t chunk,
- *                  double *g, double *loss);      your function
- *
- *     struct muster_options options = MUSTER_OPTIONS;
- *     options.dims = 20, options.chunks = 8, options.rows = 1000;
- *     options.gradient = gradient;
- *     options.workers = 4;                        processes; 0 = this one
+ *     struct muster_recipe *recipe;          all choices of one training
+ *     struct muster_data *data;              rows: arrays, or a file
  *     struct muster_model *model;
- *     if (muster_train(&options, &model, why) == MUSTER_OK)
- *         use(muster_weights(model));
- *     muster_free(model);
  *
- * The data is yours; Muster sees `chunks` pieces of it by number.  What your
- * function returns for a chunk is written in fixed point and summed as
- * integers, which have no rounding and no order: the model is the same to the
- * bit for any number of threads, workers and machines, whoever was killed on
- * the way.  muster_hash names it.
+ *     muster_recipe_new(&recipe, why);
+ *     muster_set(recipe, "model", "logistic", why);
+ *     muster_set(recipe, "n", "4", why);     processes; without: this one
+ *     muster_data_dense(&matrix, &data, why);
+ *     muster_data_labels(data, &labels, why);
+ *     if (muster_fit(recipe, data, &model, why) == MUSTER_OK)
+ *         muster_predict(model, rows, MUSTER_LABELS, out, count, why);
  *
- * docs/api.md has the rules: errors, threads, fork, signals, the ABI.  The
- * calling thread's stack has 256 KiB at least, besides what your function
- * needs.
+ * Gradients are written in fixed point and summed as integers, which have no
+ * rounding and no order: the model is the same to the bit for any number of
+ * threads, workers and machines, whoever was killed on the way.  Its hash
+ * names it.
  *
- * ABI.  Structures begin with the version they were compiled for; fields are
- * only ever added at the end, and a zeroed field means its default.  A program
- * built with an older header keeps working with a newer library; a library
- * older than the header says MUSTER_BAD_VERSION.
+ * docs/api.md has the rules: keys, errors, threads, fork, signals, the ABI.
+ * The calling thread's stack has 256 KiB at least, besides what your functions
+ * need.
+ *
+ * ABI.  Handles are opaque.  A structure begins with its size, set by the
+ * caller (MUSTER_INIT); fields are only ever added at the end, and a zeroed
+ * field means its default.  A program built with an older header keeps working
+ * with a newer library; a structure larger than the library's own is
+ * MUSTER_BAD_VERSION.
  */
 #ifndef MUSTER_H
 #define MUSTER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__GNUC__)
@@ -43,30 +45,240 @@
 extern "C" {
 #endif
 
-#define MUSTER_VERSION   2u
+#define MUSTER_VERSION   3u
 #define MUSTER_WHY_SIZE  512
 #define MUSTER_HASH_SIZE 65 /* 64 hex digits and a NUL. */
+
+/* struct muster_matrix matrix = MUSTER_INIT(struct muster_matrix); */
+#ifdef __cplusplus
+#define MUSTER_INIT(type)                                                      \
+    {                                                                          \
+        sizeof(type)                                                           \
+    }
+#else
+#define MUSTER_INIT(type)                                                      \
+    {                                                                          \
+        .size = sizeof(type)                                                   \
+    }
+#endif
 
 enum muster_status {
     MUSTER_OK = 0,
     MUSTER_BAD_VERSION = 1, /* The header is newer than the library. */
-    MUSTER_BAD_OPTION = 2,
+    MUSTER_BAD_OPTION = 2,  /* A key, a value or an argument cannot be. */
     MUSTER_NO_MEMORY = 3,
     MUSTER_DIVERGED = 4, /* Weights, gradient or loss are not finite, or the
                             loss of a chunk is 2^60 and more. */
-    MUSTER_STOPPED = 5,  /* Your function, your watch, a signal or
+    MUSTER_STOPPED = 5,  /* Your function, muster_stop, a signal or
                             muster_cancel said so; of a training the model so
                             far is there. */
     MUSTER_UNSUPPORTED = 6,
     MUSTER_NOT_A_FUNCTION = 7, /* Two answers to the same question, or the
                                   folder is of a run with other options. */
-    /* Since version 2. */
     MUSTER_FAILED = 8,  /* Disk, network, processes: the sentence says what. */
     MUSTER_REFUSED = 9, /* By the other side: token, release or data. */
     MUSTER_LOST = 10,   /* Nobody is left, or nobody can be reached. */
     MUSTER_TIMEOUT = 11,
-    MUSTER_MISSED = 12, /* The others have gone on without this member. */
+    MUSTER_MISSED = 12,  /* The others have gone on without this member. */
+    MUSTER_BAD_DATA = 13 /* The rows, labels or a file cannot be used. */
 };
+
+/* A few words for a status; never NULL. */
+MUSTER_API const char *muster_status_text(enum muster_status status);
+/* MUSTER_VERSION of the library. */
+MUSTER_API uint32_t muster_version(void);
+
+/* Every function below that returns a status fills `why` (MUSTER_WHY_SIZE
+ * characters, or NULL) with one sentence if that is not MUSTER_OK, and "" if it
+ * is.  Outputs are written on success only, unless said otherwise. */
+
+/* --- recipes -------------------------------------------------------------- */
+
+/* All choices of one training, set by key and text: the long flags of `muster
+ * train` without dashes ("model", "l2", "optim", "steps", "n", "code",
+ * "listen", "token-file", ...; docs/api.md lists them).  One training at a
+ * time. */
+struct muster_recipe;
+
+MUSTER_API enum muster_status muster_recipe_new(struct muster_recipe **recipe,
+                                                char *why);
+MUSTER_API void muster_recipe_free(struct muster_recipe *recipe); /* or NULL */
+/* MUSTER_BAD_OPTION: no such key, or not one of its values. */
+MUSTER_API enum muster_status muster_set(struct muster_recipe *recipe,
+                                         const char *key, const char *text,
+                                         char *why);
+
+struct muster_progress {
+    size_t size;
+    uint64_t step;         /* Updates of the model so far. */
+    uint64_t evaluations;  /* Passes over all rows.  With workers: 0. */
+    double objective;      /* What is being made small. */
+    double gradient_norm;  /* With workers: NaN. */
+    const double *weights; /* muster_train in one process; else NULL. */
+};
+
+/* After each update, in the caller's thread.  Not 0: stop; with workers some
+ * more updates may have been made by then. */
+typedef int (*muster_watch)(void *context,
+                            const struct muster_progress *progress);
+/* Told sentences that are no errors: what was found out about the rows, which
+ * worker died.  In the caller's thread. */
+typedef void (*muster_log)(void *context, const char *sentence);
+
+/* Either may be NULL.  Without a log the sentences are not told. */
+MUSTER_API void muster_listen(struct muster_recipe *recipe, muster_watch watch,
+                              muster_log log, void *context);
+/* End the training in progress: MUSTER_STOPPED.  From another thread or a
+ * signal handler. */
+MUSTER_API void muster_stop(struct muster_recipe *recipe);
+
+/* --- rows ----------------------------------------------------------------- */
+
+enum muster_type {
+    MUSTER_DOUBLE = 1,
+    MUSTER_FLOAT = 2,
+    MUSTER_INT8 = 3,
+    MUSTER_UINT8 = 4,
+    MUSTER_INT16 = 5,
+    MUSTER_UINT16 = 6,
+    MUSTER_INT32 = 7,
+    MUSTER_UINT32 = 8,
+    MUSTER_INT64 = 9,
+    MUSTER_UINT64 = 10,
+    MUSTER_BOOL = 11 /* A byte. */
+};
+
+/* Value (i, j) lies at values + i * row_step + j * column_step, in bytes: C
+ * order, Fortran order, and slices of either. */
+struct muster_matrix {
+    size_t size;
+    const void *values;
+    enum muster_type type;
+    uint64_t rows, columns;
+    int64_t row_step, column_step;
+};
+
+/* Compressed sparse rows: the entries of row i are begin[i] .. begin[i+1]-1. */
+struct muster_csr {
+    size_t size;
+    uint64_t rows, columns;
+    const void *begin;            /* rows + 1. */
+    enum muster_type begin_type;  /* MUSTER_INT32 or MUSTER_INT64, ... */
+    const void *column;           /* From 0; each at most once in a row. */
+    enum muster_type column_type; /* ... and so is this. */
+    const void *value;            /* NULL: all are 1. */
+    enum muster_type value_type;
+};
+
+/* One number for each row. */
+struct muster_vector {
+    size_t size;
+    const void *values;
+    enum muster_type type;
+    uint64_t count;
+    int64_t step; /* In bytes; 0: one after the other. */
+};
+
+/* Rows.  Arrays of the caller's are read where they lie, each time the rows
+ * are used: they stay as they are until muster_data_free. */
+struct muster_data;
+
+MUSTER_API enum muster_status
+muster_data_dense(const struct muster_matrix *matrix, struct muster_data **data,
+                  char *why);
+MUSTER_API enum muster_status muster_data_csr(const struct muster_csr *csr,
+                                              struct muster_data **data,
+                                              char *why);
+/* A file, or a generator (gen:gmm:1000,20), read when it is used, as the keys
+ * "input", "label", "scale", ... of the recipe say. */
+MUSTER_API enum muster_status
+muster_data_file(const char *path, struct muster_data **data, char *why);
+/* Of arrays: labels, and weights of rows (0 or more); copied.  Classes may be
+ * any numbers. */
+MUSTER_API enum muster_status
+muster_data_labels(struct muster_data *data, const struct muster_vector *labels,
+                   char *why);
+MUSTER_API enum muster_status
+muster_data_weights(struct muster_data *data,
+                    const struct muster_vector *weights, char *why);
+MUSTER_API void muster_data_free(struct muster_data *data); /* or NULL */
+
+/* --- models --------------------------------------------------------------- */
+
+struct muster_model;
+
+/* Train: in this process, or with workers: "n" processes forked from it (see
+ * docs/api.md for what that asks of it), and whoever joins at "listen".
+ * MUSTER_STOPPED, too, leaves a model. */
+MUSTER_API enum muster_status muster_fit(struct muster_recipe *recipe,
+                                         const struct muster_data *data,
+                                         struct muster_model **model,
+                                         char *why);
+
+enum muster_answer {
+    MUSTER_LABELS = 1,       /* 1 for each row. */
+    MUSTER_SCORES = 2,       /* `outputs` for each row. */
+    MUSTER_PROBABILITIES = 3 /* `classes` for each row; logistic, softmax. */
+};
+
+/* `count` numbers, row after row: exactly as many as there are. */
+MUSTER_API enum muster_status muster_predict(const struct muster_model *model,
+                                             const struct muster_data *data,
+                                             enum muster_answer answer,
+                                             double *out, uint64_t count,
+                                             char *why);
+/* Rows that `data` has; 0 of a file, which is not known before it is read. */
+MUSTER_API uint64_t muster_data_rows(const struct muster_data *data);
+
+/* The file of `muster train`, which `muster predict` and LIBLINEAR read. */
+MUSTER_API enum muster_status muster_save(const struct muster_model *model,
+                                          const char *path, char *why);
+MUSTER_API enum muster_status
+muster_load(const char *path, struct muster_model **model, char *why);
+/* The same in memory, for programs that keep models themselves. */
+MUSTER_API enum muster_status muster_write(const struct muster_model *model,
+                                           char **text, size_t *size,
+                                           char *why);
+MUSTER_API enum muster_status muster_read(const char *text, size_t size,
+                                          struct muster_model **model,
+                                          char *why);
+MUSTER_API void muster_text_free(char *text); /* or NULL */
+
+struct muster_info {
+    size_t size;
+    const char *kind;   /* "logistic", "softmax", ...; "" of muster_train. */
+    uint32_t features;  /* Columns of the rows it takes. */
+    uint32_t outputs;   /* Weight vectors. */
+    uint32_t classes;   /* 0: numbers are predicted. */
+    uint32_t intercept; /* 1: the last weight of each vector is a constant. */
+    uint64_t dims;      /* Weights in all. */
+    uint64_t steps;     /* From here on: 0 of a model that was loaded. */
+    uint64_t evaluations;
+    double objective;
+    double gradient_norm;
+    double seconds;
+    int32_t converged; /* 1: the rule to stop was met, or no further step can
+                          improve the model; 0 also if it could not go on. */
+    int32_t signal;    /* That stopped it; 0 = none. */
+    const char *hash;  /* SHA-256 of the weights: equal on every machine. */
+    const char *ended; /* How it ended, in words. */
+};
+
+/* Texts are the model's. */
+MUSTER_API enum muster_status muster_about(const struct muster_model *model,
+                                           struct muster_info *info, char *why);
+/* The hash alone; the model's. */
+MUSTER_API const char *muster_hash(const struct muster_model *model);
+/* `dims` numbers: one vector after the other, in the order of the columns. */
+MUSTER_API const double *muster_weights(const struct muster_model *model);
+/* `classes` numbers, ascending; NULL if there are none. */
+MUSTER_API const double *muster_classes(const struct muster_model *model);
+/* The word that class k stands for; NULL if classes are numbers. */
+MUSTER_API const char *muster_word(const struct muster_model *model,
+                                   uint32_t k);
+MUSTER_API void muster_free(struct muster_model *model); /* or NULL */
+
+/* --- a gradient of your own ----------------------------------------------- */
 
 /* Gradient (dims numbers, zero on entry: add or assign) and loss of one chunk
  * at w: sums over its rows, not means.  Must depend on the arguments alone and
@@ -76,108 +288,46 @@ enum muster_status {
  * processes forked from this one.  Not 0: stop. */
 typedef int (*muster_gradient)(void *context, const double *w, uint32_t chunk,
                                double *gradient, double *loss);
-
 /* The Hessian of the chunk's loss at w times v, likewise.  For "newton". */
 typedef int (*muster_hessvec)(void *context, const double *w, const double *v,
                               uint32_t chunk, double *product);
 
-struct muster_progress {
-    uint32_t version;
-    uint32_t step;         /* Updates of the model so far. */
-    uint64_t evaluations;  /* Passes over all chunks.  With workers: 0. */
-    double objective;      /* Mean loss + l2 |w|^2. */
-    double gradient_norm;  /* With workers: NaN. */
-    const double *weights; /* With workers: NULL, they are elsewhere. */
-};
-
-/* After each update, in the caller's thread.  Not 0: stop; with workers some
- * more updates may have been made by then. */
-typedef int (*muster_watch)(void *context,
-                            const struct muster_progress *progress);
-
-struct muster_options {
-    uint32_t version; /* MUSTER_VERSION. */
-    uint32_t dims;    /* Weights, > 0. */
-    uint32_t chunks;  /* 1 to 65,536.  Part of the result's bits: choose it by
-                         the data, not by the machine. */
-    uint32_t steps;   /* Updates at most; 0 = 100. */
-    uint64_t rows;    /* Behind all chunks, > 0: losses become means. */
+struct muster_function {
+    size_t size;
+    uint32_t dims;   /* Weights, > 0. */
+    uint32_t chunks; /* 1 to 65,536.  Part of the result's bits: choose it by
+                        the data, not by the machine. */
+    uint64_t rows;   /* Behind all chunks, > 0: losses become means. */
     muster_gradient gradient;
-    muster_hessvec hessvec; /* "newton" only. */
-    muster_watch watch;     /* May be NULL. */
-    void *context;          /* Of all three. */
-    const char *optimiser;  /* "gd", "agd", "momentum", "adam", "lbfgs" (also
-                               if NULL), "newton". */
-    /* Of gd, agd, momentum (0 = 1) and adam (0 = 0.001); of lbfgs the first
-     * step along the gradient (0 = of length 1). */
-    double rate;
-    double l2;  /* Objective: mean loss + l2 |w|^2. */
-    double tol; /* Stop when the gradient's norm is at most this; 0 = never. */
-    uint32_t threads; /* Of each process; 0 = 1. */
-    uint32_t workers; /* Processes forked for the run; 0 = none. */
-    /* Since version 2; all for runs with workers.  Without any a `code` that
-     * would be refused with them, and a `folder`, are refused. */
-    const char *code;    /* "steal" if NULL; any of `muster codes` but local
-                            and matrix, or "auto". */
-    uint32_t stragglers; /* s of the code; 0 = 1, of one worker 0. */
-    uint32_t wanted;     /* Begin with so many workers, or 60 s later with
-                            those there are; 0 = `workers`. */
-    const char *listen;  /* "HOST:PORT" for muster_join of others; the folder's
-                            file `address` has the port that was taken. */
-    const char *token_file; /* Required off loopback (muster token new). */
-    const char *folder;     /* Journal and checkpoints.  A run that is there
-                               is continued.  NULL: none is left. */
-    const char *name;       /* muster_join: of this worker; may be NULL. */
+    muster_hessvec hessvec; /* May be NULL. */
+    void *context;          /* Of both. */
 };
 
-/* Also for struct muster_group_options and struct muster_sum_info. */
-#ifdef __cplusplus
-#define MUSTER_OPTIONS                                                         \
-    {                                                                          \
-        MUSTER_VERSION                                                         \
-    }
-#else
-#define MUSTER_OPTIONS                                                         \
-    {                                                                          \
-        .version = MUSTER_VERSION                                              \
-    }
-#endif
-
-struct muster_model;
-
-/* From weights of zero.  With MUSTER_OK and MUSTER_STOPPED *model is the
- * caller's to muster_free; otherwise it is NULL and `why` (MUSTER_WHY_SIZE
- * characters, or NULL) holds one sentence.  With workers (or `listen`): one
- * call at a time in a process, which forks; see docs/api.md for what that asks
- * of it. */
-MUSTER_API enum muster_status muster_train(const struct muster_options *options,
-                                           struct muster_model **model,
-                                           char *why);
+/* From weights of zero.  Objective: mean loss + l2 |w|^2.  Keys: "optim"
+ * (lbfgs), "steps" (100), "lr", "l2" (0), "tol", "threads", "n", "workers",
+ * "code", "stragglers", "listen", "token-file", "out": journal and checkpoints;
+ * a run that is there is continued.  With workers: one call at a time in a
+ * process, which forks.  MUSTER_STOPPED, too, leaves a model. */
+MUSTER_API enum muster_status
+muster_train(struct muster_recipe *recipe,
+             const struct muster_function *function,
+             struct muster_model **model, char *why);
 
 /* Be a worker of a muster_train elsewhere that listens at `address`
- * ("HOST:PORT" and a token_file; or its folder, by the same user on the same
- * machine): the same program, with the same dims, chunks, rows and functions (a
- * chunk is computed to see that it is).  MUSTER_OK once the job is done or
- * SIGTERM or SIGINT made it leave, MUSTER_STOPPED if the function said so. */
-MUSTER_API enum muster_status muster_join(const struct muster_options *options,
-                                          const char *address, char *why);
+ * ("HOST:PORT" and the key "token-file"; or its folder, by the same user on the
+ * same machine): the same program, with the same function (a chunk is computed
+ * to see that it is).  `name` is this worker's, or NULL.  Key: "threads".
+ * MUSTER_OK once the job is done or SIGTERM or SIGINT made it leave,
+ * MUSTER_STOPPED if the function said so.
+ */
+MUSTER_API enum muster_status
+muster_join(struct muster_recipe *recipe,
+            const struct muster_function *function, const char *address,
+            const char *name, char *why);
 
-MUSTER_API uint32_t muster_dims(const struct muster_model *model);
-MUSTER_API const double *muster_weights(const struct muster_model *model);
-MUSTER_API uint32_t muster_steps(const struct muster_model *model);
-MUSTER_API uint64_t muster_evaluations(const struct muster_model *model);
-MUSTER_API double muster_objective(const struct muster_model *model);
-/* 1 if tol was reached, or no further step could improve the model and it is
- * estimated to be at its optimum; 0 also if it only could not go on. */
-MUSTER_API int muster_converged(const struct muster_model *model);
-/* Of one that was stopped: the signal that did it; 0 = none. */
-MUSTER_API int muster_signal(const struct muster_model *model);
-/* SHA-256 of the weights: equal on every machine. */
-MUSTER_API const char *muster_hash(const struct muster_model *model);
-MUSTER_API void muster_free(struct muster_model *model); /* Accepts NULL. */
-
-/*
- * For a loop of your own: a group of processes that come and go, and the exact
+/* --- a loop of your own ---------------------------------------------------
+ *
+ * A group of processes that come and go, and the exact
  * sum of what each of them has.
  *
  *     muster_group_host(&options, &group, why)            in one process,
@@ -193,10 +343,8 @@ MUSTER_API void muster_free(struct muster_model *model); /* Accepts NULL. */
  */
 struct muster_group;
 
-enum muster_type { MUSTER_DOUBLE = 1, MUSTER_FLOAT = 2 };
-
 struct muster_group_options {
-    uint32_t version;       /* MUSTER_VERSION. */
+    size_t size;
     uint32_t least;         /* Host: a call waits for so many; 0 = 1. */
     uint32_t members_max;   /* Host: 0 = 64; at most 1,024. */
     uint32_t give_up_s;     /* Unreachable for so long: MUSTER_LOST; 0 = 30. */
@@ -208,7 +356,7 @@ struct muster_group_options {
 };
 
 struct muster_sum_info {
-    uint32_t version;     /* MUSTER_VERSION, by the caller. */
+    size_t size;          /* By the caller. */
     int32_t included;     /* 1: this vector is in the sum, 0: it is not, -1:
                              the link broke and nobody knows. */
     uint64_t call;        /* Its number: the same in every process. */
@@ -247,9 +395,6 @@ muster_sum(struct muster_group *group, void *values, uint64_t count,
 MUSTER_API void muster_cancel(struct muster_group *group);
 /* Frees the group; the host's ends it for all.  Accepts NULL. */
 MUSTER_API void muster_group_leave(struct muster_group *group);
-
-/* MUSTER_VERSION of the library. */
-MUSTER_API uint32_t muster_version(void);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@
 #include "os/run/threads.h"
 
 struct alone {
-    const struct muster_options *options;
+    const struct wish *wish;
     struct user_function user;
     struct pool *pool;
     struct evaluator *evaluator;
@@ -30,7 +30,7 @@ struct alone {
 static bool wants_more(const struct alone *a)
 {
     const struct muster_progress progress = {
-        .version = MUSTER_VERSION,
+        .size = sizeof progress,
         .step = a->optim.step,
         .evaluations = a->optim.evaluations,
         .objective = a->optim.objective,
@@ -38,8 +38,11 @@ static bool wants_more(const struct alone *a)
         .weights = optim_weights(&a->optim),
     };
 
-    return a->options->watch == NULL ||
-           a->options->watch(a->options->context, &progress) == 0;
+    const struct muster_recipe *const recipe = a->wish->recipe;
+
+    return !flag_raised(&recipe->stop) &&
+           (recipe->watch == NULL ||
+            recipe->watch(recipe->context, &progress) == 0);
 }
 
 /* Once over all chunks on the present scale. */
@@ -141,8 +144,8 @@ static enum err open_all(struct alone *a, const struct optim_options *optim)
     enum err err = ERR_OK;
 
     a->pool = pool_serial();
-    if (a->options->threads > 1)
-        err = threads_new(a->options->threads, &a->pool);
+    if (a->wish->threads > 1)
+        err = threads_new(a->wish->threads, &a->pool);
     if (err == ERR_OK)
         err = evaluator_open(&brief, &shelf, a->pool, &a->evaluator);
     if (err == ERR_OK)
@@ -172,11 +175,11 @@ static void close_all(struct alone *a)
 
 static enum err report(const struct alone *a, struct muster_model *model)
 {
-    model->weights = mem_new(a->user.dims, sizeof *model->weights);
-    if (model->weights == NULL)
+    model->file.w = mem_new(a->user.dims, sizeof *model->file.w);
+    if (model->file.w == NULL)
         return ERR_NOMEM;
-    memcpy(model->weights, optim_weights(&a->optim),
-           a->user.dims * sizeof *model->weights);
+    memcpy(model->file.w, optim_weights(&a->optim),
+           a->user.dims * sizeof *model->file.w);
     model->steps = a->optim.step;
     model->evaluations = a->optim.evaluations;
     model->objective = a->optim.objective;
@@ -184,11 +187,10 @@ static enum err report(const struct alone *a, struct muster_model *model)
     return ERR_OK;
 }
 
-enum err train_alone(const struct muster_options *options,
-                     const struct optim_options *optim,
+enum err train_alone(const struct wish *wish, const struct optim_options *optim,
                      struct muster_model *model, struct why *why)
 {
-    struct alone a = {.options = options, .user = options_user(options)};
+    struct alone a = {.wish = wish, .user = wish_user(wish)};
     enum err err = open_all(&a, optim);
 
     if (err == ERR_OK)

@@ -26,7 +26,7 @@
 #define PATH_SIZE    4096u
 
 struct cluster {
-    const struct muster_options *options;
+    const struct wish *wish;
     struct user_function user;
     struct train_options run;
     char folder[PATH_SIZE];
@@ -38,15 +38,15 @@ struct cluster {
 
 static enum err choose_code(struct cluster *c, struct why *why)
 {
-    const struct muster_options *o = c->options;
+    const struct wish *o = c->wish;
     const uint32_t slots = c->run.slots;
     struct code code = {0};
-    enum err err = options_code(o, slots, &c->run.code, why);
+    enum err err = wish_code(o, slots, &c->run.code, why);
 
     if (err == ERR_OK)
-        err = code_build(&code, &c->run.code, slots, o->chunks, why);
+        err = code_build(&code, &c->run.code, slots, o->function.chunks, why);
     if (err == ERR_OK)
-        err = options_rules(o, &c->run.code, code.exactness, why);
+        err = wish_rules(o, &c->run.code, code.exactness, why);
     code_close(&code);
     c->run.adapt = o->code != NULL && strcmp(o->code, "auto") == 0;
     c->run.worst = EXACT_BITWISE;
@@ -78,7 +78,7 @@ static struct digest config_of(const struct cluster *c,
 
 static enum err choose_folder(struct cluster *c, struct why *why)
 {
-    const char *wanted = c->options->folder;
+    const char *wanted = c->wish->folder;
     char journal[FILE_PATH_SIZE];
     int size;
 
@@ -90,7 +90,7 @@ static enum err choose_folder(struct cluster *c, struct why *why)
     }
     size = snprintf(c->folder, sizeof c->folder, "%s", wanted);
     if (size <= 0 || (size_t)size >= sizeof c->folder)
-        return why_set(why, ERR_SHAPE, "folder: not a path");
+        return why_set(why, ERR_SHAPE, "out: not a path");
     file_path_in(c->folder, JOURNAL_FILE, journal);
     c->run.resume = file_exists(journal);
     return ERR_OK;
@@ -100,22 +100,25 @@ static enum err choose_folder(struct cluster *c, struct why *why)
 static void on_trace(void *context, const struct trace *trace)
 {
     struct cluster *c = context;
-    struct muster_progress progress = {.version = MUSTER_VERSION,
+    const struct muster_recipe *const recipe = c->wish->recipe;
+    struct muster_progress progress = {.size = sizeof progress,
                                        .gradient_norm = (double)NAN};
 
-    if (trace == NULL || trace->kind != TRACE_COMMIT ||
-        c->options->watch == NULL || flag_raised(&c->stop))
+    if (flag_raised(&recipe->stop))
+        flag_raise(&c->stop);
+    if (trace == NULL || trace->kind != TRACE_COMMIT || recipe->watch == NULL ||
+        flag_raised(&c->stop))
         return;
     progress.step = trace->key.step;
     progress.objective = trace->value;
-    if (c->options->watch(c->options->context, &progress) != 0)
+    if (recipe->watch(recipe->context, &progress) != 0)
         flag_raise(&c->stop);
 }
 
 static enum err describe(struct cluster *c, const struct optim_options *optim,
                          struct why *why)
 {
-    const struct muster_options *o = c->options;
+    const struct wish *o = c->wish;
     struct digest shape;
     enum err err = user_digest(&c->user, false, &shape);
 
@@ -148,7 +151,7 @@ static enum err describe(struct cluster *c, const struct optim_options *optim,
 
 static enum err report(struct train_result *result, struct muster_model *model)
 {
-    model->weights = result->weights;
+    model->file.w = result->weights;
     result->weights = NULL; /* The model's now. */
     model->steps = result->steps;
     model->evaluations = result->evaluations;
@@ -158,11 +161,11 @@ static enum err report(struct train_result *result, struct muster_model *model)
     return result->finished ? ERR_OK : ERR_CANCELLED;
 }
 
-enum err train_cluster(const struct muster_options *options,
+enum err train_cluster(const struct wish *wish,
                        const struct optim_options *optim,
                        struct muster_model *model, struct why *why)
 {
-    struct cluster c = {.options = options, .user = options_user(options)};
+    struct cluster c = {.wish = wish, .user = wish_user(wish)};
     struct train_result result = {0};
     enum err err = describe(&c, optim, why);
 
@@ -181,26 +184,25 @@ enum err train_cluster(const struct muster_options *options,
     return err;
 }
 
-static enum err join(const struct muster_options *given, const char *address,
-                     struct why *why)
+static enum err join(struct muster_recipe *recipe,
+                     const struct muster_function *function,
+                     const char *address, const char *name, struct why *why)
 {
-    struct muster_options options;
+    struct wish wish;
     struct user_function user;
     struct ways ways;
-    struct join_options join = {.ways = &ways, .give_up_us = GIVE_UP_US};
-    enum err err = options_read(given, &options, why);
+    struct join_options join = {
+        .ways = &ways, .give_up_us = GIVE_UP_US, .name = name};
+    enum err err = wish_read(recipe, function, &wish, why);
 
-    if (err == ERR_OK)
-        err = options_check(&options, why);
     if (err == ERR_OK && address == NULL)
         err = why_set(why, ERR_SHAPE, "there is no address to join");
     if (err == ERR_OK)
-        err = ways_open(address, options.token_file, false, &ways, why);
+        err = ways_open(address, wish.token_file, false, &ways, why);
     if (err != ERR_OK)
         return err;
-    user = options_user(&options);
-    join.name = options.name;
-    join.threads = options.threads > 0 ? options.threads : 1;
+    user = wish_user(&wish);
+    join.threads = wish.threads;
     join.user = &user;
     signals_keep();
     err = join_run(&join, why);
@@ -209,11 +211,12 @@ static enum err join(const struct muster_options *given, const char *address,
     return err == ERR_TIMEOUT ? ERR_CLOSED : err;
 }
 
-enum muster_status muster_join(const struct muster_options *options,
-                               const char *address, char *why)
+enum muster_status muster_join(struct muster_recipe *recipe,
+                               const struct muster_function *function,
+                               const char *address, const char *name, char *why)
 {
     struct why sentence = {{0}};
-    const enum err err = join(options, address, &sentence);
+    const enum err err = join(recipe, function, address, name, &sentence);
 
     return status_end(err, &sentence, why);
 }

@@ -24,17 +24,7 @@
 #define GIVE_UP_DEFAULT 30u
 #define DEADLINE_MAX_S  1e9
 #define PATH_SIZE       4096u
-/* Versions of these two structures that are known: since 2. */
-#define GROUP_SINCE 2u
 
-/* Of both as of then.  A field that is added later is the caller's only if the
- * version it was built with has it: read and write it on that condition. */
-#define GROUP_SIZE                                                             \
-    (offsetof(struct muster_group_options, name) + sizeof(char *))
-#define INFO_SIZE (offsetof(struct muster_sum_info, who) + sizeof(char *))
-
-_Static_assert(sizeof(struct muster_group_options) == GROUP_SIZE, "see above");
-_Static_assert(sizeof(struct muster_sum_info) == INFO_SIZE, "see above");
 _Static_assert((int)MUSTER_DOUBLE == (int)EXACT_F64, "one numbering");
 _Static_assert((int)MUSTER_FLOAT == (int)EXACT_F32, "one numbering");
 
@@ -45,19 +35,8 @@ struct muster_group {
     char folder[PATH_SIZE];  /* A host's, with its own key; else "". */
 };
 
-static bool version_known(uint32_t version)
-{
-    return version >= GROUP_SINCE && version <= MUSTER_VERSION;
-}
-
 static enum err check(const struct muster_group_options *o, struct why *why)
 {
-    if (o == NULL)
-        return why_set(why, ERR_SHAPE, "there are no options");
-    if (!version_known(o->version))
-        return why_set(why, ERR_UNKNOWN,
-                       "options of version %u, the library knows %u to %u",
-                       o->version, GROUP_SINCE, MUSTER_VERSION);
     if (o->members_max > SUM_SEATS_MAX)
         return why_set(why, ERR_SHAPE, "members_max must be at most %u",
                        SUM_SEATS_MAX);
@@ -135,13 +114,19 @@ static enum err join(struct muster_group *group,
     return err == ERR_OK ? be_member(group, o, why) : err;
 }
 
-static enum muster_status open_group(const struct muster_group_options *o,
+static enum muster_status open_group(const struct muster_group_options *given,
                                      bool hosts, const char *address,
                                      struct muster_group **group, char *why)
 {
     struct why sentence = {{0}};
+    struct muster_group_options o = {0};
     struct muster_group *made;
-    enum err err = check(o, &sentence);
+    enum err err =
+        struct_take(given, STRUCT_LEAST(struct muster_group_options, name),
+                    sizeof o, &o, &sentence);
+
+    if (err == ERR_OK)
+        err = check(&o, &sentence);
 
     if (group == NULL)
         return status_end(
@@ -153,7 +138,8 @@ static enum muster_status open_group(const struct muster_group_options *o,
     made = mem_new(1, sizeof *made);
     if (made == NULL)
         return status_end(ERR_NOMEM, &sentence, why);
-    err = hosts ? host(made, o, &sentence) : join(made, o, address, &sentence);
+    err =
+        hosts ? host(made, &o, &sentence) : join(made, &o, address, &sentence);
     if (err == ERR_OK)
         *group = made;
     else
@@ -184,7 +170,7 @@ const char *muster_group_address(const struct muster_group *group)
 
 static enum err check_sum(const void *values, uint64_t count,
                           enum muster_type type, double deadline_s,
-                          const struct muster_sum_info *info, struct why *why)
+                          struct why *why)
 {
     if (values == NULL || count == 0 || count > BYTES_MAX)
         return why_set(why, ERR_SHAPE, "there must be numbers to add");
@@ -194,18 +180,14 @@ static enum err check_sum(const void *values, uint64_t count,
     if (!(deadline_s >= 0 && deadline_s <= DEADLINE_MAX_S))
         return why_set(why, ERR_SHAPE,
                        "the deadline must be seconds from now, or 0");
-    if (info != NULL && !version_known(info->version))
-        return why_set(why, ERR_UNKNOWN,
-                       "info of version %u, the library knows %u to %u",
-                       info->version, GROUP_SINCE, MUSTER_VERSION);
     return ERR_OK;
 }
 
-/* What every caller has room for: the fields of version 2. */
-static void tell(const struct group_info *told, struct muster_sum_info *info)
+/* As much as the caller has room for. */
+static enum err tell(const struct group_info *told,
+                     struct muster_sum_info *info, struct why *why)
 {
     const struct muster_sum_info all = {
-        .version = info->version,
         .included = told->included,
         .call = told->call,
         .contributed = told->contributed,
@@ -213,7 +195,8 @@ static void tell(const struct group_info *told, struct muster_sum_info *info)
         .who = told->who,
     };
 
-    memcpy(info, &all, INFO_SIZE);
+    return struct_give(info, STRUCT_LEAST(struct muster_sum_info, who),
+                       sizeof all, &all, why);
 }
 
 enum muster_status muster_sum(struct muster_group *group, void *values,
@@ -223,15 +206,18 @@ enum muster_status muster_sum(struct muster_group *group, void *values,
 {
     struct why sentence = {{0}};
     struct group_info told = {.who = ""};
-    enum err err = check_sum(values, count, type, deadline_s, info, &sentence);
+    enum err err = check_sum(values, count, type, deadline_s, &sentence);
 
     if (group == NULL)
         err = why_set(&sentence, ERR_SHAPE, "there is no group");
-    if (group != NULL && err == ERR_OK)
-        err = group_sum(group->member, (enum exact_type)type, values, count,
-                        (time_us)ceil(deadline_s * 1e6), &told, &sentence);
-    if (info != NULL && version_known(info->version))
-        tell(&told, info);
+    if (err == ERR_OK && info != NULL)
+        err = tell(&told, info, &sentence); /* Before anything is given. */
+    if (group == NULL || err != ERR_OK)
+        return status_end(err, &sentence, why);
+    err = group_sum(group->member, (enum exact_type)type, values, count,
+                    (time_us)ceil(deadline_s * 1e6), &told, &sentence);
+    if (info != NULL && tell(&told, info, NULL) != ERR_OK)
+        err = ERR_SHAPE; /* It fitted before. */
     return status_end(err, &sentence, why);
 }
 

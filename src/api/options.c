@@ -1,13 +1,9 @@
 /*
- * options.c - validation of the public options.  A caller's struct may be of an
- * earlier version, so only as many bytes are read as that version has; whatever
- * can be refused is refused here, before a process or a file is made.
+ * options.c - the recipe of a training with a function of the user's.
  */
 #include "api/options.h"
 
-#include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "code/preset.h"
@@ -19,94 +15,106 @@
 #define STEPS_DEFAULT 100u
 #define WORKERS_MAX   1024u
 
-_Static_assert(MUSTER_WHY_SIZE == WHY_SIZE, "a sentence fits both");
 _Static_assert(WORKERS_MAX <= COORDINATOR_LINKS_MAX / 2, "links for all");
 
-static size_t size_of(uint32_t version)
+/* Keys that such a training knows. */
+static const int known[] = {
+    OPT_OPTIM,   OPT_STEPS,      OPT_LR,      OPT_L2,   OPT_TOL,
+    OPT_THREADS, OPT_N,          OPT_WORKERS, OPT_CODE, OPT_STRAGGLERS,
+    OPT_LISTEN,  OPT_TOKEN_FILE, OPT_OUT};
+
+static bool is_known(int id)
 {
-    if (version == 1)
-        return offsetof(struct muster_options, code);
-    return version == MUSTER_VERSION ? sizeof(struct muster_options) : 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] == id)
+            return true;
+    return false;
 }
 
-enum err options_read(const struct muster_options *given,
-                      struct muster_options *options, struct why *why)
+static enum err refuse_others(const struct recipe *choices, struct why *why)
 {
-    if (given == NULL)
-        return why_set(why, ERR_SHAPE, "there are no options");
-    if (size_of(given->version) == 0)
-        return why_set(why, ERR_UNKNOWN,
-                       "options of version %u, the library knows 1 to %u",
-                       given->version, MUSTER_VERSION);
-    memset(options, 0, sizeof *options);
-    memcpy(options, given, size_of(given->version));
+    for (int id = 0; id < RECIPE_OPTIONS; id++)
+        if (recipe_given(choices, id) && !is_known(id))
+            return why_set(why, ERR_SHAPE,
+                           "%s says nothing of a function of yours; leave it "
+                           "out",
+                           recipe_row(id)->name);
     return ERR_OK;
 }
 
-static bool is_size(double x)
+static void take(const struct recipe *r, struct wish *wish)
 {
-    return isfinite(x) && x >= 0;
+    const struct setting *const span = &r->setting[OPT_WORKERS];
+    const bool threads = recipe_given(r, OPT_THREADS);
+
+    wish->optimiser =
+        recipe_given(r, OPT_OPTIM) ? recipe_text(r, OPT_OPTIM) : "lbfgs";
+    wish->steps = recipe_given(r, OPT_STEPS)
+                      ? (uint32_t)recipe_count(r, OPT_STEPS)
+                      : STEPS_DEFAULT;
+    wish->rate = recipe_given(r, OPT_LR) ? recipe_real(r, OPT_LR) : 0;
+    wish->l2 = recipe_given(r, OPT_L2) ? recipe_real(r, OPT_L2) : 0;
+    wish->tol = recipe_given(r, OPT_TOL) ? recipe_real(r, OPT_TOL) : 0;
+    wish->threads = threads ? (uint32_t)recipe_count(r, OPT_THREADS) : 1;
+    wish->workers = (uint32_t)recipe_count(r, OPT_N);
+    wish->wanted = span->text != NULL ? (uint32_t)span->low : 0;
+    wish->code = recipe_given(r, OPT_CODE) ? recipe_text(r, OPT_CODE) : NULL;
+    wish->stragglers = recipe_given(r, OPT_STRAGGLERS)
+                           ? (uint32_t)recipe_count(r, OPT_STRAGGLERS)
+                           : 0;
+    wish->listen = recipe_text(r, OPT_LISTEN);
+    wish->token_file = recipe_text(r, OPT_TOKEN_FILE);
+    wish->folder = recipe_text(r, OPT_OUT);
 }
 
-static enum err check_shape(const struct muster_options *o, struct why *why)
+static enum err check_shape(const struct wish *o, struct why *why)
 {
-    if (o->dims == 0 || o->chunks == 0 || o->rows == 0)
+    if (o->function.dims == 0 || o->function.chunks == 0 ||
+        o->function.rows == 0)
         return why_set(why, ERR_SHAPE,
                        "dims, chunks and rows must be at least 1");
-    if (o->dims > DIMS_MAX - FOLLOW_SIZES_MAX)
+    if (o->function.dims > DIMS_MAX - FOLLOW_SIZES_MAX)
         return why_set(why, ERR_SHAPE, "dims must be at most %u",
                        DIMS_MAX - FOLLOW_SIZES_MAX);
-    if (o->chunks > CHUNKS_MAX)
+    if (o->function.chunks > CHUNKS_MAX)
         return why_set(why, ERR_SHAPE, "chunks must be at most %u", CHUNKS_MAX);
-    if (o->gradient == NULL)
+    if (o->function.gradient == NULL)
         return why_set(why, ERR_SHAPE, "there is no gradient function");
     return ERR_OK;
 }
 
-enum err options_check(const struct muster_options *o, struct why *why)
+static enum err check(const struct wish *o, struct why *why)
 {
     enum err err = check_shape(o, why);
 
     if (err != ERR_OK)
         return err;
-    if (!is_size(o->rate) || !is_size(o->l2) || !is_size(o->tol))
-        return why_set(why, ERR_SHAPE,
-                       "rate, l2 and tol must be finite and not negative");
-    if (o->threads > THREADS_MAX)
-        return why_set(why, ERR_SHAPE, "threads must be at most %u",
-                       THREADS_MAX);
     if (o->workers > WORKERS_MAX || o->wanted > WORKERS_MAX)
-        return why_set(why, ERR_SHAPE, "workers and wanted must be at most %u",
+        return why_set(why, ERR_SHAPE, "n and workers must be at most %u",
                        WORKERS_MAX);
     if (o->wanted > o->workers && o->listen == NULL)
         return why_set(why, ERR_SHAPE,
-                       "wanted is more than workers, but nobody can join: "
-                       "listen is not set");
+                       "workers is more than n, but nobody can join: listen "
+                       "is not set");
     return ERR_OK;
 }
 
-static const char *optimiser_of(const struct muster_options *o)
-{
-    return o->optimiser != NULL ? o->optimiser : "lbfgs";
-}
-
-enum err options_rules(const struct muster_options *o,
-                       const struct code_spec *code, enum exactness class,
-                       struct why *why)
+enum err wish_rules(const struct wish *o, const struct code_spec *code,
+                    enum exactness class, struct why *why)
 {
     struct choices choices = {.traits = TRAIT(FUNCTION), .fields = true};
 
     if (code != NULL)
         choices_code(&choices, code);
     choices_class(&choices, class, EXACT_APPROX);
-    choices_optim(&choices, optimiser_of(o));
-    if (o->hessvec == NULL)
+    choices_optim(&choices, o->optimiser);
+    if (o->function.hessvec == NULL)
         choices_add(&choices, TRAIT(NO_HESSVEC), NULL);
     return rules_check(&choices, why);
 }
 
-enum err options_code(const struct muster_options *o, uint32_t workers,
-                      struct code_spec *code, struct why *why)
+enum err wish_code(const struct wish *o, uint32_t workers,
+                   struct code_spec *code, struct why *why)
 {
     const bool named = o->code != NULL && strcmp(o->code, "auto") != 0;
     const struct preset_options preset = {
@@ -123,33 +131,32 @@ enum err options_code(const struct muster_options *o, uint32_t workers,
                        "cannot be said here; take ignore");
     err = preset_spec(&preset, code, why);
     if (err == ERR_OK)
-        err = options_rules(o, code, code_spec_class(code), why);
+        err = wish_rules(o, code, code_spec_class(code), why);
     return err == ERR_UNKNOWN ? ERR_SHAPE : err;
 }
 
-enum err options_alone(const struct muster_options *o, struct why *why)
+enum err wish_alone(const struct wish *o, struct why *why)
 {
     struct code_spec unused;
 
     if (o->folder != NULL)
         return why_set(why, ERR_SHAPE,
-                       "folder: only a run with workers keeps its state; set "
-                       "workers, or leave it NULL");
-    /* It has nothing to do, but the same options are to do with workers. */
-    return options_code(o, o->stragglers + 1, &unused, why);
+                       "out: only a run with workers keeps its state; set n, "
+                       "or leave it out");
+    /* It has nothing to do, but the same recipe is to do with workers. */
+    return wish_code(o, o->stragglers + 1, &unused, why);
 }
 
-enum err options_optim(const struct muster_options *o,
-                       struct optim_options *optim, struct why *why)
+enum err wish_optim(const struct wish *o, struct optim_options *optim,
+                    struct why *why)
 {
-    const char *name = optimiser_of(o);
     enum optim_kind kind;
     enum err err;
 
-    if (optim_parse(name, &kind) != ERR_OK)
+    if (optim_parse(o->optimiser, &kind) != ERR_OK)
         return why_set(why, ERR_SHAPE, "there is no optimiser named \"%.80s\"",
-                       name);
-    err = options_rules(o, NULL, EXACT_BITWISE, why);
+                       o->optimiser);
+    err = wish_rules(o, NULL, EXACT_BITWISE, why);
     if (err != ERR_OK)
         return err;
     *optim = optim_defaults(kind);
@@ -159,75 +166,39 @@ enum err options_optim(const struct muster_options *o,
     optim->diagonal = false; /* ... nor what stands on their diagonals. */
     optim->l2 = o->l2;
     optim->tol = o->tol;
-    optim->rows = o->rows;
-    optim->steps = o->steps > 0 ? o->steps : STEPS_DEFAULT;
+    optim->rows = o->function.rows;
+    optim->steps = o->steps;
     return ERR_OK;
 }
 
-struct user_function options_user(const struct muster_options *o)
+struct user_function wish_user(const struct wish *o)
 {
     return (struct user_function){
-        .gradient = o->gradient,
-        .hessvec = o->hessvec,
-        .context = o->context,
-        .dims = o->dims,
-        .chunks = o->chunks,
-        .rows = o->rows,
+        .gradient = o->function.gradient,
+        .hessvec = o->function.hessvec,
+        .context = o->function.context,
+        .dims = o->function.dims,
+        .chunks = o->function.chunks,
+        .rows = o->function.rows,
     };
 }
 
-static enum muster_status status_of(enum err err)
+enum err wish_read(struct muster_recipe *recipe,
+                   const struct muster_function *function, struct wish *wish,
+                   struct why *why)
 {
-    switch (err) {
-    case ERR_OK:
-        return MUSTER_OK;
-    case ERR_UNKNOWN:
-        return MUSTER_BAD_VERSION;
-    case ERR_SHAPE:
-    case ERR_FORMAT:
-        return MUSTER_BAD_OPTION;
-    case ERR_NOMEM:
-        return MUSTER_NO_MEMORY;
-    case ERR_RANGE:
-        return MUSTER_DIVERGED;
-    case ERR_CANCELLED:
-        return MUSTER_STOPPED;
-    case ERR_UNSUPPORTED:
-        return MUSTER_UNSUPPORTED;
-    case ERR_MISMATCH:
-        return MUSTER_NOT_A_FUNCTION;
-    case ERR_DENIED:
-        return MUSTER_REFUSED;
-    case ERR_CLOSED:
-        return MUSTER_LOST;
-    case ERR_TIMEOUT:
-        return MUSTER_TIMEOUT;
-    case ERR_STALE:
-        return MUSTER_MISSED;
-    case ERR_UNDECODABLE:
-    case ERR_OVERLAP:
-    case ERR_TRUNCATED:
-    case ERR_TOOBIG:
-    case ERR_NOTFOUND:
-    case ERR_EXISTS:
-    case ERR_IO:
-        return MUSTER_FAILED;
-    }
-    return MUSTER_FAILED;
-}
+    enum err err;
 
-enum muster_status status_end(enum err err, const struct why *sentence,
-                              char *why)
-{
-    const char *text = "";
-
-    if (err == ERR_CANCELLED)
-        text = "stopped: a function of yours or a signal said so";
-    else if (err != ERR_OK)
-        text = err_text(err);
-    if (err != ERR_OK && sentence->text[0] != '\0')
-        text = sentence->text;
-    if (why != NULL)
-        (void)snprintf(why, MUSTER_WHY_SIZE, "%s", text);
-    return status_of(err);
+    memset(wish, 0, sizeof *wish);
+    if (recipe == NULL)
+        return why_set(why, ERR_SHAPE, "there is no recipe");
+    err = struct_take(function, STRUCT_LEAST(struct muster_function, context),
+                      sizeof wish->function, &wish->function, why);
+    if (err == ERR_OK)
+        err = refuse_others(&recipe->choices, why);
+    if (err != ERR_OK)
+        return err;
+    wish->recipe = recipe;
+    take(&recipe->choices, wish);
+    return check(wish, why);
 }

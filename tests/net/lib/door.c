@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIMS = 50, CHUNKS = 32, ROWS = 200, STEPS = 300, COUNT = 5000 };
+enum { DIMS = 50, CHUNKS = 32, ROWS = 200, COUNT = 5000 };
 
 static double skew;
 
@@ -44,16 +44,41 @@ static int gradient(void *context, const double *w, uint32_t chunk, double *g,
     return 0;
 }
 
-static struct muster_options options_of(void)
+/* The recipe of all trainings here. */
+static struct muster_recipe *recipe_of(void)
 {
-    struct muster_options options = MUSTER_OPTIONS;
+    static const char *const keys[][2] = {
+        {"optim", "agd"}, {"lr", "0.5"}, {"steps", "300"}};
+    struct muster_recipe *recipe;
 
-    options.dims = DIMS, options.chunks = CHUNKS, options.rows = CHUNKS * ROWS;
-    options.gradient = gradient;
-    options.optimiser = "agd";
-    options.rate = 0.5;
-    options.steps = STEPS;
-    return options;
+    if (muster_recipe_new(&recipe, NULL) != MUSTER_OK)
+        exit(2);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (muster_set(recipe, keys[i][0], keys[i][1], NULL) != MUSTER_OK)
+            exit(2);
+    return recipe;
+}
+
+static struct muster_function function_of(void)
+{
+    struct muster_function function = MUSTER_INIT(struct muster_function);
+
+    function.dims = DIMS;
+    function.chunks = CHUNKS;
+    function.rows = CHUNKS * ROWS;
+    function.gradient = gradient;
+    return function;
+}
+
+static void set(struct muster_recipe *recipe, const char *key, const char *text)
+{
+    char why[MUSTER_WHY_SIZE];
+
+    if (strcmp(text, "-") != 0 &&
+        muster_set(recipe, key, text, why) != MUSTER_OK) {
+        printf("%s\n", why);
+        exit(2);
+    }
 }
 
 static int end(enum muster_status status, const char *why)
@@ -64,36 +89,44 @@ static int end(enum muster_status status, const char *why)
 
 static int train(char **arguments)
 {
-    struct muster_options options = options_of();
-    struct muster_model *model;
-    char why[MUSTER_WHY_SIZE];
+    const struct muster_function function = function_of();
+    struct muster_recipe *recipe = recipe_of();
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE], wanted[16];
     enum muster_status status;
 
-    options.workers = (uint32_t)atoi(arguments[0]);
-    options.folder = strcmp(arguments[1], "-") != 0 ? arguments[1] : NULL;
-    options.listen = strcmp(arguments[2], "-") != 0 ? arguments[2] : NULL;
-    options.wanted = options.listen != NULL ? options.workers + 3 : 0;
-    status = muster_train(&options, &model, why);
+    set(recipe, "n", arguments[0]);
+    set(recipe, "out", arguments[1]);
+    set(recipe, "listen", arguments[2]);
+    (void)snprintf(wanted, sizeof wanted, "%d", atoi(arguments[0]) + 3);
+    if (strcmp(arguments[2], "-") != 0)
+        set(recipe, "workers", wanted);
+    status = muster_train(recipe, &function, &model, why);
     if (model != NULL)
         printf("hash %s\n", muster_hash(model));
     muster_free(model);
+    muster_recipe_free(recipe);
     return end(status, why);
 }
 
 static int join(int count, char **arguments)
 {
-    struct muster_options options = options_of();
+    const struct muster_function function = function_of();
+    struct muster_recipe *recipe = recipe_of();
     char why[MUSTER_WHY_SIZE];
+    enum muster_status status;
 
     skew = count > 1 ? 1e-9 : 0;
-    return end(muster_join(&options, arguments[0], why), why);
+    status = muster_join(recipe, &function, arguments[0], NULL, why);
+    muster_recipe_free(recipe);
+    return end(status, why);
 }
 
 /* In every call each member gives its own numbers, which cancel in part. */
 static int sum_up(struct muster_group *group, const char *name, int calls)
 {
     static double values[COUNT];
-    struct muster_sum_info info = {.version = MUSTER_VERSION};
+    struct muster_sum_info info = MUSTER_INIT(struct muster_sum_info);
     char why[MUSTER_WHY_SIZE];
 
     for (int i = 0; i < calls; i++) {
@@ -116,7 +149,8 @@ static int sum_up(struct muster_group *group, const char *name, int calls)
 static int member(const char *address, const char *name, uint32_t least,
                   int calls)
 {
-    struct muster_group_options options = MUSTER_OPTIONS;
+    struct muster_group_options options =
+        MUSTER_INIT(struct muster_group_options);
     struct muster_group *group;
     char why[MUSTER_WHY_SIZE];
     enum muster_status status;

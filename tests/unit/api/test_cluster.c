@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "muster.h"
+#include "api/job.h"
 
 enum { DIMS = 5, CHUNKS = 12 };
 
@@ -64,9 +64,9 @@ static int watch(void *context, const struct muster_progress *progress)
     return c->watch_until != 0 && progress->step >= c->watch_until;
 }
 
-static struct muster_options options_of(struct curve *c)
+static struct job options_of(struct curve *c)
 {
-    struct muster_options options = MUSTER_OPTIONS;
+    struct job options = {0};
 
     options.dims = DIMS;
     options.chunks = CHUNKS;
@@ -78,12 +78,12 @@ static struct muster_options options_of(struct curve *c)
     return options;
 }
 
-static void train(const struct muster_options *options,
-                  enum muster_status wanted, char hash[MUSTER_HASH_SIZE])
+static void train(const struct job *options, enum muster_status wanted,
+                  char hash[MUSTER_HASH_SIZE])
 {
     struct muster_model *model = NULL;
     char why[MUSTER_WHY_SIZE];
-    const enum muster_status status = muster_train(options, &model, why);
+    const enum muster_status status = job_train(options, &model, why);
 
     if (status != wanted)
         print_message("%s\n", why);
@@ -95,7 +95,7 @@ static void train(const struct muster_options *options,
     muster_free(model);
 }
 
-static void assert_same(struct muster_options *options)
+static void assert_same(struct job *options)
 {
     char alone[MUSTER_HASH_SIZE] = "", with[MUSTER_HASH_SIZE] = "";
     const uint32_t workers = options->workers;
@@ -114,7 +114,7 @@ static void test_optimisers(void **state)
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        struct muster_options options = options_of(&c);
+        struct job options = options_of(&c);
 
         options.optimiser = names[i];
         options.rate = i == 0 ? 0.02 : 0;
@@ -130,7 +130,7 @@ static void test_codes(void **state)
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        struct muster_options options = options_of(&c);
+        struct job options = options_of(&c);
 
         options.code = names[i];
         options.workers = 4;
@@ -148,7 +148,7 @@ static void test_sizes(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         struct curve c = {.size = sizes[i], .stop_chunk = UINT32_MAX};
-        struct muster_options options = options_of(&c);
+        struct job options = options_of(&c);
 
         options.workers = 3;
         options.rate = i == 0 ? 1e60 : 1e-3 / sizes[i];
@@ -159,7 +159,7 @@ static void test_sizes(void **state)
 static void test_failures(void **state)
 {
     struct curve c = {.size = 1, .stop_chunk = UINT32_MAX};
-    struct muster_options options = options_of(&c);
+    struct job options = options_of(&c);
 
     (void)state;
     options.code = "stela"; /* Wrong without workers, too. */
@@ -194,7 +194,7 @@ static void refuse_codes(uint32_t workers)
     static const char *const leave_out[] = {"ignore", "sgc", "ksync"};
     static const char *const searches[] = {NULL, "lbfgs", "newton"};
     struct curve c = {.size = 1, .stop_chunk = UINT32_MAX};
-    struct muster_options options = options_of(&c);
+    struct job options = options_of(&c);
 
     options.workers = workers;
     options.optimiser = "gd";
@@ -226,7 +226,7 @@ static void test_codes_refused_alone(void **state)
 static void test_stops(void **state)
 {
     struct curve c = {.size = 1, .stop_chunk = 5};
-    struct muster_options options = options_of(&c);
+    struct job options = options_of(&c);
     struct muster_model *model = NULL;
 
     (void)state;
@@ -234,14 +234,14 @@ static void test_stops(void **state)
     options.rate = 0.01;
     options.steps = 100000;
     options.workers = 2;
-    assert_int_equal(muster_train(&options, &model, NULL), MUSTER_STOPPED);
+    assert_int_equal(job_train(&options, &model, NULL), MUSTER_STOPPED);
     assert_true(muster_weights(model)[0] > 0.1);
     muster_free(model);
     c.stop_chunk = UINT32_MAX;
     c.watch_until = 3;
     options.watch = watch;
-    assert_int_equal(muster_train(&options, &model, NULL), MUSTER_STOPPED);
-    assert_true(muster_steps(model) >= 3);
+    assert_int_equal(job_train(&options, &model, NULL), MUSTER_STOPPED);
+    assert_true(about(model).steps >= 3);
     muster_free(model);
 }
 
@@ -250,7 +250,7 @@ static void test_stops(void **state)
 static void test_goes_on(void **state)
 {
     struct curve c = {.size = 1, .stop_chunk = UINT32_MAX, .watch_until = 4};
-    struct muster_options options = options_of(&c);
+    struct job options = options_of(&c);
     char folder[] = "/tmp/muster-test-XXXXXX";
     char command[64];
     char whole[MUSTER_HASH_SIZE], parts[MUSTER_HASH_SIZE] = "";
@@ -280,18 +280,19 @@ static void test_goes_on(void **state)
 static void test_join_refusals(void **state)
 {
     struct curve c = {.size = 1, .stop_chunk = UINT32_MAX};
-    struct muster_options options = options_of(&c);
+    struct job options = options_of(&c);
     char why[MUSTER_WHY_SIZE];
 
     (void)state;
-    assert_int_equal(muster_join(&options, NULL, why), MUSTER_BAD_OPTION);
-    assert_int_equal(muster_join(&options, "nowhere", why), MUSTER_BAD_OPTION);
+    assert_int_equal(job_join(&options, NULL, why), MUSTER_BAD_OPTION);
+    assert_int_equal(job_join(&options, "nowhere", why), MUSTER_BAD_OPTION);
     assert_non_null(strstr(why, "which port"));
     options.name = "a/b";
-    assert_int_equal(muster_join(&options, ":1", why), MUSTER_BAD_OPTION);
+    assert_int_equal(job_join(&options, ":1", why), MUSTER_BAD_OPTION);
     options.dims = 0;
-    assert_int_equal(muster_join(&options, ":1", why), MUSTER_BAD_OPTION);
-    assert_int_equal(muster_join(NULL, ":1", why), MUSTER_BAD_OPTION);
+    assert_int_equal(job_join(&options, ":1", why), MUSTER_BAD_OPTION);
+    assert_int_equal(muster_join(NULL, NULL, ":1", NULL, why),
+                     MUSTER_BAD_OPTION);
 }
 
 int main(void)

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "muster.h"
+#include "api/job.h"
 
 enum { DIMS = 3, CHUNKS = 6, THREADS = 3, STOP_STEP = 3 };
 
@@ -47,9 +47,9 @@ static int bowl(void *context, const double *w, uint32_t chunk, double *g,
     return 0;
 }
 
-static struct muster_options asked(uint32_t workers)
+static struct job asked(uint32_t workers)
 {
-    struct muster_options options = MUSTER_OPTIONS;
+    struct job options = {0};
 
     options.dims = DIMS;
     options.chunks = CHUNKS;
@@ -64,12 +64,12 @@ static struct muster_options asked(uint32_t workers)
 
 static void assert_same_hash(void)
 {
-    const struct muster_options alone = asked(0), with = asked(2);
+    const struct job alone = asked(0), with = asked(2);
     struct muster_model *a = NULL, *b = NULL;
     char why[MUSTER_WHY_SIZE];
 
-    assert_int_equal(muster_train(&alone, &a, why), MUSTER_OK);
-    if (muster_train(&with, &b, why) != MUSTER_OK)
+    assert_int_equal(job_train(&alone, &a, why), MUSTER_OK);
+    if (job_train(&with, &b, why) != MUSTER_OK)
         fail_msg("%s", why);
     assert_string_equal(muster_hash(a), muster_hash(b));
     muster_free(a);
@@ -235,15 +235,16 @@ static void test_leaves_other_children_alone(void **state)
 static void writes_nothing(void)
 {
     const struct rlimit none = {0, 0};
-    const struct muster_options options = asked(2);
-    const struct muster_group_options group_options = MUSTER_OPTIONS;
+    const struct job options = asked(2);
+    const struct muster_group_options group_options =
+        MUSTER_INIT(struct muster_group_options);
     struct muster_model *model = NULL;
     struct muster_group *group = NULL;
     char why[MUSTER_WHY_SIZE] = "";
 
     if (setrlimit(RLIMIT_FSIZE, &none) != 0)
         _exit(1);
-    if (muster_train(&options, &model, why) == MUSTER_OK || why[0] == '\0')
+    if (job_train(&options, &model, why) == MUSTER_OK || why[0] == '\0')
         _exit(2);
     why[0] = '\0';
     if (muster_group_host(&group_options, &group, why) == MUSTER_OK ||
@@ -293,7 +294,7 @@ static int send_once(void *context, const struct muster_progress *progress)
 static void assert_stops(int number, bool to_thread)
 {
     struct sender sender = {.number = number, .to_thread = to_thread};
-    struct muster_options options = asked(2);
+    struct job options = asked(2);
     struct muster_model *model = NULL;
     struct sigaction after;
 
@@ -301,10 +302,10 @@ static void assert_stops(int number, bool to_thread)
     options.context = &sender;
     options.steps = 10000000;
     crowd_start(&sender.crowd);
-    assert_int_equal(muster_train(&options, &model, NULL), MUSTER_STOPPED);
+    assert_int_equal(job_train(&options, &model, NULL), MUSTER_STOPPED);
     assert_non_null(model);
-    assert_true(muster_steps(model) >= STOP_STEP);
-    assert_int_equal(muster_signal(model), number);
+    assert_true(about(model).steps >= STOP_STEP);
+    assert_int_equal(about(model).signal, number);
     crowd_end(&sender.crowd);
     muster_free(model);
     assert_int_equal(sigaction(number, NULL, &after), 0);
@@ -326,13 +327,13 @@ static void test_signals_stop_it_whoever_gets_them(void **state)
 
 static void *train_beside(void *context)
 {
-    const struct muster_options with = asked(2), alone = asked(0);
+    const struct job with = asked(2), alone = asked(0);
     struct muster_model *model = NULL;
     char why[MUSTER_WHY_SIZE];
 
-    *(bool *)context = muster_train(&with, &model, why) == MUSTER_FAILED &&
+    *(bool *)context = job_train(&with, &model, why) == MUSTER_FAILED &&
                        model == NULL && strstr(why, "another training") &&
-                       muster_train(&alone, &model, why) == MUSTER_OK;
+                       job_train(&alone, &model, why) == MUSTER_OK;
     muster_free(model);
     return NULL;
 }
@@ -350,7 +351,7 @@ static int start_another(void *context, const struct muster_progress *progress)
 
 static void test_second_at_once_is_refused(void **state)
 {
-    struct muster_options options = asked(2);
+    struct job options = asked(2);
     struct muster_model *model = NULL;
     bool refused = false;
 
@@ -358,7 +359,7 @@ static void test_second_at_once_is_refused(void **state)
     FORKS_BESIDE_THREADS();
     options.watch = start_another;
     options.context = &refused;
-    assert_int_equal(muster_train(&options, &model, NULL), MUSTER_OK);
+    assert_int_equal(job_train(&options, &model, NULL), MUSTER_OK);
     assert_true(refused);
     muster_free(model);
     assert_same_hash(); /* And afterwards it may. */

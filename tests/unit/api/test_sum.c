@@ -38,7 +38,8 @@ struct member {
 
 static struct muster_group *host_group(uint32_t least)
 {
-    struct muster_group_options options = MUSTER_OPTIONS;
+    struct muster_group_options options =
+        MUSTER_INIT(struct muster_group_options);
     struct muster_group *group;
     char why[MUSTER_WHY_SIZE];
 
@@ -50,7 +51,8 @@ static struct muster_group *host_group(uint32_t least)
 
 static struct muster_group *join_group(const char *address, int index)
 {
-    struct muster_group_options options = MUSTER_OPTIONS;
+    struct muster_group_options options =
+        MUSTER_INIT(struct muster_group_options);
     struct muster_group *group;
     char name[16], why[MUSTER_WHY_SIZE];
 
@@ -66,7 +68,7 @@ static void *sum_main(void *context)
 {
     struct member *m = context;
 
-    m->info = (struct muster_sum_info){.version = MUSTER_VERSION};
+    m->info = (struct muster_sum_info){.size = sizeof(struct muster_sum_info)};
     m->status = muster_sum(m->group, m->values, m->count, MUSTER_DOUBLE,
                            m->deadline_s, &m->info, m->why);
     (void)snprintf(m->who, sizeof m->who, "%s", m->info.who);
@@ -142,7 +144,7 @@ static void test_floats_in_place(void **state)
 {
     struct muster_group *group = host_group(0);
     float values[3] = {1.5f, -2, 1e-40f};
-    struct muster_sum_info info = MUSTER_OPTIONS;
+    struct muster_sum_info info = MUSTER_INIT(struct muster_sum_info);
 
     (void)state;
     assert_int_equal(muster_sum(group, values, 3, MUSTER_FLOAT, 0, &info, NULL),
@@ -296,15 +298,17 @@ static void test_shapes(void **state)
 
 static void test_refusals(void **state)
 {
-    struct muster_group_options options = MUSTER_OPTIONS, bad;
+    struct muster_group_options options =
+                                    MUSTER_INIT(struct muster_group_options),
+                                bad;
     struct muster_group *group = NULL;
-    struct muster_sum_info info = {.version = 1};
+    struct muster_sum_info info = {.size = 4096};
     struct stat folder;
     double value = 1;
     char why[MUSTER_WHY_SIZE];
 
     (void)state;
-    bad = options, bad.version = 1;
+    bad = options, bad.size = 4096;
     assert_int_equal(muster_group_host(&bad, &group, why), MUSTER_BAD_VERSION);
     bad = options, bad.members_max = 2000;
     assert_int_equal(muster_group_host(&bad, &group, why), MUSTER_BAD_OPTION);
@@ -347,7 +351,8 @@ static void test_refusals(void **state)
 /* Nothing is not a group; it is told so, and nothing falls over. */
 static void test_nothing(void **state)
 {
-    const struct muster_group_options options = MUSTER_OPTIONS;
+    const struct muster_group_options options =
+        MUSTER_INIT(struct muster_group_options);
     double value = 1;
     char why[MUSTER_WHY_SIZE];
 

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "muster.h"
+#include "api/job.h"
 
 enum { DIMS = 6, CHUNKS = 24 };
 
@@ -86,14 +86,14 @@ static int watch(void *context, const struct muster_progress *progress)
 {
     const struct bowl *b = context;
 
-    assert_int_equal(progress->version, MUSTER_VERSION);
+    assert_int_equal(progress->size, sizeof *progress);
     assert_true(isfinite(progress->objective));
     return progress->step == (uint32_t)b->watch_until;
 }
 
-static struct muster_options options_of(struct bowl *b)
+static struct job options_of(struct bowl *b)
 {
-    struct muster_options options = MUSTER_OPTIONS;
+    struct job options = {0};
 
     options.dims = DIMS;
     options.chunks = CHUNKS;
@@ -106,12 +106,12 @@ static struct muster_options options_of(struct bowl *b)
     return options;
 }
 
-static struct muster_model *train(const struct muster_options *options)
+static struct muster_model *train(const struct job *options)
 {
     struct muster_model *model = NULL;
     char why[MUSTER_WHY_SIZE];
 
-    assert_int_equal(muster_train(options, &model, why), MUSTER_OK);
+    assert_int_equal(job_train(options, &model, why), MUSTER_OK);
     assert_string_equal(why, "");
     assert_non_null(model);
     return model;
@@ -119,8 +119,8 @@ static struct muster_model *train(const struct muster_options *options)
 
 static void assert_optimal(const struct muster_model *model, double error)
 {
-    assert_int_equal(muster_dims(model), DIMS);
-    assert_int_equal(muster_converged(model), 1);
+    assert_int_equal(about(model).dims, DIMS);
+    assert_int_equal(about(model).converged, 1);
     for (int j = 0; j < DIMS; j++) {
         double top = 0, bottom = 0;
 
@@ -140,7 +140,7 @@ static void test_optimisers(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct muster_options options = options_of(&b);
+        struct job options = options_of(&b);
         struct muster_model *model;
 
         options.optimiser = names[i];
@@ -161,7 +161,7 @@ static void test_threads_do_not_change_the_hash(void **state)
 
     (void)state;
     for (uint32_t threads = 0; threads < 5; threads++) {
-        struct muster_options options = options_of(&b);
+        struct job options = options_of(&b);
         struct muster_model *model;
 
         options.threads = threads;
@@ -184,7 +184,7 @@ static void test_sizes(void **state)
     (void)state;
     for (int i = 0; i < 4; i++) {
         struct bowl b = {.size = sizes[i]};
-        struct muster_options options = options_of(&b);
+        struct job options = options_of(&b);
         struct muster_model *model;
 
         options.tol = 1e-9 * sizes[i];
@@ -199,7 +199,7 @@ static void test_sizes(void **state)
 static void test_stops(void **state)
 {
     struct bowl b = {.size = 1, .stop_after = 5 * CHUNKS};
-    struct muster_options options = options_of(&b);
+    struct job options = options_of(&b);
     struct muster_model *model = NULL;
     char why[MUSTER_WHY_SIZE];
 
@@ -207,48 +207,47 @@ static void test_stops(void **state)
     options.gradient = counting;
     options.rate = 0.01;
     options.optimiser = "gd";
-    assert_int_equal(muster_train(&options, &model, why), MUSTER_STOPPED);
-    assert_int_equal(muster_steps(model), 4); /* One pass found the scale. */
-    assert_int_equal(muster_evaluations(model), 4);
+    assert_int_equal(job_train(&options, &model, why), MUSTER_STOPPED);
+    assert_int_equal(about(model).steps, 4); /* One pass found the scale. */
+    assert_int_equal(about(model).evaluations, 4);
     muster_free(model);
     options.gradient = bowl;
     options.watch = watch;
     b.watch_until = 7;
-    assert_int_equal(muster_train(&options, &model, NULL), MUSTER_STOPPED);
-    assert_int_equal(muster_steps(model), 7);
-    assert_true(muster_objective(model) > 0);
+    assert_int_equal(job_train(&options, &model, NULL), MUSTER_STOPPED);
+    assert_int_equal(about(model).steps, 7);
+    assert_true(about(model).objective > 0);
     muster_free(model);
     options.watch = NULL;
     options.steps = 0;
     options.tol = 0;
     model = train(&options);
-    assert_int_equal(muster_steps(model), 100);
-    assert_int_equal(muster_converged(model), 0);
+    assert_int_equal(about(model).steps, 100);
+    assert_int_equal(about(model).converged, 0);
     muster_free(model);
 }
 
-static void assert_fails(const struct muster_options *options,
-                         enum muster_status status)
+static void assert_fails(const struct job *options, enum muster_status status)
 {
     struct muster_model *model = NULL;
     char why[MUSTER_WHY_SIZE] = "";
 
-    assert_int_equal(muster_train(options, &model, why), status);
+    assert_int_equal(job_train(options, &model, why), status);
     assert_null(model);
     assert_true(strlen(why) > 5);
-    assert_int_equal(muster_train(options, &model, NULL), status);
+    assert_int_equal(job_train(options, &model, NULL), status);
 }
 
 static void test_refusals(void **state)
 {
     struct bowl b = {.size = 1};
-    const struct muster_options good = options_of(&b);
-    struct muster_options bad;
+    const struct job good = options_of(&b);
+    struct job bad;
 
     (void)state;
     assert_int_equal(muster_version(), MUSTER_VERSION);
-    bad = good, bad.version = 3, assert_fails(&bad, MUSTER_BAD_VERSION);
-    bad = good, bad.version = 0, assert_fails(&bad, MUSTER_BAD_VERSION);
+    bad = good, bad.size = 4096, assert_fails(&bad, MUSTER_BAD_VERSION);
+    bad = good, bad.size = 8, assert_fails(&bad, MUSTER_BAD_OPTION);
     bad = good, bad.dims = 0, assert_fails(&bad, MUSTER_BAD_OPTION);
     bad = good, bad.chunks = 0, assert_fails(&bad, MUSTER_BAD_OPTION);
     bad = good, bad.rows = 0, assert_fails(&bad, MUSTER_BAD_OPTION);
@@ -263,7 +262,7 @@ static void test_refusals(void **state)
     bad = good, bad.dims = 1 << 24, assert_fails(&bad, MUSTER_BAD_OPTION);
     bad = good, bad.workers = 5000, assert_fails(&bad, MUSTER_BAD_OPTION);
     bad = good, bad.wanted = 2, assert_fails(&bad, MUSTER_BAD_OPTION);
-    assert_int_equal(muster_train(NULL, NULL, NULL), MUSTER_BAD_OPTION);
+    assert_int_equal(muster_train(NULL, NULL, NULL, NULL), MUSTER_BAD_OPTION);
     bad = good, bad.gradient = moody, assert_fails(&bad, MUSTER_NOT_A_FUNCTION);
     bad = good, bad.optimiser = "gd", bad.rate = 1e6, bad.tol = 0;
     assert_fails(&bad, MUSTER_DIVERGED);
@@ -271,24 +270,6 @@ static void test_refusals(void **state)
     assert_fails(&good, MUSTER_DIVERGED);
     b.poison = HUGE_VAL;
     assert_fails(&good, MUSTER_DIVERGED);
-}
-
-/* What follows the fields of an older version is not looked at. */
-static void test_older_program(void **state)
-{
-    struct bowl b = {.size = 1};
-    struct muster_options now = options_of(&b);
-    struct muster_options old = now;
-    struct muster_model *models[2];
-
-    (void)state;
-    memset(&old.code, 0xff, sizeof old - offsetof(struct muster_options, code));
-    old.version = 1;
-    models[0] = train(&now);
-    models[1] = train(&old);
-    assert_string_equal(muster_hash(models[0]), muster_hash(models[1]));
-    muster_free(models[0]);
-    muster_free(models[1]);
 }
 
 /* One coordinate in a thousand chunks, the others everywhere, and of very
@@ -312,7 +293,7 @@ static int spiky(void *context, const double *w, uint32_t chunk, double *g,
 
 static void test_sizes_differ(void **state)
 {
-    struct muster_options options = MUSTER_OPTIONS;
+    struct job options = {0};
     struct muster_model *model;
     const double *w;
 
@@ -336,7 +317,6 @@ int main(void)
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_older_program),
         cmocka_unit_test(test_sizes_differ),
     };
 

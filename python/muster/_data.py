@@ -1,0 +1,160 @@
+"""Rows for the library: numpy arrays and scipy's CSR where they lie, files by
+their names, and whatever speaks Arrow's C stream interface."""
+
+import ctypes as C
+import mmap
+import os
+
+from . import _library
+from ._library import call, lib
+
+TYPES = {"f8": 1, "f4": 2, "i1": 3, "u1": 4, "i2": 5, "u2": 6, "i4": 7, "u4": 8, "i8": 9,
+         "u8": 10, "b1": 11}
+
+
+class Data(_library.Handle):
+    """A handle, and what it borrows from."""
+
+    def __init__(self, function, argument, *kept):
+        super().__init__(lib.muster_data_free)
+        self.kept = kept
+        call(function, argument, C.byref(self.pointer))
+
+    def rows(self):
+        return lib.muster_data_rows(self.pointer)
+
+
+class Array:
+    """One array as the library sees it: an address, a type, a shape, steps.
+
+    Made of a numpy array here, of a mapped file in a process that is to have
+    no numpy."""
+
+    def __init__(self, address, kind, shape, strides, kept):
+        self.address, self.kind, self.kept = address, kind, kept
+        self.shape, self.strides = tuple(shape), tuple(strides)
+
+    @classmethod
+    def of(cls, array):
+        import numpy as np
+        kind = array.dtype.kind + str(array.dtype.itemsize)
+        if kind not in TYPES or not array.dtype.isnative:
+            array = array.astype(np.float64)
+            kind = "f8"
+        return cls(array.ctypes.data, kind, array.shape, array.strides, array)
+
+
+def matrix(array):
+    return _library.Matrix(values=array.address, type=TYPES[array.kind], rows=array.shape[0],
+                           columns=array.shape[1], row_step=array.strides[0],
+                           column_step=array.strides[1])
+
+
+def vector(array):
+    return _library.Vector(values=array.address, type=TYPES[array.kind], count=array.shape[0],
+                           step=array.strides[0])
+
+
+def csr(parts):
+    shape, begin, column, value = parts
+    return _library.Csr(rows=shape[0], columns=shape[1], begin=begin.address,
+                        begin_type=TYPES[begin.kind], column=column.address,
+                        column_type=TYPES[column.kind], value=value.address,
+                        value_type=TYPES[value.kind])
+
+
+# --- a description that can be sent to another process -----------------------
+
+class Rows:
+    """What rows are: ("dense", Array), ("csr", (shape, begin, column, value)),
+    ("file", path) or ("arrow", object), with labels and weights."""
+
+    def __init__(self, kind, what, labels=None, weights=None):
+        self.kind, self.what, self.labels, self.weights = kind, what, labels, weights
+
+    def open(self):
+        kind, what = self.kind, self.what
+        if kind == "dense":
+            data = Data(lib.muster_data_dense, C.byref(matrix(what)), what)
+        elif kind == "csr":
+            data = Data(lib.muster_data_csr, C.byref(csr(what)), what)
+        elif kind == "file":
+            data = Data(lib.muster_data_file, what.encode())
+        else:
+            data = self.open_arrow(what)
+        for function, values in ((lib.muster_data_labels, self.labels),
+                                 (lib.muster_data_weights, self.weights)):
+            if values is not None:
+                call(function, data.pointer, C.byref(vector(values)))
+        return data
+
+    @staticmethod
+    def open_arrow(table):
+        capsule = table.__arrow_c_stream__()
+        get = C.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = C.c_void_p, [C.py_object, C.c_char_p]
+        return Data(lib.muster_data_arrow, get(capsule, b"arrow_array_stream"), capsule)
+
+    def arrays(self):
+        parts = [self.what] if self.kind == "dense" else (
+            list(self.what[1:]) if self.kind == "csr" else [])
+        return parts + [a for a in (self.labels, self.weights) if a is not None]
+
+
+def rows_of(x, labels=None, weights=None):
+    """Rows of an array, a sparse matrix, a path or a table of columns."""
+    import numpy as np
+    labels = labels if labels is None else Array.of(np.asarray(labels))
+    weights = weights if weights is None else Array.of(np.asarray(weights, np.float64))
+    if isinstance(x, (str, os.PathLike)):
+        return Rows("file", os.fspath(x), labels, weights)
+    if hasattr(x, "tocsr"):
+        return Rows("csr", csr_parts(x), labels, weights)
+    if hasattr(x, "__arrow_c_stream__") and not isinstance(x, np.ndarray):
+        return Rows("arrow", x, labels, weights)
+    array = np.asarray(x)
+    if array.ndim != 2:
+        raise ValueError(f"rows must be two-dimensional, not {array.ndim}-dimensional")
+    return Rows("dense", Array.of(array), labels, weights)
+
+
+def csr_parts(x):
+    x = x.tocsr()
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    return (x.shape, Array.of(x.indptr), Array.of(x.indices), Array.of(x.data))
+
+
+# --- one copy in memory that processes share ---------------------------------
+
+class Shelf:
+    """Arrays one after the other in a file without a name."""
+
+    def __init__(self):
+        self.file, self.used = os.memfd_create("muster"), 0
+
+    def put(self, array):
+        """Where it lies: (kind, shape, strides, offset)."""
+        import numpy as np
+        whole = array.kept if isinstance(array.kept, np.ndarray) else None
+        fortran = whole.flags.f_contiguous and not whole.flags.c_contiguous
+        whole = np.asfortranarray(whole) if fortran else np.ascontiguousarray(whole)
+        self.used += -self.used % 64
+        place, size = self.used, whole.nbytes
+        if size:
+            os.ftruncate(self.file, place + size)
+            with mmap.mmap(self.file, place + size) as memory:
+                view = np.frombuffer(memory, np.uint8, size, place)
+                view[:] = whole.reshape(-1, order="A").view(np.uint8)
+                del view
+        self.used += size
+        return array.kind, whole.shape, whole.strides, place
+
+
+def take(memory, place):
+    """The Array that Shelf.put said lies there."""
+    kind, shape, strides, offset = place
+    size = len(memory) - offset
+    address = C.addressof(C.c_char.from_buffer(memory, offset)) if size > 0 else None
+    return Array(address, kind, shape, strides, memory)

@@ -1,0 +1,204 @@
+"""libmuster by ctypes: where it is, what its functions take, what they say."""
+
+import ctypes as C
+import os
+
+NAME = "libmuster.so.3"
+HERE = os.path.dirname(os.path.abspath(__file__))
+WHY_SIZE = 512
+
+
+def places():
+    """Beside this file (pip), where make install put it, in a source tree."""
+    yield os.path.join(HERE, NAME)
+    try:
+        from ._place import LIBDIR
+        yield os.path.join(LIBDIR, NAME)
+    except ImportError:
+        pass
+    root = os.path.dirname(os.path.dirname(HERE))
+    yield os.path.join(root, "build", "release", "src", NAME)
+
+
+def load():
+    for path in places():
+        if os.path.exists(path):
+            return C.CDLL(path)
+    try:
+        return C.CDLL(NAME)
+    except OSError as error:
+        raise ImportError(f"{error}; looked for it at {', '.join(places())}; "
+                          "run pip install . or make install") from None
+
+
+lib = load()
+
+# --- structures and functions of muster.h ------------------------------------
+
+KINDS = dict(z=C.c_size_t, u=C.c_uint32, q=C.c_uint64, i=C.c_int32, l=C.c_int64, e=C.c_int,
+             p=C.c_void_p, s=C.c_char_p, d=C.c_double)
+
+
+def structure(name, fields):
+    pairs = [field.split() for field in ("z size," + fields).split(",")]
+    return type(name, (C.Structure,),
+                {"_fields_": [(field, KINDS[kind]) for kind, field in pairs],
+                 "__init__": sized})
+
+
+def sized(self, **values):
+    C.Structure.__init__(self, C.sizeof(self), **values)
+
+
+Progress = structure("Progress", "q step,q evaluations,d objective,d gradient_norm,p weights")
+Matrix = structure("Matrix", "p values,e type,q rows,q columns,l row_step,l column_step")
+Csr = structure("Csr", "q rows,q columns,p begin,e begin_type,p column,e column_type,"
+                "p value,e value_type")
+Vector = structure("Vector", "p values,e type,q count,l step")
+Info = structure("Info", "s kind,u features,u outputs,u classes,u intercept,q dims,q steps,"
+                 "q evaluations,d objective,d gradient_norm,d seconds,i converged,i signal,"
+                 "s hash,s ended")
+Score = structure("Score", "d accuracy,d auc,d f1,d precision,d recall,d logloss,d mse,"
+                  "d objective,q steps")
+Function = structure("Function", "u dims,u chunks,q rows,p gradient,p hessvec,p context")
+GroupOptions = structure("GroupOptions", "u least,u members_max,u give_up_s,q bytes_max,"
+                         "s listen,s token_file,s name")
+SumInfo = structure("SumInfo", "i included,q call,u contributed,u members,s who")
+
+WATCH = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(Progress))
+LOG = C.CFUNCTYPE(None, C.c_void_p, C.c_char_p)
+GRADIENT = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(C.c_double), C.c_uint32,
+                       C.POINTER(C.c_double), C.POINTER(C.c_double))
+HESSVEC = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(C.c_double), C.POINTER(C.c_double),
+                      C.c_uint32, C.POINTER(C.c_double))
+
+# Each with the buffer for a sentence behind its arguments.
+STATUS = dict(
+    muster_recipe_new="p", muster_set="pss", muster_data_dense="pp", muster_data_csr="pp",
+    muster_data_file="sp", muster_data_labels="pp",
+    muster_data_weights="pp", muster_fit="ppp", muster_predict="ppepq", muster_save="ps",
+    muster_load="sp", muster_write="ppp", muster_read="pzp", muster_about="pp",
+    muster_train="ppp", muster_join="ppss",
+    muster_group_host="pp", muster_group_join="psp", muster_sum="ppqedp")
+OTHERS = dict(
+    muster_status_text=("e", C.c_char_p), muster_version=("", C.c_uint32),
+    muster_recipe_free=("p", None), muster_stop=("p", None), muster_data_free=("p", None),
+    muster_data_rows=("p", C.c_uint64), muster_free=("p", None),
+    muster_weights=("p", C.POINTER(C.c_double)), muster_classes=("p", C.POINTER(C.c_double)),
+    muster_word=("pu", C.c_char_p), muster_text_free=("p", None),
+    muster_group_address=("p", C.c_char_p), muster_cancel=("p", None),
+    muster_group_leave=("p", None))
+for name, arguments in STATUS.items():
+    getattr(lib, name).argtypes = [KINDS[kind] for kind in arguments] + [C.c_char_p]
+for name, (arguments, result) in OTHERS.items():
+    getattr(lib, name).argtypes = [KINDS[kind] for kind in arguments]
+    getattr(lib, name).restype = result
+lib.muster_listen.argtypes = [C.c_void_p, WATCH, LOG, C.c_void_p]
+lib.muster_listen.restype = None
+
+BAD_OPTION, NO_MEMORY, STOPPED, LOST, BAD_DATA = 2, 3, 5, 10, 13
+LABELS, SCORES, PROBABILITIES = 1, 2, 3
+
+
+# --- what functions say ------------------------------------------------------
+
+class Error(RuntimeError):
+    """What the library says; `status` is that of muster.h, `model` the model so
+    far, if there is one."""
+
+    def __init__(self, status, why, model=None):
+        super().__init__(status, why)
+        self.status, self.model = status, model
+
+    def __str__(self):
+        return self.args[1]
+
+
+class Stopped(Error):
+    """A function returned not 0, or a signal came: `model` is that so far."""
+
+
+class BadOption(Error, ValueError):
+    """A key, a value or an argument that cannot be."""
+
+
+class BadData(Error, ValueError):
+    """Rows, labels or a file that cannot be used."""
+
+
+KIND_OF = {STOPPED: Stopped, BAD_OPTION: BadOption, BAD_DATA: BadData}
+
+
+def error_of(status, why, model=None):
+    if status == NO_MEMORY:
+        return MemoryError(why)
+    return KIND_OF.get(status, Error)(status, why, model)
+
+
+def try_call(function, *arguments):
+    """(status, sentence)."""
+    why = C.create_string_buffer(WHY_SIZE)
+    status = function(*arguments, why)
+    return status, why.value.decode(errors="replace")
+
+
+def call(function, *arguments):
+    status, why = try_call(function, *arguments)
+    if status:
+        raise error_of(status, why)
+
+
+class Handle:
+    """Something of the library's that is given back once."""
+
+    def __init__(self, free):
+        self.pointer, self.free = C.c_void_p(), free
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        pointer, self.pointer = self.pointer, None
+        if pointer:
+            self.free(pointer)
+
+    __del__ = close
+
+
+def text_of(value):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+class Recipe(Handle):
+    """All choices of one training: keyword arguments are keys."""
+
+    def __init__(self, choices):
+        super().__init__(lib.muster_recipe_free)
+        call(lib.muster_recipe_new, C.byref(self.pointer))
+        for key, value in choices.items():
+            if value is not None:
+                self.set(key, text_of(value))
+
+    def set(self, key, text):
+        """TypeError if there is no such key, as of any keyword."""
+        status, why = try_call(lib.muster_set, self.pointer, key.replace("_", "-").encode(),
+                               text.encode())
+        if status == BAD_OPTION and "no choice is called" in why:
+            raise TypeError(why)
+        if status:
+            raise error_of(status, why)
+
+    def listen(self, watch, log):
+        """Python functions watch(step, objective) -> stop? and log(sentence)."""
+        def on_step(_, progress):
+            return 1 if watch(progress[0].step, progress[0].objective) else 0
+
+        def on_log(_, sentence):
+            log(sentence.decode(errors="replace"))
+        self.hooks = WATCH(on_step if watch else 0), LOG(on_log if log else 0)
+        lib.muster_listen(self.pointer, *self.hooks, None)

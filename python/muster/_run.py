@@ -1,0 +1,262 @@
+"""Where a training runs: in this process beside the caller's thread, or, with
+workers, in a fresh one that forks them.
+
+A process with threads is no place to fork workers that compute: whatever lock
+a thread holds at that moment is held for ever in the child.  So another
+interpreter is started (exec, not fork), is given the rows by shared memory,
+and forks the workers from there: it has one thread and no history.
+"""
+
+import ctypes as C
+import os
+import pickle
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+from . import _library
+from ._data import Shelf
+from ._library import call, lib, try_call
+
+
+class Outcome:
+    """What became of a training, as it can be sent: `model` is the library's
+    text of it."""
+
+    def __init__(self, status, why, info=None, model=None, raised=None):
+        self.status, self.why, self.info = status, why, info
+        self.model, self.raised = model, raised
+
+
+# --- this process ------------------------------------------------------------
+
+def beside(work, stop, serve=None):
+    """work() in a thread of its own, so that this one hears Ctrl-C: stop() is
+    called, and once work() has ended the exception goes on.  What serve puts
+    into the queue is run here, in the caller's thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    events, result = queue.SimpleQueue(), []
+
+    def run():
+        try:
+            result.append(work())
+        except BaseException as error:  # Raised again below.
+            result.append(error)
+        events.put(None)
+    if serve is not None:
+        serve(events)
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    raised = None
+    while True:
+        try:
+            event = events.get()
+            if event is None:
+                break
+            event()
+        except BaseException as error:
+            raised = raised or error
+            stop()
+    thread.join()
+    if raised is not None:
+        raise raised
+    if isinstance(result[0], BaseException):
+        raise result[0]
+    return result[0]
+
+
+class Hooks:
+    """The caller's functions for C: what they raise stops the training and is
+    kept.  They run in the thread that called, which `events` brings them to."""
+
+    def __init__(self, watch, log):
+        self.watch, self.log, self.raised, self.events = watch, log, None, None
+
+    def serve(self, events):
+        self.events = events
+
+    def run(self, function, *arguments):
+        """Its result; while this thread waits for another one to run it."""
+        if self.events is None:
+            return self.guarded(function, *arguments)
+        done, box = threading.Event(), []
+
+        def event():
+            box.append(self.guarded(function, *arguments))
+            done.set()
+        self.events.put(event)
+        done.wait()
+        return box[0]
+
+    def guarded(self, function, *arguments):
+        try:
+            return function(*arguments)
+        except BaseException as error:
+            self.raised = self.raised or error
+            return True
+
+    def on_step(self, step, objective):
+        return self.raised is not None or bool(self.run(self.watch, step, objective))
+
+    def on_log(self, sentence):
+        self.run(self.log, sentence)
+
+    def attach(self, recipe):
+        recipe.listen(self.on_step if self.watch else None, self.on_log if self.log else None)
+
+
+def fit_here(choices, rows, watch=None, log=None, around=beside):
+    """(status, sentence, handle or None)."""
+    hooks = Hooks(watch, log)
+    model = _library.Handle(lib.muster_free)
+    with _library.Recipe(choices) as recipe, rows.open() as data:
+        hooks.attach(recipe)
+
+        def work():
+            return try_call(lib.muster_fit, recipe.pointer, data.pointer,
+                            C.byref(model.pointer))
+        status, why = around(work, lambda: lib.muster_stop(recipe.pointer), hooks.serve)
+    if hooks.raised is not None:
+        raise hooks.raised
+    return status, why, model if model.pointer else None
+
+
+def fit_direct(choices, rows, watch, log):
+    """The same in the calling thread: for a process that has no other."""
+    return fit_here(choices, rows, watch, log, lambda work, *_: work())
+
+
+def info_of(model):
+    info = _library.Info()
+    call(lib.muster_about, model.pointer, C.byref(info))
+    found = {name: getattr(info, name) for name, _ in info._fields_[1:]}
+    return {k: v.decode() if isinstance(v, bytes) else v for k, v in found.items()}
+
+
+def write_model(model):
+    text, size = C.c_void_p(), C.c_size_t()
+    call(lib.muster_write, model.pointer, C.byref(text), C.byref(size))
+    try:
+        return C.string_at(text, size.value)
+    finally:
+        lib.muster_text_free(text)
+
+
+def read_model(text):
+    model = _library.Handle(lib.muster_free)
+    call(lib.muster_read, C.cast(C.c_char_p(text), C.c_void_p), len(text),
+         C.byref(model.pointer))
+    return model
+
+
+# --- another process ---------------------------------------------------------
+
+def send(link, message):
+    data = pickle.dumps(message, protocol=5)
+    link.sendall(len(data).to_bytes(8, "little") + data)
+
+
+def receive(link):
+    """The next message; EOFError at the end."""
+    def exactly(count):
+        parts = []
+        while count > 0:
+            part = link.recv(min(count, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+    return pickle.loads(exactly(int.from_bytes(exactly(8), "little")))
+
+
+class Apart:
+    """A job in a process of its own, watched from here."""
+
+    def __init__(self, job, shelf):
+        self.link, theirs = socket.socketpair()
+        files = [theirs.fileno(), shelf.file]
+        script = os.path.join(_library.HERE, "_helper.py")
+        self.process = subprocess.Popen(
+            [sys.executable, "-E", "-s", script, *map(str, files)], pass_fds=files,
+            stdin=subprocess.DEVNULL, start_new_session=True)
+        theirs.close()
+        try:
+            send(self.link, job)
+        except BrokenPipeError:
+            pass  # What became of it is seen below.
+
+    def signal(self, number):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def take_signals(self):
+        """SIGTERM and SIGHUP are the training's, as in C; what they did."""
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        return {number: signal.signal(number, lambda n, _: self.signal(n))
+                for number in (signal.SIGTERM, signal.SIGHUP)
+                if signal.getsignal(number) == signal.SIG_DFL}
+
+    def serve(self, handlers):
+        """Messages until the outcome.  What a handler raises, and Ctrl-C, ends
+        the training at a step boundary; a second Ctrl-C ends it at once."""
+        raised, times = None, 0
+        while True:
+            try:
+                kind, *arguments = receive(self.link)
+                if kind == "outcome":
+                    return arguments[0], raised
+                if raised is None and handlers[kind](*arguments):
+                    self.signal(signal.SIGTERM)
+            except EOFError:
+                why = "the process that trained was killed"
+                return Outcome(_library.LOST, why), raised
+            except BaseException as error:
+                again = isinstance(error, KeyboardInterrupt) and times > 0
+                times += isinstance(error, KeyboardInterrupt)
+                raised = raised or error
+                self.signal(signal.SIGKILL if again else signal.SIGINT)
+
+    def wait(self, handlers):
+        before = self.take_signals()
+        try:
+            outcome, raised = self.serve(handlers)
+        finally:
+            self.link.close()
+            self.reap()
+            for number, action in before.items():
+                signal.signal(number, action)
+        return outcome, raised
+
+    def reap(self):
+        while True:
+            try:
+                self.process.wait()
+                return
+            except KeyboardInterrupt:
+                self.signal(signal.SIGKILL)
+
+
+def fit_apart(choices, rows, watch=None, log=None):
+    """As fit_here, with workers."""
+    shelf = Shelf()
+    try:
+        places = [shelf.put(array) for array in rows.arrays()]
+        what = rows.what[0] if rows.kind == "csr" else rows.what
+        plan = (rows.kind, what if rows.kind in ("csr", "file") else None, len(places),
+                rows.labels is not None, rows.weights is not None)
+        job = Apart(("fit", choices, plan, places, bool(watch), bool(log)), shelf)
+    finally:
+        os.close(shelf.file)
+    outcome, raised = job.wait({"step": watch, "log": log})
+    raised = raised or outcome.raised
+    if raised is not None:
+        raise raised
+    if outcome.info and outcome.info["signal"] == signal.SIGINT:
+        raise KeyboardInterrupt
+    return outcome.status, outcome.why, outcome.model and read_model(outcome.model), outcome.info

@@ -1,0 +1,472 @@
+"""Linear models with scikit-learn's conventions, which need not be there.
+
+The model is the same to the bit for any number of threads and workers: its
+name is `hash_`.  Predictions are numpy's products with `coef_`.
+"""
+
+import hashlib
+import inspect
+import sys
+import warnings
+
+import numpy as np
+
+from . import _data, _library
+from ._progress import Progress
+from .model import run
+
+
+# --- what scikit-learn calls things, if it is in use -------------------------
+
+class NotFitted(ValueError, AttributeError):
+    """An estimator that has not been fitted."""
+
+
+def learned(name, own):
+    """The exception or warning of that name, of scikit-learn where that is in
+    use already."""
+    module = sys.modules.get("sklearn.exceptions")
+    return getattr(module, name, own)
+
+
+def is_sparse(x):
+    return hasattr(x, "tocsr")
+
+
+def names_of(x):
+    """Of the columns of a DataFrame, if all of them are words."""
+    columns = getattr(x, "columns", None)
+    if columns is None or not hasattr(x, "dtypes"):
+        return None
+    names = np.asarray(columns, dtype=object)
+    words = [isinstance(name, str) for name in names]
+    if any(words) and not all(words):
+        raise TypeError("Feature names are only supported if all input features have string "
+                        f"names, but your input has {sorted({type(n).__name__ for n in names})} "
+                        "as feature name / column name types.")
+    return names if len(names) and all(words) else None
+
+
+def dense_of(x, name):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getattr(np, "ComplexWarning", Warning))
+            array = np.asarray(x)
+    except TypeError as error:
+        raise TypeError(f"{name} takes numbers: {error}") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{x}\n")
+    if array.dtype.kind in "OUS":
+        array = array.astype(np.float64)
+    if array.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {array.ndim}D array instead.  Reshape your "
+                         "data either using array.reshape(-1, 1) if your data has a single "
+                         "feature or array.reshape(1, -1) if it contains a single sample.")
+    return array
+
+
+def check_numbers(values, what):
+    """ValueError if one is not finite."""
+    if values.dtype.kind == "f" and not np.isfinite(values.sum(dtype=np.float64)):
+        if np.isnan(values).any():
+            raise ValueError(f"{what} contains NaN")
+        if np.isinf(values).any():
+            raise ValueError(f"{what} contains infinity or a value too large for "
+                             f"{values.dtype}")
+
+
+def check_rows(x, name):
+    """An array or CSR matrix; whether its numbers are finite is looked at when
+    they are used."""
+    if is_sparse(x):
+        if x.dtype.kind == "c":
+            raise ValueError("Complex data not supported")
+        x = x.tocsr()
+    else:
+        x = dense_of(x, name)
+    if x.shape[0] == 0:
+        raise ValueError(f"Found array with 0 sample(s) (shape={x.shape}) while a minimum of 1 "
+                         f"is required by {name}.")
+    if x.shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={x.shape}) while a minimum of 1 "
+                         f"is required by {name}.")
+    return x
+
+
+def check_targets(y, rows, name):
+    if y is None:
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is "
+                         "None.")
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn("A column-vector y was passed when a 1d array was expected. Please change "
+                      "the shape of y to (n_samples, ), for example using ravel().",
+                      learned("DataConversionWarning", UserWarning), stacklevel=3)
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if len(y) != rows:
+        raise ValueError("Found input variables with inconsistent numbers of samples: "
+                         f"{[rows, len(y)]}")
+    if y.dtype.kind == "O" and any(isinstance(v, float) and v != v for v in y):
+        raise ValueError("Input y contains NaN.")
+    if y.dtype.kind == "f":
+        check_numbers(y, "Input y")
+    return y
+
+
+def classes_of(y):
+    """np.unique(y, return_inverse=True), of small whole numbers without a sort."""
+    if y.dtype.kind in "iu" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < 1 << 16:
+            shifted = (y - low).astype(np.intp, copy=False)
+            seen = np.bincount(shifted) > 0
+            return (np.flatnonzero(seen) + low).astype(y.dtype), (np.cumsum(seen) - 1)[shifted]
+    return np.unique(y, return_inverse=True)
+
+
+def check_weights(weight, rows):
+    if weight is None:
+        return None
+    weight = np.asarray(weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(rows, float(weight))
+    if weight.shape != (rows,):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected {(rows,)}!")
+    check_numbers(weight, "sample_weight")
+    if (weight < 0).any():
+        raise ValueError("Negative values in data passed to sample_weight")
+    if not weight.any():
+        raise ValueError("sample_weight: no row has a weight above 0")
+    return weight
+
+
+# --- estimators --------------------------------------------------------------
+
+class Linear:
+    """What all estimators have: parameters, checks, and the training itself."""
+
+    loss = None  # The recipe's model.
+
+    @classmethod
+    def _get_param_names(cls):
+        return sorted(name for name in inspect.signature(cls.__init__).parameters
+                      if name != "self")
+
+    def get_params(self, deep=True):
+        return {name: getattr(self, name) for name in self._get_param_names()}
+
+    def set_params(self, **params):
+        for name, value in params.items():
+            if name not in self._get_param_names():
+                raise ValueError(f"Invalid parameter {name!r} for estimator {self}. Valid "
+                                 f"parameters are: {self._get_param_names()}.")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self):
+        signature = inspect.signature(type(self).__init__).parameters
+        return type(self).__name__ + "(" + ", ".join(
+            f"{name}={value!r}" for name, value in self.get_params().items()
+            if repr(value) != repr(signature[name].default)) + ")"
+
+    def _repr_html_(self):
+        rows = [("steps", getattr(self, "n_iter_", None)),
+                ("objective", getattr(self, "objective_", None)),
+                ("hash", getattr(self, "hash_", None))]
+        cells = "".join(f"<tr><td>{name}</td><td><code>{value}</code></td></tr>"
+                        for name, value in rows if value is not None)
+        text = repr(self).replace("&", "&amp;").replace("<", "&lt;")
+        return f"<b>{text}</b>" + (f"<table>{cells}</table>" if cells else " (not fitted)")
+
+    # scikit-learn asks for these, by its release.
+    def _more_tags(self):
+        return {}
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+        kind = self._estimator_type
+        return Tags(estimator_type=kind, target_tags=TargetTags(required=True),
+                    classifier_tags=ClassifierTags() if kind == "classifier" else None,
+                    regressor_tags=RegressorTags() if kind == "regressor" else None,
+                    input_tags=InputTags(sparse=True))
+
+    def _check_fitted(self):
+        if not hasattr(self, "coef_"):
+            name = type(self).__name__
+            raise learned("NotFittedError", NotFitted)(
+                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments "
+                "before using this estimator.")
+
+    def _check_names(self, x):
+        """Columns must be those of the training rows, in their order."""
+        names, known = names_of(x), getattr(self, "feature_names_in_", None)
+        name = type(self).__name__
+        if names is None and known is not None:
+            warnings.warn(f"X does not have valid feature names, but {name} was fitted with "
+                          "feature names", UserWarning, stacklevel=4)
+        elif names is not None and known is None:
+            warnings.warn(f"X has feature names, but {name} was fitted without feature names",
+                          UserWarning, stacklevel=4)
+        elif names is not None and list(names) != list(known):
+            raise ValueError(names_differ(names, known))
+
+    def _check_x(self, x):
+        self._check_fitted()
+        self._check_names(x)
+        x = check_rows(x, type(self).__name__)
+        if x.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {x.shape[1]} features, but {type(self).__name__} is "
+                             f"expecting {self.n_features_in_} features as input")
+        return x
+
+    def _check_fit(self, x, y, weight):
+        names = names_of(x)
+        rows = check_rows(x, type(self).__name__)
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_features_in_ = rows.shape[1]
+        return (rows, check_targets(y, rows.shape[0], type(self).__name__),
+                check_weights(weight, rows.shape[0]))
+
+    def _recipe(self, model, l2):
+        """Keys of the library for the parameters."""
+        choices = dict(model=model, l2=l2, optim=None, accuracy=self.tol, steps=self.max_iter,
+                       threads=self.threads, code=self.code, token_file=self.token)
+        if not self.fit_intercept:
+            choices["no-intercept"] = True
+        if self.address is not None:
+            choices.update(listen=self.address, workers=self.workers or 1)
+        elif self.workers:
+            choices["n"] = self.workers
+        choices.update(self.recipe or {})
+        return choices
+
+    def _train(self, model, l2, x, y, weight):
+        """A Model; where it had to stop early, it is told and kept."""
+        progress = Progress(self.verbose, self.callback)
+        rows = _data.rows_of(x, y, weight)
+        try:
+            status, why, made = run(self._recipe(model, l2), rows, progress.watch)
+        finally:
+            progress.end()
+        if status == _library.BAD_DATA:
+            check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}")
+        if status:
+            raise _library.error_of(status, why, made)
+        if not made.converged:
+            warnings.warn(f"{made.ended}; raise max_iter ({self.max_iter}) or scale the data",
+                          learned("ConvergenceWarning", UserWarning), stacklevel=3)
+        if progress.curve:
+            self.loss_curve_ = progress.curve
+        return made
+
+    def _keep(self, models):
+        """coef_, intercept_ and the rest, of one model or one for each class."""
+        weights = np.vstack([model.weights for model in models])
+        self.model_ = models[0] if len(models) == 1 else models
+        self.coef_ = np.ascontiguousarray(weights[:, :self.n_features_in_])
+        self.intercept_ = (weights[:, -1].copy() if self.fit_intercept
+                           else np.zeros(len(weights)))
+        self.n_iter_ = max(max(model.steps for model in models), 1)
+        self.objective_ = sum(model.objective for model in models)
+        hashes = [model.hash for model in models]
+        self.hash_ = hashes[0] if len(hashes) == 1 else \
+            hashlib.sha256("".join(hashes).encode()).hexdigest()
+        return self
+
+    def _scores(self, x):
+        x = self._check_x(x)
+        check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}")
+        return np.asarray(x @ self.coef_.T) + self.intercept_
+
+    def save(self, path):
+        """The model as a file of `muster predict`'s and LIBLINEAR's; its classes
+        are the numbers 0, 1, ... of classes_."""
+        self._check_fitted()
+        if isinstance(self.model_, list):
+            raise ValueError("one model for each class does not fit a file; take "
+                             "SoftmaxClassifier")
+        self.model_.save(path)
+
+
+def names_differ(names, known):
+    text = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))
+    if unseen:
+        text += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen[:5])
+    if missing:
+        text += "Feature names seen at fit time, yet now missing:\n" + \
+            "".join(f"- {n}\n" for n in missing[:5])
+    if not unseen and not missing:
+        text += "Feature names must be in the same order as they were in fit.\n"
+    return text
+
+
+class Classifier(Linear):
+    """Classes of any kind, which the library knows as 0, 1, 2, ..."""
+
+    _estimator_type = "classifier"
+
+    def __init__(self, C=1.0, *, fit_intercept=True, class_weight=None, tol=1e-10,
+                 max_iter=1000, threads=None, workers=None, address=None, token=None, code=None,
+                 recipe=None, verbose=0, callback=None):
+        self.C, self.fit_intercept, self.class_weight = C, fit_intercept, class_weight
+        self.tol, self.max_iter, self.threads = tol, max_iter, threads
+        self.workers, self.address, self.token, self.code = workers, address, token, code
+        self.recipe, self.verbose, self.callback = recipe, verbose, callback
+
+    def fit(self, X, y, sample_weight=None):
+        x, y, weight = self._check_fit(X, y, sample_weight)
+        if y.dtype.kind == "f" and (y != np.floor(y)).any():
+            raise ValueError("Unknown label type: continuous; classes are whole numbers or words")
+        self.classes_, code = classes_of(y)
+        if len(self.classes_) < 2:
+            raise ValueError(f"{type(self).__name__} needs samples of at least 2 classes in the "
+                             f"data, but the data contains only one class: {self.classes_[0]!r}")
+        if not self.C > 0:
+            raise ValueError(f"C must be above 0, not {self.C!r}")
+        weight = self._weigh(code, weight)
+        count = len(code) if weight is None else np.count_nonzero(weight)
+        l2 = 1 / (2 * self.C * count)
+        return self._keep(self._fit(l2, x, code.astype(np.float64), weight))
+
+    def _weigh(self, code, weight):
+        """Weights of classes come on top of those of rows."""
+        if self.class_weight is None:
+            return weight
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            seen = np.bincount(code, weights=weight)
+            total = len(code) if weight is None else weight.sum()
+            factor = total / (len(seen) * np.maximum(seen, np.finfo(float).tiny))
+        elif isinstance(self.class_weight, dict):
+            factor = np.array([self.class_weight.get(k, 1.0) for k in self.classes_.tolist()],
+                              dtype=np.float64)
+        else:
+            raise ValueError("class_weight must be a dict, 'balanced' or None, not "
+                             f"{self.class_weight!r}")
+        return factor[code] if weight is None else factor[code] * weight
+
+    def _one_against_rest(self, l2, x, code, weight):
+        if len(self.classes_) == 2:
+            return [self._train(self.loss, l2, x, code, weight)]
+        return [self._train(self.loss, l2, x, (code == k).astype(np.float64), weight)
+                for k in range(len(self.classes_))]
+
+    def decision_function(self, X):
+        scores = self._scores(X)
+        if len(self.classes_) > 2:
+            return scores
+        return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
+
+    def predict(self, X):
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1
+                             else scores.argmax(axis=1)]
+
+    def score(self, X, y, sample_weight=None):
+        """The share of rows that are told right."""
+        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
+
+class WithProbabilities(Classifier):
+
+    def predict_proba(self, X):
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            half = np.exp(-np.logaddexp(0, -scores))
+            return np.column_stack([np.exp(-np.logaddexp(0, scores)), half])
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return scores / scores.sum(axis=1, keepdims=True)
+
+    def predict_log_proba(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class LogisticRegression(WithProbabilities):
+    """Logistic regression, of more than two classes softmax regression.
+
+    Least C sum_i s_i loss_i + |w|^2/2, the intercept without penalty, as
+    scikit-learn has it.
+
+    C, fit_intercept, class_weight, max_iter: as there.
+    tol: end when what is left to gain is this share of the objective.
+    threads: of each process; None: as many as there are processors.
+    workers: processes that train together; the model stays the same, bit for bit.
+    address, token: listen there for workers (muster join), with the key's file.
+    code: who computes what ("steal", "frc", ...; `muster codes`).
+    recipe: other keys of `muster train`, a dict.
+    verbose: 1 shows progress.  callback(step, objective): return True to stop.
+
+    Fitted: classes_, coef_, intercept_, n_iter_, n_features_in_,
+    feature_names_in_, objective_ (mean loss + penalty), hash_, model_.
+    """
+
+    loss = "logistic"
+
+    def _fit(self, l2, x, code, weight):
+        kind = "logistic" if len(self.classes_) == 2 else "softmax"
+        return [self._train(kind, l2, x, code, weight)]
+
+
+class SoftmaxClassifier(WithProbabilities):
+    """Softmax regression: one weight vector for each class, of two classes, too.
+    Parameters and attributes are LogisticRegression's."""
+
+    loss = "softmax"
+
+    def _fit(self, l2, x, code, weight):
+        return [self._train("softmax", l2, x, code, weight)]
+
+
+class LinearSVC(Classifier):
+    """Support vectors with the squared hinge, one class against the rest.
+    Parameters and attributes are LogisticRegression's; the intercept has no
+    penalty (in scikit-learn it has)."""
+
+    loss = "svm"
+
+    def _fit(self, l2, x, code, weight):
+        return self._one_against_rest(l2, x, code, weight)
+
+
+class Ridge(Linear):
+    """Least squares with a penalty: least sum_i s_i (y_i - w x_i)^2 + alpha |w|^2,
+    the intercept without.  The other parameters are LogisticRegression's."""
+
+    _estimator_type = "regressor"
+    loss = "linear"
+
+    def __init__(self, alpha=1.0, *, fit_intercept=True, tol=1e-10, max_iter=1000, threads=None,
+                 workers=None, address=None, token=None, code=None, recipe=None, verbose=0,
+                 callback=None):
+        self.alpha, self.fit_intercept, self.tol, self.max_iter = alpha, fit_intercept, tol, max_iter
+        self.threads, self.workers, self.address = threads, workers, address
+        self.token, self.code, self.recipe = token, code, recipe
+        self.verbose, self.callback = verbose, callback
+
+    def fit(self, X, y, sample_weight=None):
+        x, y, weight = self._check_fit(X, y, sample_weight)
+        if y.dtype.kind not in "fiub":
+            y = y.astype(np.float64)
+        if not self.alpha >= 0:
+            raise ValueError(f"alpha must be 0 or more, not {self.alpha!r}")
+        count = len(y) if weight is None else np.count_nonzero(weight)
+        self._keep([self._train("linear", self.alpha / (2 * count), x, y, weight)])
+        self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
+        return self
+
+    def predict(self, X):
+        return self._scores(X)
+
+    def score(self, X, y, sample_weight=None):
+        """1 - the mean squared error over the variance of y (R^2)."""
+        y = np.asarray(y, dtype=np.float64)
+        errors = np.average((y - self.predict(X)) ** 2, weights=sample_weight)
+        spread = np.average((y - np.average(y, weights=sample_weight)) ** 2,
+                            weights=sample_weight)
+        return float(1 - errors / spread) if spread > 0 else float(errors == 0)

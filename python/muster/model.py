@@ -1,0 +1,105 @@
+"""muster.fit: rows and a recipe in, a Model out."""
+
+import ctypes as C
+
+import numpy as np
+
+from . import _data, _library, _run
+from ._library import call, error_of, lib
+
+WORKERS = ("n", "workers", "listen")
+
+
+class Model:
+    """A trained model: weights, hash, steps, objective, ..., as muster.h names
+    them; predict, scores, probabilities, save.  Can be pickled."""
+
+    def __init__(self, handle, info=None):
+        self.handle = handle
+        self.info = info or _run.info_of(handle)
+
+    def __getattr__(self, name):
+        if name in ("handle", "info") or name not in self.info:
+            raise AttributeError(f"a Model has no {name}; it has {', '.join(self.info)}"
+                                 if "info" in self.__dict__ else name)
+        return self.info[name]
+
+    def __repr__(self):
+        return f"<muster.Model {self.kind} {self.features} columns, hash {self.hash[:12]}>"
+
+    def __getstate__(self):
+        return _run.write_model(self.handle), self.info
+
+    def __setstate__(self, state):
+        self.__init__(_run.read_model(state[0]), state[1])
+
+    @property
+    def weights(self):
+        """outputs x (features and the constant, if there is one)."""
+        flat = np.ctypeslib.as_array(lib.muster_weights(self.handle.pointer), (self.dims,))
+        return flat.reshape(self.outputs, -1).copy()
+
+    @property
+    def classes_(self):
+        """What is told apart: numbers, or words; None if numbers are predicted."""
+        found = lib.muster_classes(self.handle.pointer)
+        words = [lib.muster_word(self.handle.pointer, k) for k in range(self.classes)]
+        if not self.classes:
+            return None
+        if words[0] is not None:
+            return np.array([word.decode() for word in words])
+        return np.ctypeslib.as_array(found, (self.classes,)).copy()
+
+    def answer(self, what, x, wide):
+        with _data.rows_of(x).open() as data:
+            out = np.empty((data.rows(), wide))
+            call(lib.muster_predict, self.handle.pointer, data.pointer, what, out.ctypes.data,
+                 out.size)
+        return out
+
+    def predict(self, x):
+        """A label, or a number, for each row."""
+        labels = self.answer(_library.LABELS, x, 1)[:, 0]
+        found = self.classes_
+        if found is None or found.dtype.kind == "f":
+            return labels
+        return found[labels.astype(int)]
+
+    def scores(self, x):
+        """rows x outputs: what the sign, or the largest, decides."""
+        return self.answer(_library.SCORES, x, self.outputs)
+
+    def probabilities(self, x):
+        """rows x classes."""
+        return self.answer(_library.PROBABILITIES, x, self.classes)
+
+    def save(self, path):
+        """As `muster predict` and LIBLINEAR read it."""
+        call(lib.muster_save, self.handle.pointer, str(path).encode())
+
+
+def load(path):
+    """The Model in a file of save's, of `muster train`'s or of LIBLINEAR's."""
+    handle = _library.Handle(lib.muster_free)
+    call(lib.muster_load, str(path).encode(), C.byref(handle.pointer))
+    return Model(handle)
+
+
+def run(choices, rows, watch=None, log=None):
+    """(status, sentence, Model or None)."""
+    if any(choices.get(key) for key in WORKERS) and rows.kind != "arrow":
+        status, why, handle, info = _run.fit_apart(choices, rows, watch, log)
+    else:
+        status, why, handle = _run.fit_here(choices, rows, watch, log)
+        info = None
+    return status, why, Model(handle, info) if handle else None
+
+
+def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
+    """Train.  `x`: an array, a sparse matrix, a table of columns (Arrow), or the
+    name of a file.  `recipe`: the keys of `muster train`, model="logistic",
+    l2=0.1, n=4, ...; watch(step, objective) may return True to stop."""
+    status, why, model = run(recipe, _data.rows_of(x, labels, weights), watch, log)
+    if status:
+        raise error_of(status, why, model)
+    return model

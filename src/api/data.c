@@ -1,0 +1,234 @@
+/*
+ * data.c - handles of rows: arrays of the caller's, looked at where they lie,
+ * or the name of a file.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handle.h"
+#include "base/mem.h"
+
+enum err type_cell(enum muster_type type, enum cell *cell, struct why *why)
+{
+    static const enum cell cells[] = {
+        [MUSTER_DOUBLE] = CELL_F64, [MUSTER_FLOAT] = CELL_F32,
+        [MUSTER_INT8] = CELL_I8,    [MUSTER_UINT8] = CELL_U8,
+        [MUSTER_INT16] = CELL_I16,  [MUSTER_UINT16] = CELL_U16,
+        [MUSTER_INT32] = CELL_I32,  [MUSTER_UINT32] = CELL_U32,
+        [MUSTER_INT64] = CELL_I64,  [MUSTER_UINT64] = CELL_U64,
+        [MUSTER_BOOL] = CELL_BOOL,
+    };
+
+    if ((int)type < MUSTER_DOUBLE || type > MUSTER_BOOL)
+        return why_set(why, ERR_SHAPE, "there is no type %d", (int)type);
+    *cell = cells[type];
+    return ERR_OK;
+}
+
+/* The handle of `made`, or its end; every function below ends with it. */
+static enum muster_status give(enum err err, struct muster_data *made,
+                               struct muster_data **data,
+                               const struct why *sentence, char *why)
+{
+    if (err == ERR_OK)
+        *data = made;
+    else
+        muster_data_free(made);
+    return status_end(err, sentence, why);
+}
+
+/* A fresh one, if there is somewhere to put it. */
+static enum err begin(struct muster_data **data, struct muster_data **made,
+                      struct why *why)
+{
+    *made = NULL;
+    if (data == NULL)
+        return why_set(why, ERR_SHAPE, "there is nowhere to put the rows");
+    *made = mem_new(1, sizeof **made);
+    return *made == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+static enum err take_matrix(const struct muster_matrix *given,
+                            struct memory_rows *rows, struct why *why)
+{
+    struct muster_matrix matrix;
+    enum err err =
+        struct_take(given, STRUCT_LEAST(struct muster_matrix, column_step),
+                    sizeof matrix, &matrix, why);
+
+    if (err == ERR_OK)
+        err = type_cell(matrix.type, &rows->cell, why);
+    if (err != ERR_OK)
+        return err;
+    if (matrix.values == NULL || matrix.rows == 0 || matrix.columns == 0)
+        return why_set(why, ERR_SHAPE, "a matrix without rows or columns");
+    rows->x = matrix.values;
+    rows->rows = matrix.rows;
+    rows->cols = matrix.columns;
+    rows->row_step = matrix.row_step;
+    rows->col_step = matrix.column_step;
+    return ERR_OK;
+}
+
+enum muster_status muster_data_dense(const struct muster_matrix *matrix,
+                                     struct muster_data **data, char *why)
+{
+    struct why sentence = {{0}};
+    struct muster_data *made;
+    enum err err = begin(data, &made, &sentence);
+
+    if (err == ERR_OK)
+        err = take_matrix(matrix, &made->rows, &sentence);
+    return give(err, made, data, &sentence, why);
+}
+
+static enum err take_csr(const struct muster_csr *given,
+                         struct memory_rows *rows, struct why *why)
+{
+    struct muster_csr csr;
+    enum err err =
+        struct_take(given, STRUCT_LEAST(struct muster_csr, value_type),
+                    sizeof csr, &csr, why);
+
+    if (err == ERR_OK)
+        err = type_cell(csr.begin_type, &rows->begin_cell, why);
+    if (err == ERR_OK)
+        err = type_cell(csr.column_type, &rows->column_cell, why);
+    if (err == ERR_OK && csr.value != NULL)
+        err = type_cell(csr.value_type, &rows->cell, why);
+    if (err != ERR_OK)
+        return err;
+    if (csr.begin == NULL || csr.rows == 0 || csr.columns == 0)
+        return why_set(why, ERR_SHAPE, "a matrix without rows or columns");
+    if ((rows->begin_cell != CELL_I32 && rows->begin_cell != CELL_I64) ||
+        (rows->column_cell != CELL_I32 && rows->column_cell != CELL_I64))
+        return why_set(why, ERR_SHAPE,
+                       "begin and column must be MUSTER_INT32 or MUSTER_INT64");
+    rows->begin = csr.begin;
+    rows->column = csr.column;
+    rows->value = csr.value;
+    rows->rows = csr.rows;
+    rows->cols = csr.columns;
+    return ERR_OK;
+}
+
+enum muster_status muster_data_csr(const struct muster_csr *csr,
+                                   struct muster_data **data, char *why)
+{
+    struct why sentence = {{0}};
+    struct muster_data *made;
+    enum err err = begin(data, &made, &sentence);
+
+    if (err == ERR_OK)
+        err = take_csr(csr, &made->rows, &sentence);
+    return give(err, made, data, &sentence, why);
+}
+
+enum muster_status muster_data_file(const char *path, struct muster_data **data,
+                                    char *why)
+{
+    struct why sentence = {{0}};
+    struct muster_data *made;
+    enum err err = begin(data, &made, &sentence);
+
+    if (err == ERR_OK && (path == NULL || path[0] == '\0'))
+        err = why_set(&sentence, ERR_SHAPE, "there is no name of a file");
+    if (err == ERR_OK) {
+        made->path = mem_new(strlen(path) + 1, 1);
+        if (made->path == NULL)
+            err = ERR_NOMEM;
+        else
+            memcpy(made->path, path, strlen(path));
+    }
+    return give(err, made, data, &sentence, why);
+}
+
+/* One number for each row, as doubles; the old ones go. */
+static enum err take_vector(struct muster_data *data,
+                            const struct muster_vector *given, double **out,
+                            const char *what, struct why *why)
+{
+    struct muster_vector vector;
+    enum cell cell;
+    double *values;
+    enum err err = struct_take(given, STRUCT_LEAST(struct muster_vector, step),
+                               sizeof vector, &vector, why);
+
+    if (err == ERR_OK)
+        err = type_cell(vector.type, &cell, why);
+    if (err == ERR_OK && (data == NULL || data->path != NULL))
+        err =
+            why_set(why, ERR_SHAPE,
+                    "%s are given for arrays; those of a file are in it", what);
+    if (err == ERR_OK && vector.count != data->rows.rows)
+        err = why_set(why, ERR_SHAPE, "%llu %s, but there are %llu rows",
+                      (unsigned long long)vector.count, what,
+                      (unsigned long long)data->rows.rows);
+    if (err != ERR_OK)
+        return err;
+    if (vector.step == 0)
+        vector.step = (int64_t)cell_bytes(cell);
+    values = mem_new(vector.count, sizeof *values);
+    if (values == NULL)
+        return ERR_NOMEM;
+    for (uint64_t i = 0; i < vector.count; i++) {
+        values[i] = cell_load(cell, (const char *)vector.values +
+                                        (int64_t)i * vector.step);
+        if (isfinite(values[i]))
+            continue;
+        mem_free(values);
+        return why_set(why, ERR_SHAPE, "%s: that of row %llu is not finite",
+                       what, (unsigned long long)i);
+    }
+    mem_free(*out);
+    *out = values;
+    return ERR_OK;
+}
+
+enum muster_status muster_data_labels(struct muster_data *data,
+                                      const struct muster_vector *labels,
+                                      char *why)
+{
+    struct why sentence = {{0}};
+    const enum err err = take_vector(
+        data, labels, data == NULL ? NULL : &data->label, "labels", &sentence);
+
+    if (err == ERR_OK)
+        data->rows.label = data->label;
+    return status_end(err, &sentence, why);
+}
+
+enum muster_status muster_data_weights(struct muster_data *data,
+                                       const struct muster_vector *weights,
+                                       char *why)
+{
+    struct why sentence = {{0}};
+    enum err err =
+        take_vector(data, weights, data == NULL ? NULL : &data->weight,
+                    "weights", &sentence);
+
+    for (uint64_t i = 0; err == ERR_OK && i < data->rows.rows; i++)
+        if (data->weight[i] < 0)
+            err = why_set(&sentence, ERR_SHAPE,
+                          "weights: that of row %llu is below 0",
+                          (unsigned long long)i);
+    if (err == ERR_OK)
+        data->rows.weight = data->weight;
+    return status_end(err, &sentence, why);
+}
+
+uint64_t muster_data_rows(const struct muster_data *data)
+{
+    return data->rows.rows;
+}
+
+void muster_data_free(struct muster_data *data)
+{
+    if (data == NULL)
+        return;
+    mem_free(data->path);
+    mem_free(data->label);
+    mem_free(data->weight);
+    mem_free(data);
+}

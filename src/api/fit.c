@@ -1,0 +1,228 @@
+/*
+ * fit.c - muster_fit: a recipe and rows in, a model out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/handle.h"
+#include "base/mem.h"
+#include "core/run/journal.h"
+#include "learn/fit.h"
+#include "learn/save.h"
+#include "os/file/file.h"
+#include "os/run/signals.h"
+
+struct fitting {
+    struct muster_recipe *asked;
+    struct recipe choices; /* A copy: what is worked out is put there. */
+    struct setup setup;
+    uint32_t seen; /* The step that was last told. */
+};
+
+/* --- who looks on ----------------------------------------------------------
+ */
+
+static void note(void *context, const char *sentence)
+{
+    const struct fitting *const f = context;
+
+    if (f->asked->log != NULL)
+        f->asked->log(f->asked->context, sentence);
+}
+
+static void tell(struct fitting *f, uint32_t step, uint64_t evaluations,
+                 double objective, double gradient_norm)
+{
+    const struct muster_progress progress = {
+        .size = sizeof progress,
+        .step = step,
+        .evaluations = evaluations,
+        .objective = objective * f->setup.scale,
+        .gradient_norm = gradient_norm,
+    };
+
+    if (f->asked->watch == NULL || step == f->seen)
+        return;
+    f->seen = step;
+    if (f->asked->watch(f->asked->context, &progress) != 0)
+        flag_raise(&f->asked->stop);
+}
+
+static bool see_step(void *context, const struct optim *optim)
+{
+    struct fitting *const f = context;
+
+    tell(f, optim->step, optim->evaluations, optim->objective,
+         optim->gradient_norm);
+    return !flag_raised(&f->asked->stop);
+}
+
+static void see_trace(void *context, const struct trace *trace)
+{
+    if (trace != NULL && trace->kind == TRACE_COMMIT)
+        tell(context, trace->key.step, 0, trace->value, (double)NAN);
+}
+
+/* --- the run ---------------------------------------------------------------
+ */
+
+/* A run that is in the folder is continued. */
+static enum err take_folder(struct fitting *f, struct why *why)
+{
+    const char *const out = recipe_text(&f->choices, OPT_OUT);
+    char journal[FILE_PATH_SIZE];
+
+    if (out == NULL)
+        return ERR_OK;
+    file_path_in(out, JOURNAL_FILE, journal);
+    return file_exists(journal)
+               ? recipe_put(&f->choices, OPT_RESUME, out, ORIGIN_FLAG, why)
+               : ERR_OK;
+}
+
+/* What is refused before the rows are looked at is the recipe's fault. */
+static enum err choose(struct fitting *f, const struct muster_data *data,
+                       struct why *why)
+{
+    enum err err = recipe_copy(&f->choices, &f->asked->choices, why);
+
+    if (err == ERR_OK && data->path != NULL)
+        err = recipe_put(&f->choices, OPT_DATA, data->path, ORIGIN_FLAG, why);
+    if (err == ERR_OK)
+        err = take_folder(f, why);
+    f->setup.terms.rows = data->path == NULL ? &data->rows : NULL;
+    f->setup.terms.note = note;
+    f->setup.terms.context = f;
+    if (err == ERR_OK)
+        err = setup_workers(&f->setup, &f->choices, why);
+    return err == ERR_OK || err == ERR_NOMEM || err == ERR_IO ||
+                   err == ERR_NOTFOUND || err == ERR_DENIED
+               ? err
+               : ERR_SHAPE;
+}
+
+static const char *how_it_ended(const struct train_result *result)
+{
+    if (!result->finished)
+        return result->timed_out ? "its time was over" : "stopped";
+    switch (result->outcome.end) {
+    case OPTIM_CONVERGED:
+        return "converged";
+    case OPTIM_STALLED:
+        return "no further step improves the model";
+    case OPTIM_STEPS:
+        return "all steps are made";
+    case OPTIM_DIVERGED:
+        return "diverged";
+    case OPTIM_GOING:
+        break;
+    }
+    return "going on";
+}
+
+static void describe(const struct fitting *f, const struct train_result *result,
+                     struct muster_model *model)
+{
+    model->dims =
+        (uint64_t)model->file.outputs * model_file_weights(&model->file);
+    model->steps = result->steps;
+    model->evaluations = result->evaluations;
+    model->objective = result->outcome.objective * f->setup.scale;
+    model->gradient_norm = result->outcome.gradient_norm;
+    model->seconds = result->elapsed_s;
+    model->converged = result->outcome.end == OPTIM_CONVERGED;
+    model->signal = result->signal;
+    (void)digest_text(&result->hash, model->hash);
+    (void)snprintf(model->ended, sizeof model->ended, "%s",
+                   how_it_ended(result));
+}
+
+static enum err make_model(struct fitting *f, const struct train_result *result,
+                           struct muster_model **model)
+{
+    struct muster_model *made = mem_new(1, sizeof *made);
+    enum err err = made == NULL
+                       ? ERR_NOMEM
+                       : save_take(&f->setup, result->weights, &made->file);
+
+    if (err != ERR_OK) {
+        mem_free(made);
+        return err;
+    }
+    describe(f, result, made);
+    *model = made;
+    return ERR_OK;
+}
+
+static enum err train(struct fitting *f, struct muster_model **model,
+                      struct why *why)
+{
+    struct fit fit = {
+        .setup = &f->setup,
+        .recipe = &f->choices,
+        .stop = &f->asked->stop,
+        .context = f,
+        .step = see_step,
+        .trace = see_trace,
+        .folder = recipe_text(&f->choices, OPT_OUT),
+    };
+    struct train_result result = {0};
+    const bool forks = f->setup.slots > 0;
+    enum err err;
+
+    if (forks)
+        signals_keep();
+    err = fit_run(&fit, &result, why);
+    if (forks)
+        signals_restore();
+    if (err == ERR_OK)
+        err = fit_settle(&f->setup, &result);
+    if (err == ERR_OK && result.finished && fit_diverged(&result))
+        err = why_set(why, ERR_RANGE,
+                      "the training diverged: the objective is above that of "
+                      "the start; a smaller lr helps");
+    if (err == ERR_OK)
+        err = make_model(f, &result, model);
+    if (err == ERR_OK && !result.finished)
+        err = ERR_CANCELLED;
+    fit_close(&fit);
+    train_result_close(&result);
+    return err;
+}
+
+static enum muster_status fit(struct fitting *f, const struct muster_data *data,
+                              struct muster_model **model, char *why)
+{
+    struct why sentence = {{0}};
+    enum err err = choose(f, data, &sentence);
+
+    if (err != ERR_OK)
+        return status_end(err, &sentence, why);
+    err = setup_load(&f->setup, &f->choices, &sentence);
+    if (err != ERR_OK)
+        return status_of_data(err, &sentence, why);
+    err = train(f, model, &sentence);
+    return status_end(err, &sentence, why);
+}
+
+enum muster_status muster_fit(struct muster_recipe *recipe,
+                              const struct muster_data *data,
+                              struct muster_model **model, char *why)
+{
+    struct why sentence = {{0}};
+    struct fitting f = {.asked = recipe};
+    enum muster_status status;
+
+    if (recipe == NULL || data == NULL || model == NULL)
+        return status_end(why_set(&sentence, ERR_SHAPE,
+                                  "there is no recipe, there are no rows, or "
+                                  "there is nowhere to put the model"),
+                          &sentence, why);
+    *model = NULL;
+    status = fit(&f, data, model, why);
+    flag_lower(&recipe->stop);
+    setup_close(&f.setup);
+    recipe_close(&f.choices);
+    return status;
+}

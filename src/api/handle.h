@@ -1,0 +1,80 @@
+/*
+ * handle.h - what is behind the opaque names of muster.h, and the manners that
+ * all its functions share: sizes carried, one sentence, one status.
+ */
+#ifndef API_HANDLE_H
+#define API_HANDLE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/flag.h"
+#include "base/hash.h"
+#include "data/read/memory.h"
+#include "learn/recipe.h"
+#include "model/file.h"
+#include "muster.h"
+
+struct muster_recipe {
+    struct recipe choices;
+    struct flag stop; /* Raised by muster_stop, until a training ends. */
+    muster_watch watch;
+    muster_log log;
+    void *context; /* Of both. */
+};
+
+struct muster_data {
+    char *path;              /* A file or generator; NULL: `rows`. */
+    struct memory_rows rows; /* Label and weight point to the two below. */
+    double *label, *weight;
+};
+
+struct muster_model {
+    struct model_file file; /* Of muster_train: its weights alone. */
+    bool own;               /* Of muster_train. */
+    uint64_t dims;
+    uint64_t steps, evaluations;
+    double objective, gradient_norm, seconds;
+    bool converged;
+    int signal; /* That stopped it; 0 = none. */
+    char hash[DIGEST_TEXT];
+    char ended[WHY_SIZE];
+};
+
+/* --- status.c --------------------------------------------------------------
+ */
+
+/* A structure of the caller's over a zeroed one of ours, `own` bytes.
+ * ERR_UNKNOWN if it is larger, ERR_SHAPE if it is not there or smaller than
+ * `least`. */
+MUST_CHECK enum err struct_take(const void *given, size_t least, size_t own,
+                                void *out, struct why *why);
+/* The other way: as much of `made` as the caller has room for. */
+MUST_CHECK enum err struct_give(void *given, size_t least, size_t own,
+                                const void *made, struct why *why);
+/* Up to and with `field`, which every caller has. */
+#define STRUCT_LEAST(type, field)                                              \
+    (offsetof(type, field) + sizeof((type){0}.field))
+
+/* For a function of muster.h that ends with `err`: copies the sentence, or a
+ * general one. */
+enum muster_status status_end(enum err err, const struct why *sentence,
+                              char *why);
+/* The same where rows or files are read: what is wrong is the data's fault. */
+enum muster_status status_of_data(enum err err, const struct why *sentence,
+                                  char *why);
+
+/* --- data.c ----------------------------------------------------------------
+ */
+
+/* ERR_SHAPE if muster.h has no such type. */
+MUST_CHECK enum err type_cell(enum muster_type type, enum cell *cell,
+                              struct why *why);
+
+/* --- model.c ---------------------------------------------------------------
+ */
+
+/* Hash of the weights as the model file has them: of models that were read. */
+void model_name(struct muster_model *model);
+
+#endif /* API_HANDLE_H */

@@ -1,0 +1,89 @@
+/*
+ * recipe.c - the choices of a training, by key and text.
+ */
+#include <string.h>
+
+#include "api/handle.h"
+#include "base/mem.h"
+
+/* Choices of `muster train` that arguments of functions stand for here. */
+static const int refused[] = {OPT_DATA, OPT_TEST,         OPT_VALID, OPT_FOLDS,
+                              OPT_GRID, OPT_DATA_PRIVATE, OPT_RESUME};
+
+enum muster_status muster_recipe_new(struct muster_recipe **recipe, char *why)
+{
+    struct why sentence = {{0}};
+    struct muster_recipe *made;
+    enum err err;
+
+    if (recipe == NULL)
+        return status_end(
+            why_set(&sentence, ERR_SHAPE, "there is nowhere to put the recipe"),
+            &sentence, why);
+    made = mem_new(1, sizeof *made);
+    if (made == NULL)
+        return status_end(ERR_NOMEM, &sentence, why);
+    err = recipe_init(&made->choices, &sentence);
+    if (err == ERR_OK)
+        *recipe = made;
+    else
+        muster_recipe_free(made);
+    return status_end(err, &sentence, why);
+}
+
+void muster_recipe_free(struct muster_recipe *recipe)
+{
+    if (recipe == NULL)
+        return;
+    recipe_close(&recipe->choices);
+    mem_free(recipe);
+}
+
+static enum err refuse(const char *key, struct why *why)
+{
+    const int id = recipe_find(key, strlen(key));
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (id == refused[i])
+            return why_set(why, ERR_SHAPE,
+                           "%.64s is no key of a recipe: rows are given to "
+                           "muster_fit and muster_predict",
+                           key);
+    return ERR_OK;
+}
+
+static enum err set(struct muster_recipe *recipe, const char *key,
+                    const char *text, struct why *why)
+{
+    enum err err;
+
+    if (recipe == NULL || key == NULL || text == NULL)
+        return why_set(why, ERR_SHAPE, "there is no recipe, no key or no text");
+    err = refuse(key, why);
+    if (err == ERR_OK)
+        err = recipe_set(&recipe->choices, key, text, why);
+    /* The caller's mistakes, not a release's or a run's. */
+    return err == ERR_UNKNOWN || err == ERR_RANGE ? ERR_SHAPE : err;
+}
+
+enum muster_status muster_set(struct muster_recipe *recipe, const char *key,
+                              const char *text, char *why)
+{
+    struct why sentence = {{0}};
+    const enum err err = set(recipe, key, text, &sentence);
+
+    return status_end(err, &sentence, why);
+}
+
+void muster_listen(struct muster_recipe *recipe, muster_watch watch,
+                   muster_log log, void *context)
+{
+    recipe->watch = watch;
+    recipe->log = log;
+    recipe->context = context;
+}
+
+void muster_stop(struct muster_recipe *recipe)
+{
+    flag_raise(&recipe->stop);
+}

@@ -1,0 +1,392 @@
+/*
+ * muster_fit and what follows it, on a small table of two classes: the same
+ * hash alone and with workers, as rows, as columns and as CSR; predictions that
+ * survive a file; every refusal with its status and a sentence.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "muster.h"
+
+enum { ROWS = 300, COLS = 5 };
+
+static double table[ROWS][COLS], turned[COLS][ROWS], label[ROWS];
+
+static double noise(uint32_t seed)
+{
+    uint32_t x = (seed + 1) * 2654435761u;
+
+    x = (x ^ x >> 15) * 2246822519u;
+    return (double)(x ^ x >> 13) / 2147483648.0 - 1;
+}
+
+static int fill(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < ROWS; i++) {
+        double z = noise(7 * i) * 0.3;
+
+        for (uint32_t j = 0; j < COLS; j++) {
+            turned[j][i] = table[i][j] = noise(i * COLS + j + 1000);
+            z += table[i][j] * (j + 1);
+        }
+        label[i] = z > 0 ? 4 : -2;
+    }
+    return 0;
+}
+
+static struct muster_recipe *recipe_of(const char *key, const char *text)
+{
+    struct muster_recipe *recipe = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    assert_int_equal(muster_recipe_new(&recipe, why), MUSTER_OK);
+    assert_int_equal(muster_set(recipe, "threads", "1", why), MUSTER_OK);
+    if (key != NULL && muster_set(recipe, key, text, why) != MUSTER_OK)
+        fail_msg("%s", why);
+    return recipe;
+}
+
+static struct muster_matrix matrix_of(void)
+{
+    struct muster_matrix matrix = MUSTER_INIT(struct muster_matrix);
+
+    matrix.values = table;
+    matrix.type = MUSTER_DOUBLE;
+    matrix.rows = ROWS;
+    matrix.columns = COLS;
+    matrix.row_step = sizeof table[0];
+    matrix.column_step = sizeof table[0][0];
+    return matrix;
+}
+
+static void add_labels(struct muster_data *data)
+{
+    struct muster_vector labels = MUSTER_INIT(struct muster_vector);
+
+    labels.values = label;
+    labels.type = MUSTER_DOUBLE;
+    labels.count = ROWS;
+    assert_int_equal(muster_data_labels(data, &labels, NULL), MUSTER_OK);
+}
+
+static struct muster_data *dense(void)
+{
+    const struct muster_matrix matrix = matrix_of();
+    struct muster_data *data = NULL;
+
+    assert_int_equal(muster_data_dense(&matrix, &data, NULL), MUSTER_OK);
+    add_labels(data);
+    return data;
+}
+
+static struct muster_data *fortran(void)
+{
+    struct muster_matrix matrix = matrix_of();
+    struct muster_data *data = NULL;
+
+    matrix.values = turned;
+    matrix.row_step = sizeof turned[0][0];
+    matrix.column_step = sizeof turned[0];
+    assert_int_equal(muster_data_dense(&matrix, &data, NULL), MUSTER_OK);
+    add_labels(data);
+    return data;
+}
+
+static struct muster_data *sparse(void)
+{
+    static int64_t begin[ROWS + 1];
+    static int32_t column[ROWS * COLS];
+    struct muster_csr csr = MUSTER_INIT(struct muster_csr);
+    struct muster_data *data = NULL;
+
+    for (int32_t i = 0; i < ROWS; i++) {
+        begin[i + 1] = (i + 1) * COLS;
+        for (int32_t j = 0; j < COLS; j++)
+            column[i * COLS + j] = j;
+    }
+    csr.rows = ROWS;
+    csr.columns = COLS;
+    csr.begin = begin;
+    csr.begin_type = MUSTER_INT64;
+    csr.column = column;
+    csr.column_type = MUSTER_INT32;
+    csr.value = table;
+    csr.value_type = MUSTER_DOUBLE;
+    assert_int_equal(muster_data_csr(&csr, &data, NULL), MUSTER_OK);
+    add_labels(data);
+    return data;
+}
+
+static struct muster_model *fit(const char *key, const char *text,
+                                struct muster_data *data)
+{
+    struct muster_recipe *recipe = recipe_of(key, text);
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    if (muster_fit(recipe, data, &model, why) != MUSTER_OK)
+        fail_msg("%s", why);
+    assert_string_equal(why, "");
+    muster_recipe_free(recipe);
+    muster_data_free(data);
+    return model;
+}
+
+static struct muster_info about(const struct muster_model *model)
+{
+    struct muster_info info = MUSTER_INIT(struct muster_info);
+
+    assert_int_equal(muster_about(model, &info, NULL), MUSTER_OK);
+    return info;
+}
+
+static void test_one_hash(void **state)
+{
+    struct muster_model *one = fit(NULL, NULL, dense());
+    struct muster_model *other[] = {fit(NULL, NULL, fortran()),
+                                    fit(NULL, NULL, sparse()),
+                                    fit("n", "3", dense())};
+    const struct muster_info info = about(one);
+
+    (void)state;
+    assert_string_equal(info.kind, "logistic");
+    assert_int_equal(info.features, COLS);
+    assert_int_equal(info.dims, COLS + 1);
+    assert_int_equal(info.classes, 2);
+    assert_int_equal(info.intercept, 1);
+    assert_int_equal(info.converged, 1);
+    assert_string_equal(info.ended, "converged");
+    assert_true(info.steps > 0 && info.objective > 0 && info.objective < 0.7);
+    assert_true(muster_classes(one)[0] == -2 && muster_classes(one)[1] == 4);
+    assert_null(muster_word(one, 0));
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(muster_hash(one), muster_hash(other[i]));
+        assert_memory_equal(muster_weights(one), muster_weights(other[i]),
+                            (COLS + 1) * sizeof(double));
+        muster_free(other[i]);
+    }
+    muster_free(one);
+}
+
+static void predict(const struct muster_model *model, enum muster_answer answer,
+                    double *out, uint64_t count)
+{
+    struct muster_data *data = dense();
+    char why[MUSTER_WHY_SIZE];
+
+    if (muster_predict(model, data, answer, out, count, why) != MUSTER_OK)
+        fail_msg("%s", why);
+    muster_data_free(data);
+}
+
+static void test_predictions(void **state)
+{
+    static double said[ROWS], score[ROWS], chance[ROWS][2], again[ROWS];
+    struct muster_model *model = fit(NULL, NULL, dense());
+    struct muster_model *read = NULL, *loaded = NULL;
+    uint32_t right = 0;
+    char *text = NULL;
+    size_t size = 0;
+
+    (void)state;
+    predict(model, MUSTER_LABELS, said, ROWS);
+    predict(model, MUSTER_SCORES, score, ROWS);
+    predict(model, MUSTER_PROBABILITIES, chance[0], 2 * ROWS);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        right += said[i] == label[i];
+        assert_true(said[i] == (score[i] > 0 ? 4 : -2));
+        assert_true(fabs(chance[i][1] - 1 / (1 + exp(-score[i]))) < 1e-12);
+        assert_true(fabs(chance[i][0] + chance[i][1] - 1) < 1e-12);
+    }
+    assert_true(right > 0.9 * ROWS);
+    assert_int_equal(muster_write(model, &text, &size, NULL), MUSTER_OK);
+    assert_int_equal(muster_read(text, size, &read, NULL), MUSTER_OK);
+    predict(read, MUSTER_SCORES, again, ROWS);
+    assert_memory_equal(score, again, sizeof score);
+    muster_text_free(text);
+    assert_int_equal(muster_save(model, "test_fit.tmp", NULL), MUSTER_OK);
+    assert_int_equal(muster_load("test_fit.tmp", &loaded, NULL), MUSTER_OK);
+    assert_int_equal(unlink("test_fit.tmp"), 0);
+    assert_string_equal(muster_hash(loaded), muster_hash(model));
+    assert_int_equal(about(loaded).steps, 0);
+    muster_free(loaded);
+    muster_free(read);
+    muster_free(model);
+}
+
+/* Rows of weight 0 are as if they were not there. */
+static void test_weights(void **state)
+{
+    static double weight[ROWS];
+    struct muster_matrix matrix = matrix_of();
+    struct muster_vector weights = MUSTER_INIT(struct muster_vector);
+    struct muster_vector labels = MUSTER_INIT(struct muster_vector);
+    struct muster_data *all = dense(), *half = NULL;
+    struct muster_model *one, *two;
+
+    (void)state;
+    for (uint32_t i = 0; i < ROWS / 2; i++)
+        weight[i] = 1;
+    weights.values = weight, weights.type = MUSTER_DOUBLE, weights.count = ROWS;
+    assert_int_equal(muster_data_weights(all, &weights, NULL), MUSTER_OK);
+    matrix.rows = ROWS / 2;
+    labels.values = label, labels.type = MUSTER_DOUBLE, labels.count = ROWS / 2;
+    assert_int_equal(muster_data_dense(&matrix, &half, NULL), MUSTER_OK);
+    assert_int_equal(muster_data_labels(half, &labels, NULL), MUSTER_OK);
+    one = fit("l2", "0.01", all);
+    two = fit("l2", "0.01", half);
+    for (uint32_t j = 0; j <= COLS; j++)
+        assert_true(fabs(muster_weights(one)[j] - muster_weights(two)[j]) <
+                    1e-4);
+    muster_free(one);
+    muster_free(two);
+}
+
+struct watched {
+    uint64_t steps;
+    char said[MUSTER_WHY_SIZE];
+    uint64_t stop_at;
+};
+
+static int watch(void *context, const struct muster_progress *progress)
+{
+    struct watched *const watched = context;
+
+    assert_int_equal(progress->size, sizeof *progress);
+    assert_int_equal(progress->step, watched->steps + 1);
+    watched->steps = progress->step;
+    return watched->steps == watched->stop_at;
+}
+
+static void take(void *context, const char *sentence)
+{
+    (void)snprintf(((struct watched *)context)->said, MUSTER_WHY_SIZE, "%s",
+                   sentence);
+}
+
+static void test_listener(void **state)
+{
+    struct watched watched = {.stop_at = 2};
+    struct muster_recipe *recipe = recipe_of("optim", "gd");
+    struct muster_data *data = dense();
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    muster_listen(recipe, watch, take, &watched);
+    assert_int_equal(muster_fit(recipe, data, &model, why), MUSTER_STOPPED);
+    assert_non_null(model);
+    assert_int_equal(about(model).steps, 2);
+    assert_string_equal(about(model).ended, "stopped");
+    muster_free(model);
+    watched = (struct watched){0}; /* The recipe can be used again. */
+    assert_int_equal(muster_fit(recipe, data, &model, why), MUSTER_OK);
+    assert_int_equal(watched.steps, 100);
+    muster_free(model);
+    muster_stop(recipe); /* Before it begins. */
+    muster_listen(recipe, NULL, NULL, NULL);
+    assert_int_equal(muster_fit(recipe, data, &model, why), MUSTER_STOPPED);
+    muster_free(model);
+    muster_recipe_free(recipe);
+    muster_data_free(data);
+}
+
+static void refuse_key(const char *key, const char *text, const char *sentence)
+{
+    struct muster_recipe *recipe = recipe_of(NULL, NULL);
+    char why[MUSTER_WHY_SIZE];
+
+    assert_int_equal(muster_set(recipe, key, text, why), MUSTER_BAD_OPTION);
+    assert_string_equal(why, sentence);
+    muster_recipe_free(recipe);
+}
+
+static void refuse_fit(const char *key, const char *text,
+                       struct muster_data *data, enum muster_status status,
+                       const char *part)
+{
+    struct muster_recipe *recipe = recipe_of(key, text);
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    assert_int_equal(muster_fit(recipe, data, &model, why), status);
+    assert_null(model);
+    if (strstr(why, part) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", part, why);
+    assert_null(strstr(why, "--"));
+    muster_recipe_free(recipe);
+    muster_data_free(data);
+}
+
+static void test_refusals(void **state)
+{
+    struct muster_matrix matrix = matrix_of();
+    struct muster_data *data = NULL;
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    refuse_key("modle", "x", "no choice is called modle; did you mean model?");
+    refuse_key("data", "x.csv",
+               "data is no key of a recipe: rows are given to muster_fit and "
+               "muster_predict");
+    refuse_fit("code", "nosuch", dense(), MUSTER_BAD_OPTION,
+               "code needs workers");
+    refuse_fit("stragglers", "2", dense(), MUSTER_BAD_OPTION,
+               "stragglers needs workers");
+    table[17][2] = (double)NAN;
+    refuse_fit(NULL, NULL, dense(), MUSTER_BAD_DATA, "row 17, column 2: nan");
+    table[17][2] = 0;
+    assert_int_equal(muster_data_dense(&matrix, &data, why), MUSTER_OK);
+    refuse_fit(NULL, NULL, data, MUSTER_BAD_DATA, "no labels");
+    matrix.size = 4096;
+    assert_int_equal(muster_data_dense(&matrix, &data, why),
+                     MUSTER_BAD_VERSION);
+    matrix.size = 0;
+    assert_int_equal(muster_data_dense(&matrix, &data, why), MUSTER_BAD_OPTION);
+    assert_int_equal(muster_fit(NULL, NULL, &model, why), MUSTER_BAD_OPTION);
+    assert_int_equal(muster_load("no such file", &model, why), MUSTER_FAILED);
+    assert_int_equal(muster_read("nonsense", 8, &model, why), MUSTER_BAD_DATA);
+    assert_string_equal(muster_status_text(MUSTER_BAD_DATA),
+                        "rows, labels or a file that cannot be used");
+}
+
+static void test_files(void **state)
+{
+    struct muster_recipe *recipe = recipe_of("model", "linear");
+    struct muster_data *data = NULL;
+    struct muster_model *model = NULL;
+
+    (void)state;
+    assert_int_equal(muster_data_file("gen:linear:500,6", &data, NULL),
+                     MUSTER_OK);
+    assert_int_equal(muster_fit(recipe, data, &model, NULL), MUSTER_OK);
+    assert_string_equal(about(model).kind, "linear");
+    assert_int_equal(about(model).classes, 0);
+    muster_free(model);
+    muster_data_free(data);
+    muster_recipe_free(recipe);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_one_hash, fill),
+        cmocka_unit_test_setup(test_predictions, fill),
+        cmocka_unit_test_setup(test_weights, fill),
+        cmocka_unit_test_setup(test_listener, fill),
+        cmocka_unit_test_setup(test_refusals, fill),
+        cmocka_unit_test_setup(test_files, fill),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
