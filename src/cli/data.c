@@ -9,7 +9,7 @@
 #include "data/make/prepare.h"
 #include "data/source.h"
 #include "learn/classes.h"
-#include "learn/input.h"
+#include "learn/recipe/input.h"
 #include "os/run/threads.h"
 
 #define LABELS_SHOWN 12u

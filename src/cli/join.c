@@ -4,7 +4,7 @@
 #include "base/time.h"
 #include "cli/cli.h"
 #include "learn/address.h"
-#include "learn/input.h"
+#include "learn/recipe/input.h"
 #include "node/host/ways.h"
 #include "node/worker/worker_node.h"
 #include "os/file/depot.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "learn/code_options.h"
-#include "learn/delay_load.h"
+#include "learn/recipe/delay_load.h"
 #include "os/file/output.h"
 #include "plan/fit.h"
 #include "plan/plan.h"

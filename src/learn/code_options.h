@@ -5,7 +5,7 @@
 #define LEARN_CODE_OPTIONS_H
 
 #include "code/preset.h"
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 
 /* What a spec points to; lives as long as it.  Zeroed is safe to close. */
 struct code_inputs {

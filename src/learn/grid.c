@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "learn/habit.h"
+#include "learn/recipe/habit.h"
 #include "learn/rows.h"
 
 #define TRIALS_MAX   4096u

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "data/source.h"
-#include "learn/input.h"
+#include "learn/recipe/input.h"
 #include "learn/rows.h"
 #include "os/file/file.h"
 #include "os/run/threads.h"

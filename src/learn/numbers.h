@@ -8,7 +8,7 @@
 #define LEARN_NUMBERS_H
 
 #include "base/pool.h"
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 #include "model/linear/problem.h"
 #include "optim/optim.h"
 

@@ -10,7 +10,7 @@
 #ifndef LEARN_PRIVATE_H
 #define LEARN_PRIVATE_H
 
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 #include "learn/setup.h"
 
 bool private_wanted(const struct recipe *recipe);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "code/preset.h"
-#include "learn/habit.h"
 #include "learn/private.h"
+#include "learn/recipe/habit.h"
 #include "learn/rows.h"
 #include "learn/trust.h"
 #include "os/run/threads.h"

@@ -1,6 +1,7 @@
 /*
  * option_table.c - which command takes which option, in the order of --help,
- * and the rows of those that are no choice of a training (learn/recipe.h).
+ * and the rows of those that are no choice of a training
+ * (learn/recipe/recipe.h).
  */
 #include "base/check.h"
 #include "cli/options/options.h"

@@ -1,6 +1,6 @@
 /*
  * options.h - the flags of the command line: the choices of a training, which
- * are the library's (learn/recipe.h), and those of the program itself.
+ * are the library's (learn/recipe/recipe.h), and those of the program itself.
  *
  * Parsing, --help, --print-config, the environment, config files and the
  * `config` object of JSON results all read the rows of these.  A value may come
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 
 /* Bits: a row of the table says which commands take it. */
 enum command_bit {

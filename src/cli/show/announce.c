@@ -11,7 +11,7 @@
 #include "data/rows/labels.h"
 #include "data/span.h"
 #include "learn/classes.h"
-#include "learn/habit.h"
+#include "learn/recipe/habit.h"
 
 #define LABELS_SHOWN 5u
 #define TEXT_SIZE    256u

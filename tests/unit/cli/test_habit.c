@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cli/options/options.h"
-#include "learn/habit.h"
+#include "learn/recipe/habit.h"
 
 static const struct option_shape train = {
     .command = CMD_TRAIN,

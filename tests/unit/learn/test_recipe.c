@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 
 static struct recipe recipe;
 static struct why why;

@@ -1,7 +1,7 @@
 /*
  * recipe.c - choices by name and by number.
  */
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * delay_load.c - delays with the trace files that their grammar names.
  */
-#include "learn/delay_load.h"
+#include "learn/recipe/delay_load.h"
 
 #include "base/mem.h"
 #include "os/file/file.h"

@@ -5,7 +5,7 @@
 #define LEARN_INPUT_H
 
 #include "data/source.h"
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 
 /* Everything that --input, --label, --categorical and their like decide; the
  * caller adds what it is about: spec, columns, labels, pool. */

@@ -2,7 +2,7 @@
  * habit.c - LIBLINEAR's flags translated into ours, with its objective and its
  * stopping rule.
  */
-#include "learn/habit.h"
+#include "learn/recipe/habit.h"
 
 #include <string.h>
 

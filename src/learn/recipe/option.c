@@ -4,7 +4,7 @@
  * Every value passes through setting_put, whatever its origin, so that a range
  * is checked once and the rule of precedence stands in one line there.
  */
-#include "learn/option.h"
+#include "learn/recipe/option.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #ifndef LEARN_RECIPE_H
 #define LEARN_RECIPE_H
 
-#include "learn/option.h"
+#include "learn/recipe/option.h"
 
 enum recipe_option {
     /* The rows, and how files are read. */

@@ -1,7 +1,7 @@
 /*
  * recipe_table.c - the choices of a training, a row each.
  */
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 
 #include "base/check.h"
 

@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 
 /* Was one of -s, -c, -e, -B given, or a --grid of -c or -e? */
 bool habit_given(const struct recipe *recipe);

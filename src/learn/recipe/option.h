@@ -2,8 +2,8 @@
  * option.h - one choice that somebody may make: what its row says of it, and
  * the value that a text gave it.
  *
- * The choices of a training are the rows of learn/recipe_table.c; a program
- * may have rows of its own beside them, with the same words.
+ * The choices of a training are the rows of learn/recipe/recipe_table.c; a
+ * program may have rows of its own beside them, with the same words.
  */
 #ifndef LEARN_OPTION_H
 #define LEARN_OPTION_H

@@ -1,7 +1,7 @@
 /*
  * input.c - the reader's options, from the command's.
  */
-#include "learn/input.h"
+#include "learn/recipe/input.h"
 
 #include <string.h>
 
