@@ -11,7 +11,7 @@
 #include "base/flag.h"
 #include "base/hash.h"
 #include "data/read/memory.h"
-#include "learn/recipe.h"
+#include "learn/recipe/recipe.h"
 #include "model/file.h"
 #include "muster.h"
 
