@@ -30,9 +30,10 @@ FIELDS_SHOWN = 35  # Structs with as many are shown.
 # Who computes the sums of rows.  Only an evaluator (src/eval) calls these; the
 # layers that define them do, too, and the oracle has loops of its own so that
 # it checks what it does not share.
-SUMS = r"tally_add_chunk|problem_add\w*|problem_residuals|local_run"
+SUMS = (r"tally_add_chunk|problem_add\w*|problem_residuals|local_run|"
+        r"coded_multiply|sgd_train\w*")
 SUMMERS = ("math/", "model/", "optim/", "eval/", "sim/oracle.c",
-           "sim/averages.c", "sim/followed.c")
+           "data/rows/coded", "sim/averages.c", "sim/followed.c")
 # What others may know of src/eval: the table, what asks it, and what an
 # evaluator is made from: its brief, a user's function.
 EVAL_FACE = {"eval/evaluator.h", "eval/registry.h", "eval/briefs.h",
