@@ -1,40 +1,11 @@
 /*
- * problem.h - a model on a data set: chunk sums, bounds, metrics.
+ * problem.h - a model on a data set: its sums over chunks, its metrics.
  *
  * One ops row per model kind (linear, logistic, svm, hinge, softmax): its loss,
  * the constants of its residual bound and its curvature.
  *
  * A problem has one weight vector, or (softmax) one for each class, class after
  * class, `stride` apart: all sums over rows have that layout too.
- *
- * Bounds (TALLY-4), with s_i the sample weight of row i.  |dloss/dz| is at
- * most a|y_i| + b|z_i| and d2loss/dz2 at most c; |z_i| is at most |x_i||w|, and
- * at most zeta(w) = sum_k xmax_k |w_k|, xmax_k the largest |x_ik|.  So
- *     GRADIENT   sum_i |r_i x_ij|  <= a U_j + b min(|w| V_j, zeta(w) M_j)
- *     HESSVEC    sum_i |h_i (x_i . v) x_ij|  <= c min(|v| V_j, zeta(v) M_j)
- *     HESSIAN    sum_i |h_i x_ij x_ik|
- *                <= c min(V_j, V_k, xmax_k M_j, xmax_j M_k)
- *     DIAGONAL   sum_i h_i x_ij^2  <= c min(V_j, xmax_j M_j)
- * where U_j = sum_i s_i |x_ij||y_i|, V_j = sum_i s_i |x_ij||x_i| and
- * M_j = sum_i s_i |x_ij|.  V is better where there are many columns alike, M
- * where a column of 10^6 stands beside one of 10^-6.
- * U, V and M are integer tallies rounded up, taken once; the exponents of a
- * round are then a pure function of (U, V, M, xmax, w, v) and agree on every
- * machine.  The loss of all rows is at most sum_i s_i (|y_i| + |z_i|)^2 if it
- * is squared (1 + |z_i| of a squared hinge), else sum_i s_i (2 |z_i| + 32).
- * The index profile has one exponent for all columns: that of the largest
- * bound.  Those of profile csr are 5 less, and at most 63 above the least.
- *
- * Softmax: y_i is the number of a class, no size, and counts as 1 in U.  With
- * p the probabilities of a row and t_k = x_i . v_k, for class k
- *     GRADIENT   |r_ik| = |p_k - [y_i = k]| <= 1, so a = 1, b = 0
- *     HESSVEC    |p_k (t_k - sum_l p_l t_l)| = |sum_l p_k p_l (t_k - t_l)|
- *                <= p_k (1 - p_k) max_l |t_k - t_l| <= 2 max_l |t_l| / 4
- *                <= |x_i||v| / 2, so c = 1/2; zeta is that of the output
- *                where it is largest
- *     loss       <= s_i (2 |x_i||w| + log classes)
- * for every class the same.  c also bounds the curvature: the largest
- * eigenvalue of diag(p) - p p' is at most 1/2.
  */
 #ifndef MODEL_PROBLEM_H
 #define MODEL_PROBLEM_H
@@ -63,9 +34,9 @@ struct model_ops {
     const char *name;   /* As typed: "linear", "logistic", "svm", ... */
     bool classes;       /* A weight vector for each class; y is its number. */
     enum loss loss;     /* Of a single weight vector; softmax.h else. */
-    double bound_label; /* a above. */
-    double bound_score; /* b above. */
-    double curvature;   /* c above: at least sup of d2loss/dz2. */
+    double bound_label; /* a of bounds.h. */
+    double bound_score; /* b of it. */
+    double curvature;   /* c of it: at least sup of d2loss/dz2. */
     const char *loss_text; /* What is summed, in words. */
     const char *metric;    /* Main metric: "mse" or "accuracy". */
 };
