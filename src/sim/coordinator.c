@@ -126,7 +126,7 @@ static void keep_point(struct world *world, const struct trace *trace)
     if (options->commit != NULL)
         options->commit(options->commit_context, t_s, world->checker.committed,
                         trace->value,
-                        coordinator_weights(&world->coordinator.machine));
+                        trainer_weights(&world->coordinator.machine.trainer));
     if (!world->options->series)
         return;
     if (result->series_count == world->series_capacity) {
@@ -278,10 +278,11 @@ static void hash_later(struct world *world)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
     const struct coordinator *machine = &coordinator->machine;
-    const uint64_t draw = rng_at(machine->options.job.id, machine->optim.step,
-                                 coordinator->process.life);
+    const uint64_t draw =
+        rng_at(machine->options.job.id, machine->trainer.optim.step,
+               coordinator->process.life);
 
-    coordinator->hashed = coordinator_hash(machine);
+    coordinator->hashed = trainer_hash(&machine->trainer);
     world_push(world, (struct happening){.at = world->now +
                                                (time_us)(draw % 8) *
                                                    world->options->chunk_us,
@@ -425,7 +426,7 @@ static void step(struct world *world, struct event event)
 static void on_hashed(struct world *world)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
-    const struct digest now = coordinator_hash(&coordinator->machine);
+    const struct digest now = trainer_hash(&coordinator->machine.trainer);
 
     if (!digest_equal(&now, &coordinator->hashed))
         checker_violate(&world->checker,
@@ -688,10 +689,10 @@ static void fill_options(struct world *world)
         .suspect_us = from->suspect_us,
         .resend_us = from->resend_us,
         .gather_us = SECOND_US,
-        .checkpoint_steps = from->checkpoint_steps,
-        .checkpoint_us = 2 * SECOND_US,
-        .sync = from->sync,
-        .late_receipts = from->seed % 2 == 0,
+        .ledger.checkpoint_steps = from->checkpoint_steps,
+        .ledger.checkpoint_us = 2 * SECOND_US,
+        .ledger.sync = from->sync,
+        .ledger.late_receipts = from->seed % 2 == 0,
         .verify = from->verify,
         .audit = from->audit,
         .audit_seed = rng_at(from->seed, 2, 1),

@@ -399,7 +399,7 @@ static void look_at_end(struct world *world)
     struct sim_coordinator *coordinator = &world->coordinator;
 
     if (coordinator->done && !world->checker.violated) {
-        const double *weights = coordinator_weights(&coordinator->machine);
+        const double *weights = trainer_weights(&coordinator->machine.trainer);
 
         world->result->finished = true;
         keep_weights(world, weights);

@@ -67,7 +67,7 @@ static void choose_data(uint32_t pick, struct coordinator_options *options)
 {
     static const struct digest digests[CHUNKS];
 
-    options->late_receipts = pick % 2 != 0;
+    options->ledger.late_receipts = pick % 2 != 0;
     options->job.keyed = pick / 2 != 0;
     options->chunk_digests = options->job.keyed ? digests : NULL;
     options->peers = pick / 2 == 1 || pick / 2 == 3;
@@ -107,9 +107,9 @@ static struct coordinator_options options_of(struct feed *feed)
         .suspect_us = 300 * MS_US,
         .resend_us = SECOND_US,
         .gather_us = SECOND_US,
-        .checkpoint_steps = 2,
-        .checkpoint_us = TIME_NEVER,
-        .sync = feed_below(feed, 2) != 0,
+        .ledger.checkpoint_steps = 2,
+        .ledger.checkpoint_us = TIME_NEVER,
+        .ledger.sync = feed_below(feed, 2) != 0,
         .verify = kind == 1,
         .audit = kind == 2 ? .5 : 0,
         .leaves_max = kind == 3 ? LEAVES : 0,
@@ -230,7 +230,7 @@ static void obey(struct scene *scene)
         if (action->kind == ACTION_RECEIPT) {
             FUZZ_REQUIRE(!scene->hashing);
             scene->hashing = true;
-            scene->hashed = coordinator_hash(&scene->machine);
+            scene->hashed = trainer_hash(&scene->machine.trainer);
         }
         if (action->kind == ACTION_CLOSE)
             scene->greeted[action->link] = false;
@@ -255,7 +255,7 @@ static void obey(struct scene *scene)
 /* INV-5. */
 static void check_hashed(const struct scene *scene)
 {
-    const struct digest now = coordinator_hash(&scene->machine);
+    const struct digest now = trainer_hash(&scene->machine.trainer);
 
     FUZZ_REQUIRE(digest_equal(&now, &scene->hashed));
 }
@@ -270,7 +270,7 @@ static void step(struct scene *scene, struct event event)
     check_pairs(scene);
     if (scene->hashing)
         check_hashed(scene);
-    w = coordinator_weights(&scene->machine);
+    w = trainer_weights(&scene->machine.trainer);
     for (uint32_t j = 0; j < DIMS && !scene->over; j++)
         FUZZ_REQUIRE(isfinite(w[j]));
 }
@@ -685,7 +685,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0;
          i < EVENTS_MAX && feed_more(&scene.feed) && !scene.over; i++)
         happen(&scene);
-    fuzz_reached = scene.machine.optim.step > 0;
+    fuzz_reached = scene.machine.trainer.optim.step > 0;
     coordinator_close(&scene.machine);
     codec_room_close(&scene.room);
     actions_close(&scene.actions);

@@ -588,18 +588,10 @@ static void fail_range(struct coordinator *c, uint32_t id,
                      c->code.pieces[id].end - 1);
 }
 
-/* A larger scale may be all it takes.  Which one does not depend on who refused
- * what, so the first refusal is enough.  True: it is no fault of the scale. */
-static bool scale_fits(struct coordinator *c, struct actions *actions)
-{
-    return commit_scale_stands(c, scale_refused(c->options.scale, c->what.kind),
-                               actions);
-}
-
 void answers_no_range(struct coordinator *c, uint32_t id,
                       struct actions *actions)
 {
-    if (scale_fits(c, actions))
+    if (!commit_refused(c, actions))
         fail_range(c, id, actions);
 }
 
@@ -635,7 +627,10 @@ void answers_refuse(struct coordinator *c, uint32_t link,
         (void)work_take(c, msg->piece, link);
     else
         unassign_coded(c, link);
-    if (refused_older(c, link, &msg->key, actions) || !scale_fits(c, actions))
+    /* Which scale comes next does not depend on who refused what, so the first
+     * refusal is enough. */
+    if (refused_older(c, link, &msg->key, actions) ||
+        commit_refused(c, actions))
         return;
     if (c->pieces[msg->piece].in || !refusals_add(c, msg->piece, link)) {
         c->stats.duplicates++;

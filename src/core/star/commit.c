@@ -17,266 +17,28 @@
 #include "core/star/coordinator_parts.h"
 #include "math/vec.h"
 
-/* --- decoding ------------------------------------------------------------ */
-
-static uint64_t rows_in(const struct coordinator *c)
-{
-    const struct job *job = &c->options.job;
-    const uint32_t last = job->chunks - 1;
-    uint64_t rows = (uint64_t)c->total.chunks.members * job->chunk_rows;
-
-    if (homes_on(c))
-        return homes_rows(c, &c->total.chunks);
-    if (chunkset_has(&c->total.chunks, last))
-        rows -= (uint64_t)job->chunks * job->chunk_rows - job->rows;
-    return rows;
-}
-
-/* TALLY-5: rescaled once, in fp64, after the merge. */
-static void decode_tally(struct coordinator *c, struct outcome *out)
-{
-    out->chunks = c->total.chunks.members;
-    out->answered = c->slots_in;
-    out->rescale = code_rescale(&c->code, rows_in(c), c->options.job.rows);
-    /* An unbiased estimate is one even when all is in. */
-    out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
-                         ? EXACT_BITWISE
-                         : EXACT_APPROX;
-    tally_fill(&c->total);
-    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
-    out->loss = tally_loss_value(&c->total, c->exponent);
-    if (out->exactness == EXACT_BITWISE)
-        return;
-    for (uint32_t j = 0; j < c->total.dims; j++)
-        c->gradient[j] *= out->rescale;
-    out->loss *= out->rescale;
-}
-
-static void add_rows(struct coordinator *c, const double *weight,
-                     uint32_t count, const bool *in)
-{
-    const size_t width = (size_t)c->total.dims + 1;
-
-    for (uint32_t i = 0; i < count; i++) {
-        const double *row = c->rows + i * width;
-
-        if (weight[i] == 0 || (in != NULL && !in[i]))
-            continue;
-        for (size_t j = 0; j < width; j++)
-            c->gradient[j] += weight[i] * row[j];
-    }
-}
-
-static uint64_t rows_of(const struct coordinator *c, uint32_t slot)
-{
-    const struct job *job = &c->options.job;
-    const uint32_t count =
-        code_work(&c->code, slot, c->ids, c->code.piece_count);
-    uint64_t rows = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        const struct piece *piece = &c->code.pieces[c->ids[i]];
-        const uint64_t end = (uint64_t)piece->end * job->chunk_rows;
-
-        rows += (end < job->rows ? end : job->rows) -
-                (uint64_t)piece->first * job->chunk_rows;
-    }
-    return rows;
-}
-
-/* The mean over the rows that took part, in the order of the slots.  A part
- * that is missing is missing from this mean alone; the receipt says which. */
-static void decode_mean(struct coordinator *c, struct outcome *out)
-{
-    uint64_t rows = 0;
-
-    out->chunks = code_covered(&c->code, c->piece_in, c->slot_in);
-    out->answered = c->slots_in;
-    out->exactness = EXACT_APPROX;
-    for (uint32_t slot = 0; slot < c->code.slots; slot++)
-        rows += c->slot_in[slot] ? rows_of(c, slot) : 0;
-    CHECK(rows > 0);
-    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
-    for (uint32_t slot = 0; slot < c->code.slots; slot++)
-        c->decode[slot] = (double)rows_of(c, slot) / (double)rows;
-    memset(c->gradient, 0, ((size_t)c->total.dims + 1) * sizeof *c->gradient);
-    add_rows(c, c->decode, c->code.slots, c->slot_in);
-    out->loss = c->gradient[c->total.dims];
-}
-
-/* What came as tallies, then the coded answers by their weights. */
-static enum err decode_rows(struct coordinator *c, struct outcome *out)
-{
-    const struct code *code = &c->code;
-    const uint32_t dims = c->total.dims;
-    enum err err = code_decode(code, c->slot_in, c->decode, &out->residual);
-
-    if (err != ERR_OK)
-        return err;
-    tally_fill(&c->total);
-    out->in_bound = tally_gradient(&c->total, c->exponent, c->gradient);
-    c->gradient[dims] = tally_loss_value(&c->total, c->exponent);
-    if (code->folds > 0)
-        add_rows(c, code_folds(code), code->folds, NULL);
-    else
-        add_rows(c, c->decode, code->slots, c->slot_in);
-    out->loss = c->gradient[dims];
-    out->exactness =
-        out->residual <= CODE_RESIDUAL_MAX ? EXACT_NUMERIC : EXACT_APPROX;
-    out->answered = c->slots_in;
-    out->chunks = out->exactness == EXACT_NUMERIC
-                      ? c->options.job.chunks
-                      : code_covered(code, c->piece_in, c->slot_in);
-    out->rescale = 1;
-    return ERR_OK;
-}
-
-/* The sum of the rows that came, each at the weights it was computed at, in the
- * order of the slots. */
-static void decode_stale(struct coordinator *c, struct outcome *out)
-{
-    const uint32_t dims = c->total.dims;
-    uint64_t rows = 0;
-
-    out->chunks = code_covered(&c->code, c->piece_in, c->slot_in);
-    out->exactness = EXACT_APPROX;
-    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
-        const bool in = c->slot_in[slot] && c->code.busy[slot];
-
-        c->decode[slot] = in ? 1 : 0;
-        out->answered += in;
-        rows += in ? rows_of(c, slot) : 0;
-        out->age_sum += in ? c->slot_age[slot] : 0;
-        if (in && c->slot_age[slot] > out->age_max)
-            out->age_max = c->slot_age[slot];
-    }
-    CHECK(rows > 0);
-    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
-    memset(c->gradient, 0, ((size_t)dims + 1) * sizeof *c->gradient);
-    add_rows(c, c->decode, c->code.slots, c->slot_in);
-    for (uint32_t j = 0; j <= dims; j++)
-        c->gradient[j] *= out->rescale;
-    out->loss = c->gradient[dims];
-}
-
-/* --- journal and checkpoint ---------------------------------------------- */
-
-static void append(struct coordinator *c, const struct record *record,
-                   bool sync, struct actions *actions)
-{
-    struct action *action;
-
-    CHECK(c->records_used < RECORDS_MAX);
-    record_encode(record, &c->chain, c->records[c->records_used]);
-    action = actions_add(actions, ACTION_JOURNAL);
-    action->bytes = c->records[c->records_used++];
-    action->size = RECORD_BYTES;
-    action->sync = sync;
-    c->journal_loose = !sync;
-    c->journal_wait++;
-}
-
-/* What the journal has must be durable before a checkpoint (STORE-2): an empty
- * write does that. */
-static void sync_journal(struct coordinator *c, struct actions *actions)
-{
-    struct action *action = actions_add(actions, ACTION_JOURNAL);
-
-    action->bytes = c->records[0];
-    action->sync = true;
-    c->journal_loose = false;
-    c->journal_wait++;
-}
-
-/* coordinator_hash, but once for each step: a receipt and a checkpoint both
- * want it. */
-static struct digest hash_of_step(struct coordinator *c)
-{
-    if (c->hashed_step == 0 || c->hashed_step != c->optim.step)
-        c->hashed = coordinator_hash(c);
-    c->hashed_step = c->optim.step;
-    return c->hashed;
-}
-
-/* The receipt that was put off, now that its hash is known. */
-static void write_receipt(struct coordinator *c, const struct digest *weights,
-                          struct actions *actions)
-{
-    c->receipt_due = false;
-    if (c->journal_broken)
-        return;
-    c->receipt.weights = *weights;
-    append(c, &c->receipt, false, actions);
-}
-
-/* INV-5: the weights are still those of the step, whoever else reads them. */
-void commit_receipt(struct coordinator *c, struct actions *actions)
-{
-    struct digest weights;
-
-    if (!c->receipt_due)
-        return;
-    weights = hash_of_step(c);
-    write_receipt(c, &weights, actions);
-}
-
-void commit_journal(struct coordinator *c, const struct record *record,
-                    bool sync, struct actions *actions)
-{
-    commit_receipt(c, actions);
-    append(c, record, sync, actions);
-}
-
-static bool checkpoint_due(const struct coordinator *c)
-{
-    const uint32_t behind = c->optim.step - c->checkpoint_step;
-
-    return !c->checkpoint_busy && !c->journal_broken &&
-           (behind >= c->options.checkpoint_steps ||
-            (c->options.sync && behind > 0) ||
-            c->now - c->checkpoint_at >= c->options.checkpoint_us);
-}
+/* --- checkpoints --------------------------------------------------------- */
 
 static void ask_checkpoint(struct coordinator *c, struct actions *actions)
 {
-    struct writer state = writer_on(c->state, coordinator_state_bytes(c));
-    struct checkpoint checkpoint = {
-        .job = c->options.job.id,
-        .config = c->options.config,
-        .view = c->view,
-        .step = c->optim.step,
-        .weights = hash_of_step(c),
-        .state = c->state,
-    };
-    struct action *action;
+    const struct checkpoint head = {
+        .job = c->options.job.id, .config = c->options.config, .view = c->view};
 
-    optim_save(&c->optim, &state);
-    scale_save(c->options.scale, &state);
-    CHECK(state.ok);
-    checkpoint.state_size = state.size;
-    action = actions_add(actions, ACTION_CHECKPOINT);
-    action->bytes = c->checkpoint;
-    action->size = checkpoint_encode(&checkpoint, c->checkpoint);
-    action->step = c->optim.step;
-    c->checkpoint_busy = true;
-    c->checkpoint_at = c->now;
+    trainer_checkpoint(&c->trainer, &head, c->now, actions);
 }
 
 void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions)
 {
-    CHECK(c->checkpoint_busy);
-    c->checkpoint_busy = false;
-    c->checkpoint_step = step;
+    ledger_checkpointed(&c->trainer.ledger, step, err);
     if (err == ERR_OK) {
-        c->saved_step = step;
         coordinator_trace(c, actions, TRACE_CHECKPOINT, LINK_NONE)->key.step =
             step;
     } else {
         c->stats.alarms++;
         (void)coordinator_trace(c, actions, TRACE_ALARM, LINK_NONE);
     }
-    if (c->phase == COORDINATOR_COMMITTING && c->journal_wait == 0)
+    if (c->phase == COORDINATOR_COMMITTING && !ledger_waits(&c->trainer.ledger))
         commit_advance(c, actions);
 }
 
@@ -290,13 +52,13 @@ static void mark_silent(const struct coordinator *c, struct record *record)
 }
 
 static struct record receipt(const struct coordinator *c,
-                             const struct outcome *out)
+                             const struct total *out)
 {
     struct record record = {
         .kind = RECORD_STEP,
         .job = c->options.job.id,
         .view = c->view,
-        .step = c->optim.step,
+        .step = c->trainer.optim.step,
         .attempt = out->attempts,
         .slots = c->code.slots,
         .answered = out->answered,
@@ -305,7 +67,7 @@ static struct record receipt(const struct coordinator *c,
         .scale = c->key.scale,
         .residual = out->residual,
         .rescale = out->rescale,
-        .objective = c->optim.objective,
+        .objective = c->trainer.optim.objective,
         .age_sum = out->age_sum,
         .age_max = out->age_max,
     };
@@ -314,25 +76,6 @@ static struct record receipt(const struct coordinator *c,
         mark_silent(c, &record);
     memcpy(record.code, c->code.spec.name, sizeof record.code);
     return record;
-}
-
-/* INV-5: a step computed again gives the bits the journal promised.  True if
- * the step is such a one (and so is not journaled twice). */
-static bool replayed(struct coordinator *c, const struct record *record,
-                     struct actions *actions)
-{
-    const uint32_t at = record->step - c->replay_first;
-
-    if (record->step < c->replay_first || at >= c->replay_count)
-        return false;
-    if (!digest_zero(&c->replay[at]) && /* Zero: its receipt was lost. */
-        !digest_equal(&c->replay[at], &record->weights))
-        coordinator_fail(c, actions, ERR_MISMATCH,
-                         "step %u, computed again, gives another model than "
-                         "the journal says: this machine or its disk is "
-                         "faulty",
-                         record->step);
-    return true;
 }
 
 /* Once for all behind a relay. */
@@ -362,7 +105,7 @@ static void call_off(struct coordinator *c, struct actions *actions)
     }
 }
 
-static void count_step(struct coordinator *c, const struct outcome *out,
+static void count_step(struct coordinator *c, const struct total *out,
                        struct actions *actions)
 {
     struct trace *trace;
@@ -376,10 +119,10 @@ static void count_step(struct coordinator *c, const struct outcome *out,
     if (out->age_max > c->stats.age_max)
         c->stats.age_max = out->age_max;
     trace = coordinator_trace(c, actions, TRACE_COMMIT, LINK_NONE);
-    trace->key.step = c->optim.step;
+    trace->key.step = c->trainer.optim.step;
     trace->a = (uint64_t)out->exactness;
     trace->b = out->chunks;
-    trace->value = c->optim.objective;
+    trace->value = c->trainer.optim.objective;
 }
 
 /* The weights diverged: nothing can be made of them. */
@@ -388,61 +131,18 @@ static void fail_diverged(struct coordinator *c, struct actions *actions)
     coordinator_fail(c, actions, ERR_RANGE,
                      "the training diverged at step %u: weights or loss are "
                      "not finite; a smaller --lr helps",
-                     c->optim.step);
+                     c->trainer.optim.step);
 }
 
 /* The job is over without an update: the gradient is small enough (--tol), or
  * no step makes it smaller. */
 static void end_without_update(struct coordinator *c, struct actions *actions)
 {
-    commit_receipt(c, actions);
-    if (c->journal_broken)
+    trainer_receipt(&c->trainer, actions);
+    if (c->trainer.ledger.broken)
         commit_advance(c, actions);
     else
-        sync_journal(c, actions);
-}
-
-/* A step is as exact as the least exact of its rounds. */
-static void add_round(struct outcome *step, const struct outcome *round)
-{
-    if (round->exactness > step->exactness)
-        step->exactness = round->exactness;
-    if (round->residual > step->residual)
-        step->residual = round->residual;
-    step->attempts += round->attempts;
-    step->answered = round->answered;
-    step->chunks = round->chunks;
-    step->rescale = round->rescale;
-    step->age_sum = round->age_sum;
-    step->age_max = round->age_max;
-}
-
-/* May workers be sent the next round before the receipt is written?  An exact
- * step need not even be durable; but nothing may be journaled between the two
- * (commit_journal sees to it), and a step that was promised before is compared
- * with its promise first. */
-static bool may_put_off(const struct coordinator *c)
-{
-    const uint32_t at = c->optim.step - c->replay_first;
-    const bool replays =
-        c->optim.step >= c->replay_first && at < c->replay_count;
-
-    return c->options.late_receipts && !c->journal_broken && !replays &&
-           !c->view_dirty && c->code_built && !c->options.adapt;
-}
-
-/* The next round first, then the receipt. */
-static void end_step_early(struct coordinator *c, struct actions *actions)
-{
-    CHECK(!c->hashing);
-    c->receipt_due = true;
-    commit_advance(c, actions);
-    if (c->phase != COORDINATOR_ROUND) {
-        commit_receipt(c, actions);
-        return;
-    }
-    (void)actions_add(actions, ACTION_RECEIPT);
-    c->hashing = true;
+        ledger_sync(&c->trainer.ledger, actions);
 }
 
 void commit_hashed(struct coordinator *c, const struct digest *digest,
@@ -450,58 +150,55 @@ void commit_hashed(struct coordinator *c, const struct digest *digest,
 {
     const bool waits = c->round_waits;
 
-    CHECK(c->hashing);
-    c->hashing = false;
     c->round_waits = false;
-    if (c->receipt_due && digest != NULL)
-        write_receipt(c, digest, actions);
-    commit_receipt(c, actions);
+    trainer_hashed(&c->trainer, digest, actions);
     if (waits && c->phase == COORDINATOR_ROUND && round_enough(c))
         commit_round(c, actions);
+}
+
+/* May workers be sent the next round before the receipt is written?  An exact
+ * step need not even be durable; but nothing may be journaled between the two
+ * (trainer_journal sees to it). */
+static bool may_put_off(const struct coordinator *c)
+{
+    return !c->view_dirty && c->code_built && !c->options.adapt;
+}
+
+static void fail_contradicted(struct coordinator *c, struct actions *actions)
+{
+    coordinator_fail(c, actions, ERR_MISMATCH,
+                     "step %u, computed again, gives another model than the "
+                     "journal says: this machine or its disk is faulty",
+                     c->trainer.optim.step);
 }
 
 /* The model has been updated: write the receipt, go on. */
 static void end_step(struct coordinator *c, struct actions *actions)
 {
-    const struct outcome out = c->outcome;
+    const struct total out = trainer_step(&c->trainer);
     struct record record = receipt(c, &out);
     const bool sync =
-        c->options.sync || c->stopping ||
+        c->trainer.ledger.options.sync || c->stopping ||
         (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
-        checkpoint_due(c) || optim_next(&c->optim).kind == ASK_DONE;
+        trainer_checkpoint_due(&c->trainer, c->now) ||
+        trainer_done(&c->trainer);
 
-    c->outcome = (struct outcome){0};
     count_step(c, &out, actions);
-    if (!sync && may_put_off(c)) {
-        c->receipt = record;
-        end_step_early(c, actions);
-        return;
-    }
-    record.weights = hash_of_step(c);
-    if (!replayed(c, &record, actions) && !c->journal_broken)
-        commit_journal(c, &record, sync, actions);
-    if (c->phase == COORDINATOR_FAILED)
-        return;
-    if (c->journal_wait == 0 || !sync)
+    switch (
+        trainer_commit(&c->trainer, &record, sync, may_put_off(c), actions)) {
+    case RECEIPT_WRITTEN:
         commit_advance(c, actions);
-}
-
-static enum err decode(struct coordinator *c, struct outcome *out)
-{
-    if (c->what.kind == EVALUATE_LOCAL) {
-        decode_mean(c, out);
-        return ERR_OK;
+        break;
+    case RECEIPT_PUT_OFF: /* The next round first, then the receipt. */
+        commit_advance(c, actions);
+        trainer_settle(&c->trainer, c->phase == COORDINATOR_ROUND, actions);
+        break;
+    case RECEIPT_CONTRADICTS:
+        fail_contradicted(c, actions);
+        break;
+    case RECEIPT_WAITS:
+        break;
     }
-    if (stale_on(c)) {
-        decode_stale(c, out);
-        return ERR_OK;
-    }
-    if (product_on(c))
-        return product_decode(c, out);
-    if (c->code.carrier == CARRIER_F64)
-        return decode_rows(c, out);
-    decode_tally(c, out);
-    return ERR_OK;
 }
 
 /* For the choice of code. */
@@ -514,52 +211,62 @@ static void note_round(struct coordinator *c)
     adapt_end(&c->adapt, c->now, c->slot_alive);
 }
 
-static void fail_no_function(struct coordinator *c, struct actions *actions)
+/* On to the next question, or out. */
+void commit_next(struct coordinator *c, enum trainer_next next,
+                 struct actions *actions)
 {
-    coordinator_fail(c, actions, ERR_MISMATCH,
-                     "step %u: the function gave two answers for the same "
-                     "weights and chunk",
-                     c->optim.step);
-}
-
-/* No scale fits this point: on to the next trial, or the end. */
-static void end_hopeless(struct coordinator *c, struct actions *actions)
-{
-    call_off(c, actions);
-    if (optim_reject(&c->optim)) {
-        c->key.attempt = 0;
-        commit_rejected(c, actions);
+    if (next == TRAINER_AGAIN) {
+        round_again(c, actions);
         return;
     }
-    coordinator_fail(c, actions, ERR_RANGE,
-                     "step %u: gradient or loss of a chunk is not finite or "
-                     "too large",
-                     c->optim.step);
+    c->phase = COORDINATOR_COMMITTING;
+    c->key.attempt = 0;
+    switch (next) {
+    case TRAINER_MORE:
+        commit_advance(c, actions);
+        break;
+    case TRAINER_STEPPED:
+        end_step(c, actions);
+        break;
+    case TRAINER_DONE:
+        end_without_update(c, actions);
+        break;
+    case TRAINER_DIVERGED:
+        fail_diverged(c, actions);
+        break;
+    case TRAINER_RANGE:
+        coordinator_fail(c, actions, ERR_RANGE,
+                         "step %u: gradient or loss of a chunk is not finite "
+                         "or too large",
+                         c->trainer.optim.step);
+        break;
+    case TRAINER_NO_FUNCTION:
+        coordinator_fail(c, actions, ERR_MISMATCH,
+                         "step %u: the function gave two answers for the same "
+                         "weights and chunk",
+                         c->trainer.optim.step);
+        break;
+    case TRAINER_ASKS:
+    case TRAINER_STANDS:
+    case TRAINER_AGAIN:
+        CHECK(!"no answer to an answer");
+    }
 }
 
-/* What the scale says of the evaluation.  False: the round is done again, or
- * the job is over. */
-bool commit_scale_stands(struct coordinator *c, enum scale_verdict verdict,
-                         struct actions *actions)
+bool commit_refused(struct coordinator *c, struct actions *actions)
 {
-    switch (verdict) {
-    case SCALE_STANDS:
-        return true;
-    case SCALE_AGAIN:
-        round_again(c, actions);
-        break;
-    case SCALE_HOPELESS:
-        end_hopeless(c, actions);
-        break;
-    case SCALE_NO_FUNCTION:
-        fail_no_function(c, actions);
-        break;
-    }
-    return false;
+    const enum trainer_next next = trainer_refuse(&c->trainer);
+
+    if (next == TRAINER_STANDS)
+        return false;
+    if (next != TRAINER_AGAIN && next != TRAINER_NO_FUNCTION)
+        call_off(c, actions);
+    commit_next(c, next, actions);
+    return true;
 }
 
 /* Whole tallies were looked at by tally_gradient. */
-static bool finite(const struct coordinator *c, const struct outcome *out)
+static bool finite(const struct coordinator *c, const struct total *out)
 {
     return isfinite(out->loss) && (out->exactness == EXACT_BITWISE ||
                                    vec_finite(c->gradient, c->total.dims));
@@ -567,13 +274,15 @@ static bool finite(const struct coordinator *c, const struct outcome *out)
 
 void commit_round(struct coordinator *c, struct actions *actions)
 {
-    struct outcome out = {.exactness = EXACT_BITWISE, .in_bound = true};
-    bool updated;
+    struct total out = {.sums = c->gradient,
+                        .exactness = EXACT_BITWISE,
+                        .attempts = c->key.attempt,
+                        .in_bound = true};
 
-    c->round_waits = c->hashing;
+    c->round_waits = trainer_busy(&c->trainer);
     if (c->round_waits)
         return; /* INV-5: commit_hashed goes on. */
-    if (decode(c, &out) != ERR_OK)
+    if (decode_round(c, &out) != ERR_OK)
         return; /* These answers do not suffice: wait for one more. */
     /* A certificate has not tried every set of stragglers. */
     c->doubtful =
@@ -599,28 +308,13 @@ void commit_round(struct coordinator *c, struct actions *actions)
     note_round(c);
     refusals_settle(c, actions);
     call_off(c, actions);
-    if (!commit_scale_stands(
-            c, scale_stands(c->options.scale, c->what.kind, c->gradient),
-            actions))
-        return;
-    out.attempts = c->key.attempt;
-    add_round(&c->outcome, &out);
-    c->phase = COORDINATOR_COMMITTING;
-    c->key.attempt = 0;
     c->halfway = product_on(c) && !c->halfway;
-    if (c->halfway) {
-        commit_advance(c, actions); /* The scores; now the way back. */
+    if (!c->halfway) {
+        commit_next(c, trainer_feed(&c->trainer, &out), actions);
         return;
     }
-    updated = optim_feed(&c->optim, c->gradient, out.loss);
-    if (c->optim.diverged)
-        fail_diverged(c, actions);
-    else if (updated)
-        end_step(c, actions);
-    else if (optim_next(&c->optim).kind == ASK_DONE)
-        end_without_update(c, actions);
-    else
-        commit_advance(c, actions); /* Another round of the same step. */
+    trainer_note(&c->trainer, &out); /* The scores; now the way back. */
+    commit_next(c, TRAINER_MORE, actions);
 }
 
 /* The last step may not be durable yet: it was finished here, by the judge,
@@ -629,16 +323,6 @@ void commit_stop(struct coordinator *c, struct actions *actions)
 {
     c->phase = COORDINATOR_COMMITTING;
     end_without_update(c, actions);
-}
-
-/* No deeper than the trials of one search: each call places the next. */
-void commit_rejected(struct coordinator *c, struct actions *actions)
-{
-    c->phase = COORDINATOR_COMMITTING;
-    if (optim_next(&c->optim).kind == ASK_DONE)
-        end_without_update(c, actions);
-    else
-        commit_advance(c, actions);
 }
 
 /* Without a journal exact steps go on, they can be computed again; a view or an
@@ -658,7 +342,6 @@ static void journal_failed(struct coordinator *c, enum err err,
 {
     c->stats.alarms++;
     (void)coordinator_trace(c, actions, TRACE_ALARM, LINK_NONE);
-    c->journal_broken = true;
     if (c->phase == COORDINATOR_VIEWING || c->phase == COORDINATOR_GATHERING ||
         !coordinator_promises_bits(c))
         commit_fail_disk(c, err, actions);
@@ -667,11 +350,9 @@ static void journal_failed(struct coordinator *c, enum err err,
 void commit_journaled(struct coordinator *c, enum err err,
                       struct actions *actions)
 {
-    CHECK(c->journal_wait > 0);
-    c->journal_wait--;
-    if (err != ERR_OK && !c->journal_broken)
+    if (ledger_journaled(&c->trainer.ledger, err))
         journal_failed(c, err, actions);
-    if (c->journal_wait > 0)
+    if (ledger_waits(&c->trainer.ledger))
         return;
     if (c->phase == COORDINATOR_VIEWING)
         view_journaled(c, actions);
@@ -686,18 +367,18 @@ void commit_journaled(struct coordinator *c, enum err err,
 /* The disk may have failed since the last checkpoint. */
 static const char *stopped_text(struct coordinator *c)
 {
-    if (c->saved_step == c->optim.step)
+    if (c->trainer.ledger.saved_step == c->trainer.optim.step)
         return "stopped; the state is saved";
     (void)snprintf(c->reason, sizeof c->reason,
                    "stopped at step %u; the disk failed, and the state is "
                    "saved as of step %u only",
-                   c->optim.step, c->saved_step);
+                   c->trainer.optim.step, c->trainer.ledger.saved_step);
     return c->reason;
 }
 
 static void finish(struct coordinator *c, struct actions *actions)
 {
-    const bool done = optim_next(&c->optim).kind == ASK_DONE;
+    const bool done = trainer_done(&c->trainer);
     struct action *action;
 
     for (uint32_t link = 0; link < c->members_max; link++) {
@@ -722,7 +403,7 @@ void commit_give_up(struct coordinator *c, struct actions *actions,
 {
     va_list args;
 
-    if (c->journal_wait > 0)
+    if (ledger_waits(&c->trainer.ledger))
         return;
     va_start(args, format);
     (void)vsnprintf(c->despair, sizeof c->despair, format, args);
@@ -734,7 +415,7 @@ void commit_give_up(struct coordinator *c, struct actions *actions,
 
 static void fail_saved(struct coordinator *c, struct actions *actions)
 {
-    if (c->saved_step == c->optim.step)
+    if (c->trainer.ledger.saved_step == c->trainer.optim.step)
         coordinator_fail(c, actions, c->gave_up,
                          "%s; the state is saved, go on with --resume",
                          c->despair);
@@ -742,13 +423,13 @@ static void fail_saved(struct coordinator *c, struct actions *actions)
         coordinator_fail(c, actions, c->gave_up,
                          "%s; the disk failed, and the state is saved as of "
                          "step %u only, go on with --resume",
-                         c->despair, c->saved_step);
+                         c->despair, c->trainer.ledger.saved_step);
 }
 
 static void save_last(struct coordinator *c, struct actions *actions)
 {
-    if (c->journal_loose) /* Told to stop after the last step ended. */
-        sync_journal(c, actions);
+    if (c->trainer.ledger.loose) /* Told to stop after the last step ended. */
+        ledger_sync(&c->trainer.ledger, actions);
     else
         ask_checkpoint(c, actions);
 }
@@ -757,9 +438,10 @@ static void save_last(struct coordinator *c, struct actions *actions)
 static void end_job(struct coordinator *c, struct actions *actions)
 {
     c->phase = COORDINATOR_COMMITTING;
-    if (c->checkpoint_busy)
+    if (c->trainer.ledger.checkpoint_busy)
         return;
-    if (c->checkpoint_step != c->optim.step && !c->journal_broken)
+    if (c->trainer.ledger.checkpoint_step != c->trainer.optim.step &&
+        !c->trainer.ledger.broken)
         save_last(c, actions);
     else if (c->gave_up != ERR_OK)
         fail_saved(c, actions);
@@ -772,7 +454,8 @@ void commit_abandon(struct coordinator *c, struct actions *actions)
     const bool waits =
         c->phase == COORDINATOR_ROUND || c->phase == COORDINATOR_GATHERING;
 
-    if (!c->stopping || c->alive > 0 || !waits || c->journal_wait > 0)
+    if (!c->stopping || c->alive > 0 || !waits ||
+        ledger_waits(&c->trainer.ledger))
         return;
     c->phase = COORDINATOR_COMMITTING;
     end_without_update(c, actions);
@@ -780,17 +463,18 @@ void commit_abandon(struct coordinator *c, struct actions *actions)
 
 void commit_advance(struct coordinator *c, struct actions *actions)
 {
-    const bool boundary = c->optim.round == 0 && !c->halfway; /* Of a step. */
+    const bool boundary = trainer_at_boundary(&c->trainer) && !c->halfway;
 
     if (c->gave_up != ERR_OK || (c->stopping && (boundary || c->alive == 0)) ||
-        optim_next(&c->optim).kind == ASK_DONE) {
+        trainer_done(&c->trainer)) {
         end_job(c, actions);
         return;
     }
-    if (c->phase == COORDINATOR_COMMITTING && boundary && checkpoint_due(c))
+    if (c->phase == COORDINATOR_COMMITTING && boundary &&
+        trainer_checkpoint_due(&c->trainer, c->now))
         ask_checkpoint(c, actions);
-    if (c->phase == COORDINATOR_COMMITTING && boundary && c->options.sync &&
-        c->checkpoint_busy)
+    if (c->phase == COORDINATOR_COMMITTING && boundary &&
+        c->trainer.ledger.options.sync && c->trainer.ledger.checkpoint_busy)
         return; /* P6: commit_checkpointed goes on. */
     if (c->phase == COORDINATOR_COMMITTING && boundary)
         view_adapt(c, actions);

@@ -66,7 +66,7 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
     if (c->phase == COORDINATOR_FAILED)
         return;
     if (err != ERR_STALE) /* INV-6 */
-        commit_receipt(c, actions);
+        trainer_receipt(&c->trainer, actions);
     va_start(args, format);
     (void)vsnprintf(c->reason, sizeof c->reason, format, args);
     va_end(args);
@@ -128,78 +128,22 @@ static enum err make_members(struct coordinator *c)
 static enum err make_vectors(struct coordinator *c)
 {
     const struct job *job = &c->options.job;
-    size_t state_size;
     enum err err = tally_init(&c->total, job->sum_dims, job->chunks);
 
-    state_size = coordinator_state_bytes(c);
     if (err == ERR_OK)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
     c->scores =
         mem_new(job->products ? block_pad(job->rows) : 0, sizeof *c->scores);
-    c->exponent = mem_new((size_t)job->sum_dims + 1, sizeof *c->exponent);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
-    c->state = mem_new(state_size, 1);
-    c->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
-    if (c->scores == NULL || c->exponent == NULL || c->gradient == NULL ||
-        c->state == NULL || c->checkpoint == NULL)
-        return ERR_NOMEM;
-    return ERR_OK;
+    return c->scores == NULL || c->gradient == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 bool coordinator_promises_bits(const struct coordinator *c)
 {
     return code_spec_bitwise(&c->options.code) &&
            !(c->options.adapt && c->options.worst == EXACT_APPROX);
-}
-
-struct replay_walk {
-    struct coordinator *coordinator;
-};
-
-static void note_replay(void *context, const struct record *record)
-{
-    struct coordinator *c = ((struct replay_walk *)context)->coordinator;
-
-    if ((record->kind == RECORD_STEP || record->kind == RECORD_GAP) &&
-        record->step >= c->replay_first &&
-        record->step - c->replay_first < c->replay_count)
-        c->replay[record->step - c->replay_first] = record->weights;
-}
-
-/* Exact steps after the checkpoint are computed again and must match. */
-static enum err prepare_replay(struct coordinator *c,
-                               const struct recovery *recovery)
-{
-    struct replay_walk walk = {c};
-    struct journal_summary summary;
-
-    c->replay_first = c->optim.step + 1;
-    c->replay_count = recovery->journal.step - c->optim.step;
-    c->replay = mem_new(c->replay_count, sizeof *c->replay);
-    if (c->replay == NULL)
-        return ERR_NOMEM;
-    return journal_scan(recovery->journal_bytes, recovery->journal.valid_bytes,
-                        note_replay, &walk, &summary);
-}
-
-static enum err load_checkpoint(struct coordinator *c,
-                                const struct checkpoint *checkpoint,
-                                struct why *why)
-{
-    struct reader in = reader_on(checkpoint->state, checkpoint->state_size);
-    enum err err = optim_load(&c->optim, &in);
-
-    if (err == ERR_OK)
-        err = scale_load(c->options.scale, &in);
-    if (err == ERR_OK && c->optim.step != checkpoint->step)
-        err = ERR_FORMAT;
-    if (err != ERR_OK)
-        return why_set(why, err, "checkpoint: it is not of this optimiser");
-    c->checkpoint_step = checkpoint->step;
-    c->saved_step = checkpoint->step;
-    return ERR_OK;
 }
 
 /* Go on with the code of the last view: it was chosen for these workers. */
@@ -225,51 +169,47 @@ static void resume_code(struct coordinator *c,
 static enum err resume(struct coordinator *c, const struct recovery *recovery,
                        struct why *why)
 {
-    const struct checkpoint *checkpoint = &recovery->checkpoint;
-    enum err err = ERR_OK;
+    const struct journal_summary *journal = &recovery->journal;
+    const enum err err =
+        trainer_resume(&c->trainer, recovery, &c->options.config,
+                       coordinator_promises_bits(c), why);
 
-    if (!digest_equal(&recovery->journal.config, &c->options.config))
-        return why_set(why, ERR_MISMATCH, "%s", STORE_OTHER_CONFIG);
-    if (recovery->has_checkpoint && (checkpoint->job != recovery->journal.job ||
-                                     checkpoint->step > recovery->journal.step))
-        return why_set(why, ERR_MISMATCH,
-                       "its checkpoint (step %u) and its journal (step %u) do "
-                       "not belong together",
-                       checkpoint->step, recovery->journal.step);
-    c->options.job.id = recovery->journal.job;
-    c->chain = recovery->journal.chain;
-    c->view = recovery->journal.view;
-    c->resumed = true;
-    resume_code(c, &recovery->journal);
-    /* Those of the last view will be back; the dead will not. */
-    if (recovery->journal.members > 0 &&
-        recovery->journal.members < c->gather_for)
-        c->gather_for = recovery->journal.members;
-    if (recovery->has_checkpoint)
-        err = load_checkpoint(c, checkpoint, why);
     if (err != ERR_OK)
         return err;
-    if (coordinator_promises_bits(c))
-        return prepare_replay(c, recovery);
-    c->rollback = recovery->journal.step > c->optim.step;
+    c->options.job.id = journal->job;
+    c->view = journal->view;
+    resume_code(c, journal);
+    /* Those of the last view will be back; the dead will not. */
+    if (journal->members > 0 && journal->members < c->gather_for)
+        c->gather_for = journal->members;
     return ERR_OK;
 }
 
-/* The longest vectors of the job; of coded data also those of all rows. */
-static void describe_sums(struct coordinator *c)
+/* Of coded data vectors of all rows travel, too. */
+static enum err make_trainer(struct coordinator *c)
 {
-    struct job *job = &c->options.job;
+    struct coordinator_options *const o = &c->options;
+    const bool products = code_spec_products(&o->code);
+    const struct trainer_options options = {
+        .optim = o->optim,
+        .scale = o->scale,
+        .dims = o->job.dims,
+        .outputs = o->job.outputs,
+        .cols = o->job.cols,
+        .sums_min = products ? block_pad(o->job.rows) : 0,
+        .kept = true,
+        .ledger = o->ledger};
+    const enum err err = trainer_init(&c->trainer, &options);
 
-    job->sum_dims = optim_sum_dims(&c->optim);
-    job->products = code_spec_products(&c->options.code);
-    if (!job->products)
-        return;
-    CHECK(c->options.slopes != NULL && job->outputs == 1 && !c->options.adapt);
-    CHECK(job->chunks <= CHUNKS_MAX / 2);
-    CHECK(c->options.place == NULL);
-    job->keyed = false; /* Blocks are sent, not chunks. */
-    if (job->sum_dims < block_pad(job->rows))
-        job->sum_dims = block_pad(job->rows);
+    o->job.sum_dims = c->trainer.sum_dims;
+    o->job.products = products;
+    if (!products)
+        return err;
+    CHECK(o->slopes != NULL && o->job.outputs == 1 && !o->adapt);
+    CHECK(o->job.chunks <= CHUNKS_MAX / 2);
+    CHECK(o->place == NULL);
+    o->job.keyed = false; /* Blocks are sent, not chunks. */
+    return err;
 }
 
 enum err coordinator_init(struct coordinator *coordinator,
@@ -286,7 +226,6 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->job.dims > 0 && options->job.chunks > 0);
     CHECK(options->job.outputs > 0);
     CHECK(options->job.dims % options->job.outputs == 0);
-    CHECK(options->checkpoint_steps > 0);
     err =
         rules_check_code(&options->code, optim_name(options->optim.kind), why);
     if (err != ERR_OK)
@@ -298,9 +237,7 @@ enum err coordinator_init(struct coordinator *coordinator,
                               .gather_for = options->slots,
                               .wanted = options->code,
                               .wanted_slots = options->slots};
-    err = optim_init(&c->optim, &options->optim, options->job.dims);
-    if (err == ERR_OK)
-        describe_sums(c);
+    err = make_trainer(c);
     c->options.job.local = options->optim.kind == OPTIM_AVERAGE
                                ? options->optim.local
                                : (struct local){0};
@@ -315,7 +252,6 @@ enum err coordinator_init(struct coordinator *coordinator,
     if (err == ERR_OK && options->adapt)
         err = adapt_init(&c->adapt, options->job.chunks, options->worst,
                          options->drill);
-    scale_begin(options->scale);
     if (err == ERR_OK && recovery != NULL && recovery->found)
         err = resume(c, recovery, why);
     if (err == ERR_NOMEM)
@@ -346,7 +282,7 @@ void coordinator_close(struct coordinator *coordinator)
     peers_close(c);
     code_close(&c->code);
     adapt_close(&c->adapt);
-    optim_close(&c->optim);
+    trainer_close(&c->trainer);
     tally_close(&c->total);
     tally_close(&c->arrived);
     mem_free(c->members);
@@ -360,12 +296,8 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->slot_age);
     mem_free(c->slot_early);
     mem_free(c->decode);
-    mem_free(c->exponent);
     mem_free(c->scores);
     mem_free(c->gradient);
-    mem_free(c->state);
-    mem_free(c->checkpoint);
-    mem_free(c->replay);
     mem_free(c->pieces);
     mem_free(c->assignees);
     mem_free(c->piece_in);
@@ -382,25 +314,25 @@ void coordinator_close(struct coordinator *coordinator)
 static void on_start(struct coordinator *c, struct actions *actions)
 {
     struct record record = {
-        .kind = c->resumed ? RECORD_ROLLBACK : RECORD_JOB,
+        .kind = c->trainer.ledger.resumed ? RECORD_ROLLBACK : RECORD_JOB,
         .job = c->options.job.id,
         .view = c->view,
-        .step = c->optim.step,
+        .step = c->trainer.optim.step,
         .slots = c->options.slots,
         .weights = c->options.config,
     };
 
-    c->checkpoint_at = c->now;
+    ledger_start(&c->trainer.ledger, c->now);
     c->gather_until = c->now + c->options.gather_us;
     memcpy(record.code, c->options.code.name, sizeof record.code);
-    if (c->rollback) {
+    if (c->trainer.ledger.rollback) {
         c->stats.rollbacks++;
         coordinator_trace(c, actions, TRACE_ROLLBACK, LINK_NONE)->key.step =
-            c->optim.step;
+            c->trainer.optim.step;
     }
-    if (!c->resumed || c->rollback)
-        commit_journal(c, &record, true, actions);
-    else if (optim_next(&c->optim).kind == ASK_DONE)
+    if (!c->trainer.ledger.resumed || c->trainer.ledger.rollback)
+        trainer_journal(&c->trainer, &record, true, actions);
+    else if (trainer_done(&c->trainer))
         commit_advance(c, actions); /* Killed as it said goodbye: nobody will
                                        come any more, and nobody needs to. */
     else
@@ -557,7 +489,7 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 {
     c->stopping = true;
     (void)coordinator_trace(c, actions, TRACE_STOP, LINK_NONE);
-    if (c->phase == COORDINATOR_GATHERING && c->journal_wait == 0)
+    if (c->phase == COORDINATOR_GATHERING && !ledger_waits(&c->trainer.ledger))
         commit_stop(c, actions);
 }
 
@@ -596,17 +528,17 @@ static void coordinator_check(const struct coordinator *c)
 {
     if (c->phase == COORDINATOR_ROUND) {
         CHECK(c->code_built);
-        CHECK(c->pieces_in <= c->code.piece_count); /* INV-1 */
-        CHECK(c->slots_in <= c->code.slots);        /* INV-1 */
-        CHECK(c->key.view == c->view);              /* INV-2 */
-        CHECK(c->key.step == c->optim.step);        /* INV-3 */
-        CHECK(c->key.round == product_round(c));    /* INV-3 */
+        CHECK(c->pieces_in <= c->code.piece_count);  /* INV-1 */
+        CHECK(c->slots_in <= c->code.slots);         /* INV-1 */
+        CHECK(c->key.view == c->view);               /* INV-2 */
+        CHECK(c->key.step == c->trainer.optim.step); /* INV-3 */
+        CHECK(c->key.round == product_round(c));     /* INV-3 */
     }
-    CHECK(c->phase != COORDINATOR_VIEWING || c->journal_wait > 0); /* INV-4 */
+    CHECK(c->phase != COORDINATOR_VIEWING ||
+          ledger_waits(&c->trainer.ledger)); /* INV-4 */
     stale_check(c);
-    CHECK(c->checkpoint_step <= c->optim.step);
-    CHECK(!c->receipt_due || c->receipt.step == c->optim.step); /* INV-5 */
-    CHECK(!c->round_waits || c->hashing);
+    trainer_check(&c->trainer);
+    CHECK(!c->round_waits || trainer_busy(&c->trainer));
 }
 
 static void dispatch(struct coordinator *c, const struct event *event,
@@ -669,30 +601,10 @@ void coordinator_step(struct coordinator *coordinator,
     c->now = event->now;
     c->backlog = event->backlog > 0;
     c->items_used = 0;
-    c->records_used = 0;
+    ledger_turn(&c->trainer.ledger);
     free_retired(c);
     dispatch(c, event, actions);
     commit_abandon(c, actions);
     actions_add(actions, ACTION_TIMER)->at = next_time(c);
     coordinator_check(c);
-}
-
-struct digest coordinator_hash(const struct coordinator *coordinator)
-{
-    const struct job *const job = &coordinator->options.job;
-
-    return hash_vectors(optim_weights(&coordinator->optim), job->outputs,
-                        job->dims / job->outputs, job->cols);
-}
-
-size_t coordinator_state_bytes(const struct coordinator *coordinator)
-{
-    const struct coordinator *c = coordinator;
-
-    return optim_state_bytes(&c->optim) + scale_bytes(c->options.scale);
-}
-
-const double *coordinator_weights(const struct coordinator *coordinator)
-{
-    return optim_weights(&coordinator->optim);
 }

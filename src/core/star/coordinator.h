@@ -28,8 +28,7 @@
 #include "core/action.h"
 #include "core/link/gaps.h"
 #include "core/link/slow.h"
-#include "core/run/journal.h"
-#include "core/run/store.h"
+#include "core/run/trainer.h"
 #include "core/star/homes.h"
 #include "math/exact/scale.h"
 #include "math/exact/tally.h"
@@ -44,7 +43,6 @@
 #define OFFENDERS_MAX         64u /* Names with strikes that are remembered. */
 #define BANNED_SHOWN          8u  /* ... of those in a report. */
 #define VOTES_MAX             3u  /* Answers compared for one piece. */
-#define RECORDS_MAX           4u  /* Journal records one step can write. */
 
 /* Scores of all rows in, their slopes dloss/dz (times sample weights) out, in
  * place; returns the loss sum.  `soft` as in struct evaluation.  Pure. */
@@ -68,14 +66,10 @@ struct coordinator_options {
     void *slopes_context;
     bool own_data; /* Workers bring the data along: nothing is shipped. */
     struct delay delay;
-    time_us suspect_us;        /* Silence: hedge.  Adapts upwards to jitter. */
-    time_us resend_us;         /* Assignment or answer believed lost. */
-    time_us gather_us;         /* Start with fewer than `slots` after this. */
-    uint32_t checkpoint_steps; /* At most so many steps ... */
-    time_us checkpoint_us;     /* ... or so much time between checkpoints. */
-    bool sync;                 /* Every step durable before the next. */
-    bool late_receipts;        /* Hash the weights when the next round is under
-                                  way, where nothing asks for it before. */
+    time_us suspect_us; /* Silence: hedge.  Adapts upwards to jitter. */
+    time_us resend_us;  /* Assignment or answer believed lost. */
+    time_us gather_us;  /* Start with fewer than `slots` after this. */
+    struct ledger_options ledger;
     /* One for each chunk of the job, which is then `keyed`; or NULL. */
     const struct digest *chunk_digests;
     const char *place; /* Where workers read the data; NULL: it is shipped. */
@@ -262,20 +256,6 @@ struct piece_state {
     uint32_t *assignee; /* Links; assignees_max of them. */
 };
 
-/* What a round, or the rounds of a step together, came to. */
-struct outcome {
-    enum exactness exactness;
-    double loss;
-    double residual;
-    double rescale;
-    uint32_t answered;
-    uint32_t chunks;
-    uint64_t age_sum; /* --staleness: of the answers, in updates. */
-    uint32_t age_max;
-    uint32_t attempts; /* Rounds done again. */
-    bool in_bound;     /* What was added up is no more than can be (P9). */
-};
-
 struct coordinator_stats {
     uint32_t joined, left, died, alive_max;
     uint32_t exactness[3]; /* Steps by enum exactness. */
@@ -346,23 +326,23 @@ struct coordinator {
     uint64_t view;
     bool view_dirty; /* Membership changed: look again at the boundary. */
 
-    struct optim optim;
+    struct trainer trainer;
     struct round_key key;
     struct round_key opened; /* The round that was opened last. */
     uint64_t assignments;    /* ROUNDs, TASKs and WORKs sent. */
-    struct evaluation what;  /* Asked in this round; the optimiser's. */
-    int16_t *exponent;
-    struct tally total;   /* Merged so far. */
-    struct tally arrived; /* One message ... */
-    bool absorbed;        /* ... that is in `total` already, ... */
-    bool ahead;           /* ... and was before it was looked at: it is one
-                             of several (together.c). */
-    uint32_t row_dims;    /* Of a coded answer in this round. */
-    double *rows;         /* Coded answers, folded if the code allows it
-                             (code.h): vectors of row_dims + 1. */
-    double *scores;       /* Codes of data: X w, then its slopes ... */
-    double scores_loss;   /* ... and loss. */
-    bool halfway;         /* They are there: BACK is next. */
+    struct evaluation what;  /* Asked in this round; the trainer's, or (codes of
+                                data) half of it. */
+    struct tally total;      /* Merged so far. */
+    struct tally arrived;    /* One message ... */
+    bool absorbed;           /* ... that is in `total` already, ... */
+    bool ahead;              /* ... and was before it was looked at: it is one
+                                of several (together.c). */
+    uint32_t row_dims;       /* Of a coded answer in this round. */
+    double *rows;            /* Coded answers, folded if the code allows it
+                                (code.h): vectors of row_dims + 1. */
+    double *scores;          /* Codes of data: X w, then its slopes ... */
+    double scores_loss;      /* ... and loss. */
+    bool halfway;            /* They are there: BACK is next. */
     double *gradient;
     double *decode; /* Weights of the slots' rows. */
     struct piece_state *pieces;
@@ -389,32 +369,7 @@ struct coordinator {
     void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */
     uint32_t retired_count;
     struct refusals refusals;
-    struct outcome outcome; /* Of the step's rounds so far. */
-
-    bool receipt_due;      /* The last step's is not written yet, ... */
-    struct record receipt; /* ... it lacks the hash. */
-    bool hashing;          /* RECEIPT is to come; the driver may be reading the
-                              weights until then. */
-    bool round_waits;      /* ... for that, and could end. */
-    struct digest hashed;  /* Of the weights after step ... */
-    uint32_t hashed_step;  /* ... this; 0: none yet. */
-    struct digest chain;
-    uint32_t journal_wait; /* JOURNALED events to come. */
-    bool journal_loose;    /* It has records that no sync was asked for. */
-    bool journal_broken;   /* The disk failed: no more records. */
-    uint8_t records[RECORDS_MAX][RECORD_BYTES];
-    uint32_t records_used;    /* Of this step. */
-    uint8_t *checkpoint;      /* Encoded bytes. */
-    uint8_t *state;           /* Optimiser state, before encoding. */
-    bool checkpoint_busy;     /* CHECKPOINTED is to come. */
-    uint32_t checkpoint_step; /* Last durable, or tried for the last time. */
-    uint32_t saved_step;      /* Last durable: a resume goes on from it. */
-    time_us checkpoint_at;    /* When the last one was asked for. */
-    bool resumed;             /* Began from what was on disk. */
-    bool rollback;            /* ... with steps that cannot be redone. */
-    struct digest *replay;    /* Journaled hashes of steps to redo. */
-    uint32_t replay_first, replay_count;
-
+    bool round_waits; /* ... for the hash of the weights, and could end. */
     time_us step_began_at;
     char reason[REASON_SIZE];
     enum err gave_up; /* The job fails with `despair` once its state is saved;
@@ -439,15 +394,6 @@ void coordinator_step(struct coordinator *coordinator,
  * any of them and nobody is given anything else to do when one comes: they may
  * as well be told together (EVENT_TALLIES).  0: tell each at once. */
 uint32_t coordinator_awaits(const struct coordinator *coordinator);
-
-/* The hash people see: of the job.cols weights, not of their padding. */
-struct digest coordinator_hash(const struct coordinator *coordinator);
-
-/* Bytes of what a checkpoint keeps besides its own head. */
-size_t coordinator_state_bytes(const struct coordinator *coordinator);
-
-/* The model so far: job.dims doubles. */
-const double *coordinator_weights(const struct coordinator *coordinator);
 
 /* The name of the relay it is behind; NAME_SIZE bytes, "" if there is none. */
 const char *member_relay(const struct coordinator *c,

@@ -14,7 +14,8 @@
  *   shipping.c     who is sent which data
  *   stale.c        --staleness: answers to older steps
  *   products.c     rounds on coded data
- *   commit.c       what it comes to: decode, optimiser, journal, checkpoint
+ *   decode.c       what it comes to
+ *   commit.c       ... and what follows: the next round, receipts, the end
  *   trust.c        who sent poison, and how often
  *   verify.c       which pieces are compared, and who lied
  *   shipping.c     who is sent which data
@@ -345,16 +346,13 @@ void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
 /* Numbers of the longest answer with this code, and one. */
 uint32_t product_width(const struct coordinator *c, const struct code *code);
 /* Scores and loss, or (halfway) the gradient, from the answers. */
-MUST_CHECK enum err product_decode(struct coordinator *c, struct outcome *out);
+MUST_CHECK enum err product_decode(struct coordinator *c, struct total *out);
+
+/* decode.c */
+/* ERR_UNDECODABLE: these answers do not suffice. */
+MUST_CHECK enum err decode_round(struct coordinator *c, struct total *out);
 
 /* commit.c */
-/* Append a record; `sync` makes it durable.  Either is answered by
- * EVENT_JOURNALED. */
-void commit_journal(struct coordinator *c, const struct record *record,
-                    bool sync, struct actions *actions);
-/* The receipt that was put off, if there is one: now, hash and all, because
- * something else is about to be journaled, or the run ends. */
-void commit_receipt(struct coordinator *c, struct actions *actions);
 /* The driver has hashed the weights (NULL: has not) and reads them no more. */
 void commit_hashed(struct coordinator *c, const struct digest *digest,
                    struct actions *actions);
@@ -374,12 +372,11 @@ void commit_stop(struct coordinator *c, struct actions *actions);
 __attribute__((format(printf, 4, 5))) void
 commit_give_up(struct coordinator *c, struct actions *actions, enum err err,
                const char *format, ...);
-/* A trial was rejected without a round: on to the next, or to the end. */
-void commit_rejected(struct coordinator *c, struct actions *actions);
-/* What the scale says of the evaluation at hand.  False: the round is done
- * again, or the trial or the job is over. */
-bool commit_scale_stands(struct coordinator *c, enum scale_verdict verdict,
-                         struct actions *actions);
+/* What came of a question: the next one, a receipt, or the end. */
+void commit_next(struct coordinator *c, enum trainer_next next,
+                 struct actions *actions);
+/* A chunk does not fit its scale.  False: that is no fault of the scale. */
+bool commit_refused(struct coordinator *c, struct actions *actions);
 /* Told to stop, and nobody is left who could finish the step: stop now. */
 void commit_abandon(struct coordinator *c, struct actions *actions);
 /* To the next step, or to the end. */

@@ -41,7 +41,8 @@ bool product_on(const struct coordinator *c)
 
 uint32_t product_round(const struct coordinator *c)
 {
-    return product_on(c) ? 2 * c->optim.round + c->halfway : c->optim.round;
+    return product_on(c) ? 2 * c->trainer.optim.round + c->halfway
+                         : c->trainer.optim.round;
 }
 
 void product_open(struct coordinator *c)
@@ -127,7 +128,7 @@ static enum err decode_parts(struct coordinator *c, double *residual)
     return err;
 }
 
-enum err product_decode(struct coordinator *c, struct outcome *out)
+enum err product_decode(struct coordinator *c, struct total *out)
 {
     const struct job *job = &c->options.job;
     enum err err;

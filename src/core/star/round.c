@@ -144,12 +144,12 @@ static void new_key(struct coordinator *c)
 {
     c->key.job = c->options.job.id;
     c->key.view = c->view;
-    c->key.step = c->optim.step;
+    c->key.step = c->trainer.optim.step;
     c->key.round = product_round(c);
     c->key.scale =
-        quick_u64(c->exponent,
+        quick_u64(c->trainer.exponent,
                   evaluation_exponents(c->what.kind, c->options.job.dims) *
-                      sizeof *c->exponent,
+                      sizeof *c->trainer.exponent,
                   0);
     c->key.weights = evaluation_name(&c->what, round_vector_dims(c));
     c->opened = c->key;
@@ -169,28 +169,25 @@ void round_again(struct coordinator *c, struct actions *actions)
 void round_open(struct coordinator *c, struct actions *actions)
 {
     const bool reserves = c->code.spec.schedule != SCHED_ALL;
-    const struct ask ask = optim_next(&c->optim);
+    const enum trainer_next next = trainer_ask(&c->trainer);
     uint32_t first;
-    enum err err;
 
-    CHECK(ask.kind == ASK_EVALUATE);
-    c->what = ask.what;
+    if (next == TRAINER_DONE) { /* Every trial was too far. */
+        commit_next(c, next, actions);
+        return;
+    }
+    if (next != TRAINER_ASKS) {
+        coordinator_fail(c, actions, ERR_RANGE,
+                         "the weights are not finite after step %u: the "
+                         "training diverged; a smaller --lr helps",
+                         c->trainer.optim.step);
+        return;
+    }
+    c->what = c->trainer.what;
     c->total.dims = evaluation_dims(c->what.kind, c->options.job.dims);
     c->arrived.dims = c->total.dims;
     c->row_dims = c->total.dims;
     CHECK(c->total.dims <= c->options.job.sum_dims);
-    err = scale_exponents(c->options.scale, &c->what, c->exponent);
-    if (err != ERR_OK && optim_reject(&c->optim)) {
-        commit_rejected(c, actions);
-        return;
-    }
-    if (err != ERR_OK) {
-        coordinator_fail(c, actions, ERR_RANGE,
-                         "the weights are not finite after step %u: the "
-                         "training diverged; a smaller --lr helps",
-                         c->optim.step);
-        return;
-    }
     if (product_on(c))
         product_open(c);
     new_key(c);
@@ -200,7 +197,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->phase = COORDINATOR_ROUND;
     c->step_began_at = c->now;
     (void)coordinator_trace(c, actions, TRACE_STEP, LINK_NONE);
-    first = code_first_slot(&c->code, c->optim.step);
+    first = code_first_slot(&c->code, c->trainer.optim.step);
     for (uint32_t i = 0; i < c->code.slots; i++) {
         const uint32_t slot = (first + i) % c->code.slots;
 

@@ -70,7 +70,7 @@ bool stale_may_end(const struct coordinator *c)
 bool stale_arrived(struct coordinator *c, uint32_t slot,
                    const struct round_key *key)
 {
-    c->slot_age[slot] = c->optim.step - key->step;
+    c->slot_age[slot] = c->trainer.optim.step - key->step;
     CHECK(c->slot_age[slot] <= c->code.spec.staleness);
     c->slot_early[slot] = c->phase == COORDINATOR_COMMITTING;
     return !c->slot_early[slot];

@@ -134,7 +134,7 @@ static void judge_next(struct coordinator *c, struct actions *actions)
         .first = c->code.pieces[id].first,
         .end = c->code.pieces[id].end,
         .round = c->key.weights,
-        .exponent = c->exponent,
+        .exponent = c->trainer.exponent,
         .tally = &c->judge.tally,
     };
 }

@@ -145,8 +145,9 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
 
     /* A life that goes on may have to do without the code of the last view: it
      * may have been this fallback then, too. */
-    if ((err == ERR_OK && !worse) || (!c->code_built && !c->resumed) ||
-        err == ERR_NOMEM || spec.placement == PLACE_HOMES ||
+    if ((err == ERR_OK && !worse) ||
+        (!c->code_built && !c->trainer.ledger.resumed) || err == ERR_NOMEM ||
+        spec.placement == PLACE_HOMES ||
         spec.placement == PLACE_LOCAL) /* No sum that `rep` could take over. */
         return err;
     /* No such code, or no certificate, for this many: replication is exact for
@@ -199,7 +200,7 @@ static void trace_switch(struct coordinator *c, struct actions *actions)
 
     candidate_of(&c->code.spec, &from);
     candidate_of(&c->wanted, &to);
-    trace->key.step = c->optim.step;
+    trace->key.step = c->trainer.optim.step;
     trace->value = c->change.gain;
     trace->a = (uint64_t)llround(1000 * c->change.gain_low);
     trace->b = (uint64_t)llround(1000 * c->change.gain_high);
@@ -209,7 +210,7 @@ static void trace_switch(struct coordinator *c, struct actions *actions)
 
 void view_adapt(struct coordinator *c, struct actions *actions)
 {
-    if (c->journal_broken || c->view_dirty || !c->code_built ||
+    if (c->trainer.ledger.broken || c->view_dirty || !c->code_built ||
         !adapt_look(&c->adapt, &c->wanted, &c->change))
         return;
     c->wanted_slots = c->code.slots;
@@ -354,7 +355,7 @@ static void journal_view(struct coordinator *c, struct actions *actions)
         .kind = RECORD_VIEW,
         .job = c->options.job.id,
         .view = c->view,
-        .step = c->optim.step,
+        .step = c->trainer.optim.step,
         .slots = c->code.slots,
         .answered = c->alive,
         .stragglers = c->wanted.stragglers,
@@ -368,7 +369,7 @@ static void journal_view(struct coordinator *c, struct actions *actions)
     memcpy(record.code, c->code.spec.name, sizeof record.code);
     c->change = (struct plan_choice){0};
     c->phase = COORDINATOR_VIEWING;
-    commit_journal(c, &record, !BUG(BUG_UNSYNCED_VIEW), actions);
+    trainer_journal(&c->trainer, &record, !BUG(BUG_UNSYNCED_VIEW), actions);
 }
 
 /* The same for private data.  A home without an owner keeps its slot: the step
@@ -418,7 +419,7 @@ void view_form(struct coordinator *c, struct actions *actions)
         c->gather_until = c->now + c->options.job.dead_us;
         return;
     }
-    if (c->journal_broken) {
+    if (c->trainer.ledger.broken) {
         commit_fail_disk(c, ERR_IO, actions);
         return;
     }
@@ -446,7 +447,7 @@ void view_journaled(struct coordinator *c, struct actions *actions)
 
 void view_gather(struct coordinator *c, struct actions *actions)
 {
-    if (c->journal_wait > 0)
+    if (ledger_waits(&c->trainer.ledger))
         return; /* The JOB record comes first. */
     if ((c->alive >= c->gather_for && !shipping_counting(c) &&
          homes_manned(c)) ||

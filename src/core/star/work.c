@@ -115,7 +115,7 @@ static void put_weights(const struct coordinator *c, struct msg_round *msg)
     msg->dims = round_vector_dims(c);
     msg->weights = c->what.w;
     msg->direction = c->what.v;
-    msg->exponent = c->exponent;
+    msg->exponent = c->trainer.exponent;
 }
 
 /* Do all rounds of a view open alike, for all behind one relay?  What is

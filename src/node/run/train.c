@@ -529,9 +529,9 @@ static void describe_core(struct train *train, const struct digest *data)
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
         .gather_us = train_patience(options->slots, options->local_workers),
-        .checkpoint_steps = CHECKPOINT_STEPS,
-        .checkpoint_us = CHECKPOINT_US,
-        .sync = options->sync,
+        .ledger.checkpoint_steps = CHECKPOINT_STEPS,
+        .ledger.checkpoint_us = CHECKPOINT_US,
+        .ledger.sync = options->sync,
         .chunk_digests = train->chunk_digests,
         .place = train->place[0] != '\0' ? train->place : NULL,
         .peers = !options->ship_alone,
@@ -541,7 +541,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .audit_seed = random_u64(),
     };
     train->core.job.keyed = train->chunk_digests != NULL;
-    train->core.late_receipts = train->core.job.dims >= LATE_DIMS;
+    train->core.ledger.late_receipts = train->core.job.dims >= LATE_DIMS;
     if (options->parts == NULL)
         return;
     train->core.job.owned = true;
@@ -679,13 +679,13 @@ static enum err report_from_disk(struct train *train,
         return err;
     result->weights = mem_new(dims, sizeof *result->weights);
     if (result->weights != NULL)
-        memcpy(result->weights, coordinator_weights(&core),
+        memcpy(result->weights, trainer_weights(&core.trainer),
                dims * sizeof *result->weights);
     result->dims = dims;
-    result->steps = core.optim.step;
-    result->saved = core.optim.step;
-    result->outcome = optim_outcome(&core.optim);
-    result->evaluations = core.optim.evaluations;
+    result->steps = core.trainer.optim.step;
+    result->saved = core.trainer.optim.step;
+    result->outcome = optim_outcome(&core.trainer.optim);
+    result->evaluations = core.trainer.optim.evaluations;
     coordinator_close(&core);
     return result->weights != NULL ? ERR_OK : ERR_NOMEM;
 }

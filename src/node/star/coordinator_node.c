@@ -34,7 +34,7 @@
 #include "wire/roll_codec.h"
 
 #define ACTIONS_FIRST     256u
-#define JOURNALED_MAX     (4 * RECORDS_MAX)
+#define JOURNALED_MAX     (4 * LEDGER_RECORDS)
 #define FINISH_US         (500 * MS_US)
 #define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
@@ -231,7 +231,7 @@ static size_t answer_stop(const struct node *node, bool allowed, char *text,
 
     if (allowed)
         size = snprintf(text, capacity, "{\"stopping\":true,\"step\":%u}",
-                        node->core.optim.step);
+                        node->core.trainer.optim.step);
     else
         size = snprintf(text, capacity,
                         "{\"error\":\"only the cluster token may stop a "
@@ -768,7 +768,7 @@ static void hash_weights(void *context)
 {
     struct node *node = context;
 
-    node->hashed = coordinator_hash(&node->core);
+    node->hashed = trainer_hash(&node->core.trainer);
 }
 
 static void weights_hashed(void *context)
@@ -805,10 +805,10 @@ static void do_finish(struct node *node, const struct action *action)
 {
     struct run_result result = {
         .err = action->err,
-        .steps = node->core.optim.step,
-        .saved = node->core.saved_step,
-        .outcome = optim_outcome(&node->core.optim),
-        .evaluations = node->core.optim.evaluations,
+        .steps = node->core.trainer.optim.step,
+        .saved = node->core.trainer.ledger.saved_step,
+        .outcome = optim_outcome(&node->core.trainer.optim),
+        .evaluations = node->core.trainer.optim.evaluations,
         .stats = node->core.stats,
         .dims = node->options->core.job.dims,
     };
@@ -817,7 +817,7 @@ static void do_finish(struct node *node, const struct action *action)
     if (result.weights == NULL) {
         node->err = why_set(node->why, ERR_NOMEM, "out of memory at the end");
     } else {
-        memcpy(result.weights, coordinator_weights(&node->core),
+        memcpy(result.weights, trainer_weights(&node->core.trainer),
                result.dims * sizeof *result.weights);
         (void)snprintf(result.reason, sizeof result.reason, "%s",
                        action->reason);
@@ -1045,7 +1045,7 @@ static enum err make_room(struct node *node)
     if (node->sum_max < node->message_max)
         node->sum_max = node->message_max;
     node->checkpoint_capacity =
-        checkpoint_bytes(coordinator_state_bytes(&node->core));
+        checkpoint_bytes(trainer_state_bytes(&node->core.trainer));
     node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);
     node->sessions = mem_new(core->links_max, sizeof *node->sessions);
     if (err == ERR_OK &&

@@ -93,8 +93,8 @@ size_t status_json(const struct coordinator *coordinator, time_us now,
     CHECK(capacity >= 1024);
     out.to = text;
     text_add(&out, "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",",
-             c->optim.step, c->options.optim.steps);
-    add_number(&out, "objective", c->optim.objective);
+             c->trainer.optim.step, c->options.optim.steps);
+    add_number(&out, "objective", c->trainer.optim.objective);
     text_add(&out, "\"phase\":\"%s\",\"code\":\"%.31s\",\"view\":%" PRIu64 ",",
              coordinator_phase_name(c->phase),
              c->code_built ? c->code.spec.name : c->options.code.name, c->view);

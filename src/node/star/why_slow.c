@@ -211,7 +211,7 @@ static void write_all(const struct coordinator *c, time_us now,
 
     text_add(out,
              "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",\"phase\":\"%s\",",
-             c->optim.step, c->options.optim.steps,
+             c->trainer.optim.step, c->options.optim.steps,
              coordinator_phase_name(c->phase));
     text_add(out, "\"workers\":[");
     while (shown < count &&

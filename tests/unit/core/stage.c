@@ -102,8 +102,8 @@ struct coordinator_options stage_options(const char *preset, uint32_t slots,
         .suspect_us = 300 * MS_US,
         .resend_us = SECOND_US,
         .gather_us = SECOND_US,
-        .checkpoint_steps = 1000,
-        .checkpoint_us = TIME_NEVER,
+        .ledger.checkpoint_steps = 1000,
+        .ledger.checkpoint_us = TIME_NEVER,
     };
     const struct preset_options choice = {
         .name = preset,

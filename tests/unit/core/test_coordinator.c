@@ -139,11 +139,11 @@ static void test_step_commits_when_covered(void **state)
     (void)state;
     open_play(&play, "uncoded", 2, 0);
     answer(&play, 0, 0, play.key, 100);
-    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
     answer(&play, 1, 1, play.key, -20);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     /* b = 0 - (eta / N) * g = -(0.5 / 16) * 80 */
-    assert_true(coordinator_weights(&play.coordinator)[0] == -2.5);
+    assert_true(trainer_weights(&play.coordinator.trainer)[0] == -2.5);
     assert_int_equal(play.key.step, 1);
     close_play(&play);
 }
@@ -159,8 +159,9 @@ static void test_duplicates_are_dropped(void **state)
     answer(&play, 0, 0, play.key, 100); /* Said twice. */
     assert_int_equal(play.coordinator.stats.duplicates, 2);
     answer(&play, 3, 1, play.key, 0);
-    assert_int_equal(play.coordinator.optim.step, 1);
-    assert_true(coordinator_weights(&play.coordinator)[0] == -100 * 0.5 / 32);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
+    assert_true(trainer_weights(&play.coordinator.trainer)[0] ==
+                -100 * 0.5 / 32);
     close_play(&play);
 }
 
@@ -217,7 +218,7 @@ static void test_death_is_hedged_at_once(void **state)
     assert_int_equal(stage_count_msg(&play.actions, MSG_WORK), 1);
     answer(&play, 1, 1, play.key, 1);
     answer(&play, 1, 0, play.key, 1);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_int_equal(play.coordinator.stats.died, 1);
     close_play(&play);
 }
@@ -313,7 +314,7 @@ static void test_idle_worker_steals(void **state)
     answer(&play, 0, 1, play.key, 1);
     answer(&play, 0, 3, play.key, 1);
     answer(&play, 1, 2, play.key, 1);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     close_play(&play);
 }
 
@@ -333,7 +334,7 @@ static void test_stolen_piece_of_a_dead_thief(void **state)
     answer(&play, 1, 2, play.key, 1);
     answer(&play, 1, 3, play.key, 1); /* ... and w1 gets it back. */
     answer(&play, 1, 1, play.key, 1);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     close_play(&play);
 }
 
@@ -405,7 +406,7 @@ static void test_every_step_is_saved(void **state)
 
     (void)state;
     open_play(&play, "uncoded", 2, 0);
-    play.coordinator.options.sync = true;
+    play.coordinator.trainer.ledger.options.sync = true;
     for (uint32_t at = 1; at <= 2; at++) {
         answer(&play, 0, 0, play.coordinator.key, 1);
         answer(&play, 1, 1, play.coordinator.key, 1);
@@ -523,11 +524,11 @@ static void test_private_and_coded(void **state)
     assert_int_equal(play.coordinator.stats.duplicates, 1);
     answer_coded(&play, 1);
     answer(&play, 1, 1, play.key, 10);
-    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
     answer(&play, 2, 2, play.key, 10);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_int_equal(play.coordinator.stats.exactness[EXACT_NUMERIC], 1);
-    assert_true(fabs(coordinator_weights(&play.coordinator)[0] +
+    assert_true(fabs(trainer_weights(&play.coordinator.trainer)[0] +
                      (30 + 100 * spans) * 0.5 / 24) < 1e-12);
     close_play(&play);
 }
@@ -551,7 +552,7 @@ static void test_private_piece_is_hedged(void **state)
     answer(&play, 0, 0, play.key, 10);
     answer(&play, 1, 1, play.key, 10);
     answer(&play, 0, 2, play.key, 10);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_int_equal(play.coordinator.stats.exactness[EXACT_NUMERIC], 1);
     close_play(&play);
 }
@@ -585,14 +586,15 @@ static void test_deadline_ends_the_step(void **state)
     open_deadline(&play);
     answer(&play, 0, 0, play.key, 100);
     pass(&play, 199 * MS_US);
-    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
     assert_int_equal(stage_find_action(&play.actions, ACTION_TIMER)->at,
                      200 * MS_US);
     pass(&play, 200 * MS_US);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_int_equal(play.coordinator.stats.exactness[EXACT_APPROX], 1);
     /* Half of the rows stand for all of them. */
-    assert_true(coordinator_weights(&play.coordinator)[0] == -200 * 0.5 / 32);
+    assert_true(trainer_weights(&play.coordinator.trainer)[0] ==
+                -200 * 0.5 / 32);
     close_play(&play);
 }
 
@@ -607,9 +609,9 @@ static void test_deadline_waits_for_something(void **state)
     for (uint32_t link = 0; link < 4; link++)
         beat(&play, link);
     pass(&play, 250 * MS_US);
-    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
     answer(&play, 3, 1, play.key, 100);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     close_play(&play);
 }
 
@@ -622,7 +624,7 @@ static void test_deadline_is_not_waited_for(void **state)
     open_deadline(&play);
     answer(&play, 0, 0, play.key, 100);
     answer(&play, 3, 1, play.key, 0);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_int_equal(play.coordinator.stats.exactness[EXACT_BITWISE], 1);
     close_play(&play);
 }
@@ -632,14 +634,14 @@ static struct digest open_late(struct play *play)
 {
     struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
 
-    options.late_receipts = true;
+    options.ledger.late_receipts = true;
     open_options(play, &options);
     answer(play, 0, 0, play->key, 1);
     answer(play, 1, 1, play->key, 1);
     assert_int_equal(stage_count_msg(&play->actions, MSG_ROUND), 2);
     assert_int_equal(stage_count(&play->actions, ACTION_JOURNAL), 0);
     assert_int_equal(stage_count(&play->actions, ACTION_RECEIPT), 1);
-    return coordinator_hash(&play->coordinator);
+    return trainer_hash(&play->coordinator.trainer);
 }
 
 /* Is the first record that is to be journaled one that holds `hash`? */
@@ -689,12 +691,12 @@ static void test_a_round_waits_for_the_receipt(void **state)
     hash = open_late(&play);
     answer(&play, 0, 0, play.key, 1);
     answer(&play, 1, 1, play.key, 1);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     step(&play, (struct event){.kind = EVENT_TIME});
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     step(&play, (struct event){.kind = EVENT_RECEIPT, .digest = &hash});
     assert_true(journals(&play, &hash));
-    assert_int_equal(play.coordinator.optim.step, 2);
+    assert_int_equal(play.coordinator.trainer.optim.step, 2);
     assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
     close_play(&play);
 }

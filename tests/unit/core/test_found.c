@@ -140,11 +140,11 @@ static void test_killed_at_goodbye_ends_by_itself(void **state)
     assert_int_equal(
         coordinator_init(&play.coordinator, &options, &found, &why), ERR_OK);
     play_step(&play, (struct event){.kind = EVENT_START});
-    while (play.coordinator.journal_wait > 0)
+    while (play.coordinator.trainer.ledger.waits > 0)
         play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(play.coordinator.phase, COORDINATOR_DONE);
     assert_non_null(stage_find_action(&play.actions, ACTION_FINISH));
-    assert_int_equal(play.coordinator.optim.step, 3);
+    assert_int_equal(play.coordinator.trainer.optim.step, 3);
     play_close(&play);
     recovery_close(&found);
 }

@@ -181,7 +181,7 @@ static void test_gives_up_with_its_state_saved(void **state)
         begin(&play, "uncoded", 0);
         play_answer(&play, 0, 0, 1);
         play_answer(&play, 1, 1, 1);
-        assert_int_equal(play.coordinator.optim.step, 1);
+        assert_int_equal(play.coordinator.trainer.optim.step, 1);
         play_step(&play, (struct event){.kind = EVENT_JOURNALED});
         play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
         beats(&play, 0, 2 * SECOND_US);

@@ -691,7 +691,7 @@ static void test_relays_hear_the_end(void **state)
         sum(&play, behind, 3, 3);
         tally(&play, 0, 0, 0, 1);
     }
-    while (play.coordinator.journal_wait > 0)
+    while (play.coordinator.trainer.ledger.waits > 0)
         step(&play, (struct event){.kind = EVENT_JOURNALED});
     step(&play, (struct event){.kind = EVENT_CHECKPOINTED, .step = 3});
     assert_int_equal(play.coordinator.phase, COORDINATOR_DONE);

@@ -112,12 +112,12 @@ static void answer(struct play *play, uint32_t link, double value)
 /* Workers 0 to 2 end a step at once; worker 3 does as it likes. */
 static void quick_step(struct play *play)
 {
-    const uint32_t before = play->coordinator.optim.step;
+    const uint32_t before = play->coordinator.trainer.optim.step;
 
     for (uint32_t link = 0; link < 3; link++)
         answer(play, link, 0);
     assert_int_equal(play->coordinator.phase, COORDINATOR_COMMITTING);
-    assert_int_equal(play->coordinator.optim.step, before + 1);
+    assert_int_equal(play->coordinator.trainer.optim.step, before + 1);
     assert_int_equal(stage_count_msg(&play->actions, MSG_CANCEL), 0);
     journaled(play);
     assert_int_equal(stage_count_msg(&play->actions, MSG_ROUND), 3);
@@ -126,7 +126,7 @@ static void quick_step(struct play *play)
 /* Rate .5 over 32 rows: an update moves the weight by -.5 sum rescale / 32. */
 static void assert_weight(const struct play *play, double wanted)
 {
-    const double got = coordinator_weights(&play->coordinator)[0];
+    const double got = trainer_weights(&play->coordinator.trainer)[0];
 
     if (!(fabs(got - wanted) <= 1e-12))
         fail_msg("weight %g, expected %g", got, wanted);
@@ -252,7 +252,7 @@ static void test_a_death_ends_the_wait(void **state)
     assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
     step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 3});
     assert_int_equal(play.coordinator.phase, COORDINATOR_COMMITTING);
-    assert_int_equal(play.coordinator.optim.step, 2);
+    assert_int_equal(play.coordinator.trainer.optim.step, 2);
     close_play(&play);
 }
 

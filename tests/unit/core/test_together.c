@@ -169,9 +169,9 @@ static void assert_alike(const struct play *a, const struct play *b)
     assert_memory_equal(&c->stats, &d->stats, sizeof c->stats);
     assert_int_equal(c->now, d->now);
     assert_int_equal(c->pieces_in, d->pieces_in);
-    assert_int_equal(c->optim.step, d->optim.step);
-    assert_memory_equal(coordinator_weights(c), coordinator_weights(d),
-                        DIMS * sizeof(double));
+    assert_int_equal(c->trainer.optim.step, d->trainer.optim.step);
+    assert_memory_equal(trainer_weights(&c->trainer),
+                        trainer_weights(&d->trainer), DIMS * sizeof(double));
     assert_int_equal(c->total.blank, d->total.blank);
     if (!c->total.blank) {
         const struct digest first = tally_digest(&c->total);

@@ -52,8 +52,9 @@ static void three_times(struct play *play, const struct msg *msg,
     assert_int_equal(stage_count_msg(&play->actions, MSG_REJECT), 1);
     play_answer(play, 1, 0, 4);
     play_answer(play, 1, 1, 4);
-    assert_int_equal(play->coordinator.optim.step, 1);
-    assert_true(coordinator_weights(&play->coordinator)[0] == -0.5 * 8 / 16);
+    assert_int_equal(play->coordinator.trainer.optim.step, 1);
+    assert_true(trainer_weights(&play->coordinator.trainer)[0] ==
+                -0.5 * 8 / 16);
     play_close(play);
 }
 
@@ -113,8 +114,8 @@ static void test_together_out_of_bound(void **state)
     play_answer(&play, 0, 0, (INT64_C(1) << 62) - 1);
     play_answer(&play, 1, 1, 1);
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
-    assert_int_equal(play.coordinator.optim.step, 0);
-    assert_true(coordinator_weights(&play.coordinator)[0] == 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
+    assert_true(trainer_weights(&play.coordinator.trainer)[0] == 0);
     play_close(&play);
 }
 
@@ -170,7 +171,7 @@ static void test_late_is_no_strike(void **state)
     late = play_tally(&play, 0, sum);
     play_answer(&play, 0, 0, 1);
     play_answer(&play, 1, 1, 1);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     for (uint32_t i = 1; i <= 10; i++) {
         play_say(&play, 0, &late);
         assert_int_equal(play.coordinator.stats.stale, i);
@@ -190,7 +191,7 @@ static void test_late_after_a_redone_step_is_no_strike(void **state)
 
     (void)state;
     open_code(&play, "uncoded", 2, 0);
-    play.coordinator.options.sync = true;
+    play.coordinator.trainer.ledger.options.sync = true;
     play.coordinator.key.attempt = 1; /* As round_again leaves it. */
     play.coordinator.opened.attempt = 1;
     play.key.attempt = 1;
@@ -230,7 +231,7 @@ static void test_late_in_a_followed_round_is_no_strike(void **state)
     assert_int_equal(follow_init(&follow, DIMS, options.job.chunks), ERR_OK);
     options.scale = &follow.scale;
     options.job.dims = options.job.sum_dims = dims;
-    options.sync = true;
+    options.ledger.sync = true;
     play_open(&play, &options);
     for (uint32_t round = 0; round < 2; round++) {
         for (uint32_t j = 0; j < dims; j++)
@@ -292,7 +293,8 @@ static void test_one_refuser_is_struck(void **state)
         assert_int_equal(play.coordinator.phase, COORDINATOR_ROUND);
         for (uint32_t id = 0; id < play.coordinator.code.piece_count; id++)
             assert_false(work_given(&play, id, 0));
-        for (uint32_t id = 0; play.coordinator.optim.step < strikes; id++)
+        for (uint32_t id = 0; play.coordinator.trainer.optim.step < strikes;
+             id++)
             play_answer(&play, 1 + id % 3, id, 4);
         if (play.coordinator.stats.banned > 0)
             break;
@@ -357,7 +359,7 @@ static void test_refusals_of_all_end_the_job(void **state)
 /* The other workers' pieces and what was refused, by w3 and w4 in turn. */
 static void answer_by_honest(struct play *play)
 {
-    for (uint32_t id = 0; play->coordinator.optim.step == 0; id++) {
+    for (uint32_t id = 0; play->coordinator.trainer.optim.step == 0; id++) {
         assert_true(id < play->coordinator.code.piece_count);
         play_answer(play, 3 + id % 2, id, 4);
     }
@@ -518,7 +520,7 @@ static void open_uncertain(struct play *play)
     table = &play->coordinator.code.table;
     for (uint32_t i = table->row[3]; i < table->row[4]; i++)
         table->value[i] *= 1 + 1e-9;
-    play->coordinator.options.sync = true;
+    play->coordinator.trainer.ledger.options.sync = true;
 }
 
 /* A step that is less exact than its code promises waits for one more answer,
@@ -548,7 +550,7 @@ static void test_no_step_is_worse_than_its_code(void **state)
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
     assert_non_null(strstr(play.coordinator.reason, "less exactly than"));
-    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
     play_close(&play);
 }
 
@@ -617,9 +619,9 @@ static void test_lie_within_bound_is_not_seen(void **state)
     open_code(&play, "uncoded", 2, 0);
     play_answer(&play, 0, 0, 1000000); /* The truth would be 4. */
     play_answer(&play, 1, 1, 4);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_int_equal(play.coordinator.stats.poison, 0);
-    assert_true(coordinator_weights(&play.coordinator)[0] ==
+    assert_true(trainer_weights(&play.coordinator.trainer)[0] ==
                 -0.5 * 1000004 / 16);
     play_close(&play);
 }

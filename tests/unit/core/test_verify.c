@@ -24,7 +24,7 @@ static void open_verified(struct play *play, const char *code, uint32_t n,
 
 static double weight(const struct play *play)
 {
-    return coordinator_weights(&play->coordinator)[0];
+    return trainer_weights(&play->coordinator.trainer)[0];
 }
 
 /* frc, two groups of two: pieces 0 and 1. */
@@ -41,9 +41,9 @@ static void test_two_equal_answers_count_once(void **state)
     play_answer(&play, 1, 0, 100);
     assert_int_equal(play.coordinator.pieces_in, 1);
     play_answer(&play, 2, 1, 28);
-    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
     play_answer(&play, 3, 1, 28);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_true(weight(&play) == -128 * 0.5 / 32);
     assert_int_equal(play.coordinator.stats.checked, 2);
     assert_int_equal(play.coordinator.stats.poison, 0);
@@ -65,11 +65,11 @@ static void test_liar_is_named(void **state)
         play_answer(&play, 0, 0, liar == 0 ? 101 : 100);
         assert_null(stage_find_action(&play.actions, ACTION_JUDGE));
         play_answer(&play, 1, 0, liar == 1 ? 99 : 100);
-        assert_int_equal(play.coordinator.optim.step, 0);
+        assert_int_equal(play.coordinator.trainer.optim.step, 0);
         play_judge(&play, 100);
         assert_true(play_struck(&play, POISON_LIE, liar == 0 ? "w0" : "w1"));
         assert_false(play_struck(&play, POISON_LIE, liar == 0 ? "w1" : "w0"));
-        assert_int_equal(play.coordinator.optim.step, 1);
+        assert_int_equal(play.coordinator.trainer.optim.step, 1);
         assert_true(weight(&play) == -128 * 0.5 / 32);
         play_close(&play);
     }
@@ -87,7 +87,7 @@ static void test_third_lie_shuts_out(void **state)
         play_answer(&play, 1, 0, 7);
         play_judge(&play, 7);
         assert_int_equal(play.coordinator.stats.banned, step == 2);
-        assert_int_equal(play.coordinator.optim.step, step + 1);
+        assert_int_equal(play.coordinator.trainer.optim.step, step + 1);
     }
     assert_string_equal(play.coordinator.stats.banned_name[0], "w0");
     assert_int_equal(play.coordinator.stats.unchecked_bad, 0);
@@ -158,11 +158,11 @@ static void test_old_lie_is_not_confirmed_by_its_liar(void **state)
     play_hello(&play, 5, "w0-1", 55);
     play_answer(&play, 5, 3, 66);
     assert_int_equal(play.coordinator.pieces_in, 3);
-    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
     play_answer(&play, 2, 3, 7);
     play_judge(&play, 7);
     assert_true(play_struck(&play, POISON_LIE, "w0-1"));
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_true(weight(&play) == -28 * 0.5 / 32);
     play_close(&play);
 }
@@ -177,9 +177,9 @@ static void test_last_worker_is_checked_here(void **state)
     open_verified(&play, "frc", 2, 1);
     play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
     play_answer(&play, 0, 0, 9);
-    assert_int_equal(play.coordinator.optim.step, 0);
+    assert_int_equal(play.coordinator.trainer.optim.step, 0);
     play_judge(&play, 9);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_int_equal(play.coordinator.stats.poison, 0);
     play_close(&play);
 }
@@ -196,7 +196,7 @@ static void test_steal_gives_pieces_twice(void **state)
         play_answer(&play, 0, id, 1);
         play_answer(&play, 1, id, 1);
     }
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     play_close(&play);
 }
 
@@ -224,7 +224,7 @@ static void test_refusal_is_judged(void **state)
     play_say(&play, 0, &msg);
     play_judge(&play, 3);
     assert_true(play_struck(&play, POISON_LIE, "w0"));
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     play_close(&play);
 }
 
@@ -252,7 +252,7 @@ static void test_two_that_collude_are_believed(void **state)
     open_verified(&play, "frc", 2, 1);
     play_answer(&play, 0, 0, 1234);
     play_answer(&play, 1, 0, 1234);
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     assert_int_equal(play.coordinator.stats.poison, 0);
     play_close(&play);
 }
@@ -283,7 +283,7 @@ static void test_audit_draws_its_share(void **state)
             if (other != id && !play.coordinator.pieces[id].in)
                 play_answer(&play, other, id, 1);
     }
-    assert_int_equal(play.coordinator.optim.step, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
     for (uint32_t id = 0; id < 64; id++) {
         checked[1] += play.coordinator.ballots[id].checked;
         differ += play.coordinator.ballots[id].checked != first[id];

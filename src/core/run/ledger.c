@@ -1,0 +1,233 @@
+/*
+ * ledger.c - what is to be written, in which order, and what it waits for.
+ */
+#include "core/run/ledger.h"
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/mem.h"
+
+enum err ledger_init(struct ledger *ledger,
+                     const struct ledger_options *options, size_t state_size)
+{
+    CHECK(options->checkpoint_steps > 0);
+    *ledger = (struct ledger){.options = *options, .state_size = state_size};
+    ledger->state = mem_new(state_size, 1);
+    ledger->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
+    return ledger->state == NULL || ledger->checkpoint == NULL ? ERR_NOMEM
+                                                               : ERR_OK;
+}
+
+void ledger_close(struct ledger *ledger)
+{
+    mem_free(ledger->state);
+    mem_free(ledger->checkpoint);
+    mem_free(ledger->replay);
+    *ledger = (struct ledger){0};
+}
+
+/* --- where a run goes on -------------------------------------------------- */
+
+static void note_replay(void *context, const struct record *record)
+{
+    struct ledger *ledger = context;
+
+    if ((record->kind == RECORD_STEP || record->kind == RECORD_GAP) &&
+        ledger_replays(ledger, record->step))
+        ledger->replay[record->step - ledger->replay_first] = record->weights;
+}
+
+/* Exact steps after the checkpoint are computed again and must match. */
+static enum err prepare_replay(struct ledger *ledger,
+                               const struct recovery *recovery, uint32_t step)
+{
+    struct journal_summary summary;
+
+    ledger->replay_first = step + 1;
+    ledger->replay_count = recovery->journal.step - step;
+    ledger->replay = mem_new(ledger->replay_count, sizeof *ledger->replay);
+    if (ledger->replay == NULL)
+        return ERR_NOMEM;
+    return journal_scan(recovery->journal_bytes, recovery->journal.valid_bytes,
+                        note_replay, ledger, &summary);
+}
+
+enum err ledger_resume(struct ledger *ledger, const struct recovery *recovery,
+                       uint32_t step, bool promises_bits)
+{
+    ledger->chain = recovery->journal.chain;
+    ledger->resumed = true;
+    if (recovery->has_checkpoint)
+        ledger->checkpoint_step = ledger->saved_step = step;
+    if (promises_bits)
+        return prepare_replay(ledger, recovery, step);
+    ledger->rollback = recovery->journal.step > step;
+    return ERR_OK;
+}
+
+void ledger_start(struct ledger *ledger, time_us now)
+{
+    ledger->checkpoint_at = now;
+}
+
+void ledger_turn(struct ledger *ledger)
+{
+    ledger->records_used = 0;
+}
+
+/* --- the journal ---------------------------------------------------------- */
+
+static void write_journal(struct ledger *ledger, const uint8_t *bytes,
+                          size_t size, bool sync, struct actions *actions)
+{
+    struct action *action = actions_add(actions, ACTION_JOURNAL);
+
+    action->bytes = bytes;
+    action->size = size;
+    action->sync = sync;
+    ledger->loose = !sync;
+    ledger->waits++;
+}
+
+void ledger_append(struct ledger *ledger, const struct record *record,
+                   bool sync, struct actions *actions)
+{
+    uint8_t *bytes;
+
+    CHECK(!ledger->receipt_due); /* INV-5 */
+    CHECK(ledger->records_used < LEDGER_RECORDS);
+    bytes = ledger->records[ledger->records_used++];
+    record_encode(record, &ledger->chain, bytes);
+    write_journal(ledger, bytes, RECORD_BYTES, sync, actions);
+}
+
+/* An empty write does that. */
+void ledger_sync(struct ledger *ledger, struct actions *actions)
+{
+    write_journal(ledger, ledger->records[0], 0, true, actions);
+}
+
+bool ledger_waits(const struct ledger *ledger)
+{
+    return ledger->waits > 0;
+}
+
+bool ledger_journaled(struct ledger *ledger, enum err err)
+{
+    const bool failed = err != ERR_OK && !ledger->broken;
+
+    CHECK(ledger->waits > 0);
+    ledger->waits--;
+    ledger->broken |= failed;
+    return failed;
+}
+
+bool ledger_replays(const struct ledger *ledger, uint32_t step)
+{
+    return step >= ledger->replay_first &&
+           step - ledger->replay_first < ledger->replay_count;
+}
+
+bool ledger_contradicts(const struct ledger *ledger,
+                        const struct record *receipt)
+{
+    const struct digest *promised;
+
+    if (!ledger_replays(ledger, receipt->step))
+        return false;
+    promised = &ledger->replay[receipt->step - ledger->replay_first];
+    return !digest_zero(promised) && /* Zero: its receipt was lost. */
+           !digest_equal(promised, &receipt->weights);
+}
+
+/* --- receipts that wait --------------------------------------------------- */
+
+/* A step that was promised before is compared with its promise first. */
+bool ledger_may_put_off(const struct ledger *ledger, uint32_t step)
+{
+    return ledger->options.late_receipts && !ledger->broken &&
+           !ledger_replays(ledger, step);
+}
+
+void ledger_put_off(struct ledger *ledger, const struct record *receipt)
+{
+    CHECK(!ledger->hashing && !ledger->receipt_due);
+    ledger->receipt = *receipt;
+    ledger->receipt_due = true;
+}
+
+void ledger_receipt(struct ledger *ledger, const struct digest *weights,
+                    struct actions *actions)
+{
+    CHECK(ledger->receipt_due);
+    ledger->receipt_due = false;
+    if (ledger->broken)
+        return;
+    ledger->receipt.weights = *weights;
+    ledger_append(ledger, &ledger->receipt, false, actions);
+}
+
+void ledger_ask_hash(struct ledger *ledger, struct actions *actions)
+{
+    CHECK(ledger->receipt_due && !ledger->hashing);
+    (void)actions_add(actions, ACTION_RECEIPT);
+    ledger->hashing = true;
+}
+
+void ledger_hashed(struct ledger *ledger)
+{
+    CHECK(ledger->hashing);
+    ledger->hashing = false;
+}
+
+/* --- checkpoints ---------------------------------------------------------- */
+
+bool ledger_checkpoint_due(const struct ledger *ledger, uint32_t step,
+                           time_us now)
+{
+    const uint32_t behind = step - ledger->checkpoint_step;
+
+    return !ledger->checkpoint_busy && !ledger->broken &&
+           (behind >= ledger->options.checkpoint_steps ||
+            (ledger->options.sync && behind > 0) ||
+            now - ledger->checkpoint_at >= ledger->options.checkpoint_us);
+}
+
+struct writer ledger_state(struct ledger *ledger)
+{
+    return writer_on(ledger->state, ledger->state_size);
+}
+
+void ledger_checkpoint(struct ledger *ledger,
+                       const struct checkpoint *checkpoint,
+                       const struct writer *state, time_us now,
+                       struct actions *actions)
+{
+    struct checkpoint whole = *checkpoint;
+    struct action *action = actions_add(actions, ACTION_CHECKPOINT);
+
+    CHECK(state->ok && !ledger->checkpoint_busy);
+    whole.state = ledger->state;
+    whole.state_size = state->size;
+    action->bytes = ledger->checkpoint;
+    action->size = checkpoint_encode(&whole, ledger->checkpoint);
+    action->step = checkpoint->step;
+    ledger->checkpoint_busy = true;
+    ledger->checkpoint_at = now;
+}
+
+void ledger_checkpointed(struct ledger *ledger, uint32_t step, enum err err)
+{
+    CHECK(ledger->checkpoint_busy);
+    ledger->checkpoint_busy = false;
+    ledger->checkpoint_step = step;
+    if (err == ERR_OK)
+        ledger->saved_step = step;
+}
+
+void ledger_check(const struct ledger *ledger, uint32_t step)
+{
+    CHECK(ledger->checkpoint_step <= step);
+    CHECK(ledger->saved_step <= ledger->checkpoint_step);
+    CHECK(!ledger->receipt_due || ledger->receipt.step == step); /* INV-5 */
+}

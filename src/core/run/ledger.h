@@ -1,0 +1,126 @@
+/*
+ * ledger.h - what of a run is durable: the journal's chain, receipts, steps
+ * that were promised before, checkpoints.
+ *
+ * A part of a machine, with no disk of its own: what is to be written goes into
+ * the actions (JOURNAL, CHECKPOINT, RECEIPT), what came of it is told by
+ * events.  Here live
+ *
+ *   INV-5    a receipt may be written after the next round is under way, but
+ *            before anything else is, with the hash of the weights it is of;
+ *            and a step that is computed again gives what its receipt says
+ *   STORE-2  the journal is durable before the checkpoint that follows it
+ *
+ * Only core/run/ledger.c assigns the fields; others may read them.
+ */
+#ifndef CORE_RUN_LEDGER_H
+#define CORE_RUN_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/time.h"
+#include "core/action.h"
+#include "core/run/journal.h"
+#include "core/run/store.h"
+
+#define LEDGER_RECORDS 4u /* That one event can bring about. */
+
+struct ledger_options {
+    uint32_t checkpoint_steps; /* At most so many steps ... */
+    time_us checkpoint_us;     /* ... or so much time between checkpoints. */
+    bool sync;                 /* Every step durable before the next. */
+    bool late_receipts;        /* Hash the weights when the next round is under
+                                  way, where nothing asks for it before. */
+};
+
+struct ledger {
+    struct ledger_options options;
+    struct digest chain;
+    uint32_t waits; /* JOURNALED events to come. */
+    bool loose;     /* There are records that no sync was asked for. */
+    bool broken;    /* The disk failed: no more records. */
+    uint8_t records[LEDGER_RECORDS][RECORD_BYTES];
+    uint32_t records_used; /* Of the event at hand. */
+
+    bool receipt_due;      /* The last step's is not written yet, ... */
+    struct record receipt; /* ... it lacks the hash. */
+    bool hashing;          /* RECEIPT is to come; the driver may be reading the
+                              weights until then. */
+
+    uint8_t *checkpoint; /* Encoded bytes. */
+    uint8_t *state;      /* Of optimiser and scale, before encoding. */
+    size_t state_size;
+    bool checkpoint_busy;     /* CHECKPOINTED is to come. */
+    uint32_t checkpoint_step; /* Last durable, or tried for the last time. */
+    uint32_t saved_step;      /* Last durable: a resume goes on from it. */
+    time_us checkpoint_at;    /* When the last one was asked for. */
+
+    bool resumed;          /* Began from what was on disk, ... */
+    bool rollback;         /* ... with steps that cannot be redone. */
+    struct digest *replay; /* Journaled hashes of steps to redo. */
+    uint32_t replay_first, replay_count;
+};
+
+/* `state_size`: the most bytes a checkpoint holds besides its head. */
+MUST_CHECK enum err ledger_init(struct ledger *ledger,
+                                const struct ledger_options *options,
+                                size_t state_size);
+void ledger_close(struct ledger *ledger); /* Zeroed memory is safe to close. */
+
+/* Go on after what is on disk, from `step`, which its checkpoint (if there is
+ * one) is of.  Steps that were journaled after it are computed again and
+ * compared, if a run `promises_bits`; if not, they are lost. */
+MUST_CHECK enum err ledger_resume(struct ledger *ledger,
+                                  const struct recovery *recovery,
+                                  uint32_t step, bool promises_bits);
+/* The run begins, now. */
+void ledger_start(struct ledger *ledger, time_us now);
+/* An event has come: what was written for the last one is with the driver. */
+void ledger_turn(struct ledger *ledger);
+
+/* Append a record; `sync` makes it durable.  Either is answered by JOURNALED.
+ * No receipt may be due: ledger_receipt comes first. */
+void ledger_append(struct ledger *ledger, const struct record *record,
+                   bool sync, struct actions *actions);
+/* Make durable what was appended. */
+void ledger_sync(struct ledger *ledger, struct actions *actions);
+bool ledger_waits(const struct ledger *ledger);
+/* JOURNALED.  True: the disk has failed just now. */
+bool ledger_journaled(struct ledger *ledger, enum err err);
+
+/* Was the step journaled before the run was resumed? */
+bool ledger_replays(const struct ledger *ledger, uint32_t step);
+/* ... and with other weights?  False also where that receipt was lost. */
+bool ledger_contradicts(const struct ledger *ledger,
+                        const struct record *receipt);
+
+/* May the receipt of this step wait for the next round? */
+bool ledger_may_put_off(const struct ledger *ledger, uint32_t step);
+void ledger_put_off(struct ledger *ledger, const struct record *receipt);
+/* The receipt that is due, with the hash it lacks. */
+void ledger_receipt(struct ledger *ledger, const struct digest *weights,
+                    struct actions *actions);
+/* Ask the driver for that hash, and for how long that takes keep the weights as
+ * they are. */
+void ledger_ask_hash(struct ledger *ledger, struct actions *actions);
+/* RECEIPT: nobody reads the weights any more. */
+void ledger_hashed(struct ledger *ledger);
+
+bool ledger_checkpoint_due(const struct ledger *ledger, uint32_t step,
+                           time_us now);
+/* `checkpoint` but its state, which is what was written with ledger_state. */
+struct writer ledger_state(struct ledger *ledger);
+void ledger_checkpoint(struct ledger *ledger,
+                       const struct checkpoint *checkpoint,
+                       const struct writer *state, time_us now,
+                       struct actions *actions);
+void ledger_checkpointed(struct ledger *ledger, uint32_t step, enum err err);
+
+/* What must hold after every event; `step`: of the model. */
+void ledger_check(const struct ledger *ledger, uint32_t step);
+
+#endif /* CORE_RUN_LEDGER_H */

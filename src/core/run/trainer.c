@@ -1,0 +1,302 @@
+/*
+ * trainer.c - from a question to its answer to the next question.
+ */
+#include "core/run/trainer.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/mem.h"
+
+enum err trainer_init(struct trainer *trainer,
+                      const struct trainer_options *options)
+{
+    struct trainer *t = trainer;
+    enum err err;
+
+    *t = (struct trainer){.options = *options};
+    err = optim_init(&t->optim, &options->optim, options->dims);
+    if (err != ERR_OK)
+        return err;
+    t->sum_dims = optim_sum_dims(&t->optim);
+    if (t->sum_dims < options->sums_min)
+        t->sum_dims = options->sums_min;
+    t->exponent = mem_new((size_t)t->sum_dims + 1, sizeof *t->exponent);
+    if (t->exponent == NULL)
+        return ERR_NOMEM;
+    scale_begin(options->scale);
+    return options->kept ? ledger_init(&t->ledger, &options->ledger,
+                                       trainer_state_bytes(t))
+                         : ERR_OK;
+}
+
+void trainer_close(struct trainer *trainer)
+{
+    optim_close(&trainer->optim);
+    ledger_close(&trainer->ledger);
+    mem_free(trainer->exponent);
+    *trainer = (struct trainer){0};
+}
+
+/* --- state ---------------------------------------------------------------- */
+
+size_t trainer_state_bytes(const struct trainer *trainer)
+{
+    return optim_state_bytes(&trainer->optim) +
+           scale_bytes(trainer->options.scale);
+}
+
+enum err trainer_load(struct trainer *trainer, const uint8_t *state,
+                      size_t size, struct why *why)
+{
+    struct reader in = reader_on(state, size);
+    enum err err = optim_load(&trainer->optim, &in);
+
+    if (err == ERR_OK)
+        err = scale_load(trainer->options.scale, &in);
+    return err == ERR_OK
+               ? ERR_OK
+               : why_set(why, err, "checkpoint: it is not of this optimiser");
+}
+
+static enum err load_checkpoint(struct trainer *t,
+                                const struct checkpoint *checkpoint,
+                                struct why *why)
+{
+    const enum err err =
+        trainer_load(t, checkpoint->state, checkpoint->state_size, why);
+
+    if (err == ERR_OK && t->optim.step != checkpoint->step)
+        return why_set(why, ERR_FORMAT,
+                       "checkpoint: it is not of this optimiser");
+    return err;
+}
+
+enum err trainer_resume(struct trainer *trainer,
+                        const struct recovery *recovery,
+                        const struct digest *config, bool promises_bits,
+                        struct why *why)
+{
+    const struct checkpoint *checkpoint = &recovery->checkpoint;
+    const struct journal_summary *journal = &recovery->journal;
+    enum err err = ERR_OK;
+
+    if (!digest_equal(&journal->config, config))
+        return why_set(why, ERR_MISMATCH, "%s", STORE_OTHER_CONFIG);
+    if (recovery->has_checkpoint &&
+        (checkpoint->job != journal->job || checkpoint->step > journal->step))
+        return why_set(why, ERR_MISMATCH,
+                       "its checkpoint (step %u) and its journal (step %u) do "
+                       "not belong together",
+                       checkpoint->step, journal->step);
+    if (recovery->has_checkpoint)
+        err = load_checkpoint(trainer, checkpoint, why);
+    if (err != ERR_OK)
+        return err;
+    return ledger_resume(&trainer->ledger, recovery, trainer->optim.step,
+                         promises_bits);
+}
+
+/* --- questions and answers ------------------------------------------------ */
+
+bool trainer_done(const struct trainer *trainer)
+{
+    return optim_next(&trainer->optim).kind == ASK_DONE;
+}
+
+bool trainer_at_boundary(const struct trainer *trainer)
+{
+    return trainer->optim.round == 0;
+}
+
+bool trainer_busy(const struct trainer *trainer)
+{
+    return trainer->ledger.hashing;
+}
+
+enum trainer_next trainer_ask(struct trainer *trainer)
+{
+    struct trainer *t = trainer;
+
+    while (!trainer_done(t)) {
+        t->what = optim_next(&t->optim).what;
+        if (scale_exponents(t->options.scale, &t->what, t->exponent) == ERR_OK)
+            return TRAINER_ASKS;
+        if (!optim_reject(&t->optim))
+            return TRAINER_DIVERGED;
+    }
+    return TRAINER_DONE;
+}
+
+static enum trainer_next more(const struct trainer *t)
+{
+    return trainer_done(t) ? TRAINER_DONE : TRAINER_MORE;
+}
+
+static enum trainer_next heed(struct trainer *t, enum scale_verdict verdict)
+{
+    switch (verdict) {
+    case SCALE_STANDS:
+        return TRAINER_STANDS;
+    case SCALE_AGAIN:
+        return TRAINER_AGAIN;
+    case SCALE_HOPELESS:
+        return optim_reject(&t->optim) ? more(t) : TRAINER_RANGE;
+    case SCALE_NO_FUNCTION:
+        break;
+    }
+    return TRAINER_NO_FUNCTION;
+}
+
+/* A step is as exact as the least exact of its rounds. */
+void trainer_note(struct trainer *trainer, const struct total *total)
+{
+    struct total *step = &trainer->step;
+
+    if (total->exactness > step->exactness)
+        step->exactness = total->exactness;
+    if (total->residual > step->residual)
+        step->residual = total->residual;
+    step->attempts += total->attempts;
+    step->answered = total->answered;
+    step->chunks = total->chunks;
+    step->rescale = total->rescale;
+    step->age_sum = total->age_sum;
+    step->age_max = total->age_max;
+}
+
+enum trainer_next trainer_feed(struct trainer *trainer,
+                               const struct total *total)
+{
+    struct trainer *t = trainer;
+    const enum trainer_next next =
+        heed(t, scale_stands(t->options.scale, t->what.kind, total->sums));
+    bool updated;
+
+    CHECK(!trainer_busy(t)); /* INV-5 */
+    if (next != TRAINER_STANDS)
+        return next;
+    trainer_note(t, total);
+    updated = optim_feed(&t->optim, total->sums, total->loss);
+    if (t->optim.diverged)
+        return TRAINER_DIVERGED;
+    return updated ? TRAINER_STEPPED : more(t);
+}
+
+enum trainer_next trainer_refuse(struct trainer *trainer)
+{
+    return heed(trainer,
+                scale_refused(trainer->options.scale, trainer->what.kind));
+}
+
+struct total trainer_step(struct trainer *trainer)
+{
+    const struct total step = trainer->step;
+
+    trainer->step = (struct total){0};
+    return step;
+}
+
+/* --- the model ------------------------------------------------------------ */
+
+const double *trainer_weights(const struct trainer *trainer)
+{
+    return optim_weights(&trainer->optim);
+}
+
+struct digest trainer_hash(const struct trainer *trainer)
+{
+    const struct trainer_options *o = &trainer->options;
+
+    return hash_vectors(trainer_weights(trainer), o->outputs,
+                        o->dims / o->outputs, o->cols);
+}
+
+/* Once for each step: a receipt and a checkpoint both want it. */
+static struct digest hash_of_step(struct trainer *t)
+{
+    if (t->hashed_step == 0 || t->hashed_step != t->optim.step)
+        t->hashed = trainer_hash(t);
+    t->hashed_step = t->optim.step;
+    return t->hashed;
+}
+
+/* --- with a ledger -------------------------------------------------------- */
+
+void trainer_receipt(struct trainer *trainer, struct actions *actions)
+{
+    struct digest weights;
+
+    if (!trainer->ledger.receipt_due)
+        return;
+    /* INV-5: they are still those of the step, whoever else reads them. */
+    weights = hash_of_step(trainer);
+    ledger_receipt(&trainer->ledger, &weights, actions);
+}
+
+void trainer_journal(struct trainer *trainer, const struct record *record,
+                     bool sync, struct actions *actions)
+{
+    trainer_receipt(trainer, actions);
+    ledger_append(&trainer->ledger, record, sync, actions);
+}
+
+enum trainer_receipt trainer_commit(struct trainer *trainer,
+                                    struct record *receipt, bool sync,
+                                    bool late, struct actions *actions)
+{
+    struct ledger *ledger = &trainer->ledger;
+
+    if (!sync && late && ledger_may_put_off(ledger, receipt->step)) {
+        ledger_put_off(ledger, receipt);
+        return RECEIPT_PUT_OFF;
+    }
+    receipt->weights = hash_of_step(trainer);
+    if (ledger_contradicts(ledger, receipt))
+        return RECEIPT_CONTRADICTS;
+    if (!ledger_replays(ledger, receipt->step) && !ledger->broken)
+        trainer_journal(trainer, receipt, sync, actions);
+    return sync && ledger_waits(ledger) ? RECEIPT_WAITS : RECEIPT_WRITTEN;
+}
+
+void trainer_settle(struct trainer *trainer, bool under_way,
+                    struct actions *actions)
+{
+    if (under_way)
+        ledger_ask_hash(&trainer->ledger, actions);
+    else
+        trainer_receipt(trainer, actions);
+}
+
+void trainer_hashed(struct trainer *trainer, const struct digest *digest,
+                    struct actions *actions)
+{
+    ledger_hashed(&trainer->ledger);
+    if (trainer->ledger.receipt_due && digest != NULL)
+        ledger_receipt(&trainer->ledger, digest, actions);
+    trainer_receipt(trainer, actions);
+}
+
+bool trainer_checkpoint_due(const struct trainer *trainer, time_us now)
+{
+    return ledger_checkpoint_due(&trainer->ledger, trainer->optim.step, now);
+}
+
+void trainer_checkpoint(struct trainer *trainer, const struct checkpoint *head,
+                        time_us now, struct actions *actions)
+{
+    struct writer state = ledger_state(&trainer->ledger);
+    struct checkpoint checkpoint = *head;
+
+    checkpoint.step = trainer->optim.step;
+    checkpoint.weights = hash_of_step(trainer);
+    optim_save(&trainer->optim, &state);
+    scale_save(trainer->options.scale, &state);
+    ledger_checkpoint(&trainer->ledger, &checkpoint, &state, now, actions);
+}
+
+void trainer_check(const struct trainer *trainer)
+{
+    ledger_check(&trainer->ledger, trainer->optim.step);
+}

@@ -1,0 +1,166 @@
+/*
+ * decode.c - what the answers of a round come to: sums, and what the receipt
+ * says of them.
+ */
+#include <string.h>
+
+#include "base/check.h"
+#include "core/star/coordinator_parts.h"
+
+static uint64_t rows_in(const struct coordinator *c)
+{
+    const struct job *job = &c->options.job;
+    const uint32_t last = job->chunks - 1;
+    uint64_t rows = (uint64_t)c->total.chunks.members * job->chunk_rows;
+
+    if (homes_on(c))
+        return homes_rows(c, &c->total.chunks);
+    if (chunkset_has(&c->total.chunks, last))
+        rows -= (uint64_t)job->chunks * job->chunk_rows - job->rows;
+    return rows;
+}
+
+/* TALLY-5: rescaled once, in fp64, after the merge. */
+static void decode_tally(struct coordinator *c, struct total *out)
+{
+    out->chunks = c->total.chunks.members;
+    out->answered = c->slots_in;
+    out->rescale = code_rescale(&c->code, rows_in(c), c->options.job.rows);
+    /* An unbiased estimate is one even when all is in. */
+    out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
+                         ? EXACT_BITWISE
+                         : EXACT_APPROX;
+    tally_fill(&c->total);
+    out->in_bound = tally_gradient(&c->total, c->trainer.exponent, c->gradient);
+    out->loss = tally_loss_value(&c->total, c->trainer.exponent);
+    if (out->exactness == EXACT_BITWISE)
+        return;
+    for (uint32_t j = 0; j < c->total.dims; j++)
+        c->gradient[j] *= out->rescale;
+    out->loss *= out->rescale;
+}
+
+static void add_rows(struct coordinator *c, const double *weight,
+                     uint32_t count, const bool *in)
+{
+    const size_t width = (size_t)c->total.dims + 1;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const double *row = c->rows + i * width;
+
+        if (weight[i] == 0 || (in != NULL && !in[i]))
+            continue;
+        for (size_t j = 0; j < width; j++)
+            c->gradient[j] += weight[i] * row[j];
+    }
+}
+
+static uint64_t rows_of(const struct coordinator *c, uint32_t slot)
+{
+    const struct job *job = &c->options.job;
+    const uint32_t count =
+        code_work(&c->code, slot, c->ids, c->code.piece_count);
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct piece *piece = &c->code.pieces[c->ids[i]];
+        const uint64_t end = (uint64_t)piece->end * job->chunk_rows;
+
+        rows += (end < job->rows ? end : job->rows) -
+                (uint64_t)piece->first * job->chunk_rows;
+    }
+    return rows;
+}
+
+/* The mean over the rows that took part, in the order of the slots.  A part
+ * that is missing is missing from this mean alone; the receipt says which. */
+static void decode_mean(struct coordinator *c, struct total *out)
+{
+    uint64_t rows = 0;
+
+    out->chunks = code_covered(&c->code, c->piece_in, c->slot_in);
+    out->answered = c->slots_in;
+    out->exactness = EXACT_APPROX;
+    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+        rows += c->slot_in[slot] ? rows_of(c, slot) : 0;
+    CHECK(rows > 0);
+    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
+    for (uint32_t slot = 0; slot < c->code.slots; slot++)
+        c->decode[slot] = (double)rows_of(c, slot) / (double)rows;
+    memset(c->gradient, 0, ((size_t)c->total.dims + 1) * sizeof *c->gradient);
+    add_rows(c, c->decode, c->code.slots, c->slot_in);
+    out->loss = c->gradient[c->total.dims];
+}
+
+/* What came as tallies, then the coded answers by their weights. */
+static enum err decode_rows(struct coordinator *c, struct total *out)
+{
+    const struct code *code = &c->code;
+    const uint32_t dims = c->total.dims;
+    enum err err = code_decode(code, c->slot_in, c->decode, &out->residual);
+
+    if (err != ERR_OK)
+        return err;
+    tally_fill(&c->total);
+    out->in_bound = tally_gradient(&c->total, c->trainer.exponent, c->gradient);
+    c->gradient[dims] = tally_loss_value(&c->total, c->trainer.exponent);
+    if (code->folds > 0)
+        add_rows(c, code_folds(code), code->folds, NULL);
+    else
+        add_rows(c, c->decode, code->slots, c->slot_in);
+    out->loss = c->gradient[dims];
+    out->exactness =
+        out->residual <= CODE_RESIDUAL_MAX ? EXACT_NUMERIC : EXACT_APPROX;
+    out->answered = c->slots_in;
+    out->chunks = out->exactness == EXACT_NUMERIC
+                      ? c->options.job.chunks
+                      : code_covered(code, c->piece_in, c->slot_in);
+    out->rescale = 1;
+    return ERR_OK;
+}
+
+/* The sum of the rows that came, each at the weights it was computed at, in the
+ * order of the slots. */
+static void decode_stale(struct coordinator *c, struct total *out)
+{
+    const uint32_t dims = c->total.dims;
+    uint64_t rows = 0;
+
+    out->chunks = code_covered(&c->code, c->piece_in, c->slot_in);
+    out->exactness = EXACT_APPROX;
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const bool in = c->slot_in[slot] && c->code.busy[slot];
+
+        c->decode[slot] = in ? 1 : 0;
+        out->answered += in;
+        rows += in ? rows_of(c, slot) : 0;
+        out->age_sum += in ? c->slot_age[slot] : 0;
+        if (in && c->slot_age[slot] > out->age_max)
+            out->age_max = c->slot_age[slot];
+    }
+    CHECK(rows > 0);
+    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
+    memset(c->gradient, 0, ((size_t)dims + 1) * sizeof *c->gradient);
+    add_rows(c, c->decode, c->code.slots, c->slot_in);
+    for (uint32_t j = 0; j <= dims; j++)
+        c->gradient[j] *= out->rescale;
+    out->loss = c->gradient[dims];
+}
+
+enum err decode_round(struct coordinator *c, struct total *out)
+{
+    if (c->what.kind == EVALUATE_LOCAL) {
+        decode_mean(c, out);
+        return ERR_OK;
+    }
+    if (stale_on(c)) {
+        decode_stale(c, out);
+        return ERR_OK;
+    }
+    if (product_on(c))
+        return product_decode(c, out);
+    if (c->code.carrier == CARRIER_F64)
+        return decode_rows(c, out);
+    decode_tally(c, out);
+    return ERR_OK;
+}

@@ -1,0 +1,253 @@
+/*
+ * The trainer: questions and answers without anyone who computes, on proved
+ * and followed scales, and what it leaves in its ledger.
+ */
+#include "core/run/trainer.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "math/exact/follow.h"
+
+enum { DIMS = 2, WEIGHTS = 2 * DIMS + 1, CHUNKS = 4 };
+
+static enum err any_exponents(struct scale *self, const struct evaluation *what,
+                              int16_t *exponent)
+{
+    (void)self;
+    memset(exponent, 0, (DIMS + 1) * sizeof *exponent);
+    return isfinite(what->w[0]) && isfinite(what->w[1]) ? ERR_OK : ERR_RANGE;
+}
+
+static const struct scale_ops any_ops = {.exponents = any_exponents};
+static struct scale any_scale = {&any_ops};
+
+static struct trainer_options options_of(enum optim_kind kind)
+{
+    struct optim_options optim = optim_defaults(kind);
+
+    optim.rate = 0.25;
+    optim.rows = 1;
+    optim.steps = 5;
+    optim.dense_max = 0;
+    optim.diagonal = false;
+    return (struct trainer_options){.optim = optim,
+                                    .scale = &any_scale,
+                                    .dims = DIMS,
+                                    .outputs = 1,
+                                    .cols = DIMS,
+                                    .kept = true,
+                                    .ledger = {.checkpoint_steps = 100,
+                                               .checkpoint_us = TIME_NEVER,
+                                               .late_receipts = true}};
+}
+
+/* f = |w - (1, 2)|^2, in one round. */
+static enum trainer_next answer(struct trainer *trainer)
+{
+    double sums[WEIGHTS] = {0};
+    const double *w = trainer->what.w;
+    struct total total = {.sums = sums, .rescale = 1};
+
+    for (int j = 0; j < DIMS; j++) {
+        const double away = w[j] - (j + 1);
+
+        sums[j] = 2 * away;
+        total.loss += away * away;
+    }
+    return trainer_feed(trainer, &total);
+}
+
+static void test_it_asks_until_it_is_done(void **state)
+{
+    const struct trainer_options options = options_of(OPTIM_GD);
+    struct trainer trainer;
+
+    (void)state;
+    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+    for (uint32_t step = 1; step <= 5; step++) {
+        assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+        assert_true(trainer_at_boundary(&trainer));
+        assert_int_equal(answer(&trainer), TRAINER_STEPPED);
+        assert_int_equal(trainer.optim.step, step);
+    }
+    assert_int_equal(trainer_ask(&trainer), TRAINER_DONE);
+    assert_true(fabs(trainer_weights(&trainer)[1] - 2) < 0.1);
+    trainer_close(&trainer);
+}
+
+static void test_a_step_is_its_least_exact_round(void **state)
+{
+    const struct trainer_options options = options_of(OPTIM_GD);
+    const struct total bad = {.exactness = EXACT_APPROX,
+                              .residual = 0.5,
+                              .attempts = 2,
+                              .answered = 9};
+    struct trainer trainer;
+    struct total step;
+
+    (void)state;
+    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+    assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+    trainer_note(&trainer, &bad);
+    assert_int_equal(answer(&trainer), TRAINER_STEPPED);
+    step = trainer_step(&trainer);
+    assert_int_equal(step.exactness, EXACT_APPROX);
+    assert_true(step.residual == 0.5 && step.rescale == 1);
+    assert_int_equal(step.attempts, 2);
+    assert_int_equal(step.answered, 0); /* Of the last round. */
+    assert_int_equal(trainer_step(&trainer).attempts, 0);
+    trainer_close(&trainer);
+}
+
+static void test_it_diverges(void **state)
+{
+    struct trainer_options options = options_of(OPTIM_GD);
+    enum trainer_next next = TRAINER_STEPPED;
+    struct trainer trainer;
+
+    (void)state;
+    options.optim.rate = 1e200;
+    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+    for (int i = 0; i < 5 && next == TRAINER_STEPPED; i++) {
+        next = trainer_ask(&trainer);
+        if (next == TRAINER_ASKS)
+            next = answer(&trainer);
+    }
+    assert_int_equal(next, TRAINER_DIVERGED);
+    trainer_close(&trainer);
+}
+
+/* What a search finds out of range it comes back from; others cannot. */
+static void test_what_fits_no_scale(void **state)
+{
+    static const enum optim_kind kinds[] = {OPTIM_GD, OPTIM_LBFGS};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct trainer_options options = options_of(kinds[i]);
+        enum trainer_next next = TRAINER_AGAIN;
+        struct trainer trainer;
+        struct follow follow;
+
+        assert_int_equal(follow_init(&follow, DIMS, CHUNKS), ERR_OK);
+        options.scale = &follow.scale;
+        options.dims = WEIGHTS;
+        assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+        if (i == 1) { /* A first point; then comes a search. */
+            assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+            (void)answer(&trainer);
+        }
+        for (int k = 0; k < 10 && next == TRAINER_AGAIN; k++) {
+            assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+            next = trainer_refuse(&trainer);
+        }
+        assert_int_equal(next, i == 0 ? TRAINER_RANGE : TRAINER_MORE);
+        trainer_close(&trainer);
+        follow_close(&follow);
+    }
+}
+
+static void test_refusals_are_no_fault_of_a_proved_scale(void **state)
+{
+    const struct trainer_options options = options_of(OPTIM_GD);
+    struct trainer trainer;
+
+    (void)state;
+    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+    assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+    assert_int_equal(trainer_refuse(&trainer), TRAINER_STANDS);
+    assert_int_equal(answer(&trainer), TRAINER_STEPPED);
+    trainer_close(&trainer);
+}
+
+/* INV-5: the receipt after the next round, but with the weights of its step. */
+static void test_late_receipts(void **state)
+{
+    const struct trainer_options options = options_of(OPTIM_GD);
+    struct record record = {.kind = RECORD_STEP, .step = 1};
+    struct actions actions;
+    struct trainer trainer;
+    struct digest hash;
+
+    (void)state;
+    assert_int_equal(actions_init(&actions, 4), ERR_OK);
+    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+    assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+    assert_int_equal(answer(&trainer), TRAINER_STEPPED);
+    assert_int_equal(trainer_commit(&trainer, &record, false, true, &actions),
+                     RECEIPT_PUT_OFF);
+    assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+    trainer_settle(&trainer, true, &actions);
+    assert_true(trainer_busy(&trainer));
+    hash = trainer_hash(&trainer);
+    trainer_hashed(&trainer, NULL, &actions);
+    assert_false(trainer_busy(&trainer));
+    assert_true(digest_equal(&trainer.ledger.receipt.weights, &hash));
+    assert_true(ledger_waits(&trainer.ledger));
+    /* At once where it must be durable. */
+    assert_int_equal(answer(&trainer), TRAINER_STEPPED);
+    record.step = 2;
+    assert_int_equal(trainer_commit(&trainer, &record, true, true, &actions),
+                     RECEIPT_WAITS);
+    trainer_close(&trainer);
+    actions_close(&actions);
+}
+
+/* A checkpoint brings back optimiser and scale. */
+static void test_state_comes_back(void **state)
+{
+    struct trainer_options options = options_of(OPTIM_AGD);
+    const struct checkpoint head = {.job = 3};
+    struct checkpoint saved;
+    struct actions actions;
+    struct trainer one;
+    struct trainer two;
+    struct why why = {{0}};
+
+    (void)state;
+    assert_int_equal(actions_init(&actions, 4), ERR_OK);
+    assert_int_equal(trainer_init(&one, &options), ERR_OK);
+    assert_int_equal(trainer_ask(&one), TRAINER_ASKS);
+    assert_int_equal(answer(&one), TRAINER_STEPPED);
+    trainer_checkpoint(&one, &head, 0, &actions);
+    assert_int_equal(
+        checkpoint_decode(actions.list[0].bytes, actions.list[0].size, &saved),
+        ERR_OK);
+    assert_int_equal(saved.step, 1);
+    options.kept = false;
+    assert_int_equal(trainer_init(&two, &options), ERR_OK);
+    assert_int_equal(trainer_load(&two, saved.state, 3, &why), ERR_FORMAT);
+    assert_int_equal(trainer_load(&two, saved.state, saved.state_size, &why),
+                     ERR_OK);
+    while (trainer_ask(&one) == TRAINER_ASKS)
+        (void)answer(&one);
+    while (trainer_ask(&two) == TRAINER_ASKS)
+        (void)answer(&two);
+    assert_memory_equal(trainer_weights(&one), trainer_weights(&two),
+                        DIMS * sizeof(double));
+    trainer_close(&one);
+    trainer_close(&two);
+    actions_close(&actions);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_it_asks_until_it_is_done),
+        cmocka_unit_test(test_a_step_is_its_least_exact_round),
+        cmocka_unit_test(test_it_diverges),
+        cmocka_unit_test(test_what_fits_no_scale),
+        cmocka_unit_test(test_refusals_are_no_fault_of_a_proved_scale),
+        cmocka_unit_test(test_late_receipts),
+        cmocka_unit_test(test_state_comes_back),
+    };
+
+    return cmocka_run_group_tests_name("trainer", tests, NULL, NULL);
+}
