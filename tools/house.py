@@ -138,6 +138,14 @@ def declared(declaration):
     return count
 
 
+def names(body):
+    """Names of the fields of a struct's body."""
+    flat = re.sub(r"\{[^{}]*\}", "", body)
+    return [name for declaration in flat.split(";")
+            for name in re.findall(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?=,|$)",
+                                   declaration.strip())]
+
+
 def opens_with_comment(source):
     """After a #define _GNU_SOURCE, which the C library wants before all."""
     rest = re.sub(r"\A(?:#define _\w+[^\n]*\n|\n)*", "", source.text)
@@ -147,13 +155,16 @@ def opens_with_comment(source):
 def writers(sources, struct, owner):
     """Places outside the owner's files that assign a field of the struct."""
     found = []
+    own = "|".join(name for source in sources if source.name == f"{owner}.h"
+                   for defined, body in structs(source.code)
+                   if defined == struct for name in names(body))
     for source in sources:
         if source.under(owner):
             continue
-        names = {struct} | set(re.findall(
+        called = {struct} | set(re.findall(
             rf"(?<!const )struct {struct} \*?(?:const )?(\w+)\s*[,;=)]",
             source.code))
-        target = (rf"\b(?:{'|'.join(sorted(names))})(?:\.|->)\w+"
+        target = (rf"\b(?:{'|'.join(sorted(called))})(?:\.|->)(?:{own})\b"
                   r"(?:\[[^\]]*\]|(?:\.|->)\w+)*")
         found += source.found(
             rf"{target}\s*(?:[-+*/|&^]|<<|>>)?=(?!=)|{target}(?:\+\+|--)|"
