@@ -42,7 +42,7 @@ bench: all ## measure: ratios to limits and peers; BENCH="delays ..." for some
 cover: ## line and branch coverage of check, for each layer
 	@tools/coverage.py
 
-install: all ## install under PREFIX
+install: all ## install under PREFIX: program, library, Python package
 	@meson configure build/release -Dprefix=$(PREFIX)
 	@tools/build.sh release
 	@meson install --quiet --no-rebuild -C build/release \

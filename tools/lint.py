@@ -116,7 +116,7 @@ def check_banned():
 # What a program run by hand leaves in the root is not to be committed.
 ROOT_FILES = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore",
               "ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
-              "README.md", "meson.build", "meson_options.txt"}
+              "README.md", "meson.build", "meson_options.txt", "pyproject.toml"}
 
 
 def check_root():

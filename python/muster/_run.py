@@ -22,6 +22,9 @@ from ._data import Shelf
 from ._library import call, lib, try_call
 
 
+LOOK_S = 0.1  # So often a thread that waits for another looks whether that ends.
+
+
 class Outcome:
     """What became of a training, as it can be sent: `model` is the library's
     text of it."""
@@ -33,64 +36,89 @@ class Outcome:
 
 # --- this process ------------------------------------------------------------
 
-def beside(work, stop, serve=None):
+class Mailbox:
+    """From another thread to one that Ctrl-C may interrupt at any point: an
+    item may then be lost, the last word never is."""
+
+    def __init__(self):
+        self.items, self.taken, self.last = [], 0, []
+        self.wake = queue.SimpleQueue()
+
+    def put(self, item):
+        self.items.append(item)
+        self.wake.put(None)
+
+    def end(self, word):
+        self.last.append(word)
+        self.wake.put(None)
+
+    def take(self):
+        """The next item, or None: there is a last word."""
+        while self.taken >= len(self.items):
+            if self.last:
+                return None
+            self.wake.get()
+        self.taken += 1
+        return self.items[self.taken - 1]
+
+
+def beside(work, stop, hooks=None):
     """work() in a thread of its own, so that this one hears Ctrl-C: stop() is
-    called, and once work() has ended the exception goes on.  What serve puts
-    into the queue is run here, in the caller's thread."""
+    called, and once work() has ended the exception goes on.  The hooks run
+    here, in the caller's thread."""
     if threading.current_thread() is not threading.main_thread():
         return work()
-    events, result = queue.SimpleQueue(), []
+    box = Mailbox()
 
     def run():
         try:
-            result.append(work())
+            box.end((work(), None))
         except BaseException as error:  # Raised again below.
-            result.append(error)
-        events.put(None)
-    if serve is not None:
-        serve(events)
+            box.end((None, error))
+    if hooks is not None:
+        hooks.box = box
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     raised = None
     while True:
         try:
-            event = events.get()
+            event = box.take()
             if event is None:
                 break
             event()
         except BaseException as error:
             raised = raised or error
+            if hooks is not None:
+                hooks.ending = True
             stop()
     thread.join()
-    if raised is not None:
-        raise raised
-    if isinstance(result[0], BaseException):
-        raise result[0]
-    return result[0]
+    result, error = box.last[0]
+    if raised or error:
+        raise raised or error
+    return result
 
 
 class Hooks:
     """The caller's functions for C: what they raise stops the training and is
-    kept.  They run in the thread that called, which `events` brings them to."""
+    kept.  They run in the thread that called, which the mailbox brings them
+    to; once that is ending nobody waits for it."""
 
     def __init__(self, watch, log):
-        self.watch, self.log, self.raised, self.events = watch, log, None, None
-
-    def serve(self, events):
-        self.events = events
+        self.watch, self.log, self.raised = watch, log, None
+        self.box, self.ending = None, False
 
     def run(self, function, *arguments):
-        """Its result; while this thread waits for another one to run it."""
-        if self.events is None:
+        if self.box is None:
             return self.guarded(function, *arguments)
-        done, box = threading.Event(), []
+        done, result = threading.Event(), []
 
         def event():
-            box.append(self.guarded(function, *arguments))
+            result.append(self.guarded(function, *arguments))
             done.set()
-        self.events.put(event)
-        done.wait()
-        return box[0]
+        self.box.put(event)
+        while not done.wait(LOOK_S) and not self.ending:
+            pass
+        return result[0] if result else True
 
     def guarded(self, function, *arguments):
         try:
@@ -119,7 +147,7 @@ def fit_here(choices, rows, watch=None, log=None, around=beside):
         def work():
             return try_call(lib.muster_fit, recipe.pointer, data.pointer,
                             C.byref(model.pointer))
-        status, why = around(work, lambda: lib.muster_stop(recipe.pointer), hooks.serve)
+        status, why = around(work, lambda: lib.muster_stop(recipe.pointer), hooks)
     if hooks.raised is not None:
         raise hooks.raised
     return status, why, model if model.pointer else None
@@ -202,25 +230,36 @@ class Apart:
                 for number in (signal.SIGTERM, signal.SIGHUP)
                 if signal.getsignal(number) == signal.SIG_DFL}
 
+    def read(self, box):
+        """The thread that reads: messages, then the outcome."""
+        try:
+            while True:
+                kind, *arguments = receive(self.link)
+                if kind == "outcome":
+                    return box.end(arguments[0])
+                box.put((kind, arguments))
+        except (EOFError, OSError):
+            return box.end(Outcome(_library.LOST, "the process that trained was killed"))
+
     def serve(self, handlers):
         """Messages until the outcome.  What a handler raises, and Ctrl-C, ends
         the training at a step boundary; a second Ctrl-C ends it at once."""
-        raised, times = None, 0
+        box, raised, times, ending = Mailbox(), None, 0, False
+        threading.Thread(target=self.read, args=(box,), daemon=True).start()
         while True:
             try:
-                kind, *arguments = receive(self.link)
-                if kind == "outcome":
-                    return arguments[0], raised
-                if raised is None and handlers[kind](*arguments):
+                message = box.take()
+                if message is None:
+                    return box.last[0], raised
+                if not ending and handlers[message[0]](*message[1]):
+                    ending = True  # A second signal would not wait for the step.
                     self.signal(signal.SIGTERM)
-            except EOFError:
-                why = "the process that trained was killed"
-                return Outcome(_library.LOST, why), raised
             except BaseException as error:
                 again = isinstance(error, KeyboardInterrupt) and times > 0
                 times += isinstance(error, KeyboardInterrupt)
-                raised = raised or error
-                self.signal(signal.SIGKILL if again else signal.SIGINT)
+                if again or not ending:
+                    self.signal(signal.SIGKILL if again else signal.SIGINT)
+                raised, ending = raised or error, True
 
     def wait(self, handlers):
         before = self.take_signals()

@@ -339,9 +339,7 @@ class Classifier(Linear):
         if self.class_weight is None:
             return weight
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            seen = np.bincount(code, weights=weight)
-            total = len(code) if weight is None else weight.sum()
-            factor = total / (len(seen) * np.maximum(seen, np.finfo(float).tiny))
+            factor = len(code) / (len(self.classes_) * np.bincount(code))
         elif isinstance(self.class_weight, dict):
             factor = np.array([self.class_weight.get(k, 1.0) for k in self.classes_.tolist()],
                               dtype=np.float64)
@@ -456,7 +454,7 @@ class Ridge(Linear):
         if not self.alpha >= 0:
             raise ValueError(f"alpha must be 0 or more, not {self.alpha!r}")
         count = len(y) if weight is None else np.count_nonzero(weight)
-        self._keep([self._train("linear", self.alpha / (2 * count), x, y, weight)])
+        self._keep([self._train("linear", self.alpha / count, x, y, weight)])
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
         return self
 

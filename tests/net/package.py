@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""The Python package as a stranger gets it: a fresh virtual environment, pip
+install ., two lines; then estimators as programs meet them, and scikit-learn's
+own checks of them.
+
+Every program is run by itself, with a time limit that only a hang reaches.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(os.environ["ROOT"])
+PYTHON = next((python for python in (sys.executable, "/usr/bin/python3") if subprocess.run(
+    [python, "-c", "import numpy"], capture_output=True, check=False).returncode == 0), None)
+BARE = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "PYTHONPATH")}
+HEAD = """
+import os, pickle, signal, sys, threading, time, warnings
+import numpy as np
+import muster
+rng = np.random.default_rng(5)
+X = rng.normal(size=(600, 12))
+Y = (X @ rng.normal(size=12) + rng.normal(size=600) > 0).astype(int)
+W = rng.random(600)
+MANY = rng.integers(0, 4, 600)
+ONE = muster.LogisticRegression(threads=1).fit(X, Y)
+
+def children(pid):
+    return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+
+def interrupt_later(number=signal.SIGINT):
+    # Once the workers of the helper are there.
+    def run():
+        while not any(len(children(p)) >= 3 for p in children(os.getpid())):
+            time.sleep(0.01)
+        os.kill(os.getpid(), number)
+    threading.Thread(target=run, daemon=True).start()
+"""
+
+PROGRAMS = {
+    "two lines to a model on four workers, with the hash of one process": """
+from muster import LogisticRegression
+print(LogisticRegression(workers=4).fit(X, Y).hash_ == ONE.hash_)
+""",
+    "any layout and type of the same numbers: one hash": """
+import scipy.sparse as sp
+S = np.round(X * 4)
+def h(x, y=Y, **more):
+    return muster.LogisticRegression(**more).fit(x, y).hash_
+print(len({h(S), h(np.asfortranarray(S)), h(S.astype(np.float32)), h(S.astype(np.int8)),
+           h(np.repeat(S, 2, axis=1)[:, ::2]), h(sp.csr_matrix(S)), h(S.tolist()),
+           h(S, np.where(Y, "yes", "no")), h(S, Y.astype(bool)), h(S, threads=2),
+           h(S, workers=2), h(sp.csr_matrix(S), workers=2), h(np.asfortranarray(S), workers=2)
+           }) == 1)
+""",
+    "arrays go in where they lie": """
+from muster._data import rows_of
+import scipy.sparse as sp
+F, S = np.asfortranarray(X), sp.csr_matrix(X)
+r = rows_of(F), rows_of(X[::2, 1:]), rows_of(S), rows_of(X.astype(np.float32))
+print(r[0].what.address == F.ctypes.data, r[1].what.address == X[::2, 1:].ctypes.data,
+      r[2].what[3].address == S.data.ctypes.data and r[2].what[2].address == S.indices.ctypes.data)
+""",
+    "the same optimum as scikit-learn: weights, classes, many classes": """
+from sklearn import linear_model as sk, svm
+def near(a, b):
+    return np.allclose(a.coef_, b.coef_, atol=2e-4) and np.allclose(a.intercept_, b.intercept_,
+                                                                    atol=2e-4)
+how = dict(tol=1e-9, max_iter=5000)
+for y in Y, MANY:
+    for more in {}, dict(class_weight="balanced"), dict(class_weight={0: 3.0}), dict(C=0.03):
+        ours = muster.LogisticRegression(**more).fit(X, y, W)
+        print(near(ours, sk.LogisticRegression(**how, **more).fit(X, y, W)))
+soft = muster.SoftmaxClassifier().fit(X, MANY)
+print(near(soft, sk.LogisticRegression(**how).fit(X, MANY)),
+      np.allclose(soft.predict_proba(X).sum(axis=1), 1))
+t = X @ np.arange(12.0) + 3 + W
+print(near(muster.Ridge(alpha=2.5).fit(X, t, W), sk.Ridge(alpha=2.5, tol=1e-10).fit(X, t, W)))
+s = svm.LinearSVC(dual=False, intercept_scaling=1e4, **how).fit(X, Y)
+print(np.allclose(muster.LinearSVC().fit(X, Y).coef_, s.coef_, atol=2e-3),
+      muster.LinearSVC().fit(X, MANY).coef_.shape == (4, 12))
+""",
+    "pickled, cloned, saved, shown": """
+from sklearn.base import clone
+again = pickle.loads(pickle.dumps(ONE))
+print(again.hash_ == ONE.hash_ and (again.predict(X) == ONE.predict(X)).all())
+print(clone(ONE).get_params() == ONE.get_params())
+ONE.save("model.txt")
+model = muster.load("model.txt")
+print((model.predict(X) == ONE.predict(X)).all(), model.hash == ONE.hash_,
+      np.allclose(model.probabilities(X), ONE.predict_proba(X)))
+print(ONE.hash_ in ONE._repr_html_(), repr(muster.Ridge(alpha=2)) == "Ridge(alpha=2)")
+""",
+    "unknown keywords and bad values are errors": """
+def refused(kind, f, *args, **more):
+    try:
+        f(*args, **more)
+    except kind as error:
+        return True
+print(refused(TypeError, muster.LogisticRegression, penalty="l1"),
+      refused(TypeError, muster.fit, X, Y, penalty="l1"),
+      refused(ValueError, muster.fit, X, Y, model="nosuch"),
+      refused(ValueError, muster.LogisticRegression(C=-1).fit, X, Y),
+      refused(ValueError, muster.LogisticRegression(code="nosuch", workers=2).fit, X, Y),
+      refused(ValueError, muster.LogisticRegression().fit, np.full((9, 2), np.nan), [0, 1, 1] * 3),
+      refused(ValueError, muster.Ridge().set_params, beta=1))
+""",
+    "what a callback raises is raised, and it may stop": """
+class Mine(Exception):
+    pass
+def raises(step, objective):
+    if step >= 2:
+        raise Mine(step)
+seen = []
+for workers in None, 2:
+    how = dict(recipe={"optim": "gd"}, max_iter=100000000, tol=None, workers=workers)
+    try:
+        muster.LogisticRegression(callback=raises, **how).fit(X, Y)
+    except Mine as error:
+        print(error.args[0] >= 2)
+    try:
+        muster.LogisticRegression(callback=lambda step, _: step >= 3, **how).fit(X, Y)
+    except muster.Stopped as error:
+        print(error.model.steps >= 3)
+""",
+    "progress on a terminal's other side, and its curve": """
+import io, contextlib
+with contextlib.redirect_stderr(io.StringIO()) as said:
+    m = muster.LogisticRegression(verbose=1).fit(X, Y)
+print("loss" in said.getvalue(), len(m.loss_curve_) == m.n_iter_,
+      m.loss_curve_[-1] <= m.loss_curve_[0])
+""",
+    "Ctrl-C stops in good order, alone and with workers": """
+slow = dict(recipe={"optim": "gd"}, max_iter=100000000, tol=None)
+try:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    muster.LogisticRegression(**slow).fit(X, Y)
+except KeyboardInterrupt:
+    print(True)
+try:
+    interrupt_later()
+    muster.LogisticRegression(workers=2, **slow).fit(X, Y)
+except KeyboardInterrupt:
+    print(True)
+print(muster.LogisticRegression(workers=2).fit(X, Y).hash_ == ONE.hash_, not children(os.getpid()))
+""",
+    "a host with threads, forks and signals": """
+stop, ticks = threading.Event(), []
+def busy():
+    while not stop.is_set():
+        sum(range(1000))
+def forks():
+    while not stop.is_set():
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        time.sleep(0.01)
+warnings.simplefilter("ignore")
+signal.signal(signal.SIGALRM, lambda *_: ticks.append(1))
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+threads = [threading.Thread(target=f) for f in (busy, busy, forks)]
+[t.start() for t in threads]
+found = []
+for i in range(int(os.environ.get("HOST_RUNS", 6))):
+    model = muster.LogisticRegression(threads=2, workers=2 if i % 2 else None)
+    other = threading.Thread(target=lambda: found.append(
+        muster.LogisticRegression(threads=1).fit(X, Y).hash_))
+    other.start()
+    found.append(model.fit(X, Y).hash_)
+    other.join()
+stop.set()
+[t.join() for t in threads]
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(set(found) == {ONE.hash_}, len(ticks) > 0)
+""",
+    "scikit-learn's checks of estimators": """
+from sklearn.utils.estimator_checks import check_estimator
+warnings.simplefilter("ignore")
+for kind in muster.LogisticRegression, muster.SoftmaxClassifier, muster.LinearSVC, muster.Ridge:
+    for estimator, check in check_estimator(kind(threads=1), generate_only=True):
+        check(estimator)
+    print(True)
+""",
+}
+NEEDS = {"sklearn": ("scikit-learn", "pickled", "the same optimum"), "scipy": ("any layout", "arrays")}
+
+
+def has(module):
+    return subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True,
+                          check=False).returncode == 0
+
+
+def lacking(name):
+    """The package that a program needs and this machine does not have."""
+    for module, names in NEEDS.items():
+        if any(part in name for part in names) and not has(module):
+            return module
+    return None
+
+
+def install():
+    """(python of a fresh environment, what went wrong)."""
+    made = subprocess.run([PYTHON, "-m", "venv", "--system-site-packages", "fresh"], text=True,
+                          capture_output=True, check=False)
+    if made.returncode != 0:
+        return None, "skip"
+    done = subprocess.run(["fresh/bin/pip", "install", "--disable-pip-version-check", str(ROOT)],
+                          env=BARE, text=True, capture_output=True, check=False)
+    return os.path.abspath("fresh/bin/python"), done.returncode and done.stdout + done.stderr
+
+
+def run(python, program):
+    try:
+        done = subprocess.run([python, "-c", HEAD + program], text=True, env=BARE,
+                              capture_output=True, timeout=80, check=False)
+    except subprocess.TimeoutExpired as late:
+        return False, f"it hangs\n{late.stdout}{late.stderr}"
+    words = done.stdout.split()
+    return (done.returncode == 0 and words and set(words) == {"True"},
+            f"exit {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def main():
+    if PYTHON is None:
+        print("1..0 # SKIP no python3 with numpy")
+        return 0
+    print(f"1..{len(PROGRAMS) + 1}")
+    python, wrong = install()
+    if wrong == "skip":
+        print("ok 1 - pip install . # SKIP no python3-venv", flush=True)
+        python, wrong = PYTHON, None
+        BARE["PYTHONPATH"] = str(ROOT / "python")
+    else:
+        print(f"{'not ok' if wrong else 'ok'} 1 - pip install .", flush=True)
+    failed = bool(wrong)
+    detail = wrong or ""
+    for number, (name, program) in enumerate(PROGRAMS.items(), 2):
+        print("".join(f"# {line}\n" for line in detail.splitlines()), end="")
+        missing, detail = lacking(name), ""
+        if missing:
+            print(f"ok {number} - {name} # SKIP no {missing}", flush=True)
+            continue
+        good, said = run(python, program)
+        detail, failed = "" if good else said, failed or not good
+        print(f"{'ok' if good else 'not ok'} {number} - {name}", flush=True)
+    print("".join(f"# {line}\n" for line in detail.splitlines()), end="")
+    return 1 if failed else 0
+
+
+sys.exit(main())
