@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/nearest.h"
 #include "base/version.h"
 #include "cli/cli.h"
@@ -20,7 +21,8 @@
 #include "os/run/signals.h"
 
 /* Half of it is the most that any command was seen to take. */
-#define STACK_LEAST (256u << 10)
+#define STACK_LEAST  (256u << 10)
+#define MEMORY_LEAST (1u << 20)
 
 #define POSITIONAL(bit, ...)                                                   \
     {                                                                          \
@@ -240,9 +242,15 @@ static bool stack_suffices(const struct cli *cli)
     return false;
 }
 
+/* libcrypto crashes, rather than fails, if memory runs out when it first makes
+ * its tables; so what they take is looked for first. */
 static bool memory_suffices(const struct cli *cli)
 {
-    if (hash_ready())
+    void *spare = mem_new(1, MEMORY_LEAST);
+    const bool enough = spare != NULL;
+
+    mem_free(spare);
+    if (enough && hash_ready())
         return true;
     (void)say_error(cli, EXIT_FAILED,
                     "there is not enough memory to start (ulimit -v)");
