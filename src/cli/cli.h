@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "cli/options/options.h"
+#include "node/host/answer.h" /* json_number */
 
 #define EXIT_DONE      0
 #define EXIT_FAILED    1
@@ -92,8 +93,6 @@ __attribute__((format(printf, 2, 3))) void say_note(const struct cli *cli,
 void tell_note(void *context, const char *sentence);
 /* Print the object on standard output and let go of it. */
 void say_json(json_t *object);
-/* A number, or null for NaN and infinities, which JSON lacks. */
-json_t *json_number(double value);
 
 /* --print-config. */
 void config_print(const struct cli *cli);

@@ -272,29 +272,46 @@ static void put_npy(struct page *page, const struct model_file *model)
     page_close(&head);
 }
 
+static int page_take(const char *bytes, size_t size, void *page)
+{
+    page_add(page, bytes, size);
+    return 0;
+}
+
+/* Their numbers, with blanks between them; NULL: there are none. */
+static char *labels_text(const struct model_file *model, struct page *page)
+{
+    for (uint32_t k = 0; k < model->classes; k++)
+        page_put(page, "%s%.17g", k == 0 ? "" : " ", model->label[k]);
+    page_add(page, "", 1);
+    return model->classes > 0 && !page->failed ? page->data : NULL;
+}
+
 /* u64 length, JSON padded to 8 bytes, data. */
 static void put_safetensors(struct page *page, const struct model_file *model)
 {
-    struct page head = {0};
+    struct page head = {0}, labels = {0};
     uint8_t length[8];
     struct writer out = writer_on(length, sizeof length);
+    json_t *const said = json_pack(
+        "{s:{s:s, s:s, s:s*}, s:{s:s, s:[II], s:[iI]}}", "__metadata__", "kind",
+        model_ops(model->kind)->name, "intercept",
+        model->intercept ? "yes" : "no", "labels", labels_text(model, &labels),
+        "weight", "dtype", "F64", "shape", (json_int_t)model->outputs,
+        (json_int_t)model_file_weights(model), "data_offsets", 0,
+        (json_int_t)(numbers(model) * sizeof(double)));
 
-    page_put(&head, "{\"__metadata__\":{\"kind\":\"%s\",\"intercept\":\"%s\"",
-             model_ops(model->kind)->name, model->intercept ? "yes" : "no");
-    for (uint32_t k = 0; k < model->classes; k++)
-        page_put(&head, "%s%.17g", k == 0 ? ",\"labels\":\"" : " ",
-                 model->label[k]);
-    page_put(&head,
-             "%s},\"weight\":{\"dtype\":\"F64\",\"shape\":[%u,%u],"
-             "\"data_offsets\":[0,%zu]}}",
-             model->classes > 0 ? "\"" : "", model->outputs,
-             model_file_weights(model), numbers(model) * sizeof(double));
+    page->failed =
+        page->failed || said == NULL || labels.failed ||
+        json_dump_callback(said, page_take, &head, JSON_COMPACT) != 0;
     pad(&head, 0, TENSOR_ALIGN);
     put_u64(&out, head.size);
     page_add(page, length, sizeof length);
     page_add(page, head.data, head.size);
     put_doubles(page, model->w, numbers(model));
     page->failed = page->failed || head.failed;
+    json_decref(said);
+    page_close(&labels);
     page_close(&head);
 }
 

@@ -5,15 +5,12 @@
  */
 #include "cli/report/trace_file.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-#define LINE_SIZE   1024u
 #define EXTRAS_MAX  64u    /* Pieces beyond its own that a worker was given. */
 #define LANES_MAX   10240u /* As many as there can be workers. */
 #define COORDINATOR 0
@@ -37,20 +34,24 @@ struct trace_lane {
 
 /* --- the text ------------------------------------------------------------ */
 
-__attribute__((format(printf, 2, 3))) static void add(struct trace_file *file,
-                                                      const char *format, ...)
+static int write_some(const char *bytes, size_t size, void *context)
 {
-    char line[LINE_SIZE];
-    va_list args;
-    int size;
+    const struct trace_file *const file = context;
 
-    va_start(args, format);
-    size = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (size < 0 || (size_t)size >= sizeof line)
-        return; /* Nothing we write is that long. */
+    output_write(file->out, bytes, size);
+    return 0;
+}
+
+/* Lets go of the event. */
+static void add(struct trace_file *file, json_t *event)
+{
+    if (event == NULL)
+        return; /* Out of memory, or a name that is no text: one event less. */
     output_write(file->out, file->events == 0 ? "[\n" : ",\n", 2);
-    output_write(file->out, line, (size_t)size);
+    (void)json_dump_callback(event, write_some, file,
+                             JSON_COMPACT | JSON_ENSURE_ASCII |
+                                 JSON_REAL_PRECISION(17));
+    json_decref(event);
     file->events++;
 }
 
@@ -61,53 +62,52 @@ static int64_t when(const struct trace_file *file, time_us at)
     return at > file->base ? at - file->base : 0;
 }
 
-/* Names are [A-Za-z0-9._-] on the wire; this file does not rely on it. */
-static const char *plain(const char *name, char out[NAME_SIZE])
+static void name_it(struct trace_file *file, const char *what, uint32_t pid,
+                    uint32_t tid, json_t *args)
 {
-    size_t i = 0;
-
-    for (; name[i] != '\0' && i + 1 < NAME_SIZE; i++)
-        out[i] = name[i] < ' ' || name[i] == '"' || name[i] == '\\' ||
-                         (unsigned char)name[i] > '~'
-                     ? '?'
-                     : name[i];
-    out[i] = '\0';
-    return out;
+    add(file,
+        json_pack("{s:s, s:s, s:I, s:I, s:o}", "ph", "M", "name", what, "pid",
+                  (json_int_t)pid, "tid", (json_int_t)tid, "args", args));
 }
 
 static void name_process(struct trace_file *file, uint32_t pid,
                          const char *name)
 {
-    char text[NAME_SIZE];
-
-    add(file,
-        "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu32
-        ",\"tid\":0,\"args\":{\"name\":\"%s\"}}",
-        pid, plain(name, text));
-    add(file,
-        "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%" PRIu32
-        ",\"tid\":0,\"args\":{\"sort_index\":%" PRIu32 "}}",
-        pid, pid);
+    name_it(file, "process_name", pid, 0, json_pack("{s:s}", "name", name));
+    name_it(file, "process_sort_index", pid, 0,
+            json_pack("{s:I}", "sort_index", (json_int_t)pid));
 }
 
 static void name_thread(struct trace_file *file, uint32_t pid, uint32_t tid,
                         const char *name)
 {
-    add(file,
-        "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%" PRIu32
-        ",\"tid\":%" PRIu32 ",\"args\":{\"name\":\"%s\"}}",
-        pid, tid, name);
+    name_it(file, "thread_name", pid, tid, json_pack("{s:s}", "name", name));
+}
+
+/* A moment; `scope`: "p" of a process, "t" of one of its tracks. */
+static void moment(struct trace_file *file, const char *scope, const char *name,
+                   uint32_t pid, time_us at, json_t *args)
+{
+    add(file, json_pack("{s:s, s:s, s:s, s:I, s:i, s:I, s:o}", "ph", "i", "s",
+                        scope, "name", name, "pid", (json_int_t)pid, "tid", 0,
+                        "ts", (json_int_t)when(file, at), "args", args));
 }
 
 static void instant(struct trace_file *file, uint32_t pid,
                     const struct trace *trace)
 {
-    add(file,
-        "{\"ph\":\"i\",\"s\":\"p\",\"name\":\"%s\",\"pid\":%" PRIu32
-        ",\"tid\":0,\"ts\":%" PRId64 ",\"args\":{\"step\":%" PRIu32
-        ",\"a\":%" PRIu64 "}}",
-        trace_name(trace->kind), pid, when(file, trace->now), trace->key.step,
-        trace->a);
+    moment(file, "p", trace_name(trace->kind), pid, trace->now,
+           json_pack("{s:I, s:I}", "step", (json_int_t)trace->key.step, "a",
+                     (json_int_t)trace->a));
+}
+
+static void span(struct trace_file *file, const char *name, uint32_t pid,
+                 uint32_t tid, time_us from, time_us took, json_t *args)
+{
+    add(file, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "ph", "X",
+                        "name", name, "pid", (json_int_t)pid, "tid",
+                        (json_int_t)tid, "ts", (json_int_t)when(file, from),
+                        "dur", (json_int_t)took, "args", args));
 }
 
 /* --- lanes --------------------------------------------------------------- */
@@ -226,12 +226,12 @@ static void close_round(struct trace_file *file, time_us now)
 {
     if (file->round_at == TIME_NEVER)
         return;
-    add(file,
-        "{\"ph\":\"X\",\"name\":\"round\",\"pid\":0,\"tid\":0,\"ts\":%" PRId64
-        ",\"dur\":%" PRId64 ",\"args\":{\"step\":%" PRIu32 ",\"round\":%" PRIu32
-        ",\"attempt\":%" PRIu32 ",\"view\":%" PRIu64 "}}",
-        when(file, file->round_at), now - file->round_at, file->key.step,
-        file->key.round, file->key.attempt, file->key.view);
+    span(file, "round", COORDINATOR, TRACK_STEPS, file->round_at,
+         now - file->round_at,
+         json_pack("{s:I, s:I, s:I, s:I}", "step", (json_int_t)file->key.step,
+                   "round", (json_int_t)file->key.round, "attempt",
+                   (json_int_t)file->key.attempt, "view",
+                   (json_int_t)file->key.view));
     round_ended(file, file->key.step, now);
     file->round_at = TIME_NEVER;
 }
@@ -249,18 +249,17 @@ static void commit(struct trace_file *file, const struct trace *trace)
 {
     close_round(file, trace->now);
     if (file->step_at != TIME_NEVER)
-        add(file,
-            "{\"ph\":\"X\",\"name\":\"step\",\"pid\":0,\"tid\":0,\"ts\":"
-            "%" PRId64 ",\"dur\":%" PRId64 ",\"args\":{\"step\":%" PRIu32
-            ",\"class\":%" PRIu64 ",\"chunks\":%" PRIu64 "}}",
-            when(file, file->step_at), trace->now - file->step_at,
-            trace->key.step, trace->a, trace->b);
+        span(file, "step", COORDINATOR, TRACK_STEPS, file->step_at,
+             trace->now - file->step_at,
+             json_pack("{s:I, s:I, s:I}", "step", (json_int_t)trace->key.step,
+                       "class", (json_int_t)trace->a, "chunks",
+                       (json_int_t)trace->b));
     file->step_at = TIME_NEVER;
     if (isfinite(trace->value))
-        add(file,
-            "{\"ph\":\"C\",\"name\":\"loss\",\"pid\":0,\"ts\":%" PRId64
-            ",\"args\":{\"loss\":%.17g}}",
-            when(file, trace->now), trace->value);
+        add(file, json_pack("{s:s, s:s, s:i, s:I, s:{s:f}}", "ph", "C", "name",
+                            "loss", "pid", COORDINATOR, "ts",
+                            (json_int_t)when(file, trace->now), "args", "loss",
+                            trace->value));
 }
 
 static uint32_t track_of(enum stint_kind kind)
@@ -313,15 +312,10 @@ static void stint_event(struct trace_file *file, uint32_t pid,
                            : stint_name(stint->kind);
 
     file->lost += trace->a;
-    add(file,
-        "{\"ph\":\"X\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-        ",\"ts\":%" PRId64 ",\"dur\":%" PRId64 ",\"args\":{\"step\":%" PRIu32
-        ",\"piece\":%" PRIu32 "%s%s%s}}",
-        name, pid, track_of(stint->kind), when(file, stint->began),
-        stint->took_us, stint->step, stint->piece,
-        stint->kind == STINT_CANCELLED && extra != NULL ? ",\"was\":\"" : "",
-        stint->kind == STINT_CANCELLED && extra != NULL ? extra : "",
-        stint->kind == STINT_CANCELLED && extra != NULL ? "\"" : "");
+    span(file, name, pid, track_of(stint->kind), stint->began, stint->took_us,
+         json_pack("{s:I, s:I, s:s*}", "step", (json_int_t)stint->step, "piece",
+                   (json_int_t)stint->piece, "was",
+                   stint->kind == STINT_CANCELLED ? extra : NULL));
     if (stint->kind == STINT_CANCELLED)
         note_stop(file, stint);
 }
@@ -337,11 +331,10 @@ static void clock_event(struct trace_file *file, uint32_t pid,
         (lane->clock_error_us >= 0 && error >= lane->clock_error_us))
         return;
     lane->clock_error_us = error;
-    add(file,
-        "{\"ph\":\"i\",\"s\":\"t\",\"name\":\"clock\",\"pid\":%" PRIu32
-        ",\"tid\":0,\"ts\":%" PRId64 ",\"args\":{\"ahead_us\":%" PRId64
-        ",\"error_us\":%" PRId64 "}}",
-        pid, when(file, trace->now), trace->pulse.ahead_us, error);
+    moment(file, "t", "clock", pid, trace->now,
+           json_pack("{s:I, s:I}", "ahead_us",
+                     (json_int_t)trace->pulse.ahead_us, "error_us",
+                     (json_int_t)error));
     file->clock_error_us = -1;
     for (uint32_t i = 0; i < file->lane_count; i++) {
         if (file->lanes[i].clock_error_us > file->clock_error_us)
@@ -433,13 +426,13 @@ enum err trace_file_close(struct trace_file *file, struct why *why)
 
     if (out == NULL)
         return ERR_OK;
-    add(file,
-        "{\"ph\":\"M\",\"name\":\"muster\",\"pid\":0,\"tid\":0,\"args\":{"
-        "\"stints_lost\":%" PRIu64 ",\"clock_error_us\":%" PRId64
-        ",\"cancels\":%" PRIu64 ",\"cancel_to_stop_median_us\":%" PRId64
-        ",\"cancel_to_stop_max_us\":%" PRId64 "}}",
-        file->lost, file->clock_error_us, file->stops.count,
-        trace_stops_median(&file->stops), file->stops.max_us);
+    name_it(file, "muster", COORDINATOR, TRACK_STEPS,
+            json_pack("{s:I, s:I, s:I, s:I, s:I}", "stints_lost",
+                      (json_int_t)file->lost, "clock_error_us",
+                      (json_int_t)file->clock_error_us, "cancels",
+                      (json_int_t)file->stops.count, "cancel_to_stop_median_us",
+                      (json_int_t)trace_stops_median(&file->stops),
+                      "cancel_to_stop_max_us", (json_int_t)file->stops.max_us));
     output_write(out, "\n]\n", 3);
     file->out = NULL;
     mem_free(file->lanes);

@@ -72,8 +72,3 @@ void say_json(json_t *object)
     (void)fputc('\n', stdout);
     json_decref(object);
 }
-
-json_t *json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/link/greeting.h"
+#include "node/host/answer.h"
 #include "node/host/farewell.h"
 #include "node/host/reject_log.h"
 #include "node/owners/owner.h"
@@ -358,19 +359,14 @@ static void answer(struct roll *roll, struct owner *owner,
     struct msg msg = {.kind = MSG_STATUS};
     char text[PLAIN_BYTES / 2];
 
-    if (stop && !allowed)
-        (void)snprintf(text, sizeof text,
-                       "{\"error\":\"only the cluster token may stop a run; "
-                       "give that one with --token-file\"}");
-    else if (stop)
-        (void)snprintf(text, sizeof text, "{\"stopping\":true,\"step\":0}");
-    else
-        (void)snprintf(text, sizeof text,
-                       "{\"step\":0,\"phase\":\"waiting for owners\","
-                       "\"files\":%u,\"wanted\":%u,\"workers\":[]}",
-                       owners_parts(roll->owners), roll->options.count);
+    msg.status.size = answer_write(
+        stop ? answer_stop(allowed, 0)
+             : json_pack("{s:i, s:s, s:I, s:I, s:[]}", "step", 0, "phase",
+                         "waiting for owners", "files",
+                         (json_int_t)owners_parts(roll->owners), "wanted",
+                         (json_int_t)roll->options.count, "workers"),
+        text, sizeof text);
     msg.status.text = text;
-    msg.status.size = strlen(text);
     say_plainly(link, &msg);
     drop(roll, owner);
     link_close(link);

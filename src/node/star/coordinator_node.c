@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/link/greeting.h"
+#include "node/host/answer.h"
 #include "node/host/farewell.h"
 #include "node/host/reject_log.h"
 #include "node/host/result_file.h"
@@ -224,21 +225,6 @@ static void relay(struct node *node, struct session *session,
     feed(node, &event);
 }
 
-static size_t answer_stop(const struct node *node, bool allowed, char *text,
-                          size_t capacity)
-{
-    int size;
-
-    if (allowed)
-        size = snprintf(text, capacity, "{\"stopping\":true,\"step\":%u}",
-                        node->core.trainer.optim.step);
-    else
-        size = snprintf(text, capacity,
-                        "{\"error\":\"only the cluster token may stop a "
-                        "run; give that one with --token-file\"}");
-    return (size_t)size;
-}
-
 static time_us deaf(void *context, uint32_t link)
 {
     const struct node *node = context;
@@ -246,18 +232,6 @@ static time_us deaf(void *context, uint32_t link)
     const struct session *session = node->sessions[via > 0 ? via - 1 : link];
 
     return session == NULL ? 0 : link_deaf_us(session->link);
-}
-
-static size_t answer_why(struct node *node, char *text, size_t capacity)
-{
-    size_t size = 0;
-
-    if (why_slow_json(&node->core, clock_now_us(), deaf, node, text, capacity,
-                      &size) == ERR_OK)
-        return size;
-    return (size_t)snprintf(text, capacity,
-                            "{\"error\":\"the coordinator is out of "
-                            "memory\"}");
 }
 
 static void answer(struct node *node, struct session *session,
@@ -268,14 +242,16 @@ static void answer(struct node *node, struct session *session,
     const bool stop = ask->what == ASK_STOP;
     const bool allowed = link_may_be(session->link, TOKEN_CLUSTER);
     struct msg msg = {.kind = MSG_STATUS, .status = {.text = text}};
+    json_t *said;
 
     if (stop)
-        msg.status.size = answer_stop(node, allowed, text, sizeof text);
+        said = answer_stop(allowed, node->core.trainer.optim.step);
     else if (ask->what == ASK_WHY)
-        msg.status.size = answer_why(node, text, sizeof text);
+        said =
+            why_slow_json(&node->core, clock_now_us(), deaf, node, sizeof text);
     else
-        msg.status.size =
-            status_json(&node->core, clock_now_us(), text, sizeof text);
+        said = status_json(&node->core, clock_now_us(), sizeof text);
+    msg.status.size = answer_write(said, text, sizeof text);
     if (stop && allowed)
         feed(node, &event);
     (void)!session_send(session, &node->posting, &node->envelope, &msg);

@@ -4,14 +4,15 @@
 #ifndef NODE_STATUS_H
 #define NODE_STATUS_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "core/star/coordinator.h"
 
-/* Writes at most `capacity` bytes of valid JSON, without a NUL; workers that
- * do not fit are counted in "more".  Returns the bytes written. */
-size_t status_json(const struct coordinator *coordinator, time_us now,
-                   char *text, size_t capacity);
+/* For an answer of `capacity` bytes: workers that do not fit are counted in
+ * "more".  NULL: out of memory. */
+json_t *status_json(const struct coordinator *coordinator, time_us now,
+                    size_t capacity);
 
 const char *status_state_name(const struct member *member);
 /* How long this step has waited for the worker, in seconds, and why. */

@@ -13,12 +13,10 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "node/host/text.h"
+#include "node/host/answer.h"
 #include "node/star/status.h"
 
 #define DEAF_US       (200 * MS_US) /* Acknowledgements may be late on purpose. */
-#define TAIL_BYTES    64u
-#define WORKER_BYTES  512u /* The most one worker takes. */
 #define SENTENCE_SIZE 192u
 
 struct suspect {
@@ -138,23 +136,19 @@ static void judge_silent(const struct coordinator *c, struct suspect *one,
                           "stands still");
 }
 
-static void add_one(struct text *text, const struct coordinator *c,
-                    const struct suspect *one, time_us now, bool first)
+static json_t *one_json(const struct coordinator *c, const struct suspect *one,
+                        time_us now)
 {
     const char *unused;
+    const double factor = one->verdict.factor;
 
-    text_add(text, "%s{\"name\":\"%s\",\"state\":\"%s\",\"behind_s\":%.6f,",
-             first ? "" : ",", one->member->name,
-             status_state_name(one->member),
-             status_behind(c, one->member, now, &unused));
-    text_add(text, "\"cause\":\"%s\",", slow_cause_name(one->verdict.cause));
-    if (one->member->via > 0)
-        text_add(text, "\"relay\":\"%s\",", member_relay(c, one->member));
-    if (one->verdict.factor > 0)
-        text_add(text, "\"factor\":%.4g,", one->verdict.factor);
-    else
-        text_add(text, "\"factor\":null,");
-    text_add(text, "\"why\":\"%s\"}", one->why);
+    return json_pack("{s:s, s:s, s:f, s:s, s:s*, s:o, s:s}", "name",
+                     one->member->name, "state", status_state_name(one->member),
+                     "behind_s", status_behind(c, one->member, now, &unused),
+                     "cause", slow_cause_name(one->verdict.cause), "relay",
+                     one->member->via > 0 ? member_relay(c, one->member) : NULL,
+                     "factor", factor > 0 ? json_number(factor) : json_null(),
+                     "why", one->why);
 }
 
 static int slowest_first(const void *a, const void *b)
@@ -203,52 +197,42 @@ static enum err judge_all(struct suspect *all, uint32_t count)
     return room ? ERR_OK : ERR_NOMEM;
 }
 
-static void write_all(const struct coordinator *c, time_us now,
-                      const struct suspect *all, uint32_t count,
-                      struct text *out)
+static json_t *all_json(const struct coordinator *c, time_us now,
+                        const struct suspect *all, uint32_t count,
+                        size_t capacity)
 {
-    uint32_t shown = 0;
+    struct answer_list workers = answer_list_new(capacity);
 
-    text_add(out,
-             "{\"step\":%" PRIu32 ",\"steps\":%" PRIu32 ",\"phase\":\"%s\",",
-             c->trainer.optim.step, c->options.optim.steps,
-             coordinator_phase_name(c->phase));
-    text_add(out, "\"workers\":[");
-    while (shown < count &&
-           out->capacity - out->size >= WORKER_BYTES + TAIL_BYTES) {
-        add_one(out, c, &all[shown], now, shown == 0);
-        shown++;
-    }
-    text_add(out, "],\"more\":%" PRIu32 "}", count - shown);
+    for (uint32_t i = 0; i < count; i++)
+        answer_list_add(&workers, one_json(c, &all[i], now));
+    return json_pack("{s:I, s:I, s:s, s:o, s:I}", "step",
+                     (json_int_t)c->trainer.optim.step, "steps",
+                     (json_int_t)c->options.optim.steps, "phase",
+                     coordinator_phase_name(c->phase), "workers",
+                     workers.entries, "more", (json_int_t)workers.more);
 }
 
-enum err why_slow_json(const struct coordinator *coordinator, time_us now,
-                       why_deaf deaf, void *context, char *text,
-                       size_t capacity, size_t *size)
+json_t *why_slow_json(const struct coordinator *coordinator, time_us now,
+                      why_deaf deaf, void *context, size_t capacity)
 {
     const struct coordinator *c = coordinator;
     struct suspect *all = mem_new(c->members_max, sizeof *all);
-    struct text out = {.capacity = capacity};
+    json_t *answer = NULL;
     uint32_t count;
-    enum err err;
 
-    CHECK(capacity >= 1024);
-    out.to = text;
     if (all == NULL)
-        return ERR_NOMEM;
+        return NULL;
     count = list_members(c, all);
-    err = judge_all(all, count);
-    for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
-        if (all[i].member->suspect)
-            judge_silent(c, &all[i], deaf(context, all[i].link), now);
-        else
-            say(&all[i]);
-    }
-    if (err == ERR_OK) {
+    if (judge_all(all, count) == ERR_OK) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (all[i].member->suspect)
+                judge_silent(c, &all[i], deaf(context, all[i].link), now);
+            else
+                say(&all[i]);
+        }
         qsort(all, count, sizeof *all, slowest_first);
-        write_all(c, now, all, count, &out);
-        *size = out.size;
+        answer = all_json(c, now, all, count, capacity);
     }
     mem_free(all);
-    return err;
+    return answer;
 }

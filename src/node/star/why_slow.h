@@ -4,6 +4,7 @@
 #ifndef NODE_WHY_SLOW_H
 #define NODE_WHY_SLOW_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,10 +15,9 @@
  * was sent; 0 = it has. */
 typedef time_us (*why_deaf)(void *context, uint32_t link);
 
-/* Writes at most `capacity` bytes of valid JSON, without a NUL, the slowest
- * first; those that do not fit are counted in "more".  ERR_NOMEM. */
-MUST_CHECK enum err why_slow_json(const struct coordinator *coordinator,
-                                  time_us now, why_deaf deaf, void *context,
-                                  char *text, size_t capacity, size_t *size);
+/* For an answer of `capacity` bytes, the slowest first; those that do not fit
+ * are counted in "more".  NULL: out of memory. */
+json_t *why_slow_json(const struct coordinator *coordinator, time_us now,
+                      why_deaf deaf, void *context, size_t capacity);
 
 #endif /* NODE_WHY_SLOW_H */

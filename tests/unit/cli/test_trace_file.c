@@ -212,7 +212,7 @@ static void test_hostile_names(void **state)
     assert_string_equal(
         json_string_value(json_object_get(
             json_object_get(event(all, "process_name", 1), "args"), "name")),
-        "?},{?a?<script>");
+        "\"},{\\a\n<script>");
     json_decref(all);
 }
 
