@@ -225,8 +225,8 @@ static void note_answer(struct coordinator *c, uint32_t link, uint32_t chunks,
     const struct member *member = &c->members[link];
 
     if (member->state == MEMBER_ACTIVE)
-        adapt_answer(&c->adapt, member->slot, c->now, chunks, compute_us,
-                     member->outstanding > 0);
+        adapt_answer(&c->recoding.adapt, member->slot, c->now, chunks,
+                     compute_us, member->outstanding > 0);
 }
 
 /* An answer in bound: merged, or kept to be compared. */

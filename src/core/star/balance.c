@@ -226,7 +226,7 @@ static void refit(struct coordinator *c, struct actions *actions)
                        exactness_name(c->code.exactness));
         return;
     }
-    c->refit = true;
+    c->recoding.refit = true;
     begin_anew(c, actions);
 }
 
@@ -280,7 +280,7 @@ void balance_round(struct coordinator *c, struct actions *actions)
         return;
     }
     if (refusals_block(c)) {
-        c->refit = true;
+        c->recoding.refit = true;
         begin_anew(c, actions);
         return;
     }

@@ -208,7 +208,7 @@ static void note_round(struct coordinator *c)
         return;
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         c->slot_alive[slot] = c->slot_link[slot] != LINK_NONE;
-    adapt_end(&c->adapt, c->now, c->slot_alive);
+    adapt_end(&c->recoding.adapt, c->now, c->slot_alive);
 }
 
 /* On to the next question, or out. */
@@ -308,8 +308,8 @@ void commit_round(struct coordinator *c, struct actions *actions)
     note_round(c);
     refusals_settle(c, actions);
     call_off(c, actions);
-    c->halfway = product_on(c) && !c->halfway;
-    if (!c->halfway) {
+    c->halves.halfway = product_on(c) && !c->halves.halfway;
+    if (!c->halves.halfway) {
         commit_next(c, trainer_feed(&c->trainer, &out), actions);
         return;
     }
@@ -463,7 +463,8 @@ void commit_abandon(struct coordinator *c, struct actions *actions)
 
 void commit_advance(struct coordinator *c, struct actions *actions)
 {
-    const bool boundary = trainer_at_boundary(&c->trainer) && !c->halfway;
+    const bool boundary =
+        trainer_at_boundary(&c->trainer) && !c->halves.halfway;
 
     if (c->gave_up != ERR_OK || (c->stopping && (boundary || c->alive == 0)) ||
         trainer_done(&c->trainer)) {

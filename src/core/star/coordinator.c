@@ -134,10 +134,10 @@ static enum err make_vectors(struct coordinator *c)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
-    c->scores =
-        mem_new(job->products ? block_pad(job->rows) : 0, sizeof *c->scores);
+    c->halves.scores = mem_new(job->products ? block_pad(job->rows) : 0,
+                               sizeof *c->halves.scores);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
-    return c->scores == NULL || c->gradient == NULL ? ERR_NOMEM : ERR_OK;
+    return c->halves.scores == NULL || c->gradient == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 bool coordinator_promises_bits(const struct coordinator *c)
@@ -162,8 +162,8 @@ static void resume_code(struct coordinator *c,
          journal->stragglers == c->options.code.stragglers) ||
         preset_spec(&options, &spec, NULL) != ERR_OK)
         return;
-    c->wanted = spec;
-    c->wanted_slots = journal->planned;
+    c->recoding.wanted = spec;
+    c->recoding.wanted_slots = journal->planned;
 }
 
 static enum err resume(struct coordinator *c, const struct recovery *recovery,
@@ -235,8 +235,8 @@ enum err coordinator_init(struct coordinator *coordinator,
                                              options->leaves_max +
                                              options->home_count,
                               .gather_for = options->slots,
-                              .wanted = options->code,
-                              .wanted_slots = options->slots};
+                              .recoding.wanted = options->code,
+                              .recoding.wanted_slots = options->slots};
     err = make_trainer(c);
     c->options.job.local = options->optim.kind == OPTIM_AVERAGE
                                ? options->optim.local
@@ -250,8 +250,8 @@ enum err coordinator_init(struct coordinator *coordinator,
     if (err == ERR_OK)
         err = peers_room(c);
     if (err == ERR_OK && options->adapt)
-        err = adapt_init(&c->adapt, options->job.chunks, options->worst,
-                         options->drill);
+        err = adapt_init(&c->recoding.adapt, options->job.chunks,
+                         options->worst, options->drill);
     if (err == ERR_OK && recovery != NULL && recovery->found)
         err = resume(c, recovery, why);
     if (err == ERR_NOMEM)
@@ -263,8 +263,8 @@ enum err coordinator_init(struct coordinator *coordinator,
 
 static void free_retired(struct coordinator *c)
 {
-    while (c->retired_count > 0)
-        mem_free(c->retired[--c->retired_count]);
+    while (c->items.retired_count > 0)
+        mem_free(c->items.retired[--c->items.retired_count]);
 }
 
 void coordinator_close(struct coordinator *coordinator)
@@ -281,7 +281,7 @@ void coordinator_close(struct coordinator *coordinator)
     homes_close(c);
     peers_close(c);
     code_close(&c->code);
-    adapt_close(&c->adapt);
+    adapt_close(&c->recoding.adapt);
     trainer_close(&c->trainer);
     tally_close(&c->total);
     tally_close(&c->arrived);
@@ -296,13 +296,13 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->slot_age);
     mem_free(c->slot_early);
     mem_free(c->decode);
-    mem_free(c->scores);
+    mem_free(c->halves.scores);
     mem_free(c->gradient);
     mem_free(c->pieces);
     mem_free(c->assignees);
     mem_free(c->piece_in);
     mem_free(c->ids);
-    mem_free(c->items);
+    mem_free(c->items.list);
     mem_free(c->rows);
     *c = (struct coordinator){0};
 }
@@ -499,8 +499,8 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 static time_us next_tick(const struct coordinator *c)
 {
     /* In a round only thieves gain by it; others wait for an event. */
-    const bool calm =
-        c->phase == COORDINATOR_ROUND && c->wanted.schedule != SCHED_STEAL;
+    const bool calm = c->phase == COORDINATOR_ROUND &&
+                      c->recoding.wanted.schedule != SCHED_STEAL;
     const time_us tick = c->now + (calm ? WATCH_US : TICK_US);
     const time_us watch = c->looked_at + WATCH_US;
 
@@ -511,8 +511,8 @@ static time_us next_tick(const struct coordinator *c)
 
 static time_us next_time(const struct coordinator *c)
 {
-    const bool ticking =
-        c->options.job.beat_us > 0 || c->wanted.schedule == SCHED_STEAL;
+    const bool ticking = c->options.job.beat_us > 0 ||
+                         c->recoding.wanted.schedule == SCHED_STEAL;
 
     if (c->phase == COORDINATOR_DONE || c->phase == COORDINATOR_FAILED)
         return TIME_NEVER;
@@ -600,7 +600,7 @@ void coordinator_step(struct coordinator *coordinator,
     CHECK(event->now >= c->now);
     c->now = event->now;
     c->backlog = event->backlog > 0;
-    c->items_used = 0;
+    c->items.used = 0;
     ledger_turn(&c->trainer.ledger);
     free_retired(c);
     dispatch(c, event, actions);

@@ -111,6 +111,12 @@ struct offender {
     bool banned;
 };
 
+/* src/core/star/trust.c. */
+struct trust {
+    struct offender offenders[OFFENDERS_MAX];
+    uint32_t count;
+};
+
 /* One worker's answer to a piece that is compared. */
 struct vote {
     char name[NAME_SIZE];
@@ -250,6 +256,32 @@ struct refusals {
     size_t count;
 };
 
+/* A gradient on coded data takes two rounds: src/core/star/products.c. */
+struct halves {
+    double *scores; /* X w, then its slopes ... */
+    double loss;    /* ... and loss. */
+    bool halfway;   /* They are there: BACK is next. */
+};
+
+/* Message bodies of one event. */
+struct item_room {
+    struct item *list;
+    uint32_t used, capacity;
+    void *retired[RETIRED_MAX]; /* Of an older code, still in messages. */
+    uint32_t retired_count;
+};
+
+/* Which code the next view may have: src/core/star/view.c. */
+struct recoding {
+    struct code_spec wanted;   /* Asked for, or changed to ... */
+    uint32_t wanted_slots;     /* ... made for so many. */
+    struct adapt adapt;        /* Off unless options.adapt. */
+    bool due;                  /* A change is, at this boundary: */
+    struct plan_choice change; /* ... why. */
+    bool refit; /* A code for the living, whatever the one at hand could still
+                   do. */
+};
+
 struct piece_state {
     bool in;
     uint32_t assignee_count;
@@ -309,18 +341,11 @@ struct coordinator {
     time_us gather_until;
     struct holder *holders; /* PEER_HOLDERS for each chunk; NULL: no peers. */
     uint32_t peer_ids;      /* Given out. */
-    struct offender offenders[OFFENDERS_MAX];
-    uint32_t offender_count;
+    struct trust trust;
 
-    struct code_spec wanted;   /* The code asked for, or changed to ... */
-    uint32_t wanted_slots;     /* ... made for so many. */
-    struct adapt adapt;        /* Off unless options.adapt. */
-    bool recode;               /* A change is due at this boundary: */
-    struct plan_choice change; /* ... why. */
+    struct recoding recoding;
     struct code code;
     bool code_built;
-    bool refit; /* The next view has a code for the living, whatever the one at
-                   hand could still do. */
     struct homes homes;  /* Of private data. */
     uint32_t *slot_link; /* Slot -> link, or LINK_NONE. */
     uint64_t view;
@@ -340,9 +365,7 @@ struct coordinator {
     uint32_t row_dims;       /* Of a coded answer in this round. */
     double *rows;            /* Coded answers, folded if the code allows it
                                 (code.h): vectors of row_dims + 1. */
-    double *scores;          /* Codes of data: X w, then its slopes ... */
-    double scores_loss;      /* ... and loss. */
-    bool halfway;            /* They are there: BACK is next. */
+    struct halves halves;    /* Codes of data. */
     double *gradient;
     double *decode; /* Weights of the slots' rows. */
     struct piece_state *pieces;
@@ -364,10 +387,7 @@ struct coordinator {
     uint32_t *ids;      /* Scratch for code_work. */
     uint32_t *answerer; /* Scratch of a SUM: links, ANSWERS_MAX of them, ... */
     struct trace_answer *merged; /* ... and what its TRACE_SUM tells. */
-    struct item *items; /* Message bodies of one step; reset by step. */
-    uint32_t items_used, items_capacity;
-    void *retired[RETIRED_MAX]; /* Items of an older code, still in messages. */
-    uint32_t retired_count;
+    struct item_room items;
     struct refusals refusals;
     bool round_waits; /* ... for the hash of the weights, and could end. */
     time_us step_began_at;

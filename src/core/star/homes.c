@@ -43,7 +43,7 @@ enum err homes_room(struct coordinator *c)
     }
     homes->code = (struct code_homes){
         .count = count, .chunk = homes->chunk, .slot = homes->slot};
-    c->wanted.homes = &homes->code;
+    c->recoding.wanted.homes = &homes->code;
     return ERR_OK;
 }
 

@@ -41,7 +41,7 @@ bool product_on(const struct coordinator *c)
 
 uint32_t product_round(const struct coordinator *c)
 {
-    return product_on(c) ? 2 * c->trainer.optim.round + c->halfway
+    return product_on(c) ? 2 * c->trainer.optim.round + c->halves.halfway
                          : c->trainer.optim.round;
 }
 
@@ -52,9 +52,9 @@ void product_open(struct coordinator *c)
 
     CHECK(c->what.kind == EVALUATE_GRADIENT);
     CHECK(c->code.piece_count == c->code.parts);
-    if (c->halfway)
-        c->what.w = c->scores;
-    c->what.kind = c->halfway ? EVALUATE_BACK : EVALUATE_SCORES;
+    if (c->halves.halfway)
+        c->what.w = c->halves.scores;
+    c->what.kind = c->halves.halfway ? EVALUATE_BACK : EVALUATE_SCORES;
     c->row_dims = block_out(&shape, c->what.kind);
 }
 
@@ -116,9 +116,9 @@ static enum err decode_parts(struct coordinator *c, double *residual)
         const struct piece *piece = &c->code.pieces[part];
         uint32_t first = block_first_row(&shape, piece->first);
         uint32_t end = block_first_row(&shape, piece->end);
-        double *to = c->scores;
+        double *to = c->halves.scores;
 
-        if (c->halfway) {
+        if (c->halves.halfway) {
             first = block_first_col(&shape, part);
             end = block_first_col(&shape, part + 1);
             to = c->gradient;
@@ -133,17 +133,17 @@ enum err product_decode(struct coordinator *c, struct total *out)
     const struct job *job = &c->options.job;
     enum err err;
 
-    if (c->halfway)
+    if (c->halves.halfway)
         memset(c->gradient, 0, job->dims * sizeof *c->gradient);
     err = decode_parts(c, &out->residual);
     if (err != ERR_OK)
         return err;
-    if (!c->halfway) {
+    if (!c->halves.halfway) {
         memset(c->gradient, 0, job->dims * sizeof *c->gradient);
-        c->scores_loss = c->options.slopes(c->options.slopes_context,
-                                           c->what.soft, c->scores);
+        c->halves.loss = c->options.slopes(c->options.slopes_context,
+                                           c->what.soft, c->halves.scores);
     }
-    out->loss = c->scores_loss;
+    out->loss = c->halves.loss;
     out->exactness =
         out->residual <= CODE_RESIDUAL_MAX ? EXACT_NUMERIC : EXACT_APPROX;
     out->answered = c->slots_in;

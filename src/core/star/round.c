@@ -193,7 +193,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     new_key(c);
     clear_round(c);
     verify_open(c);
-    adapt_open(&c->adapt, c->now);
+    adapt_open(&c->recoding.adapt, c->now);
     c->phase = COORDINATOR_ROUND;
     c->step_began_at = c->now;
     (void)coordinator_trace(c, actions, TRACE_STEP, LINK_NONE);

@@ -34,9 +34,9 @@ const char *poison_text(enum poison_kind kind)
 
 static struct offender *find(struct coordinator *c, const char *name)
 {
-    for (uint32_t i = 0; i < c->offender_count; i++) {
-        if (strcmp(c->offenders[i].name, name) == 0)
-            return &c->offenders[i];
+    for (uint32_t i = 0; i < c->trust.count; i++) {
+        if (strcmp(c->trust.offenders[i].name, name) == 0)
+            return &c->trust.offenders[i];
     }
     return NULL;
 }
@@ -45,11 +45,11 @@ static struct offender *find(struct coordinator *c, const char *name)
  * of the banned none, unless all are. */
 static struct offender *least(struct coordinator *c)
 {
-    struct offender *found = &c->offenders[0];
+    struct offender *found = &c->trust.offenders[0];
 
-    for (uint32_t i = 1; i < c->offender_count; i++) {
-        if (c->offenders[i].strikes < found->strikes)
-            found = &c->offenders[i];
+    for (uint32_t i = 1; i < c->trust.count; i++) {
+        if (c->trust.offenders[i].strikes < found->strikes)
+            found = &c->trust.offenders[i];
     }
     return found;
 }
@@ -60,8 +60,8 @@ static struct offender *find_or_add(struct coordinator *c, const char *name)
 
     if (offender != NULL)
         return offender;
-    offender = c->offender_count < OFFENDERS_MAX
-                   ? &c->offenders[c->offender_count++]
+    offender = c->trust.count < OFFENDERS_MAX
+                   ? &c->trust.offenders[c->trust.count++]
                    : least(c);
     *offender = (struct offender){0};
     (void)snprintf(offender->name, sizeof offender->name, "%s", name);
@@ -70,9 +70,9 @@ static struct offender *find_or_add(struct coordinator *c, const char *name)
 
 uint32_t trust_strikes(const struct coordinator *c, const char *name)
 {
-    for (uint32_t i = 0; i < c->offender_count; i++) {
-        if (strcmp(c->offenders[i].name, name) == 0)
-            return c->offenders[i].strikes;
+    for (uint32_t i = 0; i < c->trust.count; i++) {
+        if (strcmp(c->trust.offenders[i].name, name) == 0)
+            return c->trust.offenders[i].strikes;
     }
     return 0;
 }

@@ -23,13 +23,13 @@ static void room_free(struct coordinator *c)
     mem_free(c->ids);
     mem_free(c->rows);
     /* Messages of this very step may still point at the items. */
-    CHECK(c->retired_count < RETIRED_MAX);
-    c->retired[c->retired_count++] = c->items;
+    CHECK(c->items.retired_count < RETIRED_MAX);
+    c->items.retired[c->items.retired_count++] = c->items.list;
     c->pieces = NULL;
     c->assignees = NULL;
     c->piece_in = NULL;
     c->ids = NULL;
-    c->items = NULL;
+    c->items.list = NULL;
     c->rows = NULL;
 }
 
@@ -77,14 +77,14 @@ static enum err room_make(struct coordinator *c, const struct code *code)
         return ERR_NOMEM;
     for (uint32_t id = 0; id < pieces; id++)
         c->pieces[id].assignee = c->assignees + (size_t)id * c->assignees_max;
-    c->items_used = 0;
-    c->items_capacity =
+    c->items.used = 0;
+    c->items.capacity =
         3 * work_total(code, c->ids) + 4 * pieces + 12 * code->slots + 64;
     if (c->ballots != NULL)
-        c->items_capacity += 2 * pieces; /* Each may go to a second one. */
-    c->items = mem_new(c->items_capacity, sizeof *c->items);
+        c->items.capacity += 2 * pieces; /* Each may go to a second one. */
+    c->items.list = mem_new(c->items.capacity, sizeof *c->items.list);
     c->rows = mem_new(rows * width, sizeof *c->rows);
-    if (c->items == NULL || c->rows == NULL)
+    if (c->items.list == NULL || c->rows == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
@@ -93,11 +93,11 @@ static enum err room_make(struct coordinator *c, const struct code *code)
  * the number allows, and the rules that counted on n counted anew. */
 static struct code_spec spec_for(const struct coordinator *c, uint32_t slots)
 {
-    struct code_spec spec = c->wanted;
-    const bool all_but_s = spec.k + spec.stragglers == c->wanted_slots;
+    struct code_spec spec = c->recoding.wanted;
+    const bool all_but_s = spec.k + spec.stragglers == c->recoding.wanted_slots;
     uint32_t most = slots;
 
-    if (slots == c->wanted_slots && spec.stragglers < slots)
+    if (slots == c->recoding.wanted_slots && spec.stragglers < slots)
         return spec;
     spec.divisible = false;
     spec.quick = true; /* The others wait, and their patience is short. */
@@ -122,7 +122,7 @@ static enum err code_of_data(struct coordinator *c, uint32_t slots,
     struct code_spec spec = spec_for(c, slots);
     enum err err = code_build(code, &spec, slots, c->options.job.chunks, why);
 
-    while (err == ERR_OK && slots != c->wanted_slots &&
+    while (err == ERR_OK && slots != c->recoding.wanted_slots &&
            code->exactness == EXACT_APPROX && spec.stragglers > 0) {
         code_close(code);
         spec.stragglers--;
@@ -141,7 +141,7 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
     const bool worse = err == ERR_OK && !code_spec_estimates(&spec) &&
                        code->carrier == CARRIER_F64 &&
                        code->exactness == EXACT_APPROX &&
-                       slots != c->wanted_slots;
+                       slots != c->recoding.wanted_slots;
 
     /* A life that goes on may have to do without the code of the last view: it
      * may have been this fallback then, too. */
@@ -199,11 +199,11 @@ static void trace_switch(struct coordinator *c, struct actions *actions)
     struct candidate to;
 
     candidate_of(&c->code.spec, &from);
-    candidate_of(&c->wanted, &to);
+    candidate_of(&c->recoding.wanted, &to);
     trace->key.step = c->trainer.optim.step;
-    trace->value = c->change.gain;
-    trace->a = (uint64_t)llround(1000 * c->change.gain_low);
-    trace->b = (uint64_t)llround(1000 * c->change.gain_high);
+    trace->value = c->recoding.change.gain;
+    trace->a = (uint64_t)llround(1000 * c->recoding.change.gain_low);
+    trace->b = (uint64_t)llround(1000 * c->recoding.change.gain_high);
     (void)snprintf(trace->name, sizeof trace->name, "%.30s instead of %.20s",
                    to.label, from.label);
 }
@@ -211,10 +211,11 @@ static void trace_switch(struct coordinator *c, struct actions *actions)
 void view_adapt(struct coordinator *c, struct actions *actions)
 {
     if (c->trainer.ledger.broken || c->view_dirty || !c->code_built ||
-        !adapt_look(&c->adapt, &c->wanted, &c->change))
+        !adapt_look(&c->recoding.adapt, &c->recoding.wanted,
+                    &c->recoding.change))
         return;
-    c->wanted_slots = c->code.slots;
-    c->recode = true;
+    c->recoding.wanted_slots = c->code.slots;
+    c->recoding.due = true;
     c->view_dirty = true;
     c->stats.switches++;
     trace_switch(c, actions);
@@ -358,16 +359,16 @@ static void journal_view(struct coordinator *c, struct actions *actions)
         .step = c->trainer.optim.step,
         .slots = c->code.slots,
         .answered = c->alive,
-        .stragglers = c->wanted.stragglers,
-        .k = c->wanted.k,
-        .planned = c->wanted_slots,
-        .gain = c->change.gain,
-        .gain_low = c->change.gain_low,
-        .gain_high = c->change.gain_high,
+        .stragglers = c->recoding.wanted.stragglers,
+        .k = c->recoding.wanted.k,
+        .planned = c->recoding.wanted_slots,
+        .gain = c->recoding.change.gain,
+        .gain_low = c->recoding.change.gain_low,
+        .gain_high = c->recoding.change.gain_high,
     };
 
     memcpy(record.code, c->code.spec.name, sizeof record.code);
-    c->change = (struct plan_choice){0};
+    c->recoding.change = (struct plan_choice){0};
     c->phase = COORDINATOR_VIEWING;
     trainer_journal(&c->trainer, &record, !BUG(BUG_UNSYNCED_VIEW), actions);
 }
@@ -395,12 +396,12 @@ static bool settle(struct coordinator *c, struct actions *actions)
 
     if (!c->code_built && !rebuild(c, c->options.slots, actions))
         return false;
-    if (c->recode && !rebuild(c, c->code.slots, actions))
+    if (c->recoding.due && !rebuild(c, c->code.slots, actions))
         return false;
-    c->recode = false;
-    if (!c->refit && fill_slots(c, &changed) == 0 && view_feasible(c))
+    c->recoding.due = false;
+    if (!c->recoding.refit && fill_slots(c, &changed) == 0 && view_feasible(c))
         return true;
-    c->refit = false;
+    c->recoding.refit = false;
     if (!rebuild(c, c->alive, actions))
         return false;
     if (c->code.slots < c->alive)
@@ -433,7 +434,7 @@ void view_form(struct coordinator *c, struct actions *actions)
     trace->a = c->code.slots;
     trace->b = c->alive;
     if (c->options.adapt)
-        adapt_view(&c->adapt, &c->code);
+        adapt_view(&c->recoding.adapt, &c->code);
     journal_view(c, actions);
 }
 

@@ -62,10 +62,10 @@ void work_forget(struct coordinator *c, uint32_t link)
 
 static struct item *take_items(struct coordinator *c, uint32_t count)
 {
-    struct item *items = c->items + c->items_used;
+    struct item *items = c->items.list + c->items.used;
 
-    CHECK(c->items_used + count <= c->items_capacity);
-    c->items_used += count;
+    CHECK(c->items.used + count <= c->items.capacity);
+    c->items.used += count;
     return items;
 }
 
@@ -361,15 +361,15 @@ void work_contested(struct coordinator *c, struct actions *actions)
 
 void work_resend(struct coordinator *c, uint32_t link, struct actions *actions)
 {
-    struct item *items = c->items + c->items_used;
+    struct item *items = c->items.list + c->items.used;
     uint32_t count = 0;
 
-    CHECK(c->items_used + c->code.piece_count <= c->items_capacity);
+    CHECK(c->items.used + c->code.piece_count <= c->items.capacity);
     for (uint32_t id = 0; id < c->code.piece_count; id++) {
         if (work_has(&c->pieces[id], link))
             items[count++] = item_of(c, id, &c->members[link]);
     }
-    c->items_used += count;
+    c->items.used += count;
     if (count == 0)
         return;
     if (c->members[link].via > 0) /* The weights, too, may have been lost. */

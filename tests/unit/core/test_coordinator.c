@@ -175,7 +175,7 @@ static void test_stale_keys_are_dropped(void **state)
     for (int field = 0; field < 7; field++) {
         struct round_key key = play.key;
 
-        play.coordinator.offender_count = 0;
+        play.coordinator.trust.count = 0;
 
         key.job += field == 0;
         key.view += field == 1;
