@@ -278,6 +278,22 @@ MUSTER_API const char *muster_word(const struct muster_model *model,
                                    uint32_t k);
 MUSTER_API void muster_free(struct muster_model *model); /* or NULL */
 
+/* How well models do on rows they have not seen: one is trained for each of
+ * `folds` parts of the rows, on the others, and judged on it. */
+struct muster_score {
+    size_t size;
+    double accuracy, auc, f1, precision, recall, logloss, mse; /* NaN: none. */
+    double objective;
+    uint64_t steps;
+};
+
+/* score[0] is over all rows, score[1] to score[folds] of the parts: folds + 1
+ * of them, each with its size set. */
+MUSTER_API enum muster_status
+muster_cross_validate(struct muster_recipe *recipe,
+                      const struct muster_data *data, uint32_t folds,
+                      struct muster_score *score, char *why);
+
 /* --- a gradient of your own ----------------------------------------------- */
 
 /* Gradient (dims numbers, zero on entry: add or assign) and loss of one chunk

@@ -78,7 +78,7 @@ STATUS = dict(
     muster_data_file="sp", muster_data_labels="pp",
     muster_data_weights="pp", muster_fit="ppp", muster_predict="ppepq", muster_save="ps",
     muster_load="sp", muster_write="ppp", muster_read="pzp", muster_about="pp",
-    muster_train="ppp", muster_join="ppss",
+    muster_cross_validate="ppup", muster_train="ppp", muster_join="ppss",
     muster_group_host="pp", muster_group_join="psp", muster_sum="ppqedp")
 OTHERS = dict(
     muster_status_text=("e", C.c_char_p), muster_version=("", C.c_uint32),

@@ -103,3 +103,18 @@ def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
     if status:
         raise error_of(status, why, model)
     return model
+
+
+def cross_validate(x, labels=None, weights=None, *, folds=5, **recipe):
+    """Scores of models that have not seen the rows they are judged on: a dict of
+    all rows together, and a list of one for each part."""
+    scores = (_library.Score * (folds + 1))()
+    for score in scores:
+        score.size = C.sizeof(score)
+    rows = _data.rows_of(x, labels, weights)
+    with _library.Recipe(recipe) as made, rows.open() as data:
+        _run.beside(lambda: call(lib.muster_cross_validate, made.pointer, data.pointer, folds,
+                                 scores), lambda: lib.muster_stop(made.pointer))
+    found = [{name: getattr(score, name) for name, _ in score._fields_[1:]
+              if getattr(score, name) == getattr(score, name)} for score in scores]
+    return found[0], found[1:]

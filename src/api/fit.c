@@ -1,5 +1,6 @@
 /*
- * fit.c - muster_fit: a recipe and rows in, a model out.
+ * fit.c - muster_fit: a recipe and rows in, a model out; and
+ * muster_cross_validate, which makes many and keeps what they are worth.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "base/mem.h"
 #include "core/run/journal.h"
 #include "learn/fit.h"
+#include "learn/folds.h"
 #include "learn/save.h"
 #include "os/file/file.h"
 #include "os/run/signals.h"
@@ -17,7 +19,8 @@ struct fitting {
     struct muster_recipe *asked;
     struct recipe choices; /* A copy: what is worked out is put there. */
     struct setup setup;
-    uint32_t seen; /* The step that was last told. */
+    uint32_t seen;  /* The step that was last told. */
+    uint32_t folds; /* Of muster_cross_validate; else 0. */
 };
 
 /* --- who looks on ----------------------------------------------------------
@@ -81,6 +84,14 @@ static enum err take_folder(struct fitting *f, struct why *why)
                : ERR_OK;
 }
 
+static enum err take_folds(struct fitting *f, struct why *why)
+{
+    char text[16];
+
+    (void)snprintf(text, sizeof text, "%u", f->folds);
+    return recipe_put(&f->choices, OPT_FOLDS, text, ORIGIN_FLAG, why);
+}
+
 /* What is refused before the rows are looked at is the recipe's fault. */
 static enum err choose(struct fitting *f, const struct muster_data *data,
                        struct why *why)
@@ -91,6 +102,8 @@ static enum err choose(struct fitting *f, const struct muster_data *data,
         err = recipe_put(&f->choices, OPT_DATA, data->path, ORIGIN_FLAG, why);
     if (err == ERR_OK)
         err = take_folder(f, why);
+    if (err == ERR_OK && f->folds > 0)
+        err = take_folds(f, why);
     f->setup.terms.rows = data->path == NULL ? &data->rows : NULL;
     f->setup.terms.note = note;
     f->setup.terms.context = f;
@@ -191,8 +204,9 @@ static enum err train(struct fitting *f, struct muster_model **model,
     return err;
 }
 
-static enum muster_status fit(struct fitting *f, const struct muster_data *data,
-                              struct muster_model **model, char *why)
+/* All that comes before a training. */
+static enum muster_status begin(struct fitting *f,
+                                const struct muster_data *data, char *why)
 {
     struct why sentence = {{0}};
     enum err err = choose(f, data, &sentence);
@@ -200,10 +214,14 @@ static enum muster_status fit(struct fitting *f, const struct muster_data *data,
     if (err != ERR_OK)
         return status_end(err, &sentence, why);
     err = setup_load(&f->setup, &f->choices, &sentence);
-    if (err != ERR_OK)
-        return status_of_data(err, &sentence, why);
-    err = train(f, model, &sentence);
-    return status_end(err, &sentence, why);
+    return status_of_data(err, &sentence, why);
+}
+
+static void end(struct fitting *f)
+{
+    flag_lower(&f->asked->stop);
+    setup_close(&f->setup);
+    recipe_close(&f->choices);
 }
 
 enum muster_status muster_fit(struct muster_recipe *recipe,
@@ -220,9 +238,93 @@ enum muster_status muster_fit(struct muster_recipe *recipe,
                                   "there is nowhere to put the model"),
                           &sentence, why);
     *model = NULL;
-    status = fit(&f, data, model, why);
-    flag_lower(&recipe->stop);
-    setup_close(&f.setup);
-    recipe_close(&f.choices);
+    status = begin(&f, data, why);
+    if (status == MUSTER_OK)
+        status = status_end(train(&f, model, &sentence), &sentence, why);
+    end(&f);
+    return status;
+}
+
+/* --- cross-validation ------------------------------------------------------
+ */
+
+static enum err give_score(const struct metrics *metrics, double objective,
+                           uint64_t steps, struct muster_score *score,
+                           struct why *why)
+{
+    const struct muster_score made = {
+        .accuracy = metrics->accuracy,
+        .auc = metrics->auc,
+        .f1 = metrics->f1,
+        .precision = metrics->precision,
+        .recall = metrics->recall,
+        .logloss = metrics->logloss,
+        .mse = metrics->mse,
+        .objective = objective,
+        .steps = steps,
+    };
+
+    return struct_give(score, STRUCT_LEAST(struct muster_score, steps),
+                       sizeof made, &made, why);
+}
+
+/* The first is over all rows. */
+static enum err give_scores(const struct trial *trial,
+                            struct muster_score *score, struct why *why)
+{
+    enum err err =
+        give_score(&trial->metrics, (double)NAN, trial->steps, score, why);
+    const size_t size = score->size;
+
+    for (uint32_t i = 0; err == ERR_OK && i < trial->folds; i++) {
+        const struct fold *const fold = &trial->fold[i];
+        void *const next = (char *)score + (i + 1) * size;
+
+        err =
+            give_score(&fold->metrics, fold->objective, fold->steps, next, why);
+    }
+    return err;
+}
+
+static enum err validate(struct fitting *f, struct muster_score *score,
+                         struct why *why)
+{
+    const struct trial_hooks hooks = {.stop = &f->asked->stop};
+    struct folds folds = {0};
+    struct trial trial = {0};
+    enum err err = f->setup.slots > 0
+                       ? why_set(why, ERR_SHAPE,
+                                 "cross-validation runs in this process, on "
+                                 "threads; leave out n, workers, listen and "
+                                 "out")
+                       : folds_validate(&f->setup, &f->choices, &hooks, &folds,
+                                        &trial, why);
+
+    if (err == ERR_OK)
+        err = give_scores(&trial, score, why);
+    trial_close(&trial);
+    folds_close(&folds);
+    return err;
+}
+
+enum muster_status muster_cross_validate(struct muster_recipe *recipe,
+                                         const struct muster_data *data,
+                                         uint32_t folds,
+                                         struct muster_score *score, char *why)
+{
+    struct why sentence = {{0}};
+    struct fitting f = {.asked = recipe, .folds = folds};
+    enum muster_status status;
+
+    if (recipe == NULL || data == NULL || score == NULL || folds < 2)
+        return status_end(why_set(&sentence, ERR_SHAPE,
+                                  "there is no recipe, there are no rows, "
+                                  "fewer than two folds, or there is nowhere "
+                                  "to put the scores"),
+                          &sentence, why);
+    status = begin(&f, data, why);
+    if (status == MUSTER_OK)
+        status = status_end(validate(&f, score, &sentence), &sentence, why);
+    end(&f);
     return status;
 }

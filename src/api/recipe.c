@@ -47,7 +47,8 @@ static enum err refuse(const char *key, struct why *why)
         if (id == refused[i])
             return why_set(why, ERR_SHAPE,
                            "%.64s is no key of a recipe: rows are given to "
-                           "muster_fit and muster_predict",
+                           "muster_fit, muster_predict and "
+                           "muster_cross_validate",
                            key);
     return ERR_OK;
 }

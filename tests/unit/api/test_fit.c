@@ -337,8 +337,8 @@ static void test_refusals(void **state)
     (void)state;
     refuse_key("modle", "x", "no choice is called modle; did you mean model?");
     refuse_key("data", "x.csv",
-               "data is no key of a recipe: rows are given to muster_fit and "
-               "muster_predict");
+               "data is no key of a recipe: rows are given to muster_fit, "
+               "muster_predict and muster_cross_validate");
     refuse_fit("code", "nosuch", dense(), MUSTER_BAD_OPTION,
                "code needs workers");
     refuse_fit("stragglers", "2", dense(), MUSTER_BAD_OPTION,
@@ -358,6 +358,36 @@ static void test_refusals(void **state)
     assert_int_equal(muster_read("nonsense", 8, &model, why), MUSTER_BAD_DATA);
     assert_string_equal(muster_status_text(MUSTER_BAD_DATA),
                         "rows, labels or a file that cannot be used");
+}
+
+static void test_folds(void **state)
+{
+    struct muster_score score[6];
+    struct muster_recipe *recipe = recipe_of(NULL, NULL);
+    struct muster_data *data = dense();
+    double mean = 0;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        score[i].size = sizeof score[i];
+    if (muster_cross_validate(recipe, data, 5, score, why) != MUSTER_OK)
+        fail_msg("%s", why);
+    for (int i = 1; i < 6; i++) {
+        assert_true(score[i].steps > 0 && score[i].objective > 0);
+        mean += score[i].accuracy / 5;
+    }
+    assert_true(mean > 0.9 && fabs(mean - score[0].accuracy) < 1e-9);
+    assert_true(isnan(score[0].mse) && score[0].auc > 0.9);
+    assert_int_equal(muster_cross_validate(recipe, data, 1, score, why),
+                     MUSTER_BAD_OPTION);
+    assert_int_equal(muster_cross_validate(recipe, data, ROWS + 1, score, why),
+                     MUSTER_BAD_OPTION);
+    assert_int_equal(muster_set(recipe, "n", "2", why), MUSTER_OK);
+    assert_int_equal(muster_cross_validate(recipe, data, 2, score, why),
+                     MUSTER_BAD_OPTION);
+    muster_recipe_free(recipe);
+    muster_data_free(data);
 }
 
 static void test_files(void **state)
@@ -385,6 +415,7 @@ int main(void)
         cmocka_unit_test_setup(test_weights, fill),
         cmocka_unit_test_setup(test_listener, fill),
         cmocka_unit_test_setup(test_refusals, fill),
+        cmocka_unit_test_setup(test_folds, fill),
         cmocka_unit_test_setup(test_files, fill),
     };
 
