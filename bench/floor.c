@@ -16,6 +16,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <jansson.h>
 #include <linux/futex.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -337,6 +338,7 @@ static int by_size(const void *a, const void *b)
 static void run(const struct step *step)
 {
     double *took = calloc(step->steps, sizeof *took);
+    json_t *said;
 
     if (took == NULL)
         abort();
@@ -357,8 +359,11 @@ static void run(const struct step *step)
     while (wait(NULL) > 0)
         continue;
     qsort(took, step->steps, sizeof *took, by_size);
-    (void)printf("{\"least\": %.6f, \"median\": %.6f}\n", took[0],
-                 took[step->steps / 2]);
+    said = json_pack("{s:f, s:f}", "least", took[0], "median",
+                     took[step->steps / 2]);
+    (void)json_dumpf(said, stdout, JSON_REAL_PRECISION(6));
+    (void)fputc('\n', stdout);
+    json_decref(said);
     free(took);
 }
 

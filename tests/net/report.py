@@ -193,6 +193,8 @@ def main():
     if any(map(shutil.which, BROWSERS)):
         test_page(tap, result)
         test_hostile(tap)
+    elif os.environ.get("CI"):  # tools/deps.sh has installed one.
+        tap.ok(False, "there is a browser for the page")
     else:
         tap.skip("the page in a browser",
                  "no Chromium here: apt install chromium")
