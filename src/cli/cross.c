@@ -33,7 +33,7 @@ static void show_text(const struct setup *setup, const struct folds *folds,
 {
     char line[256];
 
-    if (setup->model == MODEL_LINEAR) {
+    if (model_ops(setup->model)->regression) {
         (void)printf("Cross Validation Mean squared error = %g\n",
                      trial->metrics.mse);
         (void)printf("Cross Validation Squared correlation coefficient = %g\n",
@@ -75,7 +75,7 @@ static void show_json(const struct cli *cli, const struct setup *setup,
                        metrics_object(&trial->metrics), "runs", runs, "steps",
                        (json_int_t)trial->steps, "elapsed_s", seconds, "config",
                        config_json(&cli->options));
-    if (setup->model == MODEL_LINEAR)
+    if (model_ops(setup->model)->regression)
         (void)json_object_set_new(
             object, "squared_correlation",
             json_number(squared_correlation(trial->scores, setup->data.y,

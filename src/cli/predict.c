@@ -107,9 +107,9 @@ static void put_head(const struct predict *predict, struct page *page)
     if (!predict->csv && !predict->probabilities)
         return;
     page_put(page, "%s",
-             !predict->csv                 ? "labels"
-             : model->kind == MODEL_LINEAR ? "value"
-                                           : "label");
+             !predict->csv                        ? "labels"
+             : model_ops(model->kind)->regression ? "value"
+                                                  : "label");
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++) {
         page_put(page, model->outputs == 1 ? ",score" : ",");

@@ -102,7 +102,7 @@ static void add_weights(struct hasher *hasher, const struct dataset *data)
 
 static const char *profile(const struct setup *setup)
 {
-    if (setup->model == MODEL_SOFTMAX)
+    if (model_ops(setup->model)->classes)
         return PROFILE_SOFTMAX_NAME;
     if (setup->data.storage == STORAGE_INDEX)
         return PROFILE_INDEX_NAME;

@@ -42,7 +42,7 @@ void folds_close(struct folds *folds)
 enum err folds_draw(struct folds *folds, const struct setup *setup,
                     uint32_t count, uint64_t seed, struct why *why)
 {
-    const bool classes = setup->model != MODEL_LINEAR;
+    const bool classes = !model_ops(setup->model)->regression;
     const uint32_t rows = setup->data.rows;
     uint32_t *order;
     enum err err;
@@ -69,7 +69,7 @@ enum err folds_draw(struct folds *folds, const struct setup *setup,
 enum err folds_part(struct folds *folds, const struct setup *setup, double part,
                     uint64_t seed, struct why *why)
 {
-    const bool classes = setup->model != MODEL_LINEAR;
+    const bool classes = !model_ops(setup->model)->regression;
     const uint32_t rows = setup->data.rows;
     enum err err = folds_init(folds, rows, 1, why);
     uint32_t *order;

@@ -164,11 +164,11 @@ static enum err make_folds(struct grid *grid, const struct setup *setup,
 static enum err check_model(const struct setup *setup, enum model_kind model,
                             struct why *why)
 {
-    if ((model == MODEL_LINEAR) != (setup->model == MODEL_LINEAR))
+    if (model_ops(model)->regression != model_ops(setup->model)->regression)
         return why_set(why, ERR_SHAPE,
                        "--grid: linear and other models have no metric in "
                        "common");
-    if ((model == MODEL_SOFTMAX) != (setup->model == MODEL_SOFTMAX))
+    if (model_ops(model)->classes != model_ops(setup->model)->classes)
         return why_set(why, ERR_SHAPE,
                        "--grid: softmax numbers the labels otherwise than "
                        "the other models; say --model softmax and leave "

@@ -58,8 +58,8 @@ enum err setup_encode(const struct setup *setup, const struct recipe *recipe,
     if (setup->data.storage == STORAGE_F64)
         source.storage = storage_name(STORAGE_F64);
     source.intercept = setup->intercept;
-    source.regression = setup->model == MODEL_LINEAR;
-    source.classes = setup->model == MODEL_SOFTMAX;
+    source.regression = model_ops(setup->model)->regression;
+    source.classes = model_ops(setup->model)->classes;
     if (setup->data.classes >= 2 && !source.regression) {
         source.labels = setup->data.label;
         source.label_count = setup->data.classes;
@@ -75,7 +75,7 @@ static enum err hold_out(struct setup *setup, const struct recipe *recipe,
                          double part, uint32_t *order, bool *without,
                          struct why *why)
 {
-    const bool classes = setup->model != MODEL_LINEAR;
+    const bool classes = !model_ops(setup->model)->regression;
     struct encoder encoder = {0};
     struct dataset again = {0};
     uint32_t held = 0;
@@ -162,8 +162,8 @@ static enum err load_like(struct setup *setup, const struct recipe *recipe,
     source.cols_min = setup->data.cols;
     source.cols_max = setup->data.cols;
     source.intercept = setup->intercept;
-    source.regression = setup->model == MODEL_LINEAR;
-    source.classes = setup->model == MODEL_SOFTMAX;
+    source.regression = model_ops(setup->model)->regression;
+    source.classes = model_ops(setup->model)->classes;
     source.labels = source.regression ? NULL : setup->data.label;
     source.like = &setup->data;
     source.storage = NULL; /* As in the training data. */

@@ -176,7 +176,7 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
                         struct why *why)
 {
     const struct problem problem = problem_of(data, model, isa);
-    const bool regression = model == MODEL_LINEAR;
+    const bool regression = model_ops(model)->regression;
     const uint32_t rows = numbers_rows(data);
     struct numbers made = {0};
     enum err err;
@@ -189,7 +189,7 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
         made.optim.dense_max = 0; /* newton by conjugate gradients. */
     if (data->storage == STORAGE_INDEX)
         made.optim.weight_bits = SPARSE_WEIGHT_BITS;
-    made.optim.kinks = model == MODEL_HINGE;
+    made.optim.kinks = model_ops(model)->kinks;
     if (made.optim.kinks)
         take_kinks(recipe, &made.optim);
     take_penalty(recipe, &made);
@@ -204,7 +204,7 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
                        "LIBLINEAR's flags end a run by the rows, which are "
                        "with their owners; add --tol T");
     /* A gradient beside a kink says nothing of how far it is. */
-    if (err == ERR_OK && habit_given(recipe) && model != MODEL_HINGE &&
+    if (err == ERR_OK && habit_given(recipe) && !made.optim.kinks &&
         !recipe_given(recipe, OPT_TOL)) {
         double norm = 0;
 

@@ -136,26 +136,26 @@ static void share(double *p, uint32_t outputs)
 
 enum err predict_probabilities(struct prediction *prediction, struct why *why)
 {
-    const enum model_kind kind = prediction->model->kind;
+    const struct model_ops *const model = model_ops(prediction->model->kind);
     const uint32_t outputs = prediction->model->outputs;
     const size_t count = (size_t)outputs * prediction->data.rows;
     double *p;
 
-    if (kind != MODEL_LOGISTIC && kind != MODEL_SOFTMAX)
+    if (!model->probable)
         return why_set(why, ERR_SHAPE,
                        "--probability needs a logistic or softmax model; this "
                        "one is %s",
-                       model_ops(kind)->name);
+                       model->name);
     p = mem_new(count, sizeof *p);
     if (p == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     prediction->probability = p;
-    if (kind == MODEL_SOFTMAX)
+    if (model->classes)
         memcpy(p, prediction->scores, count * sizeof *p);
     else
         squash(prediction->scores, p, count);
     for (size_t at = 0; at < count && outputs > 1; at += outputs) {
-        if (kind == MODEL_SOFTMAX)
+        if (model->classes)
             (void)softmax_probabilities(outputs, p + at);
         else
             share(p + at, outputs);
@@ -168,7 +168,7 @@ double predict_label(const struct prediction *prediction, uint32_t row)
     const struct model_file *model = prediction->model;
     const double *z = prediction->scores + (size_t)row * model->outputs;
 
-    if (model->kind == MODEL_LINEAR)
+    if (model_ops(model->kind)->regression)
         return z[0];
     if (model->outputs == 1)
         return model->label[z[0] > 0];

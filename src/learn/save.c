@@ -26,7 +26,7 @@ static enum err build(const struct setup *setup, const double *w,
         .kind = setup->model,
         .features = data->cols - (setup->intercept ? 1 : 0),
         .intercept = setup->intercept,
-        .classes = setup->model == MODEL_LINEAR ? 0 : data->classes,
+        .classes = model_ops(setup->model)->regression ? 0 : data->classes,
         .outputs = problem_outputs(&problem),
     };
     count = model_file_weights(model);

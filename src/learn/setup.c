@@ -139,9 +139,9 @@ enum err setup_model(const struct setup *setup, const struct recipe *recipe,
                        spec, classes);
     err = model_parse(name, model);
     CHECK(err == ERR_OK);
-    if (*model == MODEL_SOFTMAX)
+    if (model_ops(*model)->classes)
         return check_classes(&setup->data, spec, why);
-    if (*model != MODEL_LINEAR && classes != 2)
+    if (!model_ops(*model)->regression && classes != 2)
         return why_set(why, ERR_SHAPE,
                        "%.200s: --model %s needs two distinct labels; there "
                        "are more, which --model softmax takes",
@@ -154,17 +154,16 @@ static enum err choose_metric(struct setup *setup, const struct recipe *recipe,
                               struct why *why)
 {
     const char *name = recipe_text(recipe, OPT_METRIC);
-    const enum model_kind model = setup->model;
-    enum err err = metric_parse(name != NULL ? name : model_ops(model)->metric,
-                                &setup->metric);
+    const struct model_ops *const model = model_ops(setup->model);
+    enum err err =
+        metric_parse(name != NULL ? name : model->metric, &setup->metric);
 
     CHECK(err == ERR_OK);
-    if ((setup->metric == METRIC_MSE) != (model == MODEL_LINEAR) ||
-        (setup->metric == METRIC_AUC && model == MODEL_SOFTMAX) ||
-        (setup->metric == METRIC_LOGLOSS && model != MODEL_LOGISTIC &&
-         model != MODEL_SOFTMAX))
+    if ((setup->metric == METRIC_MSE) != model->regression ||
+        (setup->metric == METRIC_AUC && model->classes) ||
+        (setup->metric == METRIC_LOGLOSS && !model->probable))
         err = why_set(why, ERR_SHAPE, "--metric %s: the %s model has none",
-                      name, model_ops(model)->name);
+                      name, model->name);
     return err;
 }
 
@@ -217,7 +216,7 @@ static const char *default_optimiser(const struct setup *setup)
     if (setup->terms.simulated)
         return "agd";
     if (code_spec_products(&setup->code) ||
-        (setup->model == MODEL_HINGE && !problem_has_hessian(&problem)))
+        (model_ops(setup->model)->kinks && !problem_has_hessian(&problem)))
         return "lbfgs";
     return "newton";
 }
@@ -226,7 +225,7 @@ static enum err choose_optimiser(const struct setup *setup,
                                  struct recipe *recipe, struct why *why)
 {
     const char *name = default_optimiser(setup);
-    const char *most = setup->model == MODEL_HINGE ? "10000" : "1000";
+    const char *most = model_ops(setup->model)->kinks ? "10000" : "1000";
     enum err err = ERR_OK;
 
     if (recipe_text(recipe, OPT_OPTIM) == NULL)
@@ -278,7 +277,7 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
         err = load_test(setup, recipe, why);
     if (err == ERR_OK && recipe_text(recipe, OPT_CLASS_WEIGHT) != NULL)
         err = rows_weigh(&setup->data, &setup->encoder.classes,
-                         setup->model == MODEL_LINEAR,
+                         model_ops(setup->model)->regression,
                          recipe_text(recipe, OPT_CLASS_WEIGHT), why);
     if (err == ERR_OK)
         err =

@@ -45,23 +45,6 @@ const char *model_file_word(const struct model_file *model, double label)
     return NULL;
 }
 
-static const char *solver_of(enum model_kind kind)
-{
-    switch (kind) {
-    case MODEL_LINEAR:
-        return "L2R_L2LOSS_SVR";
-    case MODEL_LOGISTIC:
-        return "L2R_LR";
-    case MODEL_HINGE:
-        return "L2R_L1LOSS_SVC_DUAL";
-    case MODEL_SOFTMAX:
-        return "MCSVM_CS";
-    case MODEL_SVM:
-        break;
-    }
-    return "L2R_L2LOSS_SVC";
-}
-
 struct text {
     char *data;
     size_t capacity, size;
@@ -99,7 +82,7 @@ static void put_head(struct text *out, const struct model_file *model)
 {
     out->size += (size_t)snprintf(
         out->data, HEAD_BYTES / 4, "solver_type %s\nnr_class %u\n",
-        model->outputs == 2 ? TWO_VECTORS : solver_of(model->kind),
+        model->outputs == 2 ? TWO_VECTORS : model_ops(model->kind)->solver,
         model->classes == 0 ? 2 : model->classes);
     put_labels(out, model);
     out->size += (size_t)snprintf(out->data + out->size, HEAD_BYTES / 4,
@@ -315,7 +298,8 @@ static void settle_classes(const struct head *head, struct model_file *model)
 {
     const bool one = model->classes == 2 && !head->each;
 
-    model->outputs = model->kind == MODEL_LINEAR || one ? 1 : model->classes;
+    model->outputs =
+        model_ops(model->kind)->regression || one ? 1 : model->classes;
     if (one) {
         const double first = model->label[0];
 
@@ -334,9 +318,9 @@ static enum err check_head(const struct head *head, struct model_file *model,
         return why_set(why, ERR_UNSUPPORTED,
                        "nr_class %.17g before the labels; expected 2 to %u",
                        head->classes, MODEL_CLASSES_MAX);
-    if (model->kind == MODEL_LINEAR && model->label != NULL)
+    if (model_ops(model->kind)->regression && model->label != NULL)
         return why_set(why, ERR_FORMAT, "a label line in a regression model");
-    if (model->label == NULL && model->kind != MODEL_LINEAR)
+    if (model->label == NULL && !model_ops(model->kind)->regression)
         return why_set(why, ERR_FORMAT, "no label line before w");
     /* A second nr_class after the labels would promise more of them. */
     if (model->label != NULL && head->classes != (double)model->classes)

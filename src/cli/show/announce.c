@@ -37,7 +37,7 @@ static void labels_text(const struct setup *setup, char text[TEXT_SIZE])
 {
     char list[TEXT_SIZE - 32];
 
-    if (setup->model == MODEL_LINEAR) {
+    if (model_ops(setup->model)->regression) {
         (void)snprintf(text, TEXT_SIZE, "labels are numbers");
         return;
     }
@@ -120,7 +120,7 @@ static void announce_rare(const struct cli *cli, const struct setup *setup)
     uint32_t rarest = 0;
     uint32_t common = 0;
 
-    if (setup->model != MODEL_LINEAR || setup->data.y == NULL ||
+    if (!model_ops(setup->model)->regression || setup->data.y == NULL ||
         option_given(&cli->options, OPT_MODEL) ||
         option_given(&cli->options, OPT_SOLVER) ||
         !count_labels(&setup->data, &all))

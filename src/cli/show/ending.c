@@ -293,8 +293,7 @@ static bool has_no_least(const struct setup *setup,
                          const struct optim_outcome *outcome)
 {
     return setup->optim.l2 == 0 && setup->data.weight == NULL &&
-           (setup->model == MODEL_LOGISTIC || setup->model == MODEL_SOFTMAX) &&
-           outcome->at_model &&
+           model_ops(setup->model)->probable && outcome->at_model &&
            outcome->objective * (double)setup->data.rows < log(2);
 }
 

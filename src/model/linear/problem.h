@@ -33,6 +33,10 @@ enum model_kind {
 struct model_ops {
     const char *name;   /* As typed: "linear", "logistic", "svm", ... */
     bool classes;       /* A weight vector for each class; y is its number. */
+    bool regression;    /* y is a number to come near to, not a class. */
+    bool probable;      /* Scores tell probabilities. */
+    bool kinks;         /* The loss has no second derivative everywhere. */
+    const char *solver; /* LIBLINEAR's name for such weights. */
     enum loss loss;     /* Of a single weight vector; softmax.h else. */
     double bound_label; /* a of bounds.h. */
     double bound_score; /* b of it. */

@@ -181,9 +181,8 @@ static bool schema_fits(const struct enrol *enrol,
 
     return schema->cols >= cols && schema->rows >= enrol->rows &&
            own == whole + (enrol->rows % schema->chunk_rows != 0) &&
-           model_has_outputs(schema->model, schema->model == MODEL_SOFTMAX
-                                                ? schema->label_count
-                                                : 1);
+           (model_has_outputs(schema->model, 1) ||
+            model_has_outputs(schema->model, schema->label_count));
 }
 
 /* As the job wants them. */
@@ -205,8 +204,8 @@ static enum err place(struct enrol *enrol, const struct roll_schema *schema)
     rows.like = &like;
     rows.chunk_rows = schema->chunk_rows;
     rows.intercept = schema->intercept;
-    rows.regression = enrol->model == MODEL_LINEAR;
-    rows.classes = enrol->model == MODEL_SOFTMAX;
+    rows.regression = model_ops(enrol->model)->regression;
+    rows.classes = model_ops(enrol->model)->classes;
     dataset_close(&enrol->owned.data);
     if (err == ERR_OK)
         err = source_load(&rows, &enrol->owned.data, NULL, NULL, enrol->why);
