@@ -17,8 +17,7 @@ MUSTER = os.environ.get("MUSTER", "build/muster")
 LIMIT = 1.03
 CODES = {
     "frc s=3": (7.5, ["--code", "frc", "--stragglers", "3"]),
-    "agc s=1 collect 5": (15.5, ["--code", "agc", "--stragglers", "1",
-                                 "--collect", "5"]),
+    "agc s=1 collect 5": (15.5, ["--code", "agc:s=1:collect=5"]),
     "frc s=1": (18.4, ["--code", "frc", "--stragglers", "1"]),
     "steal s=1": (None, ["--code", "steal", "--stragglers", "1"]),
     "cyclic s=1": (36.3, ["--code", "cyclic", "--stragglers", "1"]),

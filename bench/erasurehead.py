@@ -69,20 +69,10 @@ def steps_to(run, level):
                  if point["auc"] >= level), None)
 
 
-def code_flags(text):
-    name, *settings = text.split(":")
-    names = {"s": "--stragglers", "collect": "--collect"}
-    flags = ["--code", name]
-    for setting in settings:
-        key, value = setting.split("=")
-        flags += [names[key], value]
-    return flags
-
-
 def train(base, code, steps):
     with tempfile.TemporaryDirectory() as out:
         return muster("train", *job(base), "--steps", str(steps), "--delay",
-                      "reference:0.05", *code_flags(code), "--out",
+                      "reference:0.05", "--code", code, "--out",
                       os.path.join(out, "run"), "-q")
 
 

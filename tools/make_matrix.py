@@ -9,7 +9,7 @@
 bernoulli  every worker holds every part with probability D / PARTS (Charles,
            Papailiopoulos & Ellenberg, 2017); parts nobody got go to someone
 expander   a random D-regular graph's adjacency over D: worker i holds the parts
-           of its neighbours (Raviv et al., 2018); undone with --decode one-step
+           of its neighbours (Raviv et al., 2018); undone with decode=one-step
 design     points and lines of a projective plane, a symmetric block design: two
            workers share exactly one part (Kadhe, Koyluoglu & Ramchandran,
            2019); ORDER 2, 3, 4 or 5 has 7, 13, 21 or 31 workers

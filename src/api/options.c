@@ -14,6 +14,7 @@
 
 #define STEPS_DEFAULT 100u
 #define WORKERS_MAX   1024u
+#define CODE_BYTES    256u
 
 _Static_assert(WORKERS_MAX <= COORDINATOR_LINKS_MAX / 2, "links for all");
 
@@ -113,26 +114,38 @@ enum err wish_rules(const struct wish *o, const struct code_spec *code,
     return rules_check(&choices, why);
 }
 
+/* NAME[:KEY=VALUE]...; what would have to be read is not. */
+static enum err read_code(const char *text, struct preset_options *preset,
+                          char copy[CODE_BYTES], struct why *why)
+{
+    enum err err;
+
+    if (snprintf(copy, CODE_BYTES, "%s", text) >= (int)CODE_BYTES)
+        return why_set(why, ERR_SHAPE, "code: the text is too long");
+    err = preset_parse(copy, preset, why);
+    if (err == ERR_OK && preset->speed_text != NULL)
+        err = why_set(why, ERR_SHAPE, "code: speeds cannot be said here");
+    if (err == ERR_OK && preset->file != NULL)
+        err = why_set(why, ERR_SHAPE, "code: files are not read here");
+    return err;
+}
+
 enum err wish_code(const struct wish *o, uint32_t workers,
                    struct code_spec *code, struct why *why)
 {
     const bool named = o->code != NULL && strcmp(o->code, "auto") != 0;
-    const struct preset_options preset = {
-        .name = named ? o->code : "steal",
+    struct preset_options preset = {
         .stragglers = o->stragglers > 0 ? o->stragglers : workers > 1,
         .workers = workers,
     };
-    enum err err;
+    char copy[CODE_BYTES];
+    enum err err = read_code(named ? o->code : "steal", &preset, copy, why);
 
-    if (strcmp(preset.name, "agc") == 0 ||
-        strcmp(preset.name, "erasurehead") == 0)
-        return why_set(why, ERR_SHAPE,
-                       "code agc needs to be told for how many to wait, which "
-                       "cannot be said here; take ignore");
-    err = preset_spec(&preset, code, why);
+    if (err == ERR_OK)
+        err = preset_spec(&preset, code, why);
     if (err == ERR_OK)
         err = wish_rules(o, code, code_spec_class(code), why);
-    return err == ERR_UNKNOWN ? ERR_SHAPE : err;
+    return err == ERR_OK ? err : ERR_SHAPE;
 }
 
 enum err wish_alone(const struct wish *o, struct why *why)

@@ -118,9 +118,11 @@ static enum err list_candidates(const struct options *options,
 {
     const char *text = option_text(options, OPT_COMPARE);
     const char *code = option_text(options, OPT_CODE);
-    struct code_inputs none = {0};
-    const struct preset_options defaults =
-        code_options(&options->recipe, NULL, asked->workers, &none);
+    const struct preset_options defaults = {
+        .stragglers = (uint32_t)option_count(options, OPT_STRAGGLERS),
+        .workers = asked->workers,
+        .seed = option_count(options, OPT_SEED),
+    };
     enum err err =
         candidate_parse(code == NULL ? CURRENT_DEFAULT : code,
                         strlen(code == NULL ? CURRENT_DEFAULT : code),
@@ -140,7 +142,7 @@ static enum err list_candidates(const struct options *options,
         table->count += listed;
     }
     while (text != NULL && err == ERR_OK && *text != '\0') {
-        const size_t length = strcspn(text, ",");
+        const size_t length = code_length(text);
 
         if (table->count == CANDIDATES_MAX)
             return why_set(why, ERR_TOOBIG, "--compare: more than %u codes",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/report/trace_file.h"
 #include "cli/study/campaign.h"
@@ -20,55 +21,112 @@ static void make_auto(struct candidate *candidate)
     (void)snprintf(candidate->name, sizeof candidate->name, "%s", AUTO_NAME);
 }
 
-static enum err parse_one(const char *text, size_t length,
-                          const struct preset_options *defaults,
-                          struct candidate *candidate, struct why *why)
-{
-    const bool adapt =
-        length == strlen(AUTO_NAME) && strncmp(text, AUTO_NAME, length) == 0;
-    const enum err err =
-        adapt ? candidate_parse(DEFAULT_CODE, strlen(DEFAULT_CODE), defaults,
-                                candidate, why)
-              : candidate_parse(text, length, defaults, candidate, why);
+/* The codes of --compare, as they were read. */
+struct rivals {
+    uint32_t count;
+    struct rival {
+        const char *text; /* So many characters of it. */
+        size_t length;
+        bool adapt;
+        struct preset_options options;
+        struct code_inputs inputs; /* Which the options point into. */
+    } list[STUDIES_MAX];
+};
 
-    if (err == ERR_OK && adapt)
-        make_auto(candidate);
+static void rivals_free(struct rivals *rivals)
+{
+    for (uint32_t i = 0; rivals != NULL && i < rivals->count; i++)
+        code_inputs_close(&rivals->list[i].inputs);
+    mem_free(rivals);
+}
+
+/* Of the one at hand, in --compare. */
+static enum err tell_rival(const struct rival *rival, enum err err,
+                           struct why *why)
+{
+    if (err == ERR_OK)
+        return err;
+    (void)why_in(why, err, "%.*s", (int)rival->length, rival->text);
+    return why_in(why, err, "--compare");
+}
+
+static enum err read_rival(const struct options *options, struct setup *setup,
+                           struct rival *rival, struct why *why)
+{
+    const char *text = rival->text;
+    size_t length = rival->length;
+    enum err err;
+
+    rival->adapt =
+        length == strlen(AUTO_NAME) && strncmp(text, AUTO_NAME, length) == 0;
+    if (rival->adapt) {
+        text = DEFAULT_CODE;
+        length = strlen(text);
+    }
+    err = code_options(&options->recipe, text, length, &rival->inputs,
+                       &rival->options, why);
+    rival->options.memory = &setup->inputs.memory;
+    return tell_rival(rival, err, why);
+}
+
+static enum err read_rivals(const struct options *options, struct setup *setup,
+                            struct rivals *rivals, struct why *why)
+{
+    const char *text = option_text(options, OPT_COMPARE);
+    enum err err = ERR_OK;
+
+    while (err == ERR_OK && text != NULL && *text != '\0') {
+        struct rival *rival = &rivals->list[rivals->count];
+
+        if (rivals->count == STUDIES_MAX)
+            return why_set(why, ERR_TOOBIG, "--compare: more than %u codes",
+                           STUDIES_MAX);
+        rivals->count++;
+        rival->text = text;
+        rival->length = code_length(text);
+        err = read_rival(options, setup, rival, why);
+        text += rival->length;
+        text += *text == ',';
+    }
+    if (err == ERR_OK && text != NULL && rivals->count == 0)
+        err = why_set(why, ERR_UNKNOWN, "--compare: no code is named");
     return err;
 }
 
+static enum err make_rival(struct rival *rival, uint32_t slots,
+                           struct candidate *candidate, struct why *why)
+{
+    struct code_spec spec;
+    enum err err;
+
+    rival->options.workers = slots;
+    err = preset_spec(&rival->options, &spec, why);
+    if (err != ERR_OK)
+        return tell_rival(rival, err, why);
+    candidate_of(&spec, candidate);
+    if (rival->adapt)
+        make_auto(candidate);
+    return ERR_OK;
+}
+
 /* What --compare names, or the one code of --code. */
-static enum err list_codes(const struct options *options, struct setup *setup,
+static enum err list_codes(const struct setup *setup, struct rivals *rivals,
                            struct candidate *candidates, uint32_t *count,
                            struct why *why)
 {
-    const char *text = option_text(options, OPT_COMPARE);
-    const struct preset_options defaults =
-        code_options(&options->recipe, NULL, setup->slots, &setup->inputs);
     enum err err = ERR_OK;
 
-    *count = 0;
-    if (text == NULL) {
-        (void)snprintf(candidates->label, sizeof candidates->label, "%s",
-                       setup->code.name);
-        if (setup->adapt)
-            make_auto(candidates);
-        candidates[(*count)++].spec = setup->code;
-        return ERR_OK;
-    }
-    while (err == ERR_OK && *text != '\0') {
-        const size_t length = strcspn(text, ",");
-
-        if (*count == STUDIES_MAX)
-            return why_set(why, ERR_TOOBIG, "--compare: more than %u codes",
-                           STUDIES_MAX);
-        err = parse_one(text, length, &defaults, &candidates[*count], why);
-        (*count)++;
-        text += length;
-        text += *text == ',';
-    }
-    if (err == ERR_OK && *count == 0)
-        err = why_set(why, ERR_UNKNOWN, "no code is named");
-    return err == ERR_OK ? err : why_in(why, err, "--compare");
+    *count = rivals->count == 0 ? 1 : rivals->count;
+    for (uint32_t i = 0; i < rivals->count && err == ERR_OK; i++)
+        err = make_rival(&rivals->list[i], setup->slots, &candidates[i], why);
+    if (rivals->count > 0)
+        return err;
+    (void)snprintf(candidates->label, sizeof candidates->label, "%s",
+                   setup->code.name);
+    if (setup->adapt)
+        make_auto(candidates);
+    candidates->spec = setup->code;
+    return ERR_OK;
 }
 
 static bool all_fit(const struct candidate *candidates, uint32_t count,
@@ -90,12 +148,12 @@ static bool all_fit(const struct candidate *candidates, uint32_t count,
 /* Nobody said how many workers: some codes want a number that their groups
  * divide, so the first from the usual one on that suits all. */
 static enum err suit_all(struct cli *cli, struct setup *setup,
-                         struct candidate *candidates, uint32_t *count,
-                         struct why *why)
+                         struct rivals *rivals, struct candidate *candidates,
+                         uint32_t *count, struct why *why)
 {
     const struct options *options = &cli->options;
     const uint32_t usual = setup->slots;
-    enum err err = list_codes(options, setup, candidates, count, why);
+    enum err err = list_codes(setup, rivals, candidates, count, why);
 
     if (err != ERR_OK || !option_given(options, OPT_COMPARE) ||
         option_given(options, OPT_N) || option_given(options, OPT_WORKERS))
@@ -103,11 +161,11 @@ static enum err suit_all(struct cli *cli, struct setup *setup,
     while (!all_fit(candidates, *count, setup->slots) &&
            setup->slots < WORKERS_TRIED * usual && err == ERR_OK) {
         setup->slots++;
-        err = list_codes(options, setup, candidates, count, why);
+        err = list_codes(setup, rivals, candidates, count, why);
     }
     if (err != ERR_OK || !all_fit(candidates, *count, setup->slots)) {
         setup->slots = usual; /* The study says what does not fit. */
-        return list_codes(options, setup, candidates, count, why);
+        return list_codes(setup, rivals, candidates, count, why);
     }
     if (setup->slots != usual)
         say_note(cli,
@@ -154,7 +212,8 @@ static enum err check_rules(const struct options *options,
     return rules_check(&choices, why);
 }
 
-static int run_studies(struct cli *cli, struct setup *setup)
+static int run_studies(struct cli *cli, struct setup *setup,
+                       struct rivals *rivals)
 {
     struct trace_file trace = {0};
     const struct options *options = &cli->options;
@@ -178,7 +237,7 @@ static int run_studies(struct cli *cli, struct setup *setup)
     struct study studies[STUDIES_MAX] = {0};
     struct why why = {0};
     uint32_t count = 0;
-    enum err err = suit_all(cli, setup, candidates, &count, &why);
+    enum err err = suit_all(cli, setup, rivals, candidates, &count, &why);
 
     if (err == ERR_OK)
         err = trace_file_open(&trace, option_text(options, OPT_TRACE), &why);
@@ -203,29 +262,55 @@ static int run_studies(struct cli *cli, struct setup *setup)
     return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
 }
 
+/* Where own steps are averaged they are plain ones, and then all codes take
+ * the same. */
+static enum err choose_steps(const struct rivals *rivals, struct recipe *recipe,
+                             struct why *why)
+{
+    for (uint32_t i = 0; i < rivals->count; i++)
+        if (rivals->list[i].options.every > 0)
+            return recipe_put(recipe, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
+    return ERR_OK;
+}
+
+static int run_setup(struct cli *cli, struct setup *setup,
+                     struct rivals *rivals)
+{
+    struct options *options = &cli->options;
+    struct why why = {0};
+    enum err err = read_rivals(options, setup, rivals, &why);
+
+    if (err == ERR_OK)
+        err = choose_steps(rivals, &options->recipe, &why);
+    if (err == ERR_OK)
+        err = setup_workers(setup, &options->recipe, &why);
+    if (err == ERR_OK)
+        err = check_rules(options, setup, &why);
+    if (err == ERR_OK && option_flag(options, OPT_COMPUTE))
+        err = setup_load(setup, &options->recipe, &why);
+    else if (err == ERR_OK && option_text(options, OPT_STEPS) == NULL)
+        err = option_set(options, OPT_STEPS, "100", ORIGIN_DEFAULT, &why);
+    return err != ERR_OK ? say_why(cli, err, &why)
+                         : run_studies(cli, setup, rivals);
+}
+
 int simulate_command(struct cli *cli)
 {
-    struct setup setup = {
-        .terms = {.simulated = true,
-                  .compares = option_given(&cli->options, OPT_COMPARE),
-                  .note = tell_note}};
+    struct setup setup = {.terms = {.simulated = true, .note = tell_note}};
+    struct rivals *rivals;
     struct why why = {0};
-    enum err err;
+    const enum err err = check_rules(&cli->options, NULL, &why);
     int status;
 
-    err = check_rules(&cli->options, NULL, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     if (option_flag(&cli->options, OPT_FAULTS))
         return campaign_command(cli);
-    err = setup_workers(&setup, &cli->options.recipe, &why);
-    if (err == ERR_OK)
-        err = check_rules(&cli->options, &setup, &why);
-    if (err == ERR_OK && option_flag(&cli->options, OPT_COMPUTE))
-        err = setup_load(&setup, &cli->options.recipe, &why);
-    else if (err == ERR_OK && option_text(&cli->options, OPT_STEPS) == NULL)
-        err = option_set(&cli->options, OPT_STEPS, "100", ORIGIN_DEFAULT, &why);
-    status = err != ERR_OK ? say_why(cli, err, &why) : run_studies(cli, &setup);
+    rivals = mem_new(1, sizeof *rivals);
+    if (rivals == NULL)
+        return say_error(cli, EXIT_FAILED, "out of memory");
+    status = run_setup(cli, &setup, rivals);
+    rivals_free(rivals);
     setup_close(&setup);
     return status;
 }

@@ -152,8 +152,8 @@ static enum err vet_stop(const struct code *code, struct why *why)
         code->carrier == CARRIER_TALLY)
         return why_set(why, ERR_SHAPE,
                        "code %s may end a step with data missing, which "
-                       "estimate %s does not allow; add --estimate reference "
-                       "or ratio, or wait for all data: --stop cover",
+                       "estimate %s does not allow; add estimate=reference "
+                       "or estimate=ratio, or wait for all data: stop=cover",
                        spec->name, estimate_ops(spec->estimate)->name);
     return vet_groups(code, why);
 }

@@ -56,7 +56,7 @@
 #define CODE_SLOTS_MAX    10000u
 #define CODE_NUMERIC_MAX  1000u
 #define CODE_STEAL_PIECES 8u
-#define CODE_PIECES_MAX   64u /* Of a part; --pieces. */
+#define CODE_PIECES_MAX   64u /* Of a part. */
 #define CODE_RESIDUAL_MAX 1e-12
 #define CODE_GROUP_NONE   UINT32_MAX
 #define CODE_MEMOS        64u
@@ -147,6 +147,7 @@ struct code_spec {
     uint32_t pieces;     /* Cuts of a part; 0 = the schedule's own. */
     uint32_t replicas;   /* sgc: copies of a part; 0 = s+1. */
     uint32_t staleness;  /* stale: updates an answer may be behind, B >= 1. */
+    uint32_t every;      /* local: own steps between two averages. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */
     const double *speed;            /* cb: of the slots; NULL = all the same. */

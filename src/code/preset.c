@@ -16,39 +16,54 @@
 #include "base/check.h"
 #include "code/axes.h"
 
+#define KEY(name) (1u << KEY_##name)
+/* Any code may be told when a step ends, and what stands for what is missing.
+ */
+#define ENDS (KEY(STOP) | KEY(ESTIMATE))
+
 static const struct preset presets[] = {
     {"uncoded", NULL, "every worker its own part; waits for all of them",
-     PLACE_ONCE, SCHED_ALL, STOP_ALL, ESTIMATE_EXACT, false},
+     PLACE_ONCE, SCHED_ALL, STOP_ALL, ESTIMATE_EXACT, false, ENDS},
     {"ignore", "ksync",
-     "own parts; the S slowest are left out, or late: --staleness", PLACE_ONCE,
-     SCHED_ALL, STOP_FIRST, ESTIMATE_RATIO, false},
+     "own parts; the S slowest are left out, or late: staleness=B", PLACE_ONCE,
+     SCHED_ALL, STOP_FIRST, ESTIMATE_RATIO, false,
+     ENDS | KEY(S) | KEY(STALENESS)},
     {"frc", NULL, "groups of S+1 do the same work; the first of each counts",
-     PLACE_REP, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, true},
+     PLACE_REP, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, true, ENDS | KEY(S)},
     {"rep", NULL, "frc for any number of workers", PLACE_REP, SCHED_ALL,
-     STOP_COVER, ESTIMATE_EXACT, false},
+     STOP_COVER, ESTIMATE_EXACT, false, ENDS | KEY(S)},
     {"cyclic", NULL, "S+1 coded parts each; any N-S answers decode (numeric)",
-     PLACE_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+     PLACE_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false, ENDS | KEY(S)},
     {"cb", NULL, "coded parts by speed; any N-S answers decode (numeric)",
-     PLACE_CB, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+     PLACE_CB, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false,
+     ENDS | KEY(S) | KEY(SPEEDS) | PRESET_FILE},
     {"partial-frc", NULL, "own parts first, all needed; then as frc",
-     PLACE_PARTIAL_FRC, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, true},
+     PLACE_PARTIAL_FRC, SCHED_ALL, STOP_COVER, ESTIMATE_EXACT, true,
+     ENDS | KEY(S) | KEY(PARTS)},
     {"partial-cyclic", NULL,
      "own parts first, all needed; then as cyclic (numeric)",
-     PLACE_PARTIAL_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+     PLACE_PARTIAL_CYCLIC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false,
+     ENDS | KEY(S) | KEY(PARTS)},
     {"matrix", NULL, "matrix:FILE, your own encoding; least squares (numeric)",
-     PLACE_MATRIX, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+     PLACE_MATRIX, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false,
+     ENDS | KEY(S) | KEY(DECODE) | PRESET_FILE},
     {"mds", NULL, "coded data of linear models; any N-S answers do (numeric)",
-     PLACE_MDS, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false},
+     PLACE_MDS, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, false, ENDS | KEY(S)},
     {"agc", "erasurehead", "rep, ended after K workers (approximate)",
-     PLACE_REP, SCHED_ALL, STOP_COLLECT, ESTIMATE_REFERENCE, false},
+     PLACE_REP, SCHED_ALL, STOP_COLLECT, ESTIMATE_REFERENCE, false,
+     ENDS | KEY(S) | KEY(COLLECT)},
     {"sgc", NULL, "S+1 copies, no decoding; right on average (approximate)",
-     PLACE_SGC, SCHED_ALL, STOP_FIRST, ESTIMATE_UNBIASED, false},
+     PLACE_SGC, SCHED_ALL, STOP_FIRST, ESTIMATE_UNBIASED, false,
+     ENDS | KEY(S) | KEY(REPLICAS)},
     {"local", NULL, "H steps on own rows, then the weights are averaged",
-     PLACE_LOCAL, SCHED_ALL, STOP_ALL, ESTIMATE_RATIO, false},
+     PLACE_LOCAL, SCHED_ALL, STOP_ALL, ESTIMATE_RATIO, false,
+     ENDS | KEY(EVERY)},
     {"stream", NULL, "S+1 parts each, own first; every part sent when done",
-     PLACE_SHIFT, SCHED_STREAM, STOP_COVER, ESTIMATE_EXACT, false},
+     PLACE_SHIFT, SCHED_STREAM, STOP_COVER, ESTIMATE_EXACT, false,
+     ENDS | KEY(S) | KEY(PIECES)},
     {"steal", NULL, "rep storage; own part first, then help the slow",
-     PLACE_REP, SCHED_STEAL, STOP_COVER, ESTIMATE_EXACT, false},
+     PLACE_REP, SCHED_STEAL, STOP_COVER, ESTIMATE_EXACT, false,
+     ENDS | KEY(S) | KEY(PIECES)},
 };
 
 #define PRESETS (sizeof presets / sizeof *presets)
@@ -65,7 +80,7 @@ static bool same(const char *name, size_t length, const char *known)
            strncmp(name, known, length) == 0;
 }
 
-static const struct preset *find(const char *name)
+const struct preset *preset_find(const char *name)
 {
     const size_t length = strcspn(name, ":");
 
@@ -79,7 +94,7 @@ static const struct preset *find(const char *name)
     return NULL;
 }
 
-static enum err unknown(const char *name, struct why *why)
+enum err preset_unknown(const char *name, struct why *why)
 {
     char names[WHY_SIZE / 2] = "";
     size_t used = 0;
@@ -125,7 +140,7 @@ static enum err choose_k(const struct preset_options *options,
     if (spec->stop == STOP_COLLECT) {
         if (options->collect == 0)
             return why_set(why, ERR_SHAPE,
-                           "code %s needs --collect K, the number of workers "
+                           "code %s needs collect=K, the number of workers "
                            "to wait for, 1 to %u",
                            spec->name, n);
         spec->k = options->collect;
@@ -135,15 +150,14 @@ static enum err choose_k(const struct preset_options *options,
 
 bool preset_takes_matrix(const char *name)
 {
-    const struct preset *preset = find(name);
+    const struct preset *preset = preset_find(name);
 
-    return preset != NULL &&
-           (preset->placement == PLACE_MATRIX || preset->placement == PLACE_CB);
+    return preset != NULL && (preset->keys & PRESET_FILE) != 0;
 }
 
 uint64_t preset_traits(const char *name)
 {
-    const struct preset *preset = find(name);
+    const struct preset *preset = preset_find(name);
     struct code_spec spec = {0};
 
     if (preset == NULL)
@@ -159,7 +173,7 @@ static enum err choose_stop(const struct preset_options *options,
         return choose_k(options, spec, why);
     if (options->collect != 0)
         return why_set(why, ERR_SHAPE,
-                       "--collect K is --stop collect:K; say one of them");
+                       "collect=K is stop=collect:K; say one of them");
     return stop_parse(options->stop, spec, why);
 }
 
@@ -167,6 +181,7 @@ static enum err choose_stop(const struct preset_options *options,
 static void average_sums(struct code_spec *spec)
 {
     spec->placement = PLACE_ONCE;
+    spec->every = 0;
     if (spec->stop == STOP_ALL)
         spec->estimate = ESTIMATE_EXACT;
 }
@@ -176,9 +191,8 @@ static void average_sums(struct code_spec *spec)
 static enum err keep_late(const struct preset *preset, struct code_spec *spec,
                           struct why *why)
 {
-    if (preset->placement != PLACE_ONCE || preset->stop != STOP_FIRST)
-        return why_set(why, ERR_SHAPE,
-                       "--staleness goes only with code ignore, not with %s",
+    if ((preset->keys & KEY(STALENESS)) == 0)
+        return why_set(why, ERR_SHAPE, "code %s keeps no late answers",
                        spec->name);
     spec->placement = PLACE_STALE;
     return ERR_OK;
@@ -187,13 +201,14 @@ static enum err keep_late(const struct preset *preset, struct code_spec *spec,
 enum err preset_spec(const struct preset_options *options,
                      struct code_spec *spec, struct why *why)
 {
-    const struct preset *preset = find(options->name);
+    const struct preset *preset = preset_find(options->name);
     struct code_spec made = {
         .seed = options->seed,
         .parts = options->parts,
         .pieces = options->pieces,
         .replicas = options->replicas,
         .staleness = options->staleness,
+        .every = options->every,
         .decoding = options->decoding,
         .matrix = options->matrix,
         .speed = options->speed,
@@ -203,7 +218,7 @@ enum err preset_spec(const struct preset_options *options,
     enum err err = ERR_OK;
 
     if (preset == NULL)
-        return unknown(options->name, why);
+        return preset_unknown(options->name, why);
     (void)snprintf(made.name, sizeof made.name, "%s", preset->name);
     take_axes(preset, &made);
     /* Who waits for everyone has no straggler to spare, whatever was asked. */
@@ -212,7 +227,8 @@ enum err preset_spec(const struct preset_options *options,
         err = estimate_find(options->estimate, &made.estimate, why);
     if (err == ERR_OK)
         err = choose_stop(options, &made, why);
-    if (err == ERR_OK && made.placement == PLACE_LOCAL && options->every_step)
+    if (err == ERR_OK && made.placement == PLACE_LOCAL && made.every == 1 &&
+        !options->by_rows)
         average_sums(&made);
     if (err == ERR_OK && made.staleness > 0)
         err = keep_late(preset, &made, why);

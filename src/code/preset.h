@@ -11,6 +11,22 @@
 
 #include "code/code.h"
 
+/* What a code can be told, as KEY=VALUE behind its name. */
+enum preset_key {
+    KEY_S,
+    KEY_COLLECT,
+    KEY_PIECES,
+    KEY_PARTS,
+    KEY_REPLICAS,
+    KEY_STALENESS,
+    KEY_EVERY,
+    KEY_SPEEDS,
+    KEY_DECODE,
+    KEY_STOP,
+    KEY_ESTIMATE,
+    PRESET_KEYS,
+};
+
 struct preset {
     const char *name;
     const char *alias; /* NULL if none. */
@@ -20,10 +36,12 @@ struct preset {
     enum stop stop;
     enum estimate estimate;
     bool divisible;
+    uint32_t keys; /* Bits: which settings mean something to it, ... */
+#define PRESET_FILE (1u << PRESET_KEYS) /* ... and whether a file does. */
 };
 
 struct preset_options {
-    const char *name;     /* Up to a `:`; what follows is the caller's. */
+    const char *name;     /* Up to a `:`; what follows is not looked at. */
     uint32_t stragglers;  /* s */
     uint32_t collect;     /* K of collect:k; 0 = not given. */
     const char *stop;     /* "first:3"; NULL = the preset's. */
@@ -32,19 +50,36 @@ struct preset_options {
     uint64_t seed;
     uint32_t parts, pieces, replicas; /* As in code_spec; 0 = default. */
     uint32_t staleness; /* ignore: B; 0 = what is late is called off. */
+    uint32_t every;     /* local: steps between two averages, PRESET_ONCE. */
+    bool by_rows;       /* local: sgd, whose single pass is no sum. */
     enum decoding decoding;
     const struct code_matrix *matrix;
     const double *speed;
     uint32_t speeds;
     struct code_memory *memory;
-    bool every_step; /* local: gd, averaged after each step. */
+    /* As written, for the caller to read: NULL if not. */
+    const char *file, *speed_text;
 };
+
+#define PRESET_ONCE UINT32_MAX
 
 /* Does a code of that name (up to a `:`) read a matrix? */
 bool preset_takes_matrix(const char *name);
 
 /* Of a code of that name, as code_traits has them; of none, 0. */
 uint64_t preset_traits(const char *name);
+
+/* NAME[:FILE][:KEY=VALUE]..., over what `options` have already.  The text is
+ * cut up, and `options` point into it.  ERR_UNKNOWN, ERR_RANGE, ERR_SHAPE. */
+MUST_CHECK enum err preset_parse(char *text, struct preset_options *options,
+                                 struct why *why);
+const char *preset_key_name(enum preset_key key);
+const char *preset_key_help(enum preset_key key);
+
+/* The row of a name, up to a `:`; NULL if there is none, which ERR_UNKNOWN
+ * says with a list of the names. */
+const struct preset *preset_find(const char *name);
+MUST_CHECK enum err preset_unknown(const char *name, struct why *why);
 
 const struct preset *preset_list(uint32_t *count);
 

@@ -22,13 +22,13 @@ static const char *const names[TRAITS] = {
     [TRAIT_AVERAGES] = "code local",
     [TRAIT_MIXTURES] = "a code of class numeric, local or sgc",
     [TRAIT_BLOCKS] = "code mds",
-    [TRAIT_LATE] = "--staleness",
+    [TRAIT_LATE] = "code ignore:staleness=B",
     [TRAIT_COPIES] = "a code but steal, uncoded, ignore or local",
     [TRAIT_MATRIX] = "code matrix",
     [TRAIT_HASTY] = "code ignore, or a deadline",
     [TRAIT_NUMERIC] = "numeric",
     [TRAIT_APPROX] = "approx",
-    [TRAIT_ESTIMATE] = "code sgc, local or --staleness",
+    [TRAIT_ESTIMATE] = "code sgc, local or ignore:staleness=B",
     [TRAIT_ADAPTS] = "--code auto",
     [TRAIT_ADAPTS_FAR] = "--code auto without --exact bitwise",
     [TRAIT_ALONE] = "no workers",
@@ -92,8 +92,8 @@ static const struct rule rules[] = {
     {TRAIT(SUMS) | TRAIT(SGD), 0,
      "--optim sgd goes from row to row, each step needing the one before, so "
      "there is nothing to share among workers; leave out -n, --listen and "
-     "--out, average what each makes of its own rows (--code local --local "
-     "once), or take --optim lbfgs, newton or agd"},
+     "--out, average what each makes of its own rows (--code "
+     "local:every=once), or take --optim lbfgs, newton or agd"},
     {TRAIT(SGD), TRAIT(RATE_RULE) | TRAIT(ENDS),
      "<it> means nothing to --optim sgd: its rate is RATE / (1 + rows seen), "
      "and it ends after --steps passes over the rows"},
@@ -107,7 +107,7 @@ static const struct rule rules[] = {
      "--optim <optim> compares sums over all rows, and code <code> leaves some "
      "out; take an exact code (steal, frc, rep, uncoded) or --optim agd"},
     {TRAIT(LATE) | TRAIT(SEARCHES), 0,
-     "--staleness needs steps of one gradient each, and --optim <optim> asks "
+     "staleness needs steps of one gradient each, and --optim <optim> asks "
      "for more; take agd, gd, momentum or adam"},
     {TRAIT(BLOCKS) | TRAIT(NEWTON), 0,
      "code <code> gives gradients, and --optim newton wants second "
@@ -143,8 +143,9 @@ static const struct rule rules[] = {
      "relays do not go with --data-private: owners join the coordinator "
      "itself"},
     {TRAIT(OWNERS) | TRAIT(LATE), 0,
-     "--staleness does not go with --data-private: late answers are kept by "
-     "slots that all can fill"},
+     "staleness does not go with --data-private: late answers are kept by "
+     "slots "
+     "that all can fill"},
     {TRAIT(OWNERS) | TRAIT(CLASS_WEIGHT), 0,
      "--class-weight does not go with --data-private: weights would depend on "
      "rows that are elsewhere"},
@@ -183,8 +184,8 @@ static const struct rule rules[] = {
      "--bulk shm does not go with --fanout: workers behind relays share no "
      "memory with the coordinator; leave one of them out"},
     {TRAIT(LATE) | TRAIT(RECORD), 0,
-     "--record measures answers within their step, and with --staleness they "
-     "may come in later ones"},
+     "--record measures answers within their step, and with staleness they may "
+     "come in later ones"},
 
     /* Answers that are compared. */
     {TRAIT(MIXTURES), TRAIT(CHECKED),

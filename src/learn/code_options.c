@@ -1,9 +1,10 @@
 /*
- * code_options.c - the options that describe a code, put together as a
- * code_spec, with the files that they name (matrix, speeds).
+ * code_options.c - what --code says, put together as the options of a preset,
+ * with what it names (a matrix, speeds).
  */
 #include "learn/code_options.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,10 @@ enum err code_numbers(const char *text, const char *what, double *numbers,
 
         if (end == at || !isfinite(value) || (*end != ',' && *end != '\0'))
             return why_set(why, ERR_RANGE,
-                           "--%s %.64s: expected numbers between commas", what,
+                           "%s %.64s: expected numbers between commas", what,
                            text);
         if (found == max)
-            return why_set(why, ERR_RANGE, "--%s: more than %u numbers", what,
+            return why_set(why, ERR_RANGE, "%s: more than %u numbers", what,
                            max);
         numbers[found++] = value;
         at = *end == ',' ? end + 1 : end;
@@ -62,24 +63,10 @@ static enum err load_matrix(struct code_inputs *inputs, const char *path,
     return err == ERR_OK ? err : why_in(why, err, "%s", path);
 }
 
-enum err code_inputs_load(struct code_inputs *inputs,
-                          const struct recipe *recipe, const char *name,
-                          struct why *why)
+void code_inputs_remember(struct code_inputs *inputs)
 {
-    const char *speeds = recipe_text(recipe, OPT_SPEEDS);
-    const char *file = strchr(name, ':');
-    enum err err = ERR_OK;
-
     certificates_load(&inputs->memory);
     inputs->remembered = inputs->memory.count;
-    if (speeds != NULL)
-        err = load_speeds(inputs, speeds, why);
-    if (err != ERR_OK || file == NULL)
-        return err;
-    if (!preset_takes_matrix(name))
-        return why_set(why, ERR_SHAPE,
-                       "--code %.64s: only matrix and cb read a file", name);
-    return load_matrix(inputs, file + 1, why);
 }
 
 void code_inputs_close(struct code_inputs *inputs)
@@ -88,76 +75,52 @@ void code_inputs_close(struct code_inputs *inputs)
         certificates_save(&inputs->memory);
     matrix_close(&inputs->matrix);
     mem_free(inputs->speed);
+    mem_free(inputs->text);
     *inputs = (struct code_inputs){0};
 }
 
-static uint32_t count_of(const struct recipe *recipe, int id)
+size_t code_length(const char *list)
 {
-    return recipe_text(recipe, id) == NULL ? 0
-                                           : (uint32_t)recipe_count(recipe, id);
+    size_t length = strcspn(list, ",");
+
+    while (list[length] == ',' && !isalpha((unsigned char)list[length + 1]) &&
+           list[length + 1] != '\0')
+        length += 1 + strcspn(list + length + 1, ",");
+    return length;
 }
 
-static bool is_one_step(const struct recipe *recipe)
+static enum err read_inputs(struct code_inputs *inputs,
+                            struct preset_options *options, struct why *why)
 {
-    const char *how = recipe_text(recipe, OPT_DECODE);
-
-    return how != NULL && strcmp(how, "one-step") == 0;
-}
-
-enum err code_every(const struct recipe *recipe, uint32_t *every,
-                    struct why *why)
-{
-    const char *text = recipe_text(recipe, OPT_LOCAL);
-    double value = 0;
-    uint32_t count = 0;
     enum err err = ERR_OK;
 
-    if (text != NULL && strcmp(text, "once") == 0)
-        value = CODE_ONCE;
-    else if (text != NULL)
-        err = code_numbers(text, "local", &value, 1, &count, why);
-    if (err != ERR_OK || (text != NULL && !(value >= 1 && value <= CODE_ONCE &&
-                                            floor(value) == value)))
-        return why_set(why, ERR_RANGE,
-                       "--local %.32s: expected a whole number of steps above "
-                       "zero, or once",
-                       text);
-    *every = (uint32_t)value;
-    return ERR_OK;
+    if (options->speed_text != NULL)
+        err = load_speeds(inputs, options->speed_text, why);
+    if (err == ERR_OK && options->file != NULL)
+        err = load_matrix(inputs, options->file, why);
+    options->matrix = inputs->matrix.rows > 0 ? &inputs->matrix : NULL;
+    options->speed = inputs->speed;
+    options->speeds = inputs->speeds;
+    return err;
 }
 
-/* The sum itself, then: see preset.h. */
-static bool averages_sums(const struct recipe *recipe)
+enum err code_options(const struct recipe *recipe, const char *text,
+                      size_t length, struct code_inputs *inputs,
+                      struct preset_options *options, struct why *why)
 {
     const char *optim = recipe_text(recipe, OPT_OPTIM);
-    struct why why = {0};
-    uint32_t every = 0;
+    enum err err;
 
-    return code_every(recipe, &every, &why) == ERR_OK && every == 1 &&
-           (optim == NULL || strcmp(optim, "sgd") != 0);
-}
-
-struct preset_options code_options(const struct recipe *recipe,
-                                   const char *name, uint32_t workers,
-                                   struct code_inputs *inputs)
-{
-    return (struct preset_options){
-        .name = name,
+    *options = (struct preset_options){
         .stragglers = (uint32_t)recipe_count(recipe, OPT_STRAGGLERS),
-        .collect = count_of(recipe, OPT_COLLECT),
-        .stop = recipe_text(recipe, OPT_STOP),
-        .estimate = recipe_text(recipe, OPT_ESTIMATE),
-        .workers = workers,
         .seed = recipe_count(recipe, OPT_SEED),
-        .parts = count_of(recipe, OPT_PARTS),
-        .pieces = count_of(recipe, OPT_PIECES),
-        .replicas = count_of(recipe, OPT_REPLICAS),
-        .staleness = count_of(recipe, OPT_STALENESS),
-        .decoding = is_one_step(recipe) ? DECODE_ONE_STEP : DECODE_OPTIMAL,
-        .matrix = inputs->matrix.rows > 0 ? &inputs->matrix : NULL,
-        .speed = inputs->speed,
-        .speeds = inputs->speeds,
+        .by_rows = optim != NULL && strcmp(optim, "sgd") == 0,
         .memory = &inputs->memory,
-        .every_step = averages_sums(recipe),
     };
+    inputs->text = mem_new(length + 1, 1);
+    if (inputs->text == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    memcpy(inputs->text, text, length);
+    err = preset_parse(inputs->text, options, why);
+    return err == ERR_OK ? read_inputs(inputs, options, why) : err;
 }

@@ -1,5 +1,5 @@
 /*
- * code_options.h - the options that describe a code, and what they read.
+ * code_options.h - what --code says, and what it reads.
  */
 #ifndef LEARN_CODE_OPTIONS_H
 #define LEARN_CODE_OPTIONS_H
@@ -9,6 +9,7 @@
 
 /* What a spec points to; lives as long as it.  Zeroed is safe to close. */
 struct code_inputs {
+    char *text; /* Which options point into. */
     struct code_matrix matrix;
     double *speed;
     uint32_t speeds;
@@ -16,28 +17,26 @@ struct code_inputs {
     uint32_t remembered;       /* ... of which so many by earlier runs. */
 };
 
-/* --speeds, the file of a code such as matrix:FILE, and earlier runs'
- * certificates. */
-MUST_CHECK enum err code_inputs_load(struct code_inputs *inputs,
-                                     const struct recipe *recipe,
-                                     const char *name, struct why *why);
+/* Earlier runs' certificates. */
+void code_inputs_remember(struct code_inputs *inputs);
 /* Keeps new certificates for later runs. */
 void code_inputs_close(struct code_inputs *inputs);
 
-/* The preset of that name with the options as they are, for `workers`. */
-struct preset_options code_options(const struct recipe *recipe,
-                                   const char *name, uint32_t workers,
-                                   struct code_inputs *inputs);
+/* NAME[:FILE][:KEY=VALUE]..., and what the recipe says of codes: all but the
+ * number of workers.  Files are read; `options` point into `inputs`, which is
+ * to be closed after any outcome. */
+MUST_CHECK enum err code_options(const struct recipe *recipe, const char *text,
+                                 size_t length, struct code_inputs *inputs,
+                                 struct preset_options *options,
+                                 struct why *why);
+/* How much of "frc:s=2,cb:speeds=1,2,rep" is the first code: numbers after a
+ * comma are still its own. */
+size_t code_length(const char *list);
 
-/* "1,4, 7" as numbers; at most `max` of them.  ERR_FORMAT: `what` and a
+/* "1,4, 7" as numbers; at most `max` of them.  ERR_RANGE: `what` and a
  * sentence. */
 MUST_CHECK enum err code_numbers(const char *text, const char *what,
                                  double *numbers, uint32_t max, uint32_t *count,
                                  struct why *why);
-
-/* --local: H, CODE_ONCE, or 0 if it is not given.  ERR_RANGE. */
-#define CODE_ONCE UINT32_MAX
-MUST_CHECK enum err code_every(const struct recipe *recipe, uint32_t *every,
-                               struct why *why);
 
 #endif /* LEARN_CODE_OPTIONS_H */

@@ -318,8 +318,8 @@ struct optim_options setup_optim(const struct setup *setup,
     optim.diagonal = !code_spec_products(code);
     if (code->placement != PLACE_LOCAL || steps == 0)
         return optim;
-    CHECK(setup->every > 0);
-    return optim_averaged(&optim, setup->every < steps ? setup->every : steps);
+    CHECK(code->every > 0);
+    return optim_averaged(&optim, code->every < steps ? code->every : steps);
 }
 
 struct problem setup_problem(const struct setup *setup)

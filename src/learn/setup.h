@@ -34,7 +34,6 @@ struct memory_rows;
 struct setup_terms {
     bool alone;     /* The run's state is kept without a coordinator. */
     bool simulated; /* Workers are, in virtual time. */
-    bool compares;  /* Other codes are run beside the recipe's. */
     /* Rows of the calling program, instead of OPT_DATA, OPT_TEST; or NULL. */
     const struct memory_rows *rows, *test;
     /* Told sentences that are no errors.  May be NULL. */
@@ -51,7 +50,6 @@ struct setup {
     struct code_spec code;
     bool adapt;                /* --code auto: `code` is where it begins. */
     enum exactness worst;      /* ... and how far it may go. */
-    uint32_t every;            /* --local: as code_every has it. */
     struct code_inputs inputs; /* What the spec points to. */
     enum exactness exactness;  /* What a step of that code can reach. */
     struct certificate certificate; /* Of a numeric code. */

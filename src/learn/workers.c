@@ -52,12 +52,6 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
         setup->workers_max = setup->local;
 }
 
-/* Late answers are those of `ignore`: --staleness alone asks for it. */
-static const char *default_code(const struct recipe *recipe)
-{
-    return recipe_given(recipe, OPT_STALENESS) ? "ignore" : DEFAULT_CODE;
-}
-
 static enum exactness wanted_class(const struct recipe *recipe)
 {
     const char *wanted = recipe_text(recipe, OPT_EXACT);
@@ -89,38 +83,70 @@ static uint32_t planned(const struct setup *setup, const struct recipe *recipe)
     return setup->slots < least ? least : setup->slots;
 }
 
+static enum err refuse_stragglers(const struct recipe *recipe, struct why *why)
+{
+    const uint64_t stragglers = recipe_count(recipe, OPT_STRAGGLERS);
+
+    if (!recipe_given(recipe, OPT_STRAGGLERS) || stragglers == 0)
+        return ERR_OK;
+    return why_set(
+        why, ERR_SHAPE,
+        "--stragglers %llu needs at least %llu workers; there is one",
+        (unsigned long long)stragglers, (unsigned long long)stragglers + 1);
+}
+
 /* One worker needs no code; the receipts call that plain. */
-static enum err choose_code(struct setup *setup, const struct recipe *recipe,
+static enum err choose_plain(struct setup *setup, const struct recipe *recipe,
+                             struct why *why)
+{
+    const struct preset_options plain = {
+        .name = "uncoded",
+        .workers = 1,
+        .seed = recipe_count(recipe, OPT_SEED),
+        .memory = &setup->inputs.memory,
+    };
+    enum err err = refuse_stragglers(recipe, why);
+
+    if (err == ERR_OK)
+        err = preset_spec(&plain, &setup->code, why);
+    if (err == ERR_OK)
+        (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
+                       PLAIN_NAME);
+    return err;
+}
+
+/* Who steps on its own rows takes plain steps unless told otherwise. */
+static enum err take_local(const struct setup *setup, struct recipe *recipe,
+                           struct why *why)
+{
+    if ((preset_traits(setup->code.name) & TRAIT(AVERAGES)) == 0)
+        return ERR_OK;
+    return recipe_put(recipe, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
+}
+
+static enum err choose_code(struct setup *setup, struct recipe *recipe,
                             struct why *why)
 {
-    const char *name = recipe_text(recipe, OPT_CODE);
-    const bool plain = planned(setup, recipe) == 1 && name == NULL &&
-                       !recipe_given(recipe, OPT_STALENESS);
-    const uint64_t stragglers = recipe_count(recipe, OPT_STRAGGLERS);
+    const char *text = recipe_text(recipe, OPT_CODE);
     struct preset_options preset;
     enum err err;
 
-    if (plain && recipe_given(recipe, OPT_STRAGGLERS) && stragglers > 0)
-        return why_set(why, ERR_SHAPE,
-                       "--stragglers %llu needs at least %llu workers; there "
-                       "is one",
-                       (unsigned long long)stragglers,
-                       (unsigned long long)stragglers + 1);
-    if (plain || name == NULL)
-        name = plain ? "uncoded" : default_code(recipe);
-    if (strcmp(name, AUTO_NAME) == 0)
-        name = choose_auto(setup, recipe);
-    err = code_inputs_load(&setup->inputs, recipe, name, why);
-    if (err != ERR_OK)
-        return err;
-    preset = code_options(recipe, name, planned(setup, recipe), &setup->inputs);
-    if (plain)
-        preset.stragglers = 0;
-    err = preset_spec(&preset, &setup->code, why);
-    if (err == ERR_OK && plain)
-        (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
-                       PLAIN_NAME);
-    return err == ERR_UNKNOWN ? why_in(why, err, "--code") : err;
+    code_inputs_remember(&setup->inputs);
+    if (planned(setup, recipe) == 1 && text == NULL)
+        return choose_plain(setup, recipe, why);
+    if (text == NULL)
+        text = DEFAULT_CODE;
+    if (strcmp(text, AUTO_NAME) == 0)
+        text = choose_auto(setup, recipe);
+    err =
+        code_options(recipe, text, strlen(text), &setup->inputs, &preset, why);
+    preset.workers = planned(setup, recipe);
+    if (err == ERR_OK)
+        err = preset_spec(&preset, &setup->code, why);
+    if (err == ERR_OK)
+        err = take_local(setup, recipe, why);
+    return err == ERR_UNKNOWN || err == ERR_RANGE ? why_in(why, err, "--code")
+                                                  : err;
 }
 
 /* Line searches and curvature pairs: two sums must be over the same rows. */
@@ -248,33 +274,6 @@ static enum err choose_machine(struct setup *setup, struct recipe *recipe,
     return ERR_OK;
 }
 
-static bool is_local(const struct recipe *recipe)
-{
-    const char *code = recipe_text(recipe, OPT_CODE);
-
-    return code != NULL && strcmp(code, "local") == 0;
-}
-
-/* Own steps are those of gd or sgd; nobody sees the gradient of the whole. */
-static enum err take_local(struct setup *setup, struct recipe *recipe,
-                           struct why *why)
-{
-    const bool local = is_local(recipe);
-    enum err err = code_every(recipe, &setup->every, why);
-
-    if (err != ERR_OK || (!local && setup->every == 0))
-        return err;
-    if (!local && !setup->terms.compares)
-        return why_set(why, ERR_SHAPE, "--local goes with --code local");
-    if (setup->every == 0)
-        return why_set(why, ERR_SHAPE,
-                       "--code local needs --local H, the steps between two "
-                       "averages, or --local once");
-    if (!recipe_given(recipe, OPT_OPTIM))
-        return recipe_put(recipe, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
-    return ERR_OK;
-}
-
 /* One row after the other: one pass unless said otherwise. */
 static enum err take_sgd(struct recipe *recipe, struct why *why)
 {
@@ -298,8 +297,6 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
         return err;
     count_workers(setup, recipe);
     err = setup_rules(setup, recipe, why);
-    if (err == ERR_OK)
-        err = take_local(setup, recipe, why);
     if (err == ERR_OK)
         err = take_sgd(recipe, why);
     if (err == ERR_OK)

@@ -6,7 +6,6 @@
 #include "plan/candidate.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -15,44 +14,9 @@
 #define PROBE_WORKERS  12u /* 1, 2 and 3 stragglers fit. */
 #define PROBE_CHUNKS   48u
 #define STRAGGLERS_MAX 8u
+#define TEXT_BYTES     256u
 
 /* --- reading ------------------------------------------------------------- */
-
-static enum err read_count(const char *key, const char *text, uint32_t *count,
-                           struct why *why)
-{
-    char *end;
-    const unsigned long value = strtoul(text, &end, 10);
-
-    if (*text < '0' || *text > '9' || *end != '\0' || value > CODE_SLOTS_MAX)
-        return why_set(why, ERR_RANGE, "%s=%.16s is no count up to %u", key,
-                       text, CODE_SLOTS_MAX);
-    *count = (uint32_t)value;
-    return ERR_OK;
-}
-
-/* Is it KEY=VALUE of ours?  Then it is taken. */
-static bool take_setting(char *text, struct preset_options *options,
-                         enum err *err, struct why *why)
-{
-    if (strncmp(text, "s=", 2) == 0)
-        *err = read_count("s", text + 2, &options->stragglers, why);
-    else if (strncmp(text, "collect=", 8) == 0)
-        *err = read_count("collect", text + 8, &options->collect, why);
-    else if (strncmp(text, "pieces=", 7) == 0)
-        *err = read_count("pieces", text + 7, &options->pieces, why);
-    else if (strncmp(text, "parts=", 6) == 0)
-        *err = read_count("parts", text + 6, &options->parts, why);
-    else if (strncmp(text, "replicas=", 9) == 0)
-        *err = read_count("replicas", text + 9, &options->replicas, why);
-    else if (strncmp(text, "staleness=", 10) == 0)
-        *err = read_count("staleness", text + 10, &options->staleness, why);
-    else if (strncmp(text, "estimate=", 9) == 0)
-        options->estimate = text + 9;
-    else
-        return false;
-    return true;
-}
 
 static void label(struct candidate *candidate)
 {
@@ -95,23 +59,21 @@ enum err candidate_parse(const char *text, size_t length,
 {
     struct preset_options options = *defaults;
     struct candidate made = {0};
-    enum err err = ERR_OK;
-    char *colon = NULL;
+    char copy[TEXT_BYTES];
+    enum err err;
 
-    if (length == 0 || length >= sizeof made.name)
+    if (length == 0 || length >= sizeof copy)
         return why_set(why, ERR_UNKNOWN, "`%.*s` names no code",
                        length < 64 ? (int)length : 64, text);
-    memcpy(made.name, text, length);
-    while (err == ERR_OK && (colon = strrchr(made.name, ':')) != NULL &&
-           take_setting(colon + 1, &options, &err, why))
-        *colon = '\0';
-    if (err == ERR_OK && colon != NULL && !preset_takes_matrix(made.name))
-        err = why_set(why, ERR_UNKNOWN,
-                      "no setting `%s`; there are s, collect, pieces, parts, "
-                      "replicas, staleness, estimate",
-                      colon + 1);
-    if (err == ERR_OK)
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    err = preset_parse(copy, &options, why);
+    if (err == ERR_OK && (options.file != NULL || options.speed_text != NULL))
+        err = why_set(why, ERR_SHAPE, "a plan takes no files and no speeds");
+    if (err == ERR_OK) {
+        (void)snprintf(made.name, sizeof made.name, "%s", options.name);
         err = complete(&made, options, why);
+    }
     if (err != ERR_OK)
         return why_in(why, err, "%.*s", (int)length, text);
     *candidate = made;

@@ -1,9 +1,7 @@
 /*
- * candidate.h - a code with its numbers, as people write it and as a plan
- * tries it.
+ * candidate.h - a code with its numbers, as people write it (code/preset.h)
+ * and as a plan tries it.
  *
- *     NAME[:s=S][:collect=K][:pieces=P][:parts=P][:replicas=R]
- *         [:staleness=B][:estimate=HOW]
  *     frc:s=2  agc:s=1:collect=11  steal:s=2:pieces=32
  */
 #ifndef PLAN_CANDIDATE_H

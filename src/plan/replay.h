@@ -9,7 +9,7 @@
  *
  *   chain   (replay.c)  schedules where a slot computes a list fixed at the
  *                       start: arrivals are sorted and counted in
- *   stale   (stale.c)   late answers count in later steps (--staleness)
+ *   stale   (stale.c)   late answers count in later steps (staleness)
  *   steal   (steal.c)   work moves: an event loop with the coordinator's rules
  */
 #ifndef PLAN_REPLAY_H
@@ -30,7 +30,7 @@ struct replay_step {
     uint32_t chunks_in;   /* Covered; numeric codes: all. */
     uint32_t answers;     /* Messages with sums, up to the end. */
     uint64_t chunks_done; /* Computed by anybody, up to the end. */
-    /* --staleness: answers used, how many updates old in all and at most. */
+    /* staleness: answers used, how many updates old in all and at most. */
     uint32_t aged, age_max;
     uint64_t age_sum;
 };
@@ -56,7 +56,7 @@ struct replay {
     bool *piece_in;
     bool *slot_in;
     uint32_t *todo;            /* slots: pieces it still owes. */
-    struct stale *stale;       /* --staleness only. */
+    struct stale *stale;       /* staleness only. */
     struct steal *steal;       /* Schedule `steal` only. */
     struct replay_slot *slots; /* Of the last step. */
 };

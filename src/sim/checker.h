@@ -15,7 +15,7 @@
  *   CHECK-5  a run makes steps, to its end, once the faults have ended
  *   CHECK-6  commits go up by one; a bitwise commit covers all chunks
  *   CHECK-7  WORK-1: a worker never answers for a lower view than before
- *   CHECK-8  --staleness: a row merged is of a round of this view at most B
+ *   CHECK-8  staleness: a row merged is of a round of this view at most B
  *            steps old, key for key, and each is merged once
  *   CHECK-9  nobody is struck for an honest answer
  */

@@ -3,15 +3,20 @@ say() { "$MUSTER" "$@" 2>&1; echo "exit $?"; }
 say codes frc -n 8 --stragglers 2
 say codes rep -n 4 --stragglers 4
 say codes agc -n 4
-say codes agc -n 4 --collect 5
-say codes agc -n 4 --collect 0
-say codes agc -n 8 --stop groups:5
-say codes rep --stop soon
-say codes cyclic -n 8 --stop first:3
-say codes cb -n 4 --speeds 1,2
-say codes cb -n 4 --speeds 1,2,x,4
-say codes partial-cyclic --parts 2
-say codes agc -n 8 --stragglers 2 --collect 4 --estimate unbiased
+say codes agc:collect=5 -n 4
+say codes agc:collect=0 -n 4
+say codes agc:stop=groups:5 -n 8
+say codes rep:stop=soon
+say codes cyclic:stop=first:3 -n 8
+say codes cb:speeds=1,2 -n 4
+say codes cb:speeds=1,2,x,4 -n 4
+say codes partial-cyclic:parts=2
+say codes agc:collect=4:estimate=unbiased -n 8 --stragglers 2
+say codes frc:pieces=3
+say codes frc:files/mine.csv
+say codes local
+say codes local:every=0
+say codes matrix:none.csv:decode=maybe
 say codes rep --silent 9
 say codes rep:frc.csv
 say codes matrix

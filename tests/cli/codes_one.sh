@@ -1,7 +1,7 @@
 # One code: its matrix, certificate and errors, in text, JSON and as a picture.
 "$MUSTER" codes mds -n 5 --stragglers 2 --silent 0,1
 "$MUSTER" codes stream -n 5
-"$MUSTER" codes agc --collect 5 --silent 0,1,2
+"$MUSTER" codes agc:collect=5 --silent 0,1,2
 "$MUSTER" codes uncoded -n 3 --plot matrix.svg --silent 1 --format json
 grep -c '<rect x=' matrix.svg
 printf '1,1,0,0\n1,1,0,0\n0,0,1,1\n0,0,1,1\n' >frc.csv

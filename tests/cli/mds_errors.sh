@@ -5,8 +5,8 @@ try gen:gmm:800,20 -n 3 --code mds --stragglers 3
 try gen:gmm:800,20 -n 4 --code mds --optim newton
 try gen:digits:300 -n 4 --code mds --model softmax
 try gen:gmm:800,20 -n 4 --code mds --exact bitwise
-try gen:gmm:800,20 -n 4 --code mds --stop first:2
-try gen:gmm:800,20 -n 4 --code mds --stop deadline:1
+try gen:gmm:800,20 -n 4 --code mds:stop=first:2
+try gen:gmm:800,20 -n 4 --code mds:stop=deadline:1
 try gen:gmm:800,20 -n 4 --code mds --data-shared here.cache
 i=0
 while [ $i -lt 600 ]; do

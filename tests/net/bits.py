@@ -27,16 +27,15 @@ CASES = {
     "rep of five": ["-n", 5, "--code", "rep", "--stragglers", 1],
     "stream": ["-n", 5, "--code", "stream", "--stragglers", 2],
     "stream in pieces, shuffled": [
-        "-n", 5, "--code", "stream", "--stragglers", 2, "--pieces", 6,
+        "-n", 5, "--code", "stream:pieces=6", "--stragglers", 2,
         "--delay", "exp:0.002"],
     "stream, killed": ["-n", 5, "--code", "stream", "--chaos",
                        "kill:w1@5,kill:w2@5,kill:coordinator@9,join@12"],
     "partial-frc": ["-n", 4, "--code", "partial-frc"],
-    "partial-frc, killed": ["-n", 4, "--code", "partial-frc", "--parts", 5,
+    "partial-frc, killed": ["-n", 4, "--code", "partial-frc:parts=5",
                             "--chaos", "kill:w1@5,kill:coordinator@9"],
     "a deadline nobody misses": [
-        "-n", 4, "--code", "rep", "--stop", "deadline:30", "--estimate",
-        "ratio"],
+        "-n", 4, "--code", "rep:stop=deadline:30:estimate=ratio"],
     "a slow worker": ["-n", 4, "--delay", "worker:w1=3"],
     "shuffled arrival": ["-n", 8, "--code", "uncoded", "--delay", "exp:0.002"],
     "all but one killed": ["-n", 4, "--chaos",
@@ -176,17 +175,17 @@ def runs_here(case):
 # Codes with real coefficients: the model to rounding, every step certified,
 # whoever is slow or killed.
 NUMERIC = {
-    "cyclic": [],
-    "cb": [],
-    "cb, loads by speed": ["--speeds", "1,2,1,3,1"],
-    "partial-cyclic": [],
-    "mds": [],
+    "cyclic": "cyclic",
+    "cb": "cb",
+    "cb, loads by speed": "cb:speeds=1,2,1,3,1",
+    "partial-cyclic": "partial-cyclic",
+    "mds": "mds",
 }
 
 
 def numeric(tap, alone):
-    for name, flags in NUMERIC.items():
-        code = ["-n", 5, "--code", name.split(",")[0], *flags]
+    for name, text in NUMERIC.items():
+        code = ["-n", 5, "--code", text]
         for trouble in ([], ["--delay", "exp:0.002"],
                         ["--chaos", "kill:w1@5,kill:w2@8"]):
             result = train(*DATA, *code, *trouble)

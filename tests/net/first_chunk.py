@@ -27,7 +27,7 @@ def main():
     tap = Tap()
     wanted = result_of(run(*JOB).stdout).get("hash")
     process = start(*JOB, "--listen", "127.0.0.1:0", "--workers", "1",
-                    "--code", "steal", "--stragglers", "0", "--pieces", "16",
+                    "--code", "steal:pieces=16", "--stragglers", "0",
                     "--out", "run")
     gate = Gate(address_of("run"), DATA // 3)
     joiner = start("join", gate.address, "--name", "far", "--cache", "none",

@@ -12,7 +12,6 @@ from cluster import Tap, train
 del os.environ["MUSTER_OPTIM"]  # gd, unless sgd is asked for.
 
 DATA = ["gen:gmm:6000,40", "--steps", 60, "--seed", 3, "--chunk-rows", 64]
-LOCAL = ["--code", "local", "--local"]
 SGD = ["--optim", "sgd", "--model", "svm", "--loss", "hinge", "--l2", "0.01",
        "--lr", "0.1", "--steps", 6]
 KILLED = {
@@ -24,6 +23,10 @@ KILLED = {
 }
 
 
+def local(every):
+    return ["--code", f"local:every={every}"]
+
+
 def numbers(result):
     return result["exit"], result["steps"], result["exactness"]["approx"]
 
@@ -32,14 +35,14 @@ def check_sums(tap):
     wanted = train(*DATA, "--optim", "gd")["hash"]
     for name, flags in ("four workers", []), \
             ("one killed", ["--chaos", "kill:w1@7"]):
-        got = train(*DATA, "-n", 4, *LOCAL, 1, *flags)
+        got = train(*DATA, "-n", 4, *local(1), *flags)
         tap.equal((got["hash"], got["exactness"]["bitwise"]), (wanted, 60),
                   f"an average of every step is gd: {name}")
 
 
 def check_repeats(tap):
-    for name, flags in ("gd", ["--local", 10]), ("sgd", ["--local", 2, *SGD]):
-        job = [*DATA, "-n", 4, "--code", "local", *flags]
+    for name, flags in ("gd", local(10)), ("sgd", [*local(2), *SGD]):
+        job = [*DATA, "-n", 4, *flags]
         first = train(*job)
         for other, more in ("threads", ["--threads", 2]), \
                 ("portable", ["--isa", "portable"]), \
@@ -48,13 +51,13 @@ def check_repeats(tap):
                       f"{name}: the same model, {other}")
         tap.equal(first["missing"], [], f"{name}: nothing is missing")
     alone = train(*DATA, *SGD)
-    tap.equal(train(*DATA, "-n", 1, *LOCAL, "once", *SGD)["hash"],
+    tap.equal(train(*DATA, "-n", 1, *local("once"), *SGD)["hash"],
               alone["hash"], "one worker, once: sgd of one machine")
 
 
 def check_kills(tap):
     for name, chaos in KILLED.items():
-        got = train(*DATA, "-n", 4, *LOCAL, 10, "--chaos", chaos)
+        got = train(*DATA, "-n", 4, *local(10), "--chaos", chaos)
         tap.equal(numbers(got), (0, 6, 6), f"killed: {name}")
         tap.ok(got["metrics"]["accuracy"] > 0.9, f"killed: {name}: it learned",
                got["metrics"])
@@ -62,7 +65,7 @@ def check_kills(tap):
 
 
 def check_missing(tap):
-    got = train(*DATA, "-n", 4, *LOCAL, 10, "--stop", "first:3", "--delay",
+    got = train(*DATA, "-n", 4, *local("10:stop=first:3"), "--delay",
                 "worker:w2=5000")
     gone = {(tuple(m["silent"]), tuple(map(tuple, m["rows"])))
             for m in got["missing"]}

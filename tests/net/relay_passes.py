@@ -13,7 +13,8 @@ from cluster import (SMALL, Tap, Train, finish, kill, own_key, place_of, result_
                      run, start, status, train, wait_for, wait_step)
 
 LATE = ["gen:gmm:6000,20", "--steps", 150, "--seed", 3, "--chunk-rows", 64,
-        "--optim", "gd", "-n", 4, "--delay", "worker:w2=40", "--staleness", 2]
+        "--optim", "gd", "-n", 4, "--delay", "worker:w2=40", "--code",
+        "ignore:staleness=2"]
 KEPT = ["gen:gmm:2048,20", "--chunk-rows", "64", "--steps", "20"]
 CHUNKS = 32
 
@@ -39,11 +40,11 @@ def late(tap):
     for chaos in "kill:r0@20", "kill:coordinator@30":
         got = train(*LATE, "--fanout", 2, "--chaos", chaos)
         tap.equal((got["exit"], got["steps"], got["exactness"]["approx"]),
-                  (0, 150, 150), f"--staleness, {chaos}: it ends")
-        tap.ok(1 <= got["age"]["max"] <= 2, f"--staleness, {chaos}: ages",
+                  (0, 150, 150), f"staleness, {chaos}: it ends")
+        tap.ok(1 <= got["age"]["max"] <= 2, f"staleness, {chaos}: ages",
                got["age"])
         tap.ok(got["train_metrics"]["accuracy"] > 0.9,
-               f"--staleness, {chaos}: it learned", got["train_metrics"])
+               f"staleness, {chaos}: it learned", got["train_metrics"])
 
 
 def pulses(tap):

@@ -170,7 +170,7 @@ def test_resumed(tap):
 
 def test_blind(tap):
     """Where a step's times are not those of its own answers."""
-    for folder, words in (("u", ["ignore", "--staleness", 1, "--optim", "gd"]),
+    for folder, words in (("u", ["ignore:staleness=1", "--optim", "gd"]),
                           ("v", ["frc", "--verify"])):
         train("gen:gmm:2000,10", "-n", 4, "--stragglers", 1, "--steps", 20,
               "--out", folder, "--code", *words)

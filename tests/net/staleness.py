@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--staleness with real processes: a slow worker's late answers are used, never
+"""Staleness with real processes: a slow worker's late answers are used, never
 older than allowed; the loss ends near that of exact sums; 0 is `ignore`; kills,
 restarts and joins end as any run."""
 
@@ -34,7 +34,7 @@ def loss(result):
 
 def check_none(tap):
     ignore = train(*DATA, "--code", "ignore", *SLOW)
-    none = train(*DATA, "--staleness", 0, *SLOW)
+    none = train(*DATA, "--code", "ignore:staleness=0", *SLOW)
     tap.equal((none["hash"], none["code"]), (ignore["hash"], "ignore"),
               "0 is ignore, to the bit")
     tap.ok("age" not in none, "0 has no ages to tell", none)
@@ -43,7 +43,7 @@ def check_none(tap):
 def check_bound(tap):
     exact = train(*DATA, "--code", "uncoded")
     for bound in 1, 2, 5:
-        got = train(*DATA, "--staleness", bound, *LATE)
+        got = train(*DATA, "--code", f"ignore:staleness={bound}", *LATE)
         tap.equal(numbers(got), (0, 150, 150), f"{bound}: it ends, approx")
         tap.ok(1 <= got["age"]["max"] <= bound and
                0 < got["age"]["mean"] <= bound, f"{bound}: ages", got["age"])
@@ -53,7 +53,8 @@ def check_bound(tap):
 
 def check_kills(tap):
     for name, chaos in KILLED.items():
-        got = train(*DATA, "--staleness", 2, *LATE, "--chaos", chaos)
+        got = train(*DATA, "--code", "ignore:staleness=2", *LATE, "--chaos",
+                    chaos)
         tap.equal(numbers(got), (0, 150, 150), f"killed: {name}")
         tap.ok(got["age"]["max"] <= 2, f"killed: {name}: ages", got["age"])
         tap.ok(got["train_metrics"]["accuracy"] > 0.9,

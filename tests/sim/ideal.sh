@@ -26,9 +26,9 @@ echo 1..8
 cell 1.986 --code uncoded -n 30 --steps 100
 cell 0.804 --code frc -n 30 --stragglers 1 --steps 100
 cell 1.254 --code cyclic -n 30 --stragglers 2 --steps 100
-cell 0.216 --code agc -n 30 --stragglers 2 --collect 11 --steps 100
+cell 0.216 --code agc:collect=11 -n 30 --stragglers 2 --steps 100
 cell 1.318 --code uncoded -n 8 --steps 40
 cell 0.187 --code frc -n 8 --stragglers 3 --steps 40
 cell 0.908 --code cyclic -n 8 --stragglers 1 --steps 40
-cell 0.387 --code agc -n 8 --stragglers 1 --collect 5 --steps 40
+cell 0.387 --code agc:collect=5 -n 8 --stragglers 1 --steps 40
 exit $failed

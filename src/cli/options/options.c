@@ -78,6 +78,16 @@ static const struct foreign {
     {"output", OPT_PREDICTIONS},
     {"m", OPT_MODEL_FILE},
     {"proba", OPT_PROBABILITY},
+    {"collect", OPT_CODE},
+    {"stop", OPT_CODE},
+    {"estimate", OPT_CODE},
+    {"decode", OPT_CODE},
+    {"parts", OPT_CODE},
+    {"pieces", OPT_CODE},
+    {"replicas", OPT_CODE},
+    {"local", OPT_CODE},
+    {"staleness", OPT_CODE},
+    {"speeds", OPT_CODE},
 };
 
 static enum err suggest(const char *typed, int id, struct why *why)

@@ -256,7 +256,7 @@ static const char *blind_spot(const json_t *code)
 {
     if (report_whole(code, "staleness") > 0)
         return "What other codes would have taken cannot be said: with "
-               "--staleness an answer may belong to an older step than the "
+               "staleness an answer may belong to an older step than the "
                "one it came in.";
     if (json_is_true(json_object_get(code, "compared")))
         return "What other codes would have taken cannot be said: pieces were "

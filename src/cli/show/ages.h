@@ -1,5 +1,5 @@
 /*
- * ages.h - how old the answers of a run were, in updates: --staleness.
+ * ages.h - how old the answers of a run were, in updates: staleness.
  */
 #ifndef CLI_AGES_H
 #define CLI_AGES_H

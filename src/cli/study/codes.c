@@ -119,21 +119,24 @@ static void view_close(struct view *view)
 }
 
 static enum err view_build(struct view *view, const struct options *options,
-                           const char *name, struct why *why)
+                           const char *text, struct why *why)
 {
-    enum err err = code_inputs_load(&view->inputs, &options->recipe, name, why);
-    const uint32_t given = (uint32_t)option_count(options, OPT_N);
-    const uint32_t workers = view->inputs.matrix.rows > 0 && given == 0
-                                 ? view->inputs.matrix.rows
-                             : given > 0 ? given
-                                         : WORKERS_SHOWN;
-    struct preset_options preset =
-        code_options(&options->recipe, name, workers, &view->inputs);
+    struct preset_options preset;
     struct code_spec spec;
+    const uint32_t given = (uint32_t)option_count(options, OPT_N);
+    uint32_t workers = given > 0 ? given : WORKERS_SHOWN;
     uint64_t chunks;
+    enum err err;
 
-    if (err == ERR_OK)
-        err = preset_spec(&preset, &spec, why);
+    code_inputs_remember(&view->inputs);
+    err = code_options(&options->recipe, text, strlen(text), &view->inputs,
+                       &preset, why);
+    if (err != ERR_OK)
+        return err;
+    if (preset.matrix != NULL && given == 0)
+        workers = preset.matrix->rows;
+    preset.workers = workers;
+    err = preset_spec(&preset, &spec, why);
     if (err != ERR_OK)
         return err;
     chunks = (uint64_t)CHUNKS_A_PART *
@@ -155,7 +158,7 @@ static enum err take_silent(struct view *view, const char *text,
         return ERR_NOMEM;
     }
     memset(view->in, true, n * sizeof *view->in);
-    err = code_numbers(text, "silent", numbers, n, &count, why);
+    err = code_numbers(text, "--silent", numbers, n, &count, why);
     for (uint32_t i = 0; i < count && err == ERR_OK; i++) {
         if (numbers[i] != floor(numbers[i]) || numbers[i] < 0 ||
             numbers[i] >= n)
@@ -276,6 +279,20 @@ static void show_certificate(const struct code *code)
                  code->spec.stragglers);
 }
 
+static void show_settings(const struct preset *preset)
+{
+    const char *head = "settings";
+
+    for (int i = 0; i < PRESET_KEYS; i++) {
+        if ((preset->keys >> i & 1) == 0)
+            continue;
+        (void)printf("%-12s %-9s  %s\n", head,
+                     preset_key_name((enum preset_key)i),
+                     preset_key_help((enum preset_key)i));
+        head = "";
+    }
+}
+
 static void show_text(const struct view *view)
 {
     const struct code *code = &view->code;
@@ -294,6 +311,7 @@ static void show_text(const struct view *view)
                  "of the data\n",
                  code->slots, code->parts, code_load(code));
     show_certificate(code);
+    show_settings(view->preset);
     (void)printf("expected     error %.3g with %u silent at random\n",
                  view->expected, may_miss(code));
     show_matrix(code);
@@ -375,16 +393,6 @@ static void show_json(const struct view *view)
 
 /* --- the command --------------------------------------------------------- */
 
-static const struct preset *preset_of(const struct code *code)
-{
-    uint32_t count;
-    const struct preset *list = preset_list(&count);
-
-    while (strcmp(list->name, code->spec.name) != 0)
-        list++;
-    return list;
-}
-
 static int show_code(struct cli *cli, const char *name)
 {
     const char *plot = option_text(&cli->options, OPT_PLOT);
@@ -398,7 +406,7 @@ static int show_code(struct cli *cli, const char *name)
     if (err == ERR_OK && plot != NULL)
         err = codes_plot(&view.code, plot, &why);
     if (err == ERR_OK)
-        view.preset = preset_of(&view.code);
+        view.preset = preset_find(view.code.spec.name);
     if (err != ERR_OK)
         status = say_why(cli, err, &why);
     else if (cli->json)

@@ -116,7 +116,7 @@ static enum err replay_study(const struct study_options *options,
 static uint32_t between_averages(const struct study_options *options,
                                  const struct candidate *candidate)
 {
-    const uint32_t every = options->setup->every;
+    const uint32_t every = candidate->spec.every;
 
     if (candidate->spec.placement != PLACE_LOCAL || options->steps == 0)
         return 1;
@@ -327,16 +327,27 @@ static enum err study_times(const struct study_options *options,
     return err;
 }
 
+/* Does the code go with the steps that all take?  Times have no steps. */
+static enum err vet_method(const struct study_options *options,
+                           const struct candidate *candidate, struct why *why)
+{
+    return options->compute
+               ? rules_check_code(&candidate->spec,
+                                  optim_name(options->setup->optim.kind), why)
+               : ERR_OK;
+}
+
 enum err study_run(const struct study_options *options,
                    const struct candidate *candidate, struct study *study,
                    struct why *why)
 {
+    enum err err;
+
     *study = (struct study){.candidate = *candidate,
                             .workers = options->setup->slots};
-    if (candidate->spec.placement == PLACE_LOCAL && options->setup->every == 0)
-        return why_set(why, ERR_SHAPE,
-                       "code local needs --local H, the steps between two "
-                       "averages, or --local once");
+    err = vet_method(options, candidate, why);
+    if (err != ERR_OK)
+        return err;
     return options->compute ? study_gradients(options, candidate, study, why)
                             : study_times(options, candidate, study, why);
 }

@@ -46,7 +46,7 @@ struct study {
     uint32_t steps;
     uint32_t stalled; /* Steps that never ended: left out of all means. */
     double mean_step_s, total_s, coverage;
-    struct ages ages; /* --staleness. */
+    struct ages ages; /* staleness. */
     bool computed;
     struct digest hash;
     double loss;

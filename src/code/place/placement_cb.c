@@ -162,12 +162,12 @@ static enum err vet_speeds(const struct code *code, struct why *why)
 {
     if (code->spec.speeds != 0 && code->spec.speeds != code->slots &&
         !code->spec.quick)
-        return why_set(why, ERR_SHAPE, "--speeds has %u numbers for %u workers",
+        return why_set(why, ERR_SHAPE, "speeds: %u numbers for %u workers",
                        code->spec.speeds, code->slots);
     for (uint32_t i = 0; i < code->spec.speeds; i++) {
         if (!(code->spec.speed[i] > 0) || !isfinite(code->spec.speed[i]))
             return why_set(why, ERR_SHAPE,
-                           "--speeds: number %u is not above zero", i + 1);
+                           "speeds: number %u is not above zero", i + 1);
     }
     return ERR_OK;
 }

@@ -131,7 +131,7 @@ static enum err matrix_finish(struct code *code, struct why *why)
     return why_set(why, ERR_SHAPE,
                    "the matrix is rank-deficient: its rows do not span the sum "
                    "of all parts (off by %.1e with every answer in); add rows, "
-                   "or take --estimate reference to train with that error",
+                   "or take estimate=reference to train with that error",
                    err == ERR_OK ? residual : 1.0);
 }
 

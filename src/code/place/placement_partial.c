@@ -84,12 +84,12 @@ static enum err partial_vet(const struct code *code, struct why *why)
     if (held_parts(code) < least)
         return why_set(why, ERR_SHAPE,
                        "code %s with %u stragglers needs at least %u parts a "
-                       "worker, %u coded and one of its own; --parts %u has "
+                       "worker, %u coded and one of its own; parts=%u has "
                        "none",
                        spec->name, spec->stragglers, least, least - 1,
                        held_parts(code));
     if (partial_parts(code) > CODE_SLOTS_MAX * CODE_PIECES_MAX)
-        return why_set(why, ERR_SHAPE, "code %s: --parts %u is too many",
+        return why_set(why, ERR_SHAPE, "code %s: parts=%u is too many",
                        spec->name, held_parts(code));
     return ERR_OK;
 }

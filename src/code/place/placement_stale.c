@@ -28,7 +28,7 @@ static enum err stale_vet(const struct code *code, struct why *why)
         spec->stop == STOP_FIRST)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
-                   "code %s with --staleness goes only with stop first:K, "
+                   "code %s with staleness goes only with stop first:K, "
                    "estimate ratio",
                    spec->name);
 }

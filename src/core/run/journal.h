@@ -63,7 +63,7 @@ struct record {
     /* Not VIEW; code `local`: bit i % 8 of byte i / 8 is set if the part of
      * slot i (of the first RECORD_SLOTS) is missing. */
     uint8_t silent[RECORD_SLOTS / 8];
-    /* Not VIEW; --staleness: updates the answers used were behind, summed over
+    /* Not VIEW; staleness: updates the answers used were behind, summed over
      * `answered` of them, and the most. */
     uint64_t age_sum;
     uint32_t age_max;

@@ -46,7 +46,7 @@ struct total {
     double rescale;
     uint32_t answered;
     uint32_t chunks;
-    uint64_t age_sum; /* --staleness: of the answers, in updates. */
+    uint64_t age_sum; /* staleness: of the answers, in updates. */
     uint32_t age_max;
     uint32_t attempts; /* Rounds done again. */
     bool in_bound;     /* What was added up is no more than can be (P9). */

@@ -595,7 +595,7 @@ void answers_no_range(struct coordinator *c, uint32_t id,
         fail_range(c, id, actions);
 }
 
-/* --staleness: it did not fit the scale of an older round, which is over, and
+/* staleness: it did not fit the scale of an older round, which is over, and
  * whose scale was as good as any before it was tried.  What it owes is asked
  * for again, at the weights there are now. */
 static bool refused_older(struct coordinator *c, uint32_t link,

@@ -301,7 +301,7 @@ struct coordinator_stats {
     uint64_t pieces_merged, pieces_assigned;
     uint32_t views, rollbacks, alarms, redone;
     uint32_t switches; /* Of the code, by options.adapt. */
-    /* Answers used in steps, and under --staleness how many updates old. */
+    /* Answers used in steps, and under staleness how many updates old. */
     uint64_t aged, age_sum;
     uint32_t age_max;
     uint64_t poison_by[POISON_KINDS];
@@ -378,7 +378,7 @@ struct coordinator {
     bool *slot_in;
     uint32_t *slot_todo; /* Initial pieces the slot still owes. */
     uint32_t slots_in;
-    uint32_t *slot_age; /* --staleness: of the slot's answer, in updates. */
+    uint32_t *slot_age; /* staleness: of the slot's answer, in updates. */
     bool *slot_early;   /* ... it came before the round it counts in. */
     bool late;          /* The code's deadline has passed in this round. */
     bool doubtful;      /* What is in would end it, less exactly than the code

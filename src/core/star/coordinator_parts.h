@@ -12,7 +12,7 @@
  *   balance.c      pieces that move: stealing, hedging
  *   answers.c      what comes back, counted once
  *   shipping.c     who is sent which data
- *   stale.c        --staleness: answers to older steps
+ *   stale.c        staleness: answers to older steps
  *   products.c     rounds on coded data
  *   decode.c       what it comes to
  *   commit.c       ... and what follows: the next round, receipts, the end

@@ -1,7 +1,7 @@
 /*
  * stale.c - bounded staleness: steps that take answers to older steps.
  *
- * `ignore` calls off whoever is late.  With --staleness B >= 1 a late worker
+ * `ignore` calls off whoever is late.  With staleness=B >= 1 a late worker
  * goes on, and what it sends is taken in the step then open, once, if its
  * weights are at most B updates old:
  *

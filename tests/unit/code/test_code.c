@@ -284,8 +284,8 @@ static void test_axes_that_clash(void **state)
     assert_int_equal(code_build(&code, &spec, 8, 8, &why), ERR_SHAPE);
     assert_string_equal(why.text,
                         "code partial-cyclic with 2 stragglers needs at least "
-                        "4 parts a worker, 3 coded and one of its own; --parts "
-                        "3 has none");
+                        "4 parts a worker, 3 coded and one of its own; "
+                        "parts=3 has none");
     spec = spec_of((struct shape){"sgc", 4, 2, 0, 8});
     spec.replicas = 5;
     assert_int_equal(code_build(&code, &spec, 4, 8, &why), ERR_SHAPE);

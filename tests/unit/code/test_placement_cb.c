@@ -231,10 +231,10 @@ static void test_refusals(void **state)
     spec.speed = speed;
     spec.speeds = 3;
     assert_int_equal(code_build(&code, &spec, 4, 8, &why), ERR_SHAPE);
-    assert_string_equal(why.text, "--speeds has 3 numbers for 4 workers");
+    assert_string_equal(why.text, "speeds: 3 numbers for 4 workers");
     spec.speeds = 4;
     assert_int_equal(code_build(&code, &spec, 4, 8, &why), ERR_SHAPE);
-    assert_string_equal(why.text, "--speeds: number 3 is not above zero");
+    assert_string_equal(why.text, "speeds: number 3 is not above zero");
     spec.speeds = 0;
     spec.matrix = &matrix;
     assert_int_equal(code_build(&code, &spec, 4, 8, &why), ERR_SHAPE);

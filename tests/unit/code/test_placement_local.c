@@ -57,7 +57,7 @@ static void test_may_be_large(void **state)
 static struct code_spec every_step(const char *stop)
 {
     const struct preset_options options = {
-        .name = "local", .workers = 5, .stop = stop, .every_step = true};
+        .name = "local", .workers = 5, .stop = stop, .every = 1};
     struct code_spec spec = {0};
     struct why why = {0};
 

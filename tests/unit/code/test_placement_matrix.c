@@ -194,7 +194,7 @@ static void test_refusals(void **state)
     spec.matrix = &matrix;
     assert_int_equal(code_build(&code, &spec, 3, 9, &why), ERR_SHAPE);
     assert_non_null(strstr(why.text, "the matrix is rank-deficient"));
-    assert_non_null(strstr(why.text, "--estimate reference"));
+    assert_non_null(strstr(why.text, "estimate=reference"));
     assert_int_equal(code_build(&code, &spec, 4, 9, &why), ERR_SHAPE);
     assert_string_equal(why.text, "the matrix has 3 rows, one for each worker; "
                                   "there are 4 workers");

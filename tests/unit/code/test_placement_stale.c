@@ -1,5 +1,5 @@
 /*
- * --staleness: without late answers it is `ignore` in every number; with them
+ * staleness: without late answers it is `ignore` in every number; with them
  * every slot has its own part, whoever answers counts alike, under every mask.
  */
 #include "code/code.h"
@@ -98,7 +98,7 @@ static void refuses(const char *stop, const char *estimate)
 
     assert_int_equal(preset_spec(&options, &spec, &why), ERR_OK);
     assert_int_equal(code_build(&code, &spec, 4, 8, &why), ERR_SHAPE);
-    assert_non_null(strstr(why.text, "--staleness goes only with"));
+    assert_non_null(strstr(why.text, "staleness goes only with"));
 }
 
 static void test_axes_that_do_not_go_with_it(void **state)

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -121,9 +122,9 @@ static void test_estimate_option(void **state)
     assert_int_equal(code_build(&code, &spec, 4, 8, &why), ERR_SHAPE);
     assert_string_equal(why.text,
                         "code agc may end a step with data missing, which "
-                        "estimate exact does not allow; add --estimate "
-                        "reference or ratio, or wait for all data: --stop "
-                        "cover");
+                        "estimate exact does not allow; add "
+                        "estimate=reference or estimate=ratio, or wait for all "
+                        "data: stop=cover");
 }
 
 static enum err stop_of(const char *text, struct code_spec *spec,
@@ -186,7 +187,113 @@ static void test_collect_is_asked_for(void **state)
 {
     (void)state;
     refuse((struct shape){"agc", 8, 1, 0, 8}, ERR_SHAPE,
-           "needs --collect K, the number of workers to wait for, 1 to 8");
+           "needs collect=K, the number of workers to wait for, 1 to 8");
+}
+
+/* --- texts --------------------------------------------------------------- */
+
+static struct preset_options parsed(char *text)
+{
+    struct preset_options options = {.stragglers = 1, .workers = 8};
+    struct why why = {0};
+
+    if (preset_parse(text, &options, &why) != ERR_OK)
+        print_message("%s\n", why.text);
+    assert_string_equal(why.text, "");
+    return options;
+}
+
+static void test_text(void **state)
+{
+    char plain[] = "steal";
+    char counts[] = "agc:s=2:collect=5:estimate=ratio";
+    char stop[] = "rep:stop=deadline:0.5:estimate=ratio";
+    char every[] = "local:every=once:stop=first:3";
+    char speeds[] = "cb:speeds=1,2,4";
+    struct preset_options options = parsed(plain);
+
+    (void)state;
+    assert_string_equal(options.name, "steal");
+    assert_int_equal(options.stragglers, 1);
+    options = parsed(counts);
+    assert_string_equal(options.name, "agc");
+    assert_int_equal(options.stragglers, 2);
+    assert_int_equal(options.collect, 5);
+    assert_string_equal(options.estimate, "ratio");
+    options = parsed(stop);
+    assert_string_equal(options.stop, "deadline:0.5");
+    assert_string_equal(options.estimate, "ratio");
+    options = parsed(every);
+    assert_int_equal(options.every, PRESET_ONCE);
+    assert_string_equal(options.stop, "first:3");
+    options = parsed(speeds);
+    assert_string_equal(options.speed_text, "1,2,4");
+    assert_null(options.file);
+}
+
+/* A file's name may have colons and equal signs, but no key. */
+static void test_text_of_a_file(void **state)
+{
+    char file[] = "matrix:a=b:c.csv:decode=one-step:s=0";
+    char alias[] = "erasurehead:collect=3";
+    struct preset_options options = parsed(file);
+
+    (void)state;
+    assert_string_equal(options.name, "matrix");
+    assert_string_equal(options.file, "a=b:c.csv");
+    assert_int_equal(options.decoding, DECODE_ONE_STEP);
+    assert_int_equal(options.stragglers, 0);
+    assert_int_equal(parsed(alias).collect, 3);
+}
+
+static void test_text_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        enum err err;
+        const char *why;
+    } cases[] = {
+        {"mist", ERR_UNKNOWN, "no code named mist"},
+        {"", ERR_UNKNOWN, "no code named"},
+        {"frc:pieces=3", ERR_SHAPE, "no setting `pieces`; there are s, stop"},
+        {"frc:mine.csv", ERR_SHAPE, "no setting `mine.csv`"},
+        {"ignore:staleness", ERR_SHAPE, "no setting `staleness`"},
+        {"uncoded:s=1", ERR_SHAPE, "no setting `s`"},
+        {"steal:pieces=65", ERR_RANGE, "from 1 to 64"},
+        {"steal:pieces=", ERR_RANGE, "expected a whole number"},
+        {"steal:s=-1", ERR_RANGE, "expected a whole number"},
+        {"local", ERR_SHAPE, "needs every=H"},
+        {"local:every=0", ERR_RANGE, "above zero, or once"},
+        {"matrix:m.csv:decode=well", ERR_RANGE, "optimal or one-step"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct preset_options options = {.workers = 4};
+        struct why why = {0};
+        char text[64];
+
+        (void)snprintf(text, sizeof text, "%s", cases[i].text);
+        assert_int_equal(preset_parse(text, &options, &why), cases[i].err);
+        if (strstr(why.text, cases[i].why) == NULL)
+            fail_msg("%s: %s", cases[i].text, why.text);
+    }
+}
+
+/* What `local` averages after each step of gd is a sum; a pass of sgd is not.
+ */
+static void test_every_step(void **state)
+{
+    struct preset_options options = {.name = "local", .workers = 4, .every = 1};
+    struct code_spec spec;
+
+    (void)state;
+    assert_int_equal(preset_spec(&options, &spec, NULL), ERR_OK);
+    assert_int_equal(spec.placement, PLACE_ONCE);
+    options.by_rows = true;
+    assert_int_equal(preset_spec(&options, &spec, NULL), ERR_OK);
+    assert_int_equal(spec.placement, PLACE_LOCAL);
+    assert_int_equal(spec.every, 1);
 }
 
 int main(void)
@@ -199,6 +306,10 @@ int main(void)
         cmocka_unit_test(test_stop_option),
         cmocka_unit_test(test_names_with_files),
         cmocka_unit_test(test_collect_is_asked_for),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_of_a_file),
+        cmocka_unit_test(test_text_refused),
+        cmocka_unit_test(test_every_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void see_ages(void *context, const struct record *record)
     *last = *record;
 }
 
-/* --staleness: how old the answers were is part of the receipt, and the last
+/* staleness: how old the answers were is part of the receipt, and the last
  * of it: nothing before it gives way. */
 static void test_ages(void **state)
 {

@@ -1,5 +1,5 @@
 /*
- * --staleness, one event at a time: late rows count once, in the step that is
+ * staleness, one event at a time: late rows count once, in the step that is
  * open when they come; who is too far behind is waited for; a death ends the
  * wait; a new view calls everything off.
  */
@@ -378,7 +378,7 @@ static void test_optimisers_of_many_rounds_are_refused(void **state)
         options.optim = optim_defaults(kinds[i]);
         assert_int_equal(coordinator_init(&coordinator, &options, NULL, &why),
                          ERR_SHAPE);
-        assert_non_null(strstr(why.text, "--staleness"));
+        assert_non_null(strstr(why.text, "staleness"));
     }
 }
 

@@ -151,7 +151,8 @@ static void test_names(void **state)
     assert_int_equal(candidate.spec.staleness, 2);
     assert_int_equal(candidate_parse("frc:s=x", 7, &defaults, &candidate, &why),
                      ERR_RANGE);
-    assert_string_equal(why.text, "frc:s=x: s=x is no count up to 10000");
+    assert_string_equal(
+        why.text, "frc:s=x: s=x: expected a whole number from 0 to 10000");
     assert_int_equal(candidate_parse("", 0, &defaults, &candidate, &why),
                      ERR_UNKNOWN);
     assert_int_equal(candidate_parse("mist", 4, &defaults, &candidate, &why),

@@ -1,5 +1,5 @@
 /*
- * --staleness in virtual time: no late answers give the bits of `ignore`; a
+ * staleness in virtual time: no late answers give the bits of `ignore`; a
  * slow worker is used to the bound and no further; what is learnt comes near
  * to what exact sums give; every kind of fault is survived (the simulator's
  * CHECK-8 watches the age and the number of all that is counted).
