@@ -95,7 +95,7 @@ static void show_encoder(const struct encoder *encoder)
     const struct made_of counts = count_encoder(encoder);
     char number[24], shown[NAME_SIZE];
 
-    if (encoder->indexed) {
+    if (encoder->kind == ENCODER_ROWS) {
         (void)printf("rows       indices and values, from %d\n",
                      encoder->from_zero ? 0 : 1);
         return;
@@ -125,9 +125,9 @@ static json_t *encoder_json(const struct encoder *encoder)
     const struct made_of counts = count_encoder(encoder);
     char number[24];
 
-    if (encoder->indexed)
+    if (encoder->kind == ENCODER_ROWS)
         return json_pack("{s:i}", "first_index", encoder->from_zero ? 0 : 1);
-    if (encoder->column == NULL)
+    if (encoder->kind == ENCODER_NONE)
         return json_null();
     return json_pack(
         "{s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "columns",
@@ -202,7 +202,7 @@ static void show_text(const struct model_file *model)
         (void)printf("intercept  %.17g\n", model->w[model->features]);
     (void)printf("weights    %zu of %zu not zero, |w| %.6g\n", summary.nonzero,
                  numbers(model), summary.norm);
-    if (encoder_is_fitted(&model->encoder))
+    if (model->encoder.kind != ENCODER_NONE)
         show_encoder(&model->encoder);
     if (model->outputs > 1 || summary.count == 0)
         return;

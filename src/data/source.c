@@ -207,13 +207,13 @@ static enum err stage_libsvm(const struct source_options *options,
                              struct stage *stage, struct why *why)
 {
     struct encoder *const encoder = options->encoder;
-    const bool known = encoder != NULL && encoder_is_fitted(encoder);
+    const bool known = encoder != NULL && encoder->kind != ENCODER_NONE;
     bool from_zero = options->zero_based;
     enum err err;
 
     if (table_wants_encoder(options))
         return table_refuse_encoder(why);
-    if (known && encoder->indexed)
+    if (known)
         from_zero |= encoder->from_zero;
     err = read_indexed(options, known, &from_zero, stage, why);
     if (err == ERR_OK && known)
@@ -221,7 +221,7 @@ static enum err stage_libsvm(const struct source_options *options,
     if (err == ERR_OK && known)
         note_first_index(options, stage, from_zero);
     if (err == ERR_OK && encoder != NULL && !known) {
-        encoder->indexed = true;
+        encoder->kind = ENCODER_ROWS;
         encoder->from_zero = from_zero;
     }
     return err;
@@ -390,7 +390,7 @@ static enum err pack_rows(const struct source_options *options,
 static enum err read_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
-    const bool known = encoder_is_fitted(options->encoder);
+    const bool known = options->encoder->kind != ENCODER_NONE;
     struct stage stage = {.wide = wants_wide(options)};
     enum err err =
         table_packs(options) ? pack_rows(options, data, why) : ERR_UNSUPPORTED;
@@ -417,7 +417,7 @@ static void note_rounding(const struct source_options *options,
 {
     const char *advice =
         kept ? "so values are kept as f64 (--storage f32 rounds them)"
-        : encoder_is_of_table(options->encoder)
+        : options->encoder->kind == ENCODER_TABLE
             ? "--storage f64 or --scale standard keeps it"
             : "--storage f64 keeps it";
     char name[64], loss[ROUNDING_TEXT];
@@ -503,7 +503,7 @@ static enum err load_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
     const bool ours = options->storage == NULL && options->like == NULL &&
-                      !encoder_is_fitted(options->encoder); /* To choose. */
+                      options->encoder->kind == ENCODER_NONE; /* To choose. */
     struct rounding rounding = {0};
     enum err err = read_file(options, data, why);
 
@@ -558,7 +558,7 @@ static bool may_cache(const struct source_options *options)
 {
     return options->cache != NULL && options->memory == NULL &&
            !input_is_stream(options->spec) && options->like == NULL &&
-           !keeps_table(options) && !encoder_is_fitted(options->encoder);
+           !keeps_table(options) && options->encoder->kind == ENCODER_NONE;
 }
 
 static enum err fill_cache(const struct source_options *options,
@@ -622,26 +622,31 @@ static enum err load_rows(const struct source_options *options,
 static enum err refuse_gen(const struct source_options *options,
                            struct why *why)
 {
-    const char *const flag = options->label != NULL           ? "label"
-                             : options->labels_file != NULL   ? "labels"
-                             : options->drop != NULL          ? "drop"
-                             : options->weight != NULL        ? "weight"
-                             : options->categorical != NULL   ? "categorical"
-                             : options->pairs                 ? "pairs"
-                             : options->separator != NULL     ? "separator"
-                             : options->format != NULL        ? "input"
-                             : options->zero_based            ? "zero-based"
-                             : options->scaling != SCALE_NONE ? "scale"
-                             : options->missing != MISSING_REFUSE ? "missing"
-                             : options->header != HEADER_AUTO     ? "header"
-                                                                  : NULL;
+    const struct {
+        bool given;
+        const char *flag;
+    } files[] = {
+        {options->label != NULL, "label"},
+        {options->labels_file != NULL, "labels"},
+        {options->drop != NULL, "drop"},
+        {options->weight != NULL, "weight"},
+        {options->categorical != NULL, "categorical"},
+        {options->pairs, "pairs"},
+        {options->separator != NULL, "separator"},
+        {options->format != NULL, "input"},
+        {options->zero_based, "zero-based"},
+        {options->scaling != SCALE_NONE, "scale"},
+        {options->missing != MISSING_REFUSE, "missing"},
+        {options->header != HEADER_AUTO, "header"},
+    };
 
-    return flag == NULL
-               ? ERR_OK
-               : why_set(why, ERR_UNSUPPORTED,
-                         "%s: --%s is for files; generated rows have labels "
-                         "and columns of their own",
-                         options->spec, flag);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i].given)
+            return why_set(why, ERR_UNSUPPORTED,
+                           "%s: --%s is for files; generated rows have labels "
+                           "and columns of their own",
+                           options->spec, files[i].flag);
+    return ERR_OK;
 }
 
 enum err source_load(const struct source_options *options,

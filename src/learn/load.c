@@ -169,7 +169,7 @@ static enum err load_like(struct setup *setup, const struct recipe *recipe,
     source.storage = NULL; /* As in the training data. */
     source.weight = NULL;  /* Metrics count every row once. */
     source.encoder = &setup->encoder;
-    if (setup->encoder.column != NULL)
+    if (setup->encoder.kind == ENCODER_TABLE)
         source.label = NULL; /* Where the training table had it. */
     source.note = setup->terms.note;
     source.note_context = setup->terms.context;

@@ -21,12 +21,11 @@ static enum err know_columns(const struct model_file *model,
     struct schema schema = {0};
     enum err err;
 
-    if (model->encoder.column != NULL)
+    if (model->encoder.kind == ENCODER_TABLE)
         return ERR_OK;
     err = schema_plain(&schema, model->features);
     if (err == ERR_OK)
         err = encoder_plain(stand_in, &schema);
-    stand_in->indexed = model->encoder.indexed;
     stand_in->from_zero = model->encoder.from_zero;
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
@@ -52,7 +51,7 @@ static enum err load_rows(struct prediction *prediction,
     source->intercept = model->intercept;
     source->regression = true;
     source->unlabelled = true;
-    source->encoder = encoder.column == NULL ? &stand_in : &encoder;
+    source->encoder = encoder.kind == ENCODER_TABLE ? &encoder : &stand_in;
     if (source->storage == NULL && encoder.wide)
         source->storage = storage_name(STORAGE_F64);
     if (err == ERR_OK)

@@ -93,7 +93,7 @@ static void put_head(struct text *out, const struct model_file *model)
 /* Rows of indices from 1, rounded, are what LIBLINEAR's own text is about. */
 static bool has_encoder(const struct model_file *model)
 {
-    return model->encoder.column != NULL || model->encoder.from_zero ||
+    return model->encoder.kind == ENCODER_TABLE || model->encoder.from_zero ||
            model->encoder.wide;
 }
 
@@ -460,7 +460,7 @@ static enum err read_encoder(const char *text, size_t size,
     if (size == 0)
         return ERR_OK;
     err = encoder_from_text(&model->encoder, text, size, why);
-    if (err == ERR_OK && !model->encoder.indexed &&
+    if (err == ERR_OK && model->encoder.kind == ENCODER_TABLE &&
         model->encoder.cols != model->features)
         err = why_set(why, ERR_FORMAT, "%u columns, the model has %u features",
                       model->encoder.cols, model->features);

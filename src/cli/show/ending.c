@@ -159,7 +159,7 @@ static void odd_text(const struct setup *setup, const struct column *odd)
                  column_name(setup, odd).text, odd->far,
                  odd->far == 1 ? "" : "s",
                  size_of(odd) == odd->high ? odd->high : odd->low, odd->rest,
-                 encoder_is_of_table(&setup->encoder)
+                 setup->encoder.kind == ENCODER_TABLE
                      ? "empty those fields and use --missing"
                      : "leave those out of the file");
 }
@@ -169,7 +169,7 @@ static void far_text(const struct setup *setup, const struct column *far)
     (void)printf("           column %s (%.10g to %.10g) is far from 0 for "
                  "its spread, which slows it: %s\n",
                  column_name(setup, far).text, far->low, far->high,
-                 encoder_is_of_table(&setup->encoder)
+                 setup->encoder.kind == ENCODER_TABLE
                      ? "--scale standard"
                      : "subtract a number from it in the file");
 }
@@ -181,7 +181,7 @@ static void uneven_text(const struct setup *setup, const struct column *big,
                  "are of very different size, which slows it: %s\n",
                  column_name(setup, big).text, size_of(big),
                  column_name(setup, small).text, size_of(small),
-                 encoder_is_of_table(&setup->encoder)
+                 setup->encoder.kind == ENCODER_TABLE
                      ? "--scale standard"
                      : "bring them to one size in the file");
 }
@@ -242,7 +242,7 @@ static void print_column(const struct setup *setup, uint32_t weight)
 static void stalled_text(const struct setup *setup,
                          const struct optim_outcome *outcome)
 {
-    const bool table = encoder_is_of_table(&setup->encoder);
+    const bool table = setup->encoder.kind == ENCODER_TABLE;
 
     if (outcome->hidden == outcome->beside) {
         (void)printf("NOT CONVERGED: no step makes it better, |gradient| "

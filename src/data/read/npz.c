@@ -408,8 +408,8 @@ static enum err read_sparse(const struct source_options *options,
     csr_close(&csr);
     /* Columns are numbers, as in LIBSVM text. */
     if (err == ERR_OK && options->encoder != NULL &&
-        !encoder_is_fitted(options->encoder))
-        options->encoder->indexed = true;
+        options->encoder->kind == ENCODER_NONE)
+        options->encoder->kind = ENCODER_ROWS;
     return err;
 }
 

@@ -38,9 +38,10 @@ enum err table_refuse_encoder(struct why *why)
                    "--weight are for tables: csv, tsv, npy and dense npz");
 }
 
+/* The encoder of a table that was read before; NULL: there is none. */
 static const struct encoder *fitted(const struct source_options *options)
 {
-    return options->encoder != NULL && options->encoder->column != NULL
+    return options->encoder != NULL && options->encoder->kind == ENCODER_TABLE
                ? options->encoder
                : NULL;
 }
@@ -78,7 +79,7 @@ enum err table_encode(const struct source_options *options,
     struct unknown_words unknown = {0};
     enum err err = ERR_OK;
 
-    if (encoder->column == NULL)
+    if (encoder->kind != ENCODER_TABLE)
         err = encoder_fit(encoder, frame, &how, why);
     if (err == ERR_OK)
         err = encoder_apply(encoder, frame, stage, &unknown, why);
@@ -226,7 +227,7 @@ static enum err keep_columns(const struct source_options *options,
     struct schema schema = {0};
     enum err err;
 
-    if (options->encoder == NULL || options->encoder->column != NULL)
+    if (options->encoder == NULL || fitted(options) != NULL)
         return ERR_OK;
     err = schema_of(&schema, form, &form->columns);
     if (err == ERR_OK)
@@ -438,7 +439,7 @@ enum err table_keep_plain(const struct source_options *options,
     struct schema schema = {0};
     enum err err = ERR_OK;
 
-    if (options->encoder == NULL || encoder_is_fitted(options->encoder))
+    if (options->encoder == NULL || options->encoder->kind != ENCODER_NONE)
         return ERR_OK;
     err = schema_plain(&schema, features);
     if (err == ERR_OK)
@@ -479,8 +480,8 @@ enum err table_read_memory(const struct source_options *options,
     if (err == ERR_OK && from->x != NULL)
         err = table_keep_plain(options, (uint32_t)from->cols, why);
     else if (err == ERR_OK && options->encoder != NULL &&
-             !encoder_is_fitted(options->encoder))
-        options->encoder->indexed = true;
+             options->encoder->kind == ENCODER_NONE)
+        options->encoder->kind = ENCODER_ROWS;
     return err;
 }
 

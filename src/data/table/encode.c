@@ -89,16 +89,6 @@ void encoder_close(struct encoder *encoder)
     *encoder = (struct encoder){0};
 }
 
-bool encoder_is_fitted(const struct encoder *encoder)
-{
-    return encoder->indexed || encoder->column != NULL;
-}
-
-bool encoder_is_of_table(const struct encoder *encoder)
-{
-    return encoder->column != NULL;
-}
-
 bool encoder_fills(const struct encoder *encoder)
 {
     for (uint32_t j = 0; j < encoder->columns; j++) {
@@ -117,13 +107,14 @@ bool encoder_is_plain(const struct encoder *encoder)
             column->gap != GAP_REFUSE)
             return false;
     }
-    return encoder->column != NULL && encoder->pairs == 0 &&
+    return encoder->kind == ENCODER_TABLE && encoder->pairs == 0 &&
            encoder->classes.categories == 0;
 }
 
 enum err encoder_plain(struct encoder *encoder, struct schema *schema)
 {
-    struct encoder made = {.schema = *schema,
+    struct encoder made = {.kind = ENCODER_TABLE,
+                           .schema = *schema,
                            .columns = schema->features,
                            .cols = schema->features};
 
@@ -528,7 +519,7 @@ void encoder_name(const struct encoder *encoder, uint32_t col, char *text,
             return;
         }
     }
-    if (encoder->column == NULL) {
+    if (encoder->kind != ENCODER_TABLE) {
         (void)snprintf(text, size, "%u", col + (encoder->from_zero ? 0 : 1));
         return;
     }

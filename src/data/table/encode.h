@@ -95,10 +95,16 @@ struct encoded_pair {
     uint64_t *key; /* Ascending: code of a << 32 | code of b. */
 };
 
-/* Fitted if it has columns, or of indexed rows. */
+/* What it was fitted to. */
+enum encoder_kind {
+    ENCODER_NONE, /* Nothing yet. */
+    ENCODER_ROWS, /* Rows of indices and values. */
+    ENCODER_TABLE,
+};
+
 struct encoder {
-    bool indexed;         /* Rows are indices and values, ... */
-    bool from_zero;       /* ... counted from 0. */
+    enum encoder_kind kind;
+    bool from_zero; /* Indices, where rows have some, are counted from 0. */
     struct schema schema; /* Of a table, its columns. */
     struct encoded_column *column;
     uint32_t columns;
@@ -130,9 +136,6 @@ MUST_CHECK enum err encoder_plain(struct encoder *encoder,
                                   struct schema *schema);
 /* Does it take rows of numbers as they are? */
 bool encoder_is_plain(const struct encoder *encoder);
-bool encoder_is_fitted(const struct encoder *encoder);
-/* Was it fitted to columns, which it can scale? */
-bool encoder_is_of_table(const struct encoder *encoder);
 /* Does it take missing fields? */
 bool encoder_fills(const struct encoder *encoder);
 /* What column `col` of the result is called, if the table had names: `age`,

@@ -330,7 +330,8 @@ static enum err fit_schema(struct encoder *encoder, const struct frame *frame)
 enum err encoder_fit(struct encoder *encoder, const struct frame *frame,
                      const struct encode_options *options, struct why *why)
 {
-    struct encoder made = {.constant = options->constant};
+    struct encoder made = {.kind = ENCODER_TABLE,
+                           .constant = options->constant};
     enum err err = fit_columns(&made, frame, options);
 
     if (err == ERR_OK)

@@ -176,12 +176,12 @@ enum err encoder_to_text(const struct encoder *encoder, char **text,
 {
     struct sheet sheet = {0};
 
-    CHECK(encoder_is_fitted(encoder));
+    CHECK(encoder->kind != ENCODER_NONE);
     CHECK(!encoder->constant); /* Models have their intercept for that. */
     put_text(&sheet, "muster encoder " VERSION "\n");
     if (encoder->wide)
         put_text(&sheet, "values f64\n");
-    if (encoder->indexed)
+    if (encoder->kind == ENCODER_ROWS)
         put_text(&sheet, encoder->from_zero ? "index 0\n" : "index 1\n");
     else
         put_table(&sheet, encoder);
@@ -487,6 +487,7 @@ static enum err read_columns(struct span *in, struct encoder *encoder,
     if (encoder->column == NULL || schema->at == NULL ||
         (named && schema->name == NULL))
         return say_nomem(why);
+    encoder->kind = ENCODER_TABLE;
     encoder->columns = count;
     schema->features = count;
     for (uint32_t j = 0; err == ERR_OK && j < count; j++)
@@ -621,7 +622,7 @@ static enum err read_index(struct span *in, struct encoder *encoder,
     uint32_t first = 0;
     const enum err err = read_count(in, 1, &first, why);
 
-    encoder->indexed = true;
+    encoder->kind = ENCODER_ROWS;
     encoder->from_zero = first == 0;
     return err;
 }

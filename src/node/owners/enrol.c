@@ -98,7 +98,7 @@ static struct digest digest_columns(const struct encoder *encoder)
 /* Each owner would number its own words. */
 static enum err take_columns(struct enrol *enrol, const struct encoder *encoder)
 {
-    if (encoder_is_of_table(encoder) && !encoder_is_plain(encoder))
+    if (encoder->kind == ENCODER_TABLE && !encoder_is_plain(encoder))
         return why_set(enrol->why, ERR_UNSUPPORTED,
                        "%s: columns of words cannot be private: categories of "
                        "all owners would have to be known; write numbers, or "

@@ -400,7 +400,7 @@ static void test_zero_based_rows(void **state)
     assert_string_equal(notes, FILE_NAME
                         ": there is an index 0, so indices are taken to start "
                         "at 0 (--zero-based)\n");
-    assert_true(encoder.indexed && encoder.from_zero);
+    assert_true(encoder.kind == ENCODER_ROWS && encoder.from_zero);
     assert_int_equal(data.cols, 3);
     dataset_row_values(&data, 0, row);
     assert_true(row[0] == 5 && row[1] == 0 && row[2] == 7);

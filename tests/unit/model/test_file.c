@@ -372,7 +372,7 @@ static void test_encoder_follows(void **state)
     model_file_close(&model);
     assert_int_equal(model_file_decode(&model, zero, strlen(zero), &why),
                      ERR_OK);
-    assert_true(model.encoder.indexed && model.encoder.from_zero);
+    assert_true(model.encoder.kind == ENCODER_ROWS && model.encoder.from_zero);
     assert_text(&model, zero);
     model_file_close(&model);
     assert_int_equal(model_file_decode(&model, wrong, strlen(wrong), &why),
