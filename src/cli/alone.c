@@ -35,10 +35,10 @@ static bool see(void *context, const struct optim *optim)
     struct run *run = context;
     const time_us now = clock_now_us();
 
-    run->watch.step = optim->step;
-    run->watch.objective = optim->objective * run->setup->scale;
+    run->progress.step = optim->step;
+    run->progress.objective = optim->objective * run->setup->scale;
     judge(run, optim, now);
-    screen_step(&run->screen, &run->watch, now);
+    screen_step(&run->screen, &run->progress, now);
     return true;
 }
 
@@ -81,6 +81,6 @@ enum err run_alone(struct run *run, bool keeps, struct train_result *result,
     err = fit_alone(&run->fit, result, why);
     interrupt_end();
     result->signal = result->finished ? 0 : interrupt_signal();
-    screen_end(&run->screen, &run->watch, NULL, 0);
+    screen_end(&run->screen, &run->progress, NULL, 0);
     return err;
 }

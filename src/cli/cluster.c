@@ -59,7 +59,7 @@ static void see(void *context, const struct trace *trace)
         announce(run);
     point_latest(run);
     if (trace != NULL)
-        watch_event(&run->watch, trace);
+        progress_event(&run->progress, trace);
     if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
         recorder_event(&run->recorder, trace);
     if (trace != NULL) {
@@ -70,12 +70,12 @@ static void see(void *context, const struct trace *trace)
         history_tick(run, now);
     }
     if (trace != NULL && trace->kind == TRACE_COMMIT)
-        run->watch.objective *= run->setup->scale; /* As it is shown. */
+        run->progress.objective *= run->setup->scale; /* As it is shown. */
     for (uint32_t i = 0; i < count; i++)
         if (processes[i].pid == 0)
-            watch_gone(&run->watch, processes[i].name);
-    watch_tick(&run->watch, now);
-    screen_update(&run->screen, &run->watch, trace, processes, count, now);
+            progress_gone(&run->progress, processes[i].name);
+    progress_tick(&run->progress, now);
+    screen_update(&run->screen, &run->progress, trace, processes, count, now);
 }
 
 /* What a numeric code was found to be good for. */
@@ -110,7 +110,7 @@ static enum err run_watched(struct run *run, struct train_result *result,
     if (err != ERR_OK)
         history_write(run, NULL);
 
-    screen_end(&run->screen, &run->watch, NULL, 0);
+    screen_end(&run->screen, &run->progress, NULL, 0);
     if (err == ERR_OK && option_given(&run->cli->options, OPT_RECORD))
         err = recorder_write(&run->recorder,
                              option_text(&run->cli->options, OPT_RECORD), why);

@@ -12,8 +12,8 @@
 #include "cli/report/trace_file.h"
 #include "cli/show/curve.h"
 #include "cli/show/history.h"
+#include "cli/show/progress.h"
 #include "cli/show/screen.h"
-#include "cli/show/watch.h"
 #include "learn/fit.h"
 #include "learn/setup.h"
 
@@ -23,7 +23,7 @@ struct run {
     struct cli *cli;
     struct setup *setup;
     struct screen screen;
-    struct watch watch;
+    struct progress progress;
     struct recorder recorder; /* --record. */
     struct trace_file trace;  /* --trace. */
     char out[RUN_PATH_SIZE];  /* "" when nothing is kept. */

@@ -313,7 +313,7 @@ static int prepare_and_execute(struct run *run)
     enum err err;
 
     screen_init(&run->screen, run->cli->quiet);
-    watch_init(&run->watch);
+    progress_init(&run->progress);
     err = prepare(run, &why);
     if (err == ERR_OK)
         announce_run(run->cli, run->setup);

@@ -71,7 +71,7 @@ enum err card_measure(const struct run *run, const struct train_result *result,
 
     *card = (struct card){
         .killed = result->stats.died + result->coordinator_deaths,
-        .straggled = watch_straggled(&run->watch),
+        .straggled = progress_straggled(&run->progress),
         .steps_lost = steps > result->steps ? steps - result->steps : 0,
         .worst_pause_s = result->worst_pause_s,
         .ours = result->hash,

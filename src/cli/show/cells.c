@@ -36,43 +36,44 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text,
     text->size += (size_t)size;
 }
 
-uint32_t cells_lines(const struct watch *watch)
+uint32_t cells_lines(const struct progress *progress)
 {
-    return watch->count / LINE_CELLS + (watch->count % LINE_CELLS != 0);
+    return progress->count / LINE_CELLS + (progress->count % LINE_CELLS != 0);
 }
 
 /* 0 .. levels - 1. */
-static uint32_t level(const struct watch *watch,
-                      const struct watch_worker *worker, uint32_t levels)
+static uint32_t level(const struct progress *progress,
+                      const struct progress_worker *worker, uint32_t levels)
 {
-    const uint64_t best = watch->pace_best == 0 ? 1 : watch->pace_best;
+    const uint64_t best = progress->pace_best == 0 ? 1 : progress->pace_best;
     const uint64_t at = worker->pace * levels / best;
 
     return at < levels ? (uint32_t)at : levels - 1;
 }
 
-static void add_pace(struct text *text, const struct watch *watch,
-                     const struct watch_worker *worker, bool utf8)
+static void add_pace(struct text *text, const struct progress *progress,
+                     const struct progress_worker *worker, bool utf8)
 {
     static const char *const blocks[HEIGHTS] = {"\u2581", "\u2582", "\u2583",
                                                 "\u2584", "\u2585", "\u2586",
                                                 "\u2587", "\u2588"};
 
     if (utf8)
-        add(text, "%s", blocks[level(watch, worker, HEIGHTS)]);
+        add(text, "%s", blocks[level(progress, worker, HEIGHTS)]);
     else
-        add(text, "%u", level(watch, worker, 10));
+        add(text, "%u", level(progress, worker, 10));
 }
 
-static void add_cell(struct text *text, const struct watch *watch,
-                     const struct watch_worker *worker, bool utf8, bool colour)
+static void add_cell(struct text *text, const struct progress *progress,
+                     const struct progress_worker *worker, bool utf8,
+                     bool colour)
 {
     static const char letters[] = {' ', 's', '?', 'x', '-'};
 
     if (colour)
-        add(text, "%s", watch_state_colour(worker->state));
-    if (worker->state == WATCH_WORKING)
-        add_pace(text, watch, worker, utf8);
+        add(text, "%s", progress_state_colour(worker->state));
+    if (worker->state == PROGRESS_WORKING)
+        add_pace(text, progress, worker, utf8);
     else
         add(text, "%c", letters[worker->state]);
     if (colour)
@@ -80,17 +81,18 @@ static void add_cell(struct text *text, const struct watch *watch,
 }
 
 /* Those that the workers of a line are behind, each once. */
-static void add_relays(struct text *text, const struct watch *watch,
+static void add_relays(struct text *text, const struct progress *progress,
                        uint32_t first)
 {
     uint32_t shown = 0;
 
-    for (uint32_t i = first; i < watch->count && i < first + LINE_CELLS; i++) {
-        const char *relay = watch->workers[i].relay;
+    for (uint32_t i = first; i < progress->count && i < first + LINE_CELLS;
+         i++) {
+        const char *relay = progress->workers[i].relay;
         bool said = relay[0] == '\0';
 
         for (uint32_t k = first; k < i && !said; k++)
-            said = strcmp(watch->workers[k].relay, relay) == 0;
+            said = strcmp(progress->workers[k].relay, relay) == 0;
         if (said)
             continue;
         if (shown == RELAYS_SHOWN)
@@ -101,34 +103,35 @@ static void add_relays(struct text *text, const struct watch *watch,
     }
 }
 
-const char *cells_line(const struct watch *watch, uint32_t line, bool utf8,
-                       bool colour, char out[CELLS_TEXT])
+const char *cells_line(const struct progress *progress, uint32_t line,
+                       bool utf8, bool colour, char out[CELLS_TEXT])
 {
     const uint32_t first = line * LINE_CELLS;
     struct text text = {0};
 
-    CHECK(first < watch->count);
+    CHECK(first < progress->count);
     text.to = out;
-    add(&text, "  %-10.10s", watch->workers[first].name);
-    for (uint32_t i = first; i < watch->count && i < first + LINE_CELLS; i++) {
+    add(&text, "  %-10.10s", progress->workers[first].name);
+    for (uint32_t i = first; i < progress->count && i < first + LINE_CELLS;
+         i++) {
         if ((i - first) % GROUP_CELLS == 0)
             add(&text, " ");
-        add_cell(&text, watch, &watch->workers[i], utf8, colour);
+        add_cell(&text, progress, &progress->workers[i], utf8, colour);
     }
-    add_relays(&text, watch, first);
+    add_relays(&text, progress, first);
     return out;
 }
 
 /* "dead w3, w9, and 4 more" */
-static void add_names(struct text *text, const struct watch *watch,
-                      enum watch_state state)
+static void add_names(struct text *text, const struct progress *progress,
+                      enum progress_state state)
 {
     uint32_t shown = 0, more = 0;
 
-    for (uint32_t i = 0; i < watch->count; i++) {
-        const char *name = watch->workers[i].name;
+    for (uint32_t i = 0; i < progress->count; i++) {
+        const char *name = progress->workers[i].name;
 
-        if (watch->workers[i].state != state)
+        if (progress->workers[i].state != state)
             continue;
         if (more > 0 || text->size + strlen(name) + NAMES_ROOM + 12 > COLUMNS) {
             more++;
@@ -136,23 +139,23 @@ static void add_names(struct text *text, const struct watch *watch,
         }
         if (shown++ == 0)
             add(text, "%s%s %s", text->size > 0 ? "   " : "  ",
-                watch_state_name(state), name);
+                progress_state_name(state), name);
         else
             add(text, ", %s", name);
     }
     if (more > 0 && shown > 0)
         add(text, ", and %u more", more);
     else if (more > 0)
-        add(text, "   %u %s", more, watch_state_name(state));
+        add(text, "   %u %s", more, progress_state_name(state));
 }
 
-const char *cells_trouble(const struct watch *watch, char out[CELLS_TEXT])
+const char *cells_trouble(const struct progress *progress, char out[CELLS_TEXT])
 {
     struct text text = {0};
 
     text.to = out;
     out[0] = '\0';
-    for (int state = WATCH_STRAGGLING; state <= WATCH_LEFT; state++)
-        add_names(&text, watch, (enum watch_state)state);
+    for (int state = PROGRESS_STRAGGLING; state <= PROGRESS_LEFT; state++)
+        add_names(&text, progress, (enum progress_state)state);
     return out;
 }

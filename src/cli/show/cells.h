@@ -17,15 +17,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/show/watch.h"
+#include "cli/show/progress.h"
 
 #define CELLS_TEXT 1024u /* A line, with colours and UTF-8. */
 
-uint32_t cells_lines(const struct watch *watch);
+uint32_t cells_lines(const struct progress *progress);
 /* Line `line` of them, without its end.  Returns `out`. */
-const char *cells_line(const struct watch *watch, uint32_t line, bool utf8,
-                       bool colour, char out[CELLS_TEXT]);
+const char *cells_line(const struct progress *progress, uint32_t line,
+                       bool utf8, bool colour, char out[CELLS_TEXT]);
 /* Who is not just working, by name, within 78 columns; "" if all are. */
-const char *cells_trouble(const struct watch *watch, char out[CELLS_TEXT]);
+const char *cells_trouble(const struct progress *progress,
+                          char out[CELLS_TEXT]);
 
 #endif /* CLI_CELLS_H */

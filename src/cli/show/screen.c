@@ -57,17 +57,18 @@ static int pid_of(const char *name, const struct train_process *processes,
 }
 
 static const char *colour_of(const struct screen *screen,
-                             enum watch_state state)
+                             enum progress_state state)
 {
-    return screen->colour ? watch_state_colour(state) : "";
+    return screen->colour ? progress_state_colour(state) : "";
 }
 
-static void draw_bar(const struct screen *screen, const struct watch *watch,
-                     const struct watch_worker *worker)
+static void draw_bar(const struct screen *screen,
+                     const struct progress *progress,
+                     const struct progress_worker *worker)
 {
     const bool gone =
-        worker->state == WATCH_DEAD || worker->state == WATCH_LEFT;
-    const uint64_t best = watch->pace_best == 0 ? 1 : watch->pace_best;
+        worker->state == PROGRESS_DEAD || worker->state == PROGRESS_LEFT;
+    const uint64_t best = progress->pace_best == 0 ? 1 : progress->pace_best;
     const uint64_t full = gone ? 0 : worker->pace * BAR_WIDTH / best;
 
     (void)fputs(colour_of(screen, worker->state), stderr);
@@ -77,7 +78,7 @@ static void draw_bar(const struct screen *screen, const struct watch *watch,
         else
             (void)fputs(screen->utf8 ? "\u2588" : "#", stderr);
     }
-    (void)fprintf(stderr, "  %s%s", watch_state_name(worker->state),
+    (void)fprintf(stderr, "  %s%s", progress_state_name(worker->state),
                   screen->colour ? "\033[0m" : "");
 }
 
@@ -87,8 +88,8 @@ static void end_line(struct screen *screen)
     screen->rows++;
 }
 
-static void draw_worker(struct screen *screen, const struct watch *watch,
-                        const struct watch_worker *worker,
+static void draw_worker(struct screen *screen, const struct progress *progress,
+                        const struct progress_worker *worker,
                         const struct train_process *processes, uint32_t count)
 {
     const int pid = pid_of(worker->name, processes, count);
@@ -97,7 +98,7 @@ static void draw_worker(struct screen *screen, const struct watch *watch,
     if (pid != 0)
         (void)snprintf(number, sizeof number, "%d", pid);
     (void)fprintf(stderr, "  %-8.24s %8s  ", worker->name, number);
-    draw_bar(screen, watch, worker);
+    draw_bar(screen, progress, worker);
     if (worker->relay[0] != '\0')
         (void)fprintf(stderr, "  behind %.24s", worker->relay);
     end_line(screen);
@@ -105,26 +106,27 @@ static void draw_worker(struct screen *screen, const struct watch *watch,
 
 /* Someone who works, so that the kill is felt: from the end of the list, where
  * the demo's slow one is not. */
-static const struct train_process *victim(const struct watch *watch,
+static const struct train_process *victim(const struct progress *progress,
                                           const struct train_process *processes,
                                           uint32_t count)
 {
-    for (uint32_t i = watch->count; i-- > 0;) {
-        if (watch->workers[i].state != WATCH_WORKING)
+    for (uint32_t i = progress->count; i-- > 0;) {
+        if (progress->workers[i].state != PROGRESS_WORKING)
             continue;
         for (uint32_t j = 0; j < count; j++)
             if (processes[j].pid != 0 &&
-                strcmp(processes[j].name, watch->workers[i].name) == 0)
+                strcmp(processes[j].name, progress->workers[i].name) == 0)
                 return &processes[j];
     }
     return NULL;
 }
 
-static void draw_invitation(struct screen *screen, const struct watch *watch,
+static void draw_invitation(struct screen *screen,
+                            const struct progress *progress,
                             const struct train_process *processes,
                             uint32_t count)
 {
-    const struct train_process *worker = victim(watch, processes, count);
+    const struct train_process *worker = victim(progress, processes, count);
     const int coordinator = pid_of("coordinator", processes, count);
 
     (void)fputs("Your turn:", stderr);
@@ -149,8 +151,8 @@ static void duration(double seconds, char *text, size_t size)
 }
 
 /* "   31 steps/s, 8 s left   valid auc 0.93", as far as it is known. */
-static void pace(struct screen *screen, const struct watch *watch, time_us now,
-                 char *text, size_t size)
+static void pace(struct screen *screen, const struct progress *progress,
+                 time_us now, char *text, size_t size)
 {
     const char *gap = screen->extra[0] == '\0' ? "" : "   ";
     char left[24];
@@ -158,83 +160,85 @@ static void pace(struct screen *screen, const struct watch *watch, time_us now,
 
     text[0] = '\0';
     /* Waiting for workers is not slow training. */
-    if (screen->began_at == 0 && watch->step > 0) {
+    if (screen->began_at == 0 && progress->step > 0) {
         screen->began_at = now;
-        screen->began_step = watch->step;
+        screen->began_step = progress->step;
     }
-    if (watch->step <= screen->began_step || screen->began_at == 0 ||
+    if (progress->step <= screen->began_step || screen->began_at == 0 ||
         now <= screen->began_at) {
         (void)snprintf(text, size, "%s%s", gap, screen->extra);
         return;
     }
-    rate = (double)(watch->step - screen->began_step) * (double)SECOND_US /
+    rate = (double)(progress->step - screen->began_step) * (double)SECOND_US /
            (double)(now - screen->began_at);
-    duration(watch->step >= screen->steps
+    duration(progress->step >= screen->steps
                  ? 0
-                 : (double)(screen->steps - watch->step) / rate,
+                 : (double)(screen->steps - progress->step) / rate,
              left, sizeof left);
     (void)snprintf(text, size, "   %.*f steps/s, %s left%s%s",
                    rate < 10 ? 2 : 0, rate, left, gap, screen->extra);
 }
 
-static void draw_headline(struct screen *screen, const struct watch *watch,
-                          time_us now)
+static void draw_headline(struct screen *screen,
+                          const struct progress *progress, time_us now)
 {
     char speed[128];
 
-    (void)fprintf(stderr, "step %u/%u   loss ", watch->step, screen->steps);
-    if (isnan(watch->objective))
+    (void)fprintf(stderr, "step %u/%u   loss ", progress->step, screen->steps);
+    if (isnan(progress->objective))
         (void)fputs("-", stderr);
     else
-        (void)fprintf(stderr, "%.6f", watch->objective);
-    pace(screen, watch, now, speed, sizeof speed);
+        (void)fprintf(stderr, "%.6f", progress->objective);
+    pace(screen, progress, now, speed, sizeof speed);
     (void)fputs(speed, stderr);
     if (screen->await[0] != '\0') {
         end_line(screen);
         (void)fputs(screen->await, stderr);
-    } else if (watch->count > 0)
-        (void)fprintf(stderr, "   %u workers, code %s", watch_alive(watch),
-                      screen->code);
+    } else if (progress->count > 0)
+        (void)fprintf(stderr, "   %u workers, code %s",
+                      progress_alive(progress), screen->code);
     end_line(screen);
 }
 
-static void draw_cells(struct screen *screen, const struct watch *watch)
+static void draw_cells(struct screen *screen, const struct progress *progress)
 {
     char text[CELLS_TEXT];
 
-    for (uint32_t line = 0; line < cells_lines(watch); line++) {
-        (void)fputs(cells_line(watch, line, screen->utf8, screen->colour, text),
-                    stderr);
+    for (uint32_t line = 0; line < cells_lines(progress); line++) {
+        (void)fputs(
+            cells_line(progress, line, screen->utf8, screen->colour, text),
+            stderr);
         end_line(screen);
     }
-    if (cells_trouble(watch, text)[0] == '\0')
+    if (cells_trouble(progress, text)[0] == '\0')
         return;
     (void)fputs(text, stderr);
     end_line(screen);
 }
 
-static void draw_block(struct screen *screen, const struct watch *watch,
+static void draw_block(struct screen *screen, const struct progress *progress,
                        const struct train_process *processes, uint32_t count,
                        time_us now)
 {
     if (screen->rows > 0)
         (void)fprintf(stderr, "\033[%uA", screen->rows);
     screen->rows = 0;
-    draw_headline(screen, watch, now);
-    if (watch->count > ROWS_MAX)
-        draw_cells(screen, watch);
-    for (uint32_t i = 0; watch->count <= ROWS_MAX && i < watch->count; i++)
-        draw_worker(screen, watch, &watch->workers[i], processes, count);
+    draw_headline(screen, progress, now);
+    if (progress->count > ROWS_MAX)
+        draw_cells(screen, progress);
+    for (uint32_t i = 0; progress->count <= ROWS_MAX && i < progress->count;
+         i++)
+        draw_worker(screen, progress, &progress->workers[i], processes, count);
     if (screen->invite)
-        draw_invitation(screen, watch, processes, count);
+        draw_invitation(screen, progress, processes, count);
     /* What an earlier, taller picture left below. */
     (void)fputs("\033[J", stderr);
     (void)fflush(stderr);
 }
 
 /* No trace event can tell of the coordinator's own death. */
-static void tell_coordinator(struct screen *screen, const struct watch *watch,
-                             int pid)
+static void tell_coordinator(struct screen *screen,
+                             const struct progress *progress, int pid)
 {
     if (pid == 0 || pid == screen->coordinator)
         return;
@@ -242,25 +246,26 @@ static void tell_coordinator(struct screen *screen, const struct watch *watch,
         (void)fprintf(stderr,
                       "step %u: the coordinator died and is back; its workers "
                       "find it\n",
-                      watch->step);
+                      progress->step);
     screen->coordinator = pid;
 }
 
-static void tell_event(const struct watch *watch, const struct trace *trace)
+static void tell_event(const struct progress *progress,
+                       const struct trace *trace)
 {
     char text[TRACE_TEXT];
 
     switch ((int)trace->kind) {
     case TRACE_JOINED:
-        if (watch->started && !watch->rejoined)
-            (void)fprintf(stderr, "step %u: %s joined\n", watch->step,
+        if (progress->started && !progress->rejoined)
+            (void)fprintf(stderr, "step %u: %s joined\n", progress->step,
                           trace->name);
         break;
     case TRACE_DIED:
     case TRACE_LEFT:
     case TRACE_SUSPECT:
     case TRACE_CLEARED:
-        (void)fprintf(stderr, "step %u: %s %s\n", watch->step, trace->name,
+        (void)fprintf(stderr, "step %u: %s %s\n", progress->step, trace->name,
                       trace_name(trace->kind));
         break;
     case TRACE_SWITCH:
@@ -268,7 +273,7 @@ static void tell_event(const struct watch *watch, const struct trace *trace)
         break;
     case TRACE_ALARM:
         (void)fprintf(stderr, "step %u: disk trouble; training goes on\n",
-                      watch->step);
+                      progress->step);
         break;
     case TRACE_ROLLBACK:
         (void)fprintf(stderr, "rolled back to step %u\n", trace->key.step);
@@ -278,7 +283,7 @@ static void tell_event(const struct watch *watch, const struct trace *trace)
     }
 }
 
-static void tell_step(struct screen *screen, const struct watch *watch,
+static void tell_step(struct screen *screen, const struct progress *progress,
                       time_us now)
 {
     const uint32_t share =
@@ -288,32 +293,33 @@ static void tell_step(struct screen *screen, const struct watch *watch,
 
     if (screen->told_at == 0)
         screen->told_at = now;
-    pace(screen, watch, now, speed, sizeof speed);
+    pace(screen, progress, now, speed, sizeof speed);
     if (now - screen->told_at < SECOND_US ||
-        (watch->step < screen->told_step + share &&
+        (progress->step < screen->told_step + share &&
          now - screen->told_at < LINE_US))
         return;
-    screen->told_step = watch->step;
+    screen->told_step = progress->step;
     screen->told_at = now;
-    (void)fprintf(stderr, "step %u/%u  loss %.6f%s\n", watch->step,
-                  screen->steps, watch->objective, speed);
+    (void)fprintf(stderr, "step %u/%u  loss %.6f%s\n", progress->step,
+                  screen->steps, progress->objective, speed);
 }
 
-void screen_step(struct screen *screen, const struct watch *watch, time_us now)
+void screen_step(struct screen *screen, const struct progress *progress,
+                 time_us now)
 {
     if (screen->mode == SCREEN_LINES)
-        tell_step(screen, watch, now);
+        tell_step(screen, progress, now);
     if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
         return;
     screen->drawn_at = now;
-    draw_block(screen, watch, NULL, 0, now);
+    draw_block(screen, progress, NULL, 0, now);
 }
 
-static void tell_waiting(struct screen *screen, const struct watch *watch,
+static void tell_waiting(struct screen *screen, const struct progress *progress,
                          time_us now)
 {
     char text[WAITING_TEXT];
-    const char *due = waiting_look(&screen->waiting, watch, now, text);
+    const char *due = waiting_look(&screen->waiting, progress, now, text);
 
     if (due != NULL)
         (void)snprintf(screen->await, sizeof screen->await, "%s", due);
@@ -323,31 +329,31 @@ static void tell_waiting(struct screen *screen, const struct watch *watch,
         (void)fprintf(stderr, "%s\n", due);
 }
 
-void screen_update(struct screen *screen, const struct watch *watch,
+void screen_update(struct screen *screen, const struct progress *progress,
                    const struct trace *trace,
                    const struct train_process *processes, uint32_t count,
                    time_us now)
 {
     if (screen->mode == SCREEN_LINES)
-        tell_coordinator(screen, watch,
+        tell_coordinator(screen, progress,
                          pid_of("coordinator", processes, count));
     if (screen->mode == SCREEN_LINES && trace != NULL) {
-        tell_event(watch, trace);
+        tell_event(progress, trace);
         if (trace->kind == TRACE_COMMIT)
-            tell_step(screen, watch, now);
+            tell_step(screen, progress, now);
     }
-    tell_waiting(screen, watch, now);
+    tell_waiting(screen, progress, now);
     if (screen->mode != SCREEN_BLOCK || now - screen->drawn_at < REDRAW_US)
         return;
     screen->drawn_at = now;
-    draw_block(screen, watch, processes, count, now);
+    draw_block(screen, progress, processes, count, now);
 }
 
-void screen_end(struct screen *screen, const struct watch *watch,
+void screen_end(struct screen *screen, const struct progress *progress,
                 const struct train_process *processes, uint32_t count)
 {
     if (screen->mode != SCREEN_BLOCK)
         return;
     screen->invite = false; /* It is over. */
-    draw_block(screen, watch, processes, count, screen->drawn_at);
+    draw_block(screen, progress, processes, count, screen->drawn_at);
 }

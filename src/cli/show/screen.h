@@ -23,8 +23,8 @@
 #include <stdint.h>
 
 #include "base/time.h"
+#include "cli/show/progress.h"
 #include "cli/show/waiting.h"
-#include "cli/show/watch.h"
 #include "node/run/train.h"
 
 enum screen_mode { SCREEN_NONE, SCREEN_LINES, SCREEN_BLOCK };
@@ -51,14 +51,15 @@ struct screen {
 /* Looks at the terminal and the environment. */
 void screen_init(struct screen *screen, bool quiet);
 /* After each event (trace) and tick (NULL); processes may be empty. */
-void screen_update(struct screen *screen, const struct watch *watch,
+void screen_update(struct screen *screen, const struct progress *progress,
                    const struct trace *trace,
                    const struct train_process *processes, uint32_t count,
                    time_us now);
 /* The same without workers: after a step of this process alone. */
-void screen_step(struct screen *screen, const struct watch *watch, time_us now);
+void screen_step(struct screen *screen, const struct progress *progress,
+                 time_us now);
 /* Leave the last picture and go to a fresh line. */
-void screen_end(struct screen *screen, const struct watch *watch,
+void screen_end(struct screen *screen, const struct progress *progress,
                 const struct train_process *processes, uint32_t count);
 
 #endif /* CLI_SCREEN_H */

@@ -11,29 +11,29 @@
 #define NAMES_MAX 4u
 
 /* Beyond those that are known by name they are only counted. */
-static uint32_t here(const struct watch *watch)
+static uint32_t here(const struct progress *progress)
 {
-    return watch->count < WATCH_WORKERS_MAX
-               ? watch_alive(watch)
-               : watch->joined - watch->died - watch->left;
+    return progress->count < PROGRESS_WORKERS_MAX
+               ? progress_alive(progress)
+               : progress->joined - progress->died - progress->left;
 }
 
-static bool waits(const struct watch *watch)
+static bool waits(const struct progress *progress)
 {
-    return !watch->over && (!watch->started || here(watch) == 0);
+    return !progress->over && (!progress->started || here(progress) == 0);
 }
 
 /* "a, b, c, d, ...": those who are there. */
-static void name_them(const struct watch *watch, char *text, size_t size)
+static void name_them(const struct progress *progress, char *text, size_t size)
 {
     size_t used = 0;
     uint32_t named = 0;
 
     text[0] = '\0';
-    for (uint32_t i = 0; i < watch->count && used < size; i++) {
-        const struct watch_worker *worker = &watch->workers[i];
+    for (uint32_t i = 0; i < progress->count && used < size; i++) {
+        const struct progress_worker *worker = &progress->workers[i];
 
-        if (worker->state == WATCH_DEAD || worker->state == WATCH_LEFT)
+        if (worker->state == PROGRESS_DEAD || worker->state == PROGRESS_LEFT)
             continue;
         used += (size_t)snprintf(text + used, size - used, "%s%.24s",
                                  named == 0 ? " (" : ", ",
@@ -45,21 +45,21 @@ static void name_them(const struct watch *watch, char *text, size_t size)
         (void)snprintf(text + used, size - used, ")");
 }
 
-static void say(const struct waiting *waiting, const struct watch *watch,
+static void say(const struct waiting *waiting, const struct progress *progress,
                 time_us now, char text[WAITING_TEXT])
 {
     const time_us left = waiting->since + waiting->patience - now;
     char names[NAMES_MAX * 32];
     char rest[96];
 
-    if (watch->started) {
+    if (progress->started) {
         (void)snprintf(text, WAITING_TEXT,
                        "step %u: nobody is left to compute; waiting for "
                        "workers",
-                       watch->step);
+                       progress->step);
         return;
     }
-    name_them(watch, names, sizeof names);
+    name_them(progress, names, sizeof names);
     if (left > 0)
         (void)snprintf(rest, sizeof rest, ", or in %.0f s with those here",
                        (double)left / (double)SECOND_US);
@@ -68,25 +68,26 @@ static void say(const struct waiting *waiting, const struct watch *watch,
     (void)snprintf(
         text, WAITING_TEXT,
         "waiting: %u of %u workers are here%s; it begins with %s%u%s",
-        here(watch), waiting->wanted, names,
+        here(progress), waiting->wanted, names,
         waiting->resumed ? "as many as it had, at most " : "", waiting->wanted,
         rest);
 }
 
 /* A change is worth a line where the others are far. */
-static bool due(const struct waiting *waiting, const struct watch *watch,
+static bool due(const struct waiting *waiting, const struct progress *progress,
                 time_us now)
 {
     if (waiting->said_at == 0)
         return waiting->remote || now - waiting->since >= SAID_US;
     return now - waiting->said_at >= SAID_US ||
-           (waiting->remote && here(watch) != waiting->said);
+           (waiting->remote && here(progress) != waiting->said);
 }
 
-const char *waiting_look(struct waiting *waiting, const struct watch *watch,
-                         time_us now, char text[WAITING_TEXT])
+const char *waiting_look(struct waiting *waiting,
+                         const struct progress *progress, time_us now,
+                         char text[WAITING_TEXT])
 {
-    if (!waits(watch)) {
+    if (!waits(progress)) {
         waiting->since = 0;
         return NULL;
     }
@@ -94,10 +95,10 @@ const char *waiting_look(struct waiting *waiting, const struct watch *watch,
         waiting->since = now;
         waiting->said_at = 0;
     }
-    if (!due(waiting, watch, now))
+    if (!due(waiting, progress, now))
         return NULL;
     waiting->said_at = now;
-    waiting->said = here(watch);
-    say(waiting, watch, now, text);
+    waiting->said = here(progress);
+    say(waiting, progress, now, text);
     return text;
 }

@@ -9,7 +9,7 @@
 #ifndef CLI_WAITING_H
 #define CLI_WAITING_H
 
-#include "cli/show/watch.h"
+#include "cli/show/progress.h"
 
 #define WAITING_TEXT 256u
 
@@ -24,7 +24,8 @@ struct waiting {
 };
 
 /* The sentence that is due now, in `text`; NULL: none is. */
-const char *waiting_look(struct waiting *waiting, const struct watch *watch,
-                         time_us now, char text[WAITING_TEXT]);
+const char *waiting_look(struct waiting *waiting,
+                         const struct progress *progress, time_us now,
+                         char text[WAITING_TEXT]);
 
 #endif /* CLI_WAITING_H */

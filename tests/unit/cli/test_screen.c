@@ -17,7 +17,7 @@
 
 #define PICTURE_SIZE 16384u
 
-static struct watch watch;
+static struct progress progress;
 static struct screen screen;
 
 static struct trace make(enum trace_kind kind, uint32_t worker)
@@ -33,7 +33,7 @@ static void happens(enum trace_kind kind, uint32_t worker, uint64_t chunks)
     struct trace trace = make(kind, worker);
 
     trace.b = chunks;
-    watch_event(&watch, &trace);
+    progress_event(&progress, &trace);
 }
 
 static void committed(uint32_t step, double loss)
@@ -41,13 +41,13 @@ static void committed(uint32_t step, double loss)
     struct trace trace = {.kind = TRACE_COMMIT, .value = loss};
 
     trace.key.step = step;
-    watch_event(&watch, &trace);
+    progress_event(&progress, &trace);
 }
 
 /* Three windows in which worker i does 60 + i % 40 chunks; w3 hardly any. */
 static void work(uint32_t count)
 {
-    watch_init(&watch);
+    progress_init(&progress);
     screen = (struct screen){.mode = SCREEN_BLOCK, .steps = 100, .code = "frc"};
     for (uint32_t i = 0; i < count; i++)
         happens(TRACE_JOINED, i, 0);
@@ -55,7 +55,7 @@ static void work(uint32_t count)
     for (time_us window = 1; window <= 3; window++) {
         for (uint32_t i = 0; i < count; i++)
             happens(TRACE_TALLY, i, i == 3 ? 2 : 60 + i % 40);
-        watch_tick(&watch, window * PACE_WINDOW_US);
+        progress_tick(&progress, window * PACE_WINDOW_US);
     }
     committed(41, .25);
 }
@@ -71,7 +71,7 @@ static const char *picture(void)
     assert_non_null(file);
     (void)fflush(stderr);
     assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
-    screen_end(&screen, &watch, NULL, 0);
+    screen_end(&screen, &progress, NULL, 0);
     (void)fflush(stderr);
     assert_true(dup2(kept, STDERR_FILENO) >= 0);
     (void)close(kept);
@@ -112,13 +112,13 @@ static void test_relays(void **state)
     for (uint32_t i = 0; i < 34; i++) {
         (void)snprintf(joined.name, sizeof joined.name, "w%u", i);
         (void)snprintf(joined.relay, sizeof joined.relay, "r%u", i / 16);
-        watch_event(&watch, &joined);
+        progress_event(&progress, &joined);
     }
     assert_non_null(strstr(picture(), "  behind r0 r1" END "  w32"));
     assert_non_null(strstr(picture(), "  behind r2" END));
     work(8);
     (void)snprintf(joined.name, sizeof joined.name, "w3");
-    watch_event(&watch, &joined);
+    progress_event(&progress, &joined);
     assert_non_null(strstr(picture(), "working  behind r2" END "  w4"));
 }
 
@@ -179,15 +179,15 @@ static void test_long_names(void **state)
     const char *line;
 
     (void)state;
-    watch_init(&watch);
+    progress_init(&progress);
     screen = (struct screen){.mode = SCREEN_BLOCK, .code = "steal"};
     for (uint32_t i = 0; i < 200; i++) {
         (void)snprintf(trace.name, sizeof trace.name,
                        "a-host-with-a-name-as-long-as-they-come.example.%u", i);
         trace.kind = TRACE_JOINED;
-        watch_event(&watch, &trace);
+        progress_event(&progress, &trace);
         trace.kind = TRACE_DIED;
-        watch_event(&watch, &trace);
+        progress_event(&progress, &trace);
     }
     for (line = picture(); *line != '\0'; line += strcspn(line, "\n") + 1) {
         assert_true(strcspn(line, "\n") <= 80 + strlen("\033[K"));

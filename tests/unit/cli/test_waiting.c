@@ -12,7 +12,7 @@
 
 #include "cli/show/waiting.h"
 
-static struct watch watch;
+static struct progress progress;
 static char text[WAITING_TEXT];
 
 static void happens(enum trace_kind kind, const char *name)
@@ -20,7 +20,7 @@ static void happens(enum trace_kind kind, const char *name)
     struct trace trace = {.kind = kind};
 
     (void)snprintf(trace.name, sizeof trace.name, "%s", name);
-    watch_event(&watch, &trace);
+    progress_event(&progress, &trace);
 }
 
 static void test_says_who_is_awaited(void **state)
@@ -30,24 +30,25 @@ static void test_says_who_is_awaited(void **state)
     const time_us t = 1000 * SECOND_US;
 
     (void)state;
-    watch_init(&watch);
-    assert_string_equal(waiting_look(&w, &watch, t, text),
+    progress_init(&progress);
+    assert_string_equal(waiting_look(&w, &progress, t, text),
                         "waiting: 0 of 2 workers are here; it begins with 2, "
                         "or in 60 s with those here");
-    assert_null(waiting_look(&w, &watch, t + SECOND_US, text));
+    assert_null(waiting_look(&w, &progress, t + SECOND_US, text));
     happens(TRACE_JOINED, "ann");
-    assert_string_equal(waiting_look(&w, &watch, t + 2 * SECOND_US, text),
+    assert_string_equal(waiting_look(&w, &progress, t + 2 * SECOND_US, text),
                         "waiting: 1 of 2 workers are here (ann); it begins "
                         "with 2, or in 58 s with those here");
-    assert_null(waiting_look(&w, &watch, t + 3 * SECOND_US, text));
-    assert_non_null(waiting_look(&w, &watch, t + 7 * SECOND_US, text));
+    assert_null(waiting_look(&w, &progress, t + 3 * SECOND_US, text));
+    assert_non_null(waiting_look(&w, &progress, t + 7 * SECOND_US, text));
     happens(TRACE_LEFT, "ann");
-    assert_non_null(strstr(waiting_look(&w, &watch, t + 61 * SECOND_US, text),
-                           "0 of 2 workers are here; it begins with 2, or with "
-                           "the first to come"));
+    assert_non_null(
+        strstr(waiting_look(&w, &progress, t + 61 * SECOND_US, text),
+               "0 of 2 workers are here; it begins with 2, or with "
+               "the first to come"));
     happens(TRACE_JOINED, "bob");
     happens(TRACE_STEP, "");
-    assert_null(waiting_look(&w, &watch, t + 90 * SECOND_US, text));
+    assert_null(waiting_look(&w, &progress, t + 90 * SECOND_US, text));
 }
 
 /* Local workers start at once; a line is for when they do not. */
@@ -57,11 +58,11 @@ static void test_is_quiet_about_local_workers(void **state)
     const time_us t = 1000 * SECOND_US;
 
     (void)state;
-    watch_init(&watch);
-    assert_null(waiting_look(&w, &watch, t, text));
+    progress_init(&progress);
+    assert_null(waiting_look(&w, &progress, t, text));
     happens(TRACE_JOINED, "w0");
-    assert_null(waiting_look(&w, &watch, t + SECOND_US, text));
-    assert_non_null(strstr(waiting_look(&w, &watch, t + 5 * SECOND_US, text),
+    assert_null(waiting_look(&w, &progress, t + SECOND_US, text));
+    assert_non_null(strstr(waiting_look(&w, &progress, t + 5 * SECOND_US, text),
                            "1 of 3 workers are here (w0)"));
 }
 
@@ -72,18 +73,18 @@ static void test_says_that_all_are_gone(void **state)
     const time_us t = 1000 * SECOND_US;
 
     (void)state;
-    watch_init(&watch);
+    progress_init(&progress);
     happens(TRACE_JOINED, "ann");
     happens(TRACE_STEP, "");
-    assert_null(waiting_look(&w, &watch, t, text));
+    assert_null(waiting_look(&w, &progress, t, text));
     happens(TRACE_DIED, "ann");
     assert_string_equal(
-        waiting_look(&w, &watch, t + SECOND_US, text),
+        waiting_look(&w, &progress, t + SECOND_US, text),
         "step 0: nobody is left to compute; waiting for workers");
-    assert_null(waiting_look(&w, &watch, t + 2 * SECOND_US, text));
-    assert_non_null(waiting_look(&w, &watch, t + 6 * SECOND_US, text));
+    assert_null(waiting_look(&w, &progress, t + 2 * SECOND_US, text));
+    assert_non_null(waiting_look(&w, &progress, t + 6 * SECOND_US, text));
     happens(TRACE_DONE, "");
-    assert_null(waiting_look(&w, &watch, t + 20 * SECOND_US, text));
+    assert_null(waiting_look(&w, &progress, t + 20 * SECOND_US, text));
 }
 
 static void test_a_crowd_is_not_named(void **state)
@@ -92,7 +93,7 @@ static void test_a_crowd_is_not_named(void **state)
         .wanted = 400, .remote = true, .patience = 60 * SECOND_US};
 
     (void)state;
-    watch_init(&watch);
+    progress_init(&progress);
     for (int i = 0; i < 300; i++) {
         char name[16];
 
@@ -100,7 +101,7 @@ static void test_a_crowd_is_not_named(void **state)
         happens(TRACE_JOINED, name);
     }
     assert_non_null(
-        strstr(waiting_look(&w, &watch, SECOND_US, text),
+        strstr(waiting_look(&w, &progress, SECOND_US, text),
                "300 of 400 workers are here (w0, w1, w2, w3, ...)"));
 }
 

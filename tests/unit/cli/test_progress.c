@@ -10,21 +10,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/show/watch.h"
+#include "cli/show/progress.h"
 
-static struct watch watch;
+static struct progress progress;
 
 static void event(enum trace_kind kind, const char *name, uint64_t chunks)
 {
     struct trace trace = {.kind = kind, .link = -1, .b = chunks};
 
     (void)snprintf(trace.name, sizeof trace.name, "%s", name);
-    watch_event(&watch, &trace);
+    progress_event(&progress, &trace);
 }
 
 static void start(uint32_t workers)
 {
-    watch_init(&watch);
+    progress_init(&progress);
     for (uint32_t i = 0; i < workers; i++) {
         char name[NAME_SIZE];
 
@@ -32,26 +32,26 @@ static void start(uint32_t workers)
         event(TRACE_JOINED, name, 0);
     }
     event(TRACE_STEP, "", 0);
-    watch_tick(&watch, PACE_WINDOW_US);
+    progress_tick(&progress, PACE_WINDOW_US);
 }
 
 static void test_states(void **state)
 {
     (void)state;
     start(3);
-    assert_int_equal(watch_alive(&watch), 3);
+    assert_int_equal(progress_alive(&progress), 3);
     event(TRACE_SUSPECT, "w1", 0);
-    assert_int_equal(watch.workers[1].state, WATCH_SUSPECT);
+    assert_int_equal(progress.workers[1].state, PROGRESS_SUSPECT);
     event(TRACE_CLEARED, "w1", 0);
-    assert_int_equal(watch.workers[1].state, WATCH_WORKING);
+    assert_int_equal(progress.workers[1].state, PROGRESS_WORKING);
     event(TRACE_DIED, "w1", 0);
     event(TRACE_LEFT, "w2", 0);
-    assert_int_equal(watch_alive(&watch), 1);
-    assert_int_equal(watch.died, 1);
-    assert_int_equal(watch.left, 1);
+    assert_int_equal(progress_alive(&progress), 1);
+    assert_int_equal(progress.died, 1);
+    assert_int_equal(progress.left, 1);
     event(TRACE_JOINED, "w1", 0);
-    assert_int_equal(watch_alive(&watch), 2);
-    assert_int_equal(watch.count, 3);
+    assert_int_equal(progress_alive(&progress), 2);
+    assert_int_equal(progress.count, 3);
 }
 
 static void test_straggler(void **state)
@@ -64,11 +64,11 @@ static void test_straggler(void **state)
         event(TRACE_TALLY, "w2", 3);
         event(TRACE_TALLY, "w3", 1);
     }
-    watch_tick(&watch, 2 * PACE_WINDOW_US);
-    assert_int_equal(watch.workers[2].state, WATCH_WORKING);
-    assert_int_equal(watch.workers[3].state, WATCH_STRAGGLING);
-    assert_int_equal(watch_straggled(&watch), 1);
-    assert_int_equal(watch.pace_best, 40);
+    progress_tick(&progress, 2 * PACE_WINDOW_US);
+    assert_int_equal(progress.workers[2].state, PROGRESS_WORKING);
+    assert_int_equal(progress.workers[3].state, PROGRESS_STRAGGLING);
+    assert_int_equal(progress_straggled(&progress), 1);
+    assert_int_equal(progress.pace_best, 40);
     /* It catches up; that it straggled is remembered. */
     for (uint32_t i = 0; i < 4; i++) {
         event(TRACE_TALLY, "w0", 4);
@@ -76,9 +76,9 @@ static void test_straggler(void **state)
         event(TRACE_TALLY, "w2", 4);
         event(TRACE_TALLY, "w3", 4);
     }
-    watch_tick(&watch, 3 * PACE_WINDOW_US);
-    assert_int_equal(watch.workers[3].state, WATCH_WORKING);
-    assert_int_equal(watch_straggled(&watch), 1);
+    progress_tick(&progress, 3 * PACE_WINDOW_US);
+    assert_int_equal(progress.workers[3].state, PROGRESS_WORKING);
+    assert_int_equal(progress_straggled(&progress), 1);
 }
 
 static void test_window(void **state)
@@ -86,18 +86,18 @@ static void test_window(void **state)
     (void)state;
     start(1);
     event(TRACE_TALLY, "w0", 5);
-    watch_tick(&watch, 2 * PACE_WINDOW_US - 1);
-    assert_int_equal(watch.workers[0].pace, 0);
-    watch_tick(&watch, 2 * PACE_WINDOW_US);
-    assert_int_equal(watch.workers[0].pace, 5);
+    progress_tick(&progress, 2 * PACE_WINDOW_US - 1);
+    assert_int_equal(progress.workers[0].pace, 0);
+    progress_tick(&progress, 2 * PACE_WINDOW_US);
+    assert_int_equal(progress.workers[0].pace, 5);
 }
 
 static void test_more_than_fit(void **state)
 {
     (void)state;
-    start(WATCH_WORKERS_MAX + 10);
-    assert_int_equal(watch.count, WATCH_WORKERS_MAX);
-    assert_int_equal(watch.joined, WATCH_WORKERS_MAX + 10);
+    start(PROGRESS_WORKERS_MAX + 10);
+    assert_int_equal(progress.count, PROGRESS_WORKERS_MAX);
+    assert_int_equal(progress.joined, PROGRESS_WORKERS_MAX + 10);
     event(TRACE_TALLY, "w260", 1);
 }
 
@@ -105,28 +105,28 @@ static void test_gone(void **state)
 {
     (void)state;
     start(2);
-    watch_gone(&watch, "w1");
-    assert_int_equal(watch.workers[1].state, WATCH_DEAD);
+    progress_gone(&progress, "w1");
+    assert_int_equal(progress.workers[1].state, PROGRESS_DEAD);
     event(TRACE_JOINED, "w1", 0);
-    assert_int_equal(watch.workers[1].state, WATCH_WORKING);
+    assert_int_equal(progress.workers[1].state, PROGRESS_WORKING);
     event(TRACE_DONE, "", 0);
-    watch_gone(&watch, "w1");
-    assert_int_equal(watch.workers[1].state, WATCH_WORKING);
+    progress_gone(&progress, "w1");
+    assert_int_equal(progress.workers[1].state, PROGRESS_WORKING);
 }
 
 static void test_order(void **state)
 {
     (void)state;
-    watch_init(&watch);
+    progress_init(&progress);
     event(TRACE_JOINED, "w10", 0);
     event(TRACE_JOINED, "w2", 0);
     event(TRACE_JOINED, "w9", 0);
     event(TRACE_JOINED, "w2", 0);
-    assert_true(watch.rejoined);
-    assert_int_equal(watch.count, 3);
-    assert_string_equal(watch.workers[0].name, "w2");
-    assert_string_equal(watch.workers[1].name, "w9");
-    assert_string_equal(watch.workers[2].name, "w10");
+    assert_true(progress.rejoined);
+    assert_int_equal(progress.count, 3);
+    assert_string_equal(progress.workers[0].name, "w2");
+    assert_string_equal(progress.workers[1].name, "w9");
+    assert_string_equal(progress.workers[2].name, "w10");
 }
 
 static void test_commit(void **state)
@@ -136,9 +136,9 @@ static void test_commit(void **state)
     (void)state;
     start(1);
     trace.key.step = 10;
-    watch_event(&watch, &trace);
-    assert_int_equal(watch.step, 10);
-    assert_true(watch.objective == 0.25);
+    progress_event(&progress, &trace);
+    assert_int_equal(progress.step, 10);
+    assert_true(progress.objective == 0.25);
 }
 
 int main(void)
