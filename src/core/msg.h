@@ -44,7 +44,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "base/brief.h"
 #include "base/hash.h"
 #include "core/key.h"
 #include "core/stint.h"
@@ -54,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  11u
+#define MSG_VERSION  12u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -64,6 +66,7 @@
 #define PLACE_SIZE   1024u               /* Where shared data is. */
 #define ANSWERS_MAX  4096u               /* Answers in one SUM. */
 #define SILENT_MAX   512u                /* Leaves in one WATCH. */
+#define SHARD_MAX    (UINT64_C(1) << 40)
 #define REPEAT_MAX   8u /* Pieces of a leaf that its relay remembers. */
 #define PEER_KEY     32u
 #define PEER_HOST    64u /* An address in numbers. */
@@ -130,30 +133,23 @@ struct msg_hello {
 /* All a worker needs to know of the job. */
 struct job {
     uint64_t id;
-    uint32_t rows, cols, chunk_rows;
-    uint32_t dims;     /* Length of the weights: outputs times the columns,
-                          padded. */
-    uint32_t outputs;  /* Weight vectors, one after the other: 1, or one for
-                          each class. */
+    uint32_t rows, chunk_rows; /* Of all chunks together, and of one. */
+    uint32_t dims;             /* Length of the weights. */
     uint32_t sum_dims; /* Longest tally: more than dims for a Hessian; the
                           coordinator fills it in from its optimiser. */
     uint32_t chunks;
-    uint32_t model; /* enum model_kind, opaque to core. */
+    uint64_t shard_max; /* Bytes of a chunk as it travels, at most. */
     struct digest data;
     int64_t beat_us;
-    int64_t dead_us;  /* Silence after which the other side is gone. */
-    int64_t pulse_us; /* Between two PULSEs; 0 = none. */
-    bool stints;      /* ... with all that was done, for --trace. */
-    uint32_t storage; /* enum storage, opaque to core. */
-    uint64_t entries; /* Of sparse rows, all of them. */
-    bool weighted;    /* Rows have weights. */
-    bool keyed;       /* CHUNKS follows. */
-    bool owned;       /* The data are private: nobody is sent any. */
-    bool products;    /* The data are coded: rounds are products, and blocks
-                         are held, not rows (core/product.h). */
-    /* Code `local`: what each part does by itself; the coordinator fills it in
-     * from its optimiser. */
-    struct local local;
+    int64_t dead_us;     /* Silence after which the other side is gone. */
+    int64_t pulse_us;    /* Between two PULSEs; 0 = none. */
+    bool stints;         /* ... with all that was done, for --trace. */
+    bool keyed;          /* CHUNKS follows. */
+    bool owned;          /* The data are private: nobody is sent any. */
+    bool products;       /* The data are coded: rounds are products, and blocks
+                            are held, not rows (core/product.h), ... */
+    uint32_t coded_cols; /* ... of a matrix of so many columns; else 0. */
+    struct brief brief;  /* For the evaluator; opaque to core. */
 };
 
 struct msg_reject {
@@ -202,6 +198,18 @@ struct msg_pulse {
     uint32_t count;
     const struct stint *stints; /* On the worker's clock. */
 };
+
+/* The same, with its brief in `room`. */
+static inline struct job job_kept(const struct job *job,
+                                  uint8_t room[BRIEF_MAX])
+{
+    struct job kept = *job;
+
+    if (job->brief.size > 0)
+        memcpy(room, job->brief.bytes, job->brief.size);
+    kept.brief.bytes = room;
+    return kept;
+}
 
 /* Chunks, or strips of a block: what there is to hold. */
 static inline uint32_t job_strips(const struct job *job)

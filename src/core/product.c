@@ -8,7 +8,7 @@
 struct block_shape product_shape(const struct job *job, uint32_t parts)
 {
     return (struct block_shape){.rows = job->rows,
-                                .cols = job->cols,
+                                .cols = job->coded_cols,
                                 .chunk_rows = job->chunk_rows,
                                 .chunks = job->chunks,
                                 .parts = parts};

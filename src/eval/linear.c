@@ -445,6 +445,14 @@ static struct computation own_chunks(const struct linear *linear,
     return own;
 }
 
+static bool can_answer(const struct linear *linear, enum evaluation_kind kind)
+{
+    if (kind == EVALUATE_HESSIAN)
+        return problem_has_hessian(&linear->problem);
+    return kind == EVALUATE_GRADIENT || kind == EVALUATE_HESSVEC ||
+           kind == EVALUATE_DIAGONAL;
+}
+
 /* Tallies of a Hessian have more dims than the model: fine. */
 static enum err linear_run(struct evaluator *self,
                            const struct computation *asked,
@@ -453,7 +461,8 @@ static enum err linear_run(struct evaluator *self,
     struct linear *const linear = (void *)self;
     const struct computation work = own_chunks(linear, asked);
     struct run run = {.linear = linear, .work = &work, .cancel = cancel};
-    enum err err = prepare(linear, &work);
+    enum err err = can_answer(linear, asked->what.kind) ? prepare(linear, &work)
+                                                        : ERR_SHAPE;
 
     if (err != ERR_OK)
         return err;

@@ -169,6 +169,7 @@ static enum err products_run(struct evaluator *self,
     enum err err = ERR_OK;
 
     CHECK(products->used != NULL); /* It was begun. */
+    CHECK(evaluation_is_product(asked->what.kind));
     coded = &products->used->coded;
     if (products->data != NULL)
         err = coded_fill(coded, products->data, products->pool, cancel);

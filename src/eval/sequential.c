@@ -103,6 +103,8 @@ static enum err sequential_run(struct evaluator *self,
     };
     enum err err;
 
+    if (asked->what.kind != EVALUATE_LOCAL)
+        return ERR_SHAPE;
     sequential->cancel = cancel;
     err = sgd_train(&options, read_row, sequential, asked->vector);
     return err == ERR_OK && cancelled(sequential) ? ERR_CANCELLED : err;

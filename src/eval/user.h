@@ -15,8 +15,6 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-#define USER_MODEL UINT32_C(0x72657375) /* job.model: "user". */
-
 struct user_function {
     /* Sums over the rows of a chunk, added to zeroed memory; not 0: stop. */
     int (*gradient)(void *context, const double *w, uint32_t chunk,

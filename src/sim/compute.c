@@ -23,15 +23,16 @@ static bool has_own(const struct world *world, const struct sim_worker *worker)
     return !worker->resident || multiplies(world);
 }
 
-static struct brief describe(const struct world *world,
-                             const struct user_function *user,
-                             uint8_t room[BRIEF_MAX])
+struct brief sim_compute_brief(const struct world *world,
+                               uint8_t room[BRIEF_MAX])
 {
     const struct sim_options *options = world->options;
     const struct subject subject = subject_of(options->problem);
+    const struct user_function user = {.dims = world->oracle.followed.dims,
+                                       .chunks = world->oracle.chunks};
 
     if (options->follow)
-        return brief_user(room, user);
+        return brief_user(room, &user);
     if (multiplies(world))
         return brief_products(room, &subject.rows);
     if (world->oracle.averages)
@@ -42,13 +43,12 @@ static struct brief describe(const struct world *world,
 /* Of these rows, when it is first needed. */
 static struct evaluator *evaluator_of(struct world *world,
                                       struct sim_evaluator *own,
+                                      const struct brief *brief,
                                       const struct dataset *data)
 {
     struct shelf shelf = {
         .data = data, .user = &own->user, .isa = world->options->problem->isa};
     struct oracle *oracle = &world->oracle;
-    uint8_t room[BRIEF_MAX];
-    struct brief brief;
 
     if (own->made != NULL)
         return own->made;
@@ -63,8 +63,7 @@ static struct evaluator *evaluator_of(struct world *world,
         own->function.problem.data = data;
         own->user = followed_user(&own->function);
     }
-    brief = describe(world, &own->user, room);
-    CHECK(evaluator_open(&brief, &shelf, pool_serial(), &own->made) == ERR_OK);
+    CHECK(evaluator_open(brief, &shelf, pool_serial(), &own->made) == ERR_OK);
     return own->made;
 }
 
@@ -72,14 +71,15 @@ static struct evaluator *workers_evaluator(struct world *world,
                                            struct sim_worker *worker)
 {
     const struct dataset *all = world->options->problem->data;
+    const struct brief *brief = &worker->machine.job.brief;
 
     if (!has_own(world, worker))
-        return evaluator_of(world, &world->evaluator, all);
+        return evaluator_of(world, &world->evaluator, brief, all);
     if (!multiplies(world))
         all = &worker->data;
     else if (!worker->resident)
         all = NULL; /* It is sent strips. */
-    return evaluator_of(world, &worker->evaluator, all);
+    return evaluator_of(world, &worker->evaluator, brief, all);
 }
 
 void sim_evaluator_close(struct sim_evaluator *evaluator)
@@ -156,7 +156,9 @@ enum err sim_compute_judge(struct world *world, const struct computation *asked)
         return compute_nothing(asked, asked->tally->dims);
     if (oracle_recall(&world->oracle, asked))
         return ERR_OK;
-    return evaluator_run(evaluator_of(world, &world->evaluator, problem->data),
+    return evaluator_run(evaluator_of(world, &world->evaluator,
+                                      &world->coordinator.options.job.brief,
+                                      problem->data),
                          asked, NULL);
 }
 

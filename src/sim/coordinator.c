@@ -660,16 +660,17 @@ static void fill_options(struct world *world)
     *to = (struct coordinator_options){
         .job = {.id = rng_at(from->seed, 1, 1) | 1,
                 .rows = from->rows,
-                .cols = oracle->dims,
                 .chunk_rows = from->chunk_rows,
+                .coded_cols = oracle->dims,
                 .dims = oracle->dims,
-                .outputs = 1,
                 .chunks = oracle->chunks,
                 .data = world->data_digest,
                 .beat_us = from->ideal ? 0 : from->beat_us,
                 .dead_us = from->dead_us,
                 .pulse_us = from->watch != NULL ? SECOND_US : 0,
                 .stints = from->watch != NULL},
+        .vectors = 1,
+        .length = oracle->dims,
         .config = hash_bytes(&from->seed, sizeof from->seed),
         .arithmetic = world->arithmetic,
         .code = from->code,
@@ -704,16 +705,18 @@ static void fill_options(struct world *world)
     to->peers = from->peers;
     if (from->problem != NULL) {
         to->job.rows = from->problem->data->rows;
-        to->job.cols = from->problem->data->cols;
-        to->job.outputs = problem_outputs(from->problem);
         to->job.chunk_rows = from->problem->data->chunk_rows;
+        to->job.coded_cols = from->problem->data->cols;
+        to->job.brief = sim_compute_brief(world, world->brief);
+        to->vectors = problem_outputs(from->problem);
+        to->length = from->problem->data->cols;
         to->job.keyed = !to->job.owned && !from->own_data;
         to->chunk_digests = world->chunk_digests;
         to->place = shares(world) ? "shared" : NULL;
     }
     if (from->follow) {
-        to->job.cols = oracle->followed.dims;
-        to->job.outputs = 1;
+        to->vectors = 1;
+        to->length = oracle->followed.dims;
     }
 }
 

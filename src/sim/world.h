@@ -268,6 +268,7 @@ struct world {
 
     struct oracle oracle;
     struct sim_evaluator evaluator; /* Of those who have all rows. */
+    uint8_t brief[BRIEF_MAX];       /* Of the job. */
     struct checker checker;
     struct digest data_digest;
     struct digest arithmetic;
@@ -365,6 +366,9 @@ void sim_workers_close(struct world *world);
 uint32_t sim_worker_spare(const struct world *world);
 
 /* --- compute.c --- */
+/* What evaluators are told of the job. */
+struct brief sim_compute_brief(const struct world *world,
+                               uint8_t room[BRIEF_MAX]);
 /* What the worker is about to compute; that, when its time has come; and after
  * it, or instead, the end. */
 void sim_compute_begin(struct world *world, struct sim_worker *worker,

@@ -113,6 +113,8 @@ size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max)
 size_t codec_bound(const struct msg *msg)
 {
     switch (msg->kind) {
+    case MSG_WELCOME:
+        return SMALL_BYTES + msg->welcome.brief.size;
     case MSG_DATA:
         return SMALL_BYTES + msg->data.size;
     case MSG_ROUND:
@@ -143,7 +145,6 @@ size_t codec_bound(const struct msg *msg)
         return SMALL_BYTES + 2 * msg_have_bytes(msg->have.count);
     case MSG_FETCH:
     case MSG_HELLO:
-    case MSG_WELCOME:
     case MSG_REJECT:
     case MSG_BEAT:
     case MSG_ECHO:

@@ -40,87 +40,64 @@ void get_hello(struct reader *in, struct msg_hello *hello)
     get_digest(in, &hello->part);
 }
 
-static void put_local(struct writer *out, const struct local *local)
+static void put_brief(struct writer *out, const struct brief *brief)
 {
-    put_u8(out, (uint8_t)local->kind);
-    put_u8(out, (uint8_t)local->schedule);
-    put_f64(out, local->rate);
-    put_f64(out, local->decay);
-    put_f64(out, local->l2);
-    put_u32(out, local->l2_free);
-    put_u32(out, local->l2_stride);
-    put_u32(out, local->every);
-    put_u32(out, local->steps);
-    put_u64(out, local->seed);
+    put_u16(out, (uint16_t)brief->size);
+    put_bytes(out, brief->bytes, brief->size);
 }
 
-/* Whether it can be followed is for the one who is to follow it. */
-static void get_local(struct reader *in, struct local *local)
+/* Whether it makes sense is for the evaluator to say. */
+static void get_brief(struct reader *in, struct brief *brief)
 {
-    local->kind = (enum optim_kind)get_u8(in);
-    local->schedule = (enum optim_schedule)get_u8(in);
-    local->rate = get_f64(in);
-    local->decay = get_f64(in);
-    local->l2 = get_f64(in);
-    local->l2_free = get_u32(in);
-    local->l2_stride = get_u32(in);
-    local->every = get_u32(in);
-    local->steps = get_u32(in);
-    local->seed = get_u64(in);
+    brief->size = get_u16(in);
+    must(in, brief->size <= BRIEF_MAX);
+    brief->bytes = get_view(in, brief->size);
 }
 
 void put_job(struct writer *out, const struct job *job)
 {
     put_u64(out, job->id);
     put_u32(out, job->rows);
-    put_u32(out, job->cols);
     put_u32(out, job->chunk_rows);
     put_u32(out, job->dims);
-    put_u32(out, job->outputs);
     put_u32(out, job->sum_dims);
     put_u32(out, job->chunks);
-    put_u32(out, job->model);
+    put_u64(out, job->shard_max);
     put_digest(out, &job->data);
     put_i64(out, job->beat_us);
     put_i64(out, job->dead_us);
     put_i64(out, job->pulse_us);
     put_bool(out, job->stints);
-    put_u32(out, job->storage);
-    put_u64(out, job->entries);
-    put_bool(out, job->weighted);
     put_bool(out, job->keyed);
     put_bool(out, job->owned);
     put_bool(out, job->products);
-    put_local(out, &job->local);
+    put_u32(out, job->coded_cols);
+    put_brief(out, &job->brief);
 }
 
 void get_job(struct reader *in, struct job *job)
 {
     job->id = get_u64(in);
     job->rows = get_u32(in);
-    job->cols = get_u32(in);
     job->chunk_rows = get_u32(in);
     job->dims = get_u32(in);
-    job->outputs = get_u32(in);
     job->sum_dims = get_u32(in);
     job->chunks = get_u32(in);
-    job->model = get_u32(in);
+    job->shard_max = get_u64(in);
     get_digest(in, &job->data);
     job->beat_us = get_i64(in);
     job->dead_us = get_i64(in);
     job->pulse_us = get_i64(in);
     job->stints = get_bool(in);
-    job->storage = get_u32(in);
-    job->entries = get_u64(in);
-    job->weighted = get_bool(in);
     job->keyed = get_bool(in);
     job->owned = get_bool(in);
     job->products = get_bool(in);
-    get_local(in, &job->local);
+    job->coded_cols = get_u32(in);
+    get_brief(in, &job->brief);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
-    must(in, job->outputs > 0 && job->dims % job->outputs == 0);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
     must(in, job->chunks > 0 && job_strips(job) <= CHUNKS_MAX);
+    must(in, job->shard_max <= SHARD_MAX);
     must(in, job->beat_us >= 0 && job->dead_us > 0);
     must(in, job->pulse_us >= 0 && job->pulse_us <= OFFSET_CLOCK_MAX);
 }

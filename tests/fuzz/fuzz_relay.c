@@ -129,10 +129,8 @@ static void welcome(struct scene *scene)
     msg.welcome =
         (struct job){.id = feed_below(&scene->feed, 32) == 1 ? 78 : 77,
                      .rows = 4 * CHUNKS,
-                     .cols = DIMS,
                      .chunk_rows = 4,
                      .dims = DIMS,
-                     .outputs = 1,
                      .sum_dims = DIMS,
                      .chunks = CHUNKS,
                      .beat_us = 50 * MS_US,

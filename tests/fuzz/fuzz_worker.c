@@ -262,10 +262,8 @@ static void welcome(struct scene *scene)
 
     msg.welcome = (struct job){.id = 77,
                                .rows = 4 * CHUNKS,
-                               .cols = DIMS,
                                .chunk_rows = 4,
                                .dims = DIMS,
-                               .outputs = 1,
                                .sum_dims = DIMS,
                                .chunks = CHUNKS,
                                .keyed = scene->keyed,

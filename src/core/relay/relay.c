@@ -159,7 +159,7 @@ static void on_welcome(struct relay *relay, const struct job *job,
                "not enough memory for the model and its tallies");
         return;
     }
-    relay->job = *job;
+    relay->job = job_kept(job, relay->brief);
     if (!relay->open)
         actions_add(actions, ACTION_OPEN)->job = &relay->job;
     relay->open = true;

@@ -102,6 +102,7 @@ struct relay {
     /* The job; opened by the first WELCOME, kept over reconnects. */
     bool open;
     struct job job;
+    uint8_t brief[BRIEF_MAX]; /* Its brief. */
 
     /* The round. */
     bool in_round;

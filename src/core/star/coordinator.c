@@ -194,8 +194,8 @@ static enum err make_trainer(struct coordinator *c)
         .optim = o->optim,
         .scale = o->scale,
         .dims = o->job.dims,
-        .outputs = o->job.outputs,
-        .cols = o->job.cols,
+        .outputs = o->vectors,
+        .cols = o->length,
         .sums_min = products ? block_pad(o->job.rows) : 0,
         .kept = true,
         .ledger = o->ledger};
@@ -205,7 +205,8 @@ static enum err make_trainer(struct coordinator *c)
     o->job.products = products;
     if (!products)
         return err;
-    CHECK(o->slopes != NULL && o->job.outputs == 1 && !o->adapt);
+    CHECK(o->slopes != NULL && !o->adapt);
+    CHECK(o->vectors == 1 && o->job.coded_cols > 0);
     CHECK(o->job.chunks <= CHUNKS_MAX / 2);
     CHECK(o->place == NULL);
     o->job.keyed = false; /* Blocks are sent, not chunks. */
@@ -224,8 +225,8 @@ enum err coordinator_init(struct coordinator *coordinator,
     CHECK(options->links_max <= COORDINATOR_LINKS_MAX);
     CHECK(options->leaves_max <= COORDINATOR_LINKS_MAX);
     CHECK(options->job.dims > 0 && options->job.chunks > 0);
-    CHECK(options->job.outputs > 0);
-    CHECK(options->job.dims % options->job.outputs == 0);
+    CHECK(options->vectors > 0);
+    CHECK(options->job.dims % options->vectors == 0);
     err =
         rules_check_code(&options->code, optim_name(options->optim.kind), why);
     if (err != ERR_OK)
@@ -238,9 +239,6 @@ enum err coordinator_init(struct coordinator *coordinator,
                               .recoding.wanted = options->code,
                               .recoding.wanted_slots = options->slots};
     err = make_trainer(c);
-    c->options.job.local = options->optim.kind == OPTIM_AVERAGE
-                               ? options->optim.local
-                               : (struct local){0};
     if (err == ERR_OK)
         err = make_members(c);
     if (err == ERR_OK)

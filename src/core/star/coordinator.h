@@ -49,7 +49,10 @@
 typedef double (*slopes_function)(void *context, uint32_t soft, double *scores);
 
 struct coordinator_options {
-    struct job job;           /* id, shape, data digest, beat and dead times. */
+    struct job job; /* id, shape, data digest, beat and dead times. */
+    /* The weights are so many vectors, dims / vectors apart, of each of which
+     * the first `length` numbers count: the others are padding. */
+    uint32_t vectors, length;
     struct digest config;     /* Of everything that decides the bits. */
     struct digest arithmetic; /* Workers must compute these bits. */
     struct code_spec code;

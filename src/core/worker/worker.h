@@ -74,6 +74,7 @@ struct worker {
     /* The job; opened by the first WELCOME, kept over reconnects. */
     bool open;
     struct job job;
+    uint8_t brief[BRIEF_MAX]; /* Its brief. */
     struct chunkset held;
     struct chunkset near;     /* Can be fetched. */
     struct chunkset fetching; /* FETCH is out. */

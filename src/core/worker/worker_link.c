@@ -59,7 +59,7 @@ static void job_open(struct worker *worker, const struct job *job,
                       "not enough memory for the model and its tallies");
         return;
     }
-    worker->job = *job;
+    worker->job = job_kept(job, worker->brief);
     worker->open = true;
     if (worker->options.resident)
         chunkset_fill(&worker->held);

@@ -161,8 +161,7 @@ static bool round_fits(const struct worker *worker, const struct msg_round *msg)
 {
     if (worker->job.products || evaluation_is_product(msg->kind))
         return evaluation_is_product(msg->kind) && product_fits(worker, msg);
-    if (msg->kind == EVALUATE_LOCAL &&
-        (worker->job.local.every == 0 || !msg->coded))
+    if (msg->kind == EVALUATE_LOCAL && !msg->coded)
         return false;
     return msg->dims == worker->job.dims &&
            evaluation_dims(msg->kind, msg->dims) <= worker->job.sum_dims;

@@ -21,16 +21,14 @@
 #include "os/run/loop.h"
 #include "wire/codec.h"
 
-#define ACTIONS_FIRST  64u
-#define LINKS_SPARE    16u
-#define RETRY_US       (10 * MS_US)
-#define RETRY_MAX_US   (500 * MS_US)
-#define BEATS_US       (100 * MS_US) /* Beats wait for the next WATCH. */
-#define FINISH_US      SECOND_US
-#define DATA_HIGH      (64u << 20) /* Queued for one worker: stop reading. */
-#define DATA_LOW       (8u << 20)
-#define CELL_BYTES     16u /* Of a chunk shipped; more than any storage's. */
-#define CHUNK_OVERHEAD 4096u
+#define ACTIONS_FIRST 64u
+#define LINKS_SPARE   16u
+#define RETRY_US      (10 * MS_US)
+#define RETRY_MAX_US  (500 * MS_US)
+#define BEATS_US      (100 * MS_US) /* Beats wait for the next WATCH. */
+#define FINISH_US     SECOND_US
+#define DATA_HIGH     (64u << 20) /* Queued for one worker: stop reading. */
+#define DATA_LOW      (8u << 20)
 
 struct node {
     const struct relay_node_options *options;
@@ -372,15 +370,6 @@ static void do_connect(struct node *node)
         finish(node, ERR_NOMEM, "out of memory");
 }
 
-/* What one chunk may take on its way through. */
-static size_t chunk_bytes(const struct job *job)
-{
-    const uint64_t cells =
-        (uint64_t)job->chunk_rows * ((uint64_t)job->cols + 4);
-
-    return (size_t)(cells * CELL_BYTES + CHUNK_OVERHEAD);
-}
-
 static void do_open(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
@@ -398,7 +387,7 @@ static void do_open(struct node *node, const struct job *job)
     codec_room_close(&node->room);
     node->room = room;
     node->message_max = codec_message_max(job->dims, job->sum_dims, job->chunks,
-                                          chunk_bytes(job));
+                                          (size_t)job->shard_max);
     if (node->message_max < sum_max)
         node->message_max = sum_max;
     for (uint32_t i = 0; i < node->links_max; i++) {

@@ -14,6 +14,7 @@
 #include "core/run/store.h"
 #include "data/read/cache.h"
 #include "data/read/shared.h"
+#include "eval/briefs.h"
 #include "math/exact/follow.h"
 #include "model/linear/bounds.h"
 #include "model/linear/proved.h"
@@ -66,6 +67,7 @@ struct train {
     int *relay_doors;
     struct net_address *ways; /* See crew_relays. */
     uint32_t relay_count;
+    uint8_t brief[BRIEF_MAX]; /* Of the job. */
     struct bounds bounds;
     struct proved proved; /* The scale: of data, ... */
     struct follow follow; /* ... or of a user's function. */
@@ -431,48 +433,65 @@ static enum err measure(struct train *train, struct why *why)
 }
 
 /* Rows count as chunks: all that is known of them is how many there are. */
-static struct job describe_user_job(const struct train_options *options,
+static struct job describe_user_job(struct train *train,
                                     const struct digest *data)
 {
+    const struct train_options *options = train->options;
     const struct user_function *user = options->user;
 
     return (struct job){
         .id = options->job != 0 ? options->job : random_u64(),
         .rows = user->chunks,
-        .cols = user->dims,
         .chunk_rows = 1,
         .dims = follow_dims(user->dims),
-        .outputs = 1,
         .chunks = user->chunks,
-        .model = USER_MODEL,
+        .brief = brief_user(train->brief, user),
         .data = *data,
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
     };
 }
 
-static struct job describe_job(const struct train_options *options)
+static uint32_t outputs_in(const struct train_options *options)
 {
+    const struct problem problem = problem_in(options);
+
+    return problem_outputs(&problem);
+}
+
+static struct brief describe_rows(struct train *train,
+                                  const struct problem *problem)
+{
+    const struct train_options *options = train->options;
+    const struct subject subject = subject_of(problem);
+
+    if (code_spec_products(&options->code))
+        return brief_products(train->brief, &subject.rows);
+    return options->optim.kind == OPTIM_AVERAGE
+               ? brief_local(train->brief, &subject, &options->optim.local)
+               : brief_linear(train->brief, &subject);
+}
+
+static struct job describe_job(struct train *train)
+{
+    const struct train_options *options = train->options;
     const struct dataset *data = options->data;
     const struct problem problem = problem_in(options);
 
     return (struct job){
         .id = options->job != 0 ? options->job : random_u64(),
         .rows = data->rows,
-        .cols = data->cols,
         .chunk_rows = data->chunk_rows,
         .dims = problem_dims(&problem),
-        .outputs = problem_outputs(&problem),
         .chunks = dataset_chunks(data),
-        .model = (uint32_t)options->model,
+        .shard_max = dataset_chunk_bytes_max(data),
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
         .pulse_us = PULSE_US,
         .stints = options->stints,
-        .storage = (uint32_t)data->storage,
-        .entries = data->entries,
-        .weighted = data->weight != NULL,
+        .coded_cols = code_spec_products(&options->code) ? data->cols : 0,
+        .brief = describe_rows(train, &problem),
     };
 }
 
@@ -511,7 +530,9 @@ static void describe_core(struct train *train, const struct digest *data)
     const bool user = options->user != NULL;
 
     train->core = (struct coordinator_options){
-        .job = user ? describe_user_job(options, data) : describe_job(options),
+        .job = user ? describe_user_job(train, data) : describe_job(train),
+        .vectors = user ? 1 : outputs_in(options),
+        .length = user ? options->user->dims : options->data->cols,
         .config = options->config,
         .arithmetic = arithmetic_digest(),
         .code = options->code,
@@ -692,9 +713,10 @@ static enum err report_from_disk(struct train *train,
 
 static struct digest hash_result(const struct train *train, const double *w)
 {
-    const struct job *job = &train->core.job;
+    const struct coordinator_options *const core = &train->core;
 
-    return hash_vectors(w, job->outputs, job->dims / job->outputs, job->cols);
+    return hash_vectors(w, core->vectors, core->job.dims / core->vectors,
+                        core->length);
 }
 
 static enum err report(struct train *train, struct train_result *result,

@@ -10,7 +10,6 @@
 #include "base/flag.h"
 #include "base/mem.h"
 #include "core/worker/worker.h"
-#include "eval/briefs.h"
 #include "eval/registry.h"
 #include "math/exact/follow.h"
 #include "node/arithmetic.h"
@@ -542,38 +541,6 @@ static void do_cancel(struct node *node)
     node->stalled = false;
 }
 
-/* What the job is about, for an evaluator. */
-static enum err describe(const struct job *job, uint8_t room[BRIEF_MAX],
-                         struct brief *brief)
-{
-    const struct user_function user = {.dims = job->cols,
-                                       .chunks = job->chunks};
-    struct subject subject = {
-        .rows = {.storage = (enum storage)job->storage,
-                 .rows = job->rows,
-                 .cols = job->cols,
-                 .chunk_rows = job->chunk_rows,
-                 .entries = job->entries,
-                 .weighted = job->weighted},
-        .outputs = job->outputs,
-    };
-
-    if (job->model == USER_MODEL) {
-        *brief = brief_user(room, &user);
-        return ERR_OK;
-    }
-    if (!model_has_outputs(job->model, job->outputs))
-        return ERR_SHAPE;
-    subject.model = model_ops((enum model_kind)job->model);
-    if (job->products)
-        *brief = brief_products(room, &subject.rows);
-    else if (job->local.every > 0)
-        *brief = brief_local(room, &subject, &job->local);
-    else
-        *brief = brief_linear(room, &subject);
-    return ERR_OK;
-}
-
 /* The rows that are here, or room for those that come. */
 static enum err open_data(struct node *node, const struct brief *brief)
 {
@@ -615,25 +582,26 @@ static enum err open_evaluator(struct node *node, const struct brief *brief)
 static enum err check_job(const struct node *node, const struct job *job)
 {
     const struct evaluator *const evaluator = node->evaluator;
+    const bool multiplies = evaluator->ops->store != NULL;
 
-    return job->dims == evaluator->dims && job->sum_dims >= evaluator->sums &&
-                   (job->owned || job->chunks == evaluator->chunks)
+    if (job->products != multiplies || job->dims != evaluator->dims ||
+        job->sum_dims < evaluator->sums ||
+        (!job->owned && job->chunks != evaluator->chunks))
+        return ERR_SHAPE;
+    return !multiplies || (block_pad(job->coded_cols) == evaluator->dims &&
+                           block_pad(job->rows) == evaluator->sums)
                ? ERR_OK
                : ERR_SHAPE;
 }
 
 static enum err open_job(struct node *node, const struct job *job)
 {
-    uint8_t room[BRIEF_MAX];
-    struct brief brief;
     enum err err = job->owned == (node->options->owned != NULL)
-                       ? describe(job, room, &brief)
+                       ? open_data(node, &job->brief)
                        : ERR_SHAPE;
 
     if (err == ERR_OK)
-        err = open_data(node, &brief);
-    if (err == ERR_OK)
-        err = open_evaluator(node, &brief);
+        err = open_evaluator(node, &job->brief);
     if (err == ERR_OK)
         err = check_job(node, job);
     if (err == ERR_OK)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 HELLO, REJECT = 1, 3
 MAGIC = b"MUSTER-1"
-VERSION = 11
+VERSION = 12
 DEADLINE_S = 20
 
 

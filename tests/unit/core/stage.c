@@ -58,11 +58,10 @@ struct job stage_job(uint32_t chunks)
 {
     return (struct job){
         .id = 77,
+        .coded_cols = 8,
         .rows = chunks * 4,
-        .cols = 8,
         .chunk_rows = 4,
         .dims = 8,
-        .outputs = 1,
         .sum_dims = 8,
         .chunks = chunks,
         .beat_us = 50 * MS_US,
@@ -90,6 +89,8 @@ struct coordinator_options stage_options(const char *preset, uint32_t slots,
                                          uint32_t stragglers, uint32_t steps)
 {
     struct coordinator_options options = {
+        .vectors = 1,
+        .length = 8,
         .job = stage_job(2 * slots),
         .slots = slots,
         .links_max = slots + 4,

@@ -68,20 +68,6 @@ static void random_key(struct rng *rng, struct round_key *key)
                               .weights = rng_next(rng)};
 }
 
-static void random_local(struct rng *rng, struct local *local)
-{
-    local->kind = (enum optim_kind)rng_below(rng, OPTIM_AVERAGE + 1);
-    local->schedule = (enum optim_schedule)rng_below(rng, 3);
-    local->rate = rng_unit(rng);
-    local->decay = rng_unit(rng);
-    local->l2 = rng_unit(rng);
-    local->l2_free = random_u32(rng);
-    local->l2_stride = random_u32(rng);
-    local->every = random_u32(rng);
-    local->steps = random_u32(rng);
-    local->seed = rng_next(rng);
-}
-
 /* What a clock may show. */
 static int64_t random_time(struct rng *rng)
 {
@@ -92,22 +78,16 @@ static void random_job(struct rng *rng, struct job *job)
 {
     job->id = rng_next(rng);
     job->rows = random_u32(rng);
-    job->cols = random_u32(rng);
     job->chunk_rows = random_u32(rng);
-    job->outputs = 1 + (uint32_t)rng_below(rng, 1024);
-    job->dims =
-        job->outputs * (1 + (uint32_t)rng_below(rng, DIMS_MAX / job->outputs));
+    job->dims = 1 + (uint32_t)rng_below(rng, DIMS_MAX);
     job->sum_dims =
         job->dims + (uint32_t)rng_below(rng, SUM_DIMS_MAX - job->dims + 1);
     job->chunks = 1 + (uint32_t)rng_below(rng, CHUNKS_MAX);
-    job->model = random_u32(rng);
-    job->storage = random_u32(rng);
-    job->entries = rng_next(rng);
-    job->weighted = rng_chance(rng, 0.5);
+    job->shard_max = rng_next(rng) % (SHARD_MAX + 1);
     job->keyed = rng_chance(rng, 0.5);
     job->owned = rng_chance(rng, 0.5);
     job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
-    random_local(rng, &job->local);
+    job->coded_cols = random_u32(rng);
     random_digest(rng, &job->data);
     job->beat_us = 1 + (int64_t)(random_u64(rng) >> 2);
     job->dead_us = 1 + (int64_t)(random_u64(rng) >> 2);
@@ -358,6 +338,8 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_WELCOME:
         random_job(rng, &msg->welcome);
+        msg->welcome.brief.size = random_bytes(rng, room);
+        msg->welcome.brief.bytes = room->bytes;
         break;
     case MSG_REJECT:
         random_sentence(rng, msg->reject.reason);

@@ -462,9 +462,7 @@ static void test_rules(void **state)
     msg.welcome.dims = DIMS_MAX + 1;
     assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
     make(f, MSG_WELCOME, &msg);
-    msg.welcome.outputs = 0;
-    assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
-    msg.welcome.outputs = msg.welcome.dims + 1; /* Does not divide it. */
+    msg.welcome.shard_max = SHARD_MAX + 1;
     assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
 
     make(f, MSG_HELLO, &msg);
