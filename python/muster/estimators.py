@@ -144,6 +144,9 @@ def check_weights(weight, rows):
 
 # --- estimators --------------------------------------------------------------
 
+QUICK = ("logistic", "softmax")  # Of sparse rows lbfgs is there before newton.
+
+
 class Linear:
     """What all estimators have: parameters, checks, and the training itself."""
 
@@ -232,9 +235,10 @@ class Linear:
         return (rows, check_targets(y, rows.shape[0], type(self).__name__),
                 check_weights(weight, rows.shape[0]))
 
-    def _recipe(self, model, l2):
+    def _recipe(self, model, l2, sparse):
         """Keys of the library for the parameters."""
-        choices = dict(model=model, l2=l2, optim=None, accuracy=self.tol, steps=self.max_iter,
+        solver = self.solver or ("lbfgs" if sparse and model in QUICK else None)
+        choices = dict(model=model, l2=l2, optim=solver, accuracy=self.tol, steps=self.max_iter,
                        threads=self.threads, code=self.code, token_file=self.token)
         if not self.fit_intercept:
             choices["no-intercept"] = True
@@ -250,7 +254,8 @@ class Linear:
         progress = Progress(self.verbose, self.callback)
         rows = _data.rows_of(x, y, weight)
         try:
-            status, why, made = run(self._recipe(model, l2), rows, progress.watch)
+            status, why, made = run(self._recipe(model, l2, is_sparse(x)), rows,
+                                    progress.watch)
         finally:
             progress.end()
         if status == _library.BAD_DATA:
@@ -312,10 +317,10 @@ class Classifier(Linear):
     _estimator_type = "classifier"
 
     def __init__(self, C=1.0, *, fit_intercept=True, class_weight=None, tol=1e-10,
-                 max_iter=1000, threads=None, workers=None, address=None, token=None, code=None,
-                 recipe=None, verbose=0, callback=None):
+                 max_iter=1000, solver=None, threads=None, workers=None, address=None,
+                 token=None, code=None, recipe=None, verbose=0, callback=None):
         self.C, self.fit_intercept, self.class_weight = C, fit_intercept, class_weight
-        self.tol, self.max_iter, self.threads = tol, max_iter, threads
+        self.tol, self.max_iter, self.solver, self.threads = tol, max_iter, solver, threads
         self.workers, self.address, self.token, self.code = workers, address, token, code
         self.recipe, self.verbose, self.callback = recipe, verbose, callback
 
@@ -393,6 +398,7 @@ class LogisticRegression(WithProbabilities):
 
     C, fit_intercept, class_weight, max_iter: as there.
     tol: end when what is left to gain is this share of the objective.
+    solver: "newton", "lbfgs", "agd", ...; None: newton, of sparse rows lbfgs.
     threads: of each process; None: as many as there are processors.
     workers: processes that train together; the model stays the same, bit for bit.
     address, token: listen there for workers (muster join), with the key's file.
@@ -439,11 +445,11 @@ class Ridge(Linear):
     _estimator_type = "regressor"
     loss = "linear"
 
-    def __init__(self, alpha=1.0, *, fit_intercept=True, tol=1e-10, max_iter=1000, threads=None,
-                 workers=None, address=None, token=None, code=None, recipe=None, verbose=0,
-                 callback=None):
+    def __init__(self, alpha=1.0, *, fit_intercept=True, tol=1e-10, max_iter=1000, solver=None,
+                 threads=None, workers=None, address=None, token=None, code=None, recipe=None,
+                 verbose=0, callback=None):
         self.alpha, self.fit_intercept, self.tol, self.max_iter = alpha, fit_intercept, tol, max_iter
-        self.threads, self.workers, self.address = threads, workers, address
+        self.solver, self.threads, self.workers, self.address = solver, threads, workers, address
         self.token, self.code, self.recipe = token, code, recipe
         self.verbose, self.callback = verbose, callback
 
