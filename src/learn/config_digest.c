@@ -110,9 +110,9 @@ static const char *profile(const struct setup *setup)
                                               : PROFILE_DENSE_NAME;
 }
 
-struct digest config_digest(const struct setup *setup)
+struct digest config_digest_in(const struct setup *setup,
+                               const struct digest *arithmetic)
 {
-    const struct digest arithmetic = arithmetic_digest();
     const struct digest data = dataset_digest(&setup->data);
     const struct optim_options *optim = &setup->optim;
     char hex[DIGEST_TEXT];
@@ -122,7 +122,7 @@ struct digest config_digest(const struct setup *setup)
     hasher_init(&hasher);
     add_line(&hasher, line,
              snprintf(line, sizeof line, "muster config 2 arithmetic %s %s",
-                      digest_text(&arithmetic, hex), profile(setup)));
+                      digest_text(arithmetic, hex), profile(setup)));
     add_line(&hasher, line,
              snprintf(line, sizeof line, "data %s chunk rows %u",
                       digest_text(&data, hex), setup->data.chunk_rows));
@@ -142,4 +142,11 @@ struct digest config_digest(const struct setup *setup)
     if (setup->slots > 0 && setup->exactness != EXACT_BITWISE)
         add_code(&hasher, setup);
     return hasher_end(&hasher);
+}
+
+struct digest config_digest(const struct setup *setup)
+{
+    const struct digest arithmetic = arithmetic_digest();
+
+    return config_digest_in(setup, &arithmetic);
 }

@@ -128,8 +128,10 @@ struct optim_options setup_optim(const struct setup *setup,
 struct problem setup_problem(const struct setup *setup);
 
 /* learn/config_digest.c: of everything that decides the bits, the rows
- * included. */
+ * included; in this program's arithmetic (node/arithmetic.h), or another. */
 struct digest config_digest(const struct setup *setup);
+struct digest config_digest_in(const struct setup *setup,
+                               const struct digest *arithmetic);
 
 /* Metrics of weights as the training data's columns lie, on another set or on
  * the same.  All NaN if they cannot be measured. */
