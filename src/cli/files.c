@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/ending.h"
 #include "os/file/input.h"
 #include "os/file/output.h"
 
@@ -133,14 +134,10 @@ static const char *other_form(const char *path)
     static const char *const endings[] = {".onnx", ".npy",        ".npz",
                                           ".json", ".pkl",        ".joblib",
                                           ".gz",   ".safetensors"};
-    const size_t size = strlen(path);
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        const size_t own = strlen(endings[i]);
-
-        if (size > own && strcmp(path + size - own, endings[i]) == 0)
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ending_is(path, strlen(path), endings[i]))
             return endings[i];
-    }
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/ending.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/pages/page.h"
@@ -28,14 +29,6 @@ struct predict {
     bool csv, probabilities;
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t size = strlen(text);
-    const size_t tail = strlen(end);
-
-    return size >= tail && strcmp(text + size - tail, end) == 0;
-}
-
 static enum err take_options(struct predict *predict, struct why *why)
 {
     const struct options *options = &predict->cli->options;
@@ -45,8 +38,9 @@ static enum err take_options(struct predict *predict, struct why *why)
     if (option_text(options, OPT_MODEL_FILE) == NULL)
         return why_set(why, ERR_SHAPE,
                        "which model? muster predict DATA MODEL [OUT]");
-    predict->csv = style != NULL ? strcmp(style, "csv") == 0
-                                 : out != NULL && ends_with(out, ".csv");
+    predict->csv = style != NULL
+                       ? strcmp(style, "csv") == 0
+                       : out != NULL && ending_is(out, strlen(out), ".csv");
     predict->probabilities = option_flag(options, OPT_PROBABILITY);
     return ERR_OK;
 }

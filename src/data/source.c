@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/ending.h"
 #include "base/mem.h"
 #include "data/make/gen.h"
 #include "data/read/cache.h"
@@ -48,14 +49,10 @@ static bool has_ending(const char *path, const char *ending)
     static const char *const packed[] = {"", ".gz", ".zst"};
     const size_t size = strlen(path);
 
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
-        const size_t tail = strlen(packed[i]);
-        const size_t own = strlen(ending);
-
-        if (size >= own + tail && strcmp(path + size - tail, packed[i]) == 0 &&
-            memcmp(path + size - tail - own, ending, own) == 0)
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (ending_is(path, size, packed[i]) &&
+            ending_is(path, size - strlen(packed[i]), ending))
             return true;
-    }
     return false;
 }
 

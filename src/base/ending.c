@@ -1,0 +1,13 @@
+/*
+ * ending.c - endings of file names.
+ */
+#include "base/ending.h"
+
+#include <string.h>
+
+bool ending_is(const char *name, size_t length, const char *ending)
+{
+    const size_t own = strlen(ending);
+
+    return length >= own && memcmp(name + length - own, ending, own) == 0;
+}
