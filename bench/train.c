@@ -20,7 +20,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "data/source.h"
-#include "node/fixed/single.h"
+#include "node/fixed/alone.h"
 
 #define STEPS_MAX 2000u
 
@@ -78,13 +78,15 @@ int main(int argc, char **argv)
     struct source_options source = {0};
     struct optim_options options;
     struct dataset data = {0};
-    struct single_result result = {0};
+    struct alone_result result = {0};
     struct seconds best = {HUGE_VAL, HUGE_VAL};
     struct why why = {{0}};
     enum optim_kind kind = OPTIM_NEWTON;
     enum model_kind model = MODEL_LOGISTIC;
     struct counts counts = {0};
-    const struct single_hooks hooks = {.watch = count, .context = &counts};
+    struct problem problem;
+    const struct alone_hooks hooks = {
+        .hooks = {.watch = count, .context = &counts}};
     enum err err = ERR_SHAPE;
 
     if (argc == 9 && strtol(argv[6], NULL, 10) > 0 &&
@@ -107,13 +109,14 @@ int main(int argc, char **argv)
     options.l2 = 1 / (2 * strtod(argv[5], NULL) * data.rows);
     options.gap = strtod(argv[7], NULL);
     options.optimum = strtod(argv[8], NULL);
+    problem = problem_of(&data, model, isa_best());
     for (long i = strtol(argv[6], NULL, 10); i > 0; i--) {
         const struct seconds begin = seconds_now();
         struct seconds end;
 
         mem_free(result.weights);
-        err = single_train(&data, model, isa_best(), pool_serial(), &options,
-                           &hooks, &result, &why);
+        err = alone_train(&problem, pool_serial(), &options, &hooks, &result,
+                          &why);
         if (err != ERR_OK) {
             fprintf(stderr, "train: %s\n", why.text);
             return 1;

@@ -4,6 +4,69 @@
 #include "api/options.h"
 #include "api/training.h"
 #include "base/mem.h"
+#include "node/fixed/alone.h"
+#include "os/run/threads.h"
+
+struct watching {
+    const struct muster_recipe *recipe;
+    uint32_t step; /* The user was told of it. */
+};
+
+/* After each step; an evaluation may be one of several. */
+static bool wants_more(void *context, const struct optim *optim)
+{
+    struct watching *watching = context;
+    const struct muster_recipe *recipe = watching->recipe;
+    const struct muster_progress progress = {
+        .size = sizeof progress,
+        .step = optim->step,
+        .evaluations = optim->evaluations,
+        .objective = optim->objective,
+        .gradient_norm = optim->gradient_norm,
+        .weights = optim_weights(optim),
+    };
+
+    if (optim->step == watching->step)
+        return true;
+    watching->step = optim->step;
+    return recipe->watch == NULL ||
+           recipe->watch(recipe->context, &progress) == 0;
+}
+
+static void fill(const struct alone_result *result, struct muster_model *model)
+{
+    model->file.w = result->weights;
+    model->steps = result->steps;
+    model->evaluations = result->evaluations;
+    model->objective = result->outcome.objective;
+    model->converged = result->outcome.end == OPTIM_CONVERGED;
+}
+
+/* In this process.  ERR_CANCELLED, too, leaves a model. */
+static enum err train_alone(const struct wish *wish,
+                            const struct optim_options *optim,
+                            struct muster_model *model, struct why *why)
+{
+    const struct user_function user = wish_user(wish);
+    struct watching watching = {.recipe = wish->recipe};
+    const struct alone_hooks hooks = {.hooks = {.watch = wants_more,
+                                                .context = &watching,
+                                                .cancel = &wish->recipe->stop}};
+    struct alone_result result = {0};
+    struct pool *pool = pool_serial();
+    enum err err = ERR_OK;
+
+    if (wish->threads > 1)
+        err = threads_new(wish->threads, &pool);
+    if (err != ERR_OK)
+        return err;
+    err = alone_train_user(&user, pool, optim, &hooks, &result, why);
+    if (pool != pool_serial())
+        threads_free(pool);
+    if (err == ERR_OK)
+        fill(&result, model);
+    return err == ERR_OK && result.stopped ? ERR_CANCELLED : err;
+}
 
 static enum err train(const struct wish *wish, struct muster_model *made,
                       struct why *why)

@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "node/fixed/alone.h"
 #include "node/fixed/evaluate.h"
-#include "node/fixed/single.h"
 #include "node/host/keep.h"
 #include "os/clock.h"
 #include "os/file/file.h"
@@ -116,7 +116,7 @@ static bool see(void *context, const struct optim *optim)
     return look_after(alone, optim, now);
 }
 
-static void fill(const struct alone *alone, const struct single_result *single,
+static void fill(const struct alone *alone, const struct alone_result *single,
                  time_us took_us, struct train_result *result)
 {
     const struct keep *keep = alone->fit->keep;
@@ -138,7 +138,7 @@ static void fill(const struct alone *alone, const struct single_result *single,
 }
 
 /* With --resume: the state to go on from. */
-static enum err resume(struct fit *fit, struct single_hooks *hooks,
+static enum err resume(struct fit *fit, struct alone_hooks *hooks,
                        struct why *why)
 {
     enum err err;
@@ -169,9 +169,11 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
                           .step_at = began,
                           .saved_at = began,
                           .until = limit > 0 ? began + limit : 0};
-    struct single_hooks hooks = {
-        .watch = see, .context = &alone, .cancel = fit->stop};
-    struct single_result single = {0};
+    const struct problem problem =
+        problem_of(&setup->data, setup->model, setup->isa);
+    struct alone_hooks hooks = {
+        .hooks = {.watch = see, .context = &alone, .cancel = fit->stop}};
+    struct alone_result single = {0};
     struct pool *pool;
     enum err err = threads_new(setup->threads, &pool);
 
@@ -182,8 +184,7 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
                        setup->threads);
     err = resume(fit, &hooks, why);
     if (err == ERR_OK)
-        err = single_train(&setup->data, setup->model, setup->isa, pool,
-                           &setup->optim, &hooks, &single, why);
+        err = alone_train(&problem, pool, &setup->optim, &hooks, &single, why);
     threads_free(pool);
     if (err == ERR_OK)
         fill(&alone, &single, clock_now_us() - began, result);

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "learn/numbers.h"
 #include "learn/rows.h"
-#include "node/fixed/single.h"
+#include "node/fixed/alone.h"
 #include "os/clock.h"
 #include "os/run/threads.h"
 
@@ -198,8 +198,9 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
 {
     const struct setup *setup = lesson->setup;
     struct dataset part = *lesson->data; /* A view: nothing of it is closed. */
-    const struct single_hooks hooks = {.cancel = lesson->stop};
-    struct single_result result = {0};
+    const struct alone_hooks hooks = {.hooks.cancel = lesson->stop};
+    struct alone_result result = {0};
+    struct problem problem;
     struct numbers numbers;
     enum err err;
 
@@ -207,13 +208,13 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
         return ERR_CANCELLED;
     mask_rows(lesson);
     part.weight = lesson->taught;
+    problem = problem_of(&part, lesson->trial->model, setup->isa);
     err =
         numbers_choose(&lesson->trial->recipe, lesson->trial->model, setup->isa,
                        &part, pool_serial(), &numbers, &fold->why);
     if (err == ERR_OK)
-        err =
-            single_train(&part, lesson->trial->model, setup->isa, pool_serial(),
-                         &numbers.optim, &hooks, &result, &fold->why);
+        err = alone_train(&problem, pool_serial(), &numbers.optim, &hooks,
+                          &result, &fold->why);
     if (err == ERR_OK && result.stopped)
         err = ERR_CANCELLED;
     if (err == ERR_OK) {

@@ -42,12 +42,12 @@ static enum err run_passes(const struct problem *problem, struct pool *pool,
 enum err sequential_train(const struct problem *problem, struct pool *pool,
                           const struct optim_options *options,
                           const struct flag *cancel,
-                          struct single_result *result, struct why *why)
+                          struct alone_result *result, struct why *why)
 {
-    struct single_result made = {.dims = problem_dims(problem),
-                                 .steps = options->steps,
-                                 .outcome.end = OPTIM_STEPS,
-                                 .outcome.excess = HUGE_VAL};
+    struct alone_result made = {.dims = problem_dims(problem),
+                                .steps = options->steps,
+                                .outcome.end = OPTIM_STEPS,
+                                .outcome.excess = HUGE_VAL};
     enum err err = ERR_OK;
 
     made.weights = mem_new(made.dims, sizeof *made.weights);

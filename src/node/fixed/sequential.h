@@ -7,7 +7,7 @@
 #ifndef NODE_SEQUENTIAL_H
 #define NODE_SEQUENTIAL_H
 
-#include "node/fixed/single.h"
+#include "node/fixed/alone.h"
 
 /* `options` are those of OPTIM_SGD: rate, l2 > 0 (c of sgd.h is 1 / (2 l2)),
  * steps (passes), rows and seed.  ERR_RANGE: diverged.
@@ -16,6 +16,6 @@
 MUST_CHECK enum err
 sequential_train(const struct problem *problem, struct pool *pool,
                  const struct optim_options *options, const struct flag *cancel,
-                 struct single_result *result, struct why *why);
+                 struct alone_result *result, struct why *why);
 
 #endif /* NODE_SEQUENTIAL_H */

@@ -53,6 +53,7 @@ void runs_chaos(struct runs *runs, const char *text)
 
 void runs_open(struct runs *runs, uint32_t steps)
 {
+    struct problem problem;
     struct why why = {0};
 
     memset(runs, 0, sizeof *runs);
@@ -77,9 +78,9 @@ void runs_open(struct runs *runs, uint32_t steps)
     runs_code(runs, "steal", 1);
     (void)snprintf(runs->out, sizeof runs->out, "run.XXXXXX");
     assert_non_null(mkdtemp(runs->out));
-    if (single_train(&runs->data, MODEL_LOGISTIC, isa_best(), pool_serial(),
-                     &runs->options.optim, NULL, &runs->perfect,
-                     &why) != ERR_OK)
+    problem = problem_of(&runs->data, MODEL_LOGISTIC, isa_best());
+    if (alone_train(&problem, pool_serial(), &runs->options.optim, NULL,
+                    &runs->perfect, &why) != ERR_OK)
         fail_msg("%s", why.text);
 }
 

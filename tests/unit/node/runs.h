@@ -4,13 +4,13 @@
 #ifndef NODE_RUNS_H
 #define NODE_RUNS_H
 
-#include "node/fixed/single.h"
+#include "node/fixed/alone.h"
 #include "node/run/train.h"
 
 struct runs {
     struct dataset data;
     struct train_options options;
-    struct single_result perfect; /* What one machine computes. */
+    struct alone_result perfect; /* What one machine computes. */
     char out[256];                /* A folder of this test. */
 };
 

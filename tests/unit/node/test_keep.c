@@ -46,14 +46,16 @@ static bool stop_after(void *context, const struct optim *optim)
     return false;
 }
 
-static struct single_result go(struct runs *runs,
-                               const struct single_hooks *hooks)
+static struct alone_result go(struct runs *runs,
+                              const struct alone_hooks *hooks)
 {
-    struct single_result result = {0};
+    const struct problem problem =
+        problem_of(&runs->data, MODEL_LOGISTIC, isa_best());
+    struct alone_result result = {0};
     struct why why = {0};
 
-    if (single_train(&runs->data, MODEL_LOGISTIC, isa_best(), pool_serial(),
-                     &runs->options.optim, hooks, &result, &why) != ERR_OK)
+    if (alone_train(&problem, pool_serial(), &runs->options.optim, hooks,
+                    &result, &why) != ERR_OK)
         fail_msg("%s", why.text);
     mem_free(result.weights);
     return result;
@@ -75,9 +77,9 @@ static bool stop_and_save(struct runs *runs, uint32_t after)
 {
     struct stopper stopper = {
         .runs = runs, .keep = open_in(runs, false), .after = after};
-    const struct single_hooks hooks = {.watch = stop_after,
-                                       .context = &stopper};
-    const struct single_result result = go(runs, &hooks);
+    const struct alone_hooks hooks = {
+        .hooks = {.watch = stop_after, .context = &stopper}};
+    const struct alone_result result = go(runs, &hooks);
 
     keep_close(stopper.keep);
     assert_int_equal(result.stopped && stopper.saved, result.stopped);
@@ -94,7 +96,7 @@ static void discard(struct runs *runs)
 
 static void check_kind(struct runs *runs, enum optim_kind kind)
 {
-    struct single_result wanted;
+    struct alone_result wanted;
     uint32_t after = 1;
 
     runs->options.optim = optim_defaults(kind);
@@ -105,8 +107,8 @@ static void check_kind(struct runs *runs, enum optim_kind kind)
     wanted = go(runs, NULL);
     while (stop_and_save(runs, after)) {
         struct keep *keep = open_in(runs, true);
-        struct single_hooks hooks = {0};
-        struct single_result result;
+        struct alone_hooks hooks = {0};
+        struct alone_result result;
 
         assert_true(keep_is_alone(runs->out));
         assert_true(keep_state(keep, &hooks.state, &hooks.state_size));
@@ -157,8 +159,8 @@ static void test_workers_go_on(void **state)
 static void test_stopped_is_not_judged(void **state)
 {
     struct flag cancel = {0};
-    const struct single_hooks hooks = {.cancel = &cancel};
-    struct single_result result;
+    const struct alone_hooks hooks = {.hooks.cancel = &cancel};
+    struct alone_result result;
     struct runs runs;
 
     (void)state;
@@ -179,7 +181,8 @@ static void test_saved_twice(void **state)
     struct runs runs;
     struct keep *keep;
     struct stopper stopper;
-    struct single_hooks hooks = {.watch = stop_after, .context = &stopper};
+    struct alone_hooks hooks = {
+        .hooks = {.watch = stop_after, .context = &stopper}};
 
     (void)state;
     runs_open(&runs, STEPS);

@@ -1,0 +1,54 @@
+/*
+ * alone.h - one perfect machine: the same training without processes.
+ *
+ * Every chunk of every step is computed here, with the pool's threads, and
+ * merged as integers: the bits of any cluster's run of the same config.  Plain
+ * runs use it, and the closing card compares with it.
+ */
+#ifndef NODE_FIXED_ALONE_H
+#define NODE_FIXED_ALONE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/pool.h"
+#include "eval/user.h"
+#include "model/linear/problem.h"
+#include "node/fixed/lockstep.h"
+
+struct alone_result {
+    double *weights; /* dims; mem_free. */
+    uint32_t dims;
+    uint32_t steps;
+    uint64_t evaluations;
+    struct optim_outcome outcome; /* Of the weights. */
+    struct digest hash;
+    bool stopped; /* Before its end, by one of the hooks. */
+};
+
+struct alone_hooks {
+    struct lockstep_hooks hooks; /* OPTIM_SGD does not call `watch`. */
+    const uint8_t *state; /* What optim_save wrote, to go on from; or NULL. */
+    size_t state_size;
+};
+
+/* `hooks` may be NULL.  ERR_RANGE: diverged.  ERR_FORMAT: not a state of this
+ * optimiser.  ERR_CANCELLED: sgd (sequential.h), which has no state between its
+ * passes, was. */
+MUST_CHECK enum err alone_train(const struct problem *problem,
+                                struct pool *pool,
+                                const struct optim_options *options,
+                                const struct alone_hooks *hooks,
+                                struct alone_result *result, struct why *why);
+
+/* A function of the user's; its weights alone are in the result.  Its word to
+ * stop is one of the hooks'. */
+MUST_CHECK enum err alone_train_user(const struct user_function *user,
+                                     struct pool *pool,
+                                     const struct optim_options *options,
+                                     const struct alone_hooks *hooks,
+                                     struct alone_result *result,
+                                     struct why *why);
+
+#endif /* NODE_FIXED_ALONE_H */
