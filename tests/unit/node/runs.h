@@ -11,7 +11,7 @@ struct runs {
     struct dataset data;
     struct train_options options;
     struct alone_result perfect; /* What one machine computes. */
-    char out[256];                /* A folder of this test. */
+    char out[256];               /* A folder of this test. */
 };
 
 /* `steps` of 4 workers on generated rows, code `steal` with one straggler. */
