@@ -293,13 +293,14 @@ static void put_safetensors(struct page *page, const struct model_file *model)
     struct page head = {0}, labels = {0};
     uint8_t length[8];
     struct writer out = writer_on(length, sizeof length);
+    const json_int_t bytes =
+        (json_int_t)numbers(model) * (json_int_t)sizeof(double);
     json_t *const said = json_pack(
         "{s:{s:s, s:s, s:s*}, s:{s:s, s:[II], s:[iI]}}", "__metadata__", "kind",
         model_ops(model->kind)->name, "intercept",
         model->intercept ? "yes" : "no", "labels", labels_text(model, &labels),
         "weight", "dtype", "F64", "shape", (json_int_t)model->outputs,
-        (json_int_t)model_file_weights(model), "data_offsets", 0,
-        (json_int_t)(numbers(model) * sizeof(double)));
+        (json_int_t)model_file_weights(model), "data_offsets", 0, bytes);
 
     page->failed =
         page->failed || said == NULL || labels.failed ||
