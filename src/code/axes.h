@@ -2,8 +2,9 @@
  * axes.h - inside a code: one ops table for each axis.
  *
  * Only src/code/ includes this file; the rest of Muster sees code.h.  A new
- * value on an axis is a new table here, one enumerator in code.h and one line
- * in the array of its axis; no other axis and no preset has to know.
+ * placement is a line in place/placements.h; a new value on another axis is one
+ * enumerator in code.h and one line in the array of its axis.  No other axis
+ * and no preset has to know.
  *
  *   file                    axis        says
  *   placement_*.c           placement   which slots hold which parts, and with
@@ -87,19 +88,10 @@ struct estimate_ops {
     enum err (*vet)(const struct code *code, struct why *why); /* NULL: any. */
 };
 
-extern const struct placement_ops placement_once;
-extern const struct placement_ops placement_rep;
-extern const struct placement_ops placement_cyclic;
-extern const struct placement_ops placement_shift;
-extern const struct placement_ops placement_cb;
-extern const struct placement_ops placement_partial_frc;
-extern const struct placement_ops placement_partial_cyclic;
-extern const struct placement_ops placement_matrix;
-extern const struct placement_ops placement_mds;
-extern const struct placement_ops placement_sgc;
-extern const struct placement_ops placement_local;
-extern const struct placement_ops placement_stale;
-extern const struct placement_ops placement_homes;
+#define PLACE_EXTERN(upper, lower)                                             \
+    extern const struct placement_ops placement_##lower;
+PLACEMENTS(PLACE_EXTERN)
+#undef PLACE_EXTERN
 
 const struct placement_ops *placement_ops(enum placement placement);
 const struct schedule_ops *schedule_ops(enum schedule schedule);

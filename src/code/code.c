@@ -11,21 +11,9 @@
 #include "base/mem.h"
 #include "code/axes.h"
 
-static const struct placement_ops *const placements[] = {
-    [PLACE_ONCE] = &placement_once,
-    [PLACE_REP] = &placement_rep,
-    [PLACE_CYCLIC] = &placement_cyclic,
-    [PLACE_SHIFT] = &placement_shift,
-    [PLACE_CB] = &placement_cb,
-    [PLACE_PARTIAL_FRC] = &placement_partial_frc,
-    [PLACE_PARTIAL_CYCLIC] = &placement_partial_cyclic,
-    [PLACE_MATRIX] = &placement_matrix,
-    [PLACE_MDS] = &placement_mds,
-    [PLACE_SGC] = &placement_sgc,
-    [PLACE_LOCAL] = &placement_local,
-    [PLACE_STALE] = &placement_stale,
-    [PLACE_HOMES] = &placement_homes,
-};
+#define PLACE_ROW(upper, lower) [PLACE_##upper] = &placement_##lower,
+static const struct placement_ops *const placements[] = {PLACEMENTS(PLACE_ROW)};
+#undef PLACE_ROW
 
 const struct placement_ops *placement_ops(enum placement placement)
 {

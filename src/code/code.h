@@ -52,6 +52,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "code/place/placements.h"
 
 #define CODE_SLOTS_MAX    10000u
 #define CODE_NUMERIC_MAX  1000u
@@ -61,21 +62,9 @@
 #define CODE_GROUP_NONE   UINT32_MAX
 #define CODE_MEMOS        64u
 
-enum placement {
-    PLACE_ONCE,
-    PLACE_REP,
-    PLACE_CYCLIC,
-    PLACE_SHIFT,
-    PLACE_CB,
-    PLACE_PARTIAL_FRC,
-    PLACE_PARTIAL_CYCLIC,
-    PLACE_MATRIX,
-    PLACE_MDS,
-    PLACE_SGC,
-    PLACE_LOCAL,
-    PLACE_STALE,
-    PLACE_HOMES,
-};
+#define PLACE_ENUM(upper, lower) PLACE_##upper,
+enum placement { PLACEMENTS(PLACE_ENUM) };
+#undef PLACE_ENUM
 enum schedule { SCHED_ALL, SCHED_STEAL, SCHED_STREAM };
 enum stop {
     STOP_ALL,

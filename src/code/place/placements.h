@@ -1,0 +1,25 @@
+/*
+ * placements.h - the placements there are: X(ENUMERATOR, name), where a file
+ * beside this one fills `placement_name` (code/axes.h).
+ *
+ * A new one is a line at the end here, its file, and a row in preset.c.
+ */
+#ifndef CODE_PLACE_PLACEMENTS_H
+#define CODE_PLACE_PLACEMENTS_H
+
+#define PLACEMENTS(X)                                                          \
+    X(ONCE, once)                                                              \
+    X(REP, rep)                                                                \
+    X(CYCLIC, cyclic)                                                          \
+    X(SHIFT, shift)                                                            \
+    X(CB, cb)                                                                  \
+    X(PARTIAL_FRC, partial_frc)                                                \
+    X(PARTIAL_CYCLIC, partial_cyclic)                                          \
+    X(MATRIX, matrix)                                                          \
+    X(MDS, mds)                                                                \
+    X(SGC, sgc)                                                                \
+    X(LOCAL, local)                                                            \
+    X(STALE, stale)                                                            \
+    X(HOMES, homes)
+
+#endif /* CODE_PLACE_PLACEMENTS_H */
