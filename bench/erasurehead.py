@@ -102,8 +102,8 @@ def main():
         return 0
     with tempfile.TemporaryDirectory() as folder:
         base = os.path.join(folder, "amazon")
-        subprocess.run([MUSTER, "data", "prepare", "amazon", "--from",
-                        str(DATA), "--out", base], check=True,
+        subprocess.run([MUSTER, "data", "prepare", "amazon", "--raw",
+                        str(DATA), "--to", base], check=True,
                        stdout=subprocess.DEVNULL)
         if sys.argv[1:2] == ["real"]:
             return real(base, *(sys.argv[2:] or [CODES]))

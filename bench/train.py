@@ -81,8 +81,8 @@ def credit(folder, rows):
         print("credit: ../shared/data/credit_default is not here; drawn data")
         return credit_like(rows or 20000)
     stem = os.path.join(folder, "prepared")
-    subprocess.run([muster, "data", "prepare", "credit", "--from", CREDIT,
-                    "--out", stem], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([muster, "data", "prepare", "credit", "--raw", CREDIT,
+                    "--to", stem], check=True, stdout=subprocess.DEVNULL)
     with open(stem + "-train.svm", encoding="ascii") as lines:
         fields = [line.split() for line in lines]
     x = np.zeros((len(fields), 219), np.float32)

@@ -71,7 +71,7 @@ int model_command(struct cli *cli);
 
 /* Help on standard output, or (after a mistake) a hint on standard error. */
 void help_program(void);
-void help_of(const struct command *command);
+void help_of(const struct command *command, bool all);
 
 /* cli/pages/page_man.c, cli/pages/page_complete.c: the whole program on
  * standard output, as a manual page and for a shell ("bash" or "zsh"). */

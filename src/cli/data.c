@@ -222,16 +222,16 @@ static json_t *part_json(const struct prepared_part *part)
 
 static int data_prepare(struct cli *cli, const char *what)
 {
-    const char *from = option_text(&cli->options, OPT_FROM);
-    const char *out = option_text(&cli->options, OPT_OUT);
+    const char *from = option_text(&cli->options, OPT_RAW);
+    const char *out = option_text(&cli->options, OPT_TO);
     struct prepared made = {0};
     struct why why = {0};
     enum err err;
 
     if (from == NULL || out == NULL)
         return say_error(cli, EXIT_USAGE,
-                         "data prepare takes --from FOLDER of the raw files "
-                         "and --out PREFIX of the new ones");
+                         "data prepare takes --raw FOLDER of the raw files "
+                         "and --to PREFIX of the new ones");
     err = prepare_data(what, from, out, &made, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);

@@ -104,7 +104,7 @@ static enum err fetch(struct cli *cli, const char *url, const char *path,
 static enum err get_named(struct cli *cli, const char *what, json_t *list,
                           struct why *why)
 {
-    const char *out = option_text(&cli->options, OPT_OUT);
+    const char *out = option_text(&cli->options, OPT_TO);
     enum err err = ERR_UNKNOWN;
 
     for (size_t i = 0; i < sizeof remotes / sizeof *remotes; i++) {
@@ -123,7 +123,7 @@ static enum err get_named(struct cli *cli, const char *what, json_t *list,
         (void)snprintf(url, sizeof url, "%s%s", one->folder, one->file);
         if (snprintf(path, sizeof path, "%s/%s", out, one->file) >=
             (int)sizeof path)
-            return why_set(why, ERR_RANGE, "--out: the name is too long");
+            return why_set(why, ERR_RANGE, "--to: the name is too long");
         (void)parse_hash(one->sha256, &hash);
         if (file_exists(path)) {
             say_note(cli, "%s is there already", path);
@@ -142,7 +142,7 @@ static enum err say_by_hand(const char *what, struct why *why)
         if (strcmp(by_hand[i].name, what) == 0)
             return why_set(why, ERR_DENIED,
                            "%s must be fetched in a browser: %s; then run "
-                           "`muster data prepare %s --from FOLDER`",
+                           "`muster data prepare %s --raw FOLDER`",
                            what, by_hand[i].where, what);
     }
     return why_set(why, ERR_UNKNOWN,
@@ -161,7 +161,7 @@ static enum err name_in(const char *url, char *name, size_t size,
     if (length == 0 || length >= size || slash[1] == '.')
         return why_set(why, ERR_RANGE,
                        "the address does not end with a file's name; give one "
-                       "with --out FILE");
+                       "with --to FILE");
     (void)snprintf(name, size, "%.*s", (int)length, slash + 1);
     return ERR_OK;
 }
@@ -170,7 +170,7 @@ static enum err get_address(struct cli *cli, const char *url, json_t *list,
                             struct why *why)
 {
     const char *sha256 = option_text(&cli->options, OPT_SHA256);
-    const char *path = option_text(&cli->options, OPT_OUT);
+    const char *path = option_text(&cli->options, OPT_TO);
     struct digest hash;
     char name[PATH_SIZE];
 

@@ -23,7 +23,7 @@
 /* Where chunks are kept; NULL: nowhere. */
 static const char *depot_of(const struct options *options, char path[PATH_SIZE])
 {
-    const char *given = option_text(options, OPT_CACHE);
+    const char *given = option_text(options, OPT_CHUNK_CACHE);
 
     if (given != NULL)
         return strcmp(given, "none") == 0 ? NULL : given;

@@ -71,8 +71,8 @@ static const struct command commands[] = {
      "info|prepare|get WHAT", "Look at data, encode public data sets, download",
      NULL,
      "  muster data info data.csv --label y\n"
-     "  muster data prepare amazon --from raw --out amazon\n"
-     "  muster data get mnist --out mnist\n",
+     "  muster data prepare amazon --raw raw --to amazon\n"
+     "  muster data get mnist --to mnist\n",
      data_command},
     {"status", POSITIONAL(CMD_STATUS, OPT_ADDRESS), "[ADDRESS]",
      "Ask a run how it is", NULL,
@@ -120,7 +120,7 @@ static const struct command commands[] = {
      "Loss, metrics, step times, who was slow, the code, receipts, and what\n"
      "other codes would have taken.  The page needs no network.",
      "  muster report muster-runs/0001-1a2b\n"
-     "  muster report muster-runs/0001-1a2b --out story.html\n",
+     "  muster report muster-runs/0001-1a2b --to story.html\n",
      report_command},
     {"version",
      {.command = CMD_VERSION},
@@ -207,7 +207,7 @@ static int run_command(struct cli *cli, int argc, char *const *argv)
                    ? say_error(cli, EXIT_FAILED, "%s", why.text)
                    : say_error(cli, EXIT_USAGE, "%s", why.text);
     if (option_flag(&cli->options, OPT_HELP)) {
-        help_of(cli->command);
+        help_of(cli->command, cli->options.help_all);
         return EXIT_DONE;
     }
     cli->json = strcmp(option_text(&cli->options, OPT_FORMAT), "json") == 0;

@@ -42,7 +42,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_WANTS_BITWISE] = "--exact bitwise",
     [TRAIT_WANTS_NUMERIC] = "--exact numeric",
     [TRAIT_DATA] = "DATA",
-    [TRAIT_OWNERS] = "--data-private",
+    [TRAIT_OWNERS] = "--owners",
     [TRAIT_SHARED] = "--data-shared",
     [TRAIT_SHIP] = "--ship",
     [TRAIT_READING] = "--label",
@@ -125,43 +125,42 @@ static const struct rule rules[] = {
 
     /* Rows that stay with their owners. */
     {TRAIT(OWNERS) | TRAIT(DATA), 0,
-     "--data-private trains on its owners' rows and takes no DATA of its own; "
+     "--owners trains on its owners' rows and takes no DATA of its own; "
      "name the model's file with --save"},
     {TRAIT(OWNERS), TRAIT(LOCAL_WORKERS),
-     "<it> does not go with --data-private: workers are the owners, who join "
+     "<it> does not go with --owners: workers are the owners, who join "
      "by themselves"},
     {TRAIT(OWNERS) | TRAIT(SHARED), 0,
-     "--data-shared does not go with --data-private: private rows are nowhere "
-     "to be read by all"},
+     "--data-shared does not go with private rows: they are nowhere to be read "
+     "by all"},
     {TRAIT(OWNERS) | TRAIT(SHIP), 0,
-     "--ship does not go with --data-private: private rows are sent by "
+     "--ship does not go with --owners: private rows are sent by "
      "nobody"},
     {TRAIT(OWNERS), TRAIT(CHECKED),
-     "<it> does not go with --data-private: only an owner can compute its "
+     "<it> does not go with --owners: only an owner can compute its "
      "rows, so there is nobody to compare it with"},
     {TRAIT(OWNERS) | TRAIT(RELAYS), 0,
-     "relays do not go with --data-private: owners join the coordinator "
+     "relays do not go with --owners: owners join the coordinator "
      "itself"},
     {TRAIT(OWNERS) | TRAIT(LATE), 0,
-     "staleness does not go with --data-private: late answers are kept by "
+     "staleness does not go with --owners: late answers are kept by "
      "slots "
      "that all can fill"},
     {TRAIT(OWNERS) | TRAIT(CLASS_WEIGHT), 0,
-     "--class-weight does not go with --data-private: weights would depend on "
+     "--class-weight does not go with --owners: weights would depend on "
      "rows that are elsewhere"},
     {TRAIT(OWNERS) | TRAIT(STORAGE), 0,
-     "--storage does not go with --data-private: every owner stores its rows "
+     "--storage does not go with --owners: every owner stores its rows "
      "by itself"},
     {TRAIT(OWNERS), TRAIT(CATEGORIES),
-     "<it> does not go with --data-private: categories of all owners would "
+     "<it> does not go with --owners: categories of all owners would "
      "have to be known"},
     {TRAIT(OWNERS), TRAIT(MEANS),
-     "<it> does not go with --data-private: means of all owners' columns would "
+     "<it> does not go with --owners: means of all owners' columns would "
      "have to be known"},
-    {TRAIT(OWNERS), TRAIT(READING),
-     "<it> does not go with --data-private: " THERE},
+    {TRAIT(OWNERS), TRAIT(READING), "<it> does not go with --owners: " THERE},
     {TRAIT(OWNERS) | TRAIT(VALID_PART), 0,
-     "--valid PART does not go with --data-private: there are no rows here to "
+     "--valid PART does not go with --owners: there are no rows here to "
      "hold out; give it a FILE"},
     {TRAIT(OWNERS), TRAIT(COPIES) | TRAIT(ADAPTS),
      "code <code> gives rows to several workers, and private rows stay where "

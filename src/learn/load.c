@@ -17,7 +17,7 @@
 const char *load_name(const struct setup *setup, const struct recipe *recipe)
 {
     if (setup->hollow)
-        return "--data-private";
+        return "--owners";
     return setup->terms.rows != NULL ? "the rows"
                                      : recipe_text(recipe, OPT_DATA);
 }

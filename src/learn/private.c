@@ -20,46 +20,20 @@
 
 bool private_wanted(const struct recipe *recipe)
 {
-    return recipe_text(recipe, OPT_DATA_PRIVATE) != NULL;
-}
-
-/* 0: it is no number, or too large. */
-static uint32_t parse_files(const struct recipe *recipe)
-{
-    const char *text = recipe_text(recipe, OPT_DATA_PRIVATE);
-    char *end;
-    const unsigned long value = strtoul(text, &end, 10);
-
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value > HOMES_MAX)
-        return 0;
-    return (uint32_t)value;
+    return recipe_text(recipe, OPT_OWNERS) != NULL;
 }
 
 uint32_t private_files(const struct recipe *recipe)
 {
-    const uint32_t count = parse_files(recipe);
-
-    return count == 0 ? 1 : count;
-}
-
-static enum err check_files(const struct recipe *recipe, struct why *why)
-{
-    if (parse_files(recipe) > 0)
-        return ERR_OK;
-    return why_set(why, ERR_RANGE,
-                   "--data-private %.80s: how many files do the owners have, 1 "
-                   "to %u? (the file itself is named to `muster join`)",
-                   recipe_text(recipe, OPT_DATA_PRIVATE), HOMES_MAX);
+    return (uint32_t)recipe_count(recipe, OPT_OWNERS);
 }
 
 /* Rows are where they are, whatever the code would have done with them. */
 enum err private_choose(struct setup *setup, struct recipe *recipe,
                         struct why *why)
 {
-    enum err err = check_files(recipe, why);
+    enum err err;
 
-    if (err != ERR_OK)
-        return err;
     setup->code.placement = PLACE_HOMES;
     setup->code.homes = &setup->homes;
     err = recipe_put(recipe, OPT_OPTIM,
@@ -164,8 +138,7 @@ static enum err load_known(struct setup *setup, struct why *why)
     enum err err = parts_load(&setup->parts, setup->folder, why);
 
     if (err == ERR_OK && setup->parts.count != setup->slots)
-        err = why_set(why, ERR_SHAPE,
-                      "--data-private %u: the run there has %u files",
+        err = why_set(why, ERR_SHAPE, "--owners %u: the run there has %u files",
                       setup->slots, setup->parts.count);
     return err;
 }

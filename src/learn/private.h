@@ -1,5 +1,5 @@
 /*
- * private.h - `muster train --data-private N`: rows that stay with their
+ * private.h - `muster train --owners N`: rows that stay with their
  * owners.
  *
  * Instead of reading a file, setup_load waits until N owners have offered one
@@ -14,7 +14,7 @@
 #include "learn/setup.h"
 
 bool private_wanted(const struct recipe *recipe);
-/* How many files, 1 to HOMES_MAX; 1 if that is not what it says. */
+/* How many files, 1 to HOMES_MAX. */
 uint32_t private_files(const struct recipe *recipe);
 /* What does not go with them is refused.  After the code is chosen, which
  * becomes one of homes. */

@@ -69,7 +69,7 @@ struct setup {
     struct encoder encoder; /* Of the training table, for the others. */
     struct frame frame;     /* The table itself, if rows are to be held out
                                that no encoder may have seen; else no rows. */
-    /* --data-private: learn/private.h. */
+    /* --owners: learn/private.h. */
     const char *folder; /* The run's. */
     bool hollow;        /* `data` has no rows: they are with their owners. */
     struct parts parts;

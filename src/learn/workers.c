@@ -162,8 +162,6 @@ static void choose_rows(const struct recipe *recipe, struct choices *choices)
 {
     double part;
 
-    if (private_wanted(recipe))
-        choices_add(choices, TRAIT(OWNERS), NULL);
     if (rows_is_part(recipe_text(recipe, OPT_VALID), &part))
         choices_add(choices, TRAIT(VALID_PART), NULL);
     if (recipe_given(recipe, OPT_GRID))

@@ -11,7 +11,7 @@ write() { # NAME PATH: the command's result goes there
     convert) "$MUSTER" model convert m.txt "$2" ;;
     record) "$MUSTER" train t.svm -n 2 --model logistic --optim gd --steps 3 --chunk-rows 1 -q --out "$(mktemp -d run.XXXXXX)" --record "$2" ;;
     trace) "$MUSTER" simulate t.svm -n 2 --model logistic --optim gd --steps 3 --chunk-rows 1 --trace "$2" ;;
-    report) "$MUSTER" report run --out "$2" ;;
+    report) "$MUSTER" report run --to "$2" ;;
     csv) "$MUSTER" simulate -n 4 --no-compute --steps 3 --csv "$2" ;;
     plot) "$MUSTER" simulate -n 4 --no-compute --steps 3 --plot "$2" ;;
     codes) "$MUSTER" codes frc -n 4 --stragglers 1 --plot "$2" ;;

@@ -11,7 +11,7 @@ printf 'not a journal' >broken/journal
 echo 2 >broken/format
 run report broken
 "$MUSTER" train gen:gmm:400,5 -n 2 --steps 3 -q --out a >/dev/null
-run report a --out no/such/folder/x.html
+run report a --to no/such/folder/x.html
 # What else would have taken how long is measured, and differs.
 run report a | grep -v "^uncoded would have taken"
 test -s a/report.html && echo written

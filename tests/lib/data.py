@@ -121,7 +121,7 @@ def check_get(base):
 
     def resumed():
         begin("part.svm", "/data.svm")
-        code, out, _ = get(base + "/data.svm", "--out", "part.svm",
+        code, out, _ = get(base + "/data.svm", "--to", "part.svm",
                            "--sha256", HASH, "--format", "json")
         assert code == 0 and json.loads(out)["files"][0]["resumed_at"] == 1234
         assert Server.ranges[-1] == "bytes=1234-"
@@ -129,29 +129,29 @@ def check_get(base):
 
     def no_ranges():
         begin("again.svm", "/norange.svm")
-        code, _, _ = get(base + "/norange.svm", "--out", "again.svm")
+        code, _, _ = get(base + "/norange.svm", "--to", "again.svm")
         assert code == 0 and open("again.svm", "rb").read() == BODY
 
     def too_much():
         begin("more.svm", "/data.svm", BODY + b"x")
-        code, _, _ = get(base + "/data.svm", "--out", "more.svm")
+        code, _, _ = get(base + "/data.svm", "--to", "more.svm")
         assert code == 0 and open("more.svm", "rb").read() == BODY
 
     def wrong_hash():
-        code, _, err = get(base + "/data.svm", "--out", "w", "--sha256",
+        code, _, err = get(base + "/data.svm", "--to", "w", "--sha256",
                            "0" * 64)
         assert code == 1 and "the file was not kept" in err
         assert not os.path.exists("w") and not os.path.exists("w.part")
 
     def login():
         for path in ("/login", "/page"):
-            code, _, err = get(base + path, "--out", "x")
+            code, _, err = get(base + path, "--to", "x")
             assert code == 1 and "wants a login" in err, err
         code, _, err = get("amazon")
         assert code == 1 and "wants a login" in err
 
     def absent():
-        code, _, err = get(base + "/none", "--out", "x")
+        code, _, err = get(base + "/none", "--to", "x")
         assert code == 1 and "not there (HTTP 404)" in err
 
     def offline():
@@ -159,7 +159,7 @@ def check_get(base):
         assert code == 1 and "offline" in err
 
     def busy():
-        code, _, err = get(base + "/broken", "--out", "x")
+        code, _, err = get(base + "/broken", "--to", "x")
         assert code == 1 and "answered HTTP 503; try again later" in err, err
         assert not os.path.exists("x.part")
 
@@ -172,10 +172,10 @@ def check_get(base):
         assert open("short.svm", "rb").read() == BODY
 
     def other_address():
-        code, _, _ = get(base + "/cut/a", "--out", "spliced")
+        code, _, _ = get(base + "/cut/a", "--to", "spliced")
         assert code == 1 and os.path.getsize("spliced.part") == 4000
         Server.changed.add("/cut/b")
-        code, _, _ = get(base + "/cut/b", "--out", "spliced")
+        code, _, _ = get(base + "/cut/b", "--to", "spliced")
         assert code == 0 and open("spliced", "rb").read() == OTHER
         assert not os.path.exists("spliced.part.from")
 
@@ -183,18 +183,18 @@ def check_get(base):
         for stubborn in (False, True):
             name = f"/cut/{stubborn}"
             Server.stubborn = stubborn
-            code, _, _ = get(base + name, "--out", "changed")
+            code, _, _ = get(base + name, "--to", "changed")
             assert code == 1 and os.path.getsize("changed.part") == 4000
             Server.changed.add(name)
-            code, _, _ = get(base + name, "--out", "changed")
+            code, _, _ = get(base + name, "--to", "changed")
             assert code == 0 and open("changed", "rb").read() == OTHER
         Server.stubborn = False
 
     def nameless_part():
-        code, _, _ = get(base + "/cut/nameless", "--out", "nameless")
+        code, _, _ = get(base + "/cut/nameless", "--to", "nameless")
         assert code == 1
         Server.changed.add("/cut/nameless")
-        code, _, _ = get(base + "/cut/nameless", "--out", "nameless")
+        code, _, _ = get(base + "/cut/nameless", "--to", "nameless")
         assert code == 0 and Server.ranges[-1] is None
         assert open("nameless", "rb").read() == OTHER
 
@@ -202,31 +202,31 @@ def check_get(base):
         write("target.svm", b"old")
         os.chmod("target.svm", 0o600)
         os.symlink("target.svm", "link.svm")
-        code, _, _ = get(base + "/data.svm", "--out", "link.svm")
+        code, _, _ = get(base + "/data.svm", "--to", "link.svm")
         assert code == 0 and os.path.islink("link.svm")
         assert open("target.svm", "rb").read() == BODY
         assert os.stat("target.svm").st_mode & 0o777 == 0o600
         for path in ("/dev/null", "-"):
-            code, _, err = get(base + "/data.svm", "--out", path)
+            code, _, err = get(base + "/data.svm", "--to", path)
             assert code == 1 and "not a plain file" in err, err
 
     def no_room():
         """The disk takes 1000 bytes and no more."""
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-        code, _, err = muster("data", "get", base + "/data.svm", "--out",
+        code, _, err = muster("data", "get", base + "/data.svm", "--to",
                               "full.svm", preexec_fn=limit,
                               restore_signals=False)
         assert code == 1 and "full.svm.part: " in err, err
-        code, _, err = get(base + "/data.svm", "--out", "none/data.svm")
+        code, _, err = get(base + "/data.svm", "--to", "none/data.svm")
         assert code == 1 and "none/data.svm" in err, err
         os.mkdir("taken")
-        code, _, err = get(base + "/data.svm", "--out", "taken")
+        code, _, err = get(base + "/data.svm", "--to", "taken")
         assert code == 1 and "taken" in err, err
 
     def anew(name):
         """What was begun is not believed."""
-        code, _, _ = get(base + "/data.svm", "--out", name)
+        code, _, _ = get(base + "/data.svm", "--to", name)
         assert code == 0 and open(name, "rb").read() == BODY, name
         assert os.stat(name).st_uid == os.geteuid(), name
 
@@ -247,7 +247,7 @@ def check_get(base):
     def no_password():
         to = base.replace("://", "://me:secret@")
         for path in ("/none", "/cut/nameless"):
-            _, out, err = get(to + path, "--out", "secret.svm", "--sha256",
+            _, out, err = get(to + path, "--to", "secret.svm", "--sha256",
                               "0" * 64)
             assert "secret@" not in out + err and "me:***@" in err, err
         code, out, err = get(to + "/")
@@ -256,12 +256,12 @@ def check_get(base):
 
     def endless():
         """A length that no number holds is no promise that was kept."""
-        code, _, err = get(base + "/endless", "--out", "endless.svm")
+        code, _, err = get(base + "/endless", "--to", "endless.svm")
         assert code == 1 and "promises more bytes than a file can" in err, err
         assert not os.path.exists("endless.svm")
 
     def not_the_web():
-        code, _, err = get("http://", "--out", "x")
+        code, _, err = get("http://", "--to", "x")
         assert code != 0 and "not an address of the web" in err, err
 
     return [whole, resumed, no_ranges, too_much, wrong_hash, login, absent,

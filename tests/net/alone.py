@@ -148,7 +148,7 @@ def nothing_kept(tap):
         code, _, err = finish(job)
         tap.ok(code == 130 and "nothing is kept" in err,
                f"Ctrl-C during {name}", (code, err))
-    job = start("train", *many[:-2], "--optim", "sgd", "--passes",
+    job = start("train", *many[:-2], "--optim", "sgd", "--steps",
                 "4000000000")
     wait_for(lambda: catches(job.pid, signal.SIGINT), "the handler")
     kill(job.pid, signal.SIGINT)

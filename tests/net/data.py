@@ -66,7 +66,7 @@ def flip(path, at):
 
 def own_disk(tap, kind, wanted):
     folder = f"kept-{kind}"
-    flags = ["--cache", folder]
+    flags = ["--chunk-cache", folder]
     first = cluster(f"{kind}-1", kind, join=flags)
     expect(tap, f"{kind}, an empty disk", first, wanted, CHUNKS, 0)
     files = kept(folder)
@@ -93,20 +93,20 @@ def small_disk(tap, wanted):
     """A cap keeps some, none is kept where there is no folder to make."""
     chunk = 64 * (8 + 4 * 20)
     gib = 10.5 * chunk / 2**30
-    result = cluster("cap", "dense", join=["--cache", "capped", "--cache-size",
+    result = cluster("cap", "dense", join=["--chunk-cache", "capped", "--cache-size",
                                            f"{gib:.12f}"])
     expect(tap, "a cap", result, wanted, CHUNKS, 0)
     size = sum(file.stat().st_size for file in kept("capped"))
     tap.ok(0 < size <= 2 * gib * 2**30, "a cap is kept by each joiner", size)
     Path("blocked").touch()
     for where in ("none", "blocked"):
-        result = cluster(f"no-{where}", "dense", join=["--cache", where])
-        expect(tap, f"--cache {where}", result, wanted, CHUNKS, 0)
+        result = cluster(f"no-{where}", "dense", join=["--chunk-cache", where])
+        expect(tap, f"--chunk-cache {where}", result, wanted, CHUNKS, 0)
 
 
 def restart(tap, wanted):
     """A coordinator's second life sends nothing again."""
-    result = cluster("restart", "dense", join=["--cache", "none"],
+    result = cluster("restart", "dense", join=["--chunk-cache", "none"],
                      train=["--chaos", "kill:coordinator@10", "--delay",
                             "exp:0.01"])
     expect(tap, "a coordinator that was killed", result, wanted, 0, 0)

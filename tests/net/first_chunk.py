@@ -30,7 +30,7 @@ def main():
                     "--code", "steal:pieces=16", "--stragglers", "0",
                     "--out", "run")
     gate = Gate(address_of("run"), DATA // 3)
-    joiner = start("join", gate.address, "--name", "far", "--cache", "none",
+    joiner = start("join", gate.address, "--name", "far", "--chunk-cache", "none",
                    *own_key("run"))
     try:
         wait_for(gate.held.is_set, "the gate to be reached")

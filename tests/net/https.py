@@ -50,11 +50,11 @@ def reads(tap, wanted):
                     f"{files.address}/all.shared", "--ca", "ours.pem", "--out",
                     "sealed")
     address = place_of("sealed")
-    code, out, err = finish(start("join", address, "--cache", "none"), 20)
+    code, out, err = finish(start("join", address, "--chunk-cache", "none"), 20)
     tap.ok(code == 1 and "certificate is not to be trusted" in out + err and
            "--ca FILE" in out + err, "a worker that was not told of the "
            "authority reads nothing", (code, out, err))
-    joined = [start("join", address, "--cache", "none", "--ca", "ours.pem")
+    joined = [start("join", address, "--chunk-cache", "none", "--ca", "ours.pem")
               for _ in range(2)]
     code, out, err = finish(process)
     result = result_of(out)

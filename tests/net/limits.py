@@ -82,7 +82,7 @@ train = subprocess.Popen([MUSTER, "train", SMALL, "--steps", "1000000",
                          stderr=open("crowd.err", "w", encoding="ascii"),
                          text=True, preexec_fn=few_files)
 address = place_of("crowd")
-joiners = [start("join", address, "--name", f"j{i}", "--cache", "none")
+joiners = [start("join", address, "--name", f"j{i}", "--chunk-cache", "none")
            for i in range(24)]
 tap.ok(happens(lambda: "too many open files" in open("crowd.err").read()),
        "joiners beyond the limit: the coordinator says so",
@@ -141,7 +141,7 @@ place = place_of("siege")
 strangers = Strangers(int(open("siege/address").read().rsplit(":", 1)[1]))
 strangers.start()
 strangers.full.wait()
-joiners = [start("join", place, "--name", f"s{i}", "--cache", "none")
+joiners = [start("join", place, "--name", f"s{i}", "--chunk-cache", "none")
            for i in range(2)]
 try:
     out, err = train.communicate(timeout=60)

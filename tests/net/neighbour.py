@@ -97,7 +97,7 @@ def same_user(tap, wanted):
     """Whoever may read the folder needs nothing else."""
     process = start(*JOB, "-n", "1", "--delay", "exp:0.01", "--listen",
                     "127.0.0.1:0", "--workers", "2", "--out", "mine")
-    joiner = start("join", place_of("mine"), "--name", "far", "--cache", "none")
+    joiner = start("join", place_of("mine"), "--name", "far", "--chunk-cache", "none")
     wait_for(lambda: len((status("mine") or {"workers": []})["workers"]) == 2,
              "the joiner")
     bare = run("status", address_of("mine"))

@@ -68,7 +68,7 @@ class Cluster:
     def join(self, node, address=None):
         self.joiners.append(self.field.start(
             node, MUSTER, "join", address or self.at, "--name", node,
-            "--threads", 1, "--cache", "none", *TOKEN,
+            "--threads", 1, "--chunk-cache", "none", *TOKEN,
             err=open(f"{node}.log", "w")))
         self.names.append(node)
 

@@ -34,7 +34,7 @@ def job(out, workers, *more, data=None, steps=STEPS):
 
 
 def join(address, name, *more):
-    return start("join", address, "--name", name, "--cache", "none", *more)
+    return start("join", address, "--name", name, "--chunk-cache", "none", *more)
 
 
 def ended(process, joiners, timeout=LONG):
@@ -94,7 +94,7 @@ def alone(tap, wanted):
 
 def keeper(address, name):
     """A joiner that keeps what it gets, where kept() counts it."""
-    return start("join", address, "--name", name, "--cache", f"kept-{name}")
+    return start("join", address, "--name", name, "--chunk-cache", f"kept-{name}")
 
 
 def kept(name):
@@ -238,7 +238,7 @@ def cut_off(tap, wanted):
             train = field.start("c", MUSTER, *args, out=out, err=err)
             address = place_of("cut")
             joiners = [field.start(node, MUSTER, "join", address, "--name",
-                                   node, "--cache", "none", *key)
+                                   node, "--chunk-cache", "none", *key)
                        for node in ("a", "b")]
             code = train.wait(LONG)
             for joiner in joiners:

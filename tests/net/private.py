@@ -66,7 +66,7 @@ def single(files, *flags):
 
 
 def begin(out, count, *flags):
-    return start("train", "--data-private", str(count), "--chunk-rows",
+    return start("train", "--owners", str(count), "--chunk-rows",
                  str(CHUNK), "--out", out, "--format", "json", *flags)
 
 
@@ -248,7 +248,7 @@ def canary(tap):
                     "--listen", "127.0.0.1:0", "--workers", "1", "--out",
                     "shipped", "--format", "json")
     with Eye("shipped-seen") as eye:
-        worker = start("join", place_of("shipped"), "--cache", "none")
+        worker = start("join", place_of("shipped"), "--chunk-cache", "none")
     end(process)
     finish(worker, 20)
     tap.ok("f32" in found(eye.saw("heard"), CANARY),
@@ -364,19 +364,19 @@ def refusals(tap):
             (["--verify"], "nobody to compare"),
             (["--audit", "1%"], "nobody to compare"),
             (["--data-shared", "x"], "nowhere to be read"),
-            (["--fanout", "2"], "not relays"),
+            (["--fanout", "2"], "owners join the coordinator"),
             (["--code", "frc"], "take steal, uncoded or ignore"),
             (["--code", "mds"], "take steal, uncoded or ignore"),
             (["--code", "auto"], "take steal, uncoded or ignore"),
             (["--optim", "agd"], "needs --lr"),
             (["--valid", ".2"], "hold out"),
             (["--scale", "standard"], "owners' columns")):
-        done = run("train", "--data-private", "2", *flags, "--out", "no")
+        done = run("train", "--owners", "2", *flags, "--out", "no")
         tap.ok(done.returncode == 2 and words in done.stderr and
                len(done.stderr.splitlines()) == 1 and not Path("no").exists(),
                f"{' '.join(flags)} is refused in a sentence", done)
-    done = run("train", "--data-private", "x.svm")
-    tap.ok(done.returncode == 2 and "how many files" in done.stderr,
+    done = run("train", "--owners", "x.svm")
+    tap.ok(done.returncode == 2 and "expected a whole number" in done.stderr,
            "a file instead of a number", done)
 
 

@@ -70,7 +70,7 @@ def pulses(tap):
            "the result has where everybody's time went", times)
     tap.equal([w["relay"] for w in times], ["r0", "r0", "r1", "r1"],
               "and who was behind which relay")
-    page = run("report", "p", "--out", "p.html")
+    page = run("report", "p", "--to", "p.html")
     tap.ok(page.returncode == 0 and '"relay"' in Path("p.html").read_text(),
            "so does the report", page)
 
@@ -82,7 +82,7 @@ def kept_run(out):
     relay = start("relay", place_of(out), "--name", "between")
     words = relay.stderr.readline().split()
     near = words[words.index("join") + 1]
-    joiners = [start("join", near, "--name", f"far-{i}", "--cache", "kept",
+    joiners = [start("join", near, "--name", f"far-{i}", "--chunk-cache", "kept",
                      *own_key(out))
                for i in range(2)]
     code, text, err = finish(process)

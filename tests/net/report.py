@@ -119,7 +119,7 @@ def test_hostile(tap):
     history["code"]["name"] = HOSTILE[0]
     history["metric"] = HOSTILE[1]
     path.write_text(json.dumps(history))
-    run("report", "a", "--out", "hostile.html")
+    run("report", "a", "--to", "hostile.html")
     text, console, asked = browse("hostile.html")
     page = Page(text)
     tap.ok('data-drawn="yes"' in text and not console and not asked,

@@ -28,9 +28,9 @@ train, says = begin("two", "--listen", "127.0.0.1:0", "--workers", "2",
                     "--steps", "60")
 tap.ok(says("2 workers awaited"), "workers that are not there are awaited")
 tap.ok(says("waiting: 0 of 2 workers are here"), "nobody there: it says so")
-first = start("join", place_of("two"), "--name", "ann", "--cache", "none")
+first = start("join", place_of("two"), "--name", "ann", "--chunk-cache", "none")
 tap.ok(says("waiting: 1 of 2 workers are here (ann)"), "... and who came")
-second = start("join", place_of("two"), "--name", "bob", "--cache", "none")
+second = start("join", place_of("two"), "--name", "bob", "--chunk-cache", "none")
 out, _ = train.communicate(timeout=60)
 tap.equal(result_of(out).get("hash"), perfect_hash(), "... then it trains")
 for joiner in (first, second):
@@ -44,7 +44,7 @@ code, out, err = run("train", "--resume=alone", "--max-time", "1")
 tap.ok(code == 75 and "waiting: 0 of 2 workers are here; it begins with as many"
        in err, "a resumed run says whom it waits for, and for how long", err)
 
-code, out, err = run("train", "--data-private", "2", "--listen", "127.0.0.1:0",
+code, out, err = run("train", "--owners", "2", "--listen", "127.0.0.1:0",
                      "--max-time", "1", "--out", "private")
 tap.ok(code == 1 and "0 of 2 private files" in err,
        "--max-time counts while owners are awaited", f"{code} {err}")

@@ -54,7 +54,7 @@ def check(number, name, job):
         print(f"ok {number} - {name} # SKIP no ../shared/data/{folder}")
         print(f"ok {number + 1} - {name} # SKIP no ../shared/data/{folder}")
         return True
-    run("data", "prepare", recipe, "--from", str(DATA / folder), "--out",
+    run("data", "prepare", recipe, "--raw", str(DATA / folder), "--to",
         recipe)
     train = ["train", f"{recipe}-train.svm", "--test", f"{recipe}-test.svm",
              *flags, "--format", "json"]

@@ -13,6 +13,9 @@ static const struct own_words list[] = {
     {OPT_INTERFACE,
      {.commands = CMD_JOIN,
       .help = "the network card, or its address, to dial from"}},
+    {OPT_HELP,
+     {.commands = CMD_TRAIN | CMD_SIMULATE,
+      .help = "this text; --help all has every option"}},
     {OPT_NAME, {.commands = CMD_RELAY, .help = "this relay's name"}},
     {OPT_DATA, {.commands = CMD_SIMULATE, .initial = "gen:gmm"}},
     {OPT_ADDRESS,
@@ -30,11 +33,6 @@ static const struct own_words list[] = {
      {.commands = CMD_JOIN,
       .help = "form of the private rows: libsvm, csv, tsv, idx, npy or "
               "npz"}},
-    {OPT_CACHE,
-     {.commands = CMD_JOIN,
-      .help =
-          "where to keep the chunks that this worker was sent; none: nowhere",
-      .shown = "~/.cache/muster/chunks"}},
     {OPT_DATA_SHARED,
      {.commands = CMD_JOIN,
       .help = "where the shared data is on this machine: a path or an https "
@@ -44,10 +42,6 @@ static const struct own_words list[] = {
       .help = "where rows come from: also from other joiners, who are sent "
               "theirs from here (peers), or from the coordinator alone: this "
               "worker opens no port and dials no other"}},
-    {OPT_DATA_PRIVATE,
-     {.commands = CMD_JOIN,
-      .value = "FILE",
-      .help = "the rows of this worker, which never leave it"}},
     {OPT_METRIC,
      {.commands = CMD_PREDICT,
       .help = "what to show first: accuracy, precision, recall, f1, auc, "
@@ -99,14 +93,12 @@ static const struct own_words list[] = {
      {.commands = CMD_TOKEN,
       .help = "with --from: the only name under which the new token joins",
       .shown = ""}},
-    {OPT_FROM,
-     {.commands = CMD_DATA, .help = "prepare: folder of the raw files"}},
-    {OPT_OUT,
+    {OPT_TO,
      {.commands = CMD_DATA,
       .help = "prepare: how the new files' names begin; get: the file or "
               "folder to write",
       .shown = "get: the name"}},
-    {OPT_OUT,
+    {OPT_TO,
      {.commands = CMD_REPORT,
       .help = "the page to write",
       .shown = "RUN/report.html"}},

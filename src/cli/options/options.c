@@ -78,6 +78,8 @@ static const struct foreign {
     {"output", OPT_PREDICTIONS},
     {"m", OPT_MODEL_FILE},
     {"proba", OPT_PROBABILITY},
+    {"epochs", OPT_STEPS},
+    {"passes", OPT_STEPS},
     {"collect", OPT_CODE},
     {"stop", OPT_CODE},
     {"estimate", OPT_CODE},
@@ -196,6 +198,11 @@ static enum err take_flag(struct options *options, const char *word,
     if (value == NULL && id == OPT_PROBABILITY && length == 1 && next != NULL &&
         (next[0] == '0' || next[0] == '1') && next[1] == '\0') {
         value = next;
+        *took = true;
+    }
+    if (value == NULL && id == OPT_HELP && next != NULL &&
+        strcmp(next, "all") == 0) {
+        options->help_all = true;
         *took = true;
     }
     if (value == NULL && option_row(id)->kind == VALUE_FLAG)

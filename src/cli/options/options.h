@@ -60,7 +60,11 @@ enum own_option {
     OPT_CODE_NAME,
     OPT_RUN,
     /* How files are read. */
+    OPT_DATA_PRIVATE,
+    OPT_CHUNK_CACHE,
     OPT_CACHE_SIZE,
+    OPT_RAW,
+    OPT_TO,
     OPT_SHA256,
     /* Trouble on purpose. */
     OPT_DEMO,
@@ -108,6 +112,7 @@ struct option_use {
     int id;
     const char *section; /* Heading of --help; NULL: positional. */
     uint32_t commands;   /* enum command_bit. */
+    uint32_t first;      /* Those whose --help has it; `--help all` has all. */
 };
 
 /* What --help of a command says of an option. */
@@ -136,6 +141,7 @@ struct options {
     struct setting own[OPTIONS - RECIPE_OPTIONS];
     /* -w1 5 -w-1 2 gathered as --class-weight 1=5,-1=2. */
     char *class_weight;
+    bool help_all; /* --help all. */
 };
 
 const struct option *option_row(int id);

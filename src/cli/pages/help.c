@@ -91,10 +91,44 @@ static void help_positionals(const struct option_shape *shape)
     }
 }
 
-void help_of(const struct command *command)
+/* Has the command so many options that a few are to be seen first? */
+static bool has_first(uint32_t command)
+{
+    const struct option_use *use = option_uses();
+
+    for (int i = 0; i < OPTIONS; i++)
+        if ((use[i].first & command) != 0)
+            return true;
+    return false;
+}
+
+/* The options that are shown; returns how many are not. */
+static uint32_t help_options(uint32_t command, bool all)
 {
     const struct option_use *use = option_uses();
     const char *section = NULL;
+    uint32_t hidden = 0;
+
+    for (int i = 0; i < OPTIONS; i++, use++) {
+        if ((use->commands & command) == 0 || use->section == NULL)
+            continue;
+        if (!all && (use->first & command) == 0) {
+            hidden++;
+            continue;
+        }
+        if (section != use->section) {
+            section = use->section;
+            (void)printf("\n%s:\n", section);
+        }
+        help_option(use->id, command);
+    }
+    return hidden;
+}
+
+void help_of(const struct command *command, bool all)
+{
+    const uint32_t bit = (uint32_t)command->shape.command;
+    uint32_t hidden;
 
     (void)printf("usage: muster %s [options]%s%s\n\n%s.\n", command->name,
                  command->usage[0] == '\0' ? "" : " ", command->usage,
@@ -104,16 +138,10 @@ void help_of(const struct command *command)
     if (command->shape.positional_count > 0)
         (void)fputc('\n', stdout);
     help_positionals(&command->shape);
-    for (int i = 0; i < OPTIONS; i++, use++) {
-        if ((use->commands & (uint32_t)command->shape.command) == 0 ||
-            use->section == NULL)
-            continue;
-        if (section != use->section) {
-            section = use->section;
-            (void)printf("\n%s:\n", section);
-        }
-        help_option(use->id, (uint32_t)command->shape.command);
-    }
+    hidden = help_options(bit, all || !has_first(bit));
+    if (hidden > 0)
+        (void)printf("\n%u more: muster %s --help all\n", hidden,
+                     command->name);
     (void)printf("\nOptions may also stand in the environment: --token-file as "
                  "MUSTER_TOKEN_FILE.\n\nExample:\n%s",
                  command->example);
@@ -158,6 +186,6 @@ int help_command(struct cli *cli)
     if (command == NULL)
         return say_error(cli, EXIT_USAGE,
                          "no command %.48s; `muster help` lists them", topic);
-    help_of(command);
+    help_of(command, false);
     return EXIT_DONE;
 }

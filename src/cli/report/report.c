@@ -95,7 +95,7 @@ static void show(const struct cli *cli, const json_t *data, const char *path)
 int report_command(struct cli *cli)
 {
     const char *folder = option_text(&cli->options, OPT_RUN);
-    const char *out = option_text(&cli->options, OPT_OUT);
+    const char *out = option_text(&cli->options, OPT_TO);
     char path[PATH_SIZE], latest[RUN_PATH_SIZE];
     struct why why = {0};
     json_t *data;

@@ -8,7 +8,7 @@
  *
  * What is said is said of the model that is saved: its objective over all rows,
  * exactly, even where the code only estimated its steps.  Only where nobody has
- * all rows (--data-private) may it be of the point before.
+ * all rows (--owners) may it be of the point before.
  */
 #ifndef CLI_ENDING_H
 #define CLI_ENDING_H

@@ -33,7 +33,7 @@ enum recipe_option {
     OPT_DATA_SHARED,
     OPT_SHIP,
     OPT_CA,
-    OPT_DATA_PRIVATE,
+    OPT_OWNERS,
     OPT_OWNER_WAIT,
     /* What is learnt. */
     OPT_MODEL,

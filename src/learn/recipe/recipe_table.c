@@ -4,6 +4,7 @@
 #include "learn/recipe/recipe.h"
 
 #include "base/check.h"
+#include "core/star/homes.h"
 
 #define COUNT_MAX   4294967295.0
 #define SEED_MAX    9007199254740992.0 /* 2^53: also exact as a JSON number. */
@@ -147,18 +148,21 @@ static const struct option table[RECIPE_OPTIONS] = {
                 .shown = "those of the system",
                 .help = "--data-shared https://...: certificates (PEM) of the "
                         "authorities that may have signed the server's"},
-    [OPT_DATA_PRIVATE] = {.name = "data-private",
-                          .kind = VALUE_TEXT,
-                          .value = "FILES",
-                          .help = "instead of DATA: wait for so many files "
-                                  "whose rows stay with their owners"},
+    [OPT_OWNERS] = {.name = "owners",
+                    .kind = VALUE_COUNT,
+                    .value = "FILES",
+                    LIMITS(1, HOMES_MAX),
+                    .help = "instead of DATA: wait for so many files whose "
+                            "rows stay with their owners (`muster join "
+                            "--data-private FILE`)",
+                    .traits = TRAIT(OWNERS)},
     [OPT_OWNER_WAIT] =
         {.name = "owner-wait",
          .kind = VALUE_REAL,
          .value = "SECONDS",
          .initial = "600",
          LIMITS(0.1, 1e7),
-         .help = "--data-private: how long a step waits for an owner that is "
+         .help = "--owners: how long a step waits for an owner that is "
                  "away; then the run ends, its state saved"},
     [OPT_MODEL] = {.name = "model",
                    .kind = VALUE_CHOICE,
@@ -265,7 +269,6 @@ static const struct option table[RECIPE_OPTIONS] = {
                       .shown = "0.9",
                       .help = "of --optim momentum"},
     [OPT_STEPS] = {.name = "steps",
-                   .aliases = "passes|epochs",
                    .kind = VALUE_COUNT,
                    .value = "N",
                    LIMITS(1, COUNT_MAX),

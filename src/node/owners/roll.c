@@ -125,7 +125,7 @@ static void turn_away(struct roll *roll, struct owner *owner,
 
 static const char too_many[] =
     "this run has begun, with other files; wait for the next, or raise the "
-    "number that --data-private has there";
+    "number that --owners has there";
 
 static const char other_columns[] =
     "the columns have other names, or another order, than those of the owners "

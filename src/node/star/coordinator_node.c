@@ -278,7 +278,7 @@ static void answer_offer(struct node *node, struct session *session,
              "--data-private to join it";
     else if ((home = parts_find(parts, &msg.offer.part)) == parts->count)
         no = "this run has begun, with other files; wait for the next, or "
-             "raise the number that --data-private has there";
+             "raise the number that --owners has there";
     if (no == NULL) {
         back.kind = ROLL_SCHEMA;
         back.schema = parts_schema(parts, home, true);

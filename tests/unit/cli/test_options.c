@@ -74,7 +74,7 @@ static void test_forms(void **state)
     assert_string_equal(option_text(&options, OPT_DATA), "a.svm");
     assert_string_equal(option_text(&options, OPT_SAVE), "m.txt");
 
-    assert_int_equal(parse("-np 3 --no-sync --epochs 5 -"), ERR_OK);
+    assert_int_equal(parse("-np 3 --no-sync --steps 5 -"), ERR_OK);
     assert_int_equal(option_count(&options, OPT_N), 3);
     assert_false(option_flag(&options, OPT_SYNC));
     assert_int_equal(option_count(&options, OPT_STEPS), 5);
