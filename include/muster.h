@@ -3,7 +3,7 @@
  * loop of your own.
  *
  *     struct muster_recipe *recipe;          all choices of one training
- *     struct muster_data *data;              rows: arrays, or a file
+ *     struct muster_data *data;              rows: arrays, a file, Arrow
  *     struct muster_model *model;
  *
  *     muster_recipe_new(&recipe, why);
@@ -179,6 +179,9 @@ struct muster_vector {
     int64_t step; /* In bytes; 0: one after the other. */
 };
 
+/* The Arrow C stream interface, whose structures are the caller's. */
+struct ArrowArrayStream;
+
 /* Rows.  Arrays of the caller's are read where they lie, each time the rows
  * are used: they stay as they are until muster_data_free. */
 struct muster_data;
@@ -193,6 +196,11 @@ MUSTER_API enum muster_status muster_data_csr(const struct muster_csr *csr,
  * "input", "label", "scale", ... of the recipe say. */
 MUSTER_API enum muster_status
 muster_data_file(const char *path, struct muster_data **data, char *why);
+/* A table by columns, of numbers and of words, which is read to its end here
+ * and released.  The key "label" names the column of labels. */
+MUSTER_API enum muster_status muster_data_arrow(struct ArrowArrayStream *stream,
+                                                struct muster_data **data,
+                                                char *why);
 /* Of arrays: labels, and weights of rows (0 or more); copied.  Classes may be
  * any numbers. */
 MUSTER_API enum muster_status

@@ -75,7 +75,7 @@ HESSVEC = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(C.c_double), C.POINTER(C.c_
 # Each with the buffer for a sentence behind its arguments.
 STATUS = dict(
     muster_recipe_new="p", muster_set="pss", muster_data_dense="pp", muster_data_csr="pp",
-    muster_data_file="sp", muster_data_labels="pp",
+    muster_data_file="sp", muster_data_arrow="pp", muster_data_labels="pp",
     muster_data_weights="pp", muster_fit="ppp", muster_predict="ppepq", muster_save="ps",
     muster_load="sp", muster_write="ppp", muster_read="pzp", muster_about="pp",
     muster_cross_validate="ppup", muster_train="ppp", muster_join="ppss",

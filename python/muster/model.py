@@ -87,7 +87,11 @@ def load(path):
 
 def run(choices, rows, watch=None, log=None):
     """(status, sentence, Model or None)."""
-    if any(choices.get(key) for key in WORKERS) and rows.kind != "arrow":
+    workers = any(choices.get(key) for key in WORKERS)
+    if workers and rows.kind == "arrow":
+        raise ValueError("a table of columns is trained in this process; save it as a file, and "
+                         "name that, to train with workers")
+    if workers:
         status, why, handle, info = _run.fit_apart(choices, rows, watch, log)
     else:
         status, why, handle = _run.fit_here(choices, rows, watch, log)

@@ -1,6 +1,6 @@
 /*
  * data.c - handles of rows: arrays of the caller's, looked at where they lie,
- * or the name of a file.
+ * a table by columns, or the name of a file.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -144,6 +144,39 @@ enum muster_status muster_data_file(const char *path, struct muster_data **data,
     return give(err, made, data, &sentence, why);
 }
 
+static enum err take_stream(struct ArrowArrayStream *stream,
+                            struct muster_data *made, struct why *why)
+{
+    const enum err err =
+        stream == NULL || stream->release == NULL
+            ? why_set(why, ERR_SHAPE, "there is no stream, or it is released")
+            : arrow_read(stream, &made->table, why);
+
+    if (err != ERR_OK)
+        return err;
+    made->rows.arrow = &made->table;
+    made->rows.rows = made->table.rows;
+    made->rows.cols = (uint64_t)made->table.schema.n_children;
+    return ERR_OK;
+}
+
+enum muster_status muster_data_arrow(struct ArrowArrayStream *stream,
+                                     struct muster_data **data, char *why)
+{
+    struct why sentence = {{0}};
+    struct muster_data *made;
+    enum err err = begin(data, &made, &sentence);
+
+    if (err != ERR_OK)
+        return give(err, made, data, &sentence, why);
+    err = take_stream(stream, made, &sentence);
+    if (err == ERR_OK)
+        *data = made;
+    else
+        muster_data_free(made);
+    return status_of_data(err, &sentence, why);
+}
+
 /* One number for each row, as doubles; the old ones go. */
 static enum err take_vector(struct muster_data *data,
                             const struct muster_vector *given, double **out,
@@ -157,10 +190,12 @@ static enum err take_vector(struct muster_data *data,
 
     if (err == ERR_OK)
         err = type_cell(vector.type, &cell, why);
-    if (err == ERR_OK && (data == NULL || data->path != NULL))
-        err =
-            why_set(why, ERR_SHAPE,
-                    "%s are given for arrays; those of a file are in it", what);
+    if (err == ERR_OK &&
+        (data == NULL || data->path != NULL || data->rows.arrow != NULL))
+        err = why_set(
+            why, ERR_SHAPE,
+            "%s are given for arrays; those of a file or table are in it",
+            what);
     if (err == ERR_OK && vector.count != data->rows.rows)
         err = why_set(why, ERR_SHAPE, "%llu %s, but there are %llu rows",
                       (unsigned long long)vector.count, what,
@@ -227,6 +262,7 @@ void muster_data_free(struct muster_data *data)
 {
     if (data == NULL)
         return;
+    arrow_close(&data->table);
     mem_free(data->path);
     mem_free(data->label);
     mem_free(data->weight);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/flag.h"
 #include "base/hash.h"
+#include "data/read/arrow.h"
 #include "data/read/memory.h"
 #include "learn/recipe/recipe.h"
 #include "model/file.h"
@@ -27,6 +28,7 @@ struct muster_data {
     char *path;              /* A file or generator; NULL: `rows`. */
     struct memory_rows rows; /* Label and weight point to the two below. */
     double *label, *weight;
+    struct arrow_table table; /* Which `rows` may point to. */
 };
 
 struct muster_model {

@@ -599,7 +599,7 @@ enum err memory_stage(const struct memory_rows *from, struct pool *pool,
         err = why_set(why, ERR_NOMEM, "out of memory");
     else
         pool->run(pool, stage_block, &s, blocks);
-    for (uint32_t i = 0; err == ERR_OK && i < blocks; i++)
+    for (uint32_t i = 0; err == ERR_OK && s.err != NULL && i < blocks; i++)
         if (s.err[i] != ERR_OK)
             err = why_set(why, s.err[i], "%s", s.why[i].text);
     mem_free(s.err);
@@ -653,7 +653,8 @@ enum err memory_frame(const struct memory_rows *from, bool gaps,
     if (made.column == NULL || made.label == NULL ||
         (from->weight != NULL && made.weight == NULL))
         err = why_set(why, ERR_NOMEM, "out of memory");
-    for (uint32_t i = 0; err == ERR_OK && i < made.rows; i++) {
+    for (uint32_t i = 0; err == ERR_OK && made.label != NULL && i < made.rows;
+         i++) {
         made.label[i] = from->label != NULL ? from->label[i] : nan("");
         if (made.weight != NULL)
             made.weight[i] = from->weight[i];

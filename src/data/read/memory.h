@@ -24,6 +24,8 @@
 #include "data/table/cell.h"
 #include "data/table/frame.h"
 
+struct arrow_table;
+
 struct memory_rows {
     uint64_t rows, cols;
     enum cell cell; /* Of x, or of CSR's values. */
@@ -33,9 +35,10 @@ struct memory_rows {
     enum cell begin_cell; /* CELL_I32 or CELL_I64, as column_cell. */
     const void *column;
     enum cell column_cell;
-    const void *value;    /* NULL: every entry is 1. */
-    const double *label;  /* rows; NULL: there are none. */
-    const double *weight; /* rows, 0 or more; NULL: all 1. */
+    const void *value;               /* NULL: every entry is 1. */
+    const struct arrow_table *arrow; /* A table by columns; else NULL. */
+    const double *label;             /* rows; NULL: there are none. */
+    const double *weight;            /* rows, 0 or more; NULL: all 1. */
 };
 
 /* The data set of dense rows, labels as given.  ERR_UNSUPPORTED without a

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/read/arrow.h"
 #include "data/read/idx.h"
 #include "data/read/npy.h"
 #include "data/read/table_notes.h"
@@ -465,12 +466,45 @@ static enum err stage_array(const struct source_options *options,
     return err;
 }
 
+/* A column is what it was when the encoder was fitted. */
+static enum err check_kinds(const struct encoder *encoder,
+                            const struct frame *frame, struct why *why)
+{
+    for (uint32_t j = 0; encoder != NULL && j < frame->cols; j++)
+        if (encoder->column[j].categorical != frame->column[j].categorical)
+            return why_set(why, ERR_MISMATCH,
+                           "feature %u is %s, and was %s in the training table",
+                           j + 1,
+                           frame->column[j].categorical ? "words" : "numbers",
+                           frame->column[j].categorical ? "numbers" : "words");
+    return ERR_OK;
+}
+
+static enum err stage_arrow(const struct source_options *options,
+                            struct stage *stage, struct why *why)
+{
+    struct csv form = {.wanted = wanted_of(options)};
+    struct frame frame = {0};
+    enum err err = arrow_frame(options->memory->arrow, takes_gaps(options),
+                               options->unlabelled, &form, &frame, why);
+
+    if (err == ERR_OK)
+        err = check_kinds(fitted(options), &frame, why);
+    if (err == ERR_OK)
+        err = encode_frame(options, &frame, stage, why);
+    frame_close(&frame);
+    csv_close(&form);
+    return err;
+}
+
 enum err table_read_memory(const struct source_options *options,
                            struct stage *stage, struct why *why)
 {
     const struct memory_rows *const from = options->memory;
     enum err err;
 
+    if (from->arrow != NULL)
+        return stage_arrow(options, stage, why);
     if (from->x != NULL && !table_packs(options))
         return stage_array(options, stage, why);
     if (fitted(options) == NULL ? table_wants_encoder(options)
