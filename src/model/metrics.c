@@ -318,16 +318,17 @@ static enum err measure_many(struct metrics *metrics,
     return ERR_OK;
 }
 
-static enum err measure_one(struct metrics *metrics, enum loss loss,
-                            enum isa isa, const struct scored_rows *in,
-                            size_t count)
+static enum err measure_one(struct metrics *metrics,
+                            const struct model_ops *model, enum isa isa,
+                            const struct scored_rows *in, size_t count)
 {
-    if (loss == LOSS_SQUARED || loss == LOSS_LOGISTIC) {
-        const double mean = loss_sum(isa, loss, in) / (double)count;
-
-        *(loss == LOSS_SQUARED ? &metrics->mse : &metrics->logloss) = mean;
+    if (model->regression) {
+        metrics->mse = loss_sum(isa, LOSS_SQUARED, in) / (double)count;
+        return ERR_OK;
     }
-    return loss == LOSS_SQUARED ? ERR_OK : measure_ranks(metrics, in, count);
+    if (model->probable)
+        metrics->logloss = loss_sum(isa, LOSS_LOGISTIC, in) / (double)count;
+    return measure_ranks(metrics, in, count);
 }
 
 enum err metrics_of_scores(struct metrics *metrics,
@@ -345,7 +346,7 @@ enum err metrics_of_scores(struct metrics *metrics,
     if (in->outputs > 1)
         err = measure_many(&made, in, count, model->classes);
     else
-        err = measure_one(&made, model->loss, isa, in, count);
+        err = measure_one(&made, model, isa, in, count);
     if (err == ERR_OK)
         *metrics = made;
     return err;

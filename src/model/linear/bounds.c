@@ -260,10 +260,9 @@ static void hessian_exponents(const struct bounds *bounds,
 static double loss_bound(const struct bounds *bounds,
                          const struct problem *problem, double score)
 {
-    const enum loss kind = problem->model->loss;
-    const double root = (kind == LOSS_SQUARED ? bounds->label : 1) + score;
-    const double each =
-        problem->model->bound_score != 0 ? root * root : 2 * score + 32;
+    const struct model_ops *const model = problem->model;
+    const double root = (model->regression ? bounds->label : 1) + score;
+    const double each = model->bound_score != 0 ? root * root : 2 * score + 32;
 
     return (double)problem->data->rows * bounds->weight * each * BOUNDS_SLACK +
            TINY;
