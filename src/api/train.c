@@ -95,7 +95,7 @@ enum muster_status muster_train(struct muster_recipe *recipe,
     if (err == ERR_OK && model == NULL)
         err =
             why_set(&sentence, ERR_SHAPE, "there is nowhere to put the model");
-    if (err != ERR_OK)
+    if (err != ERR_OK || model == NULL)
         return status_end(err, &sentence, why);
     *model = NULL;
     made = mem_new(1, sizeof *made);

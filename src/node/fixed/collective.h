@@ -16,7 +16,8 @@
 struct collective_ops {
     uint32_t (*rank)(void *context);
     uint32_t (*size)(void *context);
-    /* Of all ranks, in all ranks.  No sum leaves 64 bits. */
+    /* Of all ranks, in all ranks; asked where there are several.  No sum leaves
+     * 64 bits. */
     enum err (*sum)(void *context, int64_t *sums, size_t count);
 };
 
