@@ -78,7 +78,7 @@ enum muster_status muster_data_dense(const struct muster_matrix *matrix,
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
 
-    if (err == ERR_OK)
+    if (made != NULL)
         err = take_matrix(matrix, &made->rows, &sentence);
     return give(err, made, data, &sentence, why);
 }
@@ -120,7 +120,7 @@ enum muster_status muster_data_csr(const struct muster_csr *csr,
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
 
-    if (err == ERR_OK)
+    if (made != NULL)
         err = take_csr(csr, &made->rows, &sentence);
     return give(err, made, data, &sentence, why);
 }
@@ -132,14 +132,14 @@ enum muster_status muster_data_file(const char *path, struct muster_data **data,
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
 
-    if (err == ERR_OK && (path == NULL || path[0] == '\0'))
-        err = why_set(&sentence, ERR_SHAPE, "there is no name of a file");
-    if (err == ERR_OK) {
+    if (made != NULL && path != NULL && path[0] != '\0') {
         made->path = mem_new(strlen(path) + 1, 1);
         if (made->path == NULL)
             err = ERR_NOMEM;
         else
             memcpy(made->path, path, strlen(path));
+    } else if (made != NULL) {
+        err = why_set(&sentence, ERR_SHAPE, "there is no name of a file");
     }
     return give(err, made, data, &sentence, why);
 }
@@ -167,7 +167,7 @@ enum muster_status muster_data_arrow(struct ArrowArrayStream *stream,
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
 
-    if (err != ERR_OK)
+    if (made == NULL)
         return give(err, made, data, &sentence, why);
     err = take_stream(stream, made, &sentence);
     if (err == ERR_OK)
@@ -183,19 +183,20 @@ static enum err take_vector(struct muster_data *data,
                             const char *what, struct why *why)
 {
     struct muster_vector vector;
-    enum cell cell;
+    enum cell cell = CELL_F64;
     double *values;
     enum err err = struct_take(given, STRUCT_LEAST(struct muster_vector, step),
                                sizeof vector, &vector, why);
 
-    if (err == ERR_OK)
-        err = type_cell(vector.type, &cell, why);
-    if (err == ERR_OK &&
-        (data == NULL || data->path != NULL || data->rows.arrow != NULL))
-        err = why_set(
+    if (data == NULL || data->path != NULL || data->rows.arrow != NULL)
+        return why_set(
             why, ERR_SHAPE,
             "%s are given for arrays; those of a file or table are in it",
             what);
+    if (err == ERR_OK)
+        err = type_cell(vector.type, &cell, why);
+    if (err == ERR_OK && vector.values == NULL)
+        err = why_set(why, ERR_SHAPE, "%s: there are none", what);
     if (err == ERR_OK && vector.count != data->rows.rows)
         err = why_set(why, ERR_SHAPE, "%llu %s, but there are %llu rows",
                       (unsigned long long)vector.count, what,
@@ -229,7 +230,7 @@ enum muster_status muster_data_labels(struct muster_data *data,
     const enum err err = take_vector(
         data, labels, data == NULL ? NULL : &data->label, "labels", &sentence);
 
-    if (err == ERR_OK)
+    if (err == ERR_OK && data != NULL)
         data->rows.label = data->label;
     return status_end(err, &sentence, why);
 }
@@ -243,12 +244,13 @@ enum muster_status muster_data_weights(struct muster_data *data,
         take_vector(data, weights, data == NULL ? NULL : &data->weight,
                     "weights", &sentence);
 
-    for (uint64_t i = 0; err == ERR_OK && i < data->rows.rows; i++)
+    for (uint64_t i = 0; err == ERR_OK && data != NULL && i < data->rows.rows;
+         i++)
         if (data->weight[i] < 0)
             err = why_set(&sentence, ERR_SHAPE,
                           "weights: that of row %llu is below 0",
                           (unsigned long long)i);
-    if (err == ERR_OK)
+    if (err == ERR_OK && data != NULL)
         data->rows.weight = data->weight;
     return status_end(err, &sentence, why);
 }

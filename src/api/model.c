@@ -38,9 +38,9 @@ enum muster_status muster_about(const struct muster_model *model,
     struct muster_info made;
     enum err err = ERR_OK;
 
-    if (model == NULL)
+    if (model == NULL) {
         err = why_set(&sentence, ERR_SHAPE, "there is no model");
-    if (err == ERR_OK) {
+    } else {
         describe(model, &made);
         err =
             struct_give(info, sizeof info->size, sizeof made, &made, &sentence);

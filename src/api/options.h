@@ -41,6 +41,6 @@ MUST_CHECK enum err wish_code(const struct wish *wish, uint32_t workers,
                               struct code_spec *code, struct why *why);
 MUST_CHECK enum err wish_optim(const struct wish *wish,
                                struct optim_options *optim, struct why *why);
-struct user_function wish_user(const struct wish *wish);
+struct user_function wish_user(const struct wish *o);
 
 #endif /* API_OPTIONS_H */

@@ -14,14 +14,14 @@ static enum err copy_out(struct prediction *made, enum muster_answer answer,
     const uint32_t each = answer == MUSTER_LABELS   ? 1
                           : answer == MUSTER_SCORES ? model->outputs
                                                     : model->classes;
+    const uint64_t wanted = rows * each;
     enum err err = ERR_OK;
 
-    if (count != rows * each)
+    if (count != wanted)
         return why_set(why, ERR_SHAPE,
                        "%llu rows have %llu answers, but there is room for "
                        "%llu",
-                       (unsigned long long)rows,
-                       (unsigned long long)(rows * each),
+                       (unsigned long long)rows, (unsigned long long)wanted,
                        (unsigned long long)count);
     if (answer == MUSTER_PROBABILITIES)
         err = predict_probabilities(made, why);
