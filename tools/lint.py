@@ -113,6 +113,11 @@ def check_banned():
     return call(["tools/check_banned.py"])
 
 
+def check_house():
+    """How the tree stands; what is over its limit is said with its places."""
+    return call(["tools/house.py"])
+
+
 # What a program run by hand leaves in the root is not to be committed.
 ROOT_FILES = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore",
               "ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
@@ -199,6 +204,7 @@ CHECKS = {
     "format": check_format,
     "layers": check_layers,
     "banned": check_banned,
+    "house": check_house,
     "root": check_root,
     "headers": check_headers,
     "cppcheck": check_cppcheck,
