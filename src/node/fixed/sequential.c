@@ -13,7 +13,8 @@
 
 static enum err run_passes(const struct problem *problem, struct pool *pool,
                            const struct optim_options *options,
-                           const struct flag *cancel, double *weights)
+                           const struct flag *cancel,
+                           const struct alone_result *made)
 {
     const struct passes passes = {
         .rate = options->rate,
@@ -27,7 +28,7 @@ static enum err run_passes(const struct problem *problem, struct pool *pool,
     const struct shelf shelf = {.data = problem->data, .isa = problem->isa};
     const struct computation asked = {.what.kind = EVALUATE_LOCAL,
                                       .end = dataset_chunks(problem->data),
-                                      .vector = weights};
+                                      .vector = made->weights};
     uint8_t room[BRIEF_MAX];
     const struct brief brief = brief_sequential(room, &subject, &passes);
     struct evaluator *evaluator = NULL;
@@ -57,7 +58,7 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
         err = evaluate_at(problem, pool, options, made.weights,
                           &made.outcome.objective_first, NULL);
     if (err == ERR_OK)
-        err = run_passes(problem, pool, options, cancel, made.weights);
+        err = run_passes(problem, pool, options, cancel, &made);
     if (err == ERR_CANCELLED)
         (void)why_set(why, err,
                       "stopped; sgd goes row by row and keeps no state: start "
