@@ -34,7 +34,7 @@
  *                       alone, which share them out among themselves
  *   schedule   all      every slot computes everything it holds; one piece is
  *                       a whole span
- *              steal    own part first, cut into STEAL_PIECES pieces; the rest
+ *              steal    own part first, cut into CODE_STEAL_PIECES; the rest
  *                       of the group's pieces only on demand
  *              stream   everything it holds, own part first, each piece sent
  *                       as soon as it is done
@@ -186,7 +186,7 @@ struct code {
     uint32_t plain_count; /* The first so many pieces are ... by tallies. */
     struct piece *pieces;
     uint32_t group_count;
-    struct group *groups; /* once and rep; else none. */
+    struct group *groups; /* Of placements in groups. */
     uint32_t copies;      /* The most holders a span has. */
     uint32_t *arc;        /* cb: slots + 1, where each slot's parts begin. */
     /* Coded answers f_i are kept as `folds` vectors sum_i basis[k][i] f_i;

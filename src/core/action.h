@@ -98,7 +98,7 @@ enum action_kind {
     ACTION_JUDGE,   /* Coordinator: carry out the computation here; its vectors
                        and exponents are to be copied: the round may end. */
     ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT, with
-                       coordinator_hash() if the driver has a thread for it.
+                       trainer_hash() if the driver has a thread for it.
                        Until then the weights do not change. */
 };
 

@@ -119,7 +119,7 @@ struct msg_hello {
     char name[NAME_SIZE];
     uint64_t incarnation;     /* One life of one process: random. */
     uint32_t pid;             /* For the screen's invitation; 0 = unknown. */
-    struct digest arithmetic; /* golden_digest of the variant in use. */
+    struct digest arithmetic; /* arithmetic_digest of the variant in use. */
     bool resident;            /* Holds all data already ... */
     struct digest data;       /* ... of this digest. */
     uint64_t job;             /* It has data and a place in; 0 = none yet. */

@@ -1,5 +1,5 @@
 /*
- * trial.c - cross-validation and grids: many trainings side by side, one thread
+ * folds.c - cross-validation and grids: many trainings side by side, one thread
  * each, judged on rows that they did not see.
  */
 #include "learn/folds.h"

@@ -55,7 +55,7 @@ struct disk_model {
     uint32_t name_count;
     uint32_t crash_after; /* Operations until the process is dead; NEVER. */
     uint32_t error_after; /* Operations until one fails; NEVER. */
-    bool dead;            /* Everything fails until disk_revive. */
+    bool dead;            /* Everything fails until revived. */
     uint64_t operations;
 };
 

@@ -80,7 +80,7 @@ MUST_CHECK enum err oracle_scale(const struct oracle *oracle,
 /* A slopes_function; the same context. */
 double oracle_slopes(void *context, uint32_t soft, double *scores);
 
-/* As coordinator_hash: of the columns, not of their padding. */
+/* As trainer_hash: of the columns, not of their padding. */
 struct digest oracle_hash(const struct oracle *oracle, const double *w);
 
 #endif /* SIM_ORACLE_H */

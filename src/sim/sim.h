@@ -75,7 +75,7 @@ struct sim_fault {
     uint32_t worker; /* Whom; ignored where there is nobody to choose. */
     time_us after_us;
     time_us for_us; /* FREEZE, STALL, PARTITION, BURST; KILL, POWER: away. */
-    uint32_t count; /* DISK_CRASH, DISK_ERROR: operations before it.  LIE: one
+    uint32_t count; /* FAULT_DISK_CRASH, _ERROR: operations before it.  LIE: one
                        answer in so many is one; 0 = all. */
     uint32_t piece; /* LIE: about this one only, counted from 1; 0 = any. */
 };

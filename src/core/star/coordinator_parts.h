@@ -11,7 +11,8 @@
  *   work.c         who was given which piece, and is told so
  *   balance.c      pieces that move: stealing, hedging
  *   answers.c      what comes back, counted once
- *   shipping.c     who is sent which data
+ *   together.c     ... several at once, in one pass over the total
+ *   refusals.c     who says that a piece does not fit its bound
  *   stale.c        staleness: answers to older steps
  *   products.c     rounds on coded data
  *   decode.c       what it comes to
@@ -239,6 +240,12 @@ void answers_row(struct coordinator *c, uint32_t link,
                  const struct msg_row *msg, struct actions *actions);
 void answers_refuse(struct coordinator *c, uint32_t link,
                     const struct msg_refuse *msg, struct actions *actions);
+/* The piece is in, merged from here; the round may be over. */
+void answers_judged(struct coordinator *c, uint32_t id,
+                    struct actions *actions);
+/* Chunks of the piece do not fit, as far as anyone can tell. */
+void answers_no_range(struct coordinator *c, uint32_t id,
+                      struct actions *actions);
 
 /* refusals.c */
 MUST_CHECK enum err refusals_init(struct coordinator *c);
@@ -255,12 +262,6 @@ bool refusals_block(struct coordinator *c);
 /* The round could be ended: strike who refused what is in. */
 void refusals_settle(struct coordinator *c, struct actions *actions);
 void refusals_clear(struct coordinator *c);
-/* The piece is in, merged from here; the round may be over. */
-void answers_judged(struct coordinator *c, uint32_t id,
-                    struct actions *actions);
-/* Chunks of the piece do not fit, as far as anyone can tell. */
-void answers_no_range(struct coordinator *c, uint32_t id,
-                      struct actions *actions);
 
 /* together.c */
 /* Add up the sums of those that will count; bit i of what is returned: number i

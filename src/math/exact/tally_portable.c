@@ -35,8 +35,9 @@ static bool fits(const double *gradient, const int16_t *exponent, uint32_t dims)
     return top_field < TALLY_FIELD && top_scaled < TALLY_TOP;
 }
 
-/* llrint is one instruction and rounds half to even, the mode golden_check
- * insists on; products of 2^53 and more are integers already. */
+/* llrint is one instruction and rounds half to even, the mode that
+ * golden_check_mode insists on; products of 2^53 and more are integers already.
+ */
 static void add(const double *gradient, const int16_t *exponent, int64_t *sum,
                 uint32_t dims)
 {

@@ -48,12 +48,6 @@ enum loss {
  * all products with t exact. */
 #define LOSS_SOFTS 32u
 
-static inline bool loss_is_soft(enum loss kind)
-{
-    return (unsigned)kind >= LOSS_HINGE_SOFT &&
-           (unsigned)kind < LOSS_HINGE_SOFT + LOSS_SOFTS;
-}
-
 /* 1 / t = 2^k. */
 static inline double loss_soft_inverse(enum loss kind)
 {

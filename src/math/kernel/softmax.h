@@ -9,7 +9,7 @@
  *     z_c  = x_i . w_c          m = max z_c       e_c = exp(z_c - m)
  *     s    = e_0 + e_1 + ..     p_c = e_c / s
  *     loss = (m - z_y) + log(s),   log(2^k (1 + f)) =
- *            k LN2_HIGH + (log1p(f) + k LN2_LOW),  0 <= f < 1
+ *            k POLY_LN2_HIGH + (log1p(f) + k POLY_LN2_LOW),  0 <= f < 1
  *     r_c  = p_c - [c = y_i];  each of r and loss + sum_c (z_c - z_c), then
  *            times the row's weight if there are any
  *     GRADIENT  g_cj  sum over rows, one after the other, of x_ij r_ic

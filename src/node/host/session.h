@@ -38,7 +38,7 @@ struct letter;
 
 struct session {
     struct link *link;
-    uint32_t index;       /* The core's link; NO_INDEX: has not said HELLO. */
+    uint32_t index;       /* The core's link; SESSION_NO_INDEX: no HELLO yet. */
     uint32_t berth;       /* On the board; BOARD_NONE: a worker elsewhere. */
     struct token serving; /* For its peers; no name: none yet. */
     struct chunkset to_ship;

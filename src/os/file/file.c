@@ -373,11 +373,6 @@ enum err file_check_private(const char *path, struct why *why)
     return check_at(path, check_private, why);
 }
 
-enum err file_check_plain(const char *path, struct why *why)
-{
-    return check_at(path, check_plain, why);
-}
-
 static enum err read_checked(const char *path, file_check check, size_t max,
                              uint8_t **data, size_t *size, struct why *why)
 {

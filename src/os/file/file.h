@@ -71,7 +71,6 @@ void file_names(const char *folder,
 MUST_CHECK enum err file_read_plain(const char *path, size_t max,
                                     uint8_t **data, size_t *size,
                                     struct why *why);
-MUST_CHECK enum err file_check_plain(const char *path, struct why *why);
 
 /* ERR_DENIED with a sentence unless the file is a plain one, ours and closed
  * to everyone else (S4). */
