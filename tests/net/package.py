@@ -47,7 +47,7 @@ print(LogisticRegression(workers=4).fit(X, Y).hash_ == ONE.hash_)
 import scipy.sparse as sp
 S = np.round(X * 4)
 def h(x, y=Y, **more):
-    return muster.LogisticRegression(**more).fit(x, y).hash_
+    return muster.LogisticRegression(solver="newton", **more).fit(x, y).hash_
 print(len({h(S), h(np.asfortranarray(S)), h(S.astype(np.float32)), h(S.astype(np.int8)),
            h(np.repeat(S, 2, axis=1)[:, ::2]), h(sp.csr_matrix(S)), h(S.tolist()),
            h(S, np.where(Y, "yes", "no")), h(S, Y.astype(bool)), h(S, threads=2),
