@@ -24,7 +24,7 @@ from cluster import (Tap, place_of, child_named, children,  # noqa: E402
 
 ROOT, BUILD = Path(os.environ["ROOT"]), Path(os.environ["BUILD"])
 ENV = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "src"),
-       "PYTHONPATH": str(ROOT / "examples"), "PYTHONDONTWRITEBYTECODE": "1",
+       "PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1",
        "PKG_CONFIG_PATH": str(BUILD / "meson-uninstalled")}
 PYTHON = "/usr/bin/python3"
 

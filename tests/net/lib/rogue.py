@@ -79,10 +79,18 @@ class Keyed:
         self.address = re.search(r"127\.0\.0\.1:\d+", line.decode())[0]
 
     def end(self):
+        # It serves one after the other: once it has hung up on us it has told
+        # of all who knocked before.
+        host, port = self.address.split(":")
+        with socket.create_connection((host, int(port))) as last:
+            last.sendall(b"!")
+            last.shutdown(socket.SHUT_WR)
+            while last.recv(4096):
+                pass
         self.process.kill()
         said = self.process.communicate()[0]
         heard = said[said.find(b"MUSTER"):] if b"MUSTER" in said else b""
-        return said.count(b"ERROR"), heard
+        return said.count(b"ERROR") - 1, heard
 
 
 ROGUES = {
@@ -111,7 +119,7 @@ def roads(token):
 
 def rogue_servers(tap, token):
     certificate()
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "examples"),
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
            "PYTHONDONTWRITEBYTECODE": "1",
            "LD_LIBRARY_PATH": str(Path(os.environ["BUILD"]) / "src")}
     for road, words in roads(token).items():
