@@ -35,6 +35,7 @@
 #include "wire/roll_codec.h"
 
 #define ACTIONS_FIRST     256u
+#define SPARE_MEMORY      (2u << 20)
 #define JOURNALED_MAX     (4 * LEDGER_RECORDS)
 #define FINISH_US         (500 * MS_US)
 #define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
@@ -1030,6 +1031,17 @@ static enum err make_room(struct node *node)
     return err == ERR_OK ? berth_room(node) : err;
 }
 
+/* Whoever knocks is let in only once there is memory for it; if there is none
+ * from the beginning a run would wait for its workers, and they for it. */
+static enum err spare_memory(void)
+{
+    void *spare = mem_new(1, SPARE_MEMORY);
+    const bool enough = spare != NULL;
+
+    mem_free(spare);
+    return enough ? ERR_OK : ERR_NOMEM;
+}
+
 static enum err open_judge(struct node *node)
 {
     const struct coordinator_node_options *options = node->options;
@@ -1120,6 +1132,8 @@ enum err coordinator_node_run(const struct coordinator_node_options *options,
         err = make_room(&node);
     if (err == ERR_OK)
         err = open_loop(&node);
+    if (err == ERR_OK)
+        err = spare_memory();
     if (err == ERR_OK) {
         feed(&node, &start);
         loop_run(node.loop);
