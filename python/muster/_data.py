@@ -101,11 +101,23 @@ class Rows:
         return parts + [a for a in (self.labels, self.weights) if a is not None]
 
 
+def one_each(values, what, kind=None):
+    """An Array of one number for each row, or None."""
+    import numpy as np
+    if values is None:
+        return None
+    values = np.asarray(values, kind)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values.ravel()
+    if values.ndim != 1:
+        raise ValueError(f"{what} are one for each row, not an array of shape {values.shape}")
+    return Array.of(values)
+
+
 def rows_of(x, labels=None, weights=None):
     """Rows of an array, a sparse matrix, a path or a table of columns."""
     import numpy as np
-    labels = labels if labels is None else Array.of(np.asarray(labels))
-    weights = weights if weights is None else Array.of(np.asarray(weights, np.float64))
+    labels, weights = one_each(labels, "labels"), one_each(weights, "weights", np.float64)
     if isinstance(x, (str, os.PathLike)):
         return Rows("file", os.fspath(x), labels, weights)
     if hasattr(x, "tocsr"):

@@ -4,6 +4,7 @@ The model is the same to the bit for any number of threads and workers: its
 name is `hash_`.  Predictions are numpy's products with `coef_`.
 """
 
+import copy
 import hashlib
 import inspect
 import sys
@@ -224,13 +225,29 @@ class Linear:
                              f"expecting {self.n_features_in_} features as input")
         return x
 
+    def fit(self, X, y, sample_weight=None):
+        """Learn.  If that fails or is interrupted the estimator stays as it was:
+        never the classes of one training and the weights of another."""
+        made = copy.copy(self)
+        made._forget()
+        made._learn(X, y, sample_weight)
+        self._forget()
+        vars(self).update({name: vars(made)[name] for name in made._learned()})
+        return self
+
+    def _learned(self):
+        """The names of what a training leaves."""
+        return [name for name in vars(self) if name.endswith("_") and name[0] != "_"]
+
+    def _forget(self):
+        for name in self._learned():
+            delattr(self, name)
+
     def _check_fit(self, x, y, weight):
         names = names_of(x)
         rows = check_rows(x, type(self).__name__)
         if names is not None:
             self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         self.n_features_in_ = rows.shape[1]
         return (rows, check_targets(y, rows.shape[0], type(self).__name__),
                 check_weights(weight, rows.shape[0]))
@@ -281,12 +298,18 @@ class Linear:
         hashes = [model.hash for model in models]
         self.hash_ = hashes[0] if len(hashes) == 1 else \
             hashlib.sha256("".join(hashes).encode()).hexdigest()
-        return self
 
     def _scores(self, x):
         x = self._check_x(x)
         check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}")
         return np.asarray(x @ self.coef_.T) + self.intercept_
+
+    def _check_score(self, x, y, weight):
+        """What is said of the rows, what is true, and their weights: checked as
+        fit does, so that nothing is broadcast."""
+        found = self.predict(x)
+        return (found, check_targets(y, len(found), type(self).__name__),
+                check_weights(weight, len(found)))
 
     def save(self, path):
         """The model as a file of `muster predict`'s and LIBLINEAR's; its classes
@@ -324,7 +347,7 @@ class Classifier(Linear):
         self.workers, self.address, self.token, self.code = workers, address, token, code
         self.recipe, self.verbose, self.callback = recipe, verbose, callback
 
-    def fit(self, X, y, sample_weight=None):
+    def _learn(self, X, y, sample_weight):
         x, y, weight = self._check_fit(X, y, sample_weight)
         if y.dtype.kind == "f" and (y != np.floor(y)).any():
             raise ValueError("Unknown label type: continuous; classes are whole numbers or words")
@@ -337,7 +360,7 @@ class Classifier(Linear):
         weight = self._weigh(code, weight)
         count = len(code) if weight is None else np.count_nonzero(weight)
         l2 = 1 / (2 * self.C * count)
-        return self._keep(self._fit(l2, x, code.astype(np.float64), weight))
+        self._keep(self._fit(l2, x, code.astype(np.float64), weight))
 
     def _weigh(self, code, weight):
         """Weights of classes come on top of those of rows."""
@@ -372,7 +395,8 @@ class Classifier(Linear):
 
     def score(self, X, y, sample_weight=None):
         """The share of rows that are told right."""
-        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+        found, y, weight = self._check_score(X, y, sample_weight)
+        return float(np.average(found == y, weights=weight))
 
 
 class WithProbabilities(Classifier):
@@ -453,7 +477,7 @@ class Ridge(Linear):
         self.token, self.code, self.recipe = token, code, recipe
         self.verbose, self.callback = verbose, callback
 
-    def fit(self, X, y, sample_weight=None):
+    def _learn(self, X, y, sample_weight):
         x, y, weight = self._check_fit(X, y, sample_weight)
         if y.dtype.kind not in "fiub":
             y = y.astype(np.float64)
@@ -462,15 +486,14 @@ class Ridge(Linear):
         count = len(y) if weight is None else np.count_nonzero(weight)
         self._keep([self._train("linear", self.alpha / count, x, y, weight)])
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
-        return self
 
     def predict(self, X):
         return self._scores(X)
 
     def score(self, X, y, sample_weight=None):
         """1 - the mean squared error over the variance of y (R^2)."""
-        y = np.asarray(y, dtype=np.float64)
-        errors = np.average((y - self.predict(X)) ** 2, weights=sample_weight)
-        spread = np.average((y - np.average(y, weights=sample_weight)) ** 2,
-                            weights=sample_weight)
+        found, y, weight = self._check_score(X, y, sample_weight)
+        y = y.astype(np.float64)
+        errors = np.average((y - found) ** 2, weights=weight)
+        spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
         return float(1 - errors / spread) if spread > 0 else float(errors == 0)

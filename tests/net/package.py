@@ -92,6 +92,36 @@ print((model.predict(X) == ONE.predict(X)).all(), model.hash == ONE.hash_,
       np.allclose(model.probabilities(X), ONE.predict_proba(X)))
 print(ONE.hash_ in ONE._repr_html_(), repr(muster.Ridge(alpha=2)) == "Ridge(alpha=2)")
 """,
+    "score takes what fit takes, and nothing is broadcast": """
+warnings.simplefilter("ignore")
+def refused(f, *args):
+    try:
+        f(*args)
+    except ValueError:
+        return True
+for model, y in (ONE, Y), (muster.Ridge().fit(X, X[:, 0] + W), X[:, 0] + W):
+    right = model.score(X, y)
+    print(model.score(X, y.reshape(-1, 1)) == right, model.score(X, [[v] for v in y]) == right,
+          right > 0.8, refused(model.score, X, y[:5]), refused(model.score, X, np.c_[y, y]),
+          refused(model.score, X, np.full(600, np.nan)), refused(model.score, X, y, W[:5]))
+print(refused(muster.fit, X, np.c_[Y, 1 - Y]), refused(muster.fit, X, Y, np.c_[W, W]),
+      muster.fit(X, Y.reshape(-1, 1)).hash == muster.fit(X, Y).hash)
+""",
+    "a fit that fails leaves what was there": """
+model = muster.LogisticRegression().fit(X, Y)
+before, said = dict(vars(model)), model.predict(X)
+def stays(change, *args):
+    model.set_params(**change)
+    try:
+        model.fit(*args)
+    except (ValueError, muster.Stopped):
+        now = {k: v for k, v in vars(model).items() if k.endswith("_")}
+        return all(now[k] is before[k] for k in now) and (model.predict(X) == said).all()
+print(stays({}, X[:, :3], MANY + 9, W[:5]), stays(dict(code="nosuch"), X, MANY + 9),
+      stays(dict(code=None, callback=lambda *_: True), X, Y + 7))
+model.set_params(callback=None).fit(X, Y + 7)
+print(model.classes_.tolist() == [7, 8], not hasattr(model, "loss_curve_"))
+""",
     "unknown keywords and bad values are errors": """
 def refused(kind, f, *args, **more):
     try:
