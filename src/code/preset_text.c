@@ -93,6 +93,15 @@ static enum err read_count(const struct key *key, const char *text,
     char *end;
     const unsigned long value = strtoul(text, &end, 10);
 
+    if (end != text && *end == ':')
+        return why_set(why, ERR_UNKNOWN,
+                       "`%.32s` is no setting of a code; `muster codes NAME` "
+                       "lists them",
+                       end + 1);
+    if (end != text && *end == ',')
+        return why_set(why, ERR_RANGE,
+                       "%s=%.32s: settings are set apart by `:`, not by `,`",
+                       key->name, text);
     if (*text < '0' || *text > '9' || *end != '\0' || value < key->min ||
         value > key->max)
         return why_set(why, ERR_RANGE,

@@ -169,6 +169,13 @@ static bool is_folder(const char *word)
            file_exists(path);
 }
 
+/* Is it a flag?  `-` is standard input and -5 is a bad value, not a flag. */
+static bool is_flag(const char *word)
+{
+    return word[0] == '-' && (isalpha((unsigned char)word[1]) ||
+                              (word[1] == '-' && word[2] != '\0'));
+}
+
 /* One flag: `word` without its dashes, `next` the word after it or NULL.
  * *took says whether that one was used up as the value. */
 static enum err take_flag(struct options *options, const char *word,
@@ -212,7 +219,7 @@ static enum err take_flag(struct options *options, const char *word,
         value = *took ? next : "";
     }
     if (value == NULL) {
-        if (next == NULL)
+        if (next == NULL || is_flag(next))
             return why_set(why, ERR_RANGE, "--%s: a value is missing: %s",
                            option_row(id)->name, option_row(id)->value);
         value = next;
@@ -243,13 +250,6 @@ static enum err take_positional(struct options *options, uint32_t index,
         return why_set(why, err, "%.64s: expected one of: %s; see --help", word,
                        option_choices(option_row(id), list));
     return err;
-}
-
-/* Is it a flag?  `-` is standard input and -5 is a bad value, not a flag. */
-static bool is_flag(const char *word)
-{
-    return word[0] == '-' && (isalpha((unsigned char)word[1]) ||
-                              (word[1] == '-' && word[2] != '\0'));
 }
 
 /* LIBLINEAR's -w1 and -w-1: the label is part of the flag. */

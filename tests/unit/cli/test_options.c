@@ -221,6 +221,7 @@ static void test_precedence(void **state)
                "number from 1 to 4294967295");
     assert_int_equal(unsetenv("MUSTER_STEPS"), 0);
     assert_int_equal(unsetenv("MUSTER_SEED"), 0);
+    assert_int_equal(remove("options.conf"), 0);
 }
 
 static void test_bad_file(void **state)
@@ -229,6 +230,7 @@ static void test_bad_file(void **state)
     write_file("bad.conf", "steps 5\n\nstpes 6\n");
     refuse("--config bad.conf",
            "bad.conf: line 3: no option --stpes; did you mean --steps?");
+    assert_int_equal(remove("bad.conf"), 0);
     assert_int_equal(parse("--config nowhere.conf"), ERR_NOTFOUND);
 }
 
