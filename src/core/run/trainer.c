@@ -152,18 +152,18 @@ static enum trainer_next heed(struct trainer *t, enum scale_verdict verdict)
 /* A step is as exact as the least exact of its rounds. */
 void trainer_note(struct trainer *trainer, const struct total *total)
 {
-    struct total *step = &trainer->step;
+    struct total *so_far = &trainer->so_far;
 
-    if (total->exactness > step->exactness)
-        step->exactness = total->exactness;
-    if (total->residual > step->residual)
-        step->residual = total->residual;
-    step->attempts += total->attempts;
-    step->answered = total->answered;
-    step->chunks = total->chunks;
-    step->rescale = total->rescale;
-    step->age_sum = total->age_sum;
-    step->age_max = total->age_max;
+    if (total->exactness > so_far->exactness)
+        so_far->exactness = total->exactness;
+    if (total->residual > so_far->residual)
+        so_far->residual = total->residual;
+    so_far->attempts += total->attempts;
+    so_far->answered = total->answered;
+    so_far->chunks = total->chunks;
+    so_far->rescale = total->rescale;
+    so_far->age_sum = total->age_sum;
+    so_far->age_max = total->age_max;
 }
 
 enum trainer_next trainer_feed(struct trainer *trainer,
@@ -190,12 +190,12 @@ enum trainer_next trainer_refuse(struct trainer *trainer)
                 scale_refused(trainer->options.scale, trainer->what.kind));
 }
 
-struct total trainer_step(struct trainer *trainer)
+struct total trainer_step_total(struct trainer *trainer)
 {
-    const struct total step = trainer->step;
+    const struct total total = trainer->so_far;
 
-    trainer->step = (struct total){0};
-    return step;
+    trainer->so_far = (struct total){0};
+    return total;
 }
 
 /* --- the model ------------------------------------------------------------ */
@@ -209,8 +209,8 @@ struct digest trainer_hash(const struct trainer *trainer)
 {
     const struct trainer_options *o = &trainer->options;
 
-    return hash_vectors(trainer_weights(trainer), o->outputs,
-                        o->dims / o->outputs, o->cols);
+    return hash_vectors(trainer_weights(trainer), o->vectors,
+                        o->dims / o->vectors, o->length);
 }
 
 /* Once for each step: a receipt and a checkpoint both want it. */
@@ -224,7 +224,17 @@ static struct digest hash_of_step(struct trainer *t)
 
 /* --- with a ledger -------------------------------------------------------- */
 
-void trainer_receipt(struct trainer *trainer, struct actions *actions)
+void trainer_start(struct trainer *trainer, time_us now)
+{
+    ledger_start(&trainer->ledger, now);
+}
+
+void trainer_turn(struct trainer *trainer)
+{
+    ledger_turn(&trainer->ledger);
+}
+
+void trainer_write_receipt(struct trainer *trainer, struct actions *actions)
 {
     struct digest weights;
 
@@ -238,13 +248,13 @@ void trainer_receipt(struct trainer *trainer, struct actions *actions)
 void trainer_journal(struct trainer *trainer, const struct record *record,
                      bool sync, struct actions *actions)
 {
-    trainer_receipt(trainer, actions);
+    trainer_write_receipt(trainer, actions);
     ledger_append(&trainer->ledger, record, sync, actions);
 }
 
-enum trainer_receipt trainer_commit(struct trainer *trainer,
-                                    struct record *receipt, bool sync,
-                                    bool late, struct actions *actions)
+enum receipt_fate trainer_commit(struct trainer *trainer,
+                                 struct record *receipt, bool sync, bool late,
+                                 struct actions *actions)
 {
     struct ledger *ledger = &trainer->ledger;
 
@@ -266,7 +276,7 @@ void trainer_settle(struct trainer *trainer, bool under_way,
     if (under_way)
         ledger_ask_hash(&trainer->ledger, actions);
     else
-        trainer_receipt(trainer, actions);
+        trainer_write_receipt(trainer, actions);
 }
 
 void trainer_hashed(struct trainer *trainer, const struct digest *digest,
@@ -275,7 +285,17 @@ void trainer_hashed(struct trainer *trainer, const struct digest *digest,
     ledger_hashed(&trainer->ledger);
     if (trainer->ledger.receipt_due && digest != NULL)
         ledger_receipt(&trainer->ledger, digest, actions);
-    trainer_receipt(trainer, actions);
+    trainer_write_receipt(trainer, actions);
+}
+
+void trainer_sync(struct trainer *trainer, struct actions *actions)
+{
+    ledger_sync(&trainer->ledger, actions);
+}
+
+bool trainer_journaled(struct trainer *trainer, enum err err)
+{
+    return ledger_journaled(&trainer->ledger, err);
 }
 
 bool trainer_checkpoint_due(const struct trainer *trainer, time_us now)
@@ -294,6 +314,11 @@ void trainer_checkpoint(struct trainer *trainer, const struct checkpoint *head,
     optim_save(&trainer->optim, &state);
     scale_save(trainer->options.scale, &state);
     ledger_checkpoint(&trainer->ledger, &checkpoint, &state, now, actions);
+}
+
+void trainer_checkpointed(struct trainer *trainer, uint32_t step, enum err err)
+{
+    ledger_checkpointed(&trainer->ledger, step, err);
 }
 
 void trainer_check(const struct trainer *trainer)

@@ -3,15 +3,19 @@
  * ledger.
  *
  * optim.h's reverse communication, one level up.  The trainer says what to
- * evaluate and on which scale; whoever drives it (core/star with its members,
- * node/fixed alone or with ranks) brings the sums, or the word that a chunk
- * does not fit, and is told what comes next:
+ * evaluate and on which scale; whoever drives it brings the sums, or the word
+ * that a chunk does not fit, and is told what comes next:
  *
  *     trainer_ask --ASKS--> evaluate --> trainer_feed   --> AGAIN, MORE: ask
- *                              |                            STEPPED: receipt
+ *                              |                            STEPPED: commit
  *                              +-------> trainer_refuse     DONE, ...: over
  *
- * Only core/run/trainer.c assigns the fields; others may read them.
+ * There are two who drive it: core/star/coordinator.h, with a ledger, asks its
+ * workers; node/fixed/lockstep.h, without one, evaluates by itself or as one
+ * rank of a collective, and asks again instead of committing.
+ *
+ * Only core/run/trainer.c assigns the fields or changes the ledger; others may
+ * read both.
  */
 #ifndef CORE_RUN_TRAINER_H
 #define CORE_RUN_TRAINER_H
@@ -29,11 +33,11 @@
 struct trainer_options {
     struct optim_options optim;
     struct scale *scale; /* Borrowed; this run's alone, begun by init. */
-    uint32_t dims;       /* Weights: `outputs` vectors, of which `cols` ... */
-    uint32_t outputs;    /* ... weights are hashed, the rest is padding. */
-    uint32_t cols;
+    uint32_t dims;       /* Weights: so many vectors, of each of which ... */
+    uint32_t vectors;    /* ... `length` are hashed, the rest is padding. */
+    uint32_t length;
     uint32_t sums_min; /* Sums may be longer than the optimiser's. */
-    bool kept;         /* There is a ledger: */
+    bool kept;         /* There is a ledger; the star has one: */
     struct ledger_options ledger;
 };
 
@@ -70,7 +74,7 @@ struct trainer {
     struct evaluation what; /* Asked; the optimiser's vectors. */
     int16_t *exponent;
     uint32_t sum_dims;    /* Of the longest sums. */
-    struct total step;    /* The step's rounds so far. */
+    struct total so_far;  /* Of the step at hand: its rounds. */
     struct digest hashed; /* Of the weights after step ... */
     uint32_t hashed_step; /* ... this; 0: none yet. */
     struct ledger ledger;
@@ -99,8 +103,8 @@ enum trainer_next trainer_feed(struct trainer *trainer,
 enum trainer_next trainer_refuse(struct trainer *trainer);
 /* A round that is only a part of what was asked: noted for the receipt. */
 void trainer_note(struct trainer *trainer, const struct total *total);
-/* What the step came to; asked once, when it is over. */
-struct total trainer_step(struct trainer *trainer);
+/* What the step came to; taken once, when it is over. */
+struct total trainer_step_total(struct trainer *trainer);
 
 bool trainer_done(const struct trainer *trainer);
 /* Between two steps? */
@@ -114,7 +118,12 @@ struct digest trainer_hash(const struct trainer *trainer);
 
 /* --- with a ledger -------------------------------------------------------- */
 
-enum trainer_receipt {
+/* The run begins, now. */
+void trainer_start(struct trainer *trainer, time_us now);
+/* An event has come: what was written for the last one is with the driver. */
+void trainer_turn(struct trainer *trainer);
+
+enum receipt_fate {
     RECEIPT_WRITTEN,    /* Go on. */
     RECEIPT_WAITS,      /* ... when JOURNALED comes. */
     RECEIPT_PUT_OFF,    /* Go on, then trainer_settle. */
@@ -123,9 +132,9 @@ enum trainer_receipt {
 
 /* The step is over: its receipt, but the hash.  `sync`: durable before anyone
  * hears of it; `late`: it may wait for the next round. */
-enum trainer_receipt trainer_commit(struct trainer *trainer,
-                                    struct record *receipt, bool sync,
-                                    bool late, struct actions *actions);
+enum receipt_fate trainer_commit(struct trainer *trainer,
+                                 struct record *receipt, bool sync, bool late,
+                                 struct actions *actions);
 /* Is the next round under way?  Then a thread may hash, else it is done now. */
 void trainer_settle(struct trainer *trainer, bool under_way,
                     struct actions *actions);
@@ -134,14 +143,20 @@ void trainer_hashed(struct trainer *trainer, const struct digest *digest,
                     struct actions *actions);
 /* The receipt that was put off, if there is one: now, hash and all, because
  * something else is about to be journaled, or the run ends. */
-void trainer_receipt(struct trainer *trainer, struct actions *actions);
+void trainer_write_receipt(struct trainer *trainer, struct actions *actions);
 /* Any other record. */
 void trainer_journal(struct trainer *trainer, const struct record *record,
                      bool sync, struct actions *actions);
+/* Make durable what was journaled. */
+void trainer_sync(struct trainer *trainer, struct actions *actions);
+/* JOURNALED.  True: the disk has failed just now. */
+bool trainer_journaled(struct trainer *trainer, enum err err);
 bool trainer_checkpoint_due(const struct trainer *trainer, time_us now);
 /* `head` says whose: job, config and view. */
 void trainer_checkpoint(struct trainer *trainer, const struct checkpoint *head,
                         time_us now, struct actions *actions);
+/* CHECKPOINTED. */
+void trainer_checkpointed(struct trainer *trainer, uint32_t step, enum err err);
 void trainer_check(const struct trainer *trainer);
 
 #endif /* CORE_RUN_TRAINER_H */

@@ -52,10 +52,10 @@ static void stale(struct coordinator *c, uint32_t link,
 /* Add the sums whatever the sets say: what the planted bugs do. */
 static void add_blindly(struct coordinator *c)
 {
-    for (uint32_t j = 0; j < c->total.dims; j++)
-        c->total.sum[j] =
-            (int64_t)((uint64_t)c->total.sum[j] + (uint64_t)c->arrived.sum[j]);
-    c->total.loss += c->arrived.loss;
+    for (uint32_t j = 0; j < c->tally.dims; j++)
+        c->tally.sum[j] =
+            (int64_t)((uint64_t)c->tally.sum[j] + (uint64_t)c->arrived.sum[j]);
+    c->tally.loss += c->arrived.loss;
 }
 
 static bool planted_double(const struct coordinator *c, uint32_t id,
@@ -109,7 +109,7 @@ static bool counts_at_once(const struct coordinator *c,
                            const struct msg_tally *msg)
 {
     return c->ballots == NULL && !c->pieces[msg->piece].in &&
-           chunkset_misses_range(&c->total.chunks, msg->first, msg->end) &&
+           chunkset_misses_range(&c->tally.chunks, msg->first, msg->end) &&
            !BUG(BUG_SKIP_FINITE);
 }
 
@@ -124,10 +124,10 @@ static bool lay_out(struct coordinator *c, const struct msg_tally *msg)
         return true;
     if (msg->sum == NULL)
         return c->absorbed
-                   ? tally_absorb_packed(&c->total, &c->arrived, &msg->packed)
+                   ? tally_absorb_packed(&c->tally, &c->arrived, &msg->packed)
                    : tally_take_packed(&c->arrived, &msg->packed);
     if (c->absorbed)
-        return tally_absorb(&c->total, &c->arrived, msg->sum);
+        return tally_absorb(&c->tally, &c->arrived, msg->sum);
     return tally_take(&c->arrived, msg->sum);
 }
 
@@ -146,7 +146,7 @@ static void merge(struct coordinator *c, uint32_t link,
     const uint32_t id = msg->piece;
 
     if (!c->absorbed &&
-        (c->pieces[id].in || tally_merge(&c->total, &c->arrived) != ERR_OK)) {
+        (c->pieces[id].in || tally_merge(&c->tally, &c->arrived) != ERR_OK)) {
         if (planted_double(c, id, link)) {
             add_blindly(c);
             trace_merged(c, link, &msg->key, id, msg->compute_us, actions);
@@ -207,7 +207,7 @@ static void credit_votes(struct coordinator *c, uint32_t id)
 static bool tally_shape_ok(const struct coordinator *c,
                            const struct msg_tally *msg)
 {
-    return msg->dims == c->total.dims && msg->piece < c->code.plain_count &&
+    return msg->dims == c->tally.dims && msg->piece < c->code.plain_count &&
            msg->first == c->code.pieces[msg->piece].first &&
            msg->end == c->code.pieces[msg->piece].end;
 }
@@ -319,7 +319,7 @@ static void find_answerers(struct coordinator *c, uint32_t relay,
 /* Lay it out as one tally; false if it is none of this round's. */
 static bool lay_out_sum(struct coordinator *c, const struct msg_sum *msg)
 {
-    if (msg->dims != c->total.dims ||
+    if (msg->dims != c->tally.dims ||
         c->ballots != NULL) /* It was told not to merge what is compared. */
         return false;
     tally_blank(&c->arrived);
@@ -361,7 +361,7 @@ static bool merge_sum(struct coordinator *c, uint32_t relay,
     uint32_t count = 0;
     struct trace *trace;
 
-    if (tally_merge(&c->total, &c->arrived) != ERR_OK) {
+    if (tally_merge(&c->tally, &c->arrived) != ERR_OK) {
         c->stats.duplicates++;
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, relay);
         return false;

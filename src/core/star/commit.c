@@ -30,7 +30,7 @@ static void ask_checkpoint(struct coordinator *c, struct actions *actions)
 void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions)
 {
-    ledger_checkpointed(&c->trainer.ledger, step, err);
+    trainer_checkpointed(&c->trainer, step, err);
     if (err == ERR_OK) {
         coordinator_trace(c, actions, TRACE_CHECKPOINT, LINK_NONE)->key.step =
             step;
@@ -138,11 +138,11 @@ static void fail_diverged(struct coordinator *c, struct actions *actions)
  * no step makes it smaller. */
 static void end_without_update(struct coordinator *c, struct actions *actions)
 {
-    trainer_receipt(&c->trainer, actions);
+    trainer_write_receipt(&c->trainer, actions);
     if (c->trainer.ledger.broken)
         commit_advance(c, actions);
     else
-        ledger_sync(&c->trainer.ledger, actions);
+        trainer_sync(&c->trainer, actions);
 }
 
 void commit_hashed(struct coordinator *c, const struct digest *digest,
@@ -175,7 +175,7 @@ static void fail_contradicted(struct coordinator *c, struct actions *actions)
 /* The model has been updated: write the receipt, go on. */
 static void end_step(struct coordinator *c, struct actions *actions)
 {
-    const struct total out = trainer_step(&c->trainer);
+    const struct total out = trainer_step_total(&c->trainer);
     struct record record = receipt(c, &out);
     const bool sync =
         c->trainer.ledger.options.sync || c->stopping ||
@@ -269,7 +269,7 @@ bool commit_refused(struct coordinator *c, struct actions *actions)
 static bool finite(const struct coordinator *c, const struct total *out)
 {
     return isfinite(out->loss) && (out->exactness == EXACT_BITWISE ||
-                                   vec_finite(c->gradient, c->total.dims));
+                                   vec_finite(c->gradient, c->tally.dims));
 }
 
 void commit_round(struct coordinator *c, struct actions *actions)
@@ -350,7 +350,7 @@ static void journal_failed(struct coordinator *c, enum err err,
 void commit_journaled(struct coordinator *c, enum err err,
                       struct actions *actions)
 {
-    if (ledger_journaled(&c->trainer.ledger, err))
+    if (trainer_journaled(&c->trainer, err))
         journal_failed(c, err, actions);
     if (ledger_waits(&c->trainer.ledger))
         return;
@@ -429,7 +429,7 @@ static void fail_saved(struct coordinator *c, struct actions *actions)
 static void save_last(struct coordinator *c, struct actions *actions)
 {
     if (c->trainer.ledger.loose) /* Told to stop after the last step ended. */
-        ledger_sync(&c->trainer.ledger, actions);
+        trainer_sync(&c->trainer, actions);
     else
         ask_checkpoint(c, actions);
 }

@@ -66,7 +66,7 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
     if (c->phase == COORDINATOR_FAILED)
         return;
     if (err != ERR_STALE) /* INV-6 */
-        trainer_receipt(&c->trainer, actions);
+        trainer_write_receipt(&c->trainer, actions);
     va_start(args, format);
     (void)vsnprintf(c->reason, sizeof c->reason, format, args);
     va_end(args);
@@ -128,7 +128,7 @@ static enum err make_members(struct coordinator *c)
 static enum err make_vectors(struct coordinator *c)
 {
     const struct job *job = &c->options.job;
-    enum err err = tally_init(&c->total, job->sum_dims, job->chunks);
+    enum err err = tally_init(&c->tally, job->sum_dims, job->chunks);
 
     if (err == ERR_OK)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
@@ -194,8 +194,8 @@ static enum err make_trainer(struct coordinator *c)
         .optim = o->optim,
         .scale = o->scale,
         .dims = o->job.dims,
-        .outputs = o->vectors,
-        .cols = o->length,
+        .vectors = o->vectors,
+        .length = o->length,
         .sums_min = products ? block_pad(o->job.rows) : 0,
         .kept = true,
         .ledger = o->ledger};
@@ -281,7 +281,7 @@ void coordinator_close(struct coordinator *coordinator)
     code_close(&c->code);
     adapt_close(&c->recoding.adapt);
     trainer_close(&c->trainer);
-    tally_close(&c->total);
+    tally_close(&c->tally);
     tally_close(&c->arrived);
     mem_free(c->members);
     mem_free(c->present);
@@ -320,7 +320,7 @@ static void on_start(struct coordinator *c, struct actions *actions)
         .weights = c->options.config,
     };
 
-    ledger_start(&c->trainer.ledger, c->now);
+    trainer_start(&c->trainer, c->now);
     c->gather_until = c->now + c->options.gather_us;
     memcpy(record.code, c->options.code.name, sizeof record.code);
     if (c->trainer.ledger.rollback) {
@@ -599,7 +599,7 @@ void coordinator_step(struct coordinator *coordinator,
     c->now = event->now;
     c->backlog = event->backlog > 0;
     c->items.used = 0;
-    ledger_turn(&c->trainer.ledger);
+    trainer_turn(&c->trainer);
     free_retired(c);
     dispatch(c, event, actions);
     commit_abandon(c, actions);

@@ -360,9 +360,9 @@ struct coordinator {
     uint64_t assignments;    /* ROUNDs, TASKs and WORKs sent. */
     struct evaluation what;  /* Asked in this round; the trainer's, or (codes of
                                 data) half of it. */
-    struct tally total;      /* Merged so far. */
+    struct tally tally;      /* Of the round: merged so far. */
     struct tally arrived;    /* One message ... */
-    bool absorbed;           /* ... that is in `total` already, ... */
+    bool absorbed;           /* ... that is in `tally` already, ... */
     bool ahead;              /* ... and was before it was looked at: it is one
                                 of several (together.c). */
     uint32_t row_dims;       /* Of a coded answer in this round. */

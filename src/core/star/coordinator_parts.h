@@ -11,7 +11,7 @@
  *   work.c         who was given which piece, and is told so
  *   balance.c      pieces that move: stealing, hedging
  *   answers.c      what comes back, counted once
- *   together.c     ... several at once, in one pass over the total
+ *   together.c     ... several at once, in one pass over the tally
  *   refusals.c     who says that a piece does not fit its bound
  *   stale.c        staleness: answers to older steps
  *   products.c     rounds on coded data
@@ -265,7 +265,7 @@ void refusals_clear(struct coordinator *c);
 
 /* together.c */
 /* Add up the sums of those that will count; bit i of what is returned: number i
- * is in `total`, and is to be told as such. */
+ * is in `tally`, and is to be told as such. */
 uint64_t together_add(struct coordinator *c, const struct arrival *arrivals,
                       uint32_t count);
 

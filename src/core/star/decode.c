@@ -11,11 +11,11 @@ static uint64_t rows_in(const struct coordinator *c)
 {
     const struct job *job = &c->options.job;
     const uint32_t last = job->chunks - 1;
-    uint64_t rows = (uint64_t)c->total.chunks.members * job->chunk_rows;
+    uint64_t rows = (uint64_t)c->tally.chunks.members * job->chunk_rows;
 
     if (homes_on(c))
-        return homes_rows(c, &c->total.chunks);
-    if (chunkset_has(&c->total.chunks, last))
+        return homes_rows(c, &c->tally.chunks);
+    if (chunkset_has(&c->tally.chunks, last))
         rows -= (uint64_t)job->chunks * job->chunk_rows - job->rows;
     return rows;
 }
@@ -23,19 +23,19 @@ static uint64_t rows_in(const struct coordinator *c)
 /* TALLY-5: rescaled once, in fp64, after the merge. */
 static void decode_tally(struct coordinator *c, struct total *out)
 {
-    out->chunks = c->total.chunks.members;
+    out->chunks = c->tally.chunks.members;
     out->answered = c->slots_in;
     out->rescale = code_rescale(&c->code, rows_in(c), c->options.job.rows);
     /* An unbiased estimate is one even when all is in. */
-    out->exactness = chunkset_full(&c->total.chunks) && out->rescale == 1
+    out->exactness = chunkset_full(&c->tally.chunks) && out->rescale == 1
                          ? EXACT_BITWISE
                          : EXACT_APPROX;
-    tally_fill(&c->total);
-    out->in_bound = tally_gradient(&c->total, c->trainer.exponent, c->gradient);
-    out->loss = tally_loss_value(&c->total, c->trainer.exponent);
+    tally_fill(&c->tally);
+    out->in_bound = tally_gradient(&c->tally, c->trainer.exponent, c->gradient);
+    out->loss = tally_loss_value(&c->tally, c->trainer.exponent);
     if (out->exactness == EXACT_BITWISE)
         return;
-    for (uint32_t j = 0; j < c->total.dims; j++)
+    for (uint32_t j = 0; j < c->tally.dims; j++)
         c->gradient[j] *= out->rescale;
     out->loss *= out->rescale;
 }
@@ -43,7 +43,7 @@ static void decode_tally(struct coordinator *c, struct total *out)
 static void add_rows(struct coordinator *c, const double *weight,
                      uint32_t count, const bool *in)
 {
-    const size_t width = (size_t)c->total.dims + 1;
+    const size_t width = (size_t)c->tally.dims + 1;
 
     for (uint32_t i = 0; i < count; i++) {
         const double *row = c->rows + i * width;
@@ -87,23 +87,23 @@ static void decode_mean(struct coordinator *c, struct total *out)
     out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         c->decode[slot] = (double)rows_of(c, slot) / (double)rows;
-    memset(c->gradient, 0, ((size_t)c->total.dims + 1) * sizeof *c->gradient);
+    memset(c->gradient, 0, ((size_t)c->tally.dims + 1) * sizeof *c->gradient);
     add_rows(c, c->decode, c->code.slots, c->slot_in);
-    out->loss = c->gradient[c->total.dims];
+    out->loss = c->gradient[c->tally.dims];
 }
 
 /* What came as tallies, then the coded answers by their weights. */
 static enum err decode_rows(struct coordinator *c, struct total *out)
 {
     const struct code *code = &c->code;
-    const uint32_t dims = c->total.dims;
+    const uint32_t dims = c->tally.dims;
     enum err err = code_decode(code, c->slot_in, c->decode, &out->residual);
 
     if (err != ERR_OK)
         return err;
-    tally_fill(&c->total);
-    out->in_bound = tally_gradient(&c->total, c->trainer.exponent, c->gradient);
-    c->gradient[dims] = tally_loss_value(&c->total, c->trainer.exponent);
+    tally_fill(&c->tally);
+    out->in_bound = tally_gradient(&c->tally, c->trainer.exponent, c->gradient);
+    c->gradient[dims] = tally_loss_value(&c->tally, c->trainer.exponent);
     if (code->folds > 0)
         add_rows(c, code_folds(code), code->folds, NULL);
     else
@@ -123,7 +123,7 @@ static enum err decode_rows(struct coordinator *c, struct total *out)
  * order of the slots. */
 static void decode_stale(struct coordinator *c, struct total *out)
 {
-    const uint32_t dims = c->total.dims;
+    const uint32_t dims = c->tally.dims;
     uint64_t rows = 0;
 
     out->chunks = code_covered(&c->code, c->piece_in, c->slot_in);

@@ -167,7 +167,7 @@ static bool is_missed(struct coordinator *c, uint32_t home)
     if (c->phase == COORDINATOR_GATHERING)
         return true;
     return c->phase == COORDINATOR_ROUND &&
-           !chunkset_has_range(&c->total.chunks, at->first, at->end) &&
+           !chunkset_has_range(&c->tally.chunks, at->first, at->end) &&
            !view_feasible(c);
 }
 

@@ -117,7 +117,7 @@ static void clear_round(struct coordinator *c)
         c->pieces[id].in = false;
     memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
-    tally_blank(&c->total);
+    tally_blank(&c->tally);
     clear_rows(c);
     c->late = false;
     c->doubtful = false;
@@ -184,10 +184,10 @@ void round_open(struct coordinator *c, struct actions *actions)
         return;
     }
     c->what = c->trainer.what;
-    c->total.dims = evaluation_dims(c->what.kind, c->options.job.dims);
-    c->arrived.dims = c->total.dims;
-    c->row_dims = c->total.dims;
-    CHECK(c->total.dims <= c->options.job.sum_dims);
+    c->tally.dims = evaluation_dims(c->what.kind, c->options.job.dims);
+    c->arrived.dims = c->tally.dims;
+    c->row_dims = c->tally.dims;
+    CHECK(c->tally.dims <= c->options.job.sum_dims);
     if (product_on(c))
         product_open(c);
     new_key(c);

@@ -1,16 +1,16 @@
 /*
  * together.c - answers that came one after the other, added up in one pass.
  *
- * One by one, each answer reads and writes the whole total.  Where a round
+ * One by one, each answer reads and writes the whole tally.  Where a round
  * needs all of them nothing is lost by waiting for the next, and what has come
- * is added up block by block while the total's block is in the first cache.
+ * is added up block by block while the tally's block is in the first cache.
  * Only that is done ahead: the machine is then told of each answer in its turn,
  * with its own time.
  *
- * INV-1 needs that what is in the total is counted.  An answer picked here is,
+ * INV-1 needs that what is in the tally is counted.  An answer picked here is,
  * if its round is still open when its turn comes: its piece cannot come in
  * before, nor the round end without it, and only its own poison could send its
- * worker home.  If the round is over, so is its total.
+ * worker home.  If the round is over, so is its tally.
  */
 #include <assert.h>
 
@@ -83,7 +83,7 @@ uint64_t together_add(struct coordinator *c, const struct arrival *arrivals,
     }
     if (picked < 2)
         return 0; /* One alone is judged and added as ever. */
-    tally_absorb_many(&c->total, &c->arrived, claims, picked);
+    tally_absorb_many(&c->tally, &c->arrived, claims, picked);
     for (uint32_t i = 0; i < picked; i++) {
         if (claims[i].good)
             added |= UINT64_C(1) << of[i];

@@ -126,7 +126,7 @@ static void judge_next(struct coordinator *c, struct actions *actions)
     c->judge.busy = true;
     c->judge.piece = id;
     c->judge.key = c->key;
-    c->judge.tally.dims = c->total.dims;
+    c->judge.tally.dims = c->tally.dims;
     tally_clear(&c->judge.tally);
     c->stats.judged++;
     actions_add(actions, ACTION_JUDGE)->computation = (struct computation){
@@ -199,7 +199,7 @@ void verify_judged(struct coordinator *c, enum err err, struct actions *actions)
     /* Before the merge, which may end the round: the next view should do
      * without them. */
     strike_liars(c, &said, &truth, actions);
-    CHECK(tally_merge(&c->total, &c->judge.tally) == ERR_OK);
+    CHECK(tally_merge(&c->tally, &c->judge.tally) == ERR_OK);
     answers_judged(c, id, actions);
     judge_next(c, actions);
     balance_round(c, actions);

@@ -80,8 +80,8 @@ static enum err train_rows(const struct problem *problem, struct pool *pool,
 {
     struct trainer_options options = {.optim = *optim,
                                       .dims = problem_dims(problem),
-                                      .outputs = problem_outputs(problem),
-                                      .cols = problem->data->cols};
+                                      .vectors = problem_outputs(problem),
+                                      .length = problem->data->cols};
     struct evaluator *evaluator = NULL;
     struct bounds bounds = {0};
     struct proved proved;
@@ -130,8 +130,8 @@ enum err alone_train_user(const struct user_function *user, struct pool *pool,
     const struct brief brief = brief_user(room, user);
     struct trainer_options options = {.optim = *optim,
                                       .dims = follow_dims(user->dims),
-                                      .outputs = 1,
-                                      .cols = user->dims};
+                                      .vectors = 1,
+                                      .length = user->dims};
     struct evaluator *evaluator = NULL;
     struct follow follow = {0};
     enum err err = follow_init(&follow, user->dims, user->chunks);

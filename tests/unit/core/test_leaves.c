@@ -271,7 +271,7 @@ static void test_an_overlapping_sum_is_dropped_whole(void **state)
     sum(&play, pieces, 2, 9);
     assert_int_equal(stage_count_trace(&play.actions, TRACE_DUPLICATE), 1);
     assert_int_equal(play.coordinator.pieces_in, 1);
-    assert_int_equal(play.coordinator.total.sum[0], 5);
+    assert_int_equal(play.coordinator.tally.sum[0], 5);
     assert_int_equal(stage_count_trace(&play.actions, TRACE_HEDGED), 1);
     assert_non_null(stage_find(&play.actions, MSG_WORK));
     assert_int_equal(stage_find(&play.actions, MSG_WORK)->work.items[0].id, 2);

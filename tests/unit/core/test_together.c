@@ -172,10 +172,10 @@ static void assert_alike(const struct play *a, const struct play *b)
     assert_int_equal(c->trainer.optim.step, d->trainer.optim.step);
     assert_memory_equal(trainer_weights(&c->trainer),
                         trainer_weights(&d->trainer), DIMS * sizeof(double));
-    assert_int_equal(c->total.blank, d->total.blank);
-    if (!c->total.blank) {
-        const struct digest first = tally_digest(&c->total);
-        const struct digest second = tally_digest(&d->total);
+    assert_int_equal(c->tally.blank, d->tally.blank);
+    if (!c->tally.blank) {
+        const struct digest first = tally_digest(&c->tally);
+        const struct digest second = tally_digest(&d->tally);
 
         assert_true(digest_equal(&first, &second));
     }

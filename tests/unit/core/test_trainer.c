@@ -40,8 +40,8 @@ static struct trainer_options options_of(enum optim_kind kind)
     return (struct trainer_options){.optim = optim,
                                     .scale = &any_scale,
                                     .dims = DIMS,
-                                    .outputs = 1,
-                                    .cols = DIMS,
+                                    .vectors = 1,
+                                    .length = DIMS,
                                     .kept = true,
                                     .ledger = {.checkpoint_steps = 100,
                                                .checkpoint_us = TIME_NEVER,
@@ -97,12 +97,12 @@ static void test_a_step_is_its_least_exact_round(void **state)
     assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
     trainer_note(&trainer, &bad);
     assert_int_equal(answer(&trainer), TRAINER_STEPPED);
-    step = trainer_step(&trainer);
+    step = trainer_step_total(&trainer);
     assert_int_equal(step.exactness, EXACT_APPROX);
     assert_true(step.residual == 0.5 && step.rescale == 1);
     assert_int_equal(step.attempts, 2);
     assert_int_equal(step.answered, 0); /* Of the last round. */
-    assert_int_equal(trainer_step(&trainer).attempts, 0);
+    assert_int_equal(trainer_step_total(&trainer).attempts, 0);
     trainer_close(&trainer);
 }
 

@@ -117,8 +117,8 @@ static void *run_rank(void *context)
     struct trainer_options options = {.optim = rank->optim,
                                       .scale = &follow.scale,
                                       .dims = follow_dims(DIMS),
-                                      .outputs = 1,
-                                      .cols = DIMS};
+                                      .vectors = 1,
+                                      .length = DIMS};
     struct why why = {{0}};
 
     rank->err = follow_init(&follow, DIMS, CHUNKS);
