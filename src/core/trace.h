@@ -20,7 +20,7 @@
     X(TRACE_SUSPECT, "suspect")     /* silent past the limit */                \
     X(TRACE_CLEARED, "cleared")     /* suspect heard of again */               \
     X(TRACE_VIEW, "view")           /* membership agreed; a = slots */         \
-    X(TRACE_STEP, "step")           /* round opened */                         \
+    X(TRACE_ROUND, "step")          /* one of its rounds opened */             \
     X(TRACE_TALLY, "tally")         /* merged; a = piece, b = chunks */        \
     X(TRACE_DUPLICATE, "duplicate") /* covered already, dropped */             \
     X(TRACE_STALE, "stale")         /* other key, dropped */                   \

@@ -295,7 +295,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
         if (link < checker->links)
             checker->joined[link] = CHECKER_NOBODY;
         break;
-    case TRACE_STEP:
+    case TRACE_ROUND:
         round_opened(checker, &trace->key);
         break;
     case TRACE_TALLY:

@@ -157,7 +157,7 @@ static void show_trace(struct world *world, const struct trace *trace)
         sim_tray_show(world, (uint32_t)trace->link);
     checker_trace(&world->checker, trace, world->msg, world->msg_conn,
                   world->msg_poisoned);
-    if (trace->kind == TRACE_STEP) {
+    if (trace->kind == TRACE_ROUND) {
         if (!world->stepped)
             world->first_step_at = world->now;
         world->stepped = true;

@@ -112,7 +112,7 @@ void recorder_event(struct recorder *recorder, const struct trace *trace)
         return;
     if (trace->kind == TRACE_JOINED)
         add_name(recorder, trace->name);
-    else if (trace->kind == TRACE_STEP)
+    else if (trace->kind == TRACE_ROUND)
         open_step(recorder, trace);
     if (!recorder->begun || recorder->count == 0 || recorder->failed)
         return;

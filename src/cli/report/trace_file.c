@@ -353,7 +353,7 @@ void trace_file_event(struct trace_file *file, const struct trace *trace)
     pid =
         trace->kind == TRACE_SWITCH ? COORDINATOR : lane_of(file, trace->name);
     switch (trace->kind) {
-    case TRACE_STEP:
+    case TRACE_ROUND:
         open_round(file, trace);
         break;
     case TRACE_COMMIT:

@@ -193,7 +193,7 @@ void history_event(struct history *history, const struct trace *trace,
     if (history->failed)
         return;
     note_worker(history, trace);
-    if (trace->kind == TRACE_STEP)
+    if (trace->kind == TRACE_ROUND)
         open_step(history, trace);
     else if (trace->kind == TRACE_COMMIT && !history->failed)
         commit(history, trace, scale);

@@ -102,7 +102,7 @@ void progress_event(struct progress *progress, const struct trace *trace)
     case TRACE_VIEW:
         progress->views++;
         break;
-    case TRACE_STEP:
+    case TRACE_ROUND:
         progress->started = true;
         break;
     case TRACE_TALLY:

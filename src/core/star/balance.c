@@ -32,7 +32,7 @@ static bool worth_repeating(const struct coordinator *c, uint32_t thief,
                             uint32_t victim)
 {
     const struct member *fast = &c->members[thief];
-    const time_us spent = c->now - c->step_began_at;
+    const time_us spent = c->now - c->round_began_at;
     const time_us usual = spent / (fast->answered > 0 ? fast->answered : 1);
 
     return fast->outstanding == 0 &&

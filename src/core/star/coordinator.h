@@ -393,7 +393,7 @@ struct coordinator {
     struct item_room items;
     struct refusals refusals;
     bool round_waits; /* ... for the hash of the weights, and could end. */
-    time_us step_began_at;
+    time_us round_began_at;
     char reason[REASON_SIZE];
     enum err gave_up; /* The job fails with `despair` once its state is saved;
                          ERR_OK: it goes on. */

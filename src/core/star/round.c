@@ -195,8 +195,8 @@ void round_open(struct coordinator *c, struct actions *actions)
     verify_open(c);
     adapt_open(&c->recoding.adapt, c->now);
     c->phase = COORDINATOR_ROUND;
-    c->step_began_at = c->now;
-    (void)coordinator_trace(c, actions, TRACE_STEP, LINK_NONE);
+    c->round_began_at = c->now;
+    (void)coordinator_trace(c, actions, TRACE_ROUND, LINK_NONE);
     first = code_first_slot(&c->code, c->trainer.optim.step);
     for (uint32_t i = 0; i < c->code.slots; i++) {
         const uint32_t slot = (first + i) % c->code.slots;
@@ -234,7 +234,7 @@ time_us round_deadline_at(const struct coordinator *c)
     if (c->phase != COORDINATOR_ROUND || c->late ||
         c->code.spec.stop != STOP_DEADLINE)
         return TIME_NEVER;
-    return c->step_began_at + (time_us)(c->code.spec.deadline_s * 1e6);
+    return c->round_began_at + (time_us)(c->code.spec.deadline_s * 1e6);
 }
 
 void round_deadline(struct coordinator *c, struct actions *actions)

@@ -81,7 +81,7 @@ static bool frequent(enum trace_kind kind)
 static bool can_wait(const struct trace_writer *writer, enum trace_kind kind)
 {
     return frequent(kind) || kind == TRACE_PULSE ||
-           (!writer->eager && (kind == TRACE_STEP || kind == TRACE_COMMIT));
+           (!writer->eager && (kind == TRACE_ROUND || kind == TRACE_COMMIT));
 }
 
 static void put(struct trace_writer *writer, const void *data, size_t size)

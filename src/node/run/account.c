@@ -160,7 +160,7 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_LEFT:
     case TRACE_SUSPECT:
     case TRACE_CLEARED:
-    case TRACE_STEP:
+    case TRACE_ROUND:
     case TRACE_COMMIT:
     case TRACE_CHECKPOINT:
     case TRACE_DONE:
@@ -248,7 +248,7 @@ void account_trace(struct account *account, const struct trace *trace,
         gone(account, trace->name, &account->died);
     } else if (trace->kind == TRACE_COMMIT) {
         committed(account, trace);
-    } else if (trace->kind == TRACE_STEP && account->began_at == 0) {
+    } else if (trace->kind == TRACE_ROUND && account->began_at == 0) {
         account->began_at = trace->now;
     }
 }

@@ -54,9 +54,9 @@ static void on_trace(void *context, const struct trace *trace)
         s->death_count = 0;
     s->told = s->told || trace->kind == TRACE_STOP;
     watch(s, trace);
-    if (trace->kind == TRACE_STEP && !s->stopping)
+    if (trace->kind == TRACE_ROUND && !s->stopping)
         chaos_run_step(&s->chaos, trace->key.step, clock_now_us());
-    if (trace->kind == TRACE_STEP &&
+    if (trace->kind == TRACE_ROUND &&
         chaos_acts(&s->options->chaos, trace->key.step))
         wait_give(s->pass_fd);
 }

@@ -666,7 +666,7 @@ static void wait_for_chaos(struct node *node, const struct trace *trace)
 {
     const struct chaos *chaos = node->options->chaos;
 
-    if (chaos == NULL || trace->kind != TRACE_STEP ||
+    if (chaos == NULL || trace->kind != TRACE_ROUND ||
         !chaos_acts(chaos, trace->key.step))
         return;
     if (trace_writer_drain(&node->traces))

@@ -44,7 +44,7 @@ double status_behind(const struct coordinator *c, const struct member *member,
     if (c->phase != COORDINATOR_ROUND || member->outstanding == 0)
         return 0;
     *cause = "computing";
-    return (double)(now - c->step_began_at) / (double)SECOND_US;
+    return (double)(now - c->round_began_at) / (double)SECOND_US;
 }
 
 static json_t *worker_json(const struct coordinator *c,

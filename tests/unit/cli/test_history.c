@@ -59,7 +59,7 @@ static void test_one_step(void **state)
     tell(&history, TRACE_JOINED, 6, "b");
     tell(&history, TRACE_JOINED, 7, "c");
     tell(&history, TRACE_LEFT, 8, "c");
-    tell(&history, TRACE_STEP, 1000, "");
+    tell(&history, TRACE_ROUND, 1000, "");
     answer(&history, 1010, "a", 8, 0);
     answer(&history, 1030, "a", 10, .5); /* Slowed by half on purpose. */
     committed(&history, 1040, 1);
@@ -84,7 +84,7 @@ static void test_long_runs_are_thinned_evenly(void **state)
     history_init(&history);
     tell(&history, TRACE_JOINED, 0, "a");
     for (uint32_t step = 1; step <= steps; step++) {
-        tell(&history, TRACE_STEP, step * 100, "");
+        tell(&history, TRACE_ROUND, step * 100, "");
         answer(&history, step * 100 + 10, "a", 8, 0);
         committed(&history, step * 100 + 20, step);
     }
@@ -113,7 +113,7 @@ static void test_many_workers_are_bounded(void **state)
         (void)snprintf(name, sizeof name, "w%u", i);
         tell(&history, TRACE_JOINED, 0, name);
     }
-    tell(&history, TRACE_STEP, 1, "");
+    tell(&history, TRACE_ROUND, 1, "");
     assert_int_equal(history.count, HISTORY_WORKERS);
     assert_true((uint64_t)history.steps_max * history.columns <= HISTORY_CELLS);
     assert_true(history.steps_max > 100);
@@ -131,7 +131,7 @@ static void test_as_json(void **state)
     (void)state;
     history_init(&history);
     tell(&history, TRACE_JOINED, 0, "a");
-    tell(&history, TRACE_STEP, 10, "");
+    tell(&history, TRACE_ROUND, 10, "");
     answer(&history, 15, "a", 4, 0);
     committed(&history, 20, 1);
     json = history_json(&history);

@@ -31,7 +31,7 @@ static void start(uint32_t workers)
         (void)snprintf(name, sizeof name, "w%u", i);
         event(TRACE_JOINED, name, 0);
     }
-    event(TRACE_STEP, "", 0);
+    event(TRACE_ROUND, "", 0);
     progress_tick(&progress, PACE_WINDOW_US);
 }
 

@@ -51,7 +51,7 @@ static void work(uint32_t count)
     screen = (struct screen){.mode = SCREEN_BLOCK, .steps = 100, .code = "frc"};
     for (uint32_t i = 0; i < count; i++)
         happens(TRACE_JOINED, i, 0);
-    happens(TRACE_STEP, 0, 0);
+    happens(TRACE_ROUND, 0, 0);
     for (time_us window = 1; window <= 3; window++) {
         for (uint32_t i = 0; i < count; i++)
             happens(TRACE_TALLY, i, i == 3 ? 2 : 60 + i % 40);

@@ -104,9 +104,9 @@ static void test_a_step(void **state)
     assert_int_equal(trace_file_open(&file, PATH, NULL), ERR_OK);
     tell(&file, TRACE_JOINED, 1000, "w0", 0, 0);
     tell(&file, TRACE_JOINED, 1000, "w1", 0, 0);
-    tell(&file, TRACE_STEP, 1100, "", 4, 0);
+    tell(&file, TRACE_ROUND, 1100, "", 4, 0);
     tell(&file, TRACE_HEDGED, 1150, "w1", 4, 9);
-    tell(&file, TRACE_STEP, 1200, "", 4, 0); /* Its second round. */
+    tell(&file, TRACE_ROUND, 1200, "", 4, 0); /* Its second round. */
     tell(&file, TRACE_COMMIT, 1500, "", 4, 0);
     stint(&file, "",
           (struct stint){
@@ -152,7 +152,7 @@ static void test_from_cancel_to_stop(void **state)
     for (uint32_t step = 0; step < 400; step++) {
         const time_us at = 1000 * (time_us)step;
 
-        tell(&file, TRACE_STEP, at, "", step, 0);
+        tell(&file, TRACE_ROUND, at, "", step, 0);
         tell(&file, TRACE_COMMIT, at + 500, "", step, 0);
         /* w0 stands still 100 us after the commit; once, 700. */
         stint(&file, "w0",
@@ -221,7 +221,7 @@ static void test_no_file_no_trace(void **state)
     struct trace_file file = {0};
 
     (void)state;
-    tell(&file, TRACE_STEP, 0, "", 0, 0);
+    tell(&file, TRACE_ROUND, 0, "", 0, 0);
     assert_int_equal(file.events, 0);
     assert_int_equal(trace_file_close(&file, NULL), ERR_OK);
 }

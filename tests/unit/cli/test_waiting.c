@@ -47,7 +47,7 @@ static void test_says_who_is_awaited(void **state)
                "0 of 2 workers are here; it begins with 2, or with "
                "the first to come"));
     happens(TRACE_JOINED, "bob");
-    happens(TRACE_STEP, "");
+    happens(TRACE_ROUND, "");
     assert_null(waiting_look(&w, &progress, t + 90 * SECOND_US, text));
 }
 
@@ -75,7 +75,7 @@ static void test_says_that_all_are_gone(void **state)
     (void)state;
     progress_init(&progress);
     happens(TRACE_JOINED, "ann");
-    happens(TRACE_STEP, "");
+    happens(TRACE_ROUND, "");
     assert_null(waiting_look(&w, &progress, t, text));
     happens(TRACE_DIED, "ann");
     assert_string_equal(

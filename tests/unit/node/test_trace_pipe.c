@@ -183,7 +183,7 @@ static void test_what_can_wait_waits(void **state)
     add(&end, TRACE_VIEW, -1, "");
     trace_writer_look(&end.writer, 1000000, false);
     assert_true(read_all(&end, 4096) > 0); /* At once. */
-    add(&end, TRACE_STEP, -1, "");
+    add(&end, TRACE_ROUND, -1, "");
     add(&end, TRACE_PULSE, 0, "w0");
     add_sum(&end, answers, 3);
     trace_writer_look(&end.writer, 1001000, false);
@@ -205,7 +205,7 @@ static void test_the_lag_ends_by_itself(void **state)
     (void)state;
     open_end(&end, false);
     end.writer.sent_at = clock_now_us() + 1000; /* So that it is not due. */
-    add(&end, TRACE_STEP, -1, "");
+    add(&end, TRACE_ROUND, -1, "");
     trace_writer_look(&end.writer, clock_now_us(), false);
     assert_int_equal(read_all(&end, 4096), 0);
     while (read_all(&end, 4096) == 0) {
@@ -223,7 +223,7 @@ static void test_where_steps_cannot_wait(void **state)
     (void)state;
     open_end(&end, true);
     end.writer.sent_at = 1000000;
-    add(&end, TRACE_STEP, -1, "");
+    add(&end, TRACE_ROUND, -1, "");
     trace_writer_look(&end.writer, 1000001, false);
     assert_int_equal(read_all(&end, 4096), sizeof(struct trace));
     close_end(&end);
