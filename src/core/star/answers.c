@@ -467,13 +467,13 @@ void answers_sum(struct coordinator *c, uint32_t link,
 static void keep_row(struct coordinator *c, uint32_t slot, const double *row)
 {
     const struct code *code = &c->code;
-    const size_t width = (size_t)c->row_dims + 1;
+    const size_t width = (size_t)c->coded_dims + 1;
 
     if (round_folds(c) == 0)
-        memcpy(c->rows + slot * width, row, width * sizeof *row);
+        memcpy(c->coded + slot * width, row, width * sizeof *row);
     for (uint32_t k = 0; k < round_folds(c); k++) {
         const double factor = code->basis[(size_t)k * code->slots + slot];
-        double *fold = c->rows + k * width;
+        double *fold = c->coded + k * width;
 
         for (size_t j = 0; j < width; j++)
             fold[j] += factor * row[j];
@@ -507,7 +507,7 @@ static uint64_t row_chunks(struct coordinator *c, uint32_t slot)
 
 static bool row_shape_ok(const struct coordinator *c, const struct msg_row *msg)
 {
-    return c->code.carrier == CARRIER_F64 && msg->dims == c->row_dims;
+    return c->code.carrier == CARRIER_F64 && msg->dims == c->coded_dims;
 }
 
 /* It is computed again, at the weights of the open round; without one, the next
@@ -548,7 +548,7 @@ void answers_row(struct coordinator *c, uint32_t link,
                  const struct msg_row *msg, struct actions *actions)
 {
     const struct member *member = &c->members[link];
-    const size_t width = (size_t)c->row_dims + 1;
+    const size_t width = (size_t)c->coded_dims + 1;
 
     /* Who came back within the round has no slot, and this is of its last. */
     if (!key_awaited(c, link, &msg->key) || member->state != MEMBER_ACTIVE) {

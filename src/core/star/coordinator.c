@@ -301,7 +301,7 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->piece_in);
     mem_free(c->ids);
     mem_free(c->items.list);
-    mem_free(c->rows);
+    mem_free(c->coded);
     *c = (struct coordinator){0};
 }
 

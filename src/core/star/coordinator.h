@@ -212,7 +212,7 @@ struct member {
     time_us assigned_at;
     uint32_t outstanding; /* Pieces assigned this round and not answered. */
     uint32_t idle_beats;
-    uint32_t answers; /* Tallies and rows merged, for status. */
+    uint32_t answers; /* Tallies and coded answers merged, for status. */
     time_us heard_at;
     struct slow slow; /* Where its time goes. */
 
@@ -365,12 +365,12 @@ struct coordinator {
     bool absorbed;           /* ... that is in `tally` already, ... */
     bool ahead;              /* ... and was before it was looked at: it is one
                                 of several (together.c). */
-    uint32_t row_dims;       /* Of a coded answer in this round. */
-    double *rows;            /* Coded answers, folded if the code allows it
-                                (code.h): vectors of row_dims + 1. */
+    uint32_t coded_dims;     /* Of a coded answer in this round. */
+    double *coded;           /* Coded answers, folded if the code allows it
+                                (code.h): vectors of coded_dims + 1. */
     struct halves halves;    /* Codes of data. */
     double *gradient;
-    double *decode; /* Weights of the slots' rows. */
+    double *decode; /* Weights of the slots' coded answers. */
     struct piece_state *pieces;
     uint32_t *assignees; /* Behind pieces[].assignee. */
     uint32_t assignees_max;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "core/star/coordinator_parts.h"
 
+/* Rows of the data behind what was merged. */
 static uint64_t rows_in(const struct coordinator *c)
 {
     const struct job *job = &c->options.job;
@@ -40,21 +41,22 @@ static void decode_tally(struct coordinator *c, struct total *out)
     out->loss *= out->rescale;
 }
 
-static void add_rows(struct coordinator *c, const double *weight,
-                     uint32_t count, const bool *in)
+static void add_coded(struct coordinator *c, const double *weight,
+                      uint32_t count, const bool *in)
 {
     const size_t width = (size_t)c->tally.dims + 1;
 
     for (uint32_t i = 0; i < count; i++) {
-        const double *row = c->rows + i * width;
+        const double *answer = c->coded + i * width;
 
         if (weight[i] == 0 || (in != NULL && !in[i]))
             continue;
         for (size_t j = 0; j < width; j++)
-            c->gradient[j] += weight[i] * row[j];
+            c->gradient[j] += weight[i] * answer[j];
     }
 }
 
+/* ... behind a slot's answer. */
 static uint64_t rows_of(const struct coordinator *c, uint32_t slot)
 {
     const struct job *job = &c->options.job;
@@ -88,12 +90,12 @@ static void decode_mean(struct coordinator *c, struct total *out)
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         c->decode[slot] = (double)rows_of(c, slot) / (double)rows;
     memset(c->gradient, 0, ((size_t)c->tally.dims + 1) * sizeof *c->gradient);
-    add_rows(c, c->decode, c->code.slots, c->slot_in);
+    add_coded(c, c->decode, c->code.slots, c->slot_in);
     out->loss = c->gradient[c->tally.dims];
 }
 
 /* What came as tallies, then the coded answers by their weights. */
-static enum err decode_rows(struct coordinator *c, struct total *out)
+static enum err decode_coded(struct coordinator *c, struct total *out)
 {
     const struct code *code = &c->code;
     const uint32_t dims = c->tally.dims;
@@ -105,9 +107,9 @@ static enum err decode_rows(struct coordinator *c, struct total *out)
     out->in_bound = tally_gradient(&c->tally, c->trainer.exponent, c->gradient);
     c->gradient[dims] = tally_loss_value(&c->tally, c->trainer.exponent);
     if (code->folds > 0)
-        add_rows(c, code_folds(code), code->folds, NULL);
+        add_coded(c, code_folds(code), code->folds, NULL);
     else
-        add_rows(c, c->decode, code->slots, c->slot_in);
+        add_coded(c, c->decode, code->slots, c->slot_in);
     out->loss = c->gradient[dims];
     out->exactness =
         out->residual <= CODE_RESIDUAL_MAX ? EXACT_NUMERIC : EXACT_APPROX;
@@ -119,8 +121,8 @@ static enum err decode_rows(struct coordinator *c, struct total *out)
     return ERR_OK;
 }
 
-/* The sum of the rows that came, each at the weights it was computed at, in the
- * order of the slots. */
+/* The sum of the coded answers that came, each at the weights it was computed
+ * at, in the order of the slots. */
 static void decode_stale(struct coordinator *c, struct total *out)
 {
     const uint32_t dims = c->tally.dims;
@@ -141,7 +143,7 @@ static void decode_stale(struct coordinator *c, struct total *out)
     CHECK(rows > 0);
     out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
     memset(c->gradient, 0, ((size_t)dims + 1) * sizeof *c->gradient);
-    add_rows(c, c->decode, c->code.slots, c->slot_in);
+    add_coded(c, c->decode, c->code.slots, c->slot_in);
     for (uint32_t j = 0; j <= dims; j++)
         c->gradient[j] *= out->rescale;
     out->loss = c->gradient[dims];
@@ -160,7 +162,7 @@ enum err decode_round(struct coordinator *c, struct total *out)
     if (product_on(c))
         return product_decode(c, out);
     if (c->code.carrier == CARRIER_F64)
-        return decode_rows(c, out);
+        return decode_coded(c, out);
     decode_tally(c, out);
     return ERR_OK;
 }

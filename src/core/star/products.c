@@ -55,7 +55,7 @@ void product_open(struct coordinator *c)
     if (c->halves.halfway)
         c->what.w = c->halves.scores;
     c->what.kind = c->halves.halfway ? EVALUATE_BACK : EVALUATE_SCORES;
-    c->row_dims = block_out(&shape, c->what.kind);
+    c->coded_dims = block_out(&shape, c->what.kind);
 }
 
 void product_switch(struct coordinator *c, uint32_t link, uint64_t block)
@@ -83,13 +83,13 @@ uint32_t product_width(const struct coordinator *c, const struct code *code)
 static enum err restore(struct coordinator *c, uint32_t part, uint32_t count,
                         double *out, double *residual)
 {
-    const size_t width = (size_t)c->row_dims + 1;
+    const size_t width = (size_t)c->coded_dims + 1;
     double one = 0;
     enum err err;
 
-    CHECK(count <= c->row_dims);
+    CHECK(count <= c->coded_dims);
     if (c->slot_in[part]) {
-        memcpy(out, c->rows + part * width, count * sizeof *out);
+        memcpy(out, c->coded + part * width, count * sizeof *out);
         return ERR_OK;
     }
     err = code_decode_part(&c->code, c->slot_in, part, c->decode, &one);
@@ -98,10 +98,10 @@ static enum err restore(struct coordinator *c, uint32_t part, uint32_t count,
     *residual = one > *residual ? one : *residual;
     memset(out, 0, count * sizeof *out);
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
-        const double *row = c->rows + slot * width;
+        const double *answer = c->coded + slot * width;
 
         for (uint32_t i = 0; c->decode[slot] != 0 && i < count; i++)
-            out[i] += c->decode[slot] * row[i];
+            out[i] += c->decode[slot] * answer[i];
     }
     return ERR_OK;
 }

@@ -89,11 +89,11 @@ uint32_t round_folds(const struct coordinator *c)
     return product_on(c) ? 0 : c->code.folds;
 }
 
-/* Folds are added to; single rows are overwritten. */
-static void clear_rows(struct coordinator *c)
+/* Folds are added to; single answers are overwritten. */
+static void clear_coded(struct coordinator *c)
 {
-    memset(c->rows, 0,
-           round_folds(c) * ((size_t)c->row_dims + 1) * sizeof *c->rows);
+    memset(c->coded, 0,
+           round_folds(c) * ((size_t)c->coded_dims + 1) * sizeof *c->coded);
 }
 
 /* Who works on an older step still owes its answer. */
@@ -118,7 +118,7 @@ static void clear_round(struct coordinator *c)
     memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
     tally_blank(&c->tally);
-    clear_rows(c);
+    clear_coded(c);
     c->late = false;
     c->doubtful = false;
     c->pieces_in = 0;
@@ -186,7 +186,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->what = c->trainer.what;
     c->tally.dims = evaluation_dims(c->what.kind, c->options.job.dims);
     c->arrived.dims = c->tally.dims;
-    c->row_dims = c->tally.dims;
+    c->coded_dims = c->tally.dims;
     CHECK(c->tally.dims <= c->options.job.sum_dims);
     if (product_on(c))
         product_open(c);

@@ -21,7 +21,7 @@ static void room_free(struct coordinator *c)
     mem_free(c->assignees);
     mem_free(c->piece_in);
     mem_free(c->ids);
-    mem_free(c->rows);
+    mem_free(c->coded);
     /* Messages of this very step may still point at the items. */
     CHECK(c->items.retired_count < RETIRED_MAX);
     c->items.retired[c->items.retired_count++] = c->items.list;
@@ -30,7 +30,7 @@ static void room_free(struct coordinator *c)
     c->piece_in = NULL;
     c->ids = NULL;
     c->items.list = NULL;
-    c->rows = NULL;
+    c->coded = NULL;
 }
 
 /* How many workers may be asked for one piece at once: all whom the schedule
@@ -61,7 +61,7 @@ static enum err room_make(struct coordinator *c, const struct code *code)
     const uint32_t pieces = code->piece_count;
     const size_t width = product_on(c) ? product_width(c, code)
                                        : (size_t)c->options.job.sum_dims + 1;
-    const size_t rows = code->carrier == CARRIER_TALLY      ? 0
+    const size_t kept = code->carrier == CARRIER_TALLY      ? 0
                         : code->folds > 0 && !product_on(c) ? code->folds
                                                             : code->slots;
 
@@ -83,8 +83,8 @@ static enum err room_make(struct coordinator *c, const struct code *code)
     if (c->ballots != NULL)
         c->items.capacity += 2 * pieces; /* Each may go to a second one. */
     c->items.list = mem_new(c->items.capacity, sizeof *c->items.list);
-    c->rows = mem_new(rows * width, sizeof *c->rows);
-    if (c->items.list == NULL || c->rows == NULL)
+    c->coded = mem_new(kept * width, sizeof *c->coded);
+    if (c->items.list == NULL || c->coded == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
