@@ -310,7 +310,7 @@ static int generate_command(struct cli *cli)
     return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
 }
 
-static void fit_show(const struct fit *fit)
+static void fit_show(const struct delay_fit *fit)
 {
     (void)printf("--delay %s\n", fit->text);
     (void)printf("family       %s, Kolmogorov-Smirnov distance %.4f\n",
@@ -332,7 +332,7 @@ static int fit_command(struct cli *cli)
 {
     const char *path = option_text(&cli->options, OPT_PLAN_FROM);
     struct delay_trace trace = {0};
-    struct fit fit;
+    struct delay_fit fit;
     struct why why = {0};
     enum err err;
 

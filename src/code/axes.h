@@ -120,11 +120,13 @@ uint32_t code_ids(uint32_t *ids, uint32_t count, uint32_t max, uint32_t first,
 /* table.c */
 /* Who holds what, from placement->row; all coefficients 1. */
 MUST_CHECK enum err table_build(struct code *code);
-void table_close(struct table *table);
+void table_close(struct code_table *table);
 /* The entry at (slot, span), or UINT32_MAX. */
-uint32_t table_find(const struct table *table, uint32_t slot, uint32_t span);
+uint32_t table_find(const struct code_table *table, uint32_t slot,
+                    uint32_t span);
 /* Does one of these slots hold the span? */
-bool table_covers(const struct table *table, uint32_t span, const bool *slots);
+bool table_covers(const struct code_table *table, uint32_t span,
+                  const bool *slots);
 
 /* What cyclic, cb, partial-cyclic and mds refuse. */
 MUST_CHECK enum err coded_vet(const struct code *code, struct why *why);

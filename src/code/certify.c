@@ -173,7 +173,7 @@ static void set_sampled(struct trial *trial, uint32_t number)
  * grow. */
 static double amplification(const struct code *code, const double *weight)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     double total = 0;
 
     for (uint32_t slot = 0; slot < code->slots; slot++) {

@@ -237,7 +237,7 @@ static void cut(struct code *code, uint32_t first, uint32_t end, uint32_t count,
 /* The slot of the part's number if it holds it, or the first that does. */
 static uint32_t owner_of(const struct code *code, uint32_t span, uint32_t part)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
 
     if (part < code->slots && table_find(table, part, span) != UINT32_MAX)
         return part;
@@ -298,7 +298,7 @@ static enum err build_pieces(struct code *code)
 
 static bool has_coded_work(const struct code *code, uint32_t slot)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
 
     for (uint32_t i = table->row[slot]; i < table->row[slot + 1]; i++) {
         if (table->span[i] >= code->plain_spans &&
@@ -426,7 +426,7 @@ uint32_t code_work(const struct code *code, uint32_t slot, uint32_t *ids,
 uint32_t code_held(const struct code *code, uint32_t slot, uint32_t *ids,
                    uint32_t max)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     uint32_t count = 0;
 
     CHECK(slot < code->slots);
@@ -539,7 +539,7 @@ double code_load(const struct code *code)
     if (code_spec_products(&code->spec))
         return (double)tallest(code) / code->chunks;
     for (uint32_t slot = 0; slot < code->slots; slot++) {
-        const struct table *table = &code->table;
+        const struct code_table *table = &code->table;
         const bool own = code->spec.schedule == SCHED_STEAL;
         uint64_t load =
             own ? code_part_first(code, slot + 1) - code_part_first(code, slot)

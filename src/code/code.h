@@ -159,7 +159,7 @@ struct group {
 };
 
 /* Slots x spans, the entries that are there. */
-struct table {
+struct code_table {
     uint32_t count;
     uint32_t *row;    /* slots + 1: entries of slot i are row[i]..row[i+1]. */
     uint32_t *span;   /* Of each entry; a row is in the order of work. */
@@ -181,7 +181,7 @@ struct code {
     uint32_t span_count;
     uint32_t plain_spans; /* The first so many are answered by tallies. */
     uint32_t *span_piece; /* spans + 1: the first piece of each. */
-    struct table table;
+    struct code_table table;
     uint32_t piece_count;
     uint32_t plain_count; /* The first so many pieces are ... by tallies. */
     struct piece *pieces;

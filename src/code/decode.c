@@ -200,7 +200,7 @@ static enum err decode_basis(const struct code *code, const bool *slot_in,
 static double span_total(const struct code *code, const double *weight,
                          uint32_t span)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     double total = 0;
 
     for (uint32_t i = table->column[span]; i < table->column[span + 1]; i++)

@@ -23,7 +23,7 @@ static uint32_t span_chunks(const struct code *code, uint32_t span)
 static double coded_factor(const struct code *code, uint32_t span,
                            const double *weight)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     double total = 0;
 
     for (uint32_t i = table->column[span]; i < table->column[span + 1]; i++)

@@ -93,7 +93,7 @@ static void remember(struct least *least, const bool *in, const double *weight)
 static uint32_t set_system(struct least *least, const struct code *code,
                            const bool *in)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     uint32_t columns = 0;
 
     for (uint32_t slot = 0; slot < code->slots; slot++) {

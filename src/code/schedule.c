@@ -59,7 +59,7 @@ static uint32_t stream_span(const struct code *code, uint32_t slot,
 static uint32_t stream_work(const struct code *code, uint32_t slot,
                             uint32_t *ids, uint32_t max)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     uint32_t count = steal_work(code, slot, ids, max);
 
     for (uint32_t i = table->row[slot]; i < table->row[slot + 1]; i++)

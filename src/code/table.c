@@ -8,7 +8,7 @@
 static enum err make_rows(struct code *code)
 {
     const struct placement_ops *place = placement_ops(code->spec.placement);
-    struct table *table = &code->table;
+    struct code_table *table = &code->table;
 
     table->row = mem_new((size_t)code->slots + 1, sizeof *table->row);
     if (table->row == NULL)
@@ -32,7 +32,7 @@ static enum err make_rows(struct code *code)
 /* Counting sort by span; slots come in ascending order. */
 static enum err make_columns(struct code *code)
 {
-    struct table *table = &code->table;
+    struct code_table *table = &code->table;
     uint32_t *next;
 
     table->column = mem_new((size_t)code->span_count + 1, sizeof *next);
@@ -71,7 +71,7 @@ enum err table_build(struct code *code)
     return err != ERR_OK ? err : make_columns(code);
 }
 
-void table_close(struct table *table)
+void table_close(struct code_table *table)
 {
     mem_free(table->row);
     mem_free(table->span);
@@ -79,10 +79,11 @@ void table_close(struct table *table)
     mem_free(table->column);
     mem_free(table->holder);
     mem_free(table->entry);
-    *table = (struct table){0};
+    *table = (struct code_table){0};
 }
 
-uint32_t table_find(const struct table *table, uint32_t slot, uint32_t span)
+uint32_t table_find(const struct code_table *table, uint32_t slot,
+                    uint32_t span)
 {
     uint32_t low = table->column[span];
     uint32_t high = table->column[span + 1];
@@ -100,7 +101,8 @@ uint32_t table_find(const struct table *table, uint32_t slot, uint32_t span)
                : UINT32_MAX;
 }
 
-bool table_covers(const struct table *table, uint32_t span, const bool *slots)
+bool table_covers(const struct code_table *table, uint32_t span,
+                  const bool *slots)
 {
     for (uint32_t i = table->column[span]; i < table->column[span + 1]; i++) {
         if (slots[table->holder[i]])

@@ -16,7 +16,8 @@
  * sum at b, `slope` the gradient of the objective there, both of the
  * coordinates span->from and on. */
 typedef void (*update_function)(struct optim *opt, const double *g,
-                                const double *slope, const struct span *span);
+                                const double *slope,
+                                const struct optim_span *span);
 
 static struct evaluation at_model(const struct optim *opt)
 {
@@ -58,7 +59,7 @@ struct walk {
     bool finite;            /* What was updated is. */
 };
 
-static void measure_block(struct walk *walk, const struct span *block,
+static void measure_block(struct walk *walk, const struct optim_span *block,
                           double *slope)
 {
     const struct optim *opt = walk->opt;
@@ -69,7 +70,7 @@ static void measure_block(struct walk *walk, const struct span *block,
     vec_sum_add(&walk->slopes, slope, slope, count);
 }
 
-static void update_block(struct walk *walk, const struct span *block,
+static void update_block(struct walk *walk, const struct optim_span *block,
                          const double *slope)
 {
     walk->update(walk->opt, walk->sum + block->from, slope, block);
@@ -78,7 +79,7 @@ static void update_block(struct walk *walk, const struct span *block,
 }
 
 /* Slopes are kept if nothing is updated; else `room` is enough for them. */
-static void walk_block(struct walk *walk, const struct span *block,
+static void walk_block(struct walk *walk, const struct optim_span *block,
                        struct vec_sum *weights, double *room)
 {
     double *const b = walk->opt->b + block->from;
@@ -92,15 +93,15 @@ static void walk_block(struct walk *walk, const struct span *block,
 }
 
 /* Returns |b|^2 before the update. */
-static double walk_span(struct walk *walk, const struct span *span)
+static double walk_span(struct walk *walk, const struct optim_span *span)
 {
     struct vec_sum weights = {0};
     double room[BLOCK];
 
     for (uint32_t at = span->from; at < span->to; at += BLOCK) {
         const uint32_t left = span->to - at;
-        const struct span block = {at, at + (left < BLOCK ? left : BLOCK),
-                                   span->l2};
+        const struct optim_span block = {at, at + (left < BLOCK ? left : BLOCK),
+                                         span->l2};
 
         walk_block(walk, &block, &weights, room);
     }
@@ -111,7 +112,7 @@ static void walk_all(struct walk *walk, double loss_sum)
 {
     struct optim *opt = walk->opt;
     double objective = loss_sum / (double)opt->options.rows;
-    struct span span = {0};
+    struct optim_span span = {0};
 
     while (optim_span_next(opt, &span))
         objective += span.l2 * walk_span(walk, &span);
@@ -121,7 +122,7 @@ static void walk_all(struct walk *walk, double loss_sum)
 
 static void update_all(struct walk *walk)
 {
-    struct span span = {0};
+    struct optim_span span = {0};
 
     while (optim_span_next(walk->opt, &span))
         update_block(walk, &span, walk->opt->gradient + span.from);
@@ -154,7 +155,7 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum,
 /* --- gd ------------------------------------------------------------------ */
 
 static void gd_update(struct optim *opt, const double *g, const double *slope,
-                      const struct span *span)
+                      const struct optim_span *span)
 {
     const double eta = optim_rate(opt);
     const double keep = 1 - 2 * span->l2 * eta;
@@ -175,7 +176,7 @@ const struct optim_ops optim_gd_ops = {"gd",       true,  false,    1,
 /* --- agd ----------------------------------------------------------------- */
 
 static void agd_update(struct optim *opt, const double *g, const double *slope,
-                       const struct span *span)
+                       const struct optim_span *span)
 {
     const double eta = optim_rate(opt);
     const double th = 2 / ((double)opt->step + 2);
@@ -204,7 +205,7 @@ const struct optim_ops optim_agd_ops = {"agd",       true,  false,    1,
 /* --- momentum ------------------------------------------------------------ */
 
 static void momentum_update(struct optim *opt, const double *g,
-                            const double *slope, const struct span *span)
+                            const double *slope, const struct optim_span *span)
 {
     const double eta = optim_rate(opt);
     const double mu = opt->options.momentum;
@@ -232,7 +233,7 @@ const struct optim_ops optim_momentum_ops = {
 
 /* Kingma & Ba, "Adam", ICLR 2015.  The root is one IEEE operation. */
 static void adam_update(struct optim *opt, const double *g, const double *slope,
-                        const struct span *span)
+                        const struct optim_span *span)
 {
     const struct optim_options *o = &opt->options;
     const double eta = optim_rate(opt);
@@ -271,7 +272,7 @@ static struct evaluation from_model(const struct optim *opt)
 static bool average_feed(struct optim *opt, const double *mean,
                          double loss_mean)
 {
-    struct span span = {0};
+    struct optim_span span = {0};
 
     opt->objective = loss_mean;
     while (optim_span_next(opt, &span)) {

@@ -145,7 +145,7 @@ static void take_hessian(struct optim *opt, const double *sum)
 {
     const uint32_t dims = opt->dims;
     const double rows = (double)opt->options.rows;
-    struct span span = {0};
+    struct optim_span span = {0};
     size_t at = 0;
 
     for (uint32_t i = 0; i < dims; i++) {
@@ -166,7 +166,7 @@ static bool is_missed(const struct optim *opt, const double *sum,
 {
     const double slope = vec_dot(opt->gradient, v, opt->dims);
     double size = 0, bend = 0;
-    struct span span = {0};
+    struct optim_span span = {0};
 
     while (optim_span_next(opt, &span)) {
         for (uint32_t j = span.from; j < span.to; j++) {
@@ -211,7 +211,7 @@ static void feed_hessian(struct optim *opt, const double *sum)
 static void curve(struct optim *opt, const double *sum)
 {
     const double rows = (double)opt->options.rows;
-    struct span span = {0};
+    struct optim_span span = {0};
 
     while (optim_span_next(opt, &span)) {
         const double ridge = optim_ridge(opt, &span);

@@ -284,15 +284,15 @@ static uint32_t next_free(const struct optim *opt, uint32_t from)
     return at < opt->dims ? (uint32_t)at : opt->dims;
 }
 
-bool optim_span_next(const struct optim *opt, struct span *span)
+bool optim_span_next(const struct optim *opt, struct optim_span *span)
 {
     const uint32_t from = span->to;
     const uint32_t free = next_free(opt, from);
 
     if (from >= opt->dims)
         return false;
-    *span = free == from ? (struct span){from, from + 1, 0}
-                         : (struct span){from, free, opt->options.l2};
+    *span = free == from ? (struct optim_span){from, from + 1, 0}
+                         : (struct optim_span){from, free, opt->options.l2};
     return true;
 }
 
@@ -301,7 +301,7 @@ double optim_measure(const struct optim *opt, const double *w,
 {
     const double rows = (double)opt->options.rows;
     double objective = loss_sum / rows;
-    struct span span = {0};
+    struct optim_span span = {0};
 
     while (optim_span_next(opt, &span)) {
         const uint32_t from = span.from, count = span.to - span.from;
@@ -339,7 +339,7 @@ bool optim_is_broken(const struct optim *opt)
 
 /* --- the metric ---------------------------------------------------------- */
 
-double optim_ridge(const struct optim *opt, const struct span *span)
+double optim_ridge(const struct optim *opt, const struct optim_span *span)
 {
     if (opt->options.kinks && span->l2 == 0 && span->to - span->from == 1)
         return fabs(opt->gradient[span->from]);
@@ -352,7 +352,7 @@ void optim_take_metric(struct optim *opt, const double *sum)
 {
     const double rows = (double)opt->options.rows;
     double largest = 0;
-    struct span span = {0};
+    struct optim_span span = {0};
 
     while (optim_span_next(opt, &span)) {
         for (uint32_t j = span.from; j < span.to; j++) {

@@ -31,7 +31,7 @@ extern const struct optim_ops optim_gd_ops, optim_agd_ops, optim_momentum_ops,
 extern const struct optim_ops optim_sgd_ops;
 
 /* Coordinates [from, to) have the penalty l2 |w|^2. */
-struct span {
+struct optim_span {
     uint32_t from, to;
     double l2;
 };
@@ -41,7 +41,7 @@ bool optim_free_fits(uint32_t free, uint32_t stride);
 
 /* The next span after `span` (zero: the first) of weights that are alike; false
  * after the last.  None is empty. */
-bool optim_span_next(const struct optim *opt, struct span *span);
+bool optim_span_next(const struct optim *opt, struct optim_span *span);
 
 /* Objective at w, and its gradient into `gradient`. */
 double optim_measure(const struct optim *opt, const double *w,
@@ -65,7 +65,7 @@ bool optim_is_dense(const struct optim *opt);
 /* What the objective adds to the second derivatives of the loss in a span: 2
  * l2, and where a free weight may have no curvature at all, for no row lies on
  * a soft kink, as much as keeps its steps to 1, the unit of scores. */
-double optim_ridge(const struct optim *opt, const struct span *span);
+double optim_ridge(const struct optim *opt, const struct optim_span *span);
 /* Take DIAGONAL for the metric. */
 void optim_take_metric(struct optim *opt, const double *sum);
 /* into <- metric^-1 from; they may be the same. */

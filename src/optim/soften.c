@@ -89,7 +89,7 @@ struct evaluation soften_what(const struct optim *opt)
 static double square_bound(const struct optim *opt, const double *gradient)
 {
     double sum = 0;
-    struct span span = {0};
+    struct optim_span span = {0};
 
     while (optim_span_next(opt, &span)) {
         const double *const g = gradient + span.from;
@@ -131,7 +131,7 @@ static double balanced_least(const struct optim *opt, double value)
     const double there = opt->work[opt->options.l2_free];
     const double share = there / (there - here);
     double line = value;
-    struct span span = {0};
+    struct optim_span span = {0};
 
     while (optim_span_next(opt, &span)) {
         for (uint32_t j = span.from; j < span.to; j++) {

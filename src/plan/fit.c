@@ -278,7 +278,8 @@ static double lagged(const double *rank, uint32_t rows, uint32_t cols,
     return pairs > 0 && square > 0 ? cross / square : 0;
 }
 
-static enum err fit_memory(const struct delay_trace *trace, struct fit *fit)
+static enum err fit_memory(const struct delay_trace *trace,
+                           struct delay_fit *fit)
 {
     const size_t count = (size_t)trace->rows * trace->cols;
     const uint32_t far =
@@ -305,7 +306,7 @@ static enum err fit_memory(const struct delay_trace *trace, struct fit *fit)
 
 /* Delay = intercept + slope * work over the rows; scale if the slope explains
  * more than half of the mean delay. */
-static void fit_unit(const struct delay_trace *trace, struct fit *fit)
+static void fit_unit(const struct delay_trace *trace, struct delay_fit *fit)
 {
     double work = 0;
     double delay = 0;
@@ -344,8 +345,8 @@ static void fit_unit(const struct delay_trace *trace, struct fit *fit)
 /* --- all of it ----------------------------------------------------------- */
 
 /* What the law is of: every finite delay, or every worker's mean. */
-static size_t gather(const struct delay_trace *trace, const struct fit *fit,
-                     double *sample)
+static size_t gather(const struct delay_trace *trace,
+                     const struct delay_fit *fit, double *sample)
 {
     size_t used = 0;
 
@@ -371,7 +372,7 @@ static size_t gather(const struct delay_trace *trace, const struct fit *fit,
     return used;
 }
 
-static void count_dead(const struct delay_trace *trace, struct fit *fit)
+static void count_dead(const struct delay_trace *trace, struct delay_fit *fit)
 {
     const size_t count = (size_t)trace->rows * trace->cols;
     size_t dead = 0;
@@ -383,7 +384,7 @@ static void count_dead(const struct delay_trace *trace, struct fit *fit)
 
 /* Chances of going from fast to slow and back, from the trace itself. */
 static void count_bursts(const struct delay_trace *trace, double cut,
-                         struct fit *fit)
+                         struct delay_fit *fit)
 {
     double from[2] = {0, 0};
     double to_other[2] = {0, 0};
@@ -412,7 +413,8 @@ static double mean_work(const struct delay_trace *trace)
 
 /* A bimodal law of seconds becomes one of factors, which the grammar has; it
  * needs to know the work. */
-static void bimodal_factor(const struct delay_trace *trace, struct fit *fit)
+static void bimodal_factor(const struct delay_trace *trace,
+                           struct delay_fit *fit)
 {
     const double slow = fit->law.b - 1;
     const double work = mean_work(trace);
@@ -425,7 +427,7 @@ static void bimodal_factor(const struct delay_trace *trace, struct fit *fit)
     }
 }
 
-static void write_text(struct fit *fit)
+static void write_text(struct delay_fit *fit)
 {
     const struct law *law = &fit->law;
     const bool burst = law->kind == DELAY_BIMODAL && fit->bursty &&
@@ -453,12 +455,12 @@ static void write_text(struct fit *fit)
                        fit->dead);
 }
 
-enum err fit_trace(const struct delay_trace *trace, struct fit *fit,
+enum err fit_trace(const struct delay_trace *trace, struct delay_fit *fit,
                    struct why *why)
 {
     const size_t count = (size_t)trace->rows * trace->cols;
     double *sample = mem_new(count, sizeof *sample);
-    struct fit made = {0};
+    struct delay_fit made = {0};
     size_t used = 0;
     enum err err = sample == NULL ? ERR_NOMEM : fit_memory(trace, &made);
 

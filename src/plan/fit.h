@@ -18,7 +18,7 @@
 
 #define FIT_TEXT_BYTES 128u
 
-struct fit {
+struct delay_fit {
     struct law law;  /* DELAY_BIMODAL: as in the grammar. */
     bool scale;      /* The law is of delay / work. */
     bool loads_vary; /* Else `scale` is a guess. */
@@ -32,8 +32,8 @@ struct fit {
 };
 
 /* ERR_SHAPE with a sentence if there is too little to fit. */
-MUST_CHECK enum err fit_trace(const struct delay_trace *trace, struct fit *fit,
-                              struct why *why);
+MUST_CHECK enum err fit_trace(const struct delay_trace *trace,
+                              struct delay_fit *fit, struct why *why);
 
 /* The family by likelihood; sorts `sample`.  For fit_trace and tests. */
 struct law fit_law(double *sample, size_t count);

@@ -178,7 +178,7 @@ static void plain_weights(const struct code *code, const bool *in,
 {
     memset(weight, 0, code->slots * sizeof *weight);
     for (uint32_t q = 0; q < code->span_count; q++) {
-        const struct table *table = &code->table;
+        const struct code_table *table = &code->table;
         uint32_t i = table->column[q];
 
         while (i < table->column[q + 1] && !in[table->holder[i]])

@@ -92,7 +92,7 @@ static void add_entry(struct text *text, uint32_t slot, uint32_t span,
 
 enum err codes_plot(const struct code *code, const char *path, struct why *why)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     const double most = largest(code);
     struct text text = {
         .capacity = HEAD_SIZE + ENTRY_SIZE * ((size_t)table->count +

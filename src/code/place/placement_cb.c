@@ -192,7 +192,7 @@ static enum err cb_vet(const struct code *code, struct why *why)
 static enum err solve_column(struct code *code, uint32_t span, uint64_t seed,
                              struct shortest *room)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     const uint32_t first = table->column[span];
     const uint32_t copies = table->column[span + 1] - first;
     enum err err;

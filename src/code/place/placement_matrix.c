@@ -70,7 +70,7 @@ static enum err matrix_draw(struct code *code, uint32_t draw)
 {
     (void)draw;
     for (uint32_t slot = 0; slot < code->slots; slot++) {
-        const struct table *table = &code->table;
+        const struct code_table *table = &code->table;
 
         for (uint32_t i = table->row[slot]; i < table->row[slot + 1]; i++)
             table->value[i] = entries(code, slot)[table->span[i]];
@@ -84,7 +84,7 @@ static enum err matrix_draw(struct code *code, uint32_t draw)
 static enum err one_step(const struct code *code, const bool *slot_in,
                          double *weight)
 {
-    const struct table *table = &code->table;
+    const struct code_table *table = &code->table;
     double total = 0;
 
     for (uint32_t slot = 0; slot < code->slots; slot++) {

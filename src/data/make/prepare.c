@@ -27,7 +27,7 @@ struct kitchen {
     struct why *why;
 };
 
-struct recipe {
+struct dish {
     const char *name;
     enum err (*cook)(struct kitchen *kitchen);
 };
@@ -469,24 +469,24 @@ static enum err cook_mnist(struct kitchen *kitchen)
 enum err prepare_data(const char *name, const char *from, const char *prefix,
                       struct prepared *report, struct why *why)
 {
-    static const struct recipe recipes[] = {{"amazon", cook_amazon},
-                                            {"kc", cook_kc},
-                                            {"covtype", cook_covtype},
-                                            {"credit", cook_credit},
-                                            {"mnist", cook_mnist}};
+    static const struct dish dishes[] = {{"amazon", cook_amazon},
+                                         {"kc", cook_kc},
+                                         {"covtype", cook_covtype},
+                                         {"credit", cook_credit},
+                                         {"mnist", cook_mnist}};
     struct prepared made = {0};
     struct kitchen kitchen = {
         .from = from, .prefix = prefix, .report = &made, .why = why};
 
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+    for (size_t i = 0; i < sizeof dishes / sizeof *dishes; i++) {
         enum err err;
 
-        if (strcmp(name, recipes[i].name) != 0)
+        if (strcmp(name, dishes[i].name) != 0)
             continue;
         if (strlen(prefix) > PATH_SIZE - 32)
             return why_set(why, ERR_RANGE, "--out: the name is too long");
-        made.name = recipes[i].name;
-        err = recipes[i].cook(&kitchen);
+        made.name = dishes[i].name;
+        err = dishes[i].cook(&kitchen);
         if (err == ERR_OK)
             *report = made;
         return err;

@@ -514,7 +514,7 @@ static void test_rows_not_finite(void **state)
  * comes back to 1e-9 only. */
 static void open_uncertain(struct play *play)
 {
-    struct table *table;
+    struct code_table *table;
 
     open_code(play, "cyclic", 4, 1);
     table = &play->coordinator.code.table;

@@ -25,12 +25,12 @@ static void near(double value, double want, double share)
 }
 
 /* Two loads: STEPS steps with each. */
-static struct fit fitted(const char *text, double work_1, double work_2)
+static struct delay_fit fitted(const char *text, double work_1, double work_2)
 {
     struct delay delay;
     struct delay_trace trace = {0};
     struct delay_trace more = {0};
-    struct fit fit;
+    struct delay_fit fit;
     struct why why = {{0}};
 
     assert_int_equal(delay_parse(text, 5, &delay, NULL), ERR_OK);
@@ -65,7 +65,7 @@ static void test_families(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct fit fit = fitted(rows[i].text, 1, 2);
+        const struct delay_fit fit = fitted(rows[i].text, 1, 2);
 
         if (fit.law.kind != rows[i].law.kind)
             fail_msg("%s is taken for %s", rows[i].text, fit.text);
@@ -80,8 +80,8 @@ static void test_families(void **state)
 
 static void test_scale(void **state)
 {
-    const struct fit scaled = fitted("exp:0.5/scale", 1, 3);
-    const struct fit same = fitted("exp:0.5/scale", 2, 2);
+    const struct delay_fit scaled = fitted("exp:0.5/scale", 1, 3);
+    const struct delay_fit same = fitted("exp:0.5/scale", 2, 2);
 
     (void)state;
     assert_string_equal(law_name(scaled.law.kind), "exp");
@@ -95,8 +95,9 @@ static void test_scale(void **state)
 
 static void test_memory(void **state)
 {
-    const struct fit persistent = fitted("lognormal:1,.5/persistent", 1, 2);
-    const struct fit bursts = fitted("bimodal:1,3/burst:.02,.18", 1, 1);
+    const struct delay_fit persistent =
+        fitted("lognormal:1,.5/persistent", 1, 2);
+    const struct delay_fit bursts = fitted("bimodal:1,3/burst:.02,.18", 1, 1);
 
     (void)state;
     assert_true(persistent.persistent);
@@ -111,7 +112,7 @@ static void test_memory(void **state)
 
 static void test_bimodal_and_dead(void **state)
 {
-    const struct fit fit = fitted("bimodal:.05,3+dead:.02", 2, 2);
+    const struct delay_fit fit = fitted("bimodal:.05,3+dead:.02", 2, 2);
 
     (void)state;
     assert_int_equal(fit.law.kind, DELAY_BIMODAL);
@@ -130,7 +131,7 @@ static void test_text_is_a_delay(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const struct fit fit = fitted(texts[i], 1, 3);
+        const struct delay_fit fit = fitted(texts[i], 1, 3);
         struct delay delay;
         struct why why = {{0}};
 
@@ -142,7 +143,7 @@ static void test_text_is_a_delay(void **state)
 static void test_too_little(void **state)
 {
     struct delay_trace trace = {0};
-    struct fit fit;
+    struct delay_fit fit;
     struct why why = {{0}};
 
     (void)state;
