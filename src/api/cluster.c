@@ -10,6 +10,7 @@
 #include "api/training.h"
 #include "base/flag.h"
 #include "base/mem.h"
+#include "code/preset.h"
 #include "core/run/journal.h"
 #include "node/arithmetic.h"
 #include "node/host/ways.h"
@@ -48,7 +49,7 @@ static enum err choose_code(struct cluster *c, struct why *why)
     if (err == ERR_OK)
         err = wish_rules(o, &c->run.code, code.exactness, why);
     code_close(&code);
-    c->run.adapt = o->code != NULL && strcmp(o->code, "auto") == 0;
+    c->run.adapt = o->code != NULL && strcmp(o->code, AUTO_NAME) == 0;
     c->run.worst = EXACT_BITWISE;
     return err == ERR_OK || err == ERR_NOMEM ? err : ERR_SHAPE;
 }

@@ -133,13 +133,14 @@ static enum err read_code(const char *text, struct preset_options *preset,
 enum err wish_code(const struct wish *o, uint32_t workers,
                    struct code_spec *code, struct why *why)
 {
-    const bool named = o->code != NULL && strcmp(o->code, "auto") != 0;
+    const bool named = o->code != NULL && strcmp(o->code, AUTO_NAME) != 0;
     struct preset_options preset = {
         .stragglers = o->stragglers > 0 ? o->stragglers : workers > 1,
         .workers = workers,
     };
     char copy[CODE_BYTES];
-    enum err err = read_code(named ? o->code : "steal", &preset, copy, why);
+    enum err err =
+        read_code(named ? o->code : DEFAULT_CODE, &preset, copy, why);
 
     if (err == ERR_OK)
         err = preset_spec(&preset, code, why);

@@ -47,7 +47,10 @@ struct placement_ops {
      * how many there are. */
     uint32_t (*row)(const struct code *code, uint32_t slot, uint32_t *spans,
                     uint32_t max);
-    /* Whether the other axes suit; NULL: any. */
+    /* Whether the other axes suit; NULL: any.  `muster plan` tries a preset
+     * only if it passes for a few workers and chunks with s = 1 and s = 2
+     * (plan/candidate.c); else it leaves it out without a word, as one that
+     * needs more than numbers. */
     enum err (*vet)(const struct code *code, struct why *why);
     /* Coded: vectors to keep the answers in; NULL: as they are. */
     uint32_t (*folds)(const struct code *code);

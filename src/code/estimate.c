@@ -60,17 +60,26 @@ static double unbiased_rescale(const struct code *code, uint64_t rows_covered,
     return 1 / (1 - missed);
 }
 
+/* Groups that are alike: a home has as many slots as it happens to have. */
+static bool groups_alike(const struct code_spec *spec)
+{
+    return placement_ops(spec->placement)->grouped &&
+           spec->placement != PLACE_HOMES && spec->schedule == SCHED_ALL;
+}
+
 static enum err unbiased_vet(const struct code *code, struct why *why)
 {
     const struct code_spec *spec = &code->spec;
-    const bool grouped =
-        spec->placement == PLACE_ONCE || spec->placement == PLACE_REP;
 
     if (code->carrier == CARRIER_F64)
         return ERR_OK; /* It is in the coefficients. */
-    if (!grouped || spec->schedule != SCHED_ALL ||
-        (spec->stop != STOP_FIRST && spec->stop != STOP_COLLECT &&
-         spec->stop != STOP_GROUPS))
+    if (!groups_alike(spec))
+        return why_set(why, ERR_SHAPE,
+                       "estimate unbiased needs groups of workers that do the "
+                       "same work at once, and code %s has none; use ratio",
+                       spec->name);
+    if (spec->stop != STOP_FIRST && spec->stop != STOP_COLLECT &&
+        spec->stop != STOP_GROUPS)
         return why_set(why, ERR_SHAPE,
                        "estimate unbiased needs the chance of being covered, "
                        "which is known only for the stops first, collect and "

@@ -1,5 +1,5 @@
 /*
- * preset.c - the table of presets: the only file that knows their names.
+ * preset.c - the table of presets, and what a name stands for.
  *
  * frc and rep after Tandon et al., "Gradient Coding", ICML 2017, cyclic too;
  * ignore is k-sync SGD of Dutta et al., "Slow and stale gradients can win the

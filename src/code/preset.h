@@ -4,12 +4,17 @@
  * uncoded  ignore (ksync)  frc  rep  cyclic  cb  partial-frc  partial-cyclic
  * matrix:FILE  mds  agc (erasurehead)  sgc  local  stream
  * steal
- * No preset is known outside this table.
+ * What a code does follows from its row, not from its name.  By name others
+ * know only the default; campaigns of the simulator, which have odds for each;
+ * the codes that a report looks back at; and texts for people.
  */
 #ifndef CODE_PRESET_H
 #define CODE_PRESET_H
 
 #include "code/code.h"
+
+#define AUTO_NAME    "auto"
+#define DEFAULT_CODE "steal" /* Also where auto begins. */
 
 /* What a code can be told, as KEY=VALUE behind its name. */
 enum preset_key {

@@ -82,9 +82,6 @@ struct setup {
     double scale; /* Of objectives when they are shown: numbers.h. */
 };
 
-#define AUTO_NAME    "auto"
-#define DEFAULT_CODE "steal" /* Also where auto begins. */
-
 /* As people call it: that of the code, or auto. */
 const char *setup_code_name(const struct setup *setup);
 __attribute__((format(printf, 2, 3))) void setup_note(const struct setup *setup,

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -85,6 +86,13 @@ static void test_unbiased_refusals(void **state)
     spec.stop = STOP_DEADLINE;
     spec.deadline_s = 1;
     assert_int_equal(code_build(&code, &spec, 9, 9, &why), ERR_SHAPE);
+    assert_non_null(strstr(why.text, "only for the stops first, collect"));
+    spec = spec_of((struct shape){"stream", 8, 1, 0, 8});
+    spec.estimate = ESTIMATE_UNBIASED;
+    assert_int_equal(code_build(&code, &spec, 8, 8, &why), ERR_SHAPE);
+    assert_string_equal(why.text, "estimate unbiased needs groups of workers "
+                                  "that do the same work at once, and code "
+                                  "stream has none; use ratio");
 }
 
 /* C(n, k) as a double. */
