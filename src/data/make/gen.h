@@ -12,7 +12,7 @@
 #ifndef DATA_GEN_H
 #define DATA_GEN_H
 
-#include "data/source.h"
+#include "data/read/source_options.h"
 
 /* True if `spec` names a generator ("gen:..."), known or not. */
 bool gen_is_spec(const char *spec);

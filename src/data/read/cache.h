@@ -25,8 +25,8 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/pool.h"
+#include "data/read/source_options.h"
 #include "data/rows/dataset.h"
-#include "data/source.h"
 
 #define CACHE_PAGE     4096u
 #define CACHE_SECTIONS 8u

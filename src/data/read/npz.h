@@ -9,8 +9,8 @@
 #ifndef DATA_NPZ_H
 #define DATA_NPZ_H
 
+#include "data/read/source_options.h"
 #include "data/rows/stage.h"
-#include "data/source.h"
 
 /* Rows to the stage; the encoder knows the columns of an array.  Errors as of
  * zip_open and npy_stage. */

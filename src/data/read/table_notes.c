@@ -5,31 +5,10 @@
  */
 #include "data/read/table_notes.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { NAMES_SHOWN = 8, NAMES_MIN = 20 };
-
-const char *source_shown(const struct source_options *options)
-{
-    if (options->spec == NULL)
-        return "the rows";
-    return strcmp(options->spec, "-") == 0 ? "standard input" : options->spec;
-}
-
-void source_note(const struct source_options *options, const char *format, ...)
-{
-    char sentence[WHY_SIZE];
-    va_list arguments;
-
-    if (options->note == NULL)
-        return;
-    va_start(arguments, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    options->note(options->note_context, sentence);
-}
 
 /* Bytes that are no letters in UTF-8 may be in another encoding. */
 static bool is_foreign(const char *text)

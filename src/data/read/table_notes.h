@@ -5,15 +5,9 @@
 #ifndef DATA_READ_TABLE_NOTES_H
 #define DATA_READ_TABLE_NOTES_H
 
-#include "data/source.h"
+#include "data/read/source_options.h"
 #include "data/table/csv.h"
 #include "data/table/frame.h"
-
-/* What people call the source. */
-const char *source_shown(const struct source_options *options);
-/* Tell a sentence that is no error. */
-__attribute__((format(printf, 2, 3))) void
-source_note(const struct source_options *options, const char *format, ...);
 
 /* What was made of the columns that nobody said anything about. */
 void table_note_columns(const struct source_options *options,

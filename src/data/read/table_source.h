@@ -11,9 +11,9 @@
 #ifndef DATA_TABLE_SOURCE_H
 #define DATA_TABLE_SOURCE_H
 
+#include "data/read/source_options.h"
 #include "data/read/table_notes.h"
 #include "data/rows/stage.h"
-#include "data/source.h"
 #include "data/text/unpack.h"
 
 /* `separator`: what the form has, or 0; the options' own goes first. */

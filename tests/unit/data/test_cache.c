@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "data/read/cache.h"
+#include "data/source.h"
 
 #define FOLDER    "test_cache.tmp"
 #define FILE_NAME FOLDER "/data.svm"

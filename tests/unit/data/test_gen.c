@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "data/make/gen.h"
+#include "data/source.h"
 
 static void load(const char *spec, uint64_t seed, bool intercept,
                  struct dataset *train, struct dataset *test)
