@@ -484,7 +484,7 @@ enum err prepare_data(const char *name, const char *from, const char *prefix,
         if (strcmp(name, dishes[i].name) != 0)
             continue;
         if (strlen(prefix) > PATH_SIZE - 32)
-            return why_set(why, ERR_RANGE, "--out: the name is too long");
+            return why_set(why, ERR_RANGE, "--to: the name is too long");
         made.name = dishes[i].name;
         err = dishes[i].cook(&kitchen);
         if (err == ERR_OK)

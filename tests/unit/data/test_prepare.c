@@ -252,8 +252,14 @@ static void test_sentences(void **state)
 {
     struct prepared made = {0};
     struct why why = {0};
+    char longest[5000];
 
     (void)state;
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    assert_int_equal(prepare_data("kc", FOLDER, longest, &made, &why),
+                     ERR_RANGE);
+    assert_string_equal(why.text, "--to: the name is too long");
     assert_int_equal(prepare_data("iris", FOLDER, "x", &made, &why),
                      ERR_UNKNOWN);
     assert_string_equal(why.text, "no recipe for iris; there are amazon, kc, "
