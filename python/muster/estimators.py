@@ -143,9 +143,43 @@ def check_weights(weight, rows):
     return weight
 
 
+def times(weight, factor):
+    """Weights of rows, either of which may be None, on top of each other."""
+    if weight is None or factor is None:
+        return factor if weight is None else weight
+    return weight * factor
+
+
 # --- estimators --------------------------------------------------------------
 
 QUICK = ("logistic", "softmax")  # Of sparse rows lbfgs is there before newton.
+PLAIN = ("gd", "agd", "momentum", "adam", "sgd")  # They estimate no gain; tol is |gradient|.
+
+# What says it already, and the keys (and their short names) that a recipe must
+# not say it by again.
+SAID = {key: by for by, keys in {
+    "the class": "model solver s", "C or alpha": "l2 cost c", "tol": "accuracy eps e",
+    "fit_intercept": "no-intercept bias B", "solver": "optim optimizer optimiser",
+    "max_iter": "steps", "class_weight": "class-weight", "threads": "threads", "code": "code",
+    "workers": "n np workers", "address": "listen", "token": "token-file",
+}.items() for key in keys.split()}
+# Keys that say how a file becomes columns: arrays are columns already, and coef_
+# is in theirs.
+READING = ("categorical", "drop", "header", "input", "label", "labels", "missing", "pairs",
+           "scale", "separator", "weight", "zero-based")
+
+
+def check_recipe(recipe):
+    """What stays of a recipe's keys, with dashes."""
+    keys = {str(key).replace("_", "-"): value for key, value in (recipe or {}).items()}
+    for key in keys:
+        if key in SAID:
+            raise ValueError(f"recipe: {key} is said by {SAID[key]}; leave it out, or take "
+                             "muster.fit, which takes all keys")
+        if key in READING:
+            raise ValueError(f"recipe: {key} is about reading files, and an estimator takes "
+                             "arrays; transform them before, or take muster.fit")
+    return keys
 
 
 class Linear:
@@ -255,24 +289,31 @@ class Linear:
     def _recipe(self, model, l2, sparse):
         """Keys of the library for the parameters."""
         solver = self.solver or ("lbfgs" if sparse and model in QUICK else None)
-        choices = dict(model=model, l2=l2, optim=solver, accuracy=self.tol, steps=self.max_iter,
+        choices = dict(model=model, l2=l2, optim=solver, steps=self.max_iter,
                        threads=self.threads, code=self.code, token_file=self.token)
+        choices["tol" if solver in PLAIN else "accuracy"] = self.tol
         if not self.fit_intercept:
             choices["no-intercept"] = True
         if self.address is not None:
             choices.update(listen=self.address, workers=self.workers or 1)
         elif self.workers:
             choices["n"] = self.workers
-        choices.update(self.recipe or {})
+        more = check_recipe(self.recipe)
+        if "tol" in more and choices.get("tol") is not None:
+            raise ValueError(f"recipe: tol is said by tol with solver {solver!r}; leave one out")
+        choices.update(more)
         return choices
 
-    def _train(self, model, l2, x, y, weight):
+    def _train(self, model, x, y, weight):
         """A Model; where it had to stop early, it is told and kept."""
+        count = len(y) if weight is None else np.count_nonzero(weight)
+        if count == 0:
+            raise ValueError("class_weight: no row has a weight above 0")
         progress = Progress(self.verbose, self.callback)
         rows = _data.rows_of(x, y, weight)
         try:
-            status, why, made = run(self._recipe(model, l2, is_sparse(x)), rows,
-                                    progress.watch)
+            status, why, made = run(self._recipe(model, self._penalty(count), is_sparse(x)),
+                                    rows, progress.watch)
         finally:
             progress.end()
         if status == _library.BAD_DATA:
@@ -291,7 +332,7 @@ class Linear:
         weights = np.vstack([model.weights for model in models])
         self.model_ = models[0] if len(models) == 1 else models
         self.coef_ = np.ascontiguousarray(weights[:, :self.n_features_in_])
-        self.intercept_ = (weights[:, -1].copy() if self.fit_intercept
+        self.intercept_ = (weights[:, -1].copy() if models[0].intercept
                            else np.zeros(len(weights)))
         self.n_iter_ = max(max(model.steps for model in models), 1)
         self.objective_ = sum(model.objective for model in models)
@@ -339,7 +380,7 @@ class Classifier(Linear):
 
     _estimator_type = "classifier"
 
-    def __init__(self, C=1.0, *, fit_intercept=True, class_weight=None, tol=1e-10,
+    def __init__(self, C=1.0, *, fit_intercept=True, class_weight=None, tol=None,
                  max_iter=1000, solver=None, threads=None, workers=None, address=None,
                  token=None, code=None, recipe=None, verbose=0, callback=None):
         self.C, self.fit_intercept, self.class_weight = C, fit_intercept, class_weight
@@ -357,30 +398,49 @@ class Classifier(Linear):
                              f"data, but the data contains only one class: {self.classes_[0]!r}")
         if not self.C > 0:
             raise ValueError(f"C must be above 0, not {self.C!r}")
-        weight = self._weigh(code, weight)
-        count = len(code) if weight is None else np.count_nonzero(weight)
-        l2 = 1 / (2 * self.C * count)
-        self._keep(self._fit(l2, x, code.astype(np.float64), weight))
+        self._keep(self._fit(x, code, weight, self._factors(code)))
 
-    def _weigh(self, code, weight):
-        """Weights of classes come on top of those of rows."""
-        if self.class_weight is None:
-            return weight
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            factor = len(code) / (len(self.classes_) * np.bincount(code))
-        elif isinstance(self.class_weight, dict):
-            factor = np.array([self.class_weight.get(k, 1.0) for k in self.classes_.tolist()],
-                              dtype=np.float64)
-        else:
-            raise ValueError("class_weight must be a dict, 'balanced' or None, not "
-                             f"{self.class_weight!r}")
-        return factor[code] if weight is None else factor[code] * weight
+    def _penalty(self, count):
+        return 1 / (2 * self.C * count)
 
-    def _one_against_rest(self, l2, x, code, weight):
+    def _factors(self, code):
+        """A weight for each class, or None."""
+        given = self.class_weight
+        if given is None:
+            return None
+        if isinstance(given, str) and given == "balanced":
+            return len(code) / (len(self.classes_) * np.bincount(code))
+        if not isinstance(given, dict):
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {given!r}")
+        known = self.classes_.tolist()
+        strange = [key for key in given if key not in known]
+        missing = [key for key in known if key not in given]
+        # A class may be missing from one part of the rows: only who lacks a
+        # weight while another has no class is told of a slip.
+        if strange and missing:
+            raise ValueError(f"class_weight: there is no class {strange[0]!r}, and the classes "
+                             f"{missing} have no weight")
+        factor = np.array([given.get(key, 1.0) for key in known], dtype=np.float64)
+        if not (np.isfinite(factor).all() and (factor >= 0).all()):
+            raise ValueError(f"class_weight: weights must be 0 or more, not {given!r}")
+        return factor
+
+    def _all_at_once(self, model, x, code, weight, factor):
+        if factor is not None:
+            weight = times(weight, factor[code])
+        return [self._train(model, x, code.astype(np.float64), weight)]
+
+    def _one_against_rest(self, x, code, weight, factor):
+        """A class's weight is for its own rows, and the rest weigh 1, as LIBLINEAR
+        has it."""
         if len(self.classes_) == 2:
-            return [self._train(self.loss, l2, x, code, weight)]
-        return [self._train(self.loss, l2, x, (code == k).astype(np.float64), weight)
-                for k in range(len(self.classes_))]
+            return self._all_at_once(self.loss, x, code, weight, factor)
+        models = []
+        for k in range(len(self.classes_)):
+            mine = code == k
+            own = None if factor is None else np.where(mine, factor[k], 1.0)
+            models.append(self._train(self.loss, x, mine.astype(np.float64), times(weight, own)))
+        return models
 
     def decision_function(self, X):
         scores = self._scores(X)
@@ -421,13 +481,14 @@ class LogisticRegression(WithProbabilities):
     scikit-learn has it.
 
     C, fit_intercept, class_weight, max_iter: as there.
-    tol: end when what is left to gain is this share of the objective.
+    tol: end when what is left to gain is this share of the objective; None: 1e-10.
+    With solver gd, agd, momentum, adam: when |gradient| is this; None: never.
     solver: "newton", "lbfgs", "agd", ...; None: newton, of sparse rows lbfgs.
     threads: of each process; None: as many as there are processors.
     workers: processes that train together; the model stays the same, bit for bit.
     address, token: listen there for workers (muster join), with the key's file.
     code: who computes what ("steal", "frc", ...; `muster codes`).
-    recipe: other keys of `muster train`, a dict.
+    recipe: other keys of `muster train`, a dict; not those said by parameters.
     verbose: 1 shows progress.  callback(step, objective): return True to stop.
 
     Fitted: classes_, coef_, intercept_, n_iter_, n_features_in_,
@@ -436,9 +497,9 @@ class LogisticRegression(WithProbabilities):
 
     loss = "logistic"
 
-    def _fit(self, l2, x, code, weight):
+    def _fit(self, x, code, weight, factor):
         kind = "logistic" if len(self.classes_) == 2 else "softmax"
-        return [self._train(kind, l2, x, code, weight)]
+        return self._all_at_once(kind, x, code, weight, factor)
 
 
 class SoftmaxClassifier(WithProbabilities):
@@ -447,8 +508,8 @@ class SoftmaxClassifier(WithProbabilities):
 
     loss = "softmax"
 
-    def _fit(self, l2, x, code, weight):
-        return [self._train("softmax", l2, x, code, weight)]
+    def _fit(self, x, code, weight, factor):
+        return self._all_at_once(self.loss, x, code, weight, factor)
 
 
 class LinearSVC(Classifier):
@@ -458,8 +519,8 @@ class LinearSVC(Classifier):
 
     loss = "svm"
 
-    def _fit(self, l2, x, code, weight):
-        return self._one_against_rest(l2, x, code, weight)
+    def _fit(self, x, code, weight, factor):
+        return self._one_against_rest(x, code, weight, factor)
 
 
 class Ridge(Linear):
@@ -469,7 +530,7 @@ class Ridge(Linear):
     _estimator_type = "regressor"
     loss = "linear"
 
-    def __init__(self, alpha=1.0, *, fit_intercept=True, tol=1e-10, max_iter=1000, solver=None,
+    def __init__(self, alpha=1.0, *, fit_intercept=True, tol=None, max_iter=1000, solver=None,
                  threads=None, workers=None, address=None, token=None, code=None, recipe=None,
                  verbose=0, callback=None):
         self.alpha, self.fit_intercept, self.tol, self.max_iter = alpha, fit_intercept, tol, max_iter
@@ -483,9 +544,11 @@ class Ridge(Linear):
             y = y.astype(np.float64)
         if not self.alpha >= 0:
             raise ValueError(f"alpha must be 0 or more, not {self.alpha!r}")
-        count = len(y) if weight is None else np.count_nonzero(weight)
-        self._keep([self._train("linear", self.alpha / count, x, y, weight)])
+        self._keep([self._train("linear", x, y, weight)])
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
+
+    def _penalty(self, count):
+        return self.alpha / count
 
     def predict(self, X):
         return self._scores(X)

@@ -103,6 +103,9 @@ def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
     """Train.  `x`: an array, a sparse matrix, a table of columns (Arrow), or the
     name of a file.  `recipe`: the keys of `muster train`, model="logistic",
     l2=0.1, n=4, ...; watch(step, objective) may return True to stop."""
+    if not str(recipe.get("solver", 0)).isdigit():
+        raise ValueError(f"solver {recipe['solver']}: that is the number of LIBLINEAR's type; the "
+                         "optimiser is named by optim")
     status, why, model = run(recipe, _data.rows_of(x, labels, weights), watch, log)
     if status:
         raise error_of(status, why, model)

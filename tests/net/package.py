@@ -131,10 +131,54 @@ def refused(kind, f, *args, **more):
 print(refused(TypeError, muster.LogisticRegression, penalty="l1"),
       refused(TypeError, muster.fit, X, Y, penalty="l1"),
       refused(ValueError, muster.fit, X, Y, model="nosuch"),
+      refused(ValueError, muster.fit, X, Y, solver="lbfgs"),
       refused(ValueError, muster.LogisticRegression(C=-1).fit, X, Y),
       refused(ValueError, muster.LogisticRegression(code="nosuch", workers=2).fit, X, Y),
       refused(ValueError, muster.LogisticRegression().fit, np.full((9, 2), np.nan), [0, 1, 1] * 3),
       refused(ValueError, muster.Ridge().set_params, beta=1))
+""",
+    "a recipe cannot contradict the parameters, and predictions are the model's": """
+def refused(word, **recipe):
+    try:
+        muster.LogisticRegression(recipe=recipe).fit(X, Y)
+    except ValueError as error:
+        return word in str(error)
+print(refused("fit_intercept", no_intercept=True), refused("fit_intercept", bias=-1),
+      refused("fit_intercept", B=-1), refused("tol", eps=1e-3), refused("the class", model="svm"),
+      refused("C or alpha", l2=1), refused("class_weight", class_weight="balanced"),
+      refused("solver", optim="gd"), refused("reading", scale="standard"))
+for more in {}, dict(fit_intercept=False), dict(recipe={"storage": "f64"}):
+    m = muster.LogisticRegression(**more).fit(X + 1, Y)
+    print(np.allclose(m.decision_function(X), m.model_.scores(X)[:, 0], atol=1e-5))
+""",
+    "tol is that of the solver": """
+warnings.simplefilter("ignore")
+rough, fine = (muster.LogisticRegression(solver="agd", tol=tol).fit(X, Y) for tol in (1e-2, 1e-4))
+print(rough.model_.gradient_norm <= 1e-2, fine.model_.gradient_norm <= 1e-4,
+      rough.n_iter_ < fine.n_iter_, muster.LogisticRegression(tol=1e-10).fit(X, Y).hash_ == ONE.hash_)
+for more in dict(solver="sgd", tol=1e-4), dict(solver="gd", tol=1e-4, recipe={"tol": 1}):
+    try:
+        muster.LogisticRegression(**more).fit(X, Y)
+    except ValueError as error:
+        print("tol" in str(error))
+""",
+    "weights of classes: slips are told, those of one against the rest are LIBLINEAR's": """
+from sklearn import svm
+def said(word, given):
+    try:
+        muster.LogisticRegression(class_weight=given).fit(X, Y)
+    except ValueError as error:
+        return word in str(error)
+print(said("no class 7", {7: 3.0}), said("no class 7", {0: 1, 7: 3.0}), said("above 0", {0: 0, 1: 0}),
+      said("0 or more", {0: -1}), said("0 or more", {0: np.nan}))
+print(muster.LogisticRegression(class_weight={0: 1, 1: 1, 7: 3.0}).fit(X, Y).hash_ ==
+      muster.LogisticRegression().fit(X, Y, np.ones(600)).hash_)
+for given in None, {0: 3.0}, {0: 3.0, 1: 0.2, 2: 2, 3: 1}, "balanced":
+    for weight in None, W:
+        how = dict(fit_intercept=False, class_weight=given)
+        ours = muster.LinearSVC(tol=1e-14, **how).fit(X, MANY, weight)
+        theirs = svm.LinearSVC(dual=False, tol=1e-12, max_iter=100000, **how).fit(X, MANY, weight)
+        print(np.allclose(ours.coef_, theirs.coef_, rtol=0, atol=1e-6))
 """,
     "what a callback raises is raised, and it may stop": """
 class Mine(Exception):
@@ -144,7 +188,7 @@ def raises(step, objective):
         raise Mine(step)
 seen = []
 for workers in None, 2:
-    how = dict(recipe={"optim": "gd"}, max_iter=100000000, tol=None, workers=workers)
+    how = dict(solver="gd", max_iter=100000000, workers=workers)
     try:
         muster.LogisticRegression(callback=raises, **how).fit(X, Y)
     except Mine as error:
@@ -159,10 +203,11 @@ import io, contextlib
 with contextlib.redirect_stderr(io.StringIO()) as said:
     m = muster.LogisticRegression(verbose=1).fit(X, Y)
 print("loss" in said.getvalue(), len(m.loss_curve_) == m.n_iter_,
-      m.loss_curve_[-1] <= m.loss_curve_[0])
+      m.loss_curve_[-1] <= m.loss_curve_[0],
+      not hasattr(m.set_params(verbose=0).fit(X, Y), "loss_curve_"))
 """,
     "Ctrl-C stops in good order, alone and with workers": """
-slow = dict(recipe={"optim": "gd"}, max_iter=100000000, tol=None)
+slow = dict(solver="gd", max_iter=100000000)
 try:
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     muster.LogisticRegression(**slow).fit(X, Y)
@@ -214,7 +259,8 @@ for kind in muster.LogisticRegression, muster.SoftmaxClassifier, muster.LinearSV
     print(True)
 """,
 }
-NEEDS = {"sklearn": ("scikit-learn", "pickled", "the same optimum"), "scipy": ("any layout", "arrays")}
+NEEDS = {"sklearn": ("scikit-learn", "pickled", "the same optimum",
+                     "weights of classes"), "scipy": ("any layout", "arrays")}
 
 
 def has(module):
