@@ -37,6 +37,12 @@ class Array:
     @classmethod
     def of(cls, array):
         import numpy as np
+        if np.ma.is_masked(array):
+            raise ValueError("some values are masked; fill them (.filled) or leave their rows out")
+        if array.dtype.kind in "cmM":
+            raise TypeError(f"numbers are wanted, not {array.dtype}")
+        if 0 in array.strides:  # A step of 0 means "one after the other" to the library.
+            array = np.ascontiguousarray(array)
         kind = array.dtype.kind + str(array.dtype.itemsize)
         if kind not in TYPES or not array.dtype.isnative:
             array = array.astype(np.float64)
@@ -79,7 +85,7 @@ class Rows:
         elif kind == "csr":
             data = Data(lib.muster_data_csr, C.byref(csr(what)), what)
         elif kind == "file":
-            data = Data(lib.muster_data_file, what.encode())
+            data = Data(lib.muster_data_file, _library.plain(what))
         else:
             data = self.open_arrow(what)
         for function, values in ((lib.muster_data_labels, self.labels),
@@ -106,7 +112,7 @@ def one_each(values, what, kind=None):
     import numpy as np
     if values is None:
         return None
-    values = np.asarray(values, kind)
+    values = np.asanyarray(values, kind)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values.ravel()
     if values.ndim != 1:
@@ -124,18 +130,20 @@ def rows_of(x, labels=None, weights=None):
         return Rows("csr", csr_parts(x), labels, weights)
     if hasattr(x, "__arrow_c_stream__") and not isinstance(x, np.ndarray):
         return Rows("arrow", x, labels, weights)
-    array = np.asarray(x)
+    array = np.asanyarray(x)
     if array.ndim != 2:
         raise ValueError(f"rows must be two-dimensional, not {array.ndim}-dimensional")
     return Rows("dense", Array.of(array), labels, weights)
 
 
 def csr_parts(x):
+    import numpy as np
     x = x.tocsr()
     if not x.has_canonical_format:
         x = x.copy()
         x.sum_duplicates()
-    return (x.shape, Array.of(x.indptr), Array.of(x.indices), Array.of(x.data))
+    return (x.shape, *(Array.of(np.ascontiguousarray(part))
+                       for part in (x.indptr, x.indices, x.data)))
 
 
 # --- one copy in memory that processes share ---------------------------------

@@ -1,6 +1,6 @@
 """The process that forks workers: started by _run.Apart, serves one job.
 
-    _helper.py SOCKET MEMORY
+    _helper.py SOCKET MEMORY PARENT
 
 A training on rows needs neither numpy nor the package's estimators, so only
 the modules it needs are imported, under the package's name.
@@ -68,6 +68,8 @@ def serve(link, file):
 def main():
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != int(sys.argv[3]):
+        os._exit(1)  # It died before we could ask to be told.
     link = socket.socket(fileno=int(sys.argv[1]))
     bare_package()
     from muster import _run

@@ -174,6 +174,13 @@ def text_of(value):
     return repr(value) if isinstance(value, float) else str(value)
 
 
+def plain(text):
+    """As C takes it, which ends a text at its first NUL."""
+    if "\0" in text:
+        raise ValueError(f"{text!r} has a NUL in it")
+    return text.encode()
+
+
 class Recipe(Handle):
     """All choices of one training: keyword arguments are keys."""
 
@@ -187,7 +194,7 @@ class Recipe(Handle):
     def set(self, key, text):
         """TypeError if there is no such key, as of any keyword."""
         status, why = try_call(lib.muster_set, self.pointer, key.replace("_", "-").encode(),
-                               text.encode())
+                               plain(text))
         if status == BAD_OPTION and "no choice is called" in why:
             raise TypeError(why)
         if status:

@@ -210,8 +210,8 @@ class Apart:
         files = [theirs.fileno(), shelf.file]
         script = os.path.join(_library.HERE, "_helper.py")
         self.process = subprocess.Popen(
-            [sys.executable, "-E", "-s", script, *map(str, files)], pass_fds=files,
-            stdin=subprocess.DEVNULL, start_new_session=True)
+            [sys.executable, "-E", "-s", script, *map(str, files), str(os.getpid())],
+            pass_fds=files, stdin=subprocess.DEVNULL, start_new_session=True)
         theirs.close()
         try:
             send(self.link, job)

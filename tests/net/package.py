@@ -54,6 +54,24 @@ print(len({h(S), h(np.asfortranarray(S)), h(S.astype(np.float32)), h(S.astype(np
            h(S, workers=2), h(sp.csr_matrix(S), workers=2), h(np.asfortranarray(S), workers=2)
            }) == 1)
 """,
+    "broadcast, masked, complex and cut-off values": """
+x = np.random.default_rng(0).normal(size=(200, 4))
+big = np.full(400, 1.); big[0] = 3.
+v = np.broadcast_to(big[:1], 200)
+y = (x[:, 0] > 0).astype(float)
+print(abs(muster.Ridge().fit(x, v).intercept_ - 3) < 1e-9)
+print(muster.LogisticRegression().fit(x, y, sample_weight=v).hash_ ==
+      muster.LogisticRegression().fit(x, y, sample_weight=v.copy()).hash_)
+print(muster.fit(np.broadcast_to(x[:, :1], (200, 3)), y).hash ==
+      muster.fit(np.repeat(x[:, :1], 3, axis=1), y).hash)
+def refused(error, *args, **more):
+    try:
+        muster.fit(*args, **more)
+    except error:
+        return True
+print(refused(ValueError, np.ma.masked_greater(x, 2), y), refused(TypeError, x + 0j, y),
+      refused(ValueError, x, y, model="svm\\0junk"), refused(ValueError, "gen:gmm:9,3\\0x"))
+""",
     "arrays go in where they lie": """
 from muster._data import rows_of
 import scipy.sparse as sp
