@@ -238,7 +238,8 @@ MUSTER_API enum muster_status muster_predict(const struct muster_model *model,
 /* Rows that `data` has; 0 of a file, which is not known before it is read. */
 MUSTER_API uint64_t muster_data_rows(const struct muster_data *data);
 
-/* The file of `muster train`, which `muster predict` and LIBLINEAR read. */
+/* The file of `muster train`, which `muster predict` and LIBLINEAR read.  A
+ * file that is there is replaced if it is empty or a model, too. */
 MUSTER_API enum muster_status muster_save(const struct muster_model *model,
                                           const char *path, char *why);
 MUSTER_API enum muster_status
@@ -284,6 +285,21 @@ MUSTER_API const double *muster_classes(const struct muster_model *model);
 /* The word that class k stands for; NULL if classes are numbers. */
 MUSTER_API const char *muster_word(const struct muster_model *model,
                                    uint32_t k);
+/* Of the columns of rows that the model takes, what number j is called; NULL if
+ * it knows no names. */
+MUSTER_API const char *muster_column(const struct muster_model *model,
+                                     uint32_t j);
+/* Names that the rows did not carry, for what is predicted and for the file: of
+ * all classes, numbers or words, that ascend; of all columns, and of the label
+ * (or NULL), once. */
+MUSTER_API enum muster_status muster_set_classes(struct muster_model *model,
+                                                 const double *numbers,
+                                                 const char *const *words,
+                                                 uint32_t count, char *why);
+MUSTER_API enum muster_status muster_set_columns(struct muster_model *model,
+                                                 const char *const *names,
+                                                 uint32_t count,
+                                                 const char *label, char *why);
 MUSTER_API void muster_free(struct muster_model *model); /* or NULL */
 
 /* How well models do on rows they have not seen: one is trained for each of

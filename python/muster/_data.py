@@ -77,6 +77,14 @@ class Rows:
 
     def __init__(self, kind, what, labels=None, weights=None):
         self.kind, self.what, self.labels, self.weights = kind, what, labels, weights
+        self.names = self.label = None
+
+    def name(self, names, label=None):
+        """Of dense rows: names of columns, if each has its own, and of the labels."""
+        if names is not None and self.kind == "dense" and len(set(names)) == len(names):
+            self.names = [str(name) for name in names]
+            self.label = label if isinstance(label, str) and label not in names else None
+        return self
 
     def open(self):
         kind, what = self.kind, self.what
@@ -128,12 +136,73 @@ def rows_of(x, labels=None, weights=None):
         return Rows("file", os.fspath(x), labels, weights)
     if hasattr(x, "tocsr"):
         return Rows("csr", csr_parts(x), labels, weights)
-    if hasattr(x, "__arrow_c_stream__") and not isinstance(x, np.ndarray):
+    if hasattr(x, "__arrow_c_stream__") and labels is None and not isinstance(x, np.ndarray):
         return Rows("arrow", x, labels, weights)
     array = np.asanyarray(x)
     if array.ndim != 2:
         raise ValueError(f"rows must be two-dimensional, not {array.ndim}-dimensional")
-    return Rows("dense", Array.of(array), labels, weights)
+    return Rows("dense", Array.of(array), labels, weights).name(names_of(x))
+
+
+# --- names --------------------------------------------------------------------
+
+def names_of(x):
+    """Of the columns of a DataFrame, if all of them are words."""
+    columns = getattr(x, "columns", None)
+    if columns is None or not hasattr(x, "dtypes"):
+        return None
+    import numpy as np
+    names = np.asarray(columns, dtype=object)
+    words = [isinstance(name, str) for name in names]
+    if any(words) and not all(words):
+        raise TypeError("Feature names are only supported if all input features have string "
+                        f"names, but your input has {sorted({type(n).__name__ for n in names})} "
+                        "as feature name / column name types.")
+    return names if len(names) and all(words) else None
+
+
+def names_differ(names, known):
+    text = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))
+    if unseen:
+        text += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen[:5])
+    if missing:
+        text += "Feature names seen at fit time, yet now missing:\n" + \
+            "".join(f"- {n}\n" for n in missing[:5])
+    if not unseen and not missing:
+        text += "Feature names must be in the same order as they were in fit.\n"
+    return text
+
+
+def by_name(x, known):
+    """The rows with the columns that a model knows, in its order, if both have
+    names; an Arrow table is looked at by the library itself."""
+    names = names_of(x)
+    if names is None or known is None or hasattr(x, "__arrow_c_stream__"):
+        return x
+    if not set(known) <= set(names) or len(set(names)) < len(names):
+        raise ValueError(names_differ(names, known))
+    return x[list(known)]
+
+
+WHOLE = 1 << 53  # Above it numbers of a model's file are not exact.
+
+
+def file_labels(classes):
+    """(numbers, words) of which one is None, as a model's file can hold them;
+    both None if it cannot."""
+    kept = classes.tolist()
+    if all(isinstance(k, str) and "\0" not in k and k.encode(errors="replace") == k.encode(
+            errors="surrogatepass") for k in kept):
+        return None, kept
+    if all(isinstance(k, (bool, int, float)) and abs(k) <= WHOLE for k in kept):
+        return [float(k) for k in kept], None
+    return None, None
+
+
+def no_file_for(classes):
+    return (f"a model's file holds whole numbers up to 2^53 as classes, and of dense rows words; "
+            f"not {classes.tolist()[-1]!r}")
 
 
 def csr_parts(x):

@@ -78,6 +78,7 @@ STATUS = dict(
     muster_data_file="sp", muster_data_arrow="pp", muster_data_labels="pp",
     muster_data_weights="pp", muster_fit="ppp", muster_predict="ppepq", muster_save="ps",
     muster_load="sp", muster_write="ppp", muster_read="pzp", muster_about="pp",
+    muster_set_classes="pppu", muster_set_columns="ppus",
     muster_cross_validate="ppup", muster_train="ppp", muster_join="ppss",
     muster_group_host="pp", muster_group_join="psp", muster_sum="ppqedp")
 OTHERS = dict(
@@ -85,7 +86,7 @@ OTHERS = dict(
     muster_recipe_free=("p", None), muster_stop=("p", None), muster_data_free=("p", None),
     muster_data_rows=("p", C.c_uint64), muster_free=("p", None),
     muster_weights=("p", C.POINTER(C.c_double)), muster_classes=("p", C.POINTER(C.c_double)),
-    muster_word=("pu", C.c_char_p), muster_text_free=("p", None),
+    muster_word=("pu", C.c_char_p), muster_column=("pu", C.c_char_p), muster_text_free=("p", None),
     muster_group_address=("p", C.c_char_p), muster_cancel=("p", None),
     muster_group_leave=("p", None))
 for name, arguments in STATUS.items():

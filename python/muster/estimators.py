@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 
 from . import _data, _library
+from ._data import names_differ, names_of
 from ._progress import Progress
 from .model import run
 
@@ -32,20 +33,6 @@ def learned(name, own):
 
 def is_sparse(x):
     return hasattr(x, "tocsr")
-
-
-def names_of(x):
-    """Of the columns of a DataFrame, if all of them are words."""
-    columns = getattr(x, "columns", None)
-    if columns is None or not hasattr(x, "dtypes"):
-        return None
-    names = np.asarray(columns, dtype=object)
-    words = [isinstance(name, str) for name in names]
-    if any(words) and not all(words):
-        raise TypeError("Feature names are only supported if all input features have string "
-                        f"names, but your input has {sorted({type(n).__name__ for n in names})} "
-                        "as feature name / column name types.")
-    return names if len(names) and all(words) else None
 
 
 def dense_of(x, name):
@@ -264,6 +251,7 @@ class Linear:
         never the classes of one training and the weights of another."""
         made = copy.copy(self)
         made._forget()
+        made._label = getattr(y, "name", None)
         made._learn(X, y, sample_weight)
         self._forget()
         vars(self).update({name: vars(made)[name] for name in made._learned()})
@@ -311,6 +299,7 @@ class Linear:
             raise ValueError("class_weight: no row has a weight above 0")
         progress = Progress(self.verbose, self.callback)
         rows = _data.rows_of(x, y, weight)
+        rows.name(getattr(self, "feature_names_in_", None), self._label)
         try:
             status, why, made = run(self._recipe(model, self._penalty(count), is_sparse(x)),
                                     rows, progress.watch)
@@ -353,26 +342,16 @@ class Linear:
                 check_weights(weight, len(found)))
 
     def save(self, path):
-        """The model as a file of `muster predict`'s and LIBLINEAR's; its classes
-        are the numbers 0, 1, ... of classes_."""
+        """The model as a file of `muster predict`'s and LIBLINEAR's, with its
+        classes and the names of its columns."""
         self._check_fitted()
         if isinstance(self.model_, list):
             raise ValueError("one model for each class does not fit a file; take "
                              "SoftmaxClassifier")
+        if self._estimator_type == "classifier" and not self.model_.holds(self.classes_):
+            raise ValueError(f"{_data.no_file_for(self.classes_)}; fit with other labels, or "
+                             "pickle the estimator")
         self.model_.save(path)
-
-
-def names_differ(names, known):
-    text = "The feature names should match those that were passed during fit.\n"
-    unseen, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))
-    if unseen:
-        text += "Feature names unseen at fit time:\n" + "".join(f"- {n}\n" for n in unseen[:5])
-    if missing:
-        text += "Feature names seen at fit time, yet now missing:\n" + \
-            "".join(f"- {n}\n" for n in missing[:5])
-    if not unseen and not missing:
-        text += "Feature names must be in the same order as they were in fit.\n"
-    return text
 
 
 class Classifier(Linear):
@@ -398,7 +377,10 @@ class Classifier(Linear):
                              f"data, but the data contains only one class: {self.classes_[0]!r}")
         if not self.C > 0:
             raise ValueError(f"C must be above 0, not {self.C!r}")
-        self._keep(self._fit(x, code, weight, self._factors(code)))
+        models = self._fit(x, code, weight, self._factors(code))
+        if len(models) == 1:
+            models[0].call_classes(self.classes_)
+        self._keep(models)
 
     def _penalty(self, count):
         return 1 / (2 * self.C * count)

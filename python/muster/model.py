@@ -5,7 +5,7 @@ import ctypes as C
 import numpy as np
 
 from . import _data, _library, _run
-from ._library import call, error_of, lib
+from ._library import call, error_of, lib, try_call
 
 WORKERS = ("n", "workers", "listen")
 
@@ -50,8 +50,33 @@ class Model:
             return np.array([word.decode() for word in words])
         return np.ctypeslib.as_array(found, (self.classes,)).copy()
 
+    @property
+    def columns(self):
+        """Names of the columns that rows have; None if they are not known."""
+        found = []
+        while (name := lib.muster_column(self.handle.pointer, len(found))) is not None:
+            found.append(name.decode())
+        return found or None
+
+    def call_classes(self, classes):
+        """Its classes 0, 1, ... are these from now on, if a file can hold them."""
+        numbers, words = _data.file_labels(classes)
+        given = numbers and (C.c_double * len(numbers))(*numbers), words and (
+            C.c_char_p * len(words))(*[word.encode() for word in words])
+        if numbers or words:
+            try_call(lib.muster_set_classes, self.handle.pointer, *given, len(classes))
+
+    def call_columns(self, names, label):
+        call(lib.muster_set_columns, self.handle.pointer,
+             (C.c_char_p * len(names))(*[name.encode() for name in names]), len(names),
+             label and label.encode())
+
+    def holds(self, classes):
+        """Are these its classes?"""
+        return self.classes_.tolist() == classes.tolist()
+
     def answer(self, what, x, wide):
-        with _data.rows_of(x).open() as data:
+        with _data.rows_of(_data.by_name(x, self.columns)).open() as data:
             out = np.empty((data.rows(), wide))
             call(lib.muster_predict, self.handle.pointer, data.pointer, what, out.ctypes.data,
                  out.size)
@@ -96,7 +121,10 @@ def run(choices, rows, watch=None, log=None):
     else:
         status, why, handle = _run.fit_here(choices, rows, watch, log)
         info = None
-    return status, why, Model(handle, info) if handle else None
+    model = Model(handle, info) if handle else None
+    if model and rows.names and not model.columns:
+        model.call_columns(rows.names, rows.label)
+    return status, why, model
 
 
 def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):

@@ -123,6 +123,11 @@ static enum err save(const struct muster_model *model, const char *path,
                        ? why_set(why, ERR_SHAPE, "there is no name of a file")
                        : encode(model, &text, &size, why);
 
+    if (err == ERR_OK && save_destroys(path))
+        err = why_set(why, ERR_EXISTS,
+                      "%.200s is there and is no model; the model would be "
+                      "written over it: name another file, or remove it",
+                      path);
     if (err == ERR_OK)
         err = output_save(path, text, size, why);
     mem_free(text);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/ending.h"
-#include "os/file/input.h"
+#include "learn/save.h"
 #include "os/file/output.h"
 
 enum role {
@@ -17,9 +17,6 @@ enum role {
     WRITE_CONVERTED,
     WRITE_UNDER /* May be a folder, too. */
 };
-
-/* What a model begins with, ours and LIBLINEAR's. */
-static const char model_head[] = "solver_type ";
 
 struct named {
     int id;
@@ -108,26 +105,6 @@ static enum err check_pair(const struct named *written, const char *path,
                    path);
 }
 
-/* A file with something in it that does not begin as models do. */
-static bool is_other_file(const char *path)
-{
-    char head[sizeof model_head];
-    struct input input;
-    size_t got = 0;
-    enum err err;
-
-    if (output_is_stdout(path) || !output_is_file(path))
-        return false; /* To look into a pipe is to wait. */
-    err = input_open(&input, path, NULL);
-    if (err != ERR_OK)
-        return err == ERR_DENIED;
-    if (input_read_at(&input, 0, head, sizeof model_head - 1, &got) != ERR_OK)
-        got = 1;
-    input_close(&input);
-    return got > 0 &&
-           (got < sizeof model_head - 1 || memcmp(head, model_head, got) != 0);
-}
-
 /* The ending that promises another form than LIBLINEAR's text; else NULL. */
 static const char *other_form(const char *path)
 {
@@ -163,7 +140,7 @@ static enum err check_written(const struct options *options,
                        "writes .npy, .safetensors and .csv)",
                        path, other_form(path));
     if ((row->role == WRITE_MODEL || row->role == WRITE_CONVERTED) &&
-        !option_flag(options, OPT_FORCE) && is_other_file(path))
+        !option_flag(options, OPT_FORCE) && save_destroys(path))
         return why_set(why, ERR_SHAPE,
                        "%.200s is there and is no model; the model would be "
                        "written over it: name another file, or add --force%s",

@@ -109,6 +109,28 @@ bool saved_model_is(const struct setup *setup, const double *w,
     return same;
 }
 
+/* What a model begins with, ours and LIBLINEAR's. */
+static const char model_head[] = "solver_type ";
+
+bool save_destroys(const char *path)
+{
+    char head[sizeof model_head];
+    struct input input;
+    size_t got = 0;
+    enum err err;
+
+    if (output_is_stdout(path) || !output_is_file(path))
+        return false; /* To look into a pipe is to wait. */
+    err = input_open(&input, path, NULL);
+    if (err != ERR_OK)
+        return err == ERR_DENIED;
+    if (input_read_at(&input, 0, head, sizeof model_head - 1, &got) != ERR_OK)
+        got = 1;
+    input_close(&input);
+    return got > 0 &&
+           (got < sizeof model_head - 1 || memcmp(head, model_head, got) != 0);
+}
+
 /* Gigabytes of zeros are told by the first: files by a look, and what a device
  * gives is not asked for. */
 static enum err check_text(const char *path, struct why *why)

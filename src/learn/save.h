@@ -20,6 +20,9 @@ bool saved_model_is(const struct setup *setup, const double *w,
 /* Write the model as LIBLINEAR text, whole or not at all. */
 MUST_CHECK enum err save_model(const struct setup *setup, const double *w,
                                const char *path, struct why *why);
+/* A file with something in it that does not begin as models do: a model takes
+ * the place of a model, or of nothing. */
+bool save_destroys(const char *path);
 /* Read one.  Any failure with a sentence that names the file. */
 MUST_CHECK enum err model_load(const char *path, struct model_file *model,
                                struct why *why);

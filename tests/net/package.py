@@ -140,6 +140,49 @@ print(stays({}, X[:, :3], MANY + 9, W[:5]), stays(dict(code="nosuch"), X, MANY +
 model.set_params(callback=None).fit(X, Y + 7)
 print(model.classes_.tolist() == [7, 8], not hasattr(model, "loss_curve_"))
 """,
+    "models and their files have the labels of the training": """
+import scipy.sparse as sp
+def refused(f, *args):
+    try:
+        f(*args)
+    except (ValueError, muster.Error) as error:
+        return True
+for y in Y + 1, np.where(Y, "10 %", "9"), Y.astype(bool), MANY * 1.0 - 7, np.where(Y, "é", ""):
+    for kind in muster.LogisticRegression, muster.SoftmaxClassifier:
+        made = kind(threads=1).fit(X, y)
+        made.save("labels.model")
+        said = made.predict(X)
+        print((made.model_.predict(X) == said).all(),
+              (muster.load("labels.model").predict(X) == said).all(),
+              (made.model_.predict(sp.csr_matrix(X)) == said).all(),
+              (pickle.loads(pickle.dumps(made)).model_.predict(X) == said).all())
+print(refused(muster.LogisticRegression().fit(X, Y + (1 << 60)).save, "none.model"),
+      refused(muster.LogisticRegression().fit(sp.csr_matrix(X), np.where(Y, "a", "b")).save,
+              "none.model"), not os.path.exists("none.model"))
+open("data.csv", "w").write("1,2")
+print(refused(ONE.save, "data.csv"), open("data.csv").read() == "1,2",
+      open("empty.model", "w").close() is None, ONE.save("empty.model") is None)
+""",
+    "columns of a frame are known by their names (pandas)": """
+import pandas as pd
+def refused(f, *args):
+    try:
+        f(*args)
+    except ValueError:
+        return True
+names = [f"column {i}" for i in range(12)]
+frame = pd.DataFrame(X, columns=names)
+other = frame.iloc[:, ::-1].assign(more=1)
+made = muster.LogisticRegression(workers=2).fit(frame, pd.Series(Y + 3, name="kind"))
+made.save("names.model")
+said = made.predict(frame)
+for model in made.model_, muster.load("names.model"), muster.fit(frame, Y + 3, accuracy=1e-10,
+                                                              l2=1 / 1200):
+    print((model.predict(other) == said).all(), (model.predict(X) == said).all(),
+          model.columns == names, refused(model.predict, other.drop(columns="column 3")))
+print(muster.load("names.model").hash == made.hash_, "kind" in open("names.model").read(),
+      muster.load("names.model").classes_.tolist() == [3, 4])
+""",
     "unknown keywords and bad values are errors": """
 def refused(kind, f, *args, **more):
     try:
@@ -277,8 +320,8 @@ for kind in muster.LogisticRegression, muster.SoftmaxClassifier, muster.LinearSV
     print(True)
 """,
 }
-NEEDS = {"sklearn": ("scikit-learn", "pickled", "the same optimum",
-                     "weights of classes"), "scipy": ("any layout", "arrays")}
+NEEDS = {"sklearn": ("scikit-learn", "pickled", "the same optimum", "weights of classes"),
+         "scipy": ("any layout", "arrays", "labels of"), "pandas": ("pandas",)}
 
 
 def has(module):

@@ -59,6 +59,8 @@ static struct columns_wanted wanted_of(const struct source_options *options)
 /* Must the table go through a frame, whatever is in it? */
 static bool needs_frame(const struct source_options *options)
 {
+    if (fitted(options) != NULL && options->memory != NULL)
+        return !encoder_plain_columns(fitted(options)); /* No words there. */
     if (fitted(options) != NULL)
         return !encoder_is_plain(fitted(options));
     return options->categorical != NULL || options->pairs ||
@@ -392,9 +394,10 @@ static enum err refuse_words(const struct source_options *options,
                              struct why *why)
 {
     const struct encoder *const encoder = fitted(options);
-    bool words = encoder == NULL
-                     ? !is_auto(options->categorical) || options->pairs
-                     : encoder->classes.categories > 0;
+    bool words =
+        encoder == NULL
+            ? !is_auto(options->categorical) || options->pairs
+            : encoder->classes.categories > 0 && options->memory == NULL;
 
     for (uint32_t j = 0; encoder != NULL && j < encoder->columns; j++)
         words |= encoder->column[j].categorical;
@@ -508,7 +511,7 @@ enum err table_read_memory(const struct source_options *options,
     if (from->x != NULL && !table_packs(options))
         return stage_array(options, stage, why);
     if (fitted(options) == NULL ? table_wants_encoder(options)
-                                : !encoder_is_plain(fitted(options)))
+                                : !encoder_plain_columns(fitted(options)))
         return table_refuse_encoder(why);
     err = memory_stage(from, pool_of(options), stage, why);
     if (err == ERR_OK && from->x != NULL)

@@ -98,7 +98,7 @@ bool encoder_fills(const struct encoder *encoder)
     return false;
 }
 
-bool encoder_is_plain(const struct encoder *encoder)
+bool encoder_plain_columns(const struct encoder *encoder)
 {
     for (uint32_t j = 0; j < encoder->columns; j++) {
         const struct encoded_column *const column = &encoder->column[j];
@@ -107,8 +107,12 @@ bool encoder_is_plain(const struct encoder *encoder)
             column->gap != GAP_REFUSE)
             return false;
     }
-    return encoder->kind == ENCODER_TABLE && encoder->pairs == 0 &&
-           encoder->classes.categories == 0;
+    return encoder->kind == ENCODER_TABLE && encoder->pairs == 0;
+}
+
+bool encoder_is_plain(const struct encoder *encoder)
+{
+    return encoder->classes.categories == 0 && encoder_plain_columns(encoder);
 }
 
 enum err encoder_plain(struct encoder *encoder, struct schema *schema)

@@ -136,6 +136,8 @@ MUST_CHECK enum err encoder_plain(struct encoder *encoder,
                                   struct schema *schema);
 /* Does it take rows of numbers as they are? */
 bool encoder_is_plain(const struct encoder *encoder);
+/* The same but for labels, which may be words. */
+bool encoder_plain_columns(const struct encoder *encoder);
 /* Does it take missing fields? */
 bool encoder_fills(const struct encoder *encoder);
 /* What column `col` of the result is called, if the table had names: `age`,

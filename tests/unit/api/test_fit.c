@@ -223,6 +223,52 @@ static void test_predictions(void **state)
     muster_free(model);
 }
 
+/* Names are given once, and go with the text. */
+static void test_names(void **state)
+{
+    static const char *const words[] = {"no", "yes"};
+    static const char *const down[] = {"yes", "no"};
+    static const double numbers[] = {5, 7};
+    const char *columns[COLS];
+    char name[COLS][8];
+    struct muster_model *model = fit(NULL, NULL, dense());
+    struct muster_model *read = NULL;
+    char *text = NULL;
+    size_t size = 0;
+
+    (void)state;
+    for (uint32_t j = 0; j < COLS; j++) {
+        (void)snprintf(name[j], sizeof name[j], "c %u", j);
+        columns[j] = name[j];
+    }
+    assert_null(muster_column(model, 0));
+    assert_int_equal(muster_set_classes(model, numbers, NULL, 3, NULL),
+                     MUSTER_BAD_OPTION);
+    assert_int_equal(muster_set_classes(model, numbers, NULL, 2, NULL),
+                     MUSTER_OK);
+    assert_true(muster_classes(model)[1] == 7);
+    assert_int_equal(muster_set_classes(model, NULL, down, 2, NULL),
+                     MUSTER_BAD_OPTION);
+    assert_int_equal(muster_set_classes(model, NULL, words, 2, NULL),
+                     MUSTER_OK);
+    assert_int_equal(muster_set_classes(model, NULL, words, 2, NULL),
+                     MUSTER_BAD_OPTION);
+    assert_int_equal(muster_set_columns(model, columns, 1, NULL, NULL),
+                     MUSTER_BAD_OPTION);
+    assert_int_equal(muster_set_columns(model, columns, COLS, "why", NULL),
+                     MUSTER_OK);
+    assert_int_equal(muster_set_columns(model, columns, COLS, "why", NULL),
+                     MUSTER_BAD_OPTION);
+    assert_int_equal(muster_write(model, &text, &size, NULL), MUSTER_OK);
+    assert_int_equal(muster_read(text, size, &read, NULL), MUSTER_OK);
+    assert_string_equal(muster_word(read, 1), "yes");
+    assert_string_equal(muster_column(read, COLS - 1), columns[COLS - 1]);
+    assert_null(muster_column(read, COLS));
+    muster_text_free(text);
+    muster_free(read);
+    muster_free(model);
+}
+
 /* Rows of weight 0 are as if they were not there. */
 static void test_weights(void **state)
 {
@@ -413,6 +459,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_hash, fill),
         cmocka_unit_test_setup(test_predictions, fill),
         cmocka_unit_test_setup(test_weights, fill),
+        cmocka_unit_test_setup(test_names, fill),
         cmocka_unit_test_setup(test_listener, fill),
         cmocka_unit_test_setup(test_refusals, fill),
         cmocka_unit_test_setup(test_folds, fill),
