@@ -197,7 +197,8 @@ MUSTER_API enum muster_status muster_data_csr(const struct muster_csr *csr,
 MUSTER_API enum muster_status
 muster_data_file(const char *path, struct muster_data **data, char *why);
 /* A table by columns, of numbers and of words, which is read to its end here
- * and released.  The key "label" names the column of labels. */
+ * and released, whatever the outcome.  The key "label" names the column of
+ * labels. */
 MUSTER_API enum muster_status muster_data_arrow(struct ArrowArrayStream *stream,
                                                 struct muster_data **data,
                                                 char *why);

@@ -167,8 +167,11 @@ enum muster_status muster_data_arrow(struct ArrowArrayStream *stream,
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
 
-    if (made == NULL)
+    if (made == NULL) {
+        if (stream != NULL && stream->release != NULL)
+            stream->release(stream); /* As ever: it is the callee's to end. */
         return give(err, made, data, &sentence, why);
+    }
     err = take_stream(stream, made, &sentence);
     if (err == ERR_OK)
         *data = made;

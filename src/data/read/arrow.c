@@ -47,16 +47,33 @@ static const char *name_of(const struct ArrowSchema *column)
     return column->name != NULL ? column->name : "";
 }
 
-static enum err check_column(const struct ArrowSchema *column, struct why *why)
+static bool is_index(const char *format)
 {
-    const char *const format = column->dictionary != NULL
-                                   ? column->dictionary->format
-                                   : column->format;
     enum cell cell;
 
-    if (column->dictionary != NULL
-            ? is_words(format) && cell_of(column->format, &cell)
-            : is_words(format) || is_bits(format) || cell_of(format, &cell))
+    return cell_of(format, &cell) && cell != CELL_F32 && cell != CELL_F64;
+}
+
+static enum err check_column(const struct ArrowSchema *column, struct why *why)
+{
+    const struct ArrowSchema *const words =
+        column != NULL ? column->dictionary : NULL;
+    const char *format;
+    enum cell cell;
+
+    if (column == NULL || column->format == NULL ||
+        (words != NULL && words->format == NULL))
+        return why_set(why, ERR_SHAPE,
+                       "the stream does not say what each of "
+                       "its columns holds");
+    if (words != NULL && !is_index(column->format))
+        return why_set(why, ERR_SHAPE,
+                       "column \"%.64s\": the indices of its dictionary are "
+                       "not integers",
+                       name_of(column));
+    format = words != NULL ? words->format : column->format;
+    if (is_words(format) ||
+        (words == NULL && (is_bits(format) || cell_of(format, &cell))))
         return ERR_OK;
     return why_set(why, ERR_UNSUPPORTED,
                    "column \"%.64s\" is of Arrow's type %.32s; numbers, bools "
@@ -68,13 +85,193 @@ static enum err check_schema(const struct ArrowSchema *schema, struct why *why)
 {
     enum err err = ERR_OK;
 
-    if (strcmp(schema->format, "+s") != 0 || schema->n_children < 1)
+    if (schema->format == NULL || strcmp(schema->format, "+s") != 0 ||
+        schema->n_children < 1 || schema->children == NULL)
         return why_set(why, ERR_SHAPE, "the stream holds no table of columns");
     if (schema->n_children > DATA_COLS_MAX)
         return why_set(why, ERR_TOOBIG, "more than %u columns", DATA_COLS_MAX);
     for (int64_t j = 0; err == ERR_OK && j < schema->n_children; j++)
         err = check_column(schema->children[j], why);
     return err;
+}
+
+/* --- fields --------------------------------------------------------------- */
+
+static bool bit_of(const void *bits, int64_t i)
+{
+    return (((const uint8_t *)bits)[i / 8] >> i % 8 & 1) != 0;
+}
+
+static bool is_null(const struct ArrowArray *column, int64_t i)
+{
+    return column->null_count != 0 && column->buffers[0] != NULL &&
+           !bit_of(column->buffers[0], column->offset + i);
+}
+
+/* NaN: missing. */
+static double number_at(const struct ArrowSchema *schema,
+                        const struct ArrowArray *column, int64_t i)
+{
+    const int64_t at = column->offset + i;
+    enum cell cell = CELL_F64;
+    bool known;
+
+    if (is_null(column, i))
+        return nan("");
+    if (is_bits(schema->format))
+        return bit_of(column->buffers[1], at) ? 1 : 0;
+    known = cell_of(schema->format, &cell);
+    CHECK(known);
+    return cell_load(cell, (const char *)column->buffers[1] +
+                               at * (int64_t)cell_bytes(cell));
+}
+
+/* Where word `i` begins and ends in the text of a column. */
+static void word_ends(const char *format, const struct ArrowArray *column,
+                      int64_t i, int64_t *first, int64_t *end)
+{
+    const int64_t at = column->offset + i;
+
+    if (format[0] == 'U') {
+        *first = ((const int64_t *)column->buffers[1])[at];
+        *end = ((const int64_t *)column->buffers[1])[at + 1];
+    } else {
+        *first = ((const int32_t *)column->buffers[1])[at];
+        *end = ((const int32_t *)column->buffers[1])[at + 1];
+    }
+}
+
+/* A word of a column without a dictionary; false: missing. */
+static bool plain_word(const char *format, const struct ArrowArray *column,
+                       int64_t i, struct span *word)
+{
+    const char *const text = column->buffers[2];
+    int64_t first, end;
+
+    if (is_null(column, i))
+        return false;
+    word_ends(format, column, i, &first, &end);
+    *word =
+        (struct span){end > first ? text + first : "", (size_t)(end - first)};
+    return true;
+}
+
+static bool word_at(const struct ArrowSchema *schema,
+                    const struct ArrowArray *column, int64_t i,
+                    struct span *word)
+{
+    double index;
+
+    if (schema->dictionary == NULL)
+        return plain_word(schema->format, column, i, word);
+    index = number_at(schema, column, i);
+    if (isnan(index))
+        return false;
+    return plain_word(schema->dictionary->format, column->dictionary,
+                      (int64_t)index, word);
+}
+
+/* --- what a batch must be -------------------------------------------------
+ * The interface carries no sizes of buffers, so what it does say must agree
+ * before a buffer is read.  A fault is the rest of a sentence; NULL: none. */
+
+/* Below it, sums and bytes of lengths and offsets stay within 64 bits. */
+#define LENGTH_MAX (INT64_MAX / 32)
+
+static bool has_range(const struct ArrowArray *array)
+{
+    return array->length >= 0 && array->length <= LENGTH_MAX &&
+           array->offset >= 0 && array->offset <= LENGTH_MAX;
+}
+
+static const char *fault_of_words(const char *format,
+                                  const struct ArrowArray *array, int64_t begin,
+                                  int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) {
+        int64_t first, last;
+
+        word_ends(format, array, i, &first, &last);
+        if (first < 0 || last < first)
+            return "a word begins below 0 or ends before it begins";
+        if (last > first && array->buffers[2] == NULL)
+            return "the text of its words is missing";
+    }
+    return NULL;
+}
+
+/* Of the fields `begin` to `end`, without a dictionary. */
+static const char *fault_of_array(const char *format,
+                                  const struct ArrowArray *array, int64_t begin,
+                                  int64_t end)
+{
+    if (!has_range(array))
+        return "its length or offset is below 0 or too large";
+    if (array->length < end)
+        return "it is shorter than its batch";
+    if (begin == end)
+        return NULL;
+    if (array->buffers == NULL || array->n_buffers < 2 + is_words(format) ||
+        array->buffers[1] == NULL)
+        return "a buffer is missing";
+    if (array->null_count > 0 && array->buffers[0] == NULL)
+        return "it has nulls but does not say where";
+    return is_words(format) ? fault_of_words(format, array, begin, end) : NULL;
+}
+
+static const char *fault_of_indices(const struct ArrowSchema *schema,
+                                    const struct ArrowArray *column,
+                                    int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) {
+        const double index = number_at(schema, column, i);
+
+        if (index < 0 || index >= (double)column->dictionary->length)
+            return "an index is outside its dictionary";
+    }
+    return NULL;
+}
+
+static const char *fault_of_column(const struct ArrowSchema *schema,
+                                   const struct ArrowArray *column,
+                                   int64_t begin, int64_t end)
+{
+    const char *fault =
+        column == NULL ? "it is missing"
+                       : fault_of_array(schema->format, column, begin, end);
+
+    if (fault != NULL || schema->dictionary == NULL || begin == end)
+        return fault;
+    if (column->dictionary == NULL)
+        return "its dictionary is missing";
+    fault = fault_of_array(schema->dictionary->format, column->dictionary, 0,
+                           column->dictionary->length);
+    return fault != NULL ? fault : fault_of_indices(schema, column, begin, end);
+}
+
+/* `rows` came before it. */
+static enum err check_batch(const struct ArrowSchema *schema,
+                            const struct ArrowArray *batch, uint64_t rows,
+                            struct why *why)
+{
+    if (batch->n_children != schema->n_children || batch->children == NULL)
+        return why_set(why, ERR_SHAPE, "a batch has other columns");
+    if (!has_range(batch))
+        return why_set(why, ERR_SHAPE,
+                       "the length or offset of a batch is below 0 or too "
+                       "large");
+    if (rows + (uint64_t)batch->length > DATA_ROWS_MAX)
+        return why_set(why, ERR_TOOBIG, "more than %u rows", DATA_ROWS_MAX);
+    for (int64_t j = 0; j < schema->n_children; j++) {
+        const char *const fault =
+            fault_of_column(schema->children[j], batch->children[j],
+                            batch->offset, batch->offset + batch->length);
+
+        if (fault != NULL)
+            return why_set(why, ERR_SHAPE, "column \"%.64s\" of a batch: %s",
+                           name_of(schema->children[j]), fault);
+    }
+    return ERR_OK;
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -91,6 +288,7 @@ static enum err add_batch(struct arrow_table *table, struct ArrowArray *batch,
                           struct why *why)
 {
     struct ArrowArray *grown = table->batch;
+    enum err err;
 
     if (table->count == table->capacity)
         grown = mem_grow(table->batch, table->count, table->count + 1,
@@ -101,12 +299,10 @@ static enum err add_batch(struct arrow_table *table, struct ArrowArray *batch,
     }
     table->batch = grown;
     table->batch[table->count++] = *batch;
-    table->rows += (uint64_t)batch->length;
-    if (batch->n_children != table->schema.n_children)
-        return why_set(why, ERR_SHAPE, "a batch has other columns");
-    if (table->rows > DATA_ROWS_MAX)
-        return why_set(why, ERR_TOOBIG, "more than %u rows", DATA_ROWS_MAX);
-    return ERR_OK;
+    err = check_batch(&table->schema, batch, table->rows, why);
+    if (err == ERR_OK)
+        table->rows += (uint64_t)batch->length;
+    return err;
 }
 
 static enum err read_batches(struct ArrowArrayStream *stream,
@@ -154,74 +350,6 @@ void arrow_close(struct arrow_table *table)
         table->schema.release(&table->schema);
     mem_free(table->batch);
     *table = (struct arrow_table){0};
-}
-
-/* --- fields --------------------------------------------------------------- */
-
-static bool bit_of(const void *bits, int64_t i)
-{
-    return (((const uint8_t *)bits)[i / 8] >> i % 8 & 1) != 0;
-}
-
-static bool is_null(const struct ArrowArray *column, int64_t i)
-{
-    return column->null_count != 0 && column->buffers[0] != NULL &&
-           !bit_of(column->buffers[0], column->offset + i);
-}
-
-/* NaN: missing. */
-static double number_at(const struct ArrowSchema *schema,
-                        const struct ArrowArray *column, int64_t i)
-{
-    const int64_t at = column->offset + i;
-    enum cell cell = CELL_F64;
-    bool known;
-
-    if (is_null(column, i))
-        return nan("");
-    if (is_bits(schema->format))
-        return bit_of(column->buffers[1], at) ? 1 : 0;
-    known = cell_of(schema->format, &cell);
-    CHECK(known);
-    return cell_load(cell, (const char *)column->buffers[1] +
-                               at * (int64_t)cell_bytes(cell));
-}
-
-/* A word of a column without a dictionary; false: missing. */
-static bool plain_word(const char *format, const struct ArrowArray *column,
-                       int64_t i, struct span *word)
-{
-    const int64_t at = column->offset + i;
-    const char *const text = column->buffers[2];
-    int64_t first, end;
-
-    if (is_null(column, i))
-        return false;
-    if (format[0] == 'U') {
-        first = ((const int64_t *)column->buffers[1])[at];
-        end = ((const int64_t *)column->buffers[1])[at + 1];
-    } else {
-        first = ((const int32_t *)column->buffers[1])[at];
-        end = ((const int32_t *)column->buffers[1])[at + 1];
-    }
-    *word =
-        (struct span){end > first ? text + first : "", (size_t)(end - first)};
-    return true;
-}
-
-static bool word_at(const struct ArrowSchema *schema,
-                    const struct ArrowArray *column, int64_t i,
-                    struct span *word)
-{
-    double index;
-
-    if (schema->dictionary == NULL)
-        return plain_word(schema->format, column, i, word);
-    index = number_at(schema, column, i);
-    if (!(index >= 0 && index < (double)column->dictionary->length))
-        return false;
-    return plain_word(schema->dictionary->format, column->dictionary,
-                      (int64_t)index, word);
 }
 
 /* --- the frame ------------------------------------------------------------ */

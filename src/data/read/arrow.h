@@ -54,7 +54,8 @@ struct arrow_table {
 
 /* Read the stream to its end and release it, whatever the outcome.
  * ERR_UNSUPPORTED names a column of another type, ERR_IO what the stream says,
- * ERR_SHAPE: no rows or columns, ERR_TOOBIG, ERR_NOMEM: with a sentence. */
+ * ERR_SHAPE: no rows or columns, or lengths, offsets, buffers or dictionaries
+ * that do not agree, ERR_TOOBIG, ERR_NOMEM: with a sentence. */
 MUST_CHECK enum err arrow_read(struct ArrowArrayStream *stream,
                                struct arrow_table *table, struct why *why);
 void arrow_close(struct arrow_table *table); /* Zeroed is safe. */

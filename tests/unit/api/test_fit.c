@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/read/arrow.h"
 #include "muster.h"
 
 enum { ROWS = 300, COLS = 5 };
@@ -406,6 +407,24 @@ static void test_refusals(void **state)
                         "rows, labels or a file that cannot be used");
 }
 
+static void end_stream(struct ArrowArrayStream *stream)
+{
+    stream->release = NULL;
+}
+
+/* Its owner gave it away: nobody else can release it. */
+static void test_stream_is_released_without_room(void **state)
+{
+    struct ArrowArrayStream stream = {.release = end_stream};
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    assert_int_equal(muster_data_arrow(&stream, NULL, why), MUSTER_BAD_OPTION);
+    assert_string_equal(why, "there is nowhere to put the rows");
+    assert_null(stream.release);
+    assert_int_equal(muster_data_arrow(NULL, NULL, why), MUSTER_BAD_OPTION);
+}
+
 static void test_folds(void **state)
 {
     struct muster_score score[6];
@@ -462,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup(test_names, fill),
         cmocka_unit_test_setup(test_listener, fill),
         cmocka_unit_test_setup(test_refusals, fill),
+        cmocka_unit_test(test_stream_is_released_without_room),
         cmocka_unit_test_setup(test_folds, fill),
         cmocka_unit_test_setup(test_files, fill),
     };

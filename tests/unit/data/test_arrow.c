@@ -62,6 +62,7 @@ static struct ArrowArray kind_dictionary, child[BATCHES][COLUMNS];
 static struct ArrowArray *child_list[BATCHES][COLUMNS];
 static uint8_t valid[BATCHES][1];
 static int given;
+static void (*spoil)(struct ArrowArray *batch); /* The second; or NULL. */
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
@@ -107,6 +108,8 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
                                .n_children = COLUMNS,
                                .children = child_list[b],
                                .release = free_array};
+    if (b == 1 && spoil != NULL)
+        spoil(out);
     return 0;
 }
 
@@ -220,11 +223,212 @@ static void test_refusals(void **state)
     arrow_close(&table);
 }
 
+static void negative_length(struct ArrowArray *batch)
+{
+    batch->length = -2;
+}
+
+static void negative_offset(struct ArrowArray *batch)
+{
+    batch->offset = -1;
+}
+
+static void endless_offset(struct ArrowArray *batch)
+{
+    batch->offset = INT64_MAX;
+}
+
+static void fewer_columns(struct ArrowArray *batch)
+{
+    batch->n_children--;
+}
+
+static void no_children(struct ArrowArray *batch)
+{
+    batch->children = NULL;
+}
+
+static void no_child(struct ArrowArray *batch)
+{
+    batch->children[1] = NULL;
+}
+
+static void longer_batch(struct ArrowArray *batch)
+{
+    batch->length = 1000000;
+}
+
+static void later_batch(struct ArrowArray *batch)
+{
+    batch->offset = 1;
+}
+
+static void child_offset(struct ArrowArray *batch)
+{
+    batch->children[0]->offset = -4;
+}
+
+static void endless_child(struct ArrowArray *batch)
+{
+    batch->children[0]->offset = INT64_MAX / 8;
+}
+
+static void no_buffers(struct ArrowArray *batch)
+{
+    batch->children[0]->buffers = NULL;
+}
+
+static void no_values(struct ArrowArray *batch)
+{
+    batch->children[0]->buffers[1] = NULL;
+}
+
+static void few_buffers(struct ArrowArray *batch)
+{
+    batch->children[2]->n_buffers = 2;
+}
+
+static void no_text(struct ArrowArray *batch)
+{
+    batch->children[2]->buffers[2] = NULL;
+}
+
+static void nulls_nowhere(struct ArrowArray *batch)
+{
+    batch->children[0]->null_count = 1;
+}
+
+static void falling_words(struct ArrowArray *batch)
+{
+    static const int32_t at[EACH + 1] = {0, 4, 3, 7};
+
+    batch->children[2]->buffers[1] = at;
+}
+
+static void negative_words(struct ArrowArray *batch)
+{
+    static const int64_t at[EACH + 1] = {-1, 2, 5, 7};
+
+    batch->children[4]->buffers[1] = at;
+}
+
+static void no_dictionary(struct ArrowArray *batch)
+{
+    batch->children[3]->dictionary = NULL;
+}
+
+static void dictionary_length(struct ArrowArray *batch)
+{
+    batch->children[3]->dictionary->length = -1;
+}
+
+static void index_behind(struct ArrowArray *batch)
+{
+    static const int8_t at[EACH] = {0, 2, 0};
+
+    batch->children[3]->buffers[1] = at;
+}
+
+static void index_below(struct ArrowArray *batch)
+{
+    static const int8_t at[EACH] = {0, 1, -1};
+
+    batch->children[3]->buffers[1] = at;
+}
+
+/* Everything is released, of a refused stream too. */
+static void refuse_batch(void (*how)(struct ArrowArray *batch),
+                         const char *sentence)
+{
+    spoil = how;
+    refuse(ERR_SHAPE, sentence);
+    spoil = NULL;
+    assert_int_equal(released, 1 + 1 + BATCHES);
+}
+
+static void test_batches_that_cannot_be(void **state)
+{
+    static const char batch[] =
+        "the length or offset of a batch is below 0 or too large";
+    static const char size_range[] =
+        "column \"size\" of a batch: its length or offset is below 0 or too "
+        "large";
+
+    (void)state;
+    refuse_batch(negative_length, batch);
+    refuse_batch(negative_offset, batch);
+    refuse_batch(endless_offset, batch);
+    refuse_batch(fewer_columns, "a batch has other columns");
+    refuse_batch(no_children, "a batch has other columns");
+    refuse_batch(no_child, "column \"ok\" of a batch: it is missing");
+    refuse_batch(longer_batch,
+                 "column \"size\" of a batch: it is shorter than its batch");
+    refuse_batch(later_batch,
+                 "column \"size\" of a batch: it is shorter than its batch");
+    refuse_batch(child_offset, size_range);
+    refuse_batch(endless_child, size_range);
+}
+
+static void test_buffers_that_cannot_be(void **state)
+{
+    (void)state;
+    refuse_batch(no_buffers, "column \"size\" of a batch: a buffer is missing");
+    refuse_batch(no_values, "column \"size\" of a batch: a buffer is missing");
+    refuse_batch(few_buffers,
+                 "column \"colour\" of a batch: a buffer is missing");
+    refuse_batch(nulls_nowhere, "column \"size\" of a batch: it has nulls but "
+                                "does not say where");
+}
+
+static void test_words_that_cannot_be(void **state)
+{
+    (void)state;
+    refuse_batch(no_text, "column \"colour\" of a batch: the text of its words "
+                          "is missing");
+    refuse_batch(falling_words, "column \"colour\" of a batch: a word begins "
+                                "below 0 or ends before it begins");
+    refuse_batch(negative_words, "column \"label\" of a batch: a word begins "
+                                 "below 0 or ends before it begins");
+    refuse_batch(no_dictionary,
+                 "column \"kind\" of a batch: its dictionary is missing");
+    refuse_batch(dictionary_length, "column \"kind\" of a batch: its length or "
+                                    "offset is below 0 or too large");
+    refuse_batch(index_behind, "column \"kind\" of a batch: an index is "
+                               "outside its dictionary");
+    refuse_batch(index_below, "column \"kind\" of a batch: an index is "
+                              "outside its dictionary");
+}
+
+static void test_schemas_that_cannot_be(void **state)
+{
+    static const char unsaid[] =
+        "the stream does not say what each of its columns holds";
+
+    (void)state;
+    columns[3].format = "g";
+    refuse(ERR_SHAPE, "column \"kind\": the indices of its dictionary are not "
+                      "integers");
+    columns[3].format = "c";
+    columns[0].format = NULL;
+    refuse(ERR_SHAPE, unsaid);
+    columns[0].format = "g";
+    words_schema.format = NULL;
+    refuse(ERR_SHAPE, unsaid);
+    words_schema.format = "u";
+    column_list[2] = NULL;
+    refuse(ERR_SHAPE, unsaid);
+    column_list[2] = &columns[2];
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_csv),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_batches_that_cannot_be),
+        cmocka_unit_test(test_buffers_that_cannot_be),
+        cmocka_unit_test(test_words_that_cannot_be),
+        cmocka_unit_test(test_schemas_that_cannot_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
