@@ -134,6 +134,11 @@ struct digest config_digest_in(const struct setup *setup,
                       optim->rate, optim->decay, optim->l2,
                       (unsigned long long)optim->rows));
     add_optimiser(&hasher, optim);
+    /* Where the loss has kinks it says when they are narrowed: the way, not
+     * only its end (optim/soften.c). */
+    if (optim->kinks)
+        add_line(&hasher, line,
+                 snprintf(line, sizeof line, "accuracy %a", optim->accuracy));
     if (optim->kind == OPTIM_SGD)
         add_line(&hasher, line,
                  snprintf(line, sizeof line, "shuffle %llu",

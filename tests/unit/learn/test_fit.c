@@ -161,6 +161,31 @@ static void test_other_arithmetic_is_another_config(void **state)
     assert_true(digest_equal(&ours, &theirs));
 }
 
+/* Of a hinge --accuracy decides the way (optim/soften.c); of a smooth loss only
+ * where it ends, and a run goes on with another. */
+static void test_accuracy_is_of_the_config_of_a_hinge(void **state)
+{
+    static const char *const models[] = {"logistic", "hinge"};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        struct digest rough, fine;
+
+        set("model", models[i]);
+        set("accuracy", "1e-2");
+        prepare();
+        rough = config_digest(&setup);
+        (void)end(state);
+        (void)begin(state);
+        set("model", models[i]);
+        set("accuracy", "1e-4");
+        prepare();
+        fine = config_digest(&setup);
+        (void)end(state);
+        (void)begin(state);
+        assert_int_equal(digest_equal(&rough, &fine), i == 0);
+    }
+}
+
 struct looker {
     uint32_t rounds;
     double last;
@@ -221,6 +246,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_workers_give_the_same, begin, end),
         cmocka_unit_test_setup_teardown(test_other_arithmetic_is_another_config,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(
+            test_accuracy_is_of_the_config_of_a_hinge, begin, end),
         cmocka_unit_test_setup_teardown(test_who_looks_on_may_stop, begin, end),
         cmocka_unit_test_setup_teardown(test_refusals, begin, end),
     };
