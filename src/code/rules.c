@@ -59,6 +59,8 @@ static const char *const names[TRAITS] = {
     [TRAIT_NOT_SVM] = "a model but svm",
     [TRAIT_SEARCHES] = "--optim lbfgs or newton",
     [TRAIT_NEWTON] = "--optim newton",
+    [TRAIT_PLAIN] = "--optim but lbfgs or newton",
+    [TRAIT_ACCURACY] = "--accuracy",
     [TRAIT_SGD] = "--optim sgd",
     [TRAIT_MEMORY] = "--optim but gd or sgd",
     [TRAIT_RATED] = "--optim gd, agd or momentum",
@@ -97,6 +99,10 @@ static const struct rule rules[] = {
     {TRAIT(SGD), TRAIT(RATE_RULE) | TRAIT(ENDS),
      "<it> means nothing to --optim sgd: its rate is RATE / (1 + rows seen), "
      "and it ends after --steps passes over the rows"},
+    {TRAIT(PLAIN) | TRAIT(ACCURACY), 0,
+     "--accuracy goes by an estimate of what is left to gain, and --optim "
+     "<optim> has none; take --optim lbfgs or newton (gd, agd, momentum and "
+     "adam end by --tol)"},
     {TRAIT(AVERAGES) | TRAIT(MEMORY), 0,
      "code <code> averages the weights of gd or sgd; --optim <optim> keeps "
      "more than weights"},
@@ -269,13 +275,13 @@ static const struct {
     const char *name;
     uint64_t traits;
 } optimisers[] = {
-    {"gd", TRAIT(RATED)},
-    {"agd", TRAIT(RATED) | TRAIT(MEMORY)},
-    {"momentum", TRAIT(RATED) | TRAIT(MEMORY)},
-    {"adam", TRAIT(MEMORY)},
+    {"gd", TRAIT(PLAIN) | TRAIT(RATED)},
+    {"agd", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
+    {"momentum", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
+    {"adam", TRAIT(PLAIN) | TRAIT(MEMORY)},
     {"lbfgs", TRAIT(SEARCHES) | TRAIT(MEMORY)},
     {"newton", TRAIT(SEARCHES) | TRAIT(MEMORY) | TRAIT(NEWTON)},
-    {"sgd", TRAIT(SGD)},
+    {"sgd", TRAIT(PLAIN) | TRAIT(SGD)},
 };
 
 const char *trait_name(enum trait trait)

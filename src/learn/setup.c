@@ -234,7 +234,7 @@ static enum err choose_optimiser(const struct setup *setup,
         err =
             recipe_put(recipe, OPT_STEPS, workers_search(recipe) ? most : "100",
                        ORIGIN_DEFAULT, why);
-    return err;
+    return err == ERR_OK ? setup_rules(setup, recipe, why) : err;
 }
 
 static enum err record_choices(const struct setup *setup, struct recipe *recipe,

@@ -296,7 +296,8 @@ static const struct option table[RECIPE_OPTIONS] = {
                       .shown = "1e-10 unless --tol or --gap is given",
                       .help = "lbfgs, newton: stop when the objective is "
                               "estimated to be within X of its least; 0 = "
-                              "never; hinge: proved, and 1e-3 by default"},
+                              "never; hinge: proved, and 1e-3 by default",
+                      .traits = TRAIT(ACCURACY)},
     [OPT_OPTIMUM] = {.name = "optimum",
                      .kind = VALUE_REAL,
                      .value = "F",
