@@ -164,7 +164,8 @@ struct muster_csr {
     uint64_t rows, columns;
     const void *begin;            /* rows + 1. */
     enum muster_type begin_type;  /* MUSTER_INT32 or MUSTER_INT64, ... */
-    const void *column;           /* From 0; each at most once in a row. */
+    const void *column;           /* From 0; each at most once in a row.  NULL:
+                                     there are no entries. */
     enum muster_type column_type; /* ... and so is this. */
     const void *value;            /* NULL: all are 1. */
     enum muster_type value_type;

@@ -83,6 +83,18 @@ enum muster_status muster_data_dense(const struct muster_matrix *matrix,
     return give(err, made, data, &sentence, why);
 }
 
+/* Rows without any entry need no columns. */
+static bool has_entries(const struct muster_csr *csr, enum cell begin)
+{
+    const size_t bytes = cell_bytes(begin);
+
+    for (uint64_t i = 1; i <= csr->rows; i++)
+        if (memcmp((const char *)csr->begin + i * bytes, csr->begin, bytes) !=
+            0)
+            return true;
+    return false;
+}
+
 static enum err take_csr(const struct muster_csr *given,
                          struct memory_rows *rows, struct why *why)
 {
@@ -105,6 +117,9 @@ static enum err take_csr(const struct muster_csr *given,
         (rows->column_cell != CELL_I32 && rows->column_cell != CELL_I64))
         return why_set(why, ERR_SHAPE,
                        "begin and column must be MUSTER_INT32 or MUSTER_INT64");
+    if (csr.column == NULL && has_entries(&csr, rows->begin_cell))
+        return why_set(why, ERR_SHAPE,
+                       "there are entries, but no columns of theirs");
     rows->begin = csr.begin;
     rows->column = csr.column;
     rows->value = csr.value;

@@ -407,6 +407,26 @@ static void test_refusals(void **state)
                         "rows, labels or a file that cannot be used");
 }
 
+static void test_entries_need_columns(void **state)
+{
+    int32_t begin[] = {0, 0, 1, 0};
+    struct muster_csr csr = MUSTER_INIT(struct muster_csr);
+    struct muster_data *data = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    csr.rows = 3;
+    csr.columns = 2;
+    csr.begin = begin;
+    csr.begin_type = csr.column_type = MUSTER_INT32;
+    assert_int_equal(muster_data_csr(&csr, &data, why), MUSTER_BAD_OPTION);
+    assert_string_equal(why, "there are entries, but no columns of theirs");
+    assert_null(data);
+    begin[2] = 0;
+    assert_int_equal(muster_data_csr(&csr, &data, why), MUSTER_OK);
+    muster_data_free(data);
+}
+
 static void end_stream(struct ArrowArrayStream *stream)
 {
     stream->release = NULL;
@@ -481,6 +501,7 @@ int main(void)
         cmocka_unit_test_setup(test_names, fill),
         cmocka_unit_test_setup(test_listener, fill),
         cmocka_unit_test_setup(test_refusals, fill),
+        cmocka_unit_test(test_entries_need_columns),
         cmocka_unit_test(test_stream_is_released_without_room),
         cmocka_unit_test_setup(test_folds, fill),
         cmocka_unit_test_setup(test_files, fill),
