@@ -421,24 +421,51 @@ static int64_t whole(enum cell cell, const void *array, uint64_t k)
                             : ((const int32_t *)array)[k];
 }
 
-/* Ascending columns; most rows come so.  False: one is there twice. */
+static void swap_entries(uint32_t *index, double *value, size_t a, size_t b)
+{
+    const uint32_t i = index[a];
+    const double v = value[a];
+
+    index[a] = index[b];
+    value[a] = value[b];
+    index[b] = i;
+    value[b] = v;
+}
+
+/* The entry at `at` goes down until none below it in the heap is larger. */
+static void sift(uint32_t *index, double *value, size_t at, size_t count)
+{
+    for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && index[child + 1] > index[child])
+            child++;
+        if (index[child] <= index[at])
+            return;
+        swap_entries(index, value, at, child);
+        at = child;
+    }
+}
+
+static bool ascends(const uint32_t *index, size_t count)
+{
+    for (size_t k = 1; k < count; k++)
+        if (index[k - 1] >= index[k])
+            return false;
+    return true;
+}
+
+/* Ascending columns; most rows come so.  A heap takes n log n steps and no
+ * memory.  False: a column is there twice. */
 static bool sort_row(uint32_t *index, double *value, size_t count)
 {
-    for (size_t k = 1; k < count; k++) {
-        const uint32_t i = index[k];
-        const double v = value[k];
-        size_t at = k;
-
-        for (; at > 0 && index[at - 1] > i; at--) {
-            index[at] = index[at - 1];
-            value[at] = value[at - 1];
-        }
-        if (at > 0 && index[at - 1] == i)
-            return false;
-        index[at] = i;
-        value[at] = v;
+    if (ascends(index, count))
+        return true;
+    for (size_t at = count / 2; at-- > 0;)
+        sift(index, value, at, count);
+    for (size_t end = count; end-- > 1;) {
+        swap_entries(index, value, 0, end);
+        sift(index, value, 0, end);
     }
-    return true;
+    return ascends(index, count);
 }
 
 /* One entry to where the row ends now. */

@@ -222,6 +222,40 @@ static void csr_is_as_dense(void **state)
     assert_memory_equal(&one, &two, sizeof one);
 }
 
+/* Wide rows in any order: backwards, and in long leaps. */
+static void wide_rows_are_sorted(void **state)
+{
+    enum { WIDE = 100003 }; /* A prime: the leaps meet every column. */
+    static const int64_t begin[] = {0, WIDE, 2 * WIDE};
+    static int32_t up[2 * WIDE], other[2 * WIDE];
+    static double up_value[2 * WIDE], other_value[2 * WIDE];
+    struct memory_rows rows = {.rows = 2,
+                               .cols = WIDE,
+                               .cell = CELL_F64,
+                               .begin = begin,
+                               .begin_cell = CELL_I64,
+                               .column = up,
+                               .column_cell = CELL_I32,
+                               .value = up_value,
+                               .label = label};
+    enum storage storage;
+    struct digest one, two;
+
+    (void)state;
+    fill(ANY, true);
+    for (int64_t k = 0; k < 2 * WIDE; k++) {
+        up[k] = (int32_t)(k % WIDE);
+        other[k] = (int32_t)(k < WIDE ? WIDE - 1 - k : k * 40503 % WIDE);
+        up_value[k] = up[k] + 0.5;
+        other_value[k] = other[k] + 0.5;
+    }
+    one = load_memory(&rows, &storage);
+    rows.column = other;
+    rows.value = other_value;
+    two = load_memory(&rows, &storage);
+    assert_memory_equal(&one, &two, sizeof one);
+}
+
 static void refuse(const struct memory_rows *rows, enum err wanted,
                    const char *sentence)
 {
@@ -294,9 +328,13 @@ static void scaled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(array_is_as_text), cmocka_unit_test(rounding_is_seen),
-        cmocka_unit_test(every_cell),       cmocka_unit_test(csr_is_as_dense),
-        cmocka_unit_test(what_cannot_be),   cmocka_unit_test(scaled),
+        cmocka_unit_test(array_is_as_text),
+        cmocka_unit_test(rounding_is_seen),
+        cmocka_unit_test(every_cell),
+        cmocka_unit_test(csr_is_as_dense),
+        cmocka_unit_test(wide_rows_are_sorted),
+        cmocka_unit_test(what_cannot_be),
+        cmocka_unit_test(scaled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
