@@ -10,7 +10,7 @@ loop of your own.  docs/python.md has more.
 
 import importlib
 
-from ._library import BadData, BadOption, Error, Stopped
+from ._library import BadData, BadOption, Error, Stopped, lib
 from .group import Group
 from .training import Trained, join, train
 
@@ -21,6 +21,8 @@ _LATER = dict(LinearSVC="estimators", LogisticRegression="estimators", Ridge="es
 
 __all__ = ["BadData", "BadOption", "Error", "Group", "Stopped", "Trained", "join", "train",
            *_LATER]
+
+__version__ = lib.muster_release().decode()
 
 
 def __getattr__(name):

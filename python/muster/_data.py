@@ -77,7 +77,7 @@ class Rows:
 
     def __init__(self, kind, what, labels=None, weights=None):
         self.kind, self.what, self.labels, self.weights = kind, what, labels, weights
-        self.names = self.label = None
+        self.names = self.label = self.words = None
 
     def name(self, names, label=None):
         """Of dense rows: names of columns, if each has its own, and of the labels."""

@@ -83,6 +83,7 @@ STATUS = dict(
     muster_group_host="pp", muster_group_join="psp", muster_sum="ppqedp")
 OTHERS = dict(
     muster_status_text=("e", C.c_char_p), muster_version=("", C.c_uint32),
+    muster_release=("", C.c_char_p),
     muster_recipe_free=("p", None), muster_stop=("p", None), muster_data_free=("p", None),
     muster_data_rows=("p", C.c_uint64), muster_free=("p", None),
     muster_weights=("p", C.POINTER(C.c_double)), muster_classes=("p", C.POINTER(C.c_double)),

@@ -42,6 +42,10 @@ class Progress:
         self.cell = None
         self.line = bool(verbose) and self.display is None
 
+    def say(self, sentence):
+        if self.line or self.display:
+            print(f"muster: {sentence}", file=sys.stderr, flush=True)
+
     def step(self, step, objective):
         self.curve.append(objective)
         if time.monotonic() - self.shown >= EVERY_S:

@@ -169,10 +169,26 @@ def check_recipe(recipe):
     return keys
 
 
+def in_parameters(why):
+    """The library's sentence about a key, with the parameter that said it."""
+    key, _, rest = why.partition(" ")
+    bare = key.lstrip("-").rstrip(":")
+    if bare in SAID and bare not in ("model", "l2"):
+        why = f"{SAID[bare]}{':' if key.endswith(':') else ''} {rest}"
+    return why.replace("add -n N,", "add workers=N,")
+
+
 class Linear:
     """What all estimators have: parameters, checks, and the training itself."""
 
     loss = None  # The recipe's model.
+
+    def __new__(cls, *_, **params):
+        for name in params:
+            if name not in cls._get_param_names():
+                raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}; "
+                                f"there are {', '.join(cls._get_param_names())}")
+        return super().__new__(cls)
 
     @classmethod
     def _get_param_names(cls):
@@ -283,6 +299,9 @@ class Linear:
         if not self.fit_intercept:
             choices["no-intercept"] = True
         if self.address is not None:
+            if self.token is None:
+                raise ValueError("address needs token, the file of a key by which workers may "
+                                 "join; `muster token new FILE` makes one")
             choices.update(listen=self.address, workers=self.workers or 1)
         elif self.workers:
             choices["n"] = self.workers
@@ -300,17 +319,25 @@ class Linear:
         progress = Progress(self.verbose, self.callback)
         rows = _data.rows_of(x, y, weight)
         rows.name(getattr(self, "feature_names_in_", None), self._label)
+        choices = self._recipe(model, self._penalty(count), is_sparse(x))
+        if self.address is not None:
+            progress.say(f"waiting at {self.address} for workers to join: {choices['workers']}")
         try:
-            status, why, made = run(self._recipe(model, self._penalty(count), is_sparse(x)),
-                                    rows, progress.watch)
+            status, why, made = run(choices, rows, progress.watch)
+        except _library.BadOption as error:
+            raise _library.error_of(error.status, in_parameters(str(error))) from None
         finally:
             progress.end()
+        if status == _library.BAD_OPTION:
+            why = in_parameters(why)
         if status == _library.BAD_DATA:
             check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}")
         if status:
             raise _library.error_of(status, why, made)
         if not made.converged:
-            warnings.warn(f"{made.ended}; raise max_iter ({self.max_iter}) or scale the data",
+            advice = "" if "no further step" in made.ended else \
+                f"raise max_iter ({self.max_iter}) or "
+            warnings.warn(f"{made.ended}; {advice}scale the data",
                           learned("ConvergenceWarning", UserWarning), stacklevel=3)
         if progress.curve:
             self.loss_curve_ = progress.curve

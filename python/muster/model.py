@@ -110,8 +110,37 @@ def load(path):
     return Model(handle)
 
 
+def check_words(classes):
+    if not classes:
+        raise ValueError("labels are words, and this model predicts numbers")
+
+
+def labelled(x, labels, weights, recipe):
+    """Rows whose labels are numbers, or words, which the library knows as 0, 1, ..."""
+    words = None
+    if labels is not None:
+        labels = np.asarray(labels)
+        if labels.dtype.kind == "U" or labels.dtype.kind == "O" and all(
+                isinstance(label, str) for label in labels.ravel()):
+            words, codes = np.unique(labels, return_inverse=True)
+            labels = codes.reshape(labels.shape).astype(np.float64)
+        elif labels.dtype.kind in "iu" and labels.size and recipe.get("model") != "linear" and (
+                labels.max() > _data.WHOLE or labels.min() < -_data.WHOLE):
+            raise ValueError(f"{_data.no_file_for(np.unique(labels))}; give other labels")
+    rows = _data.rows_of(x, labels, weights)
+    if words is not None and (rows.kind != "dense" or _data.file_labels(words)[1] is None):
+        raise ValueError(f"{_data.no_file_for(words)}; give numbers: "
+                         "np.unique(labels, return_inverse=True)")
+    rows.words = words
+    return rows
+
+
 def run(choices, rows, watch=None, log=None):
     """(status, sentence, Model or None)."""
+    if choices.get("listen") and not any(
+            choices.get(key) for key in ("token_file", "token-file")):
+        raise ValueError("listen needs token_file, the file of a key by which workers may join; "
+                         "`muster token new FILE` makes one")
     workers = any(choices.get(key) for key in WORKERS)
     if workers and rows.kind == "arrow":
         raise ValueError("a table of columns is trained in this process; save it as a file, and "
@@ -122,6 +151,9 @@ def run(choices, rows, watch=None, log=None):
         status, why, handle = _run.fit_here(choices, rows, watch, log)
         info = None
     model = Model(handle, info) if handle else None
+    if model and rows.words is not None:
+        check_words(model.classes > 0)
+        model.call_classes(rows.words)
     if model and rows.names and not model.columns:
         model.call_columns(rows.names, rows.label)
     return status, why, model
@@ -134,7 +166,7 @@ def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
     if not str(recipe.get("solver", 0)).isdigit():
         raise ValueError(f"solver {recipe['solver']}: that is the number of LIBLINEAR's type; the "
                          "optimiser is named by optim")
-    status, why, model = run(recipe, _data.rows_of(x, labels, weights), watch, log)
+    status, why, model = run(recipe, labelled(x, labels, weights, recipe), watch, log)
     if status:
         raise error_of(status, why, model)
     return model
@@ -146,10 +178,11 @@ def cross_validate(x, labels=None, weights=None, *, folds=5, **recipe):
     scores = (_library.Score * (folds + 1))()
     for score in scores:
         score.size = C.sizeof(score)
-    rows = _data.rows_of(x, labels, weights)
+    rows = labelled(x, labels, weights, recipe)
     with _library.Recipe(recipe) as made, rows.open() as data:
         _run.beside(lambda: call(lib.muster_cross_validate, made.pointer, data.pointer, folds,
                                  scores), lambda: lib.muster_stop(made.pointer))
     found = [{name: getattr(score, name) for name, _ in score._fields_[1:]
               if getattr(score, name) == getattr(score, name)} for score in scores]
+    check_words(rows.words is None or "mse" not in found[0])
     return found[0], found[1:]

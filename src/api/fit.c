@@ -198,7 +198,9 @@ static enum err train(struct fitting *f, struct muster_model **model,
     if (err == ERR_OK)
         err = make_model(f, &result, model);
     if (err == ERR_OK && !result.finished)
-        err = ERR_CANCELLED;
+        err = result.timed_out
+                  ? why_set(why, ERR_CANCELLED, "stopped: its time was over")
+                  : ERR_CANCELLED;
     fit_close(&fit);
     train_result_close(&result);
     return err;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/handle.h"
+#include "base/version.h"
 
 _Static_assert(MUSTER_WHY_SIZE == WHY_SIZE, "a sentence fits both");
 _Static_assert(MUSTER_HASH_SIZE == DIGEST_TEXT, "a digest in hex");
@@ -195,4 +196,9 @@ const char *muster_status_text(enum muster_status status)
 uint32_t muster_version(void)
 {
     return MUSTER_VERSION;
+}
+
+const char *muster_release(void)
+{
+    return version_text;
 }

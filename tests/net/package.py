@@ -183,6 +183,42 @@ for model in made.model_, muster.load("names.model"), muster.fit(frame, Y + 3, a
 print(muster.load("names.model").hash == made.hash_, "kind" in open("names.model").read(),
       muster.load("names.model").classes_.tolist() == [3, 4])
 """,
+    "muster.fit takes words as labels, and refuses numbers that are not exact": """
+import scipy.sparse as sp
+words = np.where(Y, "yes", "no")
+def refused(f, *args, **more):
+    try:
+        f(*args, **more)
+    except ValueError as error:
+        return True
+model = muster.fit(X, words)
+print((model.predict(X) == np.where(muster.fit(X, Y).predict(X), "yes", "no")).all(),
+      (muster.fit(X, words.astype(object), n=2).predict(X) == model.predict(X)).all(),
+      muster.cross_validate(X, words) == muster.cross_validate(X, Y),
+      refused(muster.fit, sp.csr_matrix(X), words), refused(muster.fit, X, Y + (1 << 60)),
+      refused(muster.fit, X, words, model="linear"),
+      refused(muster.cross_validate, X, words, model="linear"))
+""",
+    "sentences have the words of Python": """
+def said(f, *args, **more):
+    try:
+        f(*args, **more)
+    except (ValueError, TypeError, muster.Error) as error:
+        return str(error)
+for change, word in ((dict(workers=-1), "workers -1"), (dict(max_iter=-3), "max_iter -3"),
+                     (dict(solver="foo"), "solver foo"), (dict(tol=-1), "tol -1"),
+                     (dict(code="frc"), "add workers=N"),
+                     (dict(address="127.0.0.1:0"), "address needs token")):
+    print(word in said(muster.LogisticRegression(**change).fit, X, Y))
+print("Ridge() got" in said(muster.Ridge, C=1), "LinearSVC() got" in said(muster.LinearSVC, k=1),
+      "listen needs token_file" in said(muster.fit, X, Y, listen="127.0.0.1:0", workers=1),
+      "time was over" in said(muster.fit, X, Y, max_time=1e-6, optim="gd", steps=100000000,
+                              accuracy=0))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    muster.LogisticRegression(max_iter=1).fit(X, Y)
+print("raise max_iter (1)" in str(told[0].message), muster.__version__[0].isdigit())
+""",
     "unknown keywords and bad values are errors": """
 def refused(kind, f, *args, **more):
     try:
