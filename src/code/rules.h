@@ -60,7 +60,7 @@ enum trait {
     TRAIT_NOT_SVM,
     TRAIT_SEARCHES, /* Compares sums: line searches, curvature pairs. */
     TRAIT_NEWTON,
-    TRAIT_PLAIN, /* It has no estimate of what is left to gain, ... */
+    TRAIT_PLAIN,    /* It has no estimate of what is left to gain, ... */
     TRAIT_ACCURACY, /* ... by which a run may end. */
     TRAIT_SGD,
     TRAIT_MEMORY, /* The optimiser keeps more than weights. */
