@@ -233,7 +233,8 @@ enum muster_answer {
     MUSTER_PROBABILITIES = 3 /* `classes` for each row; logistic, softmax. */
 };
 
-/* `count` numbers, row after row: exactly as many as there are. */
+/* `count` numbers, row after row: exactly as many as there are.  Of a file the
+ * caller has to know how many rows that is. */
 MUSTER_API enum muster_status muster_predict(const struct muster_model *model,
                                              const struct muster_data *data,
                                              enum muster_answer answer,
@@ -267,8 +268,10 @@ struct muster_info {
     uint64_t dims;      /* Weights in all. */
     uint64_t steps;     /* From here on: 0 of a model that was loaded. */
     uint64_t evaluations;
-    double objective;
-    double gradient_norm;
+    double objective;     /* Mean loss + l2 |w|^2; by LIBLINEAR's keys (solver,
+                             cost, eps, bias) that times C rows: |w|^2 / 2 +
+                             C sum of losses. */
+    double gradient_norm; /* Of the same; the key "tol" is of the mean. */
     double seconds;
     int32_t converged; /* 1: the rule to stop was met, or no further step can
                           improve the model; 0 also if it could not go on. */

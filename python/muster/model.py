@@ -76,7 +76,11 @@ class Model:
         return self.classes_.tolist() == classes.tolist()
 
     def answer(self, what, x, wide):
-        with _data.rows_of(_data.by_name(x, self.columns)).open() as data:
+        rows = _data.rows_of(_data.by_name(x, self.columns))
+        if rows.kind == "file":
+            raise ValueError(f"{x}: rows of a file are judged by `muster predict`; here, read "
+                             "them first and hand over an array or a table")
+        with rows.open() as data:
             out = np.empty((data.rows(), wide))
             call(lib.muster_predict, self.handle.pointer, data.pointer, what, out.ctypes.data,
                  out.size)

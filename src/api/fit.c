@@ -42,7 +42,7 @@ static void tell(struct fitting *f, uint32_t step, uint64_t evaluations,
         .step = step,
         .evaluations = evaluations,
         .objective = objective * f->setup.scale,
-        .gradient_norm = gradient_norm,
+        .gradient_norm = gradient_norm * f->setup.scale,
     };
 
     if (f->asked->watch == NULL || step == f->seen)
@@ -142,7 +142,7 @@ static void describe(const struct fitting *f, const struct train_result *result,
     model->steps = result->steps;
     model->evaluations = result->evaluations;
     model->objective = result->outcome.objective * f->setup.scale;
-    model->gradient_norm = result->outcome.gradient_norm;
+    model->gradient_norm = result->outcome.gradient_norm * f->setup.scale;
     model->seconds = result->elapsed_s;
     model->converged = result->outcome.end == OPTIM_CONVERGED;
     model->signal = result->signal;

@@ -229,6 +229,7 @@ print(refused(TypeError, muster.LogisticRegression, penalty="l1"),
       refused(TypeError, muster.fit, X, Y, penalty="l1"),
       refused(ValueError, muster.fit, X, Y, model="nosuch"),
       refused(ValueError, muster.fit, X, Y, solver="lbfgs"),
+      refused(ValueError, ONE.model_.predict, "test.csv"),
       refused(ValueError, muster.LogisticRegression(C=-1).fit, X, Y),
       refused(ValueError, muster.LogisticRegression(code="nosuch", workers=2).fit, X, Y),
       refused(ValueError, muster.LogisticRegression().fit, np.full((9, 2), np.nan), [0, 1, 1] * 3),
@@ -258,6 +259,13 @@ for more in dict(solver="sgd", tol=1e-4), dict(solver="gd", tol=1e-4, recipe={"t
         muster.LogisticRegression(**more).fit(X, Y)
     except ValueError as error:
         print("tol" in str(error))
+""",
+    "by LIBLINEAR's keys objective and gradient are LIBLINEAR's": """
+m = muster.fit(X, Y, model="logistic", cost=2.0)
+w, s = m.weights[0], np.where(Y, 1, -1)
+z = s * (X @ w)
+print(np.isclose(m.objective, w @ w / 2 + 2 * np.logaddexp(0, -z).sum(), rtol=1e-6),
+      np.isclose(m.gradient_norm, np.linalg.norm(w - 2 * (s / (1 + np.exp(z))) @ X), rtol=1e-3))
 """,
     "weights of classes: slips are told, those of one against the rest are LIBLINEAR's": """
 from sklearn import svm
