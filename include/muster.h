@@ -179,7 +179,8 @@ struct muster_vector {
     const void *values;
     enum muster_type type;
     uint64_t count;
-    int64_t step; /* In bytes; 0: one after the other. */
+    int64_t step; /* In bytes; 0: one after the other, never the same value
+                     for every row. */
 };
 
 /* The Arrow C stream interface, whose structures are the caller's. */

@@ -275,7 +275,7 @@ enum muster_status muster_data_weights(struct muster_data *data,
 
 uint64_t muster_data_rows(const struct muster_data *data)
 {
-    return data->rows.rows;
+    return data != NULL ? data->rows.rows : 0;
 }
 
 void muster_data_free(struct muster_data *data)

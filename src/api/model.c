@@ -50,22 +50,22 @@ enum muster_status muster_about(const struct muster_model *model,
 
 const char *muster_hash(const struct muster_model *model)
 {
-    return model->hash;
+    return model != NULL ? model->hash : "";
 }
 
 const double *muster_weights(const struct muster_model *model)
 {
-    return model->file.w;
+    return model != NULL ? model->file.w : NULL;
 }
 
 const double *muster_classes(const struct muster_model *model)
 {
-    return model->file.classes > 0 ? model->file.label : NULL;
+    return model != NULL && model->file.classes > 0 ? model->file.label : NULL;
 }
 
 const char *muster_word(const struct muster_model *model, uint32_t k)
 {
-    return k < model->file.classes
+    return model != NULL && k < model->file.classes
                ? model_file_word(&model->file, model->file.label[k])
                : NULL;
 }

@@ -200,8 +200,10 @@ enum muster_status muster_set_columns(struct muster_model *model,
 
 const char *muster_column(const struct muster_model *model, uint32_t j)
 {
-    const struct schema *const schema = &model->file.encoder.schema;
+    const struct schema *const schema =
+        model != NULL ? &model->file.encoder.schema : NULL;
 
-    return schema->name != NULL && j < schema->features ? schema->name[j]
-                                                        : NULL;
+    return schema != NULL && schema->name != NULL && j < schema->features
+               ? schema->name[j]
+               : NULL;
 }

@@ -79,6 +79,8 @@ enum muster_status muster_set(struct muster_recipe *recipe, const char *key,
 void muster_listen(struct muster_recipe *recipe, muster_watch watch,
                    muster_log log, void *context)
 {
+    if (recipe == NULL)
+        return;
     recipe->watch = watch;
     recipe->log = log;
     recipe->context = context;
@@ -86,5 +88,6 @@ void muster_listen(struct muster_recipe *recipe, muster_watch watch,
 
 void muster_stop(struct muster_recipe *recipe)
 {
-    flag_raise(&recipe->stop);
+    if (recipe != NULL)
+        flag_raise(&recipe->stop);
 }

@@ -427,6 +427,19 @@ static void test_entries_need_columns(void **state)
     muster_data_free(data);
 }
 
+static void test_no_handle_is_no_crash(void **state)
+{
+    (void)state;
+    muster_listen(NULL, NULL, NULL, NULL);
+    muster_stop(NULL);
+    assert_int_equal(muster_data_rows(NULL), 0);
+    assert_string_equal(muster_hash(NULL), "");
+    assert_null(muster_weights(NULL));
+    assert_null(muster_classes(NULL));
+    assert_null(muster_word(NULL, 0));
+    assert_null(muster_column(NULL, 0));
+}
+
 static void end_stream(struct ArrowArrayStream *stream)
 {
     stream->release = NULL;
@@ -502,6 +515,7 @@ int main(void)
         cmocka_unit_test_setup(test_listener, fill),
         cmocka_unit_test_setup(test_refusals, fill),
         cmocka_unit_test(test_entries_need_columns),
+        cmocka_unit_test(test_no_handle_is_no_crash),
         cmocka_unit_test(test_stream_is_released_without_room),
         cmocka_unit_test_setup(test_folds, fill),
         cmocka_unit_test_setup(test_files, fill),
