@@ -325,6 +325,22 @@ static void test_refused_weights(void **state)
     muster_free(two);
 }
 
+/* Passes over all rows, by whoever computed them. */
+static void test_evaluations(void **state)
+{
+    struct muster_model *alone = fit("optim", "lbfgs", dense());
+    struct muster_model *sgd = fit("optim", "sgd", dense());
+    struct muster_model *workers = fit("n", "2", dense());
+
+    (void)state;
+    assert_true(about(alone).evaluations > about(alone).steps);
+    assert_int_equal(about(sgd).evaluations, about(sgd).steps);
+    assert_true(about(workers).evaluations >= about(workers).steps);
+    muster_free(alone);
+    muster_free(sgd);
+    muster_free(workers);
+}
+
 struct watched {
     uint64_t steps;
     char said[MUSTER_WHY_SIZE];
@@ -527,6 +543,7 @@ int main(void)
         cmocka_unit_test_setup(test_weights, fill),
         cmocka_unit_test_setup(test_names, fill),
         cmocka_unit_test_setup(test_refused_weights, fill),
+        cmocka_unit_test_setup(test_evaluations, fill),
         cmocka_unit_test_setup(test_listener, fill),
         cmocka_unit_test_setup(test_refusals, fill),
         cmocka_unit_test(test_entries_need_columns),
