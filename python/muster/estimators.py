@@ -108,9 +108,12 @@ def classes_of(y):
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < 1 << 16:
-            shifted = (y - low).astype(np.intp, copy=False)
+            # Modulo 2^64 there is no type in which the difference is wrong.
+            base = np.uint64(low % (1 << 64))
+            shifted = (y.astype(np.uint64) - base).astype(np.intp)
             seen = np.bincount(shifted) > 0
-            return (np.flatnonzero(seen) + low).astype(y.dtype), (np.cumsum(seen) - 1)[shifted]
+            classes = np.flatnonzero(seen).astype(np.uint64) + base
+            return classes.astype(y.dtype), (np.cumsum(seen) - 1)[shifted]
     return np.unique(y, return_inverse=True)
 
 
