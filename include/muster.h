@@ -222,7 +222,7 @@ struct muster_model;
 
 /* Train: in this process, or with workers: "n" processes forked from it (see
  * docs/api.md for what that asks of it), and whoever joins at "listen".
- * MUSTER_STOPPED, too, leaves a model. */
+ * *model is NULL first; MUSTER_STOPPED, too, leaves one. */
 MUSTER_API enum muster_status muster_fit(struct muster_recipe *recipe,
                                          const struct muster_data *data,
                                          struct muster_model **model,
@@ -261,14 +261,14 @@ MUSTER_API void muster_text_free(char *text); /* or NULL */
 
 struct muster_info {
     size_t size;
-    const char *kind;   /* "logistic", "softmax", ...; "" of muster_train. */
-    uint32_t features;  /* Columns of the rows it takes. */
-    uint32_t outputs;   /* Weight vectors. */
-    uint32_t classes;   /* 0: numbers are predicted. */
-    uint32_t intercept; /* 1: the last weight of each vector is a constant. */
-    uint64_t dims;      /* Weights in all. */
-    uint64_t steps;     /* From here on: 0 of a model that was loaded. */
-    uint64_t evaluations;
+    const char *kind;     /* "logistic", "softmax", ...; "" of muster_train. */
+    uint32_t features;    /* Columns of the rows it takes. */
+    uint32_t outputs;     /* Weight vectors. */
+    uint32_t classes;     /* 0: numbers are predicted. */
+    uint32_t intercept;   /* 1: the last weight of each vector is a constant. */
+    uint64_t dims;        /* Weights in all. */
+    uint64_t steps;       /* From here on: 0 of a model that was loaded. */
+    uint64_t evaluations; /* Passes over all rows. */
     double objective;     /* Mean loss + l2 |w|^2; by LIBLINEAR's keys (solver,
                              cost, eps, bias) that times C rows: |w|^2 / 2 +
                              C sum of losses. */
@@ -355,7 +355,8 @@ struct muster_function {
  * (lbfgs), "steps" (100), "lr", "l2" (0), "tol", "threads", "n", "workers",
  * "code", "stragglers", "listen", "token-file", "out": journal and checkpoints;
  * a run that is there is continued.  With workers: one call at a time in a
- * process, which forks.  MUSTER_STOPPED, too, leaves a model. */
+ * process, which forks.  *model is NULL first; MUSTER_STOPPED, too, leaves
+ * one. */
 MUSTER_API enum muster_status
 muster_train(struct muster_recipe *recipe,
              const struct muster_function *function,

@@ -217,7 +217,7 @@ def csr_parts(x):
 
 # --- one copy in memory that processes share ---------------------------------
 
-class Shelf:
+class ArrayFile:
     """Arrays one after the other in a file without a name."""
 
     def __init__(self):
@@ -226,7 +226,7 @@ class Shelf:
     def put(self, array):
         """Where it lies: (kind, shape, strides, offset)."""
         import numpy as np
-        whole = array.kept if isinstance(array.kept, np.ndarray) else None
+        whole = array.kept  # Of Array.of: numpy's own.
         fortran = whole.flags.f_contiguous and not whole.flags.c_contiguous
         whole = np.asfortranarray(whole) if fortran else np.ascontiguousarray(whole)
         self.used += -self.used % 64
@@ -242,7 +242,7 @@ class Shelf:
 
 
 def take(memory, place):
-    """The Array that Shelf.put said lies there."""
+    """The Array that ArrayFile.put said lies there."""
     kind, shape, strides, offset = place
     size = len(memory) - offset
     address = C.addressof(C.c_char.from_buffer(memory, offset)) if size > 0 else None

@@ -18,7 +18,7 @@ import sys
 import threading
 
 from . import _library
-from ._data import Shelf
+from ._data import ArrayFile
 from ._library import call, lib, try_call
 
 
@@ -205,9 +205,9 @@ def receive(link):
 class Apart:
     """A job in a process of its own, watched from here."""
 
-    def __init__(self, job, shelf):
+    def __init__(self, job, file):
         self.link, theirs = socket.socketpair()
-        files = [theirs.fileno(), shelf.file]
+        files = [theirs.fileno(), file]
         script = os.path.join(_library.HERE, "_helper.py")
         self.process = subprocess.Popen(
             [sys.executable, "-E", "-s", script, *map(str, files), str(os.getpid())],
@@ -283,15 +283,15 @@ class Apart:
 
 def fit_apart(choices, rows, watch=None, log=None):
     """As fit_here, with workers."""
-    shelf = Shelf()
+    arrays = ArrayFile()
     try:
-        places = [shelf.put(array) for array in rows.arrays()]
+        places = [arrays.put(array) for array in rows.arrays()]
         what = rows.what[0] if rows.kind == "csr" else rows.what
         plan = (rows.kind, what if rows.kind in ("csr", "file") else None, len(places),
                 rows.labels is not None, rows.weights is not None)
-        job = Apart(("fit", choices, plan, places, bool(watch), bool(log)), shelf)
+        job = Apart(("fit", choices, plan, places, bool(watch), bool(log)), arrays.file)
     finally:
-        os.close(shelf.file)
+        os.close(arrays.file)
     outcome, raised = job.wait({"step": watch, "log": log})
     raised = raised or outcome.raised
     if raised is not None:

@@ -108,9 +108,12 @@ def classes_of(y):
     if y.dtype.kind in "iu" and len(y):
         low, high = int(y.min()), int(y.max())
         if high - low < 1 << 16:
-            shifted = (y - low).astype(np.intp, copy=False)
+            # Modulo 2^64 there is no type in which the difference is wrong.
+            base = np.uint64(low % (1 << 64))
+            shifted = (y.astype(np.uint64) - base).astype(np.intp)
             seen = np.bincount(shifted) > 0
-            return (np.flatnonzero(seen) + low).astype(y.dtype), (np.cumsum(seen) - 1)[shifted]
+            classes = np.flatnonzero(seen).astype(np.uint64) + base
+            return classes.astype(y.dtype), (np.cumsum(seen) - 1)[shifted]
     return np.unique(y, return_inverse=True)
 
 
@@ -398,13 +401,13 @@ class Classifier(Linear):
         x, y, weight = self._check_fit(X, y, sample_weight)
         if y.dtype.kind == "f" and (y != np.floor(y)).any():
             raise ValueError("Unknown label type: continuous; classes are whole numbers or words")
-        self.classes_, code = classes_of(y)
+        self.classes_, number = classes_of(y)
         if len(self.classes_) < 2:
             raise ValueError(f"{type(self).__name__} needs samples of at least 2 classes in the "
                              f"data, but the data contains only one class: {self.classes_[0]!r}")
         if not self.C > 0:
             raise ValueError(f"C must be above 0, not {self.C!r}")
-        models = self._fit(x, code, weight, self._factors(code))
+        models = self._fit(x, number, weight, self._factors(number))
         if len(models) == 1:
             models[0].call_classes(self.classes_)
         self._keep(models)
@@ -412,13 +415,13 @@ class Classifier(Linear):
     def _penalty(self, count):
         return 1 / (2 * self.C * count)
 
-    def _factors(self, code):
+    def _factors(self, number):
         """A weight for each class, or None."""
         given = self.class_weight
         if given is None:
             return None
         if isinstance(given, str) and given == "balanced":
-            return len(code) / (len(self.classes_) * np.bincount(code))
+            return len(number) / (len(self.classes_) * np.bincount(number))
         if not isinstance(given, dict):
             raise ValueError(f"class_weight must be a dict, 'balanced' or None, not {given!r}")
         known = self.classes_.tolist()
@@ -434,19 +437,19 @@ class Classifier(Linear):
             raise ValueError(f"class_weight: weights must be 0 or more, not {given!r}")
         return factor
 
-    def _all_at_once(self, model, x, code, weight, factor):
+    def _all_at_once(self, model, x, number, weight, factor):
         if factor is not None:
-            weight = times(weight, factor[code])
-        return [self._train(model, x, code.astype(np.float64), weight)]
+            weight = times(weight, factor[number])
+        return [self._train(model, x, number.astype(np.float64), weight)]
 
-    def _one_against_rest(self, x, code, weight, factor):
+    def _one_against_rest(self, x, number, weight, factor):
         """A class's weight is for its own rows, and the rest weigh 1, as LIBLINEAR
         has it."""
         if len(self.classes_) == 2:
-            return self._all_at_once(self.loss, x, code, weight, factor)
+            return self._all_at_once(self.loss, x, number, weight, factor)
         models = []
         for k in range(len(self.classes_)):
-            mine = code == k
+            mine = number == k
             own = None if factor is None else np.where(mine, factor[k], 1.0)
             models.append(self._train(self.loss, x, mine.astype(np.float64), times(weight, own)))
         return models
@@ -493,7 +496,7 @@ class LogisticRegression(WithProbabilities):
     tol: end when what is left to gain is this share of the objective; None: 1e-10.
     With solver gd, agd, momentum, adam: when |gradient| is this; None: never.
     solver: "newton", "lbfgs", "agd", ...; None: newton, of sparse rows lbfgs.
-    threads: of each process; None: as many as there are processors.
+    threads: of each process; None: processors divided by workers.
     workers: processes that train together; the model stays the same, bit for bit.
     address, token: listen there for workers (muster join), with the key's file.
     code: who computes what ("steal", "frc", ...; `muster codes`).
@@ -506,9 +509,9 @@ class LogisticRegression(WithProbabilities):
 
     loss = "logistic"
 
-    def _fit(self, x, code, weight, factor):
+    def _fit(self, x, number, weight, factor):
         kind = "logistic" if len(self.classes_) == 2 else "softmax"
-        return self._all_at_once(kind, x, code, weight, factor)
+        return self._all_at_once(kind, x, number, weight, factor)
 
 
 class SoftmaxClassifier(WithProbabilities):
@@ -517,8 +520,8 @@ class SoftmaxClassifier(WithProbabilities):
 
     loss = "softmax"
 
-    def _fit(self, x, code, weight, factor):
-        return self._all_at_once(self.loss, x, code, weight, factor)
+    def _fit(self, x, number, weight, factor):
+        return self._all_at_once(self.loss, x, number, weight, factor)
 
 
 class LinearSVC(Classifier):
@@ -528,8 +531,8 @@ class LinearSVC(Classifier):
 
     loss = "svm"
 
-    def _fit(self, x, code, weight, factor):
-        return self._one_against_rest(x, code, weight, factor)
+    def _fit(self, x, number, weight, factor):
+        return self._one_against_rest(x, number, weight, factor)
 
 
 class Ridge(Linear):

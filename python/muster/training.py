@@ -118,19 +118,12 @@ def run_apart(job):
         ) from error
     try:
         import sys
-        apart = _run.Apart(("train", sys.path, data, sizes), shelf=Held(file))
+        apart = _run.Apart(("train", sys.path, data, sizes), file)
     finally:
         os.close(file)
     outcome, raised = apart.wait({})
     outcome.raised = raised or outcome.raised
     return outcome
-
-
-class Held:
-    """A file as _run.Apart wants it."""
-
-    def __init__(self, file):
-        self.file = file
 
 
 def serve(file, path, data, sizes):

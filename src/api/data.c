@@ -195,10 +195,21 @@ enum muster_status muster_data_arrow(struct ArrowArrayStream *stream,
     return status_of_data(err, &sentence, why);
 }
 
-/* One number for each row, as doubles; the old ones go. */
-static enum err take_vector(struct muster_data *data,
-                            const struct muster_vector *given, double **out,
+static enum err check_value(double value, double least, uint64_t row,
                             const char *what, struct why *why)
+{
+    if (isfinite(value) && value >= least)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE, "%s: that of row %llu is %s", what,
+                   (unsigned long long)row,
+                   isfinite(value) ? "below 0" : "not finite");
+}
+
+/* One number for each row, as doubles.  The old ones go once all of the new
+ * ones are good: the rows point to them. */
+static enum err take_vector(struct muster_data *data,
+                            const struct muster_vector *given, double least,
+                            double **out, const char *what, struct why *why)
 {
     struct muster_vector vector;
     enum cell cell = CELL_F64;
@@ -226,14 +237,14 @@ static enum err take_vector(struct muster_data *data,
     values = mem_new(vector.count, sizeof *values);
     if (values == NULL)
         return ERR_NOMEM;
-    for (uint64_t i = 0; i < vector.count; i++) {
+    for (uint64_t i = 0; err == ERR_OK && i < vector.count; i++) {
         values[i] = cell_load(cell, (const char *)vector.values +
                                         (int64_t)i * vector.step);
-        if (isfinite(values[i]))
-            continue;
+        err = check_value(values[i], least, i, what, why);
+    }
+    if (err != ERR_OK) {
         mem_free(values);
-        return why_set(why, ERR_SHAPE, "%s: that of row %llu is not finite",
-                       what, (unsigned long long)i);
+        return err;
     }
     mem_free(*out);
     *out = values;
@@ -245,8 +256,9 @@ enum muster_status muster_data_labels(struct muster_data *data,
                                       char *why)
 {
     struct why sentence = {{0}};
-    const enum err err = take_vector(
-        data, labels, data == NULL ? NULL : &data->label, "labels", &sentence);
+    const enum err err =
+        take_vector(data, labels, -HUGE_VAL, data == NULL ? NULL : &data->label,
+                    "labels", &sentence);
 
     if (err == ERR_OK && data != NULL)
         data->rows.label = data->label;
@@ -258,16 +270,10 @@ enum muster_status muster_data_weights(struct muster_data *data,
                                        char *why)
 {
     struct why sentence = {{0}};
-    enum err err =
-        take_vector(data, weights, data == NULL ? NULL : &data->weight,
+    const enum err err =
+        take_vector(data, weights, 0, data == NULL ? NULL : &data->weight,
                     "weights", &sentence);
 
-    for (uint64_t i = 0; err == ERR_OK && data != NULL && i < data->rows.rows;
-         i++)
-        if (data->weight[i] < 0)
-            err = why_set(&sentence, ERR_SHAPE,
-                          "weights: that of row %llu is below 0",
-                          (unsigned long long)i);
     if (err == ERR_OK && data != NULL)
         data->rows.weight = data->weight;
     return status_end(err, &sentence, why);

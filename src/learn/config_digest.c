@@ -5,12 +5,18 @@
  * never continued under another.  It is a hash over lines of text:
  *
  *     in    arithmetic (every part of it), profile, data (shape, labels,
- * values), chunk rows, model, optimiser with its numbers as hex floats out
- * number of workers, threads, instruction set, and for bitwise codes the code:
- * they change who computes, never what steps, --tol, --max-time: they say where
- * to stop on a path that is the same, so that a finished run can be resumed
- * with more steps seed  only through what was drawn from it: generated rows are
- * in the data's digest, coefficients of a numeric code below
+ *           values), chunk rows, model, optimiser with its numbers as hex
+ *           floats
+ *     out   number of workers, threads, instruction set, and for bitwise codes
+ *           the code: they change who computes, never what
+ *           steps, --tol, --max-time: they say where to stop on a path that
+ *           is the same, so that a finished run can be resumed with more steps;
+ *           --accuracy, too, but where kinks are softened
+ *     seed  only through what was drawn from it: generated rows are in the
+ *           data's digest, coefficients of a numeric code below
+ *
+ * tests/unit/learn/test_config.c has a row for every choice of a recipe: does
+ * it decide bits?
  *
  * A numeric or approximate code rounds or drops according to who took part, so
  * its name, parameters and n are part of the configuration.

@@ -121,7 +121,8 @@ static enum err split_valid(struct setup *setup, const struct recipe *recipe,
 enum err load_train(struct setup *setup, const struct recipe *recipe,
                     struct why *why)
 {
-    const char *model = recipe_text(recipe, OPT_MODEL);
+    const struct model_ops *const model =
+        model_named(recipe_text(recipe, OPT_MODEL));
     struct source_options source = input_options(recipe);
     enum err err;
 
@@ -130,8 +131,8 @@ enum err load_train(struct setup *setup, const struct recipe *recipe,
     if (recipe_text(recipe, OPT_CHUNK_ROWS) != NULL)
         source.chunk_rows = (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS);
     source.intercept = setup->intercept;
-    source.regression = model != NULL && strcmp(model, "linear") == 0;
-    source.classes = model != NULL && strcmp(model, "softmax") == 0;
+    source.regression = model != NULL && model->regression;
+    source.classes = model != NULL && model->classes;
     source.encoder = &setup->encoder;
     source.note = setup->terms.note;
     source.note_context = setup->terms.context;
@@ -142,9 +143,9 @@ enum err load_train(struct setup *setup, const struct recipe *recipe,
     if (err == ERR_OK && source.regression &&
         setup->encoder.classes.categories > 0)
         return why_set(why, ERR_SHAPE,
-                       "%.200s: the labels are words, and --model linear fits "
+                       "%.200s: the labels are words, and --model %s fits "
                        "numbers; leave out --model to tell classes apart",
-                       source.spec);
+                       source.spec, model->name);
     return err;
 }
 

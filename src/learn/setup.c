@@ -120,18 +120,20 @@ enum err setup_model(const struct setup *setup, const struct recipe *recipe,
     const char *name = recipe_text(recipe, OPT_MODEL);
     const uint32_t classes = setup->data.classes;
     const char *spec = load_name(setup, recipe);
+    const struct model_ops *row;
     enum err err = take_loss(recipe, &name, why);
 
     if (err != ERR_OK)
         return err;
     if (name == NULL)
         name = default_model(setup);
-    if (classes == 1 && (name == NULL || strcmp(name, "linear") != 0))
+    row = model_named(name);
+    if (classes == 1 && (row == NULL || !row->regression))
         return why_set(why, ERR_SHAPE,
                        "%.200s: all labels are the same; there is nothing to "
                        "learn",
                        spec);
-    if (name == NULL)
+    if (row == NULL)
         return why_set(why, ERR_SHAPE,
                        "%.200s: %u distinct labels, classes or numbers? say "
                        "--model softmax to tell them apart or --model linear "
@@ -139,9 +141,9 @@ enum err setup_model(const struct setup *setup, const struct recipe *recipe,
                        spec, classes);
     err = model_parse(name, model);
     CHECK(err == ERR_OK);
-    if (model_ops(*model)->classes)
+    if (row->classes)
         return check_classes(&setup->data, spec, why);
-    if (!model_ops(*model)->regression && classes != 2)
+    if (!row->regression && classes != 2)
         return why_set(why, ERR_SHAPE,
                        "%.200s: --model %s needs two distinct labels; there "
                        "are more, which --model softmax takes",

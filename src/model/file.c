@@ -15,11 +15,39 @@
 #include "data/text/number.h"
 
 enum { HEAD_BYTES = 512, WEIGHT_BYTES = 32 };
-#define MARK         "muster" /* Before the kind that LIBLINEAR has no name for. */
-#define SOFTMAX_LINE MARK " softmax\n"
+#define MARK "muster" /* Before a kind that LIBLINEAR has no name for. */
 
 /* The only solver with a vector for each of two classes. */
 #define TWO_VECTORS "MCSVM_CS"
+
+/* What weights of LIBLINEAR's solvers are here. */
+static const struct {
+    const char *name;
+    enum model_kind kind;
+} solvers[] = {
+    {"L2R_LR", MODEL_LOGISTIC},
+    {"L2R_LR_DUAL", MODEL_LOGISTIC},
+    {"L1R_LR", MODEL_LOGISTIC},
+    {"L2R_L2LOSS_SVC", MODEL_SVM},
+    {"L2R_L2LOSS_SVC_DUAL", MODEL_SVM},
+    {"L2R_L1LOSS_SVC_DUAL", MODEL_HINGE},
+    {TWO_VECTORS, MODEL_SVM},
+    {"L1R_L2LOSS_SVC", MODEL_SVM},
+    {"L2R_L2LOSS_SVR", MODEL_LINEAR},
+    {"L2R_L2LOSS_SVR_DUAL", MODEL_LINEAR},
+    {"L2R_L1LOSS_SVR_DUAL", MODEL_LINEAR},
+};
+enum { SOLVERS = sizeof solvers / sizeof *solvers };
+
+/* Would its solver's name be read as another kind? */
+static bool needs_mark(enum model_kind kind)
+{
+    for (size_t i = 0; i < SOLVERS; i++) {
+        if (strcmp(model_ops(kind)->solver, solvers[i].name) == 0)
+            return solvers[i].kind != kind;
+    }
+    return true;
+}
 
 uint32_t model_file_weights(const struct model_file *model)
 {
@@ -128,10 +156,10 @@ enum err model_file_encode(const struct model_file *model, char **text,
             put_number(&out, model->w[(size_t)k * count + j], ' ');
         out.data[out.size++] = '\n';
     }
-    if (model->kind == MODEL_SOFTMAX) {
-        memcpy(out.data + out.size, SOFTMAX_LINE, sizeof SOFTMAX_LINE - 1);
-        out.size += sizeof SOFTMAX_LINE - 1;
-    }
+    if (needs_mark(model->kind))
+        out.size +=
+            (size_t)snprintf(out.data + out.size, HEAD_BYTES / 4, MARK " %s\n",
+                             model_ops(model->kind)->name);
     if (encoder != NULL)
         memcpy(out.data + out.size, encoder, encoder_size);
     out.size += encoder_size;
@@ -205,27 +233,10 @@ static enum err read_number(struct words *in, const char *what, double *value,
     return ERR_OK;
 }
 
-static const struct {
-    const char *name;
-    enum model_kind kind;
-} solvers[] = {
-    {"L2R_LR", MODEL_LOGISTIC},
-    {"L2R_LR_DUAL", MODEL_LOGISTIC},
-    {"L1R_LR", MODEL_LOGISTIC},
-    {"L2R_L2LOSS_SVC", MODEL_SVM},
-    {"L2R_L2LOSS_SVC_DUAL", MODEL_SVM},
-    {"L2R_L1LOSS_SVC_DUAL", MODEL_HINGE},
-    {TWO_VECTORS, MODEL_SVM},
-    {"L1R_L2LOSS_SVC", MODEL_SVM},
-    {"L2R_L2LOSS_SVR", MODEL_LINEAR},
-    {"L2R_L2LOSS_SVR_DUAL", MODEL_LINEAR},
-    {"L2R_L1LOSS_SVR_DUAL", MODEL_LINEAR},
-};
-
 /* The header's fields, before they are judged together. */
 struct head {
-    bool solver;
-    bool each; /* A vector for each class even if there are but two. */
+    struct word solver; /* Of size 0 if there is none. */
+    bool each;          /* A vector for each class even if there are but two. */
     double classes, features, bias;
 };
 
@@ -234,9 +245,9 @@ static enum err read_solver(struct words *in, struct model_file *model,
 {
     const struct word word = next_word(in);
 
-    head->solver = true;
+    head->solver = word;
     head->each = word_is(word, TWO_VECTORS);
-    for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++) {
+    for (size_t i = 0; i < SOLVERS; i++) {
         if (word_is(word, solvers[i].name)) {
             model->kind = solvers[i].kind;
             return ERR_OK;
@@ -311,7 +322,7 @@ static void settle_classes(const struct head *head, struct model_file *model)
 static enum err check_head(const struct head *head, struct model_file *model,
                            struct why *why)
 {
-    if (!head->solver)
+    if (head->solver.size == 0)
         return why_set(why, ERR_FORMAT,
                        "no solver_type; this is not a LIBLINEAR model");
     if (!whole_within(head->classes, 2, MODEL_CLASSES_MAX))
@@ -394,14 +405,17 @@ static struct word read_mark(struct words *in, const struct head *head,
                              struct model_file *model)
 {
     const struct word first = next_word(in);
+    enum model_kind kind;
     struct word second;
 
-    if (!head->each || !word_is(first, MARK))
+    if (!word_is(first, MARK))
         return first;
     second = next_word(in);
-    if (!word_is(second, "softmax"))
+    if (model_parse(show(second).text, &kind) != ERR_OK || !needs_mark(kind))
         return second.size > 0 ? second : first;
-    model->kind = MODEL_SOFTMAX;
+    if (!word_is(head->solver, model_ops(kind)->solver))
+        return first;
+    model->kind = kind;
     return next_word(in);
 }
 

@@ -22,6 +22,7 @@ static const struct model_ops kinds[] = {
                       .solver = "L2R_L2LOSS_SVR",
                       .loss_text = "squared error",
                       .loss = LOSS_SQUARED,
+                      .squared = true,
                       .bound_label = 2,
                       .bound_score = 2,
                       .curvature = 2,
@@ -39,6 +40,7 @@ static const struct model_ops kinds[] = {
                    .solver = "L2R_L2LOSS_SVC",
                    .loss_text = "squared hinge loss",
                    .loss = LOSS_SQUARED_HINGE,
+                   .squared = true,
                    .bound_label = 2,
                    .bound_score = 2,
                    .curvature = 2,
@@ -80,6 +82,14 @@ enum err model_parse(const char *name, enum model_kind *kind)
         }
     }
     return ERR_UNKNOWN;
+}
+
+const struct model_ops *model_named(const char *name)
+{
+    enum model_kind kind;
+
+    return name != NULL && model_parse(name, &kind) == ERR_OK ? &kinds[kind]
+                                                              : NULL;
 }
 
 /* Of width 2^-k: curvature 2^k, the rest as the hinge's. */

@@ -80,16 +80,22 @@ static double slope(enum loss loss, double z, double y)
 {
     const double margin = 1 - y * z;
 
-    if (loss == LOSS_LOGISTIC) {
+    switch (loss) {
+    case LOSS_LOGISTIC:
         /* Any instruction set: they agree to the bit. */
         kernel_slopes(ISA_PORTABLE, loss, false, &z, &y, NULL, NULL, 1);
         return z;
-    }
-    if (loss == LOSS_SQUARED)
+    case LOSS_SQUARED:
         return 2 * (z - y);
-    if (loss == LOSS_HINGE)
+    case LOSS_SQUARED_HINGE:
+        return margin > 0 ? -2 * y * margin : 0;
+    case LOSS_HINGE:
         return margin >= 0 ? -y : 0;
-    return margin > 0 ? -2 * y * margin : 0;
+    case LOSS_HINGE_SOFT:
+        break;
+    }
+    CHECK(false); /* options_fit refused it. */
+    return 0;
 }
 
 /* Multiply the scale into v. */
@@ -136,7 +142,7 @@ static void visit(struct sgd *sgd, const struct sgd_row *row)
 
 static bool options_fit(const struct sgd_options *o)
 {
-    return (unsigned)o->loss <= LOSS_HINGE && isfinite(o->rate) &&
+    return (unsigned)o->loss < LOSS_HINGE_SOFT && isfinite(o->rate) &&
            o->rate > 0 && isfinite(o->c) && o->c > 0 && o->rows > 0 &&
            o->dims > 0 && (!o->has_free || o->free < o->dims);
 }

@@ -3,9 +3,8 @@
  *
  * Two truths are kept: what a running system sees, and what is durable.
  *
- *     name --> file (seen)      contents seen      | sync        copies
- * contents name --> file (durable)   contents durable   | sync_folder copies
- * names
+ *     name --> file (seen)      contents seen      | sync copies contents,
+ *     name --> file (durable)   contents durable   | sync_folder names
  *
  * kill -9 of the process loses nothing that was written.  A power cut keeps
  * the durable part and, of the rest, whatever a real disk might: nothing, all,

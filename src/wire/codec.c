@@ -6,10 +6,12 @@
  *
  *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 16
  *            | count 4 | items 20 each | 3 flags | kind 1 | soft 1 | parts 4
- *            if a product | dims 4, 0s to the next line | weights 8 each, 0s to
- * the next line | of a HESSVEC the direction like them | unless a product the
- * first exponent 2 and the others less it, packed, the last one that of the
- * loss TALLY  kind 1 | key 44 | piece 4 | first 4 | end 4 | compute 8 | dims 4
+ *            if a product | dims 4, 0s to the next line
+ *            | weights 8 each, 0s to the next line
+ *            | of a HESSVEC the direction like them
+ *            | unless a product the first exponent 2 and the others less it,
+ *            packed, the last one that of the loss
+ *     TALLY  kind 1 | key 44 | piece 4 | first 4 | end 4 | compute 8 | dims 4
  *            | loss 16 | packed sums, to the end
  *     DATA   kind 1 | chunk 4 | block 8 | bytes, to the end
  *     CHUNKS kind 1 | count 4 | digests 32 each | place, to the end

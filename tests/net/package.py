@@ -72,6 +72,19 @@ def refused(error, *args, **more):
 print(refused(ValueError, np.ma.masked_greater(x, 2), y), refused(TypeError, x + 0j, y),
       refused(ValueError, x, y, model="svm\\0junk"), refused(ValueError, "gen:gmm:9,3\\0x"))
 """,
+    "classes of any whole type, to the ends of its range": """
+from muster.estimators import classes_of
+def same(y):
+    ours, theirs = classes_of(y), np.unique(y, return_inverse=True)
+    return ours[0].dtype == theirs[0].dtype and all(map(np.array_equal, ours, theirs))
+for t in np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64:
+    low, high = np.iinfo(t).min, np.iinfo(t).max
+    print(same(np.array([high, low, high], t)), same(np.array([high, high - 2, high], t)),
+          same(np.array([low + 2, low, low], t)), same(np.array([100, 3, 100], t)))
+print(same(np.array([True, False, True])), same(np.array([False, False])))
+for y in np.array([-100, 100], np.int8), np.array([1 << 63, (1 << 64) - 1], np.uint64):
+    print(list(muster.LogisticRegression(threads=1).fit(X, y[Y]).classes_) == list(y))
+""",
     "arrays go in where they lie": """
 from muster._data import rows_of
 import scipy.sparse as sp

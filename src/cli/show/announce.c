@@ -54,13 +54,13 @@ static const char *model_reason(const struct cli *cli,
 
     if (origin != ORIGIN_DEFAULT || option_given(&cli->options, OPT_SOLVER))
         return "as asked for";
-    if (setup->model == MODEL_LOGISTIC)
+    if (setup->data.classes == 2)
         return "two labels";
     if (setup->encoder.classes.categories > 0)
         return "labels are words";
     (void)snprintf(text, TEXT_SIZE,
                    "%sat most %u whole labels, each seen %u times or more",
-                   setup->model == MODEL_SOFTMAX ? "" : "not ",
+                   model_ops(setup->model)->classes ? "" : "not ",
                    LABELS_CLASSES_MAX, LABELS_SEEN_MIN);
     return text;
 }

@@ -3,10 +3,11 @@
  *
  * On a terminal: one block, redrawn in place at most ten times a second.
  *
- *     step 134/400   loss 0.51234   31 steps/s, 8 s left   8 workers, code
- * steal w0   48201  ####################  working w3   48204  ### straggling w6
- * 48213                        dead Your turn: kill -9 48205 (w4)   kill -9
- * 48200 (the coordinator!)
+ *     step 134/400   loss 0.51234   31 steps/s, 8 s left   8 workers, ...
+ *     w0   48201  ####################  working
+ *     w3   48204  ###                   straggling
+ *     w6   48213                        dead
+ *     Your turn: kill -9 48205 (w4)   kill -9 48200 (the coordinator!)
  *
  * From 17 workers on each has one cell instead of a line (cli/show/cells.h).
  *

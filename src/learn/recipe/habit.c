@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "model/linear/problem.h"
 
 #define TYPES_MAX 22u
 
@@ -109,11 +110,12 @@ bool habit_intercept(const struct recipe *recipe)
 
 static bool has_kink(const struct recipe *recipe)
 {
-    const char *model = recipe_text(recipe, OPT_MODEL);
-    const char *loss = recipe_text(recipe, OPT_LOSS);
+    const struct model_ops *const model =
+        model_named(recipe_text(recipe, OPT_MODEL));
+    const struct model_ops *const loss = /* Some losses are models inside. */
+        model_named(recipe_text(recipe, OPT_LOSS));
 
-    return (model != NULL && strcmp(model, "hinge") == 0) ||
-           (loss != NULL && strcmp(loss, "hinge") == 0);
+    return (model != NULL && model->kinks) || (loss != NULL && loss->kinks);
 }
 
 /* LIBLINEAR runs until its tolerance is met, and so does this; where there are

@@ -196,7 +196,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                     .kind = VALUE_CHOICE,
                     .value = "NAME",
                     .choices = "accuracy|precision|recall|f1|auc|logloss|mse",
-                    .shown = "mse for linear, else accuracy",
+                    .shown = "mse for numbers, else accuracy",
                     .help = "what to watch and to sort by: accuracy, "
                             "precision, recall, f1, auc, logloss or mse"},
     [OPT_NO_INTERCEPT] = {.name = "no-intercept",

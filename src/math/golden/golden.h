@@ -4,7 +4,9 @@
  * TALLY-6: a worker whose arithmetic differs (contracted multiply-adds, a
  * changed rounding mode, flush-to-zero) would spoil the hash for all.  A small
  * fixed problem with awkward values (denormals, -0, huge, odd sizes) is run
- * through each kernel and compared with a digest compiled in.
+ * through each kernel and compared with a digest compiled in.  A new loss joins
+ * the lists of losses in golden_more.c and golden_sums.c; test_golden.c prints
+ * the digests by the reference functions, which golden.c then records.
  */
 #ifndef MATH_GOLDEN_H
 #define MATH_GOLDEN_H

@@ -34,6 +34,8 @@
 
 #define KERNEL_LANES 8u /* Rows are padded with zeros to this many columns. */
 
+/* A new one goes before LOSS_HINGE_SOFT, which stands for all numbers from it
+ * on; the compiler then names every switch that lacks it. */
 enum loss {
     LOSS_LOGISTIC,      /* log(1 + exp(-y z)), y in {-1, +1} */
     LOSS_SQUARED,       /* (z - y)^2 */

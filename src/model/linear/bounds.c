@@ -262,7 +262,7 @@ static double loss_bound(const struct bounds *bounds,
 {
     const struct model_ops *const model = problem->model;
     const double root = (model->regression ? bounds->label : 1) + score;
-    const double each = model->bound_score != 0 ? root * root : 2 * score + 32;
+    const double each = model->squared ? root * root : 2 * score + 32;
 
     return (double)problem->data->rows * bounds->weight * each * BOUNDS_SLACK +
            TINY;

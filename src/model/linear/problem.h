@@ -1,8 +1,9 @@
 /*
  * problem.h - a model on a data set: its sums over chunks, its metrics.
  *
- * One ops row per model kind (linear, logistic, svm, hinge, softmax): its loss,
- * the constants of its residual bound and its curvature.
+ * One ops row per model kind (linear, logistic, svm, hinge, softmax) says what
+ * it is like: others ask for a column, not for a model by name.  Softened
+ * hinges have rows that have no kind (problem_soft).
  *
  * A problem has one weight vector, or (softmax) one for each class, class after
  * class, `stride` apart: all sums over rows have that layout too.
@@ -35,9 +36,10 @@ struct model_ops {
     bool classes;       /* A weight vector for each class; y is its number. */
     bool regression;    /* y is a number to come near to, not a class. */
     bool probable;      /* Scores tell probabilities. */
-    bool kinks;         /* The loss has no second derivative everywhere. */
+    bool kinks;         /* The slope of the loss jumps somewhere. */
     const char *solver; /* LIBLINEAR's name for such weights. */
     enum loss loss;     /* Of a single weight vector; softmax.h else. */
+    bool squared;       /* loss <= (|y| + |z|)^2, else <= 2 |z| + 32. */
     double bound_label; /* a of bounds.h. */
     double bound_score; /* b of it. */
     double curvature;   /* c of it: at least sup of d2loss/dz2. */
@@ -48,6 +50,8 @@ struct model_ops {
 const struct model_ops *model_ops(enum model_kind kind);
 /* ERR_UNKNOWN if there is no model of that name. */
 MUST_CHECK enum err model_parse(const char *name, enum model_kind *kind);
+/* The row of that name; NULL: none, or `name` is NULL. */
+const struct model_ops *model_named(const char *name);
 /* Is `kind` a model, and can it have so many weight vectors? */
 bool model_has_outputs(uint32_t kind, uint32_t outputs);
 
@@ -59,8 +63,8 @@ struct problem {
     uint32_t outputs; /* Weight vectors, one after the other; 0 means 1. */
 };
 
-/* The problem with the loss that `what` asks for: a soft hinge has a row of its
- * own, and other losses have nothing to soften. */
+/* The problem with its kinks softened as `soft` of struct evaluation says: not
+ * at all (0), or k to a width of 2^-(k - 1).  Other losses have none. */
 struct problem problem_soft(const struct problem *problem, uint32_t soft);
 
 /* No problem has more weights. */

@@ -21,7 +21,7 @@ struct alone_result {
     double *weights; /* dims; mem_free. */
     uint32_t dims;
     uint32_t steps;
-    uint64_t evaluations;
+    uint64_t evaluations;         /* Passes over all rows. */
     struct optim_outcome outcome; /* Of the weights. */
     struct digest hash;
     bool stopped; /* Before its end, by one of the hooks. */

@@ -47,6 +47,7 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
 {
     struct alone_result made = {.dims = problem_dims(problem),
                                 .steps = options->steps,
+                                .evaluations = options->steps,
                                 .outcome.end = OPTIM_STEPS,
                                 .outcome.excess = HUGE_VAL};
     enum err err = ERR_OK;

@@ -8,8 +8,7 @@
  *
  *     muster train (supervisor: screen, chaos, restarts)
  *       |-- coordinator     core/star/coordinator.h on sockets and a disk
- *       |-- worker w0 ..    core/worker/worker.h on a socket and a compute
- * thread
+ *       |-- worker w0 ..    core/worker/worker.h, a socket, compute threads
  *       |-- worker w7            ^ the same code as `muster join`
  *       '-- relay r0 ..     core/relay/relay.h between them, with --fanout
  *

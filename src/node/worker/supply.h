@@ -3,8 +3,7 @@
  *
  *     depot     chunks kept on this disk from earlier lives and jobs, by digest
  *     shared    a prepared file that all can read, by range
- *     peers     other workers, which the coordinator names
- * (node/worker/peer_fetch.h)
+ *     peers     other workers, which the coordinator names (peer_fetch.h)
  *
  * Reading, hashing and writing is a thread's, one chunk at a time; what it
  * read is checked against the digest that the coordinator gave.  Chunks that

@@ -298,6 +298,49 @@ static void test_weights(void **state)
     muster_free(two);
 }
 
+/* Weights that are refused leave those that were there as they were. */
+static void test_refused_weights(void **state)
+{
+    static double weight[ROWS];
+    struct muster_vector weights = MUSTER_INIT(struct muster_vector);
+    struct muster_data *kept = dense(), *same = dense();
+    struct muster_model *one, *two;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    for (uint32_t i = 0; i < ROWS; i++)
+        weight[i] = 1 + i % 3;
+    weights.values = weight, weights.type = MUSTER_DOUBLE, weights.count = ROWS;
+    assert_int_equal(muster_data_weights(kept, &weights, NULL), MUSTER_OK);
+    assert_int_equal(muster_data_weights(same, &weights, NULL), MUSTER_OK);
+    for (uint32_t i = 0; i < ROWS; i++)
+        weight[i] = i == 7 ? -1 : 100.0 * i;
+    assert_int_equal(muster_data_weights(kept, &weights, why),
+                     MUSTER_BAD_OPTION);
+    assert_string_equal(why, "weights: that of row 7 is below 0");
+    one = fit("l2", "0.01", kept);
+    two = fit("l2", "0.01", same);
+    assert_string_equal(about(one).hash, about(two).hash);
+    muster_free(one);
+    muster_free(two);
+}
+
+/* Passes over all rows, by whoever computed them. */
+static void test_evaluations(void **state)
+{
+    struct muster_model *alone = fit("optim", "lbfgs", dense());
+    struct muster_model *sgd = fit("optim", "sgd", dense());
+    struct muster_model *workers = fit("n", "2", dense());
+
+    (void)state;
+    assert_true(about(alone).evaluations > about(alone).steps);
+    assert_int_equal(about(sgd).evaluations, about(sgd).steps);
+    assert_true(about(workers).evaluations >= about(workers).steps);
+    muster_free(alone);
+    muster_free(sgd);
+    muster_free(workers);
+}
+
 struct watched {
     uint64_t steps;
     char said[MUSTER_WHY_SIZE];
@@ -512,6 +555,8 @@ int main(void)
         cmocka_unit_test_setup(test_predictions, fill),
         cmocka_unit_test_setup(test_weights, fill),
         cmocka_unit_test_setup(test_names, fill),
+        cmocka_unit_test_setup(test_refused_weights, fill),
+        cmocka_unit_test_setup(test_evaluations, fill),
         cmocka_unit_test_setup(test_listener, fill),
         cmocka_unit_test_setup(test_refusals, fill),
         cmocka_unit_test(test_entries_need_columns),

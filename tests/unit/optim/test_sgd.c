@@ -247,7 +247,9 @@ static void test_bad_options(void **state)
     double w[DIMS];
 
     (void)state;
-    bad = good, bad.loss = (enum loss)(LOSS_HINGE + 1), assert_bad(bad);
+    for (unsigned k = 0; k <= LOSS_SOFTS; k++)
+        bad = good, bad.loss = (enum loss)(LOSS_HINGE_SOFT + k),
+        assert_bad(bad);
     bad = good, bad.rate = 0, assert_bad(bad);
     bad = good, bad.rate = (double)NAN, assert_bad(bad);
     bad = good, bad.c = -1, assert_bad(bad);
