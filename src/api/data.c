@@ -31,7 +31,7 @@ static enum muster_status give(enum err err, struct muster_data *made,
                                struct muster_data **data,
                                const struct why *sentence, char *why)
 {
-    if (err == ERR_OK)
+    if (err == ERR_OK && data != NULL)
         *data = made;
     else
         muster_data_free(made);

@@ -140,7 +140,7 @@ enum err load_train(struct setup *setup, const struct recipe *recipe,
     err =
         load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
     setup->loaded = err == ERR_OK;
-    if (err == ERR_OK && source.regression &&
+    if (err == ERR_OK && model != NULL && model->regression &&
         setup->encoder.classes.categories > 0)
         return why_set(why, ERR_SHAPE,
                        "%.200s: the labels are words, and --model %s fits "

@@ -202,7 +202,8 @@ static struct word next_word(struct words *in)
 
 static bool word_is(struct word word, const char *text)
 {
-    return word.size == strlen(text) && memcmp(word.at, text, word.size) == 0;
+    return word.at != NULL && word.size == strlen(text) &&
+           memcmp(word.at, text, word.size) == 0;
 }
 
 /* The word, printable and short, for messages. */

@@ -686,7 +686,7 @@ enum err memory_frame(const struct memory_rows *from, bool gaps,
         if (made.weight != NULL)
             made.weight[i] = from->weight[i];
     }
-    if (err == ERR_OK)
+    if (err == ERR_OK && made.column != NULL)
         err = fill_frame(from, gaps, &made, why);
     if (err == ERR_OK)
         *frame = made;

@@ -90,11 +90,12 @@ static enum err find_suspects(const struct dataset *data, uint32_t features,
                               uint32_t *first, uint32_t *end)
 {
     float *const low = mem_new((size_t)data->stride * 2, sizeof *low);
-    float *const high = low + data->stride;
+    float *high;
 
     *first = *end = 0;
     if (low == NULL)
         return ERR_NOMEM;
+    high = low + data->stride;
     memcpy(low, dataset_row(data, 0), data->stride * sizeof *low);
     memcpy(high, low, data->stride * sizeof *high);
     for (uint32_t i = 1; i < data->rows; i++)

@@ -24,8 +24,8 @@ static int gradient(void *context, const double *w, uint32_t chunk, double *g,
     (void)context;
     (void)w;
     (void)chunk;
-    (void)g;
-    (void)loss;
+    g[0] = 0;
+    *loss = 0;
     return 0;
 }
 

@@ -22,6 +22,7 @@ static const struct passes passes = {.rate = 0.5,
                                      .free = COLS - 1};
 
 static enum err run(const struct small *small, const struct flag *cancel,
+                    /* NOLINTNEXTLINE(readability-non-const-parameter) */
                     double weights[STRIDE])
 {
     const struct computation asked = {.what.kind = EVALUATE_LOCAL,
