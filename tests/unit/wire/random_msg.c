@@ -11,10 +11,14 @@ static uint32_t random_u32(struct rng *rng)
     return (uint32_t)rng_next(rng);
 }
 
-/* Small values and extreme ones turn up more often than uniform draws would. */
+/* Small values and extreme ones turn up more often than uniform draws would.
+ * Each draw here is a statement of its own: C leaves the order of draws within
+ * an expression or a list of initialisers to the compiler. */
 static uint64_t random_u64(struct rng *rng)
 {
-    return rng_next(rng) >> rng_below(rng, 64);
+    const uint64_t value = rng_next(rng);
+
+    return value >> rng_below(rng, 64);
 }
 
 static double random_bits(struct rng *rng)
@@ -59,13 +63,13 @@ static void random_digest(struct rng *rng, struct digest *digest)
 
 static void random_key(struct rng *rng, struct round_key *key)
 {
-    *key = (struct round_key){.job = rng_next(rng),
-                              .view = random_u64(rng),
-                              .step = random_u32(rng),
-                              .round = random_u32(rng),
-                              .attempt = random_u32(rng),
-                              .scale = rng_next(rng),
-                              .weights = rng_next(rng)};
+    key->job = rng_next(rng);
+    key->view = random_u64(rng);
+    key->step = random_u32(rng);
+    key->round = random_u32(rng);
+    key->attempt = random_u32(rng);
+    key->scale = rng_next(rng);
+    key->weights = rng_next(rng);
 }
 
 /* What a clock may show. */
@@ -149,9 +153,10 @@ static void random_watch(struct rng *rng, struct random_room *room,
     watch->whole = rng_chance(rng, 0.5);
     watch->count = (uint32_t)rng_below(rng, RANDOM_ITEMS + 1);
     watch->silent = room->silent;
-    for (uint32_t i = 0; i < watch->count; i++)
-        room->silent[i] = (struct silent){.leaf = random_u32(rng),
-                                          .silence_us = random_time(rng)};
+    for (uint32_t i = 0; i < watch->count; i++) {
+        room->silent[i].leaf = random_u32(rng);
+        room->silent[i].silence_us = random_time(rng);
+    }
 }
 
 static void random_pulse(struct rng *rng, struct random_room *room,
@@ -165,14 +170,16 @@ static void random_pulse(struct rng *rng, struct random_room *room,
     random_vitals(rng, &pulse->vitals);
     pulse->count = (uint32_t)rng_below(rng, STINTS_MAX + 1);
     pulse->stints = room->stints;
-    for (uint32_t i = 0; i < pulse->count; i++)
-        room->stints[i] =
-            (struct stint){.kind = (enum stint_kind)rng_below(rng, STINT_KINDS),
-                           .step = random_u32(rng),
-                           .piece = random_u32(rng),
-                           .began = random_time(rng),
-                           .took_us = random_time(rng),
-                           .stop_us = random_time(rng)};
+    for (uint32_t i = 0; i < pulse->count; i++) {
+        struct stint *stint = &room->stints[i];
+
+        stint->kind = (enum stint_kind)rng_below(rng, STINT_KINDS);
+        stint->step = random_u32(rng);
+        stint->piece = random_u32(rng);
+        stint->began = random_time(rng);
+        stint->took_us = random_time(rng);
+        stint->stop_us = random_time(rng);
+    }
 }
 
 static uint32_t random_items(struct rng *rng, struct random_room *room)
@@ -243,8 +250,8 @@ static void random_tally(struct rng *rng, struct random_room *room,
     tally->compute_us = (int64_t)(rng_next(rng) >> 28);
     tally->dims = RANDOM_DIMS;
     tally->sum = room->sum;
-    tally->loss = (tally_loss)(int64_t)rng_next(rng) * ((tally_loss)1 << 62) +
-                  (int64_t)rng_next(rng);
+    tally->loss = (tally_loss)(int64_t)rng_next(rng) * ((tally_loss)1 << 62);
+    tally->loss += (int64_t)rng_next(rng);
 }
 
 static void random_sum(struct rng *rng, struct random_room *room,
