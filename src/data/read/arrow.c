@@ -499,28 +499,19 @@ enum err arrow_frame(const struct arrow_table *table, bool gaps,
                      bool unlabelled, struct csv *form, struct frame *frame,
                      struct why *why)
 {
-    struct frame made = {.rows = (uint32_t)table->rows};
+    struct frame made;
     enum err err = take_names(table, form);
 
     if (err != ERR_OK)
         return why_set(why, err, "out of memory");
-    err = columns_assign(form, &form->wanted, &form->columns, why);
-    if (err != ERR_OK)
-        return err;
-    made.csv = *form; /* The frame's from now on. */
-    *form = (struct csv){0};
-    made.cols = made.csv.columns.features;
-    made.column = mem_new(made.cols, sizeof *made.column);
-    made.label = mem_new(made.rows, sizeof *made.label);
-    if (made.column == NULL || made.label == NULL)
-        err = ERR_NOMEM;
-    for (uint32_t i = 0; err == ERR_OK && made.label != NULL && i < made.rows;
-         i++)
-        made.label[i] = nan("");
-    for (uint32_t j = 0; err == ERR_OK && j < made.csv.cols; j++)
+    err = frame_begin(form, (uint32_t)table->rows, &made, why);
+    for (uint32_t j = 0; err == ERR_OK && j < made.csv.cols; j++) {
         err = fill_column(table, j, &made);
-    err = err == ERR_OK ? check_fields(&made, gaps, unlabelled, why)
-                        : why_set(why, err, "out of memory");
+        if (err != ERR_OK)
+            (void)why_set(why, err, "out of memory");
+    }
+    if (err == ERR_OK)
+        err = check_fields(&made, gaps, unlabelled, why);
     if (err == ERR_OK)
         *frame = made;
     else

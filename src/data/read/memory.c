@@ -657,36 +657,37 @@ static enum err fill_frame(const struct memory_rows *from, bool gaps,
     return ERR_OK;
 }
 
+/* Labels and weights, where rows have them. */
+static enum err fill_sides(const struct memory_rows *from, struct frame *frame,
+                           struct why *why)
+{
+    const size_t bytes = frame->rows * sizeof *frame->label;
+
+    if (from->label != NULL)
+        memcpy(frame->label, from->label, bytes);
+    if (from->weight == NULL)
+        return ERR_OK;
+    frame->weight = mem_new(frame->rows, sizeof *frame->weight);
+    if (frame->weight == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    memcpy(frame->weight, from->weight, bytes);
+    return ERR_OK;
+}
+
 enum err memory_frame(const struct memory_rows *from, bool gaps,
                       struct csv *form, struct frame *frame, struct why *why)
 {
-    struct frame made = {.rows = (uint32_t)from->rows};
+    struct frame made;
     enum err err = check_shape(from, why);
 
-    if (err == ERR_OK) {
-        form->wanted.label = LABEL_NONE;
-        form->cols = (uint32_t)from->cols;
-        err = columns_assign(form, &form->wanted, &form->columns, why);
-    }
     if (err != ERR_OK)
         return err;
-    made.csv = *form; /* The frame's from now on. */
-    *form = (struct csv){0};
-    made.cols = made.csv.columns.features;
-    made.column = mem_new(made.cols, sizeof *made.column);
-    made.label = mem_new(made.rows, sizeof *made.label);
-    if (from->weight != NULL)
-        made.weight = mem_new(made.rows, sizeof *made.weight);
-    if (made.column == NULL || made.label == NULL ||
-        (from->weight != NULL && made.weight == NULL))
-        err = why_set(why, ERR_NOMEM, "out of memory");
-    for (uint32_t i = 0; err == ERR_OK && made.label != NULL && i < made.rows;
-         i++) {
-        made.label[i] = from->label != NULL ? from->label[i] : nan("");
-        if (made.weight != NULL)
-            made.weight[i] = from->weight[i];
-    }
-    if (err == ERR_OK && made.column != NULL)
+    form->wanted.label = LABEL_NONE;
+    form->cols = (uint32_t)from->cols;
+    err = frame_begin(form, (uint32_t)from->rows, &made, why);
+    if (err == ERR_OK)
+        err = fill_sides(from, &made, why);
+    if (err == ERR_OK)
         err = fill_frame(from, gaps, &made, why);
     if (err == ERR_OK)
         *frame = made;

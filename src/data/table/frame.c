@@ -37,6 +37,28 @@ static void column_close(struct frame_column *column)
     mem_free(column->code);
 }
 
+enum err frame_begin(struct csv *form, uint32_t rows, struct frame *frame,
+                     struct why *why)
+{
+    const enum err err =
+        columns_assign(form, &form->wanted, &form->columns, why);
+
+    *frame = (struct frame){0};
+    if (err != ERR_OK)
+        return err;
+    frame->rows = rows;
+    frame->csv = *form; /* The frame's from now on. */
+    *form = (struct csv){0};
+    frame->cols = frame->csv.columns.features;
+    frame->column = mem_new(frame->cols, sizeof *frame->column);
+    frame->label = mem_new(rows, sizeof *frame->label);
+    if (frame->column == NULL || frame->label == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < rows; i++)
+        frame->label[i] = nan("");
+    return ERR_OK;
+}
+
 void frame_close(struct frame *frame)
 {
     for (uint32_t j = 0; frame->column != NULL && j < frame->cols; j++)

@@ -88,6 +88,11 @@ void survey_close(struct survey *survey); /* Zeroed is safe. */
 MUST_CHECK enum err frame_read(struct text_source *source,
                                const struct frame_options *options,
                                struct frame *frame, struct why *why);
+/* For rows that are no text: columns without values, labels that are missing.
+ * Takes `form` over once its columns have their roles; to be closed after any
+ * outcome. */
+MUST_CHECK enum err frame_begin(struct csv *form, uint32_t rows,
+                                struct frame *frame, struct why *why);
 void frame_close(struct frame *frame); /* Zeroed is safe. */
 
 /* The frame's column for a column of the file (the label has none: cols). */
