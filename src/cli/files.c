@@ -8,6 +8,7 @@
 
 #include "base/ending.h"
 #include "learn/save.h"
+#include "os/file/file.h"
 #include "os/file/output.h"
 
 enum role {
@@ -15,7 +16,8 @@ enum role {
     WRITE,
     WRITE_MODEL,
     WRITE_CONVERTED,
-    WRITE_UNDER /* May be a folder, too. */
+    WRITE_UNDER, /* May be a folder, too. */
+    WRITE_FOLDER,
 };
 
 struct named {
@@ -55,6 +57,7 @@ static const struct named list[] = {
     {OPT_TO, CMD_REPORT, WRITE, NULL, 0, NULL},
     {OPT_TO, CMD_DATA, WRITE_UNDER, NULL, OPT_DATA_ACTION, "get"},
     {OPT_FILE, CMD_TOKEN, WRITE, NULL, 0, NULL},
+    {OPT_OUT, EVERY, WRITE_FOLDER, NULL, 0, NULL},
 };
 
 #define ROWS (sizeof list / sizeof *list)
@@ -105,17 +108,54 @@ static enum err check_pair(const struct named *written, const char *path,
                    path);
 }
 
-/* The ending that promises another form than LIBLINEAR's text; else NULL. */
+/* The ending of the list, NULL at its end, that the name has; else NULL. */
+static const char *ending_in(const char *const *endings, const char *path)
+{
+    while (*endings != NULL && !ending_is(path, strlen(path), *endings))
+        endings++;
+    return *endings;
+}
+
+/* The ending that promises another form than LIBLINEAR's text, data's most
+ * often: a model of that name would be taken for it; else NULL. */
 static const char *other_form(const char *path)
 {
-    static const char *const endings[] = {".onnx", ".npy",        ".npz",
-                                          ".json", ".pkl",        ".joblib",
-                                          ".gz",   ".safetensors"};
+    static const char *const endings[] = {
+        ".csv",  ".tsv",  ".svm",     ".libsvm",      ".svmlight",
+        ".t",    ".npy",  ".npz",     ".idx",         ".parquet",
+        ".arff", ".xlsx", ".feather", ".gz",          ".zst",
+        ".zip",  ".json", ".jsonl",   ".safetensors", ".onnx",
+        ".pkl",  ".h5",   ".joblib",  ".pickle",      NULL};
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ending_is(path, strlen(path), endings[i]))
-            return endings[i];
-    return NULL;
+    return ending_in(endings, path);
+}
+
+static enum err check_model_name(const char *path, struct why *why)
+{
+    const char *ending = other_form(path);
+
+    if (ending == NULL)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%.200s: models are saved as LIBLINEAR's text, not as %s; "
+                   "choose another name (rows to measure on go with --test; "
+                   "`muster model convert` writes .npy, .safetensors and .csv)",
+                   path, ending);
+}
+
+/* Who calls a folder like a file means the model's. */
+static enum err check_folder_name(const char *path, struct why *why)
+{
+    static const char *const files[] = {".model", ".txt", ".bin", NULL};
+
+    if (file_is_folder(path) ||
+        (ending_in(files, path) == NULL && other_form(path) == NULL))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--out %.200s: this names the folder of the run's journal, "
+                   "not a file; the model is written to MODEL of `muster train "
+                   "DATA MODEL`, or with --save",
+                   path);
 }
 
 static enum err check_written(const struct options *options,
@@ -133,12 +173,11 @@ static enum err check_written(const struct options *options,
         if (err != ERR_OK)
             return err;
     }
-    if (row->role == WRITE_MODEL && other_form(path) != NULL)
-        return why_set(why, ERR_SHAPE,
-                       "%.200s: models are saved as LIBLINEAR's text, not as "
-                       "%s; choose another name (`muster model convert` "
-                       "writes .npy, .safetensors and .csv)",
-                       path, other_form(path));
+    if (row->role == WRITE_FOLDER)
+        return check_folder_name(path, why);
+    err = row->role == WRITE_MODEL ? check_model_name(path, why) : ERR_OK;
+    if (err != ERR_OK)
+        return err;
     if ((row->role == WRITE_MODEL || row->role == WRITE_CONVERTED) &&
         !option_flag(options, OPT_FORCE) && save_destroys(path))
         return why_set(why, ERR_SHAPE,

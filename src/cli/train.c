@@ -178,6 +178,16 @@ static void tell_stopped(const struct run *run,
                  result->steps, result->saved, run->out);
 }
 
+/* Who names a folder for the run may think it is the model. */
+static void tell_no_file(const struct run *run)
+{
+    if (option_given(&run->cli->options, OPT_OUT))
+        say_note(run->cli,
+                 "muster: no file was named for the model; `muster train "
+                 "--resume=%s --save FILE` writes it",
+                 run->out);
+}
+
 /* The work is not lost with the file. */
 static int tell_unsaved(struct run *run, const struct train_result *result,
                         enum err err, struct why *why)
@@ -258,6 +268,8 @@ static int finish(struct run *run, struct train_result *result)
     result_show(run, result, path, NULL);
     if (!done)
         tell_stopped(run, result);
+    else if (path == NULL && !fit_diverged(result))
+        tell_no_file(run);
     if (fit_diverged(result))
         (void)fputs("muster: the training diverged; no model was written\n",
                     stderr);

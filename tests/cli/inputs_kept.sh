@@ -4,13 +4,14 @@ try() { "$MUSTER" "$@" -q 2>&1 >/dev/null; echo "exit $?"; }
 train() { try train --model logistic --optim gd --steps 2 "$@"; }
 printf '1 1:1\n-1 1:-1\n' >tr.svm
 cp tr.svm te.svm
+cp tr.svm te
 ln tr.svm hard.svm
 ln -s tr.svm soft.svm
 train tr.svm m.txt
 train tr.svm m.txt
-sum=$(cat tr.svm te.svm m.txt | cksum)
+sum=$(cat tr.svm te.svm te m.txt | cksum)
 train tr.svm tr.svm
-train tr.svm ./te.svm
+train tr.svm ./te
 train tr.svm hard.svm --force
 train tr.svm --save soft.svm --force
 train tr.svm te.svm --test te.svm --force
@@ -25,8 +26,8 @@ printf '# muster delays 1\n' >d.trace
 train tr.svm -n 2 --delay trace:d.trace --record d.trace
 try simulate -n 4 --no-compute --steps 3 --csv a --plot a
 try simulate -n 4 --no-compute --steps 3 --csv - --plot /dev/stdout
-[ "$sum" = "$(cat tr.svm te.svm m.txt | cksum)" ] && echo "all as before"
-train tr.svm te.svm --force
-head -n 1 te.svm
+[ "$sum" = "$(cat tr.svm te.svm te m.txt | cksum)" ] && echo "all as before"
+train tr.svm te --force
+head -n 1 te
 : >empty
 train tr.svm empty

@@ -15,7 +15,6 @@
 
 #define NAME_MAX_BYTES 48u
 #define FILE_MAX_BYTES 65536u
-#define PATH_MAX_BYTES 4096u
 
 static char plain(char c)
 {
@@ -159,16 +158,6 @@ enum err option_set(struct options *options, int id, const char *text,
                        why);
 }
 
-/* `--resume data.svm` must not eat the data: the next word belongs to it only
- * if it is a folder, which data never are. */
-static bool is_folder(const char *word)
-{
-    char path[PATH_MAX_BYTES];
-
-    return snprintf(path, sizeof path, "%s/.", word) < (int)sizeof path &&
-           file_exists(path);
-}
-
 /* Is it a flag?  `-` is standard input and -5 is a bad value, not a flag. */
 static bool is_flag(const char *word)
 {
@@ -214,8 +203,10 @@ static enum err take_flag(struct options *options, const char *word,
     }
     if (value == NULL && option_row(id)->kind == VALUE_FLAG)
         value = "yes";
+    /* `--resume data.svm` must not eat the data: the next word belongs to it
+     * only if it is a folder, which data never are. */
     if (value == NULL && option_row(id)->kind == VALUE_RUN) {
-        *took = next != NULL && next[0] != '-' && is_folder(next);
+        *took = next != NULL && next[0] != '-' && file_is_folder(next);
         value = *took ? next : "";
     }
     if (value == NULL) {

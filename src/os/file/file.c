@@ -321,6 +321,13 @@ bool file_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
+bool file_is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 void file_remove(const char *path)
 {
     (void)unlink(path);

@@ -41,6 +41,7 @@ void file_path_in(const char *folder, const char *name,
 /* ERR_NOTFOUND, or why it cannot be said whether it is there. */
 MUST_CHECK enum err file_find(const char *path, struct why *why);
 bool file_exists(const char *path);
+bool file_is_folder(const char *path);
 /* The same file from any folder; false if it is not there or too long. */
 bool file_absolute(const char *path, char *out, size_t capacity);
 /* What a symbolic link says; false if it is none, or too long. */

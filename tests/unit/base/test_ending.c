@@ -22,7 +22,7 @@ static void test_endings(void **state)
     assert_true(ending_is(packed, strlen(packed) - strlen(".gz"), ".csv"));
     assert_true(ending_is(packed, strlen(packed), ""));
     assert_false(ending_is("csv", 3, ".csv"));
-    assert_false(ending_is("rows.CSV", strlen("rows.CSV"), ".csv"));
+    assert_true(ending_is("rows.CSV", strlen("rows.CSV"), ".csv"));
 }
 
 int main(void)
