@@ -2,7 +2,7 @@
 # name of a model.
 exec 2>&1
 printf 'a,y\n1,0\n2,1\n3,0\n4,1\n' >t.csv
-for name in x.csv X.CSV x.svm x.libsvm x.tsv x.npy x.parquet x.txt.gz a9a.t x.pkl; do
+for name in x.csv X.CSV x.svm x.libsvm x.tsv x.npy x.parquet x.txt.gz a9a.t x.pkl x.onnx x.json; do
     "$MUSTER" train t.csv $name -q
     echo "exit $?"
 done
