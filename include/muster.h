@@ -229,18 +229,27 @@ MUSTER_API enum muster_status muster_fit(struct muster_recipe *recipe,
                                          char *why);
 
 enum muster_answer {
-    MUSTER_LABELS = 1,       /* 1 for each row. */
-    MUSTER_SCORES = 2,       /* `outputs` for each row. */
-    MUSTER_PROBABILITIES = 3 /* `classes` for each row; logistic, softmax. */
+    MUSTER_LABELS = 1,        /* 1 for each row. */
+    MUSTER_SCORES = 2,        /* `outputs` for each row. */
+    MUSTER_PROBABILITIES = 3, /* `classes` for each row; logistic, softmax. */
+    MUSTER_TRUTH = 4 /* 1 for each row: the label that it has, as MUSTER_LABELS
+                        would say it; NaN: none, or one the model does not
+                        know. */
 };
 
-/* `count` numbers, row after row: exactly as many as there are.  Of a file the
- * caller has to know how many rows that is. */
+/* `count` numbers, row after row: exactly as many as there are. */
 MUSTER_API enum muster_status muster_predict(const struct muster_model *model,
                                              const struct muster_data *data,
                                              enum muster_answer answer,
                                              double *out, uint64_t count,
                                              char *why);
+/* The same of rows whose number is not known before they are read, a file's:
+ * the numbers are the library's to make and muster_answers_free's to free. */
+MUSTER_API enum muster_status
+muster_predict_all(const struct muster_model *model,
+                   const struct muster_data *data, enum muster_answer answer,
+                   double **out, uint64_t *count, char *why);
+MUSTER_API void muster_answers_free(double *answers); /* or NULL */
 /* Rows that `data` has; 0 of a file, which is not known before it is read. */
 MUSTER_API uint64_t muster_data_rows(const struct muster_data *data);
 

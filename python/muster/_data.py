@@ -128,11 +128,15 @@ def one_each(values, what, kind=None):
     return Array.of(values)
 
 
+def is_path(x):
+    return isinstance(x, (str, os.PathLike))
+
+
 def rows_of(x, labels=None, weights=None):
     """Rows of an array, a sparse matrix, a path or a table of columns."""
     import numpy as np
     labels, weights = one_each(labels, "labels"), one_each(weights, "weights", np.float64)
-    if isinstance(x, (str, os.PathLike)):
+    if is_path(x):
         return Rows("file", os.fspath(x), labels, weights)
     if hasattr(x, "tocsr"):
         return Rows("csr", csr_parts(x), labels, weights)

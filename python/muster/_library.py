@@ -76,7 +76,8 @@ HESSVEC = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(C.c_double), C.POINTER(C.c_
 STATUS = dict(
     muster_recipe_new="p", muster_set="pss", muster_data_dense="pp", muster_data_csr="pp",
     muster_data_file="sp", muster_data_arrow="pp", muster_data_labels="pp",
-    muster_data_weights="pp", muster_fit="ppp", muster_predict="ppepq", muster_save="ps",
+    muster_data_weights="pp", muster_fit="ppp", muster_predict="ppepq", muster_predict_all="ppepp",
+    muster_save="ps",
     muster_load="sp", muster_write="ppp", muster_read="pzp", muster_about="pp",
     muster_set_classes="pppu", muster_set_columns="ppus",
     muster_cross_validate="ppup", muster_train="ppp", muster_join="ppss",
@@ -88,6 +89,7 @@ OTHERS = dict(
     muster_data_rows=("p", C.c_uint64), muster_free=("p", None),
     muster_weights=("p", C.POINTER(C.c_double)), muster_classes=("p", C.POINTER(C.c_double)),
     muster_word=("pu", C.c_char_p), muster_column=("pu", C.c_char_p), muster_text_free=("p", None),
+    muster_answers_free=("p", None),
     muster_group_address=("p", C.c_char_p), muster_cancel=("p", None),
     muster_group_leave=("p", None))
 for name, arguments in STATUS.items():
@@ -99,7 +101,7 @@ lib.muster_listen.argtypes = [C.c_void_p, WATCH, LOG, C.c_void_p]
 lib.muster_listen.restype = None
 
 BAD_OPTION, NO_MEMORY, STOPPED, LOST, BAD_DATA = 2, 3, 5, 10, 13
-LABELS, SCORES, PROBABILITIES = 1, 2, 3
+LABELS, SCORES, PROBABILITIES, TRUTH = 1, 2, 3, 4
 
 
 # --- what functions say ------------------------------------------------------

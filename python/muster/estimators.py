@@ -360,14 +360,21 @@ class Linear:
             hashlib.sha256("".join(hashes).encode()).hexdigest()
 
     def _scores(self, x):
+        """rows x outputs; those of a file are read and scored by the library."""
+        if _data.is_path(x):
+            self._check_fitted()
+            return self.model_.scores(x)
         x = self._check_x(x)
         check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}")
         return np.asarray(x @ self.coef_.T) + self.intercept_
 
     def _check_score(self, x, y, weight):
         """What is said of the rows, what is true, and their weights: checked as
-        fit does, so that nothing is broadcast."""
+        fit does, so that nothing is broadcast.  A file has its labels."""
         found = self.predict(x)
+        if y is None and _data.is_path(x):
+            self._check_file()
+            y = self.model_.truth(x)
         return (found, check_targets(y, len(found), type(self).__name__),
                 check_weights(weight, len(found)))
 
@@ -378,10 +385,14 @@ class Linear:
         if isinstance(self.model_, list):
             raise ValueError("one model for each class does not fit a file; take "
                              "SoftmaxClassifier")
+        self._check_file()
+        self.model_.save(path)
+
+    def _check_file(self):
+        """Can classes be told by what stands in a file?"""
         if self._estimator_type == "classifier" and not self.model_.holds(self.classes_):
             raise ValueError(f"{_data.no_file_for(self.classes_)}; fit with other labels, or "
                              "pickle the estimator")
-        self.model_.save(path)
 
 
 class Classifier(Linear):
@@ -465,7 +476,7 @@ class Classifier(Linear):
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1
                              else scores.argmax(axis=1)]
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X, y=None, sample_weight=None):
         """The share of rows that are told right."""
         found, y, weight = self._check_score(X, y, sample_weight)
         return float(np.average(found == y, weights=weight))
@@ -563,9 +574,9 @@ class Ridge(Linear):
         return self.alpha / count
 
     def predict(self, X):
-        return self._scores(X)
+        return self._scores(X).ravel()
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X, y=None, sample_weight=None):
         """1 - the mean squared error over the variance of y (R^2)."""
         found, y, weight = self._check_score(X, y, sample_weight)
         y = y.astype(np.float64)

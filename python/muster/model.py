@@ -76,23 +76,45 @@ class Model:
         return self.classes_.tolist() == classes.tolist()
 
     def answer(self, what, x, wide):
+        """rows x wide numbers."""
         rows = _data.rows_of(_data.by_name(x, self.columns))
-        if rows.kind == "file":
-            raise ValueError(f"{x}: rows of a file are judged by `muster predict`; here, read "
-                             "them first and hand over an array or a table")
         with rows.open() as data:
+            if rows.kind == "file":
+                return self.answer_file(what, data, wide)
             out = np.empty((data.rows(), wide))
             call(lib.muster_predict, self.handle.pointer, data.pointer, what, out.ctypes.data,
                  out.size)
         return out
 
-    def predict(self, x):
-        """A label, or a number, for each row."""
-        labels = self.answer(_library.LABELS, x, 1)[:, 0]
+    def answer_file(self, what, data, wide):
+        """The same of rows whose number is known once they are read."""
+        found, count = C.POINTER(C.c_double)(), C.c_uint64()
+        call(lib.muster_predict_all, self.handle.pointer, data.pointer, what, C.byref(found),
+             C.byref(count))
+        try:
+            return np.ctypeslib.as_array(found, (count.value // wide, wide)).copy()
+        finally:
+            lib.muster_answers_free(found)
+
+    def named(self, labels):
+        """Labels of the library as words, if classes are words."""
         found = self.classes_
         if found is None or found.dtype.kind == "f":
             return labels
         return found[labels.astype(int)]
+
+    def predict(self, x):
+        """A label, or a number, for each row."""
+        return self.named(self.answer(_library.LABELS, x, 1)[:, 0])
+
+    def truth(self, x):
+        """The labels that the rows of a file or a table have."""
+        labels = self.answer(_library.TRUTH, x, 1)[:, 0]
+        strange = np.flatnonzero(np.isnan(labels))
+        if len(strange):
+            raise ValueError(f"{len(strange)} of {len(labels)} rows have no label that the model "
+                             f"knows, the first is row {strange[0]}; give y, one for each row")
+        return self.named(labels)
 
     def scores(self, x):
         """rows x outputs: what the sign, or the largest, decides."""

@@ -200,6 +200,14 @@ static bool truth_of(const struct model_file *model, double label, double *y)
     return k < model->classes;
 }
 
+double predict_truth(const struct prediction *prediction, uint32_t row)
+{
+    const double label = prediction->data.y[row];
+    double y;
+
+    return truth_of(prediction->model, label, &y) ? label : nan("");
+}
+
 /* Rows of labels that the model does not know weigh 0. */
 static enum err measure_known(struct prediction *prediction)
 {

@@ -43,6 +43,9 @@ MUST_CHECK enum err predict_measure(struct prediction *prediction,
                                     struct why *why);
 /* The label said of a row; of regression the value itself. */
 double predict_label(const struct prediction *prediction, uint32_t row);
+/* The label that a row has; NaN if it has none or the model does not know it.
+ */
+double predict_truth(const struct prediction *prediction, uint32_t row);
 /* The probability of class k, in the order of the model's labels. */
 double predict_probability(const struct prediction *prediction, uint32_t row,
                            uint32_t k);

@@ -224,6 +224,48 @@ static void test_predictions(void **state)
     muster_free(model);
 }
 
+/* How many rows a file has is known once it is read. */
+static void test_rows_of_a_file(void **state)
+{
+    static const char path[] = "gen:gmm:300,5";
+    struct muster_data *data = NULL;
+    struct muster_model *model;
+    double *said = NULL, *truth = NULL, *chance = NULL;
+    uint64_t count = 0;
+    uint32_t right = 0;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    assert_int_equal(muster_data_file(path, &data, why), MUSTER_OK);
+    model = fit(NULL, NULL, data);
+    assert_int_equal(muster_data_file(path, &data, why), MUSTER_OK);
+    assert_int_equal(muster_data_rows(data), 0);
+    if (muster_predict_all(model, data, MUSTER_LABELS, &said, &count, why) !=
+        MUSTER_OK)
+        fail_msg("%s", why);
+    assert_int_equal(count, 300);
+    assert_int_equal(
+        muster_predict_all(model, data, MUSTER_TRUTH, &truth, &count, why),
+        MUSTER_OK);
+    assert_int_equal(count, 300);
+    for (uint32_t i = 0; i < 300; i++)
+        right += said[i] == truth[i];
+    assert_true(right > 200);
+    assert_int_equal(muster_predict_all(model, data, MUSTER_PROBABILITIES,
+                                        &chance, &count, why),
+                     MUSTER_OK);
+    assert_int_equal(count, 600);
+    assert_int_equal(
+        muster_predict_all(model, data, MUSTER_LABELS, NULL, &count, why),
+        MUSTER_BAD_OPTION);
+    assert_string_equal(why, "there is nowhere to put the answers");
+    muster_answers_free(said);
+    muster_answers_free(truth);
+    muster_answers_free(chance);
+    muster_data_free(data);
+    muster_free(model);
+}
+
 /* Names are given once, and go with the text. */
 static void test_names(void **state)
 {
@@ -553,6 +595,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_one_hash, fill),
         cmocka_unit_test_setup(test_predictions, fill),
+        cmocka_unit_test(test_rows_of_a_file),
         cmocka_unit_test_setup(test_weights, fill),
         cmocka_unit_test_setup(test_names, fill),
         cmocka_unit_test_setup(test_refused_weights, fill),
