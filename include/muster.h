@@ -317,6 +317,13 @@ MUSTER_API enum muster_status muster_set_columns(struct muster_model *model,
                                                  const char *const *names,
                                                  uint32_t count,
                                                  const char *label, char *why);
+/* Of models that each tell one class (their larger label) from the rest, 3 or
+ * more that were trained on the same columns: the one of the largest score,
+ * as LIBLINEAR has it.  Model k's class is called k until
+ * muster_set_classes.  They stay the caller's. */
+MUSTER_API enum muster_status
+muster_one_against_rest(const struct muster_model *const *models,
+                        uint32_t count, struct muster_model **model, char *why);
 MUSTER_API void muster_free(struct muster_model *model); /* or NULL */
 
 /* How well models do on rows they have not seen: one is trained for each of

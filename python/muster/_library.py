@@ -79,7 +79,7 @@ STATUS = dict(
     muster_data_weights="pp", muster_fit="ppp", muster_predict="ppepq", muster_predict_all="ppepp",
     muster_save="ps",
     muster_load="sp", muster_write="ppp", muster_read="pzp", muster_about="pp",
-    muster_set_classes="pppu", muster_set_columns="ppus",
+    muster_one_against_rest="pup", muster_set_classes="pppu", muster_set_columns="ppus",
     muster_cross_validate="ppup", muster_train="ppp", muster_join="ppss",
     muster_group_host="pp", muster_group_join="psp", muster_sum="ppqedp")
 OTHERS = dict(

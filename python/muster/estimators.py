@@ -5,7 +5,6 @@ name is `hash_`.  Predictions are numpy's products with `coef_`.
 """
 
 import copy
-import hashlib
 import inspect
 import sys
 import warnings
@@ -15,7 +14,7 @@ import numpy as np
 from . import _data, _library
 from ._data import names_differ, names_of
 from ._progress import Progress
-from .model import run
+from .model import against_rest, run
 
 
 # --- what scikit-learn calls things, if it is in use -------------------------
@@ -346,18 +345,14 @@ class Linear:
             self.loss_curve_ = progress.curve
         return made
 
-    def _keep(self, models):
-        """coef_, intercept_ and the rest, of one model or one for each class."""
-        weights = np.vstack([model.weights for model in models])
-        self.model_ = models[0] if len(models) == 1 else models
+    def _keep(self, model):
+        """coef_, intercept_ and the rest."""
+        weights = model.weights
+        self.model_ = model
         self.coef_ = np.ascontiguousarray(weights[:, :self.n_features_in_])
-        self.intercept_ = (weights[:, -1].copy() if models[0].intercept
-                           else np.zeros(len(weights)))
-        self.n_iter_ = max(max(model.steps for model in models), 1)
-        self.objective_ = sum(model.objective for model in models)
-        hashes = [model.hash for model in models]
-        self.hash_ = hashes[0] if len(hashes) == 1 else \
-            hashlib.sha256("".join(hashes).encode()).hexdigest()
+        self.intercept_ = weights[:, -1].copy() if model.intercept else np.zeros(len(weights))
+        self.n_iter_ = max(model.steps, 1)
+        self.objective_, self.hash_ = model.objective, model.hash
 
     def _scores(self, x):
         """rows x outputs; those of a file are read and scored by the library."""
@@ -382,9 +377,6 @@ class Linear:
         """The model as a file of `muster predict`'s and LIBLINEAR's, with its
         classes and the names of its columns."""
         self._check_fitted()
-        if isinstance(self.model_, list):
-            raise ValueError("one model for each class does not fit a file; take "
-                             "SoftmaxClassifier")
         self._check_file()
         self.model_.save(path)
 
@@ -418,10 +410,9 @@ class Classifier(Linear):
                              f"data, but the data contains only one class: {self.classes_[0]!r}")
         if not self.C > 0:
             raise ValueError(f"C must be above 0, not {self.C!r}")
-        models = self._fit(x, number, weight, self._factors(number))
-        if len(models) == 1:
-            models[0].call_classes(self.classes_)
-        self._keep(models)
+        model = self._fit(x, number, weight, self._factors(number))
+        model.call_classes(self.classes_)
+        self._keep(model)
 
     def _penalty(self, count):
         return 1 / (2 * self.C * count)
@@ -451,7 +442,7 @@ class Classifier(Linear):
     def _all_at_once(self, model, x, number, weight, factor):
         if factor is not None:
             weight = times(weight, factor[number])
-        return [self._train(model, x, number.astype(np.float64), weight)]
+        return self._train(model, x, number.astype(np.float64), weight)
 
     def _one_against_rest(self, x, number, weight, factor):
         """A class's weight is for its own rows, and the rest weigh 1, as LIBLINEAR
@@ -463,7 +454,7 @@ class Classifier(Linear):
             mine = number == k
             own = None if factor is None else np.where(mine, factor[k], 1.0)
             models.append(self._train(self.loss, x, mine.astype(np.float64), times(weight, own)))
-        return models
+        return against_rest(models)
 
     def decision_function(self, X):
         scores = self._scores(X)
@@ -567,7 +558,7 @@ class Ridge(Linear):
             y = y.astype(np.float64)
         if not self.alpha >= 0:
             raise ValueError(f"alpha must be 0 or more, not {self.alpha!r}")
-        self._keep([self._train("linear", x, y, weight)])
+        self._keep(self._train("linear", x, y, weight))
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
 
     def _penalty(self, count):

@@ -129,6 +129,24 @@ class Model:
         call(lib.muster_save, self.handle.pointer, str(path).encode())
 
 
+def against_rest(models):
+    """One Model of one for each class, which tells it from the rest."""
+    if len(models) == 1:
+        return models[0]
+    handle = _library.Handle(lib.muster_free)
+    given = (C.c_void_p * len(models))(*[model.handle.pointer.value for model in models])
+    call(lib.muster_one_against_rest, given, len(models), C.byref(handle.pointer))
+    made = Model(handle)
+    infos = [model.info for model in models]
+    late = [info for info in infos if not info["converged"]]
+    made.info.update({key: (late or infos)[0][key] for key in ("converged", "ended", "signal")},
+                     steps=max(info["steps"] for info in infos),
+                     **{key: sum(info[key] for info in infos)
+                        for key in ("evaluations", "objective", "seconds")},
+                     gradient_norm=float(np.linalg.norm([i["gradient_norm"] for i in infos])))
+    return made
+
+
 def load(path):
     """The Model in a file of save's, of `muster train`'s or of LIBLINEAR's."""
     handle = _library.Handle(lib.muster_free)

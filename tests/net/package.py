@@ -234,6 +234,33 @@ print((trained.predict("rows.csv") == trained.predict(X)).all(),
 print(refused("none.csv", ONE.predict, "none.csv"), refused("row 0", ONE.score, csv("rows.csv", Y + 7)),
       refused("not fitted", muster.Ridge().predict, "rows.csv"))
 """,
+    "one class against the rest is one model, in LIBLINEAR's file (scipy)": """
+import scipy.sparse as sp, shutil, subprocess
+def same(a, b):
+    return np.array_equal(a, b)
+for x in X, sp.csr_matrix(X):
+    for y in MANY, MANY * 2.0 - 7, np.array(list("abcd"))[MANY]:
+        if sp.issparse(x) and y.dtype.kind == "U":
+            continue
+        made = muster.LinearSVC().fit(x, y)
+        made.save("rest.model")
+        read = muster.load("rest.model")
+        print(same(made.predict(x), read.predict(x)), same(read.weights, made.model_.weights),
+              same(pickle.loads(pickle.dumps(made)).model_.predict(x), made.predict(x)),
+              same(made.classes_, read.classes_), read.kind == "svm", read.outputs == 4,
+              np.allclose(read.scores(x), made.decision_function(x), rtol=0, atol=1e-5),
+              made.hash_ == muster.LinearSVC(workers=2).fit(x, y).hash_)
+made = muster.LinearSVC().fit(sp.csr_matrix(X), MANY)
+made.save("rest.model")
+with open("rest.svm", "w") as out:
+    for row, y in zip(X, MANY):
+        out.write(f"{y} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(map(float, row))) + "\\n")
+print(same(made.predict("rest.svm"), made.predict(X)))
+if shutil.which("liblinear-predict"):
+    subprocess.run(["liblinear-predict", "rest.svm", "rest.model", "rest.said"], check=True,
+                   stdout=subprocess.DEVNULL)
+    print(same(np.loadtxt("rest.said"), made.predict(X)))
+""",
     "muster.fit takes words as labels, and refuses numbers that are not exact": """
 import scipy.sparse as sp
 words = np.where(Y, "yes", "no")

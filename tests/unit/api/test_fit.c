@@ -266,6 +266,51 @@ static void test_rows_of_a_file(void **state)
     muster_free(model);
 }
 
+/* Three models are one; its file is read, and says the largest score. */
+static void test_one_against_rest(void **state)
+{
+    static double part[3][ROWS], said[ROWS], score[ROWS][3];
+    struct muster_model *models[3], *one = NULL, *read = NULL;
+    char why[MUSTER_WHY_SIZE], *text = NULL;
+    size_t size = 0;
+
+    (void)state;
+    for (uint32_t k = 0; k < 3; k++) {
+        for (uint32_t i = 0; i < ROWS; i++)
+            label[i] = table[i][k] > 0.2;
+        models[k] = fit("model", "svm", dense());
+        predict(models[k], MUSTER_SCORES, part[k], ROWS);
+    }
+    if (muster_one_against_rest((const struct muster_model *const *)models, 3,
+                                &one, why) != MUSTER_OK)
+        fail_msg("%s", why);
+    assert_int_equal(muster_write(one, &text, &size, why), MUSTER_OK);
+    assert_int_equal(muster_read(text, size, &read, why), MUSTER_OK);
+    assert_string_equal(muster_hash(one), muster_hash(read));
+    predict(read, MUSTER_SCORES, score[0], 3 * ROWS);
+    predict(read, MUSTER_LABELS, said, ROWS);
+    for (uint32_t i = 0; i < ROWS; i++)
+        for (uint32_t k = 0; k < 3; k++) {
+            assert_true(score[i][k] == part[k][i]);
+            assert_true(score[i][k] <= score[i][(uint32_t)said[i]]);
+        }
+    assert_int_equal(
+        muster_one_against_rest((const struct muster_model *const *)models, 2,
+                                &one, why),
+        MUSTER_BAD_OPTION);
+    muster_free(models[1]);
+    models[1] = NULL;
+    assert_int_equal(
+        muster_one_against_rest((const struct muster_model *const *)models, 3,
+                                &one, why),
+        MUSTER_BAD_OPTION);
+    muster_text_free(text);
+    muster_free(read);
+    muster_free(one);
+    muster_free(models[0]);
+    muster_free(models[2]);
+}
+
 /* Names are given once, and go with the text. */
 static void test_names(void **state)
 {
@@ -596,6 +641,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_hash, fill),
         cmocka_unit_test_setup(test_predictions, fill),
         cmocka_unit_test(test_rows_of_a_file),
+        cmocka_unit_test_setup(test_one_against_rest, fill),
         cmocka_unit_test_setup(test_weights, fill),
         cmocka_unit_test_setup(test_names, fill),
         cmocka_unit_test_setup(test_refused_weights, fill),
